@@ -73,9 +73,9 @@ int simFindAllocation(const void* pointer, void** base, size_t* n_bytes);
 /* Frees all memory that kernels have allocated with malloc. Returns 0. */
 int simEmptyHeap(void);
 
-/* Returns 1 if, since the last call, work was submitted to streams that do not wait for each other, or to a
- * stream that does not wait for this one, and the program has not synchronised with it; else 0. The
- * simulator runs such work in the order of submission; a GPU need not. */
+/* Returns 1 if, since the last call, work was submitted to streams of one device that do not wait for each
+ * other, or to a stream that does not wait for this one, and the program has not synchronised with it; else
+ * 0. The simulator runs such work in the order of submission; a GPU need not. */
 int simUnorderedWork(void* stream);
 
 #ifdef __cplusplus

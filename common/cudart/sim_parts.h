@@ -58,6 +58,18 @@ void simPlaceOfCode(const void* code, char* text, size_t capacity);
 /* The name of the simulated chip. */
 const char* simChipName(void);
 
+/* One rank's part of an operation whose data another process moves. The numbers are those of nccl/call.hpp
+ * and nccl.h. */
+struct SimOperand {
+  unsigned kind, type, reduction;
+  int rank, n_ranks, peer, device;
+  unsigned reserved;
+  unsigned long long send, receive, count;
+};
+/* Only the libcudart of a process whose devices are in another process (common/remote) has this function: it
+ * asks that process to move the data. */
+void simOperate(const struct SimOperand* operands, size_t n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -88,6 +88,8 @@ struct Manifest {
   // The types of job that are compiled and run first when an answer must come soon (grade --quick): those of
   // the first case. Empty: all types.
   std::span<const std::string_view> first_jobs = {};
+  // The devices that its cases need at most; more than one: they use NCCL (Request::ranks).
+  std::uint32_t most_devices = 1;
 };
 
 // The index of `task` among the manifest's tasks and further rungs: Request::task.

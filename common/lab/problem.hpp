@@ -70,6 +70,9 @@ struct Shape {
   std::uint64_t workspace_bytes = 0;
   // At most protocol::kMaxParts. They need not cover the whole workspace.
   std::vector<WorkspacePart> workspace_parts = {};
+  // Of a lab for several devices: input i is on device i % n_devices, and so is output i. Each device has a
+  // workspace. At most Manifest::most_devices.
+  std::uint32_t n_devices = 1;
 };
 
 // One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.

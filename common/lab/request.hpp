@@ -10,6 +10,7 @@
 #include <span>
 
 struct CUstream_st;  // cudaStream_t points to it
+struct ncclComm;     // ncclComm_t points to it
 
 namespace course::lab {
 
@@ -37,6 +38,15 @@ struct DeviceBuffer {
   DType dtype = DType::i32;
 };
 
+// One rank of a lab for several devices.
+struct Rank {
+  std::int32_t device = 0;
+  CUstream_st* stream = nullptr;  // on this device; the harness synchronises
+  ncclComm* comm = nullptr;
+  void* d_workspace = nullptr;  // Request::workspace_bytes on this device
+};
+inline constexpr std::uint32_t kMaxDevices = 8;
+
 struct Request {
   std::uint32_t task = 0;  // index into the manifest's tasks and further rungs
   std::uint32_t op = 0;    // the lab's own operator enumeration
@@ -49,6 +59,9 @@ struct Request {
   std::uint64_t workspace_bytes = 0;
   CUstream_st* stream = nullptr;     // launch here; the harness synchronises
   std::int32_t multiprocessors = 1;  // of this device, for the size of a persistent grid
+  // For labs for several devices: the ranks; in other labs one without communicator. Inputs and outputs lie on
+  // the devices in turn, buffer i of each on device i % ranks.size().
+  std::span<const Rank> ranks = {};
 };
 
 }  // namespace course::lab

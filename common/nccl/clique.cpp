@@ -9,6 +9,7 @@
 #include "nccl/idle.hpp"
 #include "nccl/model.hpp"
 #include "nccl/move.hpp"
+#include "nccl/simulator.hpp"
 
 namespace course::nccl {
 namespace {
@@ -37,6 +38,18 @@ unsigned long long sources_of(const std::vector<Launch*>& launches, const Launch
 
 void move_launches(void* user) {
   const auto& launches = *static_cast<const std::vector<Launch*>*>(user);
+  std::vector<SimOperand> operands;
+  for (const Launch* launch : launches) {
+    for (const Entry& entry : launch->entries) {
+      const Call& call = entry.call;
+      operands.push_back(
+          {static_cast<unsigned>(call.kind), static_cast<unsigned>(call.type),
+           call.reduction.scaled ? unsigned{ncclNumOps} : static_cast<unsigned>(call.reduction.op), call.rank,
+           call.n_ranks, call.peer, launch->comm->device, 0, reinterpret_cast<unsigned long long>(call.send),
+           reinterpret_cast<unsigned long long>(call.receive), call.count});
+    }
+  }
+  if (operate_elsewhere(operands)) return;
   const Call& first = launches.front()->entries.front().call;
   if (!is_point_to_point(first.kind)) {
     std::vector<Call> calls;

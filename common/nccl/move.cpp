@@ -140,6 +140,10 @@ void move_reduction(const std::vector<Call>& calls) {
 
 }  // namespace
 
+bool can_reduce(ncclDataType_t type) {
+  return reduce_of(type) != nullptr;
+}
+
 void move_collective(const std::vector<Call>& calls) {
   const Call& first = calls.front();
   if (reduces(first.kind)) {

@@ -59,10 +59,10 @@ bool release(void* pointer) {
   return call(pointer) == 0;
 }
 
-void say(const std::string& text) {
-  const char* quiet = std::getenv("SIM_QUIET");
-  if (quiet == nullptr || *quiet == '0' || *quiet == '\0')
-    std::fputs(("simulator: " + text + "\n").c_str(), stderr);
+bool operate_elsewhere(const std::vector<SimOperand>& operands) {
+  static auto* const call = reinterpret_cast<decltype(&simOperate)>(find("simOperate"));
+  if (call != nullptr) call(operands.data(), operands.size());
+  return call != nullptr;
 }
 
 }  // namespace course::nccl

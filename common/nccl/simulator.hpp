@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "cudart/sim_parts.h"
 
@@ -14,6 +15,8 @@ int current_device();  // of this thread
 int n_devices();
 bool allocate(void** pointer, std::size_t n_bytes);
 bool release(void* pointer);
+// Asks the process with the devices to move the data, if that is another one. false: they are in this one.
+bool operate_elsewhere(const std::vector<SimOperand>& operands);
 // Prints "simulator: <text>" on stderr, unless SIM_QUIET=1.
 void say(const std::string& text);
 

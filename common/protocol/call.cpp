@@ -15,6 +15,7 @@ struct Head {
   std::array<std::int64_t, 8> params;
   std::uint64_t workspace, workspace_bytes;
   std::uint32_t n_inputs, n_outputs;
+  std::uint32_t n_ranks, reserved;
 };
 struct Buffer {
   std::uint64_t address, count;
@@ -37,11 +38,13 @@ PacketWriter encode_call(const Request& request) {
   out.put(Head{request.task, request.op, static_cast<std::uint32_t>(request.dtype), request.multiprocessors,
                request.n, request.params, address_of(request.d_workspace), request.workspace_bytes,
                static_cast<std::uint32_t>(request.inputs.size()),
-               static_cast<std::uint32_t>(request.outputs.size())});
+               static_cast<std::uint32_t>(request.outputs.size()),
+               static_cast<std::uint32_t>(request.ranks.size()), 0});
   for (const auto buffers : {request.inputs, request.outputs}) {
     for (const DeviceBuffer& one : buffers)
       out.put(Buffer{address_of(one.data), one.count, static_cast<std::uint64_t>(one.dtype)});
   }
+  for (const Rank& rank : request.ranks) out.put(rank.device).put(address_of(rank.d_workspace));
   return out;
 }
 
@@ -50,13 +53,19 @@ Result<Call> decode_call(const Packet& packet) {
   const auto head = in.get<Head>();
   const std::uint64_t n_buffers = std::uint64_t{head.n_inputs} + head.n_outputs;
   if (packet.kind != PacketKind::call || !in.ok() || n_buffers > protocol::kMaxBuffers ||
-      head.dtype > kLastDType)
+      head.n_ranks > kMaxDevices || head.dtype > kLastDType)
     return Error{"that is no call"};
   Call call;
   for (std::uint64_t i = 0; i < n_buffers; ++i) {
     const auto one = in.get<Buffer>();
     if (one.dtype > kLastDType) return Error{"a buffer of an unknown type"};
     call.buffers.push_back({pointer_to(one.address), one.count, static_cast<DType>(one.dtype)});
+  }
+  for (std::uint32_t i = 0; i < head.n_ranks; ++i) {
+    Rank rank;
+    rank.device = in.get<std::int32_t>();
+    rank.d_workspace = pointer_to(in.get<std::uint64_t>());
+    call.ranks.push_back(rank);
   }
   if (!in.complete()) return Error{"a call of another length"};
   Request& request = call.request;
@@ -70,6 +79,7 @@ Result<Call> decode_call(const Packet& packet) {
   request.d_workspace = pointer_to(head.workspace);
   request.workspace_bytes = head.workspace_bytes;
   request.multiprocessors = head.multiprocessors;
+  request.ranks = call.ranks;
   return call;
 }
 

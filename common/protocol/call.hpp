@@ -10,12 +10,13 @@
 
 namespace course::lab {
 
-// A Request and the buffers to which its spans point. `request` refers to `buffers`, so do not copy a Call.
+// A Request and what its spans point to. `request` refers to the vectors, so do not copy a Call.
 struct Call {
   Request request;
   std::vector<DeviceBuffer> buffers;
+  std::vector<Rank> ranks;
 };
-// The packet does not contain the stream, because each process has its own.
+// The packet contains neither streams nor communicators, because each process has its own.
 PacketWriter encode_call(const Request& request);
 Result<Call> decode_call(const Packet& packet);
 

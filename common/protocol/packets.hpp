@@ -45,6 +45,8 @@ enum class PacketKind : std::uint32_t {
   free_bytes,
   store,
   fill,
+  operate,
+  report,
   // from the device's process
   call,  // run the task: a Request
   answer,

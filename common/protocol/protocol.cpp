@@ -75,6 +75,8 @@ Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_by
       return Error{"a buffer outside the memfd"};
     }
   }
+  if (r.n_devices < 1 || r.n_devices > kMaxDevices)
+    return Error{"a request for an impossible number of devices"};
   if (r.n_parts > kMaxParts) return Error{"a request with too many parts of the workspace"};
   for (std::uint32_t i = 0; i < r.n_parts; ++i) {
     const Part& part = r.parts[i];

@@ -21,7 +21,7 @@ namespace course::lab::protocol {
 
 inline constexpr int kChannelFd = 3;                 // in the runner
 inline constexpr std::uint32_t kMagic = 0x4c414230;  // "LAB0"
-inline constexpr std::uint16_t kVersion = 3;
+inline constexpr std::uint16_t kVersion = 4;
 inline constexpr std::uint32_t kMaxBuffers = 16;  // inputs and outputs of a case
 inline constexpr std::uint32_t kMaxParts = 8;     // named parts of the workspace
 inline constexpr std::uint32_t kMaxRuns = 64;     // runs of one case, including warm-up
@@ -109,6 +109,8 @@ struct CaseRequest {
   // 1: the inputs are masked, and the only run waits for GO.
   std::uint32_t is_keyed = 0;
   std::array<Part, kMaxParts> parts{};
+  std::uint32_t n_devices = 1;  // input i is on device i % n_devices, and so is output i
+  std::uint32_t reserved = 0;
   std::uint32_t n_runs() const { return n_warm_up + n_timed == 0 ? 1 : n_warm_up + n_timed; }
 };
 

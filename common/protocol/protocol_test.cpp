@@ -7,9 +7,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "protocol/call.hpp"
 #include "protocol/shared_memory.hpp"
 
 namespace course::lab::protocol {
@@ -73,6 +80,9 @@ TEST(ParseRequest, RefusesOffsetsOutsideTheMemory) {
     r.report_capacity = 1000;
   }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.workspace_bytes = kHuge; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_devices = 0; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_devices = kMaxDevices + 1; }));
+  EXPECT_FALSE(refused_with([](CaseRequest& r) { r.n_devices = kMaxDevices; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_parts = kMaxParts + 1; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) {
     r.n_parts = 1;
@@ -86,6 +96,27 @@ TEST(ParseRequest, RefusesOffsetsOutsideTheMemory) {
     r.parts[0].dtype = static_cast<std::uint32_t>(DType::i32);
     r.parts[0].count = 25;
   }));
+}
+
+TEST(Call, KeepsBuffersAndRanks) {
+  std::array<std::byte, 8> memory{};
+  const std::array<DeviceBuffer, 2> buffers{{{&memory[0], 5, DType::f32}, {&memory[1], 0, DType::u8}}};
+  const std::array<Rank, 2> ranks{{{0, nullptr, nullptr, &memory[2]}, {1, nullptr, nullptr, &memory[3]}}};
+  Request request;
+  request.inputs = std::span(buffers).first(1);
+  request.outputs = std::span(buffers).last(1);
+  request.ranks = ranks;
+  const auto body = encode_call(request);
+  Packet packet{PacketKind::call, {body.body().begin(), body.body().end()}};
+  const auto call = decode_call(packet);
+  ASSERT_TRUE(call) << call.error().text;
+  ASSERT_EQ(call->request.inputs.size(), 1u);
+  EXPECT_EQ(call->request.inputs[0].count, 5u);
+  ASSERT_EQ(call->request.ranks.size(), 2u);
+  EXPECT_EQ(call->request.ranks[1].device, 1);
+  EXPECT_EQ(call->request.ranks[1].d_workspace, &memory[3]);
+  packet.body.pop_back();
+  EXPECT_FALSE(decode_call(packet));
 }
 
 TEST(ParseReply, RefusesRepliesOfOtherCasesOrVersions) {
@@ -123,6 +154,47 @@ TEST(ParseReply, RefusesImpossibleNumbers) {
   EXPECT_FALSE(accepted_with([](CaseReply& r) { r.report_bytes = 100; }));
   EXPECT_TRUE(accepted_with([](CaseReply& r) { r.report_bytes = 99; }));
   EXPECT_FALSE(accepted_with([](CaseReply& r) { r.stage = static_cast<Stage>(8); }));
+}
+
+// The fuzz target would reject messages of another version at once, and with them everything made from them.
+// FUZZ_CORPUS_UPDATE=1 writes them anew.
+TEST(FuzzCorpus, HasMessagesOfThisVersion) {
+  const char* folder = std::getenv("FUZZ_CORPUS");
+  if (folder == nullptr) GTEST_SKIP() << "FUZZ_CORPUS is the folder";
+  constexpr std::uint64_t kShared = 1 << 20;  // as in fuzz_messages.cpp
+  CaseRequest request = a_request();
+  request.shared_bytes = kShared;
+  CaseRequest timed = request;
+  timed.n_timed = 3;
+  timed.output_stride = 4096;
+  timed.report_capacity = 4096;
+  timed.n_devices = 2;
+  CaseReply reply, error;
+  reply.stage = Stage::done;
+  reply.n_times = 3;
+  error.stage = Stage::cuda_error;
+  error.text.set("cudaErrorIllegalAddress");
+  Hello hello;
+  hello.multiprocessors = 132;
+  hello.device.set("Simulated H200");
+  const std::pair<const char*, Message> all[] = {{"hello", make_message(Kind::hello, 0, 0, hello)},
+                                                 {"request", make_message(Kind::request, 1, 2, request)},
+                                                 {"timed", make_message(Kind::request, 1, 2, timed)},
+                                                 {"reply", make_message(Kind::reply, 1, 2, reply)},
+                                                 {"error", make_message(Kind::reply, 1, 2, error)}};
+  EXPECT_TRUE(parse_hello(all[0].second));
+  EXPECT_TRUE(parse_request(all[1].second, kShared));
+  EXPECT_TRUE(parse_request(all[2].second, kShared));
+  EXPECT_TRUE(parse_reply(all[3].second, 1, 2, timed));
+  EXPECT_TRUE(parse_reply(all[4].second, 1, 2, request));
+  for (const auto& [name, message] : all) {
+    const std::string path = std::string(folder) + "/" + name;
+    const std::string bytes(reinterpret_cast<const char*>(&message), sizeof message);
+    if (std::getenv("FUZZ_CORPUS_UPDATE") != nullptr) std::ofstream(path, std::ios::binary) << bytes;
+    std::ifstream file(path, std::ios::binary);
+    const std::string there{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_TRUE(there == bytes) << name << " is of another version: run this test with FUZZ_CORPUS_UPDATE=1";
+  }
 }
 
 TEST(Text, IsTruncatedAndSanitised) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The questions that the student's process may send to the device's process: the bodies of packets
 // (protocol/packets.hpp), shared by both sides. Each question is answered by one packet of kind `answer`. Its
-// first u32 is 1 for success; 0 is followed by a text with the reason.
+// first u32 is 1 for success; 0 is followed by a text with the reason. The first u32 of each question is the
+// ordinal of the device that it concerns, but that of `operate` is the number of the SimOperands that follow.
 #pragma once
 
 #include "protocol/packets.hpp"
@@ -33,6 +34,8 @@ struct OccupancyQuestion {
 struct AllocateQuestion {
   std::uint64_t n_bytes = 0;
 };
+// `report`: the kind of a finding about NCCL ("nccl-mismatch"), a file, the line in it as u32, and a sentence.
+inline constexpr std::size_t kMostReports = 20;  // of one call of the student's code
 struct FillQuestion {
   std::uint64_t address = 0, count = 0;
   std::uint32_t value = 0, element_bytes = 1;

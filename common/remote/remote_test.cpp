@@ -11,9 +11,14 @@
 #include <random>
 #include <thread>
 
+#include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 
+#include "cudart/code/host_lines.hpp"
 #include "cudart/code/program_file.hpp"
+#include "cudart/sim_parts.h"
+#include "nccl/call.hpp"
 #include "remote/device/host_link.hpp"
 #include "remote/questions.hpp"
 
@@ -122,6 +127,53 @@ TEST(ProgramFile, HandlesDamagedFiles) {
   }
 }
 
+__attribute__((noinline)) int code_with_a_line(int x) {
+  return x + 1;
+}
+constexpr std::uint32_t kLineOfCode = __LINE__ - 3;
+
+struct OwnFile {
+  std::string contents;
+  std::uint64_t address = 0;  // of code_with_a_line, in the file
+  OwnFile() {
+    std::ifstream file("/proc/self/exe", std::ios::binary);
+    contents.assign(std::istreambuf_iterator<char>(file), {});
+    Dl_info object{};
+    link_map* loaded = nullptr;
+    const auto* code = reinterpret_cast<const void*>(&code_with_a_line);
+    EXPECT_NE(dladdr1(code, &object, reinterpret_cast<void**>(&loaded), RTLD_DL_LINKMAP), 0);
+    address = reinterpret_cast<std::uint64_t>(code) - loaded->l_addr;
+  }
+};
+
+TEST(HostLines, FindsFileLineAndFunction) {
+  const OwnFile own;
+  const cudart::HostLine found = cudart::line_of_code(bytes_of(own.contents), own.address);
+  EXPECT_TRUE(found.file.ends_with("common/remote/remote_test.cpp")) << found.file;
+  EXPECT_EQ(found.line, kLineOfCode);
+  EXPECT_NE(found.function.find("code_with_a_line"), std::string::npos) << found.function;
+  EXPECT_EQ(cudart::line_of_code(bytes_of(own.contents), 16).line, 0u);
+  EXPECT_EQ(cudart::line_of_code({}, own.address).line, 0u);
+}
+
+// As for ProgramFile: whatever the debug information contains.
+TEST(HostLines, HandlesDamagedFiles) {
+  OwnFile own;
+  const auto section = cudart::section_of(bytes_of(own.contents), ".debug_line");
+  ASSERT_TRUE(section && !section->empty());
+  const std::size_t first =
+      static_cast<std::size_t>(reinterpret_cast<const char*>(section->data()) - own.contents.data());
+  // The first unit's header is hit often.
+  const std::size_t reach = std::min<std::size_t>(section->size(), 400);
+  std::mt19937 dice(5);
+  for (int i = 0; i < 100; ++i) {
+    const std::string before = own.contents.substr(first, reach);
+    for (int k = 0; k < 3; ++k) own.contents[first + dice() % reach] = static_cast<char>(dice());
+    static_cast<void>(cudart::line_of_code(bytes_of(own.contents), own.address));
+    own.contents.replace(first, reach, before);
+  }
+}
+
 // A device with one buffer of the verifier, and the two ends of the channel.
 class DevicesProcess : public testing::Test {
  protected:
@@ -132,10 +184,14 @@ class DevicesProcess : public testing::Test {
     sim::DeviceOptions options;
     options.preset.global_memory = std::uint64_t{64} << 20;
     options.host_threads = 1;
-    device_ = std::make_unique<sim::Device>(options);
-    buffer_ = *device_->allocate(kBufferBytes, sim::MemoryKind::device);
-    std::memset(reinterpret_cast<void*>(buffer_), 0xa5, kBufferBytes);
-    link_ = std::make_unique<HostLink>(ends_[0], program_, *device_);
+    for (std::size_t i = 0; i < kDevices; ++i) {
+      devices_[i] = std::make_unique<sim::Device>(options);
+      buffers_[i] = *devices_[i]->allocate(kBufferBytes, sim::MemoryKind::device);
+      std::memset(reinterpret_cast<void*>(buffers_[i]), 0xa5, kBufferBytes);
+    }
+    buffer_ = buffers_[0];
+    link_ = std::make_unique<HostLink>(ends_[0], program_, kDevices,
+                                       [&](std::uint32_t i) -> sim::Device& { return *devices_[i]; });
   }
   void TearDown() override {
     for (const int end : ends_) {
@@ -168,17 +224,20 @@ class DevicesProcess : public testing::Test {
     if (in.get<std::uint32_t>() != 1) return std::nullopt;
     return std::move(**packet);
   }
-  sim::KernelId find_put() {
-    const auto packet = ask(PacketKind::find_kernel, PacketWriter().put_text("put"));
+  // The begin of a question about a device.
+  static PacketWriter about(std::uint32_t device = 0) { return PacketWriter().put(device); }
+  sim::KernelId find_put(std::uint32_t device = 0) {
+    const auto packet = ask(PacketKind::find_kernel, about(device).put_text("put"));
     if (!packet) return ~0u;
     PacketReader in(*packet);
     in.get<std::uint32_t>();
     return in.get<sim::KernelId>();
   }
-  static PacketWriter launch_of(sim::KernelId kernel, std::uint64_t address, std::uint32_t value) {
+  static PacketWriter launch_of(sim::KernelId kernel, std::uint64_t address, std::uint32_t value,
+                                std::uint32_t device = 0) {
     LaunchHead head;
     head.kernel = kernel;
-    PacketWriter out;
+    PacketWriter out = about(device);
     return out.put(head).put(address).put(value);
   }
   std::uint32_t launch(const PacketWriter& body) {
@@ -194,7 +253,9 @@ class DevicesProcess : public testing::Test {
   static constexpr std::uint64_t kBufferBytes = 1024;
   std::array<int, 2> ends_{-1, -1};
   std::string program_;
-  std::unique_ptr<sim::Device> device_;
+  static constexpr std::uint32_t kDevices = 2;
+  std::array<std::unique_ptr<sim::Device>, kDevices> devices_;
+  std::array<std::uint64_t, kDevices> buffers_{};
   std::unique_ptr<HostLink> link_;
   std::uint64_t buffer_ = 0;
 };
@@ -211,14 +272,13 @@ TEST_F(DevicesProcess, LaunchesRequestedKernels) {
 
 TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
   const CallResult result = call([&] {
-    EXPECT_TRUE(ask(PacketKind::fill, PacketWriter().put(FillQuestion{buffer_, 2, 7, 4})));
-    EXPECT_TRUE(ask(PacketKind::store, PacketWriter().put(buffer_ + 8).put(std::uint32_t{9})));
-    EXPECT_FALSE(ask(PacketKind::fill, PacketWriter().put(FillQuestion{buffer_, 257, 0, 4})));
-    EXPECT_FALSE(
-        ask(PacketKind::fill, PacketWriter().put(FillQuestion{buffer_, ~std::uint64_t{0} / 2, 0, 4})));
-    EXPECT_FALSE(ask(PacketKind::store, PacketWriter().put(buffer_ + 1022).put(std::uint32_t{9})));
-    EXPECT_FALSE(ask(PacketKind::store, PacketWriter().put(std::uint64_t{0x1000}).put(std::uint32_t{9})));
-    EXPECT_FALSE(ask(PacketKind::release, PacketWriter().put(buffer_))) << "it is not theirs";
+    EXPECT_TRUE(ask(PacketKind::fill, about().put(FillQuestion{buffer_, 2, 7, 4})));
+    EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_ + 8).put(std::uint32_t{9})));
+    EXPECT_FALSE(ask(PacketKind::fill, about().put(FillQuestion{buffer_, 257, 0, 4})));
+    EXPECT_FALSE(ask(PacketKind::fill, about().put(FillQuestion{buffer_, ~std::uint64_t{0} / 2, 0, 4})));
+    EXPECT_FALSE(ask(PacketKind::store, about().put(buffer_ + 1022).put(std::uint32_t{9})));
+    EXPECT_FALSE(ask(PacketKind::store, about().put(std::uint64_t{0x1000}).put(std::uint32_t{9})));
+    EXPECT_FALSE(ask(PacketKind::release, about().put(buffer_))) << "it is not theirs";
     finish();
   });
   EXPECT_EQ(result.end, CallResult::End::returned);
@@ -227,6 +287,131 @@ TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
   EXPECT_EQ(words[1], 7u);
   EXPECT_EQ(words[2], 9u);
   EXPECT_EQ(words[3], 0xa5a5a5a5u);
+}
+
+// One all-reduce of the first words of both buffers, and its variations.
+SimOperand operand_of(int rank, std::uint64_t buffer) {
+  SimOperand one{};
+  one.kind = static_cast<unsigned>(nccl::Kind::all_reduce);
+  one.type = ncclUint32;
+  one.reduction = ncclSum;
+  one.rank = one.device = rank;
+  one.n_ranks = 2;
+  one.send = buffer;
+  one.receive = buffer + 512;
+  one.count = 3;
+  return one;
+}
+PacketWriter operation_of(std::span<const SimOperand> operands) {
+  PacketWriter out;
+  out.put(static_cast<std::uint32_t>(operands.size()));
+  for (const SimOperand& one : operands) out.put(one);
+  return out;
+}
+
+TEST_F(DevicesProcess, HasCodeOnEveryDevice) {
+  const CallResult result = call([&] {
+    EXPECT_EQ(launch(launch_of(find_put(0), buffers_[0], 42, 0)), 0u);
+    EXPECT_EQ(launch(launch_of(find_put(1), buffers_[1], 43, 1)), 0u);
+    finish();
+  });
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  for (std::uint32_t i = 0; i < kDevices; ++i)
+    EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(buffers_[i]), 42 + i);
+}
+
+TEST_F(DevicesProcess, OperatesOnSeveralDevices) {
+  const CallResult result = call([&] {
+    for (std::uint32_t i = 0; i < kDevices; ++i)
+      EXPECT_TRUE(ask(PacketKind::fill, about(i).put(FillQuestion{buffers_[i], 3, i + 1, 4})));
+    const std::array both{operand_of(0, buffers_[0]), operand_of(1, buffers_[1])};
+    EXPECT_TRUE(ask(PacketKind::operate, operation_of(both)));
+    finish();
+  });
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  for (std::uint32_t i = 0; i < kDevices; ++i) {
+    const auto* words = reinterpret_cast<const std::uint32_t*>(buffers_[i] + 512);
+    EXPECT_EQ(words[0], 3u);
+    EXPECT_EQ(words[2], 3u);
+    EXPECT_EQ(words[3], 0xa5a5a5a5u);
+    EXPECT_NE(devices_[i]->report_json().find("\"operations\":1"), std::string::npos);
+  }
+}
+
+TEST_F(DevicesProcess, RejectsInvalidOperations) {
+  using Change = void (*)(SimOperand&);
+  const Change all[] = {
+      [](SimOperand& one) { one.kind = 10; },
+      [](SimOperand& one) { one.kind = static_cast<unsigned>(nccl::Kind::all_gather); },
+      [](SimOperand& one) { one.kind = static_cast<unsigned>(nccl::Kind::send); },
+      [](SimOperand& one) { one.type = ncclNumTypes; },
+      [](SimOperand& one) { one.type = ncclFloat8e4m3; },
+      [](SimOperand& one) { one.reduction = ncclNumOps; },
+      [](SimOperand& one) { one.rank = 0; },
+      [](SimOperand& one) { one.rank = -1; },
+      [](SimOperand& one) { one.n_ranks = 3; },
+      [](SimOperand& one) { one.peer = 2; },
+      [](SimOperand& one) { one.device = 0; },
+      [](SimOperand& one) { one.device = 7; },
+      [](SimOperand& one) { one.count = 4; },
+      [](SimOperand& one) { one.count = 129; },
+      [](SimOperand& one) { one.count = ~0ull / 4 + 2; },
+      [](SimOperand& one) { one.send = 64; },
+      [](SimOperand& one) { one.receive = reinterpret_cast<std::uint64_t>(&one); },
+      [](SimOperand& one) { one.receive += 1024 - 512 - 8; },
+  };
+  for (std::size_t i = 0; i < std::size(all); ++i) {
+    SCOPED_TRACE(i);
+    std::array both{operand_of(0, buffers_[0]), operand_of(1, buffers_[1])};
+    all[i](both[1]);
+    const CallResult result = call([&] { send(PacketKind::operate, operation_of(both)); });
+    EXPECT_EQ(result.end, CallResult::End::protocol_error);
+    for (std::uint64_t k = 0; k < kBufferBytes; ++k)
+      ASSERT_EQ(reinterpret_cast<const unsigned char*>(buffers_[0])[k], 0xa5u);
+    TearDown();
+    SetUp();
+  }
+}
+
+// Without a partner, of another length, or with a partner of another count, a message is refused.
+TEST_F(DevicesProcess, MatchesMessages) {
+  const auto message = [&](nccl::Kind kind, int rank, std::uint64_t count) {
+    SimOperand one = operand_of(rank, buffers_[static_cast<std::size_t>(rank)]);
+    one.kind = static_cast<unsigned>(kind);
+    one.peer = 1 - rank;
+    one.count = count;
+    return one;
+  };
+  const std::array right{message(nccl::Kind::send, 0, 3), message(nccl::Kind::receive, 1, 3)};
+  const CallResult result = call([&] {
+    EXPECT_TRUE(ask(PacketKind::fill, about(0).put(FillQuestion{buffers_[0], 3, 5, 4})));
+    EXPECT_TRUE(ask(PacketKind::operate, operation_of(right)));
+    finish();
+  });
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(buffers_[1] + 512), 5u);
+  const std::array unequal{message(nccl::Kind::send, 0, 3), message(nccl::Kind::receive, 1, 2)};
+  for (const std::span<const SimOperand> wrong :
+       {std::span<const SimOperand>(unequal), std::span<const SimOperand>(right).first(1),
+        std::span<const SimOperand>(right).last(1)}) {
+    TearDown();
+    SetUp();
+    EXPECT_EQ(call([&] { send(PacketKind::operate, operation_of(wrong)); }).end,
+              CallResult::End::protocol_error);
+  }
+}
+
+TEST_F(DevicesProcess, KeepsReportsAboutNccl) {
+  const CallResult result = call([&] {
+    const PacketWriter body =
+        about(1).put_text("nccl-mismatch").put_text("lab.cu").put(std::uint32_t{31}).put_text("rank 0 \x01");
+    for (int i = 0; i < 30; ++i) EXPECT_TRUE(ask(PacketKind::report, body));
+    finish();
+  });
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  ASSERT_EQ(devices_[1]->findings().size(), 1u) << "the same finding is kept once";
+  EXPECT_EQ(devices_[1]->findings()[0].message, "rank 0 ?");
+  EXPECT_EQ(devices_[1]->findings()[0].where.at(0).line, 31u);
 }
 
 // The device's process detects a kernel's fault, whatever the other process reports, and runs no kernel after
@@ -258,12 +443,15 @@ TEST_F(DevicesProcess, RejectsInvalidPackets) {
       {PacketKind::finished, {}},
       {PacketKind::finished,
        PacketWriter().put(std::uint32_t{0}).put(std::int32_t{77}).put(std::int32_t{0}).put(std::uint32_t{0})},
-      {PacketKind::find_kernel, PacketWriter().put(std::uint32_t{1000})},
-      {PacketKind::launch, PacketWriter().put(everything)},
+      {PacketKind::find_kernel, about().put(std::uint32_t{1000})},
+      {PacketKind::find_kernel, about(kDevices).put_text("put")},
+      {PacketKind::free_bytes, {}},
+      {PacketKind::report, about().put_text("leak").put_text("").put(std::uint32_t{0}).put_text("")},
+      {PacketKind::launch, about().put(everything)},
       {PacketKind::launch, launch_of(12345, buffer_, 1)},
-      {PacketKind::occupancy, PacketWriter().put(OccupancyQuestion{12345, 128, 0})},
-      {PacketKind::fill, PacketWriter().put(FillQuestion{buffer_, 1, 0, 3})},
-      {PacketKind::store, PacketWriter().put(std::uint16_t{1})},
+      {PacketKind::occupancy, about().put(OccupancyQuestion{12345, 128, 0})},
+      {PacketKind::fill, about().put(FillQuestion{buffer_, 1, 0, 3})},
+      {PacketKind::store, about().put(std::uint16_t{1})},
   };
   for (const Bad& bad : all) {
     SCOPED_TRACE(static_cast<unsigned>(bad.kind));
@@ -284,7 +472,7 @@ TEST_F(DevicesProcess, DistinguishesEndBeforeAndDuringTheCall) {
   TearDown();
   SetUp();
   EXPECT_EQ(call([&] {
-              EXPECT_TRUE(ask(PacketKind::free_bytes, {}));
+              EXPECT_TRUE(ask(PacketKind::free_bytes, about()));
               shutdown(ends_[1], SHUT_RDWR);
             }).end,
             CallResult::End::lost);
@@ -303,11 +491,11 @@ TEST_F(DevicesProcess, SurvivesRandomPackets) {
         *word = dice() % 3 == 0 ? static_cast<std::uint32_t>(dice()) : static_cast<std::uint32_t>(dice() % 3);
       head.grid.x %= 4096;
       head.dynamic_shared = dice() % 2 == 0 ? ~std::uint64_t{0} - dice() % 4096 : dice() % 100000;
-      send(PacketKind::launch, PacketWriter().put(head).put(buffer_).put(std::uint32_t{0xa5a5a5a5}));
-      PacketWriter noise;
+      send(PacketKind::launch, about().put(head).put(buffer_).put(std::uint32_t{0xa5a5a5a5}));
+      PacketWriter noise = dice() % 2 == 0 ? about(static_cast<std::uint32_t>(dice() % 3)) : PacketWriter();
       for (auto n = dice() % 40; n > 0; --n) noise.put(static_cast<std::uint32_t>(dice()));
-      send(static_cast<PacketKind>(dice() % 16), noise);
-      send(static_cast<PacketKind>(dice() % 16), noise);
+      send(static_cast<PacketKind>(dice() % 18), noise);
+      send(static_cast<PacketKind>(dice() % 18), noise);
       shutdown(ends_[1], SHUT_WR);
     });
     EXPECT_NE(result.end, CallResult::End::out_of_memory);

@@ -26,6 +26,8 @@ class Case {
   // protocol.
   std::optional<CaseReply> run() {
     CaseReply reply;
+    if (request_.n_devices > 1 && !device_.simulator)
+      return failed(Stage::harness_error, "labs for several devices are graded on the simulator");
     empty_heap();
     if (auto r = allocate(); !r) return failed(Stage::out_of_memory, r.error().text);
     if (is_keyed()) {
@@ -54,6 +56,29 @@ class Case {
     return std::span(request_.buffers).first(request_.n_inputs + request_.n_outputs);
   }
   bool is_input(std::size_t i) const { return i < request_.n_inputs; }
+  // Makes the device of buffer i current.
+  void use_device_of(std::size_t i) const {
+    use_device((is_input(i) ? i : i - request_.n_inputs) % n_devices());
+  }
+  std::size_t n_devices() const { return request_.n_devices; }
+  void use_device(std::size_t device) const {
+    if (n_devices() > 1) static_cast<void>(cudaSetDevice(static_cast<int>(device)));
+  }
+  // Calls f() with each device as the current one, the first one last.
+  template <typename F>
+  void on_each_device(F f) const {
+    for (std::size_t device = n_devices(); device-- > 0;) {
+      use_device(device);
+      f(device);
+    }
+  }
+  Result<void> synchronise() const {
+    Result<void> all;
+    on_each_device([&](std::size_t) {
+      if (auto r = checked(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); !r) all = r;
+    });
+    return all;
+  }
 
   CaseReply failed(Stage stage, const std::string& text) const {
     CaseReply reply;
@@ -64,15 +89,21 @@ class Case {
 
   Result<void> allocate() {
     for (const auto& buffer : buffers()) {
+      use_device_of(on_device_.size());
       auto allocated = GuardedBuffer::allocate(buffer.count * bytes_of(static_cast<DType>(buffer.dtype)),
                                                request_.guard_bytes, buffer.misalign);
       if (!allocated) return allocated.error();
       on_device_.push_back(std::move(*allocated));
       described_.push_back({on_device_.back().data(), buffer.count, static_cast<DType>(buffer.dtype)});
     }
-    auto workspace = GuardedBuffer::allocate(request_.workspace_bytes, request_.guard_bytes, 0);
-    if (!workspace) return workspace.error();
-    workspace_.emplace(std::move(*workspace));
+    for (std::size_t device = 0; device < n_devices(); ++device) {
+      use_device(device);
+      auto workspace = GuardedBuffer::allocate(request_.workspace_bytes, request_.guard_bytes, 0);
+      if (!workspace) return workspace.error();
+      workspaces_.push_back(std::move(*workspace));
+      ranks_.push_back({static_cast<std::int32_t>(device), nullptr, nullptr, workspaces_.back().data()});
+    }
+    use_device(0);
     // A buffer that is overwritten before each timed run on a GPU, to evict the data of the previous run from
     // the cache.
     if (request_.n_timed > 0 && !device_.simulator) {
@@ -85,7 +116,7 @@ class Case {
 
   // Frees memory that kernels of an earlier run left on the device's heap.
   void empty_heap() const {
-    if (device_.simulator) device_.simulator->empty_heap();
+    if (device_.simulator) on_each_device([&](std::size_t) { device_.simulator->empty_heap(); });
   }
 
   // Sets the contents before each run: outputs and workspace are poisoned, inputs are as the verifier sent
@@ -94,6 +125,7 @@ class Case {
     if (run > 0) empty_heap();
     for (std::size_t i = 0; i < on_device_.size(); ++i) {
       GuardedBuffer& buffer = on_device_[i];
+      use_device_of(i);
       if (is_input(i)) {
         if (run > 0) continue;  // inputs are compared at the end, so a change is detected
         if (auto r = buffer.poison_bands(); !r) return r;
@@ -103,9 +135,12 @@ class Case {
         return r;
       }
     }
-    if (workspace_->whole_bytes() > 0) {
-      if (auto r = workspace_->poison(); !r) return r;
+    for (std::size_t device = 0; device < n_devices(); ++device) {
+      use_device(device);
+      if (workspaces_[device].whole_bytes() == 0) continue;
+      if (auto r = workspaces_[device].poison(); !r) return r;
     }
+    use_device(0);
     if (sweep_ && !is_keyed()) {
       if (auto r = sweep_->poison(); !r) return r;
     }
@@ -117,25 +152,35 @@ class Case {
                          bytes_of(static_cast<DType>(buffer.dtype)), buffer.name.str().c_str(),
                          is_input(i) ? 1 : 0);
       }
-      sim->name_buffer(workspace_->data(), std::max<std::uint64_t>(workspace_->data_bytes(), 1), 1,
-                       "d_workspace", 0);
-      for (const auto& part : std::span(request_.parts).first(request_.n_parts)) {
-        const std::size_t element = bytes_of(static_cast<DType>(part.dtype));
-        if (part.count > 0)
-          sim->name_buffer(static_cast<std::byte*>(workspace_->data()) + part.first_byte,
-                           part.count * element, element, part.name.str().c_str(), 0);
-      }
-      sim->reset_report();
-      sim->set_mode(request_.sim_mode);
-      sim->set_schedule(request_.schedule_seed);
+      for (const GuardedBuffer& workspace : workspaces_) name_workspace(*sim, workspace);
+      // Then all devices begin at the same modelled time.
+      for (int round = 0; n_devices() > 1 && round < 2; ++round)
+        if (auto r = synchronise(); !r) return r;
+      on_each_device([&](std::size_t) {
+        sim->reset_report();
+        sim->set_mode(request_.sim_mode);
+        sim->set_schedule(request_.schedule_seed);
+      });
       if (request_.forget_poison != 0) {
         for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i)
           sim->forget_writes(on_device_[i].data(), on_device_[i].data_bytes());
-        sim->forget_writes(workspace_->data(), workspace_->data_bytes());
+        for (const GuardedBuffer& workspace : workspaces_)
+          sim->forget_writes(workspace.data(), workspace.data_bytes());
       }
     }
     // Copies and fills use the default stream, which is not ordered with the task's stream.
-    return checked(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    return synchronise();
+  }
+
+  void name_workspace(const Simulator& sim, const GuardedBuffer& workspace) const {
+    sim.name_buffer(workspace.data(), std::max<std::uint64_t>(workspace.data_bytes(), 1), 1, "d_workspace",
+                    0);
+    for (const auto& part : std::span(request_.parts).first(request_.n_parts)) {
+      const std::size_t element = bytes_of(static_cast<DType>(part.dtype));
+      if (part.count > 0)
+        sim.name_buffer(static_cast<std::byte*>(workspace.data()) + part.first_byte, part.count * element,
+                        element, part.name.str().c_str(), 0);
+    }
   }
 
   // --- Keyed runs, see go.hpp.
@@ -180,7 +225,8 @@ class Case {
     request.params = request_.params;
     request.inputs = std::span(described_).first(request_.n_inputs);
     request.outputs = std::span(described_).subspan(request_.n_inputs);
-    request.d_workspace = workspace_->data();
+    request.d_workspace = workspaces_[0].data();
+    request.ranks = ranks_;
     request.workspace_bytes = request_.workspace_bytes;
     request.stream = device_.stream;
     request.multiprocessors = device_.multiprocessors;
@@ -197,7 +243,9 @@ class Case {
     if (is_keyed()) stop_the_clock(kRun);
     cudaError_t code = cudaGetLastError();
     if (code == cudaSuccess) code = static_cast<cudaError_t>(result.cuda_code);
-    if (const cudaError_t ended = cudaDeviceSynchronize(); code == cudaSuccess) code = ended;
+    on_each_device([&](std::size_t) {
+      if (const cudaError_t ended = cudaDeviceSynchronize(); code == cudaSuccess) code = ended;
+    });
     if (code != cudaSuccess) {
       CaseReply stop =
           failed(Stage::cuda_error, std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code));
@@ -207,7 +255,11 @@ class Case {
     }
     if (result.status == Status::not_implemented) return failed(Stage::not_implemented, "");
     if (result.status != Status::ok) return failed(Stage::unsupported, "");
-    if (result.unordered) return failed(Stage::unordered_work, "");
+    if (result.unordered) {
+      CaseReply stop = failed(Stage::unordered_work, "");
+      stop.report_bytes = fetch_report();
+      return stop;
+    }
     if (run >= request_.n_warm_up && reply.n_times < request_.n_timed) {
       float milliseconds = 0;
       static_cast<void>(cudaEventElapsedTime(&milliseconds, device_.start, device_.stop));
@@ -220,17 +272,21 @@ class Case {
     for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i) {
       const auto to = shared_.subspan(buffers()[i].back_offset + run * request_.output_stride,
                                       on_device_[i].whole_bytes());
+      use_device_of(i);
       if (auto r = on_device_[i].download_whole(to); !r) return r;
     }
+    use_device(0);
     return {};
   }
 
   Result<void> download_the_rest() {
     for (std::size_t i = 0; i < request_.n_inputs; ++i) {
       const auto to = shared_.subspan(buffers()[i].back_offset, on_device_[i].whole_bytes());
+      use_device_of(i);
       if (auto r = on_device_[i].download_whole(to); !r) return r;
     }
-    return workspace_->download_bands(
+    use_device(0);
+    return workspaces_[0].download_bands(
         shared_.subspan(request_.workspace_back_offset, 2 * std::uint64_t{request_.guard_bytes}));
   }
 
@@ -239,17 +295,36 @@ class Case {
   std::uint64_t fetch_report() const {
     if (!device_.simulator || request_.report_capacity == 0) return 0;
     const auto to = shared_.subspan(request_.report_offset, request_.report_capacity);
-    const std::size_t needed = device_.simulator->report(reinterpret_cast<char*>(to.data()), to.size());
-    return needed > 0 && needed <= to.size() ? needed - 1 : 0;
+    const auto report_at = [&](std::size_t at) {
+      return device_.simulator->report(reinterpret_cast<char*>(to.data()) + at, to.size() - at);
+    };
+    if (n_devices() == 1) {
+      const std::size_t needed = report_at(0);
+      return needed > 0 && needed <= to.size() ? needed - 1 : 0;
+    }
+    // An array of the devices' reports (verifier/sim_report.hpp).
+    std::size_t n_bytes = 0;
+    for (std::size_t device = 0; device < n_devices(); ++device) {
+      use_device(device);
+      const std::size_t needed = n_bytes + 1 < to.size() ? report_at(n_bytes + 1) : 0;
+      if (needed == 0 || needed > to.size() - n_bytes - 1) return 0;
+      to[n_bytes] = static_cast<std::byte>(device == 0 ? '[' : ',');
+      n_bytes += needed;  // the NUL is overwritten
+    }
+    use_device(0);
+    to[n_bytes] = std::byte{']'};
+    return n_bytes + 1 < to.size() ? n_bytes + 1 : 0;
   }
 
   const Device& device_;
   Submission& submission_;
   const CaseRequest& request_;
   std::span<std::byte> shared_;
-  std::vector<GuardedBuffer> on_device_;  // inputs, then outputs
-  std::vector<DeviceBuffer> described_;   // the same buffers, as the student's code gets them
-  std::optional<GuardedBuffer> workspace_, sweep_;
+  std::vector<GuardedBuffer> on_device_;   // inputs, then outputs
+  std::vector<DeviceBuffer> described_;    // the same buffers, as the student's code gets them
+  std::vector<GuardedBuffer> workspaces_;  // one on each device
+  std::vector<Rank> ranks_;                // without streams and communicators
+  std::optional<GuardedBuffer> sweep_;
   std::uint64_t key_ = 0;
   int lost_ = 0;
 };

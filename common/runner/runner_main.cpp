@@ -16,6 +16,9 @@
 #include "cudart/sim_control.h"
 #include "protocol/call.hpp"
 #include "runner/run_case.hpp"
+#ifdef COURSE_SEVERAL_DEVICES
+#include "runner/ranks.hpp"
+#endif
 
 #ifndef COURSE_LAB
 #error "compile with -DCOURSE_LAB=<lab>"
@@ -60,11 +63,19 @@ int serve_calls() {
     auto call = decode_call(**packet);
     if (!call) return 1;
     call->request.stream = stream;
-    const CallResult result = linked.run(call->request);
     FinishedCall finished;
+#ifdef COURSE_SEVERAL_DEVICES
+    Ranks ranks(call->ranks);
+    if (!ranks.ready()) return 1;
+#endif
+    const CallResult result = linked.run(call->request);
     finished.out_of_memory = result.end == CallResult::End::out_of_memory ? 1 : 0;
     finished.status = result.status;
     finished.cuda_code = static_cast<std::int32_t>(cudaGetLastError());
+#ifdef COURSE_SEVERAL_DEVICES
+    if (const cudaError_t code = ranks.wait(); finished.cuda_code == cudaSuccess)
+      finished.cuda_code = static_cast<std::int32_t>(code);
+#endif
     finished.unordered = unordered_work(stream) != 0 ? 1 : 0;
     if (!send_packet(kDeviceFd, PacketKind::finished, encode_finished(finished).body())) return 1;
   }

@@ -20,6 +20,7 @@ namespace course::sim {
 
 struct DeviceOptions {
   DevicePreset preset;
+  int ordinal = 0;       // among the process's devices
   int host_threads = 0;  // 0: all cores
   // 0: natural order; otherwise permutes blocks, warps and the lanes of atomics.
   std::uint64_t schedule_seed = 0;

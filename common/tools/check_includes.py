@@ -29,7 +29,7 @@ ALLOWED = {
     "cudart": ["sim", "ptx", "base"],
     "nccl": ["cudart", "base"],
     "debug": ["sim", "ptx", "labs", "lab", "base"],
-    "remote": ["runner", "protocol", "lab", "cudart", "sim", "base"],
+    "remote": ["runner", "protocol", "lab", "nccl", "cudart", "sim", "base"],
     "labs": ["lab", "base"],  # the registry
     "labs/{lab}": ["lab", "base"],  # and its tests, TESTS
     "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share
@@ -41,23 +41,25 @@ ALLOWED = {
     # Submissions that the grader is tested with stand where a student's file would.
     "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],
     "grader/hostile/{lab}": ["grader/hostile/common", "protocol", "labs/{lab}", "lab", "base"],
-    "grader": ["labs", "base", "verifier", "protocol", "lab", "ptx", "sim", "cudart"],
+    # "remote": its submission for several devices, to be tested with.
+    "grader": ["labs", "base", "verifier", "protocol", "lab", "ptx", "sim", "cudart", "remote"],
 }
 # The rooms of a part: folders, or files of the part's own folder by their stem. A room may include those that stand before it, and
 # those of the same string. Tests, and what only tests use, may include all.
 ROOMS = {
     "common/sim": ["checker counters finding footprint timing.hpp types", "memory", "machine", "grid", "ops", "decode", "timing", "checkers", "observation", "device engine", "chips"],
     "common/cudart": ["error_table cuda_abi sim_control sim_parts environment device_properties", "runtime code graph api", "abi"],
-    "common/nccl": ["nccl", "call arithmetic idle simulator", "move model clique", "communicators group", "answer", "api_calls api_comm"],
+    "common/nccl": ["nccl", "call arithmetic idle simulator say", "move model clique", "communicators group", "answer", "api_calls api_comm"],
     "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "smallest", "bench", "batch", "cli", "main"],
 }
 FOR_TESTS = {"testing", "conformance", "kernels", "calibration", "programs", "cub", "mutants", "hostile", "kernel_cases", "device_fake", "abi_values"}
-# A table of words that whoever reads the simulator's reports may include.
-WORDS = {"verifier": {"common/sim/checker.hpp"}}
-# What a lab's and a solution's tests may include besides.
+# Tables of words that whoever reads the simulator's reports may include.
+WORDS = {"verifier": {"common/sim/checker.hpp", "common/sim/counters.hpp"}}
+# What a lab's and a solution's tests may include besides, and those of a submission.
 TESTS = {"testing", "verifier"}
-# The simulator's C interface, for programs that may run on it: no part of the simulator comes with it.
-FOR_ALL = {"common/cudart/sim_control.h"}
+SUBMISSION = "common/remote/several"
+# The simulator's C interface and NCCL's, for programs that may run on it: no part of the simulator comes with them.
+FOR_ALL = {"common/cudart/sim_control.h", "common/nccl/nccl.h"}
 
 # A standard header, and names by which one knows that it is needed.
 STANDARD = {
@@ -163,7 +165,7 @@ def wrong_includes(root: pathlib.Path, file: pathlib.Path) -> list[str]:
     if own_part not in ALLOWED:
         return [f"{own_path}: the folder {own_path.parent} has no rule in check_includes.py"]
     allowed = {part.format(lab=own_lab) for part in [own_part, *ALLOWED[own_part]]}
-    if own_lab and own_path.stem.endswith("_test"):
+    if (own_lab or own_path.is_relative_to(SUBMISSION)) and own_path.stem.endswith("_test"):
         allowed |= TESTS
     complaints = []
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):

@@ -29,6 +29,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
   r.n_inputs = static_cast<std::uint32_t>(shape.inputs.size());
   r.n_outputs = static_cast<std::uint32_t>(shape.outputs.size());
   r.workspace_bytes = shape.workspace_bytes;
+  r.n_devices = shape.n_devices;
   if (device == DeviceKind::gpu) {
     r.guard_bytes = kGpuGuardBytes;
     r.n_timed = static_cast<std::uint32_t>(

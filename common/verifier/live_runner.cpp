@@ -30,7 +30,7 @@ constexpr double kWatchdogShare = 0.8;
 
 // The environment of a runner: no variables of the grader, only those that the CUDA libraries and the loader
 // need.
-std::vector<std::string> environment_for(const SessionOptions& options) {
+std::vector<std::string> environment_for(const SessionOptions& options, std::uint32_t n_devices) {
   std::vector<std::string> variables;
   std::string library_path =
       options.device == DeviceKind::sim ? options.simulator_dir : options.toolkit_lib_dir;
@@ -49,7 +49,8 @@ std::vector<std::string> environment_for(const SessionOptions& options) {
   if (options.device == DeviceKind::sim) {
     // If a name occurs twice, the first one counts.
     variables.insert(variables.begin(),
-                     "SIM_WATCHDOG=" + std::to_string(kWatchdogShare * options.seconds_per_case));
+                     {"SIM_WATCHDOG=" + std::to_string(kWatchdogShare * options.seconds_per_case),
+                      "SIM_DEVICES=" + std::to_string(n_devices)});
   }
   if (!library_path.empty()) variables.push_back(std::string(kLibraryPath) + library_path);
   return variables;
@@ -71,12 +72,12 @@ const std::string kEndedBeforeCallText = ChildProcess::End{kExitEndedBeforeCall,
 
 }  // namespace
 
-Result<LiveRunner> LiveRunner::start(const SessionOptions& options) {
-  if (!options.device_program.empty()) return start_pair(options);
+Result<LiveRunner> LiveRunner::start(const SessionOptions& options, std::uint32_t n_devices) {
+  if (!options.device_program.empty()) return start_pair(options, n_devices);
   ChildProcess::Options child;
   child.argv = options.launcher;
   child.argv.push_back(options.runner);
-  child.environment = environment_for(options);
+  child.environment = environment_for(options, n_devices);
   child.launched = !options.launcher.empty();
   child.reports = options.launchers_report;
   auto process = ChildProcess::start(child);
@@ -85,14 +86,14 @@ Result<LiveRunner> LiveRunner::start(const SessionOptions& options) {
   return LiveRunner(std::move(*process));
 }
 
-Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options) {
+Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options, std::uint32_t n_devices) {
   Channel between;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, between.ends.data()) != 0)
     return Error{std::string("socketpair: ") + std::strerror(errno)};
   ChildProcess::Options device;
   device.argv = options.device_launcher;
   device.argv.insert(device.argv.end(), {options.device_program, options.runner});
-  device.environment = environment_for(options);
+  device.environment = environment_for(options, n_devices);
   device.launched = !options.device_launcher.empty();
   device.reports = options.launchers_report;
   device.second = between.ends[0];
@@ -103,7 +104,7 @@ Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options) {
   ChildProcess::Options host;
   host.argv = options.launcher;
   host.argv.insert(host.argv.end(), {options.runner, kCalled});
-  host.environment = environment_for(options);
+  host.environment = environment_for(options, n_devices);
   host.launched = !options.launcher.empty();
   host.reports = options.launchers_report;
   host.channel = between.ends[1];

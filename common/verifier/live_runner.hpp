@@ -36,7 +36,8 @@ class LiveRunner {
   };
 
   // Starts the process or processes and does not wait for Hello. An Error if one could not be started.
-  static Result<LiveRunner> start(const SessionOptions& options);
+  // The simulator gets `n_devices` devices.
+  static Result<LiveRunner> start(const SessionOptions& options, std::uint32_t n_devices);
 
   // Waits for one message, until the processes together have used `seconds` of CPU time, so that the load of
   // the machine does not matter. The wait also ends when they have been idle for that long in total, or after
@@ -64,7 +65,7 @@ class LiveRunner {
 
  private:
   explicit LiveRunner(ChildProcess process) : process_(std::move(process)) {}
-  static Result<LiveRunner> start_pair(const SessionOptions& options);
+  static Result<LiveRunner> start_pair(const SessionOptions& options, std::uint32_t n_devices);
   Waited end_of(ChildProcess& process, int milliseconds);
   // What one of the processes printed.
   struct Output {

@@ -136,7 +136,7 @@ struct Session::Impl {
   // The judgement when a process reports that the device does not work.
   Judgement device_at_fault(const std::string& text) const;
   // std::nullopt if a runner is running and has sent Hello; else why there is none.
-  std::optional<Judgement> ensure_runner();
+  std::optional<Judgement> ensure_runner(const Manifest& manifest);
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                   const Measure& measure);
   // What the runner's reply says of the case; `clocked`: the clock was stopped.
@@ -166,7 +166,7 @@ bool has_simulator(const std::filesystem::path& folder) {
 }
 }  // namespace
 
-std::optional<Judgement> Session::Impl::ensure_runner() {
+std::optional<Judgement> Session::Impl::ensure_runner(const Manifest& manifest) {
   if (runner && !runner->ready()) runner.reset();
   if (runner) return std::nullopt;
   if (options.device == DeviceKind::sim && !options.simulator_dir.empty() &&
@@ -175,7 +175,7 @@ std::optional<Judgement> Session::Impl::ensure_runner() {
                   fmt::format("there is no libcudart.so.13 or .12 in {}: build the project first",
                               options.simulator_dir));
   }
-  auto started = LiveRunner::start(options);
+  auto started = LiveRunner::start(options, manifest.most_devices);
   if (!started) return judged(Verdict::infra, "could not be run", started.error().text);
   runner.emplace(std::move(*started));
 
@@ -292,7 +292,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   given.inputs = filled_inputs(given, seed);
 
   result.reused_runner = runner.has_value();
-  if (auto no_runner = ensure_runner()) {
+  if (auto no_runner = ensure_runner(problem.manifest())) {
     judgement = std::move(*no_runner);
     if (runner) result.outcome.printed = runner->printed();
     runner.reset();
@@ -353,6 +353,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
 
   const auto report_bytes = given.shared.subspan(request.report_offset, reply->report_bytes);
   result.outcome.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
+  if (given.shape.n_devices > 1) result.outcome.sim_report = merged_report(result.outcome.sim_report);
   judgement = judge_reply(given, *reply, result.clock_us[kRun] > 0);
   result.outcome.outputs = std::move(judgement.outputs);
   result.ended_by_cuda_error = reply->stage == Stage::cuda_error;

@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "sim/checker.hpp"
+#include "sim/counters.hpp"
 
 namespace course::lab {
 namespace {
@@ -116,6 +117,60 @@ SimReport read_sim_report(std::string_view json) {
     }
   }
   return report;
+}
+
+namespace {
+
+// Adds the numbers of `from` to those of `to`, member by member.
+void add_numbers(Json& to, const Json& from) {
+  for (const auto& [key, value] : from.items()) {
+    Json& sum = to[key];
+    if (value.is_object())
+      add_numbers(sum, value);
+    else if (value.is_number_unsigned())
+      sum = (sum.is_number_unsigned() ? sum.get<std::uint64_t>() : 0) + value.get<std::uint64_t>();
+    else if (value.is_number())
+      sum = (sum.is_number() ? sum.get<double>() : 0) + value.get<double>();
+  }
+}
+
+void keep_larger(Json& to, const Json& from, const char* key) {
+  const Json* value = member(from, key);
+  if (value == nullptr || !value->is_number()) return;
+  if (!to[key].is_number() || to[key].get<double>() < value->get<double>()) to[key] = *value;
+}
+
+}  // namespace
+
+std::string merged_report(std::string_view json) {
+  const Json all = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (all.is_discarded() || !all.is_array() || all.empty()) return "";
+  Json merged;
+  for (const Json& one : all) {
+    const Json *totals = member(one, "totals"), *traffic = member(one, "traffic");
+    if (totals == nullptr || !totals->is_object() || traffic == nullptr || !traffic->is_object()) return "";
+    if (merged.is_null()) {
+      merged = one;
+      continue;
+    }
+    keep_larger(merged, one, "modelled_us");
+    for (const char* key : {"operations", "messages", "bytes_sent"})
+      keep_larger(merged["traffic"], *traffic, key);
+    const Json before = merged["totals"];
+    add_numbers(merged["totals"], *totals);
+    sim::for_each_maximum([&](const char* key, std::uint64_t sim::Counters::*) {
+      const auto kept = before.find(key);
+      if (kept == before.end()) return;
+      merged["totals"][key] = *kept;
+      keep_larger(merged["totals"], *totals, key);
+    });
+    if (const Json* fills = member(one, "fills"); fills != nullptr && fills->is_number_unsigned())
+      merged["fills"] = number<std::uint64_t>(merged, "fills", 0) + fills->get<std::uint64_t>();
+    for (const char* key : {"launches", "findings", "lines"})
+      if (const Json* list = member(one, key); list != nullptr && list->is_array())
+        for (const Json& entry : *list) merged[key].push_back(entry);
+  }
+  return merged.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Weight weight_of(const SimFinding& finding) {

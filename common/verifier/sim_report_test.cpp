@@ -121,6 +121,25 @@ TEST(SimReport, FindsLessInRubbishAndNeverFails) {
   EXPECT_TRUE(read_sim_report("{\"totals\": {}, \"modelled_us\": \"x\"}").readable);
 }
 
+TEST(SimReport, MergesThoseOfSeveralDevices) {
+  const std::string merged = merged_report(
+      R"([{"totals": {"launches": 2, "steps": 7, "mix": {"add": 1}}, "modelled_us": 5.5, "fills": 1,
+           "traffic": {"operations": 1, "messages": 3, "bytes_sent": 24}, "findings": [{"line": 1}]},
+          {"totals": {"launches": 3, "steps": 9, "mix": {"add": 4}}, "modelled_us": 4, "fills": 2,
+           "traffic": {"operations": 1, "messages": 1, "bytes_sent": 40}, "findings": [{"line": 2}]}])");
+  const SimReport report = read_sim_report(merged);
+  EXPECT_TRUE(report.readable);
+  EXPECT_EQ(report.launches, 5u);
+  EXPECT_EQ(report.fills, 3u);
+  EXPECT_EQ(report.modelled_us, 5.5);
+  ASSERT_EQ(report.findings.size(), 2u);
+  EXPECT_EQ(report.findings[1].line, 2u);
+  for (const char* part : {"\"steps\":9", "\"add\":5", "\"messages\":3", "\"bytes_sent\":40"})
+    EXPECT_NE(merged.find(part), std::string::npos) << part;
+  for (const char* rubbish : {"", "[", "{}", "[]", "[1]", "[{}]", "[{\"totals\": {}}]"})
+    EXPECT_EQ(merged_report(rubbish), "") << rubbish;
+}
+
 TEST(SimReport, TakesTerminalEscapesOutOfTexts) {
   const SimReport report = read_sim_report("{\"totals\": {}, \"device\": \"a\\u001b[2Jb\\n\"}");
   EXPECT_EQ(report.device, "a?[2Jb?");

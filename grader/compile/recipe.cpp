@@ -28,12 +28,19 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
+bool is_for_several_devices(const std::string& lab) {
+  const std::vector<std::string> labs = words_of(kLabsOfSeveralDevices);
+  return std::find(labs.begin(), labs.end(), lab) != labs.end();
+}
+
 // The host code only launches kernels, so -O0: optimising it would take longer than all other steps.
 std::vector<std::string> nvcc_command(const std::string& lab) {
   std::vector<std::string> command = words_of(kNvcc);
   command.insert(command.end(), {"-std=c++20", "-O0"});
   for (std::string& word : words_of(kNvccStudentArgs)) command.push_back(std::move(word));
   command.insert(command.end(), {"-Icommon", "-Ilabs", "-Ilabs/" + lab});
+  // Reports about NCCL's calls give the line of host code.
+  if (is_for_several_devices(lab)) command.insert(command.end(), {"-Icommon/nccl", "-Xcompiler=-g1"});
   return command;
 }
 
@@ -50,6 +57,7 @@ std::vector<std::string> headers_of(const Layout& layout, const std::string& lab
         found.push_back(entry.path().string());
     }
   }
+  if (is_for_several_devices(lab)) found.push_back(layout.root + "/common/nccl/nccl.h");
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -88,6 +96,8 @@ Result<Recipe> recipe_for(const Layout& layout, const std::string& lab) {
   }
   recipe.headers = headers_of(layout, lab);
   recipe.linked = {fmt::format("common/runner/fixed_part_{}.o", lab)};
+  recipe.several_devices = is_for_several_devices(lab);
+  if (recipe.several_devices) recipe.linked.emplace_back("common/remote/libnccl.so.2");
   // Nothing in an object may be executed as a command: no linker plugin and no second compiler, whatever its
   // sections are called.
   recipe.link = joined(words_of(kCxx)) + "-fno-lto -fno-use-linker-plugin -Wl,-z,noexecstack -o {runner} ";

@@ -19,6 +19,7 @@ struct Recipe {
   std::string compile, link;
   std::vector<std::string> linked;   // objects of the course, relative to the build folder
   std::vector<std::string> headers;  // files of the checkout that a lab's file may include
+  bool several_devices = false;      // the lab is for several devices: its file may call NCCL
 };
 
 Result<Recipe> recipe_for(const Layout& layout, const std::string& lab);

@@ -22,6 +22,11 @@ constexpr Reason kDevice{"changes the device's settings, which belong to the har
 constexpr Reason kSimulator{"takes hold of the simulator's controls, which are the grader's", "grader"};
 constexpr Reason kAlgorithm{"is a finished algorithm of a library; the lab is to write it", "libraries"};
 constexpr Reason kLibrary{"is a library that a lab has no use for", "libraries"};
+constexpr Reason kCommunicators{
+    "is not among what a lab may call of NCCL; the communicators are handed in, and the operations that a "
+    "task "
+    "needs are those of the handout",
+    "streams"};
 constexpr Reason kLoading{"looks up or loads code at run time", "system"};
 constexpr Reason kProcesses{"starts or touches processes or threads", "system"};
 constexpr Reason kFiles{"reads or writes files", "system"};
@@ -68,6 +73,11 @@ constexpr const char* kAllowed[] = {
     "__errno_location", "__libc_single_threaded",
     // arithmetic, besides kMath
     "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
+// In labs for several devices.
+constexpr const char* kAllowedForSeveralDevices[] = {
+    "cudaSetDevice", "ncclGroupStart",   "ncclGroupEnd",      "ncclAllReduce", "ncclReduce",
+    "ncclBroadcast", "ncclAllGather",    "ncclReduceScatter", "ncclSend",      "ncclRecv",
+    "ncclCommCount", "ncclCommUserRank", "ncclGetErrorString"};
 // Also with the suffix `f` or `l`, for float and long double. Which of them a program imports depends on the
 // compiler and its library.
 constexpr const char* kMath[] = {
@@ -125,6 +135,8 @@ constexpr Refused kRefused[] = {
     {"nvrtc", &kLoading},
     {"nvml", &kLibrary},
     {"curand", &kLibrary},
+    {"nccl", &kLibrary},
+    {"pnccl", &kLibrary},
     {"cufft", &kAlgorithm},
     {"omp_", &kProcesses},
     {"GOMP", &kProcesses},
@@ -296,8 +308,13 @@ std::string_view scope_of(std::string_view name) {
 
 }  // namespace
 
-const Reason* reason_against_import(std::string_view name) {
+const Reason* reason_against_import(std::string_view name, bool several_devices) {
   if (is_allowed(name)) return nullptr;
+  if (several_devices) {
+    const auto& calls = kAllowedForSeveralDevices;
+    if (std::find(std::begin(calls), std::end(calls), name) != std::end(calls)) return nullptr;
+    if (name.starts_with("nccl")) return &kCommunicators;
+  }
   if (names_a_finished_algorithm(name)) return &kAlgorithm;
   for (const Refused& refused : kRefused) {
     if (name.starts_with(refused.beginning)) return refused.reason;

@@ -85,7 +85,7 @@ class Objections {
 
 }  // namespace
 
-std::vector<Objection> objections(const ObjectFile& object, std::string_view lab) {
+std::vector<Objection> objections(const ObjectFile& object, std::string_view lab, bool several_devices) {
   Objections out;
   bool algorithm = false;
   for (const Symbol& symbol : object.symbols)
@@ -99,7 +99,8 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
   if (algorithm || !finished.empty()) out.add(name_libraries(finished), finished_algorithm());
   for (const Symbol& symbol : object.symbols) {
     if (symbol.defined || names_a_finished_algorithm(symbol.name)) continue;
-    if (const Reason* reason = reason_against_import(symbol.name)) out.add(readable(symbol.name), *reason);
+    if (const Reason* reason = reason_against_import(symbol.name, several_devices))
+      out.add(readable(symbol.name), *reason);
   }
   for (const Symbol& symbol : object.symbols) {
     if (symbol.name.find('@') != std::string::npos)
@@ -138,10 +139,10 @@ std::string message_of(const std::vector<Objection>& objections) {
   return out;
 }
 
-Result<Screened> screen_object(const std::string& path, std::string_view lab) {
+Result<Screened> screen_object(const std::string& path, std::string_view lab, bool several_devices) {
   const auto object = read_object(path);
   if (!object) return Error{fmt::format("can't be screened: {}", object.error().text)};
-  const std::vector<Objection> found = objections(*object, lab);
+  const std::vector<Objection> found = objections(*object, lab, several_devices);
   return Screened{message_of(found), std::all_of(found.begin(), found.end(),
                                                  [](const Objection& one) { return one.unknown_import; })};
 }

@@ -26,7 +26,8 @@ struct Objection {
 
 // The objections, the most important first: libraries, imports, definitions, constructors, sections. `lab` is
 // the lab's id.
-std::vector<Objection> objections(const ObjectFile& object, std::string_view lab);
+std::vector<Objection> objections(const ObjectFile& object, std::string_view lab,
+                                  bool several_devices = false);
 
 // The message for the student; "" when there is no objection.
 std::string message_of(const std::vector<Objection>& objections);
@@ -38,6 +39,6 @@ struct Screened {
 };
 // Screens the object file at `path`. An Error if it cannot be read as an object file; compilers never produce
 // such a file.
-Result<Screened> screen_object(const std::string& path, std::string_view lab);
+Result<Screened> screen_object(const std::string& path, std::string_view lab, bool several_devices = false);
 
 }  // namespace course::grader::screen

@@ -357,6 +357,17 @@ TEST(Screen, AllowsArithmeticFunctionsOfAllCompilers) {
     EXPECT_NE(reason_against_import(name), nullptr) << name;
 }
 
+TEST(Screen, AllowsOperationsOfNcclInLabsForSeveralDevices) {
+  for (const char* name : {"ncclAllReduce", "ncclGroupStart", "ncclSend", "cudaSetDevice"}) {
+    EXPECT_EQ(reason_against_import(name, true), nullptr) << name;
+    EXPECT_NE(reason_against_import(name), nullptr) << name;
+  }
+  for (const char* name : {"ncclCommInitAll", "ncclCommDestroy", "ncclCommAbort", "ncclGetUniqueId",
+                           "ncclMemAlloc", "ncclRedOpCreatePreMulSum", "pncclAllReduce", "simOperate",
+                           "cudaDeviceReset", "cudaMemcpyPeer", "cudaDeviceEnablePeerAccess"})
+    EXPECT_NE(reason_against_import(name, true), nullptr) << name;
+}
+
 TEST(Screen, RefusesReplacedAllocationOperators) {
   for (const char* name : {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZdlPvm", "_ZnamSt11align_val_t"})
     EXPECT_THAT(says(defining(name, Binding::weak)), HasSubstr("its own operator")) << name;

@@ -12,10 +12,12 @@ import re
 import subprocess
 import sys
 
-OWN_OF_HOST = {"simUnorderedWork"}
-OWN = OWN_OF_HOST | {
-    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation",
+OWN_OF_BOTH = {
+    "simUnorderedWork",
     "simPrepareStream", "simEnterPart", "simRunParts", "simFailPart", "simCheckMemory", "simReportFault", "simPlaceOfCode", "simChipName"}
+OWN_OF_HOST = OWN_OF_BOTH | {"simOperate"}
+OWN = OWN_OF_BOTH | {
+    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"}
 BARE_MACHINE = re.compile(r"^(libc|libm|libpthread|libdl|librt|ld-linux.*)\.so")
 
 

@@ -10,12 +10,13 @@ A script lists the simulator's own controls as well, a plain_script only what is
 """
 import sys
 
-# sim_control.h: of the program's process, and of the device's.
-OWN_OF_HOST = ["simUnorderedWork"]
-OWN = OWN_OF_HOST + [
-    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation",
-    # sim_parts.h
+# sim_control.h and sim_parts.h: of the program's process, and of the device's.
+OWN_OF_BOTH = [
+    "simUnorderedWork",
     "simPrepareStream", "simEnterPart", "simRunParts", "simFailPart", "simCheckMemory", "simReportFault", "simPlaceOfCode", "simChipName"]
+OWN_OF_HOST = OWN_OF_BOTH + ["simOperate"]
+OWN = OWN_OF_BOTH + [
+    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"]
 
 
 def read_symbols(path):

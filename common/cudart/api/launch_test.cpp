@@ -93,6 +93,27 @@ TEST_F(Api, WorkThatNoStreamWaitsForIsUnordered) {
   EXPECT_NE(cudaMemsetAsync(d, 0, 17), cudaSuccess);
   fill(mine);
   EXPECT_EQ(simUnorderedWork(mine), 0) << "no bytes, or refused";
+  cudaStream_t other = nullptr;
+  EXPECT_EQ(cudaSetDevice(1), cudaSuccess);
+  EXPECT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  int* d_other = device_array<int>(4);
+  const auto fill_other = [&](cudaStream_t stream) {
+    EXPECT_EQ(cudaMemsetAsync(d_other, 0, 16, stream), cudaSuccess);
+  };
+  fill(mine);
+  fill_other(other);
+  EXPECT_EQ(cudaStreamSynchronize(other), cudaSuccess);
+  EXPECT_EQ(simUnorderedWork(mine), 0) << "streams of two devices need not wait for each other";
+  fill(mine);
+  fill_other(other);
+  EXPECT_EQ(simUnorderedWork(mine), 1) << "but somebody has to wait for both";
+  fill_other(nullptr);
+  fill_other(other);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(simUnorderedWork(mine), 1) << "unordered on the second device";
+  EXPECT_EQ(cudaFree(d_other), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(other), cudaSuccess);
+  EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
 }
 

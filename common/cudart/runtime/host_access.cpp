@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cudart/runtime/host_access.hpp"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <signal.h>
@@ -12,12 +13,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "cudart/code/host_lines.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/order.hpp"
 
@@ -165,21 +169,16 @@ std::vector<sim::SourcePlace> place_of_code(const void* code) {
   if (code == nullptr ||
       dladdr1(code, &object, reinterpret_cast<void**>(&loaded), RTLD_DL_LINKMAP) ==
           0 ||  // NOLINT: of the call
-      object.dli_fname == nullptr ||
-      std::strchr(object.dli_fname, '\'') != nullptr)
+      object.dli_fname == nullptr)
     return {};
-  const std::string command = fmt::format("addr2line -C -f -e '{}' {:#x} 2>/dev/null", object.dli_fname,
-                                          address_of(code) - loaded->l_addr);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(popen(command.c_str(), "r"), pclose);
-  if (output == nullptr) return {};
-  std::string text;
-  for (int c; (c = std::fgetc(output.get())) != EOF;) text += static_cast<char>(c);
-  const std::size_t line_end = text.find('\n'), colon = text.rfind(':');
-  if (line_end == std::string::npos || colon == std::string::npos || colon < line_end) return {};
-  const unsigned long line = std::strtoul(text.c_str() + colon + 1, nullptr, 10);
-  if (line == 0) return {};
-  return {{text.substr(line_end + 1, colon - line_end - 1), static_cast<std::uint32_t>(line),
-           text.substr(0, line_end)}};
+  std::ifstream file(object.dli_fname, std::ios::binary);
+  const std::string contents{std::istreambuf_iterator<char>(file), {}};
+  const HostLine line = line_of_code(std::as_bytes(std::span(contents)), address_of(code) - loaded->l_addr);
+  if (line.line == 0) return {};
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> readable(
+      abi::__cxa_demangle(line.function.c_str(), nullptr, nullptr, &status), std::free);
+  return {{line.file, line.line, readable != nullptr ? readable.get() : line.function}};
 }
 
 InsideRuntime::InsideRuntime() {

@@ -15,7 +15,7 @@
 
 namespace course::cudart {
 
-// The source line of a host instruction; empty without debug information or addr2line.
+// The source line of a host instruction; empty without debug information.
 std::vector<sim::SourcePlace> place_of_code(const void* code);
 
 // One exists during every call of the runtime, so that all memory is accessible then. Thread-safe; may be

@@ -28,10 +28,14 @@ struct UnderWay {
 
 struct Ordering {
   std::mutex lock;
-  Clock everything;                      // all work ever submitted
-  Clock waited;                          // what the host has waited for
-  Clock seen;                            // … or may have waited for
-  std::map<Agent, std::uint64_t> fresh;  // last tick of each agent with work since take_unordered_work()
+  Clock everything;  // all work ever submitted
+  Clock waited;      // what the host has waited for
+  Clock seen;        // … or may have waited for
+  struct Fresh {
+    std::uint64_t tick = 0;
+    int device = 0;
+  };
+  std::map<Agent, Fresh> fresh;  // the last work of each agent since take_unordered_work()
   bool unordered = false;
   std::deque<UnderWay> under_way;
   std::deque<Agent> free_agents;
@@ -162,14 +166,15 @@ OwnAgent::~OwnAgent() {
   all.free_agents.push_back(number_);
 }
 
-Work begin_work(Agent agent, Clock before, std::string where) {
+Work begin_work(Agent agent, Clock before, std::string where, int device) {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);
   Work work = begin(all, agent, std::move(before), std::move(where));
-  all.unordered = all.unordered || std::any_of(all.fresh.begin(), all.fresh.end(), [&](const auto& other) {
-                    return !work.before.covers({other.first, other.second});
-                  });
-  all.fresh[agent] = work.now.tick;
+  all.unordered =
+      all.unordered || std::any_of(all.fresh.begin(), all.fresh.end(), [&](const auto& other) {
+        return other.second.device == device && !work.before.covers({other.first, other.second.tick});
+      });
+  all.fresh[agent] = {work.now.tick, device};
   return work;
 }
 
@@ -269,7 +274,7 @@ bool take_unordered_work(const Clock& clock) {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);
   const bool left = std::any_of(all.fresh.begin(), all.fresh.end(), [&](const auto& work) {
-    const Moment moment{work.first, work.second};
+    const Moment moment{work.first, work.second.tick};
     return !all.waited.covers(moment) && !clock.covers(moment);
   });
   all.fresh.clear();

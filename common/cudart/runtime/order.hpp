@@ -63,9 +63,9 @@ struct Work {
   std::string where;  // "stream 2"
 };
 
-// Starts the next piece of work of this agent. It is ordered after `before` and after everything that the
-// host has waited for.
-Work begin_work(Agent agent, Clock before, std::string where);
+// Starts the next piece of work of this agent, on the device with this ordinal. It is ordered after `before`
+// and after everything that the host has waited for.
+Work begin_work(Agent agent, Clock before, std::string where, int device);
 // The same for a part of other work, such as a node of a graph; take_unordered_work() ignores it.
 Work begin_part(const Work& whole, Agent agent, Clock before);
 
@@ -112,8 +112,8 @@ void host_may_have_waited();
 // The same for the work that the clock covers, for example after a host function that was called in its
 // stream.
 void host_may_have_waited_for(const Clock& clock);
-// Whether, since the last call of this function, two agents have had unordered work, or there is work that
-// neither `clock` nor what the host has waited for covers.
+// Whether, since the last call of this function, two agents of a device have had unordered work, or there is
+// work that neither `clock` nor what the host has waited for covers.
 bool take_unordered_work(const Clock& clock);
 
 }  // namespace course::cudart

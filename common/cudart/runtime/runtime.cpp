@@ -60,7 +60,9 @@ sim::Device& Context::device() {
   if (device_ == nullptr) {
     const Environment& env = runtime().environment();
     try {
-      device_ = std::make_unique<sim::Device>(env.device);
+      sim::DeviceOptions options = env.device;
+      options.ordinal = ordinal;
+      device_ = std::make_unique<sim::Device>(std::move(options));
     } catch (const std::runtime_error& none) {  // no kernel can run on this processor
       silence(false);
       say(none.what());

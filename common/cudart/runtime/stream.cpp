@@ -158,7 +158,7 @@ void advance(CUstream_st& stream, const Clock& clock) {
 
 Work next_work(CUstream_st& stream) {
   const std::lock_guard guard(clocks().lock);
-  Work work = begin_work(stream.agent, work_before(stream), stream.name);
+  Work work = begin_work(stream.agent, work_before(stream), stream.name, stream.context->ordinal);
   advance(stream, work.after);
   return work;
 }

@@ -22,7 +22,13 @@ int main(int argc, char** argv) {
   const lab::Device device(lab::Simulator{&simSetMode, &simSetSchedule, &simResetReport, &simReport,
                                           &simNameBuffer, &simForgetWrites, &simEmptyHeap},
                            nullptr);
-  remote::HostLink link(lab::kHostFd, argv[1], cudart::current_context().device());
+  cudart::Runtime& runtime = cudart::runtime();
+  remote::HostLink link(lab::kHostFd, argv[1], static_cast<std::uint32_t>(runtime.n_devices()),
+                        [&](std::uint32_t ordinal) -> sim::Device& {
+                          cudart::Context& context = runtime.context(static_cast<int>(ordinal));
+                          const std::lock_guard guard(context.lock);
+                          return context.device();
+                        });
   if (!link.wait_until_ready()) return lab::kExitHostLost;
   return lab::serve_cases(device, link);
 }

@@ -4,12 +4,14 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
-#include "cudart/code/program_file.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/operation.hpp"
+#include "nccl/move.hpp"
+#include "remote/device/operation.hpp"
 #include "remote/questions.hpp"
 #include "sim/timing/timeline.hpp"
 
@@ -51,6 +53,8 @@ CallResult HostLink::run(const lab::Request& request) {
   // Until a packet arrives, the process may have ended after the previous call; then the verifier starts
   // another one.
   result.end = CallResult::End::ended_before_call;
+  n_reports_ = 0;
+  host_us_ = 0;
   if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return result;
   for (;;) {
     const auto packet = lab::receive_packet(fd_);
@@ -68,16 +72,33 @@ CallResult HostLink::run(const lab::Request& request) {
     result.end = finished->out_of_memory != 0 ? CallResult::End::out_of_memory : CallResult::End::returned;
     result.status = finished->status;
     result.unordered = finished->unordered != 0;
-    // Faults of kernels are known here. Only launches that the runtime refused itself are reported by the
-    // other process.
-    result.cuda_code = fault_ != sim::Fault::none ? static_cast<std::int32_t>(cudart::meaning_of(fault_).code)
-                                                  : finished->cuda_code;
+    // Faults of kernels are known here. Only launches that the runtime refused itself, and NCCL calls that
+    // would never end, are reported by the other process.
+    result.cuda_code = finished->cuda_code;
+    for (const Opened& one : opened_)
+      if (one.fault != sim::Fault::none)
+        result.cuda_code = static_cast<std::int32_t>(cudart::meaning_of(one.fault).code);
     return result;
   }
 }
 
+HostLink::Opened& HostLink::opened(std::uint32_t ordinal) {
+  Opened& one = opened_[ordinal];
+  if (one.device == nullptr) one.device = &devices_(ordinal);
+  return one;
+}
+
 bool HostLink::answer(const Packet& question) {
+  if (question.kind != PacketKind::operate) return answer_about_device(question);
   PacketReader in(question);
+  return operate(in);
+}
+
+bool HostLink::answer_about_device(const Packet& question) {
+  PacketReader in(question);
+  const auto ordinal = in.get<std::uint32_t>();
+  if (!in.ok() || ordinal >= opened_.size()) return false;
+  about_ = &opened(ordinal);
   switch (question.kind) {
     case PacketKind::find_kernel: return find_kernel(in);
     case PacketKind::find_symbol: return find_symbol(in);
@@ -87,9 +108,11 @@ bool HostLink::answer(const Packet& question) {
     case PacketKind::release: return release(in);
     case PacketKind::find: return find(in);
     case PacketKind::free_bytes:
-      return in.complete() && reply(PacketWriter().put(std::uint32_t{1}).put(device_.free_bytes()));
+      return in.complete() && reply(PacketWriter().put(std::uint32_t{1}).put(about_->device->free_bytes()));
     case PacketKind::store: return store(in);
     case PacketKind::fill: return fill(in);
+    case PacketKind::report: return report(in);
+    case PacketKind::operate:
     case PacketKind::ready:
     case PacketKind::finished:
     case PacketKind::call:
@@ -107,35 +130,47 @@ bool HostLink::refuse(const std::string& why) {
   return reply(PacketWriter().put(std::uint32_t{0}).put_text(why));
 }
 
-// Loads the program at the first question, so that a program without kernels takes no time. A failure is
+// Reads the program at the first question, so that a program without kernels takes no time. A failure is
 // reported for every question.
-Result<void> HostLink::load_program() {
+Result<void> HostLink::read_program() {
   if (!load_failure_.empty()) return Error{load_failure_};
-  if (modules_) return {};
-  const auto failed = [&](const std::string& why) {
-    load_failure_ = why;
-    return Error{why};
-  };
+  if (codes_) return {};
   std::ifstream file(program_, std::ios::binary);
   const std::string contents{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return failed("the program's file can't be read");
-  const auto& chip = device_.options().preset;
+  if (!file) return Error{load_failure_ = "the program's file can't be read"};
+  const auto& chip = about_->device->options().preset;
   auto codes = cudart::code_of_program(std::as_bytes(std::span(contents)),
                                        chip.compute_major * 10 + chip.compute_minor);
-  if (!codes) return failed(codes.error().text);
-  std::vector<sim::ModuleId> modules;
-  for (cudart::DeviceCode& code : *codes) {
-    const auto loaded = device_.load_module(code.ptx);
-    if (!loaded) return failed(loaded.error().text);
-    modules.push_back(*loaded);
-    registers_.merge(code.registers);
-  }
-  modules_ = std::move(modules);
+  if (!codes) return Error{load_failure_ = codes.error().text};
+  for (cudart::DeviceCode& code : *codes) registers_.merge(code.registers);
+  codes_ = std::move(*codes);
   return {};
 }
 
+// Loads the program into the device of the question.
+Result<void> HostLink::load_program() {
+  if (const auto read = read_program(); !read) return read;
+  if (about_->modules) return {};
+  std::vector<sim::ModuleId> modules;
+  for (const cudart::DeviceCode& code : *codes_) {
+    const auto loaded = about_->device->load_module(code.ptx);
+    if (!loaded) return Error{load_failure_ = loaded.error().text};
+    modules.push_back(*loaded);
+  }
+  about_->modules = std::move(modules);
+  return {};
+}
+
+void HostLink::begin_work(sim::Device& device) {
+  if (opened_.size() > 1) device.timeline().host_at_least(host_us_);
+}
+
+void HostLink::end_work(sim::Device& device) {
+  host_us_ = device.timeline().host();
+}
+
 bool HostLink::is_inside_one_allocation(std::uint64_t address, std::uint64_t n_bytes) const {
-  const sim::Allocation* found = device_.find(address);
+  const sim::Allocation* found = about_->device->find(address);
   return found != nullptr && n_bytes <= found->base + found->size - address;
 }
 
@@ -143,13 +178,13 @@ bool HostLink::find_kernel(PacketReader& in) {
   const std::string name = in.get_text();
   if (!in.complete()) return false;
   if (const auto loaded = load_program(); !loaded) return refuse(loaded.error().text);
-  for (const sim::ModuleId module : *modules_) {
-    const auto found = device_.find_kernel(module, name);
+  for (const sim::ModuleId module : *about_->modules) {
+    const auto found = about_->device->find_kernel(module, name);
     if (!found) continue;
-    const sim::KernelFacts& facts = device_.facts(*found);
+    const sim::KernelFacts& facts = about_->device->facts(*found);
     if (facts.parameters.size() > kMaxParameters) return refuse("a kernel of too many parameters");
     const auto declared = registers_.find(name);
-    known_kernels_[*found] = declared != registers_.end() ? declared->second : facts.registers;
+    about_->known_kernels[*found] = declared != registers_.end() ? declared->second : facts.registers;
     PacketWriter out;
     out.put(std::uint32_t{1}).put(*found);
     put_facts(out, facts);
@@ -162,8 +197,8 @@ bool HostLink::find_symbol(PacketReader& in) {
   const std::string name = in.get_text();
   if (!in.complete()) return false;
   if (const auto loaded = load_program(); !loaded) return refuse(loaded.error().text);
-  for (const sim::ModuleId module : *modules_) {
-    if (const auto found = device_.find_symbol(module, name))
+  for (const sim::ModuleId module : *about_->modules) {
+    if (const auto found = about_->device->find_symbol(module, name))
       return reply(PacketWriter().put(std::uint32_t{1}).put(*found));
   }
   return refuse("the program has no such variable");
@@ -171,7 +206,7 @@ bool HostLink::find_symbol(PacketReader& in) {
 
 bool HostLink::launch(PacketReader& in) {
   const auto head = in.get<LaunchHead>();
-  if (!in.ok() || known_kernels_.count(head.kernel) == 0 || !fits(head.grid, head.cluster) ||
+  if (!in.ok() || about_->known_kernels.count(head.kernel) == 0 || !fits(head.grid, head.cluster) ||
       head.dynamic_shared > kMaxShared)
     return false;
   sim::LaunchRequest request;
@@ -181,54 +216,56 @@ bool HostLink::launch(PacketReader& in) {
   request.cluster = head.cluster;
   request.dynamic_shared = head.dynamic_shared;
   request.cooperative = head.cooperative != 0;
-  request.registers = known_kernels_[head.kernel];
+  request.registers = about_->known_kernels[head.kernel];
   request.parameters = in.rest();
-  if (request.parameters.size() != device_.facts(head.kernel).parameter_bytes) return false;
+  if (request.parameters.size() != about_->device->facts(head.kernel).parameter_bytes) return false;
   LaunchAnswer launch_answer;
   std::string text;
-  if (fault_ == sim::Fault::none) {
-    const sim::LaunchResult result = device_.launch(request);
+  if (about_->fault == sim::Fault::none) {
+    begin_work(*about_->device);
+    const sim::LaunchResult result = about_->device->launch(request);
+    end_work(*about_->device);
     launch_answer.fault = static_cast<std::uint32_t>(result.fault);
     launch_answer.modelled_us = result.modelled_us;
     text = result.text;
-    if (cudart::meaning_of(result.fault).sticky) fault_ = result.fault;
+    if (cudart::meaning_of(result.fault).sticky) about_->fault = result.fault;
   } else {
-    launch_answer.fault = static_cast<std::uint32_t>(fault_);
+    launch_answer.fault = static_cast<std::uint32_t>(about_->fault);
   }
   return reply(PacketWriter().put(launch_answer).put_text(text));
 }
 
 bool HostLink::occupancy(PacketReader& in) {
   const auto question = in.get<OccupancyQuestion>();
-  if (!in.complete() || known_kernels_.count(question.kernel) == 0 || question.threads_per_block < 1 ||
+  if (!in.complete() || about_->known_kernels.count(question.kernel) == 0 || question.threads_per_block < 1 ||
       question.dynamic_shared > kMaxShared)
     return false;
   const std::int32_t n_blocks =
-      device_.occupancy(question.kernel, question.threads_per_block, question.dynamic_shared);
+      about_->device->occupancy(question.kernel, question.threads_per_block, question.dynamic_shared);
   return reply(PacketWriter().put(std::uint32_t{1}).put(n_blocks));
 }
 
 bool HostLink::allocate(PacketReader& in) {
   const auto question = in.get<AllocateQuestion>();
   if (!in.complete()) return false;
-  const auto address = device_.allocate(question.n_bytes, sim::MemoryKind::device);
+  const auto address = about_->device->allocate(question.n_bytes, sim::MemoryKind::device);
   if (!address) return refuse(address.error().text);
-  allocated_.insert(*address);
+  about_->allocated.insert(*address);
   return reply(PacketWriter().put(std::uint32_t{1}).put(*address));
 }
 
 bool HostLink::release(PacketReader& in) {
   const auto address = in.get<std::uint64_t>();
   if (!in.complete()) return false;
-  if (allocated_.erase(address) == 0) return refuse("not the start of an allocation");
-  const auto released = device_.release(address);
+  if (about_->allocated.erase(address) == 0) return refuse("not the start of an allocation");
+  const auto released = about_->device->release(address);
   return released ? reply(PacketWriter().put(std::uint32_t{1})) : refuse(released.error().text);
 }
 
 bool HostLink::find(PacketReader& in) {
   const auto address = in.get<std::uint64_t>();
   if (!in.complete()) return false;
-  const sim::Allocation* found = device_.find(address);
+  const sim::Allocation* found = about_->device->find(address);
   if (found == nullptr) return refuse("no device memory");
   return reply(PacketWriter()
                    .put(std::uint32_t{1})
@@ -244,9 +281,9 @@ bool HostLink::store(PacketReader& in) {
   if (!in.ok()) return false;
   if (!is_inside_one_allocation(address, bytes.size())) return refuse("outside of device memory");
   auto* dst = reinterpret_cast<std::byte*>(address);  // NOLINT: inside the arena
-  if (const auto copied = device_.copy(dst, bytes.data(), bytes.size()); !copied)
+  if (const auto copied = about_->device->copy(dst, bytes.data(), bytes.size()); !copied)
     return refuse(copied.error().text);
-  device_.host_wrote(address, bytes.size());
+  about_->device->host_wrote(address, bytes.size());
   return reply(PacketWriter().put(std::uint32_t{1}));
 }
 
@@ -259,11 +296,53 @@ bool HostLink::fill(PacketReader& in) {
       !is_inside_one_allocation(question.address, n_bytes))
     return refuse("outside of device memory");
   auto* dst = reinterpret_cast<std::byte*>(question.address);  // NOLINT: inside the arena
-  if (const auto filled = device_.fill(dst, question.value, element, question.count); !filled)
+  if (const auto filled = about_->device->fill(dst, question.value, element, question.count); !filled)
     return refuse(filled.error().text);
-  device_.host_wrote(question.address, n_bytes);
-  const sim::DevicePreset& chip = device_.options().preset;
-  device_.timeline().transfer(cudart::fill_us(chip, n_bytes));
+  about_->device->host_wrote(question.address, n_bytes);
+  const sim::DevicePreset& chip = about_->device->options().preset;
+  begin_work(*about_->device);
+  about_->device->timeline().transfer(cudart::fill_us(chip, n_bytes));
+  end_work(*about_->device);
+  return reply(PacketWriter().put(std::uint32_t{1}));
+}
+
+// The text comes from the student's process and is shown to nobody else than who sent it.
+bool HostLink::report(PacketReader& in) {
+  const std::string kind = in.get_text();
+  sim::SourcePlace place;
+  place.file = plain(in.get_text());
+  place.line = in.get<std::uint32_t>();
+  const std::string message = in.get_text();
+  if (!in.complete() || !is_finding_of_nccl(kind)) return false;
+  if (++n_reports_ <= kMostReports) {
+    sim::Finding finding;
+    finding.checker = sim::Checker::execution;
+    finding.kind = kind;
+    if (!place.file.empty()) finding.where.push_back(std::move(place));
+    finding.message = plain(message);
+    about_->device->add_finding(std::move(finding));
+  }
+  return reply(PacketWriter().put(std::uint32_t{1}));
+}
+
+bool HostLink::operate(PacketReader& in) {
+  const auto operands = read_operands(in, static_cast<std::uint32_t>(opened_.size()));
+  if (!operands) return false;
+  for (const Operand& one : *operands) {
+    about_ = &opened(one.device);
+    for (const SimRange& range : nccl::ranges_of(one.call))
+      if (range.n_bytes > 0 &&
+          !is_inside_one_allocation(reinterpret_cast<std::uint64_t>(range.start), range.n_bytes))
+        return false;
+  }
+  const bool faulty = std::any_of(operands->begin(), operands->end(), [&](const Operand& one) {
+    return opened(one.device).fault != sim::Fault::none;
+  });
+  if (faulty) return reply(PacketWriter().put(std::uint32_t{1}));
+  const auto device_of = [&](const Operand& one) -> sim::Device& { return *opened(one.device).device; };
+  for (const Operand& one : *operands) begin_work(device_of(one));
+  execute(*operands, device_of);
+  for (const Operand& one : *operands) end_work(device_of(one));
   return reply(PacketWriter().put(std::uint32_t{1}));
 }
 

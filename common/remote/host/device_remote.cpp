@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "cudart/sim_parts.h"
 #include "remote/questions.hpp"
 #include "sim/timing/timeline.hpp"
 
@@ -24,6 +25,11 @@ using lab::PacketWriter;
 [[noreturn]] void give_up(const std::string& why) {
   std::fprintf(stderr, "simulator: the device's process is gone: %s\n", why.c_str());
   std::_Exit(1);
+}
+
+// A question about this device.
+PacketWriter about(const DeviceOptions& device) {
+  return PacketWriter().put(static_cast<std::uint32_t>(device.ordinal));
 }
 
 Packet ask(PacketKind question, const PacketWriter& body) {
@@ -70,20 +76,21 @@ const DeviceOptions& Device::options() const {
 
 Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
   if (kind != MemoryKind::device) return Error{"only device memory can be had here"};
-  const Packet packet = ask(PacketKind::allocate, PacketWriter().put(remote::AllocateQuestion{n_bytes}));
+  const Packet packet =
+      ask(PacketKind::allocate, about(impl_->options).put(remote::AllocateQuestion{n_bytes}));
   PacketReader answer(packet);
   if (auto yes = agreed(answer); !yes) return yes.error();
   return answer.get<std::uint64_t>();
 }
 
 Result<void> Device::release(std::uint64_t address) {
-  const Packet packet = ask(PacketKind::release, PacketWriter().put(address));
+  const Packet packet = ask(PacketKind::release, about(impl_->options).put(address));
   PacketReader answer(packet);
   return agreed(answer);
 }
 
 const Allocation* Device::find(std::uint64_t address) const {
-  const Packet packet = ask(PacketKind::find, PacketWriter().put(address));
+  const Packet packet = ask(PacketKind::find, about(impl_->options).put(address));
   PacketReader answer(packet);
   if (!agreed(answer)) return nullptr;
   Allocation& found = impl_->found;
@@ -95,7 +102,7 @@ const Allocation* Device::find(std::uint64_t address) const {
 }
 
 std::uint64_t Device::free_bytes() const {
-  const Packet packet = ask(PacketKind::free_bytes, PacketWriter());
+  const Packet packet = ask(PacketKind::free_bytes, about(impl_->options));
   PacketReader answer(packet);
   return agreed(answer) ? answer.get<std::uint64_t>() : 0;
 }
@@ -105,8 +112,9 @@ Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_
     return Error{"a lab's host code may not copy out of the device's memory: kernels are to make the answer"};
   for (std::uint64_t done = 0; done < n_bytes;) {
     const std::uint64_t now = std::min<std::uint64_t>(n_bytes - done, remote::kChunkBytes);
-    const Packet packet = ask(
-        PacketKind::store, PacketWriter().put(address_of(dst) + done).put_bytes(std::span(src + done, now)));
+    const Packet packet =
+        ask(PacketKind::store,
+            about(impl_->options).put(address_of(dst) + done).put_bytes(std::span(src + done, now)));
     PacketReader answer(packet);
     if (auto yes = agreed(answer); !yes) return yes;
     done += now;
@@ -118,7 +126,7 @@ Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t ele
                           std::uint64_t count) {
   const Packet packet =
       ask(PacketKind::fill,
-          PacketWriter().put(remote::FillQuestion{address_of(dst), count, value, element_bytes}));
+          about(impl_->options).put(remote::FillQuestion{address_of(dst), count, value, element_bytes}));
   PacketReader answer(packet);
   return agreed(answer);
 }
@@ -136,7 +144,7 @@ Result<ModuleId> Device::load_module(std::string_view) {
 void Device::unload_module(ModuleId) {}
 
 Result<KernelId> Device::find_kernel(ModuleId, std::string_view mangled_name) {
-  const Packet packet = ask(PacketKind::find_kernel, PacketWriter().put_text(mangled_name));
+  const Packet packet = ask(PacketKind::find_kernel, about(impl_->options).put_text(mangled_name));
   PacketReader answer(packet);
   if (auto yes = agreed(answer); !yes) return yes.error();
   const auto kernel = answer.get<KernelId>();
@@ -149,7 +157,7 @@ const KernelFacts& Device::facts(KernelId kernel) const {
 }
 
 Result<Device::Symbol> Device::find_symbol(ModuleId, std::string_view mangled_name) {
-  const Packet packet = ask(PacketKind::find_symbol, PacketWriter().put_text(mangled_name));
+  const Packet packet = ask(PacketKind::find_symbol, about(impl_->options).put_text(mangled_name));
   PacketReader answer(packet);
   if (auto yes = agreed(answer); !yes) return yes.error();
   return answer.get<Symbol>();
@@ -165,7 +173,8 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   head.block = request.block;
   head.cluster = request.cluster;
   head.dynamic_shared = request.dynamic_shared;
-  const Packet packet = ask(PacketKind::launch, PacketWriter().put(head).put_bytes(request.parameters));
+  const Packet packet =
+      ask(PacketKind::launch, about(impl_->options).put(head).put_bytes(request.parameters));
   PacketReader answer(packet);
   const auto launch_answer = answer.get<remote::LaunchAnswer>();
   LaunchResult result;
@@ -179,7 +188,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
 int Device::occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const {
   const Packet packet =
       ask(PacketKind::occupancy,
-          PacketWriter().put(remote::OccupancyQuestion{kernel, threads_per_block, dynamic_shared}));
+          about(impl_->options).put(remote::OccupancyQuestion{kernel, threads_per_block, dynamic_shared}));
   PacketReader answer(packet);
   return agreed(answer) ? answer.get<std::int32_t>() : 0;
 }
@@ -207,7 +216,13 @@ bool Device::any_written(std::uint64_t, std::uint64_t) const {
   return true;
 }
 void Device::count_sent(std::uint64_t, std::uint64_t) {}
-void Device::add_finding(Finding) {}
+// Of this process's findings, only those about NCCL are reported: host code cannot make others here.
+void Device::add_finding(Finding finding) {
+  PacketWriter body = about(impl_->options);
+  const SourcePlace place = finding.where.empty() ? SourcePlace{} : finding.where.front();
+  body.put_text(finding.kind).put_text(place.file).put(place.line).put_text(finding.message);
+  static_cast<void>(ask(PacketKind::report, body));
+}
 void Device::find_heap_leaks() {}
 Result<void> Device::set_heap_bytes(std::uint64_t) {
   return Error{"the grader's device keeps its heap as it is"};
@@ -222,3 +237,11 @@ std::string Device::report_json() const {
 void Device::reset_report() {}
 
 }  // namespace course::sim
+
+extern "C" __attribute__((visibility("default"))) void simOperate(const SimOperand* operands, std::size_t n) {
+  using namespace course;  // NOLINT: only the exported face
+  lab::PacketWriter body;
+  body.put(static_cast<std::uint32_t>(n));
+  for (const SimOperand& operand : std::span(operands, n)) body.put(operand);
+  static_cast<void>(sim::ask(lab::PacketKind::operate, body));
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// What the submission in several.cu is to do, by Request::op.
+#pragma once
+
+#include <cstdint>
+
+namespace course::several {
+
+enum class How : std::uint32_t {
+  reduced,   // right, by an all-reduce
+  gathered,  // right, by an all-gather of the sums
+  without_group,
+  rank_is_missing,
+  unequal_counts,
+  other_roots,
+  unanswered_send,
+  overlapping,
+  memory_of_another,
+  default_stream,
+  unset,
+};
+
+}  // namespace course::several

@@ -51,12 +51,12 @@ const char* name_of_op(const MicroOp& op) {
 void Synccheck::launch_begins(const Program& program, const LaunchRequest& launch) {
   program_ = &program;
   launch_ = &launch;
-  told_.clear();
+  reported_.clear();
 }
 
 void Synccheck::launch_ends() {
-  for (auto& [key, finding] : told_) add_finding(findings_, std::move(finding));
-  told_.clear();
+  for (auto& [key, finding] : reported_) add_finding(findings_, std::move(finding));
+  reported_.clear();
 }
 
 void Synccheck::block_begins(Block& block) {
@@ -74,7 +74,7 @@ ThreadId Synccheck::thread(const Block& block, u32 warp, u32 lanes) const {
 }
 
 Finding* Synccheck::tell(const char* kind, const MicroOp& op, const MicroOp* other) {
-  const auto [it, fresh] = told_.try_emplace({kind, {op.index, other == nullptr ? ~0u : other->index}});
+  const auto [it, fresh] = reported_.try_emplace({kind, {op.index, other == nullptr ? ~0u : other->index}});
   Finding& f = it->second;
   if (!fresh) {
     ++f.times;
@@ -412,7 +412,7 @@ void Synccheck::follow(Warp& w, const MicroOp& op) {
 
 void Synccheck::used(Warp& w, const MicroOp& op, const Undefined& value) {
   // It is a consequence of that.
-  if (told_.contains({"lane-not-in-mask", {value.origin->index, ~0u}})) return;
+  if (reported_.contains({"lane-not-in-mask", {value.origin->index, ~0u}})) return;
   Finding* const f = tell("shuffle-from-inactive-lane", *value.origin);
   if (f == nullptr) return;
   f->thread = thread(*w.block, w.number, 1u << value.origin_lane);

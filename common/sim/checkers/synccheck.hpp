@@ -48,10 +48,10 @@ class Synccheck final : public KernelChecker {
   void stuck(Block& block) override;
   std::vector<const Finding*> found() const override {
     std::vector<const Finding*> all;
-    for (const auto& [key, finding] : told_) all.push_back(&finding);
+    for (const auto& [key, finding] : reported_) all.push_back(&finding);
     return all;
   }
-  std::size_t n_found() const override { return told_.size(); }
+  std::size_t n_found() const override { return reported_.size(); }
 
  private:
   struct Arrival {
@@ -93,7 +93,7 @@ class Synccheck final : public KernelChecker {
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
-  std::map<std::pair<std::string, std::pair<std::uint32_t, std::uint32_t>>, Finding> told_;
+  std::map<std::pair<std::string, std::pair<std::uint32_t, std::uint32_t>>, Finding> reported_;
 };
 
 }  // namespace course::sim

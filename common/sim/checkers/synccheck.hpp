@@ -87,7 +87,7 @@ class Synccheck final : public KernelChecker {
   std::vector<SourcePlace> exit_place(const BasicBlock& b, std::uint32_t from) const;
   // The finding to fill in, or nullptr if it has been reported for these ops already; then counts it once
   // more.
-  Finding* tell(const char* kind, const MicroOp& op, const MicroOp* other = nullptr);
+  Finding* finding_for(const char* kind, const MicroOp& op, const MicroOp* other = nullptr);
 
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;

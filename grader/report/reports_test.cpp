@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The reports made from one result: JSON, table, JUnit, HTML.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +56,7 @@ RunResult hostile(const std::string& text) {
   result.commit = text;
   LabResult& lab = result.labs[0];
   for (TaskResult& task : lab.tasks) {
-    task.message = text + "\n" + text;
+    task.message = fmt::format("{}\n{}", text, text);
     task.title = text;
     for (CaseRecord& record : task.cases) record.name = record.message = text;
     for (GoalScore& goal : task.goals) goal.note = text, goal.measured.reset();

@@ -21,7 +21,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 import pictures  # noqa: E402
 
-# By name: how it is drawn, and the words for those who do not see it. A command draws a trace, a function one of pictures.py.
+# By name: what draws it (a command that prints a trace, or a function of pictures.py), and its text alternative.
 FIGURES = {
     "memory-hierarchy": (
         pictures.memory,

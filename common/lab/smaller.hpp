@@ -13,8 +13,8 @@
 namespace course::lab {
 
 // Cases with the operator, the type and the parameters of `like`, from 2 items up to the length of `like`,
-// but at least to 9 (0 and 1 after 9, because they show less); those of one length from simple items (3 1 7 0 …)
-// to random ones, the pattern of `like` last. The last case is `like` itself.
+// but at least to 9; 0 and 1 come after 9, because they show less. Those of one length go from simple items
+// (3 1 7 0 …) to random ones, the pattern of `like` last. The last case is `like` itself.
 std::vector<Case> smaller_cases(const Problem& problem, const Task& task, const Case& like);
 
 // The part of a case's name before its length: "sum_i32" of "sum_i32_n8_random". It names the operator, the

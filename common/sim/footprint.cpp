@@ -79,14 +79,14 @@ void Footprint::forget(std::uint64_t address, std::uint64_t n_bytes) {
   });
 }
 
-std::optional<Footprint::Meeting> Footprint::meets(const Footprint& second) const {
+std::optional<Footprint::Conflict> Footprint::conflict_with(const Footprint& second) const {
   if (pages_.size() > second.pages_.size()) {
-    std::optional<Meeting> found = second.meets(*this);
+    std::optional<Conflict> found = second.conflict_with(*this);
     if (found) std::swap(found->first_writes, found->second_writes);
     return found;
   }
-  Meeting meeting;
-  std::map<std::uint64_t, Bits> met;  // by page
+  Conflict conflict;
+  std::map<std::uint64_t, Bits> bytes;  // by page
   for (const auto& [key, ours] : pages_) {
     const auto use = static_cast<Use>(key % kUses);
     for (int other = 0; other < kUses; ++other) {
@@ -96,21 +96,21 @@ std::optional<Footprint::Meeting> Footprint::meets(const Footprint& second) cons
       for (std::size_t i = 0; i < ours.size(); ++i) {
         const std::uint64_t both = ours[i] & theirs->second[i];
         if (both == 0) continue;
-        met[key / kUses][i] |= both;
-        meeting.first_writes = meeting.first_writes || is_write(use);
-        meeting.second_writes = meeting.second_writes || is_write(static_cast<Use>(other));
+        bytes[key / kUses][i] |= both;
+        conflict.first_writes = conflict.first_writes || is_write(use);
+        conflict.second_writes = conflict.second_writes || is_write(static_cast<Use>(other));
       }
     }
   }
-  for (const auto& [page, bits] : met)
+  for (const auto& [page, bits] : bytes)
     for (std::size_t i = 0; i < bits.size(); ++i) {
-      if (meeting.n_bytes == 0 && bits[i] != 0)
-        meeting.address =
+      if (conflict.n_bytes == 0 && bits[i] != 0)
+        conflict.address =
             page * kHostPage + i * kWordBits + static_cast<std::uint64_t>(std::countr_zero(bits[i]));
-      meeting.n_bytes += static_cast<std::uint64_t>(std::popcount(bits[i]));
+      conflict.n_bytes += static_cast<std::uint64_t>(std::popcount(bits[i]));
     }
-  if (meeting.n_bytes == 0) return std::nullopt;
-  return meeting;
+  if (conflict.n_bytes == 0) return std::nullopt;
+  return conflict;
 }
 
 bool Footprint::uses(std::uint64_t address, std::uint64_t n_bytes, Use use) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bytes of memory that a kernel or a copy has read and written. meets() finds the bytes on which two such
-// accesses conflict. Not thread-safe.
+// The bytes of memory that a kernel or a copy has read and written. conflict_with() finds the bytes on which
+// two of them conflict. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -29,14 +29,14 @@ class Footprint {
   // Approximate size of this object in the host's memory.
   std::uint64_t memory_bytes() const { return pages_.size() * sizeof(Bits); }
 
-  struct Meeting {
+  struct Conflict {
     std::uint64_t address = 0;  // the lowest one
     std::uint64_t n_bytes = 0;  // in total
     bool first_writes = false, second_writes = false;
   };
   // The bytes on which the two conflict: both access them, at least one writes, and not both accesses are
   // strong. std::nullopt if there are none.
-  std::optional<Meeting> meets(const Footprint& second) const;
+  std::optional<Conflict> conflict_with(const Footprint& second) const;
   // Calls visit(address, use) for each page of kHostPage bytes that may hold bytes with this use.
   template <typename Visit>
   void for_each_page(Visit&& visit) const {

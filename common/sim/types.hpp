@@ -48,7 +48,6 @@ enum Mode : std::uint32_t {
   kDataflow = 2,  // work and steps (slow: keep inputs below 2^20 elements)
   kRacecheck = row_of(Checker::racecheck).mode,
   kInitcheck = row_of(Checker::initcheck).mode,
-  kSynccheck = row_of(Checker::synccheck).mode,
   kTrace = 32,    // contents of arrays, see trace.hpp (for inputs of a few hundred elements)
   kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
   // Errors in the host program's calls: leaks, wrong frees, failing calls, copies of uninitialised memory.

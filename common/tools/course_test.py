@@ -166,6 +166,12 @@ class NewLab(Copy):
         done = subprocess.run([sys.executable, __file__, self.root, labcli, *tests], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_includes_are_sorted_whatever_its_name(self):
+        self.assertEqual(self.new("zebra").returncode, 0)
+        for path in [*self.root.rglob("zebra/*.cpp"), *self.root.rglob("zebra/*.cu")]:
+            for block in re.findall(r'(?:^#include ".*\n)+', path.read_text(encoding="utf-8"), re.M):
+                self.assertEqual(block.splitlines(), sorted(block.splitlines()), path.name)
+
     def test_overwrites_nothing(self):
         done = self.new(LABS[0])
         self.assertEqual(done.returncode, 1)

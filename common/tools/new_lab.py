@@ -70,7 +70,9 @@ def main():
     words = {"LAB_ID": lab, "LAB_TITLE": title, "LAB_HANDOUT": handout, "LAB_NUMBER": str(number)}
 
     def filled(text):
-        return re.sub("|".join(words), lambda m: words[m.group()], text)
+        text = re.sub("|".join(words), lambda m: words[m.group()], text)
+        # As clang-format sorts them: the lab's name has its place among the others.
+        return re.sub(r'(?:^#include ".*\n)+', lambda m: "".join(sorted(m.group().splitlines(True))), text, flags=re.M)
 
     template = root / "common/template"
     for part, place in PLACES.items():

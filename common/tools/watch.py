@@ -145,13 +145,13 @@ class Watch:
                 seconds = time.monotonic() - saved
                 if number == 0:
                     self.latencies.append(seconds)
-                    if self.tell_quick(task, result, seconds):
+                    if self.show_quick(task, result, seconds):
                         continue
                 else:
-                    self.tell(result, seconds)
+                    self.show_result(result, seconds)
                 if self.wait_for(stage, until_end=True) is None:
                     return
-                self.tell_smallest(task, stage.printed())
+                self.show_smallest(task, stage.printed())
                 if number == 0:
                     stages[1] = None  # its other operators and types would say the same
             finally:
@@ -174,8 +174,8 @@ class Watch:
                 return result
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
-    def tell_quick(self, task, result, seconds):
-        """Tells the first answer. Whether it is right, or nothing is there yet."""
+    def show_quick(self, task, result, seconds):
+        """Shows the first answer. Returns whether it is right, or nothing is there yet."""
         found = result["labs"][0]["tasks"][0]
         with self.lock:
             self.state["tasks"].setdefault(task, {}).update(verdict=found["verdict"], message=found["message"], partial=True)
@@ -187,7 +187,7 @@ class Watch:
             self.show_message(found["message"])
         return found["verdict"] in ("OK", "NOT_IMPLEMENTED")
 
-    def tell(self, result, seconds):
+    def show_result(self, result, seconds):
         lab = result["labs"][0]
         for found in lab["tasks"]:
             now = (found["verdict"], found["points"], found["max_points"])
@@ -214,7 +214,7 @@ class Watch:
             parts = textwrap.wrap(line, WIDTH - len(end), initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
             self.show(f"{end}\n".join(parts or [""]))
 
-    def tell_smallest(self, task, printed):
+    def show_smallest(self, task, printed):
         at = printed.find("A small input that fails")
         if at >= 0:
             self.show(printed[at:].rstrip())

@@ -180,7 +180,7 @@ class Page(Fake):
         self.assertIn("textContent", urllib.request.urlopen(self.address).read().decode())
 
     def test_traces_the_smallest_case_that_fails(self):
-        self.watch.tell_smallest("second", "A small input that fails: fake / second, case sum_n2_example\n  …")
+        self.watch.show_smallest("second", "A small input that fails: fake / second, case sum_n2_example\n  …")
         for task, case in [("second", " --case sum_n2_example"), ("first", "")]:
             with urllib.request.urlopen(f"{self.address}trace?task={task}&version=1") as answer:
                 self.assertEqual((answer.headers.get_content_type(), answer.read()), ("text/html", b"<h1>a page</h1>"))

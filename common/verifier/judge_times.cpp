@@ -36,7 +36,7 @@ Judgement suspect(std::string headline, std::string note) {
 }  // namespace
 
 Judgement judge_digest(const protocol::CaseRequest& request, std::span<const std::byte> shared,
-                       std::uint64_t key, const Digest& told, bool stopped) {
+                       std::uint64_t key, const Digest& reported, bool stopped) {
   if (!stopped)
     return suspect("gave an answer without stopping the clock",
                    "its time could not be taken: a person has to look");
@@ -47,7 +47,7 @@ Judgement judge_digest(const protocol::CaseRequest& request, std::span<const std
                                      buffer.count * bytes_of(static_cast<DType>(buffer.dtype)));
     add_digest(digest, data, key_of_buffer(key, i));
   }
-  if (digest == told) return {};
+  if (digest == reported) return {};
   Judgement judgement;
   judgement.verdict = Verdict::wrong_answer;
   judgement.failure.headline = "had not finished its answer when it said so";

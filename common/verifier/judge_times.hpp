@@ -15,7 +15,7 @@ namespace course::lab {
 
 // Checks that the returned outputs are those whose digest stopped the clock.
 Judgement judge_digest(const protocol::CaseRequest& request, std::span<const std::byte> shared,
-                       std::uint64_t key, const Digest& told, bool stopped);
+                       std::uint64_t key, const Digest& reported, bool stopped);
 
 // The clock of each run minus the shortest rehearsal, which never makes a run too fast. (Pairs of rehearsal
 // and run, in microseconds.)

@@ -144,7 +144,7 @@ struct Session::Impl {
   // What the simulator's report adds: findings, a case without a kernel, the modelled time.
   void judge_by_report(const Submitted& given, Stage stage, bool timed, Attempt& result) const;
   // The time from GO to the digest in microseconds; 0 if something else happened first.
-  double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const;
+  double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& reported) const;
   Outcome timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                 const Measure& measure);
   Outcome conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -365,7 +365,8 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   return result;
 }
 
-double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const {
+double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key,
+                              Digest& reported) const {
   const Deadline deadline(options.seconds_per_case);
   const auto reached = [&](GoStage stage) {
     for (unsigned i = 1; !block.is(round, stage); ++i) {
@@ -379,7 +380,7 @@ double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t
   block.set(round, GoStage::go);
   if (!reached(GoStage::done)) return 0;
   const double microseconds = watch.microseconds();
-  told = block.digest;
+  reported = block.digest;
   return microseconds;
 }
 

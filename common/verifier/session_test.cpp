@@ -76,8 +76,8 @@ Case a_case(std::string name = "n100") {
 }
 
 Outcome run(Session& session, const Case& c = a_case(), const Measure& measure = {}) {
-  static const Doubling problem;
-  return session.run(problem, kTasks[0], c, 7, measure);
+  static const Doubling kProblem;
+  return session.run(kProblem, kTasks[0], c, 7, measure);
 }
 
 Outcome run_alone(const std::string& mode, DeviceKind device = DeviceKind::sim, const Measure& measure = {}) {
@@ -278,10 +278,10 @@ TEST(Session, CountsAMemsetAsWorkOfTheDevice) {
 
 TEST(Session, HoldsAModelledTimeBelowTheMemorysForAPerson) {
   Session session(options_for("too_fast"));
-  static const Doubling problem(800);
+  static const Doubling kProblem(800);
   Measure timed;
   timed.timed_runs = 1;
-  const Outcome outcome = session.run(problem, kTasks[0], a_case(), 7, timed);
+  const Outcome outcome = session.run(kProblem, kTasks[0], a_case(), 7, timed);
   EXPECT_EQ(outcome.verdict, Verdict::suspect);
   EXPECT_EQ(outcome.times_us, std::vector<double>{12.5});
   EXPECT_NE(outcome.message.find("is faster than memory can be"), std::string::npos) << outcome.message;
@@ -297,10 +297,10 @@ TEST(Session, RefusesWorkInAnotherStream) {
 
 TEST(Session, GivesEveryCaseAndSeedAScheduleOfItsOwn) {
   Session session(options_for("repeats_the_schedule"));
-  static const Doubling problem;
+  static const Doubling kProblem;
   EXPECT_EQ(run(session, a_case("one")).verdict, Verdict::ok);
   EXPECT_EQ(run(session, a_case("two")).verdict, Verdict::ok);
-  EXPECT_EQ(session.run(problem, kTasks[0], a_case("one"), 8, {}).verdict, Verdict::ok);
+  EXPECT_EQ(session.run(kProblem, kTasks[0], a_case("one"), 8, {}).verdict, Verdict::ok);
   EXPECT_EQ(run(session, a_case("one")).verdict, Verdict::wrong_answer) << "a rerun has the same";
 }
 

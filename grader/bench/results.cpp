@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Work that writes almost nothing is compared with the rate of plain reads.
+// Work that moves little more than one read of n items of 4 bytes writes almost nothing; it is compared with
+// the rate of plain reads.
 bool reads_only(double ideal_bytes, std::uint64_t n) {
   return ideal_bytes < 5.0 * static_cast<double>(n);
 }

@@ -254,7 +254,7 @@ TEST(CompilersWords, AreTheSameEachTime) {
   EXPECT_EQ(without_chance("labs/scan/scan.cu(3): error: /tmp/ccc"), "labs/scan/scan.cu(3): error: /tmp/ccc");
 }
 
-// #error "…" puts anything into a compiler's mouth, of any length.
+// #error "…" makes the compiler print any text, of any length.
 TEST(CompilersWords, MayBeOfAnyLength) {
   const std::string digits(std::size_t{1} << 20, 'a');
   EXPECT_EQ(without_chance("x.cu(3): error: /tmp/tmpxft_" + digits), "x.cu(3): error: /tmp/tmpxft_" + digits);

@@ -74,7 +74,7 @@ TEST(FirstErrors, ShowKernelNamesOfTheSource) {
   EXPECT_THAT(advice_on(shown), HasSubstr("may have 49152 bytes together; here they have 409600"));
 }
 
-// #error "…" puts anything into a compiler's mouth, of any length.
+// #error "…" makes the compiler print any text, of any length.
 TEST(FirstErrors, SurviveLinesOfAnyLength) {
   const std::string long_word(std::size_t{1} << 20, 'a');
   for (const std::string& line :

@@ -79,11 +79,11 @@ std::string printed_lines(std::string_view printed, std::size_t limit, std::size
 
 std::string describe_causes(std::span<const ReportedFinding> findings, std::size_t limit) {
   std::string text;
-  std::set<std::tuple<std::string, std::string, std::uint32_t>> told;
+  std::set<std::tuple<std::string, std::string, std::uint32_t>> shown;
   for (const ReportedFinding& finding : findings) {
-    if (told.size() == limit) break;
+    if (shown.size() == limit) break;
     if (lab::weight_of(finding) != lab::Weight::fault ||
-        !told.insert({finding.kind, finding.file, finding.line}).second)
+        !shown.insert({finding.kind, finding.file, finding.line}).second)
       continue;
     if (!text.empty()) text += "\n    ";
     text += describe(finding);

@@ -44,7 +44,7 @@ std::string with_unique_anchors(const std::string& body) {
     const int n = ++seen[id];
     const std::string more = n > 1 ? fmt::format("-{}", n) : "";
     const std::size_t after = heading + 4 + id.size();
-    out += body.substr(done, end - done) + more + body.substr(end, after - end) + more;
+    out += fmt::format("{}{}{}{}", body.substr(done, end - done), more, body.substr(end, after - end), more);
     done = after;
   }
   return out + body.substr(done);

@@ -37,8 +37,8 @@ constexpr const char* kReport = R"json({
    "shared_requests": 10, "shared_wavefronts": 14}]})json";
 
 Profile of(std::string_view report) {
-  static const testing::FakeProblem problem;
-  return profile_of(problem, testing::kTasks[0], problem.example(testing::kTasks[0], 4096), report);
+  static const testing::FakeProblem kProblem;
+  return profile_of(kProblem, testing::kTasks[0], kProblem.example(testing::kTasks[0], 4096), report);
 }
 
 TEST(Profile, ShortensKernelNames) {
@@ -96,7 +96,7 @@ TEST(Profile, ReportsTheShareOfActiveLanes) {
 }
 
 TEST(Profile, DividesEveryLimiterTheModelKnows) {
-  const std::pair<sim::Bound, const char*> kCounts[] = {
+  const std::pair<sim::Bound, const char*> counts[] = {
       {sim::Bound::memory, "global_sectors"},
       {sim::Bound::second_level_cache, "global_sectors"},
       {sim::Bound::shared_memory_and_l1, "passes"},
@@ -107,9 +107,9 @@ TEST(Profile, DividesEveryLimiterTheModelKnows) {
       {sim::Bound::latency, "warp_instructions"},
       {sim::Bound::launch, "warp_instructions"},
   };
-  ASSERT_EQ(std::size(kCounts), sim::kBoundNames.size());
+  ASSERT_EQ(std::size(counts), sim::kBoundNames.size());
   std::set<std::string> meanings;
-  for (const auto& [bound, count] : kCounts) {
+  for (const auto& [bound, count] : counts) {
     const Profile p = profile_limited_by(sim::name_of(bound), count);
     ASSERT_EQ(p.kernels.size(), 1u);
     ASSERT_EQ(p.kernels[0].lines.size(), 2u);

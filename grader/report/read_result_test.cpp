@@ -52,7 +52,7 @@ TEST(ReadResult, NamesPlaceOfMissingOrMistypedValues) {
   const json flat = whole.flatten();
   for (const auto& [pointer, value] : flat.items()) {
     const json::json_pointer at(pointer);
-    const std::string key = at.back();
+    const std::string& key = at.back();
     const bool in_list = key.find_first_not_of("0123456789") == std::string::npos;
     // Fields that are computed from others are not read.
     const bool derived = key == "at_least" || key.starts_with("speedup_");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The reports made from one result: JSON, table, JUnit, HTML.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 #include "report/report_file.hpp"
 #include "report/result.hpp"
 #include "report/table.hpp"
+#include "testing/sample_result.hpp"
 #include "testing/well_formed.hpp"
 #include "text.hpp"
 
@@ -27,60 +29,23 @@ using testing::kVoidElements;
 using ::testing::Not;
 using testing::why_malformed;
 
-TaskResult task_of(const std::string& id, Verdict verdict, int points, int max_points) {
-  TaskResult task;
-  task.id = id;
-  task.title = "Task " + id;
-  task.verdict = verdict;
-  task.points = points;
-  task.max_points = max_points;
-  return task;
-}
-
 RunResult example() {
-  TaskResult good = task_of("good", Verdict::ok, 45, 50);
+  RunResult result = testing::sample_result();
+  TaskResult &good = result.labs[0].tasks[0], &wrong = result.labs[0].tasks[1];
   good.goals = {{lab::Metric::bank_conflicts, 1.05, 3.2, 0, 5, ""},
                 {lab::Metric::work_ratio, 1.0, 1.0, 5, 5, ""}};
-  good.tiers = {{2, 5, 5}};
   good.speedup = 85.2;
   good.metrics = {{"bank_conflicts", 3.2}, {"work_ratio", 1.0}};
-  Timing timing;
-  timing.case_name = "sum_i32_n16777216_random";
-  timing.modelled = true;
-  timing.kernel_us = 10;
-  timing.one_thread_us = 852;
-  timing.all_cores_us = 430;
-  timing.kernel_runs = 1;
-  timing.baseline_runs = 7;
-  good.timing = timing;
+  good.timing->one_thread_us = 852;
+  good.timing->judged = lab::Baseline::one_thread;
   CaseRecord record;
   record.name = "sum_i32_n33";
   record.verdict = Verdict::ok;
   good.cases = {record};
-
-  TaskResult wrong = task_of("wrong", Verdict::wrong_answer, 0, 50);
   wrong.message =
       "d_out[0]: expected 7, got 8\nagain: ./lab grade reduction --device sim --task wrong --case n33 --seed "
       "0x1";
-  TaskResult bonus = task_of("bonus", Verdict::not_implemented, 0, 10);
-  bonus.bonus = true;
-
-  LabResult lab;
-  lab.id = "reduction";
-  lab.title = "Reduction";
-  lab.source = "labs/reduction";
-  lab.tasks = {good, wrong, bonus};
-  add_up(lab);
-  RunResult result;
-  result.device = "Simulated H200";
-  result.isolation = "full";
-  result.isolation_parts = {"namespaces", "limits"};
-  result.graded = true;
-  result.commit = std::string(40, 'a');
-  result.started = "2024-06-11T10:00:00Z";
-  result.seed = 0xfedcba9876543210U;
-  result.modelled = true;
-  result.labs = {lab};
+  wrong.cases.clear();
   return result;
 }
 
@@ -91,7 +56,7 @@ RunResult hostile(const std::string& text) {
   result.commit = text;
   LabResult& lab = result.labs[0];
   for (TaskResult& task : lab.tasks) {
-    task.message = text + "\n" + text;
+    task.message = fmt::format("{}\n{}", text, text);
     task.title = text;
     for (CaseRecord& record : task.cases) record.name = record.message = text;
     for (GoalScore& goal : task.goals) goal.note = text, goal.measured.reset();
@@ -219,7 +184,7 @@ TEST(Table, ShowsOneScreenOfMessages) {
   RunResult result = example();
   LabResult& lab = result.labs[0];
   for (int i = 0; i < 10; ++i) {
-    TaskResult task = task_of("t" + std::to_string(i), Verdict::crash, 0, 1);
+    TaskResult task = testing::sample_task("t" + std::to_string(i), Verdict::crash, 0, 1);
     task.message = "message " + std::to_string(i);
     lab.tasks.push_back(task);
   }

@@ -12,10 +12,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace course::grader::screen;
-  static const int file = memfd_create("object", 0);
-  static const std::string path = "/proc/self/fd/" + std::to_string(file);
-  if (ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != static_cast<ssize_t>(size)) std::abort();
-  const auto object = read_object(path);
+  static const int kFile = memfd_create("object", 0);
+  static const std::string kPath = "/proc/self/fd/" + std::to_string(kFile);
+  if (ftruncate(kFile, 0) != 0 || pwrite(kFile, data, size, 0) != static_cast<ssize_t>(size)) std::abort();
+  const auto object = read_object(kPath);
   if (object) static_cast<void>(message_of(objections(*object, "reduction")));
   return 0;
 }

@@ -155,7 +155,7 @@ std::string trace_html(const TraceView& view, const SourceLine& source_line, con
     for (const std::string& finding : view.findings)
       list += page::raw("<li>") + text(finding) + page::raw("</li>\n");
     if (view.findings.empty()) list = page::raw("<li>") + text(view.fault) + page::raw("</li>\n");
-    document.sections.push_back("Findings");
+    document.sections.emplace_back("Findings");
     document.body += page::section("Findings", page::raw("<ul>\n") + list + page::raw("</ul>\n"));
   }
   if (view.truncated)

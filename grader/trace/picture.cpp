@@ -36,7 +36,10 @@ struct Strip {
   double width() const { return cell * static_cast<double>(columns()); }
   double height() const { return kCellHeight * static_cast<double>(rows()); }
   double left(std::size_t i) const { return x + cell * static_cast<double>(i % columns()); }
-  double top(std::size_t i) const { return y + kCellHeight * static_cast<double>(i / columns()); }
+  double top(std::size_t i) const {
+    const std::size_t row = i / columns();
+    return y + kCellHeight * static_cast<double>(row);
+  }
 };
 
 bool exchange(const TraceStep& step) {
@@ -399,6 +402,7 @@ page::Html step_picture(const TraceView& view, int number) {
       if (!source.inside) wanted.insert(source_strip(all, at, source, step.stores[k]));
   wanted.erase(-1);
   std::vector<Strip> shown;
+  shown.reserve(wanted.size() + 1);
   for (const int k : wanted)
     shown.push_back({all[static_cast<std::size_t>(k)].table, all[static_cast<std::size_t>(k)].step, true});
   shown.push_back(all[at]);

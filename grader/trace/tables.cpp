@@ -138,6 +138,154 @@ bool changes_nothing(const TraceStep& before, const TraceStep& step) {
                     same_text);
 }
 
+// A row of the report, as far as all its parts need it.
+struct TraceRow {
+  const Json& json;
+  std::string array;
+  std::uint64_t launch, warp, lanes, first, width;
+  std::optional<std::uint64_t> block;
+  bool start, vote, shuffle, fault;
+  // Global arrays have one owner for all blocks; each block has its own shared arrays.
+  std::uint64_t owner = ~std::uint64_t{0};
+
+  TraceRow(const Json& row, const std::string& after, std::uint64_t columns)
+      : json(row),
+        array(text_field(row, "object")),
+        launch(count_field(row, "launch")),
+        warp(count_field(row, "warp")),
+        lanes(count_field(row, "lanes")),
+        first(first_shown(row, columns)),
+        width(std::clamp<std::uint64_t>(count_field(row, "width", 4), 1, 8)),
+        start(after == "start"),
+        vote(after == "vote"),
+        shuffle(after == "shuffle"),
+        fault(after == "fault") {
+    if (const auto it = row.find("block"); it != row.end() && it->is_number_unsigned())
+      block = it->get<std::uint64_t>();
+    const bool grid_wide = after == "launch" || start || !array.starts_with("s_");
+    if (!grid_wide && block) owner = *block;
+  }
+};
+
+// Fills a view from the rows of a report, one after the other.
+class ViewBuilder {
+ public:
+  ViewBuilder(const lab::Problem& problem, const lab::Task& task, const lab::Case& c, std::uint64_t columns,
+              std::vector<std::string> kernels, TraceView& view)
+      : problem_(problem),
+        case_(c),
+        columns_(columns),
+        shape_(problem.shape(task, c)),
+        row_length_(problem.row_length(task, c)),
+        kernels_(std::move(kernels)),
+        view_(view) {}
+
+  void add(const Json& json) {
+    TraceStep step;
+    step.after = text_field(json, "after");
+    const TraceRow row(json, step.after, columns_);
+    step.array = step.base = row.array;
+    step.path = text_field(json, "file");
+    step.file = file_name(step.path);
+    step.line = static_cast<std::uint32_t>(count_field(json, "line"));
+    step.first = row.first;
+    if (row.fault) {
+      view_.fault = text_field(json, "fault");
+      if (view_.fault.empty() && !view_.findings.empty()) view_.fault = view_.findings.front();
+    }
+    const DType type = type_of(shape_, case_, row.array, row.width);
+    if (lab::bytes_of(type) != row.width) return;
+    if (row.first == 0 || row_length_ * row_length_ == columns_)
+      step.row_length = rows_of(shape_, row.array, row_length_, columns_);
+    if (row.first > 0) step.array += fmt::format("[{}…]", row.first);
+    const std::set<std::uint64_t> written = add_stores(row, step);
+    add_cells(row, type, written, step);
+    if (!row.start && !row.vote && !row.shuffle && !row.fault && written.empty()) return;
+    if ((row.vote || row.shuffle) && row.warp > 0) return;  // only the first warp is shown, as an example
+    append(std::move(step), row);
+  }
+
+ private:
+  // Returns the elements that were written, of those that are shown.
+  std::set<std::uint64_t> add_stores(const TraceRow& row, TraceStep& step) {
+    std::set<std::uint64_t> written;
+    const auto writes = row.json.find("writes");
+    if (writes == row.json.end() || !writes->is_array()) return written;
+    for (const Json& w : *writes) {
+      if (!w.is_array()) continue;
+      TraceStore store{
+          at(w, 0), at(w, 1), static_cast<std::uint32_t>(at(w, 2)), static_cast<std::uint32_t>(at(w, 3)), {}};
+      known_.add(row.array, row.owner, store.element);
+      if (store.element < row.first || store.element >= row.first + columns_) continue;
+      if (w.size() > 4 && w[4].is_array()) {
+        for (const Json& from : w[4])
+          if (from.is_array() && !from.empty() && from[0].is_string())
+            store.from.push_back({tame_line(from[0].get<std::string>()), at(from, 1), at(from, 2) != 0});
+      }
+      written.insert(store.element);
+      step.stores.push_back(std::move(store));
+    }
+    return written;
+  }
+
+  void add_cells(const TraceRow& row, DType type, const std::set<std::uint64_t>& written, TraceStep& step) {
+    const auto contents = bytes_of_hex(text_field(row.json, "contents"));
+    step.lanes = lanes_of(row.json);
+    if (row.vote) {
+      step.array = fmt::format("votes of warp {}", row.warp);
+      step.cells.push_back({vote_of(contents, row.lanes, columns_), true});
+      return;
+    }
+    if (row.shuffle) {
+      step.array = fmt::format("lanes of warp {}", row.warp);
+      for (TraceStore& store : step.stores)
+        if (store.from.size() == 1 && store.from[0].array == "lanes" &&
+            store.from[0].element == store.element)
+          store.from.clear();  // a lane that received its own value
+    }
+    const std::uint64_t n_there = contents.size() / row.width;
+    const std::uint64_t n = std::min(columns_, n_there - std::min(row.first, n_there));
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint64_t element = row.first + i;
+      if (row.start) known_.add(row.array, row.owner, element);
+      const bool there =
+          row.shuffle ? i < 32 && (row.lanes >> i & 1) != 0 : known_.contains(row.array, row.owner, element);
+      step.cells.push_back({there ? problem_.print(case_, type, contents.data() + element * row.width) : "",
+                            row.shuffle || written.contains(element)});
+    }
+  }
+
+  // Appends the step to the table of its launch and block; one that changes nothing is counted instead.
+  void append(TraceStep step, const TraceRow& row) {
+    const auto key = std::make_pair(row.start ? ~std::uint64_t{0} : row.launch, row.block);
+    const auto [table, fresh] = tables_.try_emplace(key, view_.tables.size());
+    if (fresh) {
+      TraceTable t;
+      t.launch = static_cast<std::uint32_t>(row.launch);
+      if (!row.start && row.launch < kernels_.size()) t.kernel = kernels_[row.launch];
+      t.block = row.block;
+      view_.tables.push_back(std::move(t));
+    }
+    auto& steps = view_.tables[table->second].steps;
+    if (!steps.empty() && changes_nothing(steps.back(), step)) {
+      ++steps.back().times;
+      std::move(step.stores.begin(), step.stores.end(), std::back_inserter(steps.back().repeated));
+    } else {
+      steps.push_back(std::move(step));
+    }
+  }
+
+  const lab::Problem& problem_;
+  const lab::Case& case_;
+  const std::uint64_t columns_;
+  const lab::Shape shape_;
+  const std::uint64_t row_length_;
+  const std::vector<std::string> kernels_;
+  TraceView& view_;
+  Known known_;
+  std::map<std::pair<std::uint64_t, std::optional<std::uint64_t>>, std::size_t> tables_;
+};
+
 }  // namespace
 
 TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
@@ -151,112 +299,16 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
   const auto trace = report.find("trace");
   if (trace == report.end() || !trace->is_object()) return view;
   view.truncated = trace->value("truncated", Json(false)) == Json(true);
+  const auto rows = trace->find("rows");
+  if (rows == trace->end() || !rows->is_array()) return view;
 
   std::vector<std::string> kernels;
   if (const auto launches = report.find("launches"); launches != report.end() && launches->is_array())
     for (const Json& l : *launches)
       kernels.push_back(l.is_object() ? short_kernel(text_field(l, "kernel")) : "");
-
-  const lab::Shape shape = problem.shape(task, c);
-  const std::uint64_t row_length = problem.row_length(task, c);
-  Known known;
-  std::map<std::pair<std::uint64_t, std::optional<std::uint64_t>>, std::size_t> tables;
-  const auto rows = trace->find("rows");
-  if (rows == trace->end() || !rows->is_array()) return view;
-  for (const Json& row : *rows) {
-    if (!row.is_object()) continue;
-    TraceStep step;
-    step.after = text_field(row, "after");
-    step.array = text_field(row, "object");
-    step.path = text_field(row, "file");
-    step.file = file_name(step.path);
-    step.line = static_cast<std::uint32_t>(count_field(row, "line"));
-    const bool start = step.after == "start", vote = step.after == "vote", shuffle = step.after == "shuffle";
-    const std::uint64_t launch = count_field(row, "launch"), lanes = count_field(row, "lanes");
-    const std::uint64_t warp = count_field(row, "warp");
-    std::optional<std::uint64_t> block;
-    if (const auto it = row.find("block"); it != row.end() && it->is_number_unsigned())
-      block = it->get<std::uint64_t>();
-    const std::uint64_t width = std::clamp<std::uint64_t>(count_field(row, "width", 4), 1, 8);
-    const bool fault = step.after == "fault";
-    if (fault) {
-      view.fault = text_field(row, "fault");
-      if (view.fault.empty() && !view.findings.empty()) view.fault = view.findings.front();
-    }
-    const std::string array = step.base = step.array;
-    const DType type = type_of(shape, c, array, width);
-    if (lab::bytes_of(type) != width) continue;
-    const auto contents = bytes_of_hex(text_field(row, "contents"));
-    const std::uint64_t first = first_shown(row, columns);
-    const std::uint64_t n_there = contents.size() / width;
-    const std::uint64_t n = std::min(columns, n_there - std::min(first, n_there));
-    step.first = first;
-    if (first == 0 || row_length * row_length == columns)
-      step.row_length = rows_of(shape, array, row_length, columns);
-    if (first > 0) step.array += fmt::format("[{}…]", first);
-
-    // Global arrays have one owner for all blocks; each block has its own shared arrays.
-    const bool grid_wide = step.after == "launch" || start || !array.starts_with("s_");
-    const std::uint64_t owner = grid_wide ? ~std::uint64_t{0} : block.value_or(~std::uint64_t{0});
-    std::set<std::uint64_t> written;
-    if (const auto writes = row.find("writes"); writes != row.end() && writes->is_array()) {
-      for (const Json& w : *writes) {
-        if (!w.is_array()) continue;
-        TraceStore store{at(w, 0),
-                         at(w, 1),
-                         static_cast<std::uint32_t>(at(w, 2)),
-                         static_cast<std::uint32_t>(at(w, 3)),
-                         {}};
-        known.add(array, owner, store.element);
-        if (store.element < first || store.element >= first + columns) continue;
-        if (w.size() > 4 && w[4].is_array()) {
-          for (const Json& from : w[4])
-            if (from.is_array() && !from.empty() && from[0].is_string())
-              store.from.push_back({tame_line(from[0].get<std::string>()), at(from, 1), at(from, 2) != 0});
-        }
-        written.insert(store.element);
-        step.stores.push_back(std::move(store));
-      }
-    }
-    step.lanes = lanes_of(row);
-    if (vote) {
-      step.array = fmt::format("votes of warp {}", warp);
-      step.cells.push_back({vote_of(contents, lanes, columns), true});
-    } else if (shuffle) {
-      step.array = fmt::format("lanes of warp {}", warp);
-      for (TraceStore& store : step.stores)
-        if (store.from.size() == 1 && store.from[0].array == "lanes" &&
-            store.from[0].element == store.element)
-          store.from.clear();  // a lane that received its own value
-    }
-    for (std::uint64_t i = 0; i < n && !vote; ++i) {
-      if (start) known.add(array, owner, first + i);
-      const bool there = shuffle ? i < 32 && (lanes >> i & 1) != 0 : known.contains(array, owner, first + i);
-      step.cells.push_back({there ? problem.print(c, type, contents.data() + (first + i) * width) : "",
-                            shuffle || written.contains(first + i)});
-    }
-    if (!start && !vote && !shuffle && !fault && written.empty()) continue;
-    if ((vote || shuffle) && warp > 0)
-      // Only the first warp is shown, as an example.
-      continue;
-
-    const auto key = std::make_pair(start ? ~std::uint64_t{0} : launch, block);
-    const auto [table, fresh] = tables.try_emplace(key, view.tables.size());
-    if (fresh) {
-      TraceTable t;
-      t.launch = static_cast<std::uint32_t>(launch);
-      if (!start && launch < kernels.size()) t.kernel = kernels[launch];
-      t.block = block;
-      view.tables.push_back(std::move(t));
-    }
-    auto& steps = view.tables[table->second].steps;
-    if (!steps.empty() && changes_nothing(steps.back(), step)) {
-      ++steps.back().times;
-      std::move(step.stores.begin(), step.stores.end(), std::back_inserter(steps.back().repeated));
-    } else {
-      steps.push_back(std::move(step));
-    }
-  }
+  ViewBuilder builder(problem, task, c, columns, std::move(kernels), view);
+  for (const Json& row : *rows)
+    if (row.is_object()) builder.add(row);
   int number = 0;
   for (TraceTable& table : view.tables)
     for (TraceStep& step : table.steps) step.number = ++number;

@@ -38,8 +38,8 @@ constexpr const char* kReport = R"json({
    "writes": [[0, 0, 0, 33, [["s_data", 0], ["s_data", 1]]]]}]}})json";
 
 TraceView view_of(std::string_view report, std::uint64_t columns = 3) {
-  static const testing::FakeProblem problem;
-  return trace_view(problem, testing::kTasks[0], problem.example(testing::kTasks[0], 2), report, columns);
+  static const testing::FakeProblem kProblem;
+  return trace_view(kProblem, testing::kTasks[0], kProblem.example(testing::kTasks[0], 2), report, columns);
 }
 
 TEST(TraceView, HasTablesForInputsBlockAndGrid) {
@@ -195,10 +195,10 @@ TEST(TraceView, SurvivesAnyReport) {
        {"", "[]", "{}", R"({"trace": 3})", R"({"trace": {"rows": 3}})",
         R"({"trace": {"rows": [3, {}, {"writes": 3}]}})",
         R"({"trace": {"rows": [{"width": 3, "contents": "zz", "writes": [[], 3, [1, 2, 3, 4, 5], [-1]]}]}})",
-        R"({"launches": [3], "trace": {"rows": [)"
-        R"({"after": "vote", "width": 99, "lanes": 4294967295, "contents": "0"}]}})",
-        R"({"trace": {"rows": [{"after": "fault"}, {"after": "publish", "accesses": [3, [], ["x"]], )"
-        R"("writes": [[9, 9, 9, 9, [["<b>", 3], [3]]]]}]}})",
+        R"({"launches": [3], "trace": {"rows": [
+          {"after": "vote", "width": 99, "lanes": 4294967295, "contents": "0"}]}})",
+        R"({"trace": {"rows": [{"after": "fault"}, {"after": "publish", "accesses": [3, [], ["x"]],
+          "writes": [[9, 9, 9, 9, [["<b>", 3], [3]]]]}]}})",
         R"({"trace": {"rows": [{"object": "\u001b[2J", "writes": [[0]], "contents": "00000000"}]}})"}) {
     const TraceView view = view_of(report);
     EXPECT_THAT(trace_text(view, false), Not(HasSubstr("\x1b"))) << report;

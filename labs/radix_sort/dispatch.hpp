@@ -10,8 +10,9 @@ namespace course::radix_sort {
 // Indices of Request::params.
 enum Param : std::uint32_t { kBeginBit, kEndBit, kDescending };
 
-// The combinations that are used: for `any_key` every key type, with and without values; for `digits` and
-// `onesweep` 32-bit unsigned keys, with and without values; for the others such keys without values.
+// The combinations that are used: for `any_key`, `counts_first` and `state_of_the_art` every key type, with
+// and without values; for `digits` and `onesweep` 32-bit unsigned keys, with and without values; for the
+// others such keys without values.
 constexpr bool offers(Rung rung, OpId op, lab::DType dtype) {
   using lab::DType;
   if (rung == Rung::any_key || rung == Rung::counts_first || rung == Rung::state_of_the_art)

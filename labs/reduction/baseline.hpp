@@ -42,9 +42,9 @@ typename Op::Value fold_all_cores(std::span<const T> items, Op op) {
 }
 
 // Recursive halving, in place: combines the lower half with the upper half until one value is left. If the
-// number of values is odd, the first value is combined with the last one. n - 1 operations like the loop, but
-// only ⌈log2 n⌉ dependent rounds; a block's tree has the same shape. Overwrites `values`; an empty span gives
-// the identity.
+// number of values is odd, the first value is combined with the last one before. n - 1 operations like the
+// loop, but only ⌊log2 n⌋ rounds that depend on each other; a block's tree has the same shape. Overwrites
+// `values`; an empty span gives the identity.
 template <typename Op>
 typename Op::Value fold_by_halving(std::span<typename Op::Value> values, Op op) {
   if (values.empty()) return op.identity();

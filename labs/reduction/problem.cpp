@@ -104,7 +104,7 @@ template <typename T>
 T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   if (op == OpId::product) {
-    // Products of powers of two are exact in any order. At most 80 items differ from ±1, so no partial
+    // Products of powers of two are exact in any order. At most 81 items differ from ±1, so no partial
     // product overflows.
     if (pattern == Pattern::random) {
       const std::uint64_t every = n / 80 + 1;

@@ -27,8 +27,8 @@ constexpr const char* name_of(Corner corner) {
   return corner == Corner::top_left ? "top_left" : "lower_left";
 }
 
-// --- Types. A sum has more bits than an item: u8 is summed up in u32, i32 in i64. Integers wrap modulo
-// 2^bits.
+// --- Types. A sum of integers has more bits than an item: u8 is summed up in u32, i32 in i64. Integers wrap
+// modulo 2^bits. Floats are summed up in their own type.
 template <typename Item>
 struct SumOf {
   using Type = Item;  // float, double

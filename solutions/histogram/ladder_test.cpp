@@ -45,7 +45,7 @@ TEST(Ladder, GlobalAtomicsMakesOneASampleAndMovesTwoSectorsForEachThatItTouches)
   const auto& c = counted("global_atomics");
   EXPECT_EQ(per_sample(c), 1);
   EXPECT_EQ(c["launches"], 2);
-  // 32 random samples access 25.0 of the 64 sectors of 256 counts, 64 · (1 − (63/64)^32), and 4 sectors of
+  // 32 random samples access 25.3 of the 64 sectors of 256 counts, 64 · (1 − (63/64)^32), and 4 sectors of
   // the input.
   const double sectors = 64 * (1 - std::pow(63.0 / 64, 32));
   EXPECT_NEAR(c.bytes() / (4 * kN), (2 * 32 * sectors + 128) / 128, 0.3);

@@ -4,9 +4,9 @@
 
 usage: make_exports.py {stubs|script|plain_script} SYMBOLS_FILE VERSION_NODE OUTPUT
 
-A stub is a weak function for *every* name of the list: a name that some api_*.cpp defines overrides it, whatever is left
-answers cudaErrorNotSupported and says so once. So the list is the only place that knows what exists.
-A script lists the simulator's own controls as well, a plain_script only what is known in the program's own process.
+A stub is a weak function for *every* name of the list. A function that the library defines replaces its stub; the other stubs
+return cudaErrorNotSupported and report the call once. So no other list says which functions exist.
+A script also lists the simulator's own controls, a plain_script only those of a process whose device is another process.
 """
 import sys
 

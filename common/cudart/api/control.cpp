@@ -36,7 +36,7 @@ std::size_t report_once() {
   if (done.exchange(true)) return 0;
   const InsideRuntime inside;
   for (int i = 0; i < runtime().n_devices(); ++i) check_leaks(runtime().context(i));
-  const std::size_t errors = runtime().environment().check ? tell_findings() : 0;
+  const std::size_t errors = runtime().environment().check ? print_findings() : 0;
   runtime().write_report();
   return errors;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Code loaded as text at run time:
+// Code that is loaded as PTX text at run time, through the library functions of the runtime.
 #include <cstring>
 #include <string>
 

@@ -11,7 +11,7 @@ import sys
 import unittest
 
 FOLDER, PROGRAM = sys.argv[1:3]
-# The parts of the message that say who met.
+# The part of each message that names the two operations.
 FAULTS = {
     "two_streams": (r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 16384 bytes, from byte 0 of "
                     r"device memory of 16384 bytes on"),

@@ -97,7 +97,7 @@ void check_leaks(Context& context) {
   context.device().find_heap_leaks();
 }
 
-std::size_t tell_findings() {
+std::size_t print_findings() {
   std::size_t errors = 0, hints = 0;
   Runtime& all = runtime();
   for (int i = 0; i < all.n_devices(); ++i) {

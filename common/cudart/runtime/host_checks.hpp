@@ -25,6 +25,6 @@ void check_leaks(Context& context);
 
 // At the end of the process: prints the findings of all devices and a summary line on stderr. Returns the
 // number of errors.
-std::size_t tell_findings();
+std::size_t print_findings();
 
 }  // namespace course::cudart

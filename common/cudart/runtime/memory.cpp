@@ -89,7 +89,7 @@ Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes,
   return check_inside(*place, address_of(pointer), n_bytes, what);
 }
 
-void tell_written(const void* pointer, std::uint64_t n_bytes) {
+void note_written(const void* pointer, std::uint64_t n_bytes) {
   if (const auto place = locate(pointer)) {
     const std::lock_guard guard(place->context->lock);
     place->context->device().host_wrote(address_of(pointer), n_bytes);
@@ -103,7 +103,7 @@ Status copy_row(Context& context, std::byte* dst, const std::byte* src, std::uin
     return context.device().copy(dst, src, n_bytes);
   }();
   if (!copied) return {cudaErrorNotPermitted, copied.error().text};
-  tell_written(dst, n_bytes);
+  note_written(dst, n_bytes);
   return cudaSuccess;
 }
 
@@ -113,7 +113,7 @@ Status fill_row(Context& context, std::byte* row, const FillOp& fill) {
     return context.device().fill(row, fill.value, fill.element_bytes, fill.width);
   }();
   if (!filled) return {cudaErrorNotPermitted, filled.error().text};
-  tell_written(row, fill.width * fill.element_bytes);
+  note_written(row, fill.width * fill.element_bytes);
   return cudaSuccess;
 }
 

@@ -77,17 +77,17 @@ std::vector<HostPage> host_pages(const sim::Footprint& footprint) {
 }
 
 // Two conflicting pieces of work, for a message.
-struct Met {
+struct ConflictingWork {
   std::string first_what, first_where;
-  sim::Footprint::Meeting where;
+  sim::Footprint::Conflict where;
 };
 
-sim::Finding report(const Met& met, const std::string& what, const std::string& where) {
+sim::Finding report(const ConflictingWork& pair, const std::string& what, const std::string& where) {
   sim::Finding f;
   f.checker = sim::Checker::racecheck;
   f.kind = "stream-race";
   const auto place =
-      locate(reinterpret_cast<const void*>(met.where.address));  // NOLINT: an address of our arena
+      locate(reinterpret_cast<const void*>(pair.where.address));  // NOLINT: an address of our arena
   f.object = "memory";
   if (place) {
     f.object = !place->name.empty()                              ? place->name
@@ -103,9 +103,9 @@ sim::Finding report(const Met& met, const std::string& what, const std::string& 
       "one stream, "
       "or record an event after the first and let the second's stream wait for it (cudaEventRecord, "
       "cudaStreamWaitEvent)",
-      met.first_what, met.first_where, does(met.where.first_writes), what, where,
-      does(met.where.second_writes), met.where.n_bytes, met.where.n_bytes == 1 ? "" : "s",
-      place ? met.where.address - place->base : 0, f.object);
+      pair.first_what, pair.first_where, does(pair.where.first_writes), what, where,
+      does(pair.where.second_writes), pair.where.n_bytes, pair.where.n_bytes == 1 ? "" : "s",
+      place ? pair.where.address - place->base : 0, f.object);
   return f;
 }
 
@@ -196,15 +196,15 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
   if (t_work == nullptr || footprint.empty()) return;
   const Work& work = *t_work;
   std::vector<HostPage> pages = host_pages(footprint);
-  std::vector<Met> all_met;
+  std::vector<ConflictingWork> conflicts;
   Ordering& all = ordering();
   {
     const std::lock_guard guard(all.lock);
     drop_ended(all);
     for (const UnderWay& earlier : all.under_way)
       if (!work.before.covers(earlier.when))
-        if (const auto met = earlier.footprint.meets(footprint))
-          all_met.push_back({earlier.what, earlier.where, *met});
+        if (const auto conflict = earlier.footprint.conflict_with(footprint))
+          conflicts.push_back({earlier.what, earlier.where, *conflict});
     all.under_way.push_back({work.now, what, work.where, is_copy, std::move(footprint), std::move(pages)});
     std::uint64_t memory = 0;
     for (const UnderWay& w : all.under_way) memory += w.footprint.memory_bytes();
@@ -214,8 +214,8 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
     }
   }
   // Not under this lock, because locks of contexts are taken.
-  for (const Met& met : all_met) {
-    sim::Finding finding = report(met, what, work.where);
+  for (const ConflictingWork& pair : conflicts) {
+    sim::Finding finding = report(pair, what, work.where);
     const std::lock_guard guard(context.lock);
     context.device().add_finding(std::move(finding));
   }

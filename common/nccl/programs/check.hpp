@@ -3,20 +3,11 @@
 // NVIDIA's header and library.
 #pragma once
 
-#include <cuda_runtime.h>
 #include <nccl.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include "../../cudart/programs/check.hpp"
 
-#define CUDA(call)                                                                           \
-  do {                                                                                       \
-    const cudaError_t error_ = (call);                                                       \
-    if (error_ != cudaSuccess) {                                                             \
-      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_)); \
-      std::exit(2);                                                                          \
-    }                                                                                        \
-  } while (0)
+#define CUDA(call) CHECK(call)
 
 #define NCCL(call)                                                                            \
   do {                                                                                        \

@@ -14,7 +14,7 @@
 namespace course::ptx::detail {
 namespace {
 
-// No GPU has an address space for larger variables. The limit prevents overflow in sums.
+// No GPU has memory for larger variables. The limit prevents overflow in sums.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 48;
 constexpr std::uint64_t kMaxAlignment = std::uint64_t{1} << 30;
 // `.b32 x<100>` declares a hundred variables; a module may declare this many in total.

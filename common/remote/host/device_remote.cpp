@@ -132,6 +132,7 @@ Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t ele
 }
 
 // The device's process does these itself.
+// NOLINTNEXTLINE: as declared
 void Device::name_buffer(std::uint64_t, std::uint64_t, std::uint32_t, std::string, bool) {}
 void Device::host_wrote(std::uint64_t, std::uint64_t) {}
 void Device::forget_writes(std::uint64_t, std::uint64_t) {}
@@ -217,7 +218,7 @@ bool Device::any_written(std::uint64_t, std::uint64_t) const {
 }
 void Device::count_sent(std::uint64_t, std::uint64_t) {}
 // Of this process's findings, only those about NCCL are reported: host code cannot make others here.
-void Device::add_finding(Finding finding) {
+void Device::add_finding(Finding finding) {  // NOLINT: as declared
   PacketWriter body = about(impl_->options);
   const SourcePlace place = finding.where.empty() ? SourcePlace{} : finding.where.front();
   body.put_text(finding.kind).put_text(place.file).put(place.line).put_text(finding.message);

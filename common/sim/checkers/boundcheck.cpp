@@ -15,15 +15,15 @@ namespace course::sim {
 void Boundcheck::launch_begins(const Program& program, const LaunchRequest& launch) {
   program_ = &program;
   launch_ = &launch;
-  told_.clear();
+  reported_.clear();
   const auto [known, fresh] = known_.try_emplace(&program);
   if (fresh) known->second = shared_arrays(program);
   arrays_ = &known->second;
 }
 
 void Boundcheck::launch_ends() {
-  for (auto& [op, finding] : told_) add_finding(findings_, std::move(finding));
-  told_.clear();
+  for (auto& [op, finding] : reported_) add_finding(findings_, std::move(finding));
+  reported_.clear();
 }
 
 void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Program::SharedVariable& array) {
@@ -37,7 +37,7 @@ void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Pro
     const std::uint64_t at = a.at(lane);
     if (place_of(at) != Place::shared || inside(at, a.bytes)) continue;
     if (at + a.bytes > kSharedWindow + w.block->shared_bytes) continue;  // a fault follows
-    const auto [it, fresh] = told_.try_emplace(op.index);
+    const auto [it, fresh] = reported_.try_emplace(op.index);
     Finding& f = it->second;
     if (!fresh) {
       ++f.times;

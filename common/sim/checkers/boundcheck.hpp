@@ -31,10 +31,10 @@ class Boundcheck final : public KernelChecker {
   }
   std::vector<const Finding*> found() const override {
     std::vector<const Finding*> all;
-    for (const auto& [key, finding] : told_) all.push_back(&finding);
+    for (const auto& [key, finding] : reported_) all.push_back(&finding);
     return all;
   }
-  std::size_t n_found() const override { return told_.size(); }
+  std::size_t n_found() const override { return reported_.size(); }
 
  private:
   using Arrays = std::vector<const Program::SharedVariable*>;  // by op
@@ -47,7 +47,7 @@ class Boundcheck final : public KernelChecker {
   const LaunchRequest* launch_ = nullptr;
   std::unordered_map<const Program*, Arrays> known_;  // a program must outlive its entry: code_unloaded()
   const Arrays* arrays_ = nullptr;                    // of the current launch
-  std::map<std::uint32_t, Finding> told_;             // by op
+  std::map<std::uint32_t, Finding> reported_;         // by op
 };
 
 }  // namespace course::sim

@@ -8,6 +8,7 @@
 #include "sim/checkers/initcheck.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/checkers/synccheck.hpp"
+#include "sim/types.hpp"
 
 namespace course::sim {
 namespace {
@@ -42,6 +43,8 @@ constexpr bool every_mode_has_a_maker() {
   return modes == kCheckersOfKernels;
 }
 static_assert(every_mode_has_a_maker());
+static_assert((kCheckersOfKernels & (kCounters | kDataflow | kTrace | kProfile | kHostcheck)) == 0,
+              "a checker needs a mode bit of its own");
 
 bool asks_for(std::uint32_t mode, Checker checker) {
   const std::uint32_t own = row_of(checker).mode;

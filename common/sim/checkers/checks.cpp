@@ -30,7 +30,7 @@ void Checks::launch_begins(const Program& program, const LaunchRequest& launch) 
 void Checks::launch_ends() {
   std::set<std::uint32_t> racing;
   for (const KernelChecker* c : checkers_) racing.merge(c->racing());
-  for (KernelChecker* c : checkers_) c->told_of_races(racing);
+  for (KernelChecker* c : checkers_) c->races_found(racing);
   CompositeObserver::launch_ends();
 }
 

@@ -122,16 +122,16 @@ void Initcheck::written(std::uint64_t first, std::uint64_t n_bytes) {
 void Initcheck::launch_begins(const Program& program, const LaunchRequest& launch) {
   program_ = &program;
   launch_ = &launch;
-  told_.clear();
+  reported_.clear();
 }
 
-void Initcheck::told_of_races(const std::set<std::uint32_t>& racing) {
-  std::erase_if(told_, [&](const auto& reported) { return racing.contains(reported.first); });
+void Initcheck::races_found(const std::set<std::uint32_t>& racing) {
+  std::erase_if(reported_, [&](const auto& known) { return racing.contains(known.first); });
 }
 
 void Initcheck::launch_ends() {
-  for (auto& [op, finding] : told_) add_finding(findings_, std::move(finding));
-  told_.clear();
+  for (auto& [op, finding] : reported_) add_finding(findings_, std::move(finding));
+  reported_.clear();
 }
 
 void Initcheck::block_begins(Block& block) {
@@ -363,7 +363,7 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
 
 void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address) {
   const bool in_library_kernel = place == Place::shared && is_library_kernel(program_->demangled);
-  const auto [it, fresh] = told_.try_emplace(in_library_kernel ? kAnyOp : op.index);
+  const auto [it, fresh] = reported_.try_emplace(in_library_kernel ? kAnyOp : op.index);
   Finding& f = it->second;
   if (!fresh) {
     ++f.times;

@@ -44,7 +44,7 @@ class Initcheck final : public KernelChecker {
 
   void launch_begins(const Program& program, const LaunchRequest& launch) override;
   // An op that takes part in a race may read before the other thread's write, so its findings are dropped.
-  void told_of_races(const std::set<std::uint32_t>& racing) override;
+  void races_found(const std::set<std::uint32_t>& racing) override;
   void launch_ends() override;
   void block_begins(Block& block) override;
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override;
@@ -59,10 +59,10 @@ class Initcheck final : public KernelChecker {
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   std::vector<const Finding*> found() const override {
     std::vector<const Finding*> all;
-    for (const auto& [key, finding] : told_) all.push_back(&finding);
+    for (const auto& [key, finding] : reported_) all.push_back(&finding);
     return all;
   }
-  std::size_t n_found() const override { return told_.size(); }
+  std::size_t n_found() const override { return reported_.size(); }
 
  private:
   using Bits = std::vector<std::uint64_t>;
@@ -112,7 +112,7 @@ class Initcheck final : public KernelChecker {
   bool together_ = false;  // other host threads set bits of global memory at the same time
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   static constexpr std::uint32_t kAnyOp = ~0u;
-  std::map<std::uint32_t, Finding> told_;  // by op, or kAnyOp
+  std::map<std::uint32_t, Finding> reported_;  // by op, or kAnyOp
 };
 
 }  // namespace course::sim

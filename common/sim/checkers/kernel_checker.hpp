@@ -31,9 +31,9 @@ class KernelChecker : public Observer {
   // Whether a register of the warp holds a value that the checker tracks until it is used.
   virtual bool follows(const Warp&) const { return false; }
   // racing() returns the ops, by number, that took part in a race of this launch. Before launch_ends(),
-  // Checks asks every checker and passes all of them to told_of_races() of every checker.
+  // Checks asks every checker and passes all of them to races_found() of every checker.
   virtual std::set<std::uint32_t> racing() const { return {}; }
-  virtual void told_of_races(const std::set<std::uint32_t>& /*racing*/) {}
+  virtual void races_found(const std::set<std::uint32_t>& /*racing*/) {}
   // What it has found in this launch so far, and how much that is. launch_ends() reports it, except what a
   // race explains. Valid until the next op.
   virtual std::vector<const Finding*> found() const { return {}; }

@@ -51,12 +51,12 @@ const char* name_of_op(const MicroOp& op) {
 void Synccheck::launch_begins(const Program& program, const LaunchRequest& launch) {
   program_ = &program;
   launch_ = &launch;
-  told_.clear();
+  reported_.clear();
 }
 
 void Synccheck::launch_ends() {
-  for (auto& [key, finding] : told_) add_finding(findings_, std::move(finding));
-  told_.clear();
+  for (auto& [key, finding] : reported_) add_finding(findings_, std::move(finding));
+  reported_.clear();
 }
 
 void Synccheck::block_begins(Block& block) {
@@ -73,8 +73,8 @@ ThreadId Synccheck::thread(const Block& block, u32 warp, u32 lanes) const {
   return thread_of(*launch_, block.linear, warp * kLanes + static_cast<u32>(std::countr_zero(lanes)));
 }
 
-Finding* Synccheck::tell(const char* kind, const MicroOp& op, const MicroOp* other) {
-  const auto [it, fresh] = told_.try_emplace({kind, {op.index, other == nullptr ? ~0u : other->index}});
+Finding* Synccheck::finding_for(const char* kind, const MicroOp& op, const MicroOp* other) {
+  const auto [it, fresh] = reported_.try_emplace({kind, {op.index, other == nullptr ? ~0u : other->index}});
   Finding& f = it->second;
   if (!fresh) {
     ++f.times;
@@ -111,7 +111,7 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
   }
   const ThreadId me = thread(block, w.number, mask);
   if (number >= 16)
-    if (Finding* f = tell("invalid-barrier", op)) {
+    if (Finding* f = finding_for("invalid-barrier", op)) {
       f->thread = me;
       f->message = fmt::format("{} at {}: barrier {}, but a block has barriers 0 to 15", describe_thread(me),
                                one_line(f->where), number);
@@ -119,7 +119,7 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
   const u32 most = (block.n_threads + kLanes - 1) / kLanes * kLanes;
   if (counted && (count == 0 || count % kLanes != 0 || count > most)) {
     s.misused = true;
-    if (Finding* f = tell("invalid-barrier-count", op)) {
+    if (Finding* f = finding_for("invalid-barrier-count", op)) {
       f->thread = me;
       f->message = fmt::format(
           "{} at {}: a barrier for {} threads; the count must be a multiple of {} and at most "
@@ -130,7 +130,7 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
   for (const Arrival& other : arrivals) {
     if (other.count == count) continue;
     s.misused = true;
-    if (Finding* f = tell("barrier-count-mismatch", op, other.op)) {
+    if (Finding* f = finding_for("barrier-count-mismatch", op, other.op)) {
       const auto text = [](u32 n) { return n == 0 ? std::string("all") : fmt::format("{}", n); };
       f->thread = me;
       f->other_thread = thread(block, other.warp, other.lanes);
@@ -155,7 +155,7 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
     const Arrival *here = &first, *there = &a;
     if (here->op->index > there->op->index) std::swap(here, there);
     b.misused = true;
-    if (Finding* f = tell("barrier-divergence", *here->op, there->op)) {
+    if (Finding* f = finding_for("barrier-divergence", *here->op, there->op)) {
       f->thread = thread(block, here->warp, here->lanes);
       f->other_thread = thread(block, there->warp, there->lanes);
       f->message = fmt::format(
@@ -170,7 +170,7 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
     const bool whole_warps = std::all_of(block.warps.begin(), block.warps.end(), [&](const Warp& w) {
       return w.live == 0 || count_lanes(w.live) == std::min<u32>(block.n_threads - w.number * kLanes, kLanes);
     });
-    if (Finding* f = tell(whole_warps ? "exit-of-warps" : "exit-before-barrier", *first.op)) {
+    if (Finding* f = finding_for(whole_warps ? "exit-of-warps" : "exit-before-barrier", *first.op)) {
       f->kind = "exit-before-barrier";
       if (whole_warps) f->severity = Severity::hint;
       f->thread = thread(block, first.warp, first.lanes);
@@ -212,7 +212,7 @@ void Synccheck::threads_exit(Warp& w, const Group& group, const BasicBlock& b) {
     u32 wanted = 0;
     for (u32 m = g.mask; m != 0; m &= m - 1) wanted |= members[std::countr_zero(m)];
     if ((wanted & group.mask) == 0) continue;
-    if (Finding* f = tell("mask-names-absent-lane", op)) {
+    if (Finding* f = finding_for("mask-names-absent-lane", op)) {
       f->severity = Severity::hint;
       f->thread = thread(block, w.number, g.mask);
       f->other_thread = thread(block, w.number, wanted & group.mask);
@@ -242,7 +242,7 @@ void Synccheck::stuck(Block& block) {
         const MicroOp* there = nullptr;
         for (const Group& other : w.groups)
           if ((other.mask & wanted) != 0) there = &program_->ops[program_->blocks[other.block].first];
-        if (Finding* f = tell("mask-names-absent-lane", op, there)) {
+        if (Finding* f = finding_for("mask-names-absent-lane", op, there)) {
           f->severity = Severity::error;
           f->thread = thread(block, w.number, g.mask);
           if (wanted != 0) f->other_thread = thread(block, w.number, wanted);
@@ -256,7 +256,7 @@ void Synccheck::stuck(Block& block) {
       } else if (g.wait == Wait::barrier && !lanes_wait && !state(block).misused) {
         const Barrier& barrier = block.barriers[g.barrier];
         const u32 expected = barrier.expected != 0 ? barrier.expected : block.live_threads;
-        if (Finding* f = tell("barrier-never-complete", op)) {
+        if (Finding* f = finding_for("barrier-never-complete", op)) {
           f->thread = thread(block, w.number, g.mask);
           f->message = fmt::format("{} waits at {} for {} threads to come to barrier {}, but only {} do",
                                    describe_thread(f->thread), one_line(f->where), expected, g.barrier,
@@ -281,7 +281,7 @@ void Synccheck::check_masks(Warp& w, const MicroOp& op, u32 active) {
     const int lane = std::countr_zero(m);
     const u32 mask = members[lane];
     if ((mask >> lane & 1) == 0) {
-      if (Finding* f = tell("lane-not-in-mask", op)) {
+      if (Finding* f = finding_for("lane-not-in-mask", op)) {
         f->thread = thread(*w.block, w.number, m);
         f->message = fmt::format(
             "{} (lane {} of warp {}) calls {} at {} with the mask {:#010x}, which does not name it",
@@ -292,7 +292,7 @@ void Synccheck::check_masks(Warp& w, const MicroOp& op, u32 active) {
     for (u32 others = mask & active; others != 0; others &= others - 1) {
       const int other = std::countr_zero(others);
       if (members[other] == mask) continue;
-      if (Finding* f = tell("mask-mismatch", op)) {
+      if (Finding* f = finding_for("mask-mismatch", op)) {
         f->thread = thread(*w.block, w.number, m);
         f->other_thread = thread(*w.block, w.number, others);
         f->message = fmt::format(
@@ -412,8 +412,8 @@ void Synccheck::follow(Warp& w, const MicroOp& op) {
 
 void Synccheck::used(Warp& w, const MicroOp& op, const Undefined& value) {
   // It is a consequence of that.
-  if (told_.contains({"lane-not-in-mask", {value.origin->index, ~0u}})) return;
-  Finding* const f = tell("shuffle-from-inactive-lane", *value.origin);
+  if (reported_.contains({"lane-not-in-mask", {value.origin->index, ~0u}})) return;
+  Finding* const f = finding_for("shuffle-from-inactive-lane", *value.origin);
   if (f == nullptr) return;
   f->thread = thread(*w.block, w.number, 1u << value.origin_lane);
   f->other_where = places_of(*program_, op);

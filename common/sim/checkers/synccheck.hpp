@@ -48,10 +48,10 @@ class Synccheck final : public KernelChecker {
   void stuck(Block& block) override;
   std::vector<const Finding*> found() const override {
     std::vector<const Finding*> all;
-    for (const auto& [key, finding] : told_) all.push_back(&finding);
+    for (const auto& [key, finding] : reported_) all.push_back(&finding);
     return all;
   }
-  std::size_t n_found() const override { return told_.size(); }
+  std::size_t n_found() const override { return reported_.size(); }
 
  private:
   struct Arrival {
@@ -87,13 +87,13 @@ class Synccheck final : public KernelChecker {
   std::vector<SourcePlace> exit_place(const BasicBlock& b, std::uint32_t from) const;
   // The finding to fill in, or nullptr if it has been reported for these ops already; then counts it once
   // more.
-  Finding* tell(const char* kind, const MicroOp& op, const MicroOp* other = nullptr);
+  Finding* finding_for(const char* kind, const MicroOp& op, const MicroOp* other = nullptr);
 
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
-  std::map<std::pair<std::string, std::pair<std::uint32_t, std::uint32_t>>, Finding> told_;
+  std::map<std::pair<std::string, std::pair<std::uint32_t, std::uint32_t>>, Finding> reported_;
 };
 
 }  // namespace course::sim

@@ -226,7 +226,6 @@ class Decoder {
   std::uint32_t predicate_chunk_ = 0, predicates_left_ = 0;
   std::vector<const ptx::Function*> sources_;  // by function number
   std::map<std::string, std::uint32_t, std::less<>> shared_offsets_;
-  std::set<std::string> address_taken_;
   std::deque<std::string> names_;  // names of operands that the decoder has created
 
   // the current function

@@ -78,8 +78,8 @@ std::string print_value(const std::byte* memory, std::uint64_t n_bytes) {
 }
 
 // Only a strong read can be waiting for another thread's write; an endless loop may read anything.
-std::string tell_look(const std::string& line, const std::string& object, bool strong,
-                      const std::string& value, const std::string& change) {
+std::string describe_read(const std::string& line, const std::string& object, bool strong,
+                          const std::string& value, const std::string& change) {
   if (strong) return fmt::format(" waits at {} for {} to change: it holds {}{}", line, object, value, change);
   return fmt::format(" runs in a loop that reads {} at {}: it holds {}", object, line, value);
 }
@@ -123,7 +123,8 @@ std::string name_change(const HangScene& scene, const Block& block, const Polls:
 }
 
 // The running groups of a block: what each of them reads.
-std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, Block& block, Hang& hang) {
+std::vector<std::string> describe_polls(const HangScene& scene, const Polls& polls, Block& block,
+                                        Hang& hang) {
   const Program& program = *scene.worker.program;
   const LaunchRequest& launch = *scene.worker.launch;
   std::vector<std::string> groups;
@@ -158,10 +159,10 @@ std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, 
           text += object.starts_with("grid barrier")
                       ? fmt::format(" waits in grid.sync() at {} for the other blocks of the grid",
                                     line_of(places_of(program, *look->op)))
-                      : tell_look(line_of(places_of(program, *look->op)), object, look->strong,
-                                  print_value(memory_at(arena, block, look->address, look->op->width),
-                                              look->op->width),
-                                  name_change(scene, block, *look));
+                      : describe_read(line_of(places_of(program, *look->op)), object, look->strong,
+                                      print_value(memory_at(arena, block, look->address, look->op->width),
+                                                  look->op->width),
+                                      name_change(scene, block, *look));
         }
         groups.push_back(std::move(text));
       }
@@ -211,7 +212,7 @@ Hang describe_hang(const HangScene& scene) {
     if (n_described == kMostListed) break;
     if (block->live_threads == 0) continue;
     ++n_described;
-    const std::vector<std::string> groups = tell_polls(scene, polls, *block, hang);
+    const std::vector<std::string> groups = describe_polls(scene, polls, *block, hang);
     constexpr std::size_t kMostPolls = 2;
     for (std::size_t k = 0; k < std::min(groups.size(), kMostPolls); ++k) text += "; " + groups[k];
     if (groups.size() > kMostPolls)

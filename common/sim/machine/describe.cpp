@@ -86,6 +86,17 @@ std::string element_of(const Allocation& a, std::uint64_t address, std::uint32_t
   return fmt::format("{}, element {} of {}", title(a), index, n);
 }
 
+// An index below 0 wraps around in a window of 32-bit addresses.
+std::int32_t with_sign(std::uint64_t offset) {
+  return static_cast<std::int32_t>(offset);
+}
+
+// "shared memory at byte -4, before its start"
+std::string byte_of(const char* memory, std::uint64_t offset) {
+  return fmt::format("{} memory at byte {}{}", memory, with_sign(offset),
+                     with_sign(offset) < 0 ? ", before its start" : "");
+}
+
 // The compiler declares shared arrays as bytes, so the access determines the element size: `element_bytes`.
 std::string shared_object(const Program& program, std::uint64_t offset, std::uint32_t element_bytes) {
   const Program::SharedVariable* best = nullptr;
@@ -93,12 +104,7 @@ std::string shared_object(const Program& program, std::uint64_t offset, std::uin
     if (offset < v.offset || (v.size != 0 && offset >= v.offset + v.size)) continue;
     if (best == nullptr || v.size != 0) best = &v;
   }
-  if (best == nullptr) {
-    // An index below 0 wraps around.
-    const auto as_signed = static_cast<std::int32_t>(offset);
-    return as_signed < 0 ? fmt::format("shared memory at byte {}, before its start", as_signed)
-                         : fmt::format("shared memory at byte {}", offset);
-  }
+  if (best == nullptr) return byte_of("shared", offset);
   const std::uint64_t within = offset - best->offset;
   const std::uint32_t bytes =
       best->element_bytes == 1 && element_bytes != 0 ? element_bytes : best->element_bytes;
@@ -108,6 +114,11 @@ std::string shared_object(const Program& program, std::uint64_t offset, std::uin
 }
 
 }  // namespace
+
+std::string outside_of_shared(std::uint64_t offset, std::uint64_t n_bytes) {
+  return fmt::format("{} the block's {} bytes of shared memory",
+                     with_sign(offset) < 0 ? "before the start of" : "past the end of", n_bytes);
+}
 
 std::string describe_thread(const ThreadId& id) {
   const auto triple = [](const std::uint32_t* v) {
@@ -134,7 +145,7 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
   if (address >= kSharedWindow && address < kSharedWindow + kWindowSize)
     return shared_object(program, address - kSharedWindow, element_bytes);
   if (address >= kLocalWindow && address < kLocalWindow + kWindowSize)
-    return fmt::format("local memory at byte {}", address - kLocalWindow);
+    return byte_of("local", address - kLocalWindow);
   if (address < 4096) return "a null pointer";
   if (const Allocation* a = arena.describe(address); a != nullptr && address - a->base < a->size)
     return element_of(*a, address, element_bytes);

@@ -946,6 +946,19 @@ TEST(Machine, FaultsNameLineThreadAndObject) {
   r = t.try_launch("shared_past_end", 1, 32, out, 4);
   EXPECT_EQ(r.fault, Fault::illegal_address);
   EXPECT_NE(r.text.find("thread 28"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("past the end of the block's 128 bytes of shared memory"), std::string::npos)
+      << r.text;
+}
+
+TEST(Machine, NegativeSharedIndexIsBeforeTheStart) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(32);
+  const auto r = t.try_launch("shared_past_end", 1, 32, out, -1);
+  EXPECT_EQ(r.fault, Fault::illegal_address);
+  EXPECT_NE(r.text.find("before the start of the block's 128 bytes of shared memory"), std::string::npos)
+      << r.text;
+  EXPECT_NE(r.text.find("shared memory at byte -4, before its start"), std::string::npos) << r.text;
+  EXPECT_EQ(r.text.find("past the end"), std::string::npos) << r.text;
 }
 
 // At −4, −64, …: an access ends at a small address, or addresses wrap around from lane to lane.

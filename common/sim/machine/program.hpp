@@ -98,8 +98,7 @@ struct BasicBlock {
   Exit exit = Exit::fall;
   Entry entry = Entry::none;
   bool predicate_negated = false;
-  bool polling = false;    // in a short loop that reads memory which others may change
-  bool back_edge = false;  // the taken or the fall-through edge closes a loop
+  bool polling = false;  // in a short loop that reads memory which others may change
 };
 
 struct CallSite {

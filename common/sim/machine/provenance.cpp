@@ -182,7 +182,7 @@ std::set<std::uint32_t> loads_before_swaps(const Program& program) {
   return loads;
 }
 
-std::set<std::uint32_t> atomics_that_only_look(const Program& program) {
+std::set<std::uint32_t> atomics_that_only_read(const Program& program) {
   std::set<std::uint32_t> looks;
   std::map<std::uint32_t, Definitions> definitions;  // by function
   for (const MicroOp& op : program.ops) {

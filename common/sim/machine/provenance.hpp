@@ -24,7 +24,7 @@ std::set<std::uint32_t> loads_before_swaps(const Program& program);
 
 // Atomics that return the value they find and do not change it: they add 0, OR or XOR with 0, or swap a value
 // for itself. Ops are given by number.
-std::set<std::uint32_t> atomics_that_only_look(const Program& program);
+std::set<std::uint32_t> atomics_that_only_read(const Program& program);
 
 // For each op, the shared array from which its address is computed; nullptr if there is none, there may be
 // several, or the size of the array is given at launch.

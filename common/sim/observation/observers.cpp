@@ -39,7 +39,7 @@ void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
 
 void Observers::code_unloaded() {
   checks_.reset();
-  several_.reset();
+  composite_.reset();
   checkers_.code_unloaded();
   together_.reset();
 }
@@ -71,7 +71,7 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
   }
   counts_dataflow_ = (mode & kDataflow) != 0;
   checks_.reset();
-  several_.reset();
+  composite_.reset();
   // A thread that gets an old value polls once more, so counters and traces would depend on the schedule's
   // seed.
   if ((mode & kRacecheck) != 0)
@@ -90,8 +90,8 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
   if (attachment != nullptr) all.push_back(&attachment->observer(arena_, checkers_.of(mode)));
   if (all.empty()) return nullptr;
   if (all.size() == 1) return all.front();
-  several_ = std::make_unique<CompositeObserver>(std::move(all));
-  return several_.get();
+  composite_ = std::make_unique<CompositeObserver>(std::move(all));
+  return composite_.get();
 }
 
 std::vector<Observer*> Observers::begin_together(std::uint32_t mode, const Program& program,

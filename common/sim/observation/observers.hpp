@@ -69,8 +69,8 @@ class Observers {
   Initcheck* initcheck_ = nullptr;  // the one in checkers_, nullptr if there is none
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<CheckedTogether> together_;
-  std::unique_ptr<Observer> checks_, several_;  // for the current launch
-  Footprint footprint_;                         // of the current launch
+  std::unique_ptr<Observer> checks_, composite_;  // for the current launch
+  Footprint footprint_;                           // of the current launch
   FootprintRecorder recorder_{footprint_};
   bool counts_dataflow_ = false;
   bool ran_unwatched_ = false;  // kernels have run since initcheck last observed a launch

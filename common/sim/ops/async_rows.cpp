@@ -118,11 +118,10 @@ void check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes, Op
   if ((address & 15) != 0) misaligned(bit, address, 16);
   if (place_of(address) == Place::shared) {
     if (address - kSharedWindow + bytes > w.block->shared_bytes)
-      throw DeviceFault(
-          Fault::illegal_address,
-          fmt::format("copy of {} bytes reaches past the end of the block's {} bytes of shared memory", bytes,
-                      w.block->shared_bytes),
-          bit, address);
+      throw DeviceFault(Fault::illegal_address,
+                        fmt::format("copy of {} bytes {}", bytes,
+                                    outside_of_shared(address - kSharedWindow, w.block->shared_bytes)),
+                        bit, address);
     if (w.worker->counting) w.worker->op_counters[op.index].wavefronts += (bytes + 127) / 128;
     return;
   }

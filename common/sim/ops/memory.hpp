@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/memory/cache.hpp"
 #include "sim/ops/rows.hpp"
@@ -308,8 +309,8 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
         if (ends_beyond(a.at[std::countr_zero(m)], bytes, size)) bad |= m & -m;
       throw DeviceFault(
           Fault::illegal_address,
-          fmt::format("{}-byte access past the end of the block's {} bytes of shared memory", bytes, size),
-          bad, kSharedWindow + a.at[std::countr_zero(bad)]);
+          fmt::format("{}-byte access {}", bytes, outside_of_shared(a.at[std::countr_zero(bad)], size)), bad,
+          kSharedWindow + a.at[std::countr_zero(bad)]);
     }
   }
   if (w.worker->counting) {

@@ -138,12 +138,12 @@ void set_pace(Program& program, const Timing& timing) {
   PaceWalk walk(program, timing);
   for (BasicBlock& b : program.blocks) {
     b.mix.fill(0);
-    std::uint32_t told = ~std::uint32_t{0};
+    std::uint32_t last = ~std::uint32_t{0};
     std::uint32_t n = 0;
     for (std::uint32_t k = b.first; k < b.last; ++k) {
       const MicroOp& op = program.ops[k];
-      if (!op.counted || op.ptx_index == told) continue;
-      told = op.ptx_index;
+      if (!op.counted || op.ptx_index == last) continue;
+      last = op.ptx_index;
       const Kind kind = kind_of(program.functions[op.function].source->instructions[op.ptx_index]);
       ++b.mix[static_cast<std::size_t>(kind)];
       ++n;

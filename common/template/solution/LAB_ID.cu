@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //@student // LAB_TITLE: your file. Read labs/LAB_ID/lab.hpp first, then handouts/LAB_HANDOUT.
-//@student // Until you write it, a task answers "not implemented". Do not change the given lines at the end.
+//@student // Until you write it, a task is "not implemented". Do not change the given lines at the end.
 //@reference
 // LAB_TITLE: the ladder. Each rung says what changed, why that should be faster, what it still wastes. Lines
 // that start with //@ steer the generator of the students' file (common/tools/make_skeleton.py).
@@ -11,19 +11,19 @@ namespace course::LAB_ID {
 
 inline constexpr unsigned kBlock = 256;  // threads in a block
 
-// --- Rung 1, task "map": thread i makes item i.
+// --- Rung 1, task "map": thread i computes item i.
 //@reference
-// Why: neighbouring lanes touch neighbouring items. Wastes: one load in flight a thread.
+// Why: neighbouring lanes access neighbouring items. Still wastes: each thread has only one load in flight.
 //@end
 __global__ void k01_map(const std::int32_t* d_in, std::uint64_t n, std::int32_t* d_out) {
-  //@solution The thread's global index; if it is one of n, write its item.
+  //@solution Compute the thread's global index. If it is below n, write that item.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid < n) d_out[gid] = static_cast<std::int32_t>(2u * static_cast<std::uint32_t>(d_in[gid]) + 1u);
   //@end
 }
 
 Status map(const Job& job) {
-  //@solution As many blocks as cover n items; nothing to launch when there is none.
+  //@solution Launch as many blocks as cover n items, and nothing if n is 0.
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   const auto n_blocks = static_cast<unsigned>((job.n + kBlock - 1) / kBlock);
@@ -32,7 +32,7 @@ Status map(const Job& job) {
   //@end
 }
 
-// --- Given: which function answers which task.
+// --- Given: the function of each task.
 Status run(const lab::Request& request) {
   const Job job = job_of(request);
   switch (static_cast<Rung>(request.task)) {

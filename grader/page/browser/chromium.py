@@ -139,7 +139,7 @@ class Page:
             self.problems.append(" ".join(str(a.get("value", "")) for a in params["args"]))
         elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
             self.problems.append(params["entry"]["text"] + " " + params["entry"].get("url", ""))
-        elif method == "Page.javascriptDialogOpening":  # a page of ours asks nothing: a text's markup came to life
+        elif method == "Page.javascriptDialogOpening":  # our pages open no dialogs, so a quoted text was run as a script
             self.problems.append(f"{params['type']}({params['message']!r})")
             self.browser.post("Page.handleJavaScriptDialog", self.session, accept=False)
 

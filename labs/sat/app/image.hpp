@@ -16,7 +16,7 @@ namespace course::sat::app {
 // The largest image; larger ones are refused before any memory is allocated for them.
 inline constexpr std::size_t kMaxSide = 16384;          // pixels
 inline constexpr std::size_t kMaxPixels = 1 << 26;      // in all
-inline constexpr std::size_t kMaxFileBytes = 1u << 30;  // a little more than the largest PFM
+inline constexpr std::size_t kMaxFileBytes = 1u << 30;  // several times the largest image
 
 // Bytes, row by row, without gaps; the channels of a pixel are neighbours.
 struct Image {

@@ -18,7 +18,7 @@
 namespace course::sim {
 
 // Checks and records the words that lane `lane` of a copy reads or writes.
-void Racecheck::touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes) {
+void Racecheck::touch(CurrentAccess& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes) {
   h.reads = !writes;
   h.writes = writes;
   h.shadow = shadow_of(h.b, place_of(address));
@@ -50,7 +50,7 @@ void Racecheck::fly(Block& block, Flight& flight) {
   LaneAccess a;
   a.mask = flight.lanes;
   a.bytes = 4;
-  Here h{w, *batch.op, b, b.warps[batch.warp], a, {}, flight.id, false, false, false};
+  CurrentAccess h{w, *batch.op, b, b.warps[batch.warp], a, {}, flight.id, false, false, false};
   for (std::uint32_t m = flight.lanes; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     if (batch.read[i] != 0) touch(h, i, batch.from[i], batch.read[i], false);

@@ -35,7 +35,7 @@ static_assert(words_of(2) == 2 && first_lane_of(2) == 16 && words_of(6) == 4 && 
 }  // namespace
 
 // Returns false, without having changed anything, if the words must be checked one by one.
-bool Racecheck::whole_lines(Here& h) {
+bool Racecheck::whole_lines(CurrentAccess& h) {
   const std::uint32_t words = h.a.bytes / 4;
   const std::uint64_t offset = h.a.start() - h.shadow.base;
   if (h.a.mask != kAllLanes || words == 0 || offset % kLineBytes != 0 || offset >= h.shadow.bytes ||
@@ -69,13 +69,13 @@ bool Racecheck::whole_lines(Here& h) {
 }
 
 // Whether the accesses that a line's cell names are ordered before this access for every lane.
-bool Racecheck::line_ordered(const Here& h, Cell cell, std::uint32_t pattern) const {
+bool Racecheck::line_ordered(const CurrentAccess& h, Cell cell, std::uint32_t pattern) const {
   const std::uint32_t there = cell & kLaneMask;
   return there != kOpen && ordered_alike(h, cell >> kLaneBits, there == pattern);
 }
 
 // Opens the lines that `lanes` access, and renews their markers.
-void Racecheck::open_lines(Here& h, std::uint32_t lanes) {
+void Racecheck::open_lines(CurrentAccess& h, std::uint32_t lanes) {
   const Cell marker = (next() - 1) << kLaneBits | kOpen;
   if (h.a.run && lanes == h.a.mask) {
     const std::uint64_t first = h.a.start() - h.shadow.base, n = std::uint64_t{h.a.count} * h.a.bytes;
@@ -93,7 +93,7 @@ void Racecheck::open_lines(Here& h, std::uint32_t lanes) {
   }
 }
 
-void Racecheck::open_line(const Here& h, std::uint64_t line, Cell marker) {
+void Racecheck::open_line(const CurrentAccess& h, std::uint64_t line, Cell marker) {
   const Cell limit = h.shadow.bound << kLaneBits;
   Cell& written = h.shadow.line_written[line];
   Cell& read = h.shadow.line_read[line];

@@ -44,9 +44,9 @@ bool Racecheck::may_be_old(const MicroOp& op) {
 
 bool Racecheck::may_get_old_values(const Program& program, const LaunchRequest& launch) {
   bool loads = false, writes = false;
-  const std::set<std::uint32_t> looks = atomics_that_only_look(program);
+  const std::set<std::uint32_t> reading = atomics_that_only_read(program);
   for (const MicroOp& op : program.ops)
-    if (may_be_old(op)) (op.kind == OpKind::load || looks.contains(op.index) ? loads : writes) = true;
+    if (may_be_old(op)) (op.kind == OpKind::load || reading.contains(op.index) ? loads : writes) = true;
   return loads && writes && launch.grid.count() > 1;
 }
 
@@ -89,14 +89,14 @@ void Racecheck::note_release(BlockState& b) {
 }
 
 // Must be called before order_by() orders the access by what its address publishes.
-void Racecheck::note_old_values(Here& h, std::uint32_t lanes) {
+void Racecheck::note_old_values(CurrentAccess& h, std::uint32_t lanes) {
   to_deliver_.clear();
   if (h.op.kind == OpKind::mbarrier) return;
-  if (h.strong && only_looks(h.op)) return note_load(h, lanes);
+  if (h.strong && only_reads(h.op)) return note_load(h, lanes);
   if (h.writes) note_write(h, lanes);
 }
 
-void Racecheck::note_write(Here& h, std::uint32_t lanes) {
+void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
   if (h.strong && releases(h.op) && reaches_device(h.op)) note_release(h.b);
   if (!h.strong || !may_be_old(h.op)) {
     if (unseen_.empty()) return;
@@ -135,14 +135,14 @@ void Racecheck::note_write(Here& h, std::uint32_t lanes) {
   }
 }
 
-bool Racecheck::must_see(const Here& h, const Unseen& u, int lane) const {
+bool Racecheck::must_see(const CurrentAccess& h, const Unseen& u, int lane) const {
   if (u.misses == 0 || (u.released != 0 && u.released < h.b.fence)) return true;
   for (std::uint32_t m = u.lanes; m != 0; m &= m - 1)
     if (ordered(h, u.id, static_cast<std::uint32_t>(std::countr_zero(m)), lane)) return true;
   return false;
 }
 
-void Racecheck::note_load(Here& h, std::uint32_t lanes) {
+void Racecheck::note_load(CurrentAccess& h, std::uint32_t lanes) {
   if (h.writes && releases(h.op) && reaches_device(h.op)) note_release(h.b);
   for (std::uint32_t m = misses_.empty() ? 0 : lanes; m != 0; m &= m - 1) {
     const auto it = misses_.find(h.a.at(std::countr_zero(m)) / 4);

@@ -67,14 +67,14 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   readers_.clear();
   sync_variables_.clear();
   n_writers_ = 0;
-  told_.clear();
+  reported_.clear();
   known_.clear();
   full_ = false;
   if (base_ >= kMostRecords / 2) start_afresh();
   one_block_ = launch.grid.count() == 1;
   fences_ = sync_global_ = updates_ = false;
   swap_loads_ = loads_before_swaps(program);
-  if (gives_old_values_) looks_ = atomics_that_only_look(program);
+  if (gives_old_values_) reading_atomics_ = atomics_that_only_read(program);
   for (const MicroOp& op : program.ops) {
     const int order = op.order & kOrderMask;
     const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
@@ -143,7 +143,7 @@ Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
 }
 
 // Checks the lanes of an access that lie in one kind of memory.
-inline void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
+inline void Racecheck::look(CurrentAccess& h, Place place, std::uint32_t lanes) {
   h.shadow = shadow_of(h.b, place);
   const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
   if (place == Place::shared) {
@@ -161,16 +161,16 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const bool asks = op.kind == OpKind::mbarrier && op.dst[0] != MicroOp::kNoSlot && (op.pred_dst & 1) != 0;
-  Here h{w,
-         op,
-         b,
-         ws,
-         a,
-         {},
-         record_of(ws, w, b, op.index, Record::access),
-         op.kind == OpKind::load || asks,
-         !asks && op.kind != OpKind::load,
-         is_strong(op)};
+  CurrentAccess h{w,
+                  op,
+                  b,
+                  ws,
+                  a,
+                  {},
+                  record_of(ws, w, b, op.index, Record::access),
+                  op.kind == OpKind::load || asks,
+                  !asks && op.kind != OpKind::load,
+                  is_strong(op)};
   if ((op.order & kNonCoherent) != 0 && !a.mixed && a.place == Place::global) check_non_coherent(h);
   if (!a.mixed) return look(h, a.place, a.mask);
   std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
@@ -182,7 +182,7 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
 
 // One word per lane, with any pattern of addresses. Fast for lanes whose cells are old or were left by the
 // same lane; the other lanes are checked one by one.
-void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
+void Racecheck::one_word_each(CurrentAccess& h, std::uint32_t lanes) {
   const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
   const std::uint64_t size = h.shadow.bytes;
   const bool keeps_weak = h.writes && h.strong;
@@ -208,7 +208,7 @@ void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
 
 // Atomics with any pattern of addresses, such as the counts of a histogram. Fast for words that the same op
 // changed last: it may meet itself, and it hides no weak write.
-void Racecheck::one_atomic_each(Here& h, std::uint32_t lanes) {
+void Racecheck::one_atomic_each(CurrentAccess& h, std::uint32_t lanes) {
   const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
   const std::size_t n_words = h.a.bytes / 4;
   const bool everywhere = reaches_device(h.op);
@@ -221,17 +221,17 @@ void Racecheck::one_atomic_each(Here& h, std::uint32_t lanes) {
     const std::uint64_t offset = h.a.at(static_cast<int>(lane)) - h.shadow.base;
     if (!is_inside(h, offset)) continue;
     Cell *const written = &h.shadow.written[offset / 4], *const read = &h.shadow.read[offset / 4];
-    bool meets = true;
+    bool ordered_before = true;
     for (std::size_t k = 0; k < n_words; ++k)
-      meets = meets && (written[k] < limit || by_this_op(written[k])) && read[k] < limit;
-    if (meets)
+      ordered_before = ordered_before && (written[k] < limit || by_this_op(written[k])) && read[k] < limit;
+    if (ordered_before)
       std::fill_n(written, n_words, mine | lane);
     else
       this->lane(h, static_cast<int>(lane));
   }
 }
 
-void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
+void Racecheck::by_lane(CurrentAccess& h, std::uint32_t lanes) {
   const std::uint64_t n = h.a.bytes;
   const std::uint64_t start = h.a.at(std::countr_zero(lanes));
   const auto same = [&] {
@@ -256,11 +256,11 @@ void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
 }
 
 // If false, a fault follows.
-bool Racecheck::is_inside(const Here& h, std::uint64_t offset) {
+bool Racecheck::is_inside(const CurrentAccess& h, std::uint64_t offset) {
   return offset < h.shadow.bytes && offset + h.a.bytes <= h.shadow.bytes && (offset & (h.a.bytes - 1)) == 0;
 }
 
-void Racecheck::lane(Here& h, int lane) {
+void Racecheck::lane(CurrentAccess& h, int lane) {
   const std::uint64_t n = h.a.bytes, offset = h.a.at(lane) - h.shadow.base;
   if (!is_inside(h, offset)) return;
   if (n < 4) return bytes(h, lane, offset, static_cast<std::uint32_t>(n));
@@ -274,7 +274,7 @@ void Racecheck::lane(Here& h, int lane) {
 }
 
 // Checks and records one lane's access to the memory that one pair of cells stands for.
-void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read) {
+void Racecheck::cell(CurrentAccess& h, int lane, std::uint64_t offset, Cell& written, Cell& read) {
   const Cell limit = h.shadow.bound << kLaneBits;
   const Cell mine = h.id << kLaneBits | static_cast<Cell>(lane);
   if (written >= limit && written != mine) check(h, lane, offset, written, true);
@@ -291,7 +291,7 @@ void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cel
 }
 
 // Several lanes read the same word, or the same bytes of a word.
-void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n) {
+void Racecheck::broadcast(CurrentAccess& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n) {
   const std::uint64_t word = offset / 4;
   if (n == 4 && !is_bytes(h, h.shadow.written[word]))
     return broadcast_cell(h, lanes, offset, h.shadow.written[word], h.shadow.read[word]);
@@ -300,7 +300,8 @@ void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset, st
     broadcast_cell(h, lanes, word * 4 + k, cells[k], cells[4 + k]);
 }
 
-void Racecheck::broadcast_cell(Here& h, std::uint32_t lanes, std::uint64_t offset, Cell written, Cell& read) {
+void Racecheck::broadcast_cell(CurrentAccess& h, std::uint32_t lanes, std::uint64_t offset, Cell written,
+                               Cell& read) {
   const Cell limit = h.shadow.bound << kLaneBits;
   bool fresh = read < limit;
   if (written >= limit)
@@ -316,12 +317,12 @@ void Racecheck::broadcast_cell(Here& h, std::uint32_t lanes, std::uint64_t offse
 // --- bytes -------------------------------------------------------------------------------------------------
 
 // Whether the word that `written` belongs to has a pair of cells for each of its bytes.
-bool Racecheck::is_bytes(const Here& h, Cell written) const {
+bool Racecheck::is_bytes(const CurrentAccess& h, Cell written) const {
   const RecordId id = written >> kLaneBits;
   return id >= h.shadow.bound && record(id).kind == Record::bytes;
 }
 
-Racecheck::Cell* Racecheck::byte_cells(Here& h, std::uint64_t word) {
+Racecheck::Cell* Racecheck::byte_cells(CurrentAccess& h, std::uint64_t word) {
   if (h.shadow.shared) {
     if (h.b.bytes.size() < h.b.written.size() * 8) h.b.bytes.resize(h.b.written.size() * 8);
     return h.b.bytes.data() + word * 8;
@@ -332,7 +333,7 @@ Racecheck::Cell* Racecheck::byte_cells(Here& h, std::uint64_t word) {
 }
 
 // The byte cells of a word. Creates them if the word has none.
-Racecheck::Cell* Racecheck::open_bytes(Here& h, std::uint64_t word) {
+Racecheck::Cell* Racecheck::open_bytes(CurrentAccess& h, std::uint64_t word) {
   Cell& written = h.shadow.written[word];
   Cell& read = h.shadow.read[word];
   Cell* const cells = byte_cells(h, word);  // 4 for writes, 4 for reads
@@ -347,7 +348,7 @@ Racecheck::Cell* Racecheck::open_bytes(Here& h, std::uint64_t word) {
   return cells;
 }
 
-void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) {
+void Racecheck::bytes(CurrentAccess& h, int lane, std::uint64_t offset, std::uint32_t n) {
   const std::uint64_t word = offset / 4;
   Cell* const cells = open_bytes(h, word);
   for (std::uint64_t k = offset % 4; k < offset % 4 + n; ++k)
@@ -356,7 +357,7 @@ void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) 
 
 // --- checks ------------------------------------------------------------------------------------------------
 
-bool Racecheck::ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const {
+bool Racecheck::ordered(const CurrentAccess& h, RecordId id, std::uint32_t his_lane, int lane) const {
   if (id < h.shadow.floor) return true;
   const Record& r = record(id);
   if (is_flying(r, his_lane)) return false;
@@ -386,13 +387,15 @@ bool Racecheck::any_of_cell(Cell cell, const Each& each) const {
   return false;
 }
 
-bool Racecheck::all_ordered(const Here& h, Cell cell, int lane) const {
+bool Racecheck::all_ordered(const CurrentAccess& h, Cell cell, int lane) const {
   if (cell >> kLaneBits < h.shadow.floor) return true;
-  return !any_of_cell(cell, [&](RecordId id, std::uint32_t his) { return !ordered(h, id, his, lane); });
+  return !any_of_cell(
+      cell, [&](RecordId id, std::uint32_t other_lane) { return !ordered(h, id, other_lane, lane); });
 }
 
-// Whether two strong accesses may be unordered without being a race.
-bool Racecheck::may_meet(const Here& h, const Record& r, int lane) const {
+// Whether two accesses may be unordered without being a race: strong ones, and a load whose value a swap
+// compares, with that swap.
+bool Racecheck::may_be_unordered(const CurrentAccess& h, const Record& r, int lane) const {
   const MicroOp& other = program_->ops[r.what];
   if ((h.op.kind == OpKind::atomic && swap_loads_.contains(r.what)) ||
       (other.kind == OpKind::atomic && swap_loads_.contains(h.op.index)))
@@ -417,25 +420,26 @@ Racecheck::Cell Racecheck::weak_part(Cell written) const {
 }
 
 // Reports the first access named by the cell that nothing orders before this one.
-void Racecheck::check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes) {
+void Racecheck::check(CurrentAccess& h, int lane, std::uint64_t offset, Cell cell, bool old_writes) {
   if (cell >> kLaneBits < h.shadow.floor) return;
   // Whether two strong accesses may be unordered is the same for all lanes of a record and cheaper to find
   // out than whether they are ordered. This matters when hundreds of threads wait at an mbarrier, since all
   // of them are its readers.
-  RecordId meets = 0;
-  any_of_cell(cell, [&](RecordId id, std::uint32_t his) {
-    if (h.strong && (id == meets || may_meet(h, record(id), lane))) {
-      meets = id;
+  RecordId harmless = 0;
+  any_of_cell(cell, [&](RecordId id, std::uint32_t other_lane) {
+    if (h.strong && (id == harmless || may_be_unordered(h, record(id), lane))) {
+      harmless = id;
       return false;
     }
-    if (ordered(h, id, his, lane) || (!h.strong && may_meet(h, record(id), lane))) return false;
-    report(h, lane, offset, id, his, old_writes);
+    if (ordered(h, id, other_lane, lane) || (!h.strong && may_be_unordered(h, record(id), lane)))
+      return false;
+    report(h, lane, offset, id, other_lane, old_writes);
     return true;
   });
 }
 
 // For a load through the read-only path, which may not see what the same launch has written, ordered or not.
-void Racecheck::check_non_coherent(Here& h) {
+void Racecheck::check_non_coherent(CurrentAccess& h) {
   h.shadow = shadow_of(h.b, Place::global);
   h.shadow.bound = h.shadow.floor;  // writes before the block's last barrier count, too
   const Cell limit = h.shadow.floor << kLaneBits;
@@ -464,7 +468,7 @@ void Racecheck::check_non_coherent(Here& h) {
 }
 
 // The cell with one more reader: lane `lane`, or all of `lanes`.
-Racecheck::Cell Racecheck::with_reader(Here& h, Cell cell, int lane, std::uint32_t lanes) {
+Racecheck::Cell Racecheck::with_reader(CurrentAccess& h, Cell cell, int lane, std::uint32_t lanes) {
   const RecordId from = cell >> kLaneBits;
   const std::uint32_t tag = cell & kLaneMask;
   const std::uint32_t offset = lanes != 0 ? 0 : (static_cast<std::uint32_t>(lane) - tag) & kLaneMask;

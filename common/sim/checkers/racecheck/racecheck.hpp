@@ -272,7 +272,7 @@ class Racecheck final : public KernelChecker {
     RecordId bound;       // older records are ordered before this access
     bool shared;
   };
-  struct Here {
+  struct CurrentAccess {
     Warp& w;
     const MicroOp& op;
     BlockState& b;
@@ -305,44 +305,44 @@ class Racecheck final : public KernelChecker {
   }
   BlockState& state(const Block& block) { return *blocks_[block.storage]; }
   Shadow shadow_of(BlockState& b, Place place);
-  void look(Here& h, Place place, std::uint32_t lanes);
-  bool run_of_lanes(Here& h);
-  bool run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const;
-  bool ordered_alike(const Here& h, RecordId id, bool same_lanes) const;
-  bool in_pieces(Here& h);
+  void look(CurrentAccess& h, Place place, std::uint32_t lanes);
+  bool run_of_lanes(CurrentAccess& h);
+  bool run_ordered(const CurrentAccess& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const;
+  bool ordered_alike(const CurrentAccess& h, RecordId id, bool same_lanes) const;
+  bool in_pieces(CurrentAccess& h);
   enum class Before : std::uint8_t { yes, no, unclear };
-  Before piece_before(const Here& h, Cell cell, std::uint32_t lane) const;
-  bool run_with_gaps(Here& h, std::uint32_t lanes);
-  bool is_own(const Here& h, Cell cell, std::uint32_t lane) const;
-  void one_word_each(Here& h, std::uint32_t lanes);
-  void one_atomic_each(Here& h, std::uint32_t lanes);
-  void by_lane(Here& h, std::uint32_t lanes);
-  void lane(Here& h, int lane);
-  static bool is_inside(const Here& h, std::uint64_t offset);
-  void broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n);
-  void broadcast_cell(Here& h, std::uint32_t lanes, std::uint64_t offset, Cell written, Cell& read);
-  void cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read);
-  bool is_bytes(const Here& h, Cell written) const;
-  Cell* byte_cells(Here& h, std::uint64_t word);
-  Cell* open_bytes(Here& h, std::uint64_t word);
-  void bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n);
-  void check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes);
-  void check_non_coherent(Here& h);
+  Before piece_before(const CurrentAccess& h, Cell cell, std::uint32_t lane) const;
+  bool run_with_gaps(CurrentAccess& h, std::uint32_t lanes);
+  bool is_own(const CurrentAccess& h, Cell cell, std::uint32_t lane) const;
+  void one_word_each(CurrentAccess& h, std::uint32_t lanes);
+  void one_atomic_each(CurrentAccess& h, std::uint32_t lanes);
+  void by_lane(CurrentAccess& h, std::uint32_t lanes);
+  void lane(CurrentAccess& h, int lane);
+  static bool is_inside(const CurrentAccess& h, std::uint64_t offset);
+  void broadcast(CurrentAccess& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n);
+  void broadcast_cell(CurrentAccess& h, std::uint32_t lanes, std::uint64_t offset, Cell written, Cell& read);
+  void cell(CurrentAccess& h, int lane, std::uint64_t offset, Cell& written, Cell& read);
+  bool is_bytes(const CurrentAccess& h, Cell written) const;
+  Cell* byte_cells(CurrentAccess& h, std::uint64_t word);
+  Cell* open_bytes(CurrentAccess& h, std::uint64_t word);
+  void bytes(CurrentAccess& h, int lane, std::uint64_t offset, std::uint32_t n);
+  void check(CurrentAccess& h, int lane, std::uint64_t offset, Cell cell, bool old_writes);
+  void check_non_coherent(CurrentAccess& h);
   bool has_weak(Cell written) const;
   Cell weak_part(Cell written) const;
-  Cell with_reader(Here& h, Cell cell, int lane, std::uint32_t lanes);
-  bool ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const;
-  bool all_ordered(const Here& h, Cell cell, int lane) const;
-  bool may_meet(const Here& h, const Record& r, int lane) const;
+  Cell with_reader(CurrentAccess& h, Cell cell, int lane, std::uint32_t lanes);
+  bool ordered(const CurrentAccess& h, RecordId id, std::uint32_t his_lane, int lane) const;
+  bool all_ordered(const CurrentAccess& h, Cell cell, int lane) const;
+  bool may_be_unordered(const CurrentAccess& h, const Record& r, int lane) const;
   std::span<const Reader> readers(const Record& r) const { return {readers_.data() + r.what, r.lanes}; }
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;
 
   // --- whole lines: lines.cpp
-  bool whole_lines(Here& h);
-  bool line_ordered(const Here& h, Cell cell, std::uint32_t pattern) const;
-  void open_lines(Here& h, std::uint32_t lanes);
-  void open_line(const Here& h, std::uint64_t line, Cell marker);
+  bool whole_lines(CurrentAccess& h);
+  bool line_ordered(const CurrentAccess& h, Cell cell, std::uint32_t pattern) const;
+  void open_lines(CurrentAccess& h, std::uint32_t lanes);
+  void open_line(const CurrentAccess& h, std::uint64_t line, Cell marker);
   // Whether this launch has written or read a line or a word.
   struct Traces {
     bool written, read;
@@ -364,26 +364,29 @@ class Racecheck final : public KernelChecker {
   void give(Warp& w, WarpState& ws, std::uint32_t lanes, const ThreadClocks& news);
   void prepare(ThreadClocks& k, const WarpState& ws, const BlockState& b, Scope scope) const;
   void acquire_seen(ThreadClocks& k, Scope scope) const;
-  void order_by(Here& h, std::uint32_t lanes);
-  void observe(Here& h, int lane, const Published& from, bool acquires, Scope scope);
-  void publish(Here& h, int lane, SyncVariables& variables, std::uint64_t place, bool replaces);
-  bool fence_would_order(const Here& h, const Record& r, RecordId id, std::uint64_t but_not = 0) const;
+  void order_by(CurrentAccess& h, std::uint32_t lanes);
+  void observe(CurrentAccess& h, int lane, const Published& from, bool acquires, Scope scope);
+  void publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t place, bool replaces);
+  bool fence_would_order(const CurrentAccess& h, const Record& r, RecordId id,
+                         std::uint64_t but_not = 0) const;
 
   // --- old values: old_values.cpp
   static bool may_be_old(const MicroOp& op);
-  bool only_looks(const MicroOp& op) const { return op.kind == OpKind::load || looks_.contains(op.index); }
+  bool only_reads(const MicroOp& op) const {
+    return op.kind == OpKind::load || reading_atomics_.contains(op.index);
+  }
   template <typename Each>
   void for_unseen(std::uint64_t address, std::uint64_t n_bytes, const Each& each);
-  void note_old_values(Here& h, std::uint32_t lanes);
-  void note_write(Here& h, std::uint32_t lanes);
-  void note_load(Here& h, std::uint32_t lanes);
+  void note_old_values(CurrentAccess& h, std::uint32_t lanes);
+  void note_write(CurrentAccess& h, std::uint32_t lanes);
+  void note_load(CurrentAccess& h, std::uint32_t lanes);
   void note_release(BlockState& b);
   void forget_unseen(std::uint64_t address, std::uint64_t n_bytes);
-  bool must_see(const Here& h, const Unseen& u, int lane) const;
+  bool must_see(const CurrentAccess& h, const Unseen& u, int lane) const;
   void report_miss(std::uint64_t address, const Miss& miss);
 
   // --- copies: async.cpp
-  void touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes);
+  void touch(CurrentAccess& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes);
   void fly(Block& block, Flight& flight);
   void renew_flights(Block& block);
 
@@ -391,11 +394,13 @@ class Racecheck final : public KernelChecker {
   enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed };
   // Lane `lane` of the current access conflicts with lane `other` of record `id`. `old_writes`: the earlier
   // access is a write.
-  void report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other, bool old_writes);
-  void report_stale(const Here& h, int lane, std::uint64_t offset, RecordId writer,
+  void report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
+              bool old_writes);
+  void report_stale(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId writer,
                     std::uint32_t writers_lane);
-  bool same_value(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other) const;
-  Finding describe(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
+  bool same_value(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
+                  std::uint32_t other) const;
+  Finding describe(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                    Hazard hazard) const;
 
   const Arena& arena_;
@@ -425,7 +430,7 @@ class Racecheck final : public KernelChecker {
   std::size_t n_writers_ = 0;                        // that all synchronisation variables remember together
 
   bool gives_old_values_ = false;
-  std::set<std::uint32_t> looks_;  // see atomics_that_only_look()
+  std::set<std::uint32_t> reading_atomics_;  // see atomics_that_only_read()
   Rng dice_{0};
   std::unordered_map<std::uint64_t, Unseen> unseen_;  // of global memory, by word
   std::map<std::uint64_t, Miss> misses_;              // by word
@@ -442,7 +447,7 @@ class Racecheck final : public KernelChecker {
     Finding finding;
     std::uint32_t op, other_op;
   };
-  std::unordered_map<std::uint64_t, std::size_t> told_;  // from hazard and ops to the index in known_
+  std::unordered_map<std::uint64_t, std::size_t> reported_;  // from hazard and ops to the index in known_
   std::vector<Known> known_;
 };
 

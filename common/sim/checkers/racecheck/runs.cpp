@@ -11,7 +11,7 @@
 namespace course::sim {
 
 // Checks adjacent lanes all at once. Returns false, without having changed anything, if that is not possible.
-bool Racecheck::run_of_lanes(Here& h) {
+bool Racecheck::run_of_lanes(CurrentAccess& h) {
   const std::uint32_t words = h.a.bytes / 4, n = h.a.count * words;
   if (words == 0) return false;
   const std::uint64_t offset = h.a.start() - h.shadow.base;
@@ -44,7 +44,8 @@ bool Racecheck::run_of_lanes(Here& h) {
 }
 
 // Whether the cells name one earlier access of the same shape that is ordered before this one for every lane.
-bool Racecheck::run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const {
+bool Racecheck::run_ordered(const CurrentAccess& h, const Cell* cells, std::uint32_t n,
+                            std::uint32_t words) const {
   const Cell first = cells[0];
   const RecordId id = first >> kLaneBits;
   return (first & kLaneMask) == h.a.first && id >= h.shadow.floor &&
@@ -53,7 +54,7 @@ bool Racecheck::run_ordered(const Here& h, const Cell* cells, std::uint32_t n, s
 
 // Whether the access `id` (or all accesses of a set of readers) is ordered before this one for every pair of
 // lanes; `same_lanes`: only for each lane with itself. Considers only barriers and program order.
-bool Racecheck::ordered_alike(const Here& h, RecordId id, bool same_lanes) const {
+bool Racecheck::ordered_alike(const CurrentAccess& h, RecordId id, bool same_lanes) const {
   const auto before = [&](RecordId i, bool same_lane) {
     const Record& r = record(i);
     if (r.kind != Record::access || r.block != h.b.number) return false;
@@ -71,7 +72,7 @@ bool Racecheck::ordered_alike(const Here& h, RecordId id, bool same_lanes) const
 // Such cells name one earlier access (or set of readers) whose lanes have a fixed distance from the present
 // lanes, so what holds for the first cell holds for the whole piece. Pieces for which this is not clear are
 // checked lane by lane. Returns false, without having changed anything, if the access does not qualify.
-bool Racecheck::in_pieces(Here& h) {
+bool Racecheck::in_pieces(CurrentAccess& h) {
   const std::uint32_t n = h.a.count;
   const std::uint64_t offset = h.a.start() - h.shadow.base;
   if (h.a.bytes != 4 || n < 2 || h.ws.split || !h.ws.whole.known.empty() || (h.writes && h.strong))
@@ -108,7 +109,7 @@ bool Racecheck::in_pieces(Here& h) {
 
 // Whether what a cell names is ordered before this access, for lane `lane` and for all other lanes of the
 // piece. Only for warps that know nothing beyond barriers and program order.
-Racecheck::Before Racecheck::piece_before(const Here& h, Cell cell, std::uint32_t lane) const {
+Racecheck::Before Racecheck::piece_before(const CurrentAccess& h, Cell cell, std::uint32_t lane) const {
   const RecordId id = cell >> kLaneBits;
   if (id < h.shadow.bound) return Before::yes;
   const auto before = [&](RecordId i, bool same_lane) {
@@ -133,7 +134,7 @@ Racecheck::Before Racecheck::piece_before(const Here& h, Cell cell, std::uint32_
 }
 
 // Whether this lane left the cell, in this block.
-bool Racecheck::is_own(const Here& h, Cell cell, std::uint32_t lane) const {
+bool Racecheck::is_own(const CurrentAccess& h, Cell cell, std::uint32_t lane) const {
   const RecordId id = cell >> kLaneBits;
   if ((cell & kLaneMask) != lane || id < h.b.first || id < h.shadow.floor) return false;
   const Record& r = record(id);
@@ -142,7 +143,7 @@ bool Racecheck::is_own(const Here& h, Cell cell, std::uint32_t lane) const {
 
 // For lanes with one word each that would be adjacent if no lanes were missing. Returns false, without having
 // changed anything, if a cell is neither old nor the lane's own.
-bool Racecheck::run_with_gaps(Here& h, std::uint32_t lanes) {
+bool Racecheck::run_with_gaps(CurrentAccess& h, std::uint32_t lanes) {
   const std::uint64_t offset = h.a.start() - h.shadow.base;
   if (!h.a.in_step || h.a.first != 0 || lanes != h.a.mask || offset % 4 != 0 || offset >= h.shadow.bytes ||
       offset + 4 * std::uint64_t{kLanes} > h.shadow.bytes)

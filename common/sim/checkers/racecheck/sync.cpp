@@ -212,7 +212,7 @@ void Racecheck::before(Warp& w, const MicroOp& op) {
 }
 
 // A strong access acquires what was published at its address, and publishes there.
-void Racecheck::order_by(Here& h, std::uint32_t lanes) {
+void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool shared = h.shadow.shared;
   if (shared ? !fences_ : !sync_global_) return;
   SyncVariables& variables = shared ? h.b.sync_variables : sync_variables_;
@@ -245,7 +245,7 @@ void Racecheck::order_by(Here& h, std::uint32_t lanes) {
   if (releases) h.ws.fresh = next();
 }
 
-void Racecheck::observe(Here& h, int lane, const Published& from, bool acquires, Scope scope) {
+void Racecheck::observe(CurrentAccess& h, int lane, const Published& from, bool acquires, Scope scope) {
   const bool own_block = from.owner == h.b.number && !from.block.empty();
   if (from.device.empty() && !own_block) return;
   ThreadClocks& k = clocks_of(h.w, h.ws, lane);
@@ -255,7 +255,8 @@ void Racecheck::observe(Here& h, int lane, const Published& from, bool acquires,
   fence = std::max(fence, from.fence);
 }
 
-void Racecheck::publish(Here& h, int lane, SyncVariables& variables, std::uint64_t place, bool replaces) {
+void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t place,
+                        bool replaces) {
   const ThreadClocks& k = h.ws.of(lane);
   const bool silent = k.ready[kBlockWide].empty() && k.ready[kDeviceWide].empty();
   auto it = variables.find(place);
@@ -285,7 +286,8 @@ void Racecheck::publish(Here& h, int lane, SyncVariables& variables, std::uint64
 
 // Whether access `id` of another block would be ordered before this one if its thread had executed a fence
 // before a strong write that a thread of this block has read. `but_not`: a word that does not count.
-bool Racecheck::fence_would_order(const Here& h, const Record& r, RecordId id, std::uint64_t but_not) const {
+bool Racecheck::fence_would_order(const CurrentAccess& h, const Record& r, RecordId id,
+                                  std::uint64_t but_not) const {
   if (h.shadow.shared || r.block == h.b.number) return false;
   const std::size_t n = std::min<std::size_t>(h.b.n_looked_at, h.b.looked_at.size());
   return std::any_of(h.b.looked_at.begin(), h.b.looked_at.begin() + static_cast<std::ptrdiff_t>(n),

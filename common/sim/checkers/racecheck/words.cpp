@@ -80,7 +80,7 @@ constexpr const char* kLostChange =
 }  // namespace
 
 // For two writes: whether both store the same value.
-bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, RecordId id,
+bool Racecheck::same_value(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                            std::uint32_t other) const {
   if (h.op.kind != OpKind::store || program_->ops[record(id).what].kind != OpKind::store) return false;
   const std::uint64_t at = h.shadow.base + offset, within = at - h.a.at(lane);
@@ -96,7 +96,7 @@ bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, Record
   return there == mine;
 }
 
-void Racecheck::report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
+void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                        bool old_writes) {
   if (h.shadow.shared && offset < program_->reserved_shared) return;  // shared memory that the system uses
   Hazard hazard = Hazard::read_write;
@@ -104,7 +104,7 @@ void Racecheck::report(Here& h, int lane, std::uint64_t offset, RecordId id, std
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
   const std::uint64_t key = static_cast<std::uint64_t>(hazard) << 60 | std::uint64_t{h.op.index} << 30 |
                             program_->ops[record(id).what].index;
-  const auto [known, fresh] = told_.try_emplace(key, known_.size());
+  const auto [known, fresh] = reported_.try_emplace(key, known_.size());
   if (!fresh) {
     ++known_[known->second].finding.times;
     return;
@@ -112,13 +112,13 @@ void Racecheck::report(Here& h, int lane, std::uint64_t offset, RecordId id, std
   known_.push_back({describe(h, lane, offset, id, other, hazard), h.op.index, record(id).what});
 }
 
-void Racecheck::report_stale(const Here& h, int lane, std::uint64_t offset, RecordId writer,
+void Racecheck::report_stale(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId writer,
                              std::uint32_t writers_lane) {
   const Record& r = record(writer);
   const MicroOp& write = program_->ops[r.what];
   const std::uint64_t key =
       static_cast<std::uint64_t>(Hazard::stale) << 60 | std::uint64_t{h.op.index} << 30 | write.index;
-  const auto [known, fresh] = told_.try_emplace(key, known_.size());
+  const auto [known, fresh] = reported_.try_emplace(key, known_.size());
   if (!fresh) {
     ++known_[known->second].finding.times;
     return;
@@ -147,7 +147,7 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
   const MicroOp &load = program_->ops[miss.op], &write = program_->ops[writer.what];
   const std::uint64_t key =
       static_cast<std::uint64_t>(Hazard::missed) << 60 | std::uint64_t{load.index} << 30 | write.index;
-  const auto [known, fresh] = told_.try_emplace(key, known_.size());
+  const auto [known, fresh] = reported_.try_emplace(key, known_.size());
   if (!fresh) {
     ++known_[known->second].finding.times;
     return;
@@ -171,8 +171,8 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
   known_.push_back({std::move(f), load.index, write.index});
 }
 
-Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
-                            Hazard hazard) const {
+Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
+                            std::uint32_t other, Hazard hazard) const {
   const Record& r = record(id);
   const MicroOp& old = program_->ops[r.what];
   struct Side {
@@ -270,7 +270,7 @@ void Racecheck::launch_ends() {
     if (k.finding.severity == Severity::error || (!faulty.contains(k.op) && !faulty.contains(k.other_op)))
       add_finding(findings_, std::move(k.finding));
   known_.clear();
-  told_.clear();
+  reported_.clear();
 }
 
 }  // namespace course::sim

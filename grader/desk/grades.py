@@ -269,7 +269,7 @@ def table(term: Term) -> list[list]:
     for student in sorted(term.roster.students.values(), key=lambda one: (one.section, one.name, one.id)):
         finals = term.of(student)
         cells = [value for one in finals for value in (one.points, one.bonus, one.status, one.days_late or "")]
-        notes = " ".join(f"{one.lab}: {'; '.join(one.notes)}." for one in finals if one.notes)
+        notes = " ".join(f"{one.lab}: {'; '.join(note.rstrip('.') for note in one.notes)}." for one in finals if one.notes)
         rows.append([student.id, student.name, student.email, student.section, *total(finals), *cells, notes])
     return rows
 

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,10 @@ import slurm_loopback
 
 KILLS = 5
 LEFT = 100_000  # bytes: the results of a few submissions
+
+
+def cpu_seconds():
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
 class Run:
@@ -90,9 +95,9 @@ class Run:
         self.mount("remount,size=2g")
 
     def check_grades(self, what):
-        begun = time.monotonic()
+        begun, used = time.monotonic(), cpu_seconds()
         done = subprocess.run([sys.executable, str(HERE / "desk.py"), "grades", str(self.out)], env=self.environment, capture_output=True, text=True, check=False)
-        seconds = time.monotonic() - begun
+        took = f"{time.monotonic() - begun:.1f} s, {cpu_seconds() - used:.1f} s of processor"
         found = json.loads((self.out / "final.json").read_text(encoding="utf-8")) if done.returncode == 0 else {}
         expected = self.term.expected(self.table)
         wrong = [] if sum(map(len, found.values())) == len(expected) else [done.stderr or f"{sum(map(len, found.values()))} grades"]
@@ -101,7 +106,7 @@ class Run:
             exact = tuple(None if got.get(name) is None else Fraction(str(got[name])) for name in ("points", "bonus"))
             if (*exact, got.get("status")) != right:
                 wrong.append(f"{student}, {lab}: {got}, expected {right}")
-        self.check(f"{what}: {len(expected)} final grades equal those by hand ({seconds:.1f} s)", not wrong, "\n".join(wrong[:10]))
+        self.check(f"{what}: {len(expected)} final grades equal those by hand ({took})", not wrong, "\n".join(wrong[:10]))
 
     def run(self):
         self.table = self.term.table

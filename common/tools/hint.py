@@ -76,8 +76,11 @@ def main():
     parser.add_argument("task", metavar="TASK", nargs="?", help="without it: all tasks, with difficulty and time")
     parser.add_argument("--more", action="store_true", help="the pseudocode, too")
     arguments = parser.parse_args()
-    pages = handouts(pathlib.Path(os.environ["LAB_ROOT"]))
+    root = pathlib.Path(os.environ["LAB_ROOT"])
+    pages = handouts(root)
     if arguments.lab not in pages:
+        if re.fullmatch(r"\w+", arguments.lab) and (root / "labs" / arguments.lab / "lab.hpp").is_file():
+            refuse(f"{arguments.lab} has no handout, and so no hints: read labs/{arguments.lab}/{arguments.lab}.cu")
         refuse(f'there is no lab "{arguments.lab}"; there are {", ".join(pages)}')
     page = pages[arguments.lab]
     tasks = tasks_of(page.read_text(encoding="utf-8"))

@@ -10,6 +10,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -56,6 +57,16 @@ class Hints(unittest.TestCase):
         for lab in LABS:
             listed = asked(lab).stdout
             self.assertEqual(sorted(re.findall(r"^  (\w+) ", listed, re.M)), sorted(tasks(lab)))
+
+    def test_a_lab_without_a_handout_is_known(self):
+        with tempfile.TemporaryDirectory() as folder:  # as the demonstration in the students' edition
+            root = pathlib.Path(folder)
+            (root / "handouts").mkdir()
+            (root / "labs/demo").mkdir(parents=True)
+            (root / "labs/demo/lab.hpp").touch()
+            said = subprocess.run([sys.executable, ROOT / "common/tools/hint.py", "demo"], capture_output=True, text=True,
+                                  env={**os.environ, "LAB_ROOT": folder})
+        self.assertEqual((said.returncode, said.stderr), (1, "lab: demo has no handout, and so no hints: read labs/demo/demo.cu\n"))
 
     def test_unknown_words_name_what_there_is(self):
         for words, there in {("bogus",): "reduction, scan", ("scan", "bogus"): "hillis_steele, blelloch"}.items():

@@ -1,31 +1,79 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The devcontainer without Docker: runs the Dockerfile's RUN commands in an empty Debian 12, then, as its user, what
-# devcontainer.json runs after creating it, and grades. Run as root.
-#   common/tools/try_devcontainer.sh [--dir DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
+# A Dockerfile without Docker: runs what it says in an empty Debian 12. The checkout's own, then, as its user, what devcontainer.json
+# runs after creating the container, and grades; or the image of the student edition, in which everything is built. Run as root.
+#   common/tools/try_devcontainer.sh [--image] [--cache DIR] [--dir DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…
+# --image: the student edition's. The others: as try_fresh.sh has them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
+image='' cache=''
 while (($# > 0)); do
-  tree_option "$1" "${2-}"
+  case $1 in
+    --image) image=1 && shift && continue ;;
+    --cache) cache=$2 && variables+=(--bind "$2=/var/cache/ccache" --env CCACHE_DIR=/var/cache/ccache --env CCACHE_COMPILERCHECK=content) ;;
+    *) tree_option "$1" "${2-}" ;;
+  esac
   shift 2
 done
 
-make_tree devcontainer
-folder=$root/.devcontainer
-user=$(sed -n 's/.*"remoteUser": "\(.*\)".*/\1/p' "$folder/devcontainer.json")
-after=$(sed -n 's/.*"postCreateCommand": "\(.*\)".*/\1/p' "$folder/devcontainer.json")
-commands=$(sed ':a; /\\$/ { N; s/\\\n//; ba }' "$folder/Dockerfile" | sed -n 's/^RUN //p')
-printf '%s\n' "$commands" | in_tree bash -e
-git clone -q --no-hardlinks "$root" "$tree/home/$user/course"
-chroot "$tree" chown -R "$user:$user" "/home/$user/course"
-for command in "$after" './lab grade reduction --solutions --device sim'; do
+# Every user may write to it.
+install_cache() {
+  [[ -n $cache ]] || return 0
+  chmod -R a+rwX "$cache"
+  in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends ccache >/dev/null 2>&1'
+}
+
+# docker_build DOCKERFILE FOLDER: what `docker build` does with FOLDER, of the instructions that are used here. Sets `user` and `at`.
+user=root at=/
+docker_build() {
+  local line
+  while IFS= read -r line; do
+    case $line in
+      '' | '#'*) ;;
+      'FROM debian:12-slim') ;;
+      'ENV '*) for line in ${line#ENV }; do variables+=(--env "$line"); done ;;
+      'WORKDIR '*) at=${line#WORKDIR } && mkdir -p "$tree$at" ;;
+      'USER '*) user=${line#USER } ;;
+      'COPY . .') tar -C "$2" --exclude-from="$2/.dockerignore" -cf - . | tar -C "$tree$at" -xf - --no-same-owner ;;
+      'RUN '*)
+        printf '\n# %s\n' "${line#RUN }"
+        line=${line#RUN }
+        [[ -z $cache ]] || line=${line//CCACHE_DISABLE=1 /}
+        in_tree --at "$at" bash -c "$line" </dev/null
+        ;;
+      *) echo "try_devcontainer: what is \"$line\"?" >&2 && return 1 ;;
+    esac
+  done < <(sed ':a; /\\$/ { N; s/\\\n//; ba }' "$1")
+}
+
+if [[ -n $image ]]; then
+  make_tree image && install_cache
+  rm -rf "$dir/edition"
+  python3 -B "$root/grader/release/release.py" "$root" "$dir/edition"
+  docker_build "$dir/edition/Dockerfile" "$dir/edition"
+  commands=('./lab grade demo') wanted=90/100
+else
+  make_tree devcontainer && install_cache
+  folder=$root/.devcontainer
+  docker_build "$folder/Dockerfile" "$root"
+  [[ $user = $(sed -n 's/.*"remoteUser": "\(.*\)".*/\1/p' "$folder/devcontainer.json") ]]
+  at=/home/$user/course
+  git clone -q --no-hardlinks "$root" "$tree$at"
+  chroot "$tree" chown -R "$user:$user" "$at"
+  commands=("$(sed -n 's/.*"postCreateCommand": "\(.*\)".*/\1/p' "$folder/devcontainer.json")" './lab grade reduction --solutions --device sim') wanted=100/100
+fi
+as_user=() && [[ $user = root ]] || as_user=(--user "$user")
+for command in "${commands[@]}"; do
   printf '\n$ %s\n' "$command"
-  in_tree --user "$user" --at "/home/$user/course" bash -c "$command" </dev/null | tee "$dir/devcontainer.txt"
+  in_tree "${as_user[@]}" --at "$at" bash -c "$command" </dev/null | tee "$dir/devcontainer.txt"
 done
-# The kernel debugger answers an editor through the linked extension.
-hello='{"seq": 1, "type": "request", "command": "initialize", "arguments": {}}'
-printf 'Content-Length: %d\r\n\r\n%s' "${#hello}" "$hello" |
-  in_tree --user "$user" --at "/home/$user" bash -c '.vscode-server/extensions/gpu-labs.lab-kernel-debugger-*/adapter.sh' |
-  grep -q supportsStepBack
-grep -q '100/100' "$dir/devcontainer.txt"
+grep -q "$wanted" "$dir/devcontainer.txt"
+if [[ -z $image ]]; then
+  # The kernel debugger answers an editor through the linked extension.
+  hello='{"seq": 1, "type": "request", "command": "initialize", "arguments": {}}'
+  printf 'Content-Length: %d\r\n\r\n%s' "${#hello}" "$hello" |
+    in_tree --user "$user" --at "/home/$user" bash -c '.vscode-server/extensions/gpu-labs.lab-kernel-debugger-*/adapter.sh' |
+    grep -q supportsStepBack
+fi
 rm -rf --one-file-system "$tree"
+echo 'All ended as they should.'

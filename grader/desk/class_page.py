@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from book import Book, kind_of_fault
-from grades import Candidate, Final, Term, parse_time, shown
+from grades import Candidate, Final, Term, joined, parse_time, shown
 from settings import Problem
 
 STYLE = pathlib.Path(__file__).resolve().parents[1] / "page/style.css"
@@ -161,7 +161,7 @@ def lists(term: Term) -> list[Part]:
 
     def part(title: str, statuses: tuple[str, ...], nobody: str) -> Part:
         found = [final for final in term.finals.values() if final.status in statuses]
-        rows = [[named(final), final.lab, shown(final.points), "; ".join(final.notes)] for final in sorted(found, key=lambda one: (one.lab, named(one)))]
+        rows = [[named(final), final.lab, shown(final.points), joined(final.notes)] for final in sorted(found, key=lambda one: (one.lab, named(one)))]
         return Part(title, ["student", "lab", "points", "notes"], rows, f"{len(rows)}." if rows else nobody)
 
     return [part("Without a grade", ("no grade",), "Everybody has a grade."), part("Refused", ("refused",), "Nothing was refused."),

@@ -25,7 +25,7 @@ from book import Book, write_atomically
 from grade_all import catalogue_of, labcli_of
 from names import slug
 from options import parser_of
-from roster import students_of
+from roster import read as read_roster
 from settings import Problem
 
 START = """# What you decide about this class: ./lab class grades applies it in seconds. The instructor's guide describes every line.
@@ -78,7 +78,7 @@ def new(options: argparse.Namespace) -> None:
     path = options.folder / settings.NAME
     if path.exists():
         raise Problem(f"{path} is there already; edit it.")
-    n_students = sum(len(students_of(one)) for one in options.roster)
+    n_students = len(read_roster(options.roster, {}).students)
     labs = [lab["id"] for lab in catalogue_of(labcli_of())["labs"]]
     listed = ", ".join(f'"{toml(os.path.relpath(one, options.folder))}"' for one in options.roster)
     write_atomically(path, START.format(title=toml(options.folder.resolve().name.removesuffix(".graded")), roster=listed,
@@ -107,8 +107,8 @@ def regrade(book: Book) -> grades.Term:
     for line in lines:
         print(line)
     n_open = sum(final.points is None for final in term.finals.values())
-    print(f"{len(term.roster.students)} students, {len(term.labs)} labs: {len(lines)} grades moved"
-          + (f", {n_open} not known yet" if n_open else "") + (f", {len(term.unknown)} submissions of unknown names" if term.unknown else "")
+    print(f"Students: {len(term.roster.students)}. Labs: {len(term.labs)}. Grades moved: {len(lines)}"
+          + (f", not known yet: {n_open}" if n_open else "") + (f". Unknown names: {len(term.unknown)}" if term.unknown else "")
           + f".\nFinal grades  {book.folder / 'final.csv'}")
     return term
 
@@ -140,7 +140,7 @@ def show(options: argparse.Namespace) -> None:
     book = open_book(options.folder, read_only=True)
     term = grades.compute(book)
     parts = class_page.parts_of(book, term, options.similarity)
-    summary = f"{len(term.roster.students)} students, {len(term.labs)} labs"
+    summary = f"{len(term.roster.students)} students, {len(term.labs)} lab{'s' if len(term.labs) != 1 else ''}"
     if options.html:
         write_atomically(options.html, class_page.to_html(term.settings.title, summary, parts).encode())
         print(f"Written  {options.html}")

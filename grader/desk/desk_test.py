@@ -177,11 +177,15 @@ class Desk(InFolder):
         for words in commands:
             with self.subTest(words):
                 self.desk(*words)
+        self.assertNotRegex((self.term.folder / "final.csv").read_text(encoding="utf-8"), r"\.\.|\.;", "notes have one full stop")
 
     def test_a_new_class_toml_is_valid_and_is_not_overwritten(self):
         self.assertIn("is there already", self.desk("new", "term.graded", code=1))
         (self.term.folder / "class.toml").unlink()
         self.assertIn("18 students", self.desk("new", "term.graded", "--roster", "term.graded/moodle.csv"))
+        (self.term.folder / "class.toml").unlink()
+        said = self.desk("new", "term.graded", "--roster", "term.graded/canvas.csv", "term.graded/moodle.csv")
+        self.assertIn("18 students", said, "each is in both tables")
         text = (self.term.folder / "class.toml").read_text()
         tomllib.loads(re.sub(r"^# (?=[\[a-z\"])", "", text, flags=re.M))  # also with every example in it
         self.desk("grades", "term.graded")

@@ -12,7 +12,7 @@ import sqlite3
 import reports
 from book import Book, write_atomically
 from class_page import document, escape, html_table
-from grades import Final, Term, csv_text, shown, total
+from grades import Final, Term, csv_text, joined, shown, total
 from names import slug
 
 HAS_PAGE = "index.html"
@@ -59,7 +59,7 @@ def in_markdown(text: str) -> str:
 
 def page(term: Term, name: str, finals: list[Final], tasks: dict[str, list[dict]], has_report: set[str]) -> str:
     points, bonus = total(finals)
-    rows = [[final.lab, worth(final), final.status, "; ".join(final.notes)] for final in finals]
+    rows = [[final.lab, worth(final), final.status, joined(final.notes)] for final in finals]
     body = html_table(["lab", "points", "status", "notes"], rows)
     for final in finals:
         report = f'<p><a href="{final.lab}.html">The grader\'s full report</a></p>' if final.lab in has_report else ""

@@ -262,6 +262,11 @@ def check_names(settings: Settings, roster: Roster, labs: list[str]) -> list[str
 
 # --- Writing, and what has changed ---
 
+def joined(notes: list[str]) -> str:
+    """Some are sentences with a full stop, some are not."""
+    return "; ".join(note.rstrip(".") for note in notes)
+
+
 def table(term: Term) -> list[list]:
     """The grades with a row for a student: the head first."""
     heads = ["id", "name", "email", "section", "total", "bonus", *(f"{lab}{what}" for lab in term.labs for what in ("", " bonus", " status", " days late")), "notes"]
@@ -269,7 +274,7 @@ def table(term: Term) -> list[list]:
     for student in sorted(term.roster.students.values(), key=lambda one: (one.section, one.name, one.id)):
         finals = term.of(student)
         cells = [value for one in finals for value in (one.points, one.bonus, one.status, one.days_late or "")]
-        notes = " ".join(f"{one.lab}: {'; '.join(one.notes)}." for one in finals if one.notes)
+        notes = " ".join(f"{one.lab}: {joined(one.notes)}." for one in finals if one.notes)
         rows.append([student.id, student.name, student.email, student.section, *total(finals), *cells, notes])
     return rows
 

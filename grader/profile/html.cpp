@@ -20,6 +20,7 @@ using page::text;
 using page::Tone;
 
 std::vector<Cell> figures_row(const char* what, double measured, double ideal, const char* unit) {
+  if (measured == 0) return {{text(what)}, {text("none counted")}, {text("–")}, {text("–")}};
   return {{text(what)},
           {text(fmt::format("{:.0f} {}", measured, unit))},
           {text(fmt::format("{:.0f}", ideal))},
@@ -101,9 +102,11 @@ std::string profile_html(const Profile& profile, const SourceLine& source_line, 
                 figures_row("Steps", profile.steps, profile.ideal.steps, "deep"),
                 figures_row("Bytes", profile.bytes, profile.ideal.bytes, "moved")};
   document.sections.emplace_back("The whole");
-  document.body = page::section(
-      "The whole", page::table(whole) + page::paragraph(text(fmt::format(
-                                            "Intensity: {:.3f} operations a byte.", profile.intensity()))));
+  const Html intensity =
+      profile.work > 0
+          ? page::paragraph(text(fmt::format("Intensity: {:.3f} operations a byte.", profile.intensity())))
+          : Html{};
+  document.body = page::section("The whole", page::table(whole) + intensity);
   for (const ProfiledKernel& kernel : profile.kernels) {
     document.sections.push_back(kernel.name);
     const std::string how = fmt::format("{} launch{}, {:.1f} µs; held by {} ({}). ", kernel.launches,

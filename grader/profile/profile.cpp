@@ -196,6 +196,8 @@ std::string percent(const std::optional<double>& value) {
 }
 
 std::string beside(const char* what, double measured, double ideal, const char* unit) {
+  // Of a lab without an operator, such as one that only moves items: no ratio to a closed form.
+  if (measured == 0) return fmt::format("  {:<6} {:>14} {:<10} none counted\n", what, 0, unit);
   return fmt::format("  {:<6} {:>14.0f} {:<10} closed form {:>14.0f}   {:.2f}x\n", what, measured, unit,
                      ideal, ideal > 0 ? measured / ideal : 0.0);
 }
@@ -222,7 +224,7 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line) 
   out += beside("steps", profile.steps, profile.ideal.steps, "deep");
   out += beside("bytes", profile.bytes, profile.ideal.bytes, "moved");
   out += fmt::format("  barriers {:>12.0f} passed by blocks\n", profile.barriers);
-  out += fmt::format("  intensity {:.3f} operations a byte\n", profile.intensity());
+  if (profile.work > 0) out += fmt::format("  intensity {:.3f} operations a byte\n", profile.intensity());
   for (const ProfiledKernel& kernel : profile.kernels) {
     out += fmt::format("\n{}: {} launch{}, {:.1f} us; held by {}\n  ({})\n", kernel.name, kernel.launches,
                        kernel.launches == 1 ? "" : "es", kernel.modelled_us, kernel.bound_by,

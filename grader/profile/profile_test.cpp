@@ -19,6 +19,7 @@ namespace course::grader {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 9.5,
@@ -134,6 +135,16 @@ TEST(Profile, PrintsSourceBesideCounts) {
   const auto json = nlohmann::json::parse(profile_json(of(kReport)));
   EXPECT_EQ(json.at("kernels")[0].at("lines")[1].at("share"), 0.5);
   EXPECT_TRUE(json.at("kernels")[0].at("lines")[1].at("sectors_per_request").is_null());
+}
+
+TEST(Profile, WithoutCountedOperationsShowsNoRatio) {
+  const Profile p = of(R"({"totals": {"work": 0, "steps": 0, "global_load_sectors": 8}})");
+  const auto no_source = [](const std::string&, std::uint32_t) { return ""; };
+  const std::string text = profile_text(p, no_source);
+  EXPECT_THAT(text, HasSubstr("work                0 operations none counted\n  steps "));
+  EXPECT_THAT(text, HasSubstr("bytes             256 moved      closed form"));
+  EXPECT_THAT(text, Not(HasSubstr("intensity")));
+  EXPECT_THAT(profile_html(p, no_source, "./lab x"), HasSubstr("none counted"));
 }
 
 TEST(Profile, SurvivesAnyReport) {

@@ -214,6 +214,15 @@ TEST(SmallestText, SaysWhichOperatorsAreRight) {
   EXPECT_THAT(text, HasSubstr("wrong with this length: max_i32\n"));
 }
 
+TEST(SmallestText, ListsNoKindsWhereThereIsOneKind) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
+  auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  found->wrong.resize(1);
+  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), Not(HasSubstr("wrong: ")));
+}
+
 TEST(SmallerCases, NamesStandForTheSameCase) {
   for (const Case& c : lab::smaller_cases(kProblem, kTask, CopyProblem::make(1, 1000))) {
     const auto found = lab::find_case(kProblem, kTask, c.name);

@@ -283,9 +283,10 @@ std::string smallest_text(const lab::Problem& problem, const lab::Task& task, co
         wrap("Traced, with the warps in another order, it comes out right: the result depends on the order.",
              kColumns, 2) +
         "\n";
-  if (found.right.empty() && found.n_untried == 0 && found.wrong.size() > 1) {
+  const bool all_wrong = found.right.empty() && found.n_untried == 0;
+  if (all_wrong && found.wrong.size() > 1) {
     out += "  With this length it is wrong for every operator and type.\n";
-  } else {
+  } else if (!all_wrong) {
     out += list_of("right with this length: ", found.right);
     out += list_of("wrong with this length: ", found.wrong);
   }

@@ -226,7 +226,7 @@ def slides_of(heading, text):
                 yield from flushed()
             made = table(lines) if kind == "table" else [(len(lines), False, f"#raw(block: true, {quoted(chr(10).join(lines))})")]
             for size, wrap, body in made:
-                said = f"#block(width: 100%, text(size: 0.9em)[{inline(caption)}])\n" if caption else ""
+                said = f"#block(width: 100%, text(size: 17pt)[{inline(caption)}])\n" if caption else ""
                 caption = ""
                 shown.append((size + 1, wrap, said + body + "\n"))
     yield from flushed()

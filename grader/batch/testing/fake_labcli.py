@@ -5,6 +5,9 @@
     // points 70      graded          // infra N    the first N attempts have a fault of the machine
     // fills          needs 60 MB of disk
     // hang           never ends      // die        the worker dies      // slow    takes its time
+    // result {…}     graded: the "labs" of its result;      // new result {…}     the same once the lab has a new case
+
+With FAKE_CATALOGUE the labs are that file's, and the file cases-LAB beside it stands for what judges a lab.
 """
 import json
 import os
@@ -33,8 +36,13 @@ def write(path, text):
 if words[0] == "batch-harness":
     me = os.path.abspath(__file__)
     lab = {"compile": f"export PATH='{os.environ['PATH']}'\n{{source}}", "link": "{runner}", "linked": [], "headers": [], "judging": [], "asked": {}}
+    recipes = {name: lab for name in ("reduction", "scan")}
+    if "FAKE_CATALOGUE" in os.environ:
+        catalogue = pathlib.Path(os.environ["FAKE_CATALOGUE"])
+        recipes = {one["id"]: {**lab, "judging": [str(path) for path in [catalogue.with_name(f"cases-{one['id']}")] if path.exists()]}
+                   for one in json.loads(catalogue.read_text(encoding="utf-8"))["labs"]}
     write(option["--out"], json.dumps({
-        "labs": {"reduction": lab, "scan": lab}, "programs": [me], "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""), "isolation": "full",
+        "labs": recipes, "programs": [me], "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""), "isolation": "full",
         "isolation_missing": [], "screening": True, "device": "sim", "device_problem": "", "root": os.path.dirname(me),
         "build": os.path.dirname(me), "commit": ""}))
 elif words[0] == "list" and "FAKE_CATALOGUE" in os.environ:
@@ -74,7 +82,14 @@ else:
     os.makedirs(option["--work"], exist_ok=True)
     if "fills" in said:
         write(option["--work"] + "/large", "x" * 60_000_000)
-    if "--compile-only" not in words:
+    made = dict(re.findall(r"^// (new result|result) (.*)$", text, re.M))
+    if made and "--compile-only" not in words:
+        new_case = "new result" in made and pathlib.Path(os.environ["FAKE_CATALOGUE"]).with_name(f"cases-{labs[0]}").exists()
+        about = json.loads(made["new result" if new_case else "result"])
+        write(option["--student-html"], "<!doctype html><title>report</title>")
+        write(option["--student-json"], json.dumps({"seed": None, "labs": about}))
+        write(option["--out"], json.dumps({"device": "fake", "isolation": "full", "seed": seed, "labs": about}))
+    elif "--compile-only" not in words:
         fault = attempt <= int(said.get("infra") or 0)
         points = 0 if fault else int(said.get("points") or 0)
         task = {"id": "one", "title": "One", "points": points, "max_points": 100, "bonus": False, "speedup": None,

@@ -8,7 +8,7 @@
 //@reference
 // Stream compaction: all rungs of the ladder, from three kernels over arrays of flags and positions to one
 // pass near the memory's speed.
-// Read from the top. Each rung says what changed, why that should be faster, and what it still wastes.
+// Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
 // Predictions and measurements are for 2^24 int32 items of which half are kept. The predictions assume a
 // device that copies 4.2 TB/s and needs 2 to 3 µs per launch. Measurements are from an H200
 // (handouts/03-compaction.md has the table).
@@ -83,7 +83,7 @@ __device__ Scanned<Value> block_scan(Value value) {
 // replaces it.
 // Why: all items are tested, placed and moved in parallel.
 // Predicted: 250 µs; one CPU core takes 60 ms. Measured: 337 µs and 95 ms.
-// Still wastes: 9 bytes of memory traffic for each byte that must be moved. Flags and positions go through
+// Drawback: 9 bytes of memory traffic for each byte that must be moved. Flags and positions go through
 // global memory up to four times; a flag is one bit of information, but it takes 4 bytes, and its position 8.
 //@end
 template <typename T, typename Keep>
@@ -170,7 +170,7 @@ Status three_kernels(const Job<T, Keep>& job) {
 // Why: 12 bytes per item instead of 56. The items are read twice, because evaluating the predicate again is
 // cheaper than storing its result.
 // Predicted: 2.5× to 4× faster than rung 2. Measured: 2.3×.
-// Still wastes: the scan of one bit per thread goes through shared memory 8 times, and all 8 warps wait for
+// Drawback: the scan of one bit per thread goes through shared memory 8 times, and all 8 warps wait for
 // each other at 9 barriers.
 //@end
 template <typename T, typename Keep>
@@ -304,7 +304,7 @@ __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
 // Why: two instructions per row, and one barrier per 2,048 items, replace 8 rounds through shared memory and
 // 9 barriers. Each thread has eight loads in flight, and there are eight times fewer counts to scan.
 // Predicted: 60 µs, 1.5× to 2× faster than rung 3. Measured: 69 µs, 2.2×.
-// Still wastes: items are still read twice.
+// Drawback: items are still read twice.
 //@end
 template <typename T, typename Keep>
 __global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
@@ -447,7 +447,7 @@ __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index to
 // device. Status and number share one word, so no fence is needed between them.
 // Why: items are read once, 7 bytes per item instead of 11, and only two launches are left.
 // Predicted: 40 µs, 1.4× faster than rung 4. Measured: 88 µs, 0.78×, so it is slower.
-// Still wastes: 32 lanes store about 16 items that can begin anywhere, so almost every store touches one more
+// Drawback: 32 lanes store about 16 items that can begin anywhere, so almost every store touches one more
 // sector than it fills. The whole block waits while its first warp looks back.
 //@end
 template <typename T, typename Keep>
@@ -501,7 +501,7 @@ Status single_pass(const Job<T, Keep>& job) {
 // Why: 4 times fewer memory instructions, 4 times fewer scan instructions than with ballots, and only the two
 // ends of a run write a part of a sector: 6 bytes per item, and two launches.
 // Predicted: 24 µs, and 85 % of the copy rate at 2^28. Measured: 61 µs, 1.5× faster than rung 5, and 53 %.
-// Still wastes: a tile's loads start only after its ticket has arrived.
+// Drawback: a tile's loads start only after its ticket has arrived.
 inline constexpr unsigned kPackRows = 4;        // 16-byte loads per thread, all in flight at once
 inline constexpr unsigned kResidentBlocks = 5;  // per multiprocessor: 80 KB in flight, no register spills
 

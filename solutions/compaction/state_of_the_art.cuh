@@ -136,7 +136,7 @@ __device__ void store_aligned_run(const T* s_run, unsigned n_run, T* d_run) {
 // Why it misses the prediction: the benchmark's version, in which one warp requests all counts, takes 463 µs
 // with tiles of 512 x 4. With tiles of 256 x 8 that arrive by asynchronous copies it takes 429 µs: that
 // allows a third tile in flight, for which this kernel has too few registers.
-// Still wastes: two neighbouring runs both write the sector in which they meet.
+// Drawback: two neighbouring runs both write the sector in which they meet.
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k07_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count,

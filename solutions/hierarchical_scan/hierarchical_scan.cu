@@ -9,7 +9,7 @@
 //@reference
 // Hierarchical scan: all rungs of the ladder, from two levels to one pass over memory.
 // Read from the top. The given part scans one tile in registers. Each rung says what changed, why that should
-// be faster, and what it still wastes. Predictions and measurements are for 2^24 int32 items; measurements
+// be faster, and what drawbacks remain. Predictions and measurements are for 2^24 int32 items; measurements
 // are from an H200 (handouts/07-hierarchical-scan.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
 // Invariants: every rung gives the same answer for every (item type, operator, kind, n), n = 0 included,
@@ -210,7 +210,7 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
 // Why: n / 2048 blocks work in parallel, and only the tiles' sums are scanned by one block.
 // Predicted: 65 µs to move 268 MB, and 8 µs for three launches. Measured: rung 2, which does the same at this
 // size, takes 84 µs.
-// Still wastes: every result is written, read again and rewritten. One block scans the sums, so there must be
+// Drawback: every result is written, read again and rewritten. One block scans the sums, so there must be
 // at most as many sums as a tile has items: at most 2048^2 items.
 //@end
 
@@ -276,7 +276,7 @@ Status two_levels(const Job<Op>& job) {
 // Changed: the scan of the sums calls the whole procedure again, until a level has one tile.
 // Why: n is no longer limited. Each level is 2048 times shorter, so the levels above the first cost hardly
 // more than their launches (2 each). Three levels are needed from 4M items on, four from 8.6G.
-// Still wastes: 4n items go through memory, as in rung 1.
+// Drawback: 4n items go through memory, as in rung 1.
 //@end
 
 // Scans n items of d_in into d_out (may be the same array), with the sums at d_free: tiles_for(n) Values for
@@ -316,7 +316,7 @@ Status recursive(const Job<Op>& job) {
 // Why: read, read, write: 3n items instead of 4n, so a quarter less time. The arithmetic is about that of
 // rung 2, which combined the carries in a pass of its own.
 // Predicted: 50 µs, and 10 µs for launches. Measured: 68 µs, 1.24× faster than rung 2.
-// Still wastes: every item is read twice.
+// Drawback: every item is read twice.
 //@end
 
 // Stores the total of tile blockIdx.x in d_sums[blockIdx.x].
@@ -418,7 +418,7 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 // Why: every item is read once and written once: 2n items, half of rung 2's, 34 µs of memory time.
 // Predicted: nevertheless 8 ms. The chain has n / 2048 = 8192 links, and each needs a store, a fence, a load
 // and a fence through the L2 cache, about 1 µs. Measured: 8.5 ms.
-// Still wastes: almost all of its time. Fewer bytes do not help here, because the longest chain of dependent
+// Drawback: almost all of its time. Fewer bytes do not help here, because the longest chain of dependent
 // operations is the limiter.
 //@end
 template <typename Value, typename Op>
@@ -478,7 +478,7 @@ Status chained(const Job<Op>& job) {
 // else. Many tiles compute their carries at the same time, and each new prefix shortens the look-back of the
 // tiles after it.
 // Predicted: 10× to 20× faster than rung 4. Measured: 26×, but 3.9× slower than rung 2.
-// Still wastes: one thread looks back, tile by tile, with two dependent loads and a fence per tile. A tile of
+// Drawback: one thread looks back, tile by tile, with two dependent loads and a fence per tile. A tile of
 // 8 KB is scanned quickly, so there are many look-backs. Timing decides which prefix a look-back finds. This
 // changes the association order, so floating-point sums differ from run to run; integer sums do not.
 //@end

@@ -37,7 +37,7 @@ namespace course::hierarchical_scan {
 // blocks of 512 threads with the same parts: 530 µs. Slower: a warp of its own for the carries (666 µs),
 // since it needs several round trips per tile one after the other; tiles by ticket (636 µs), because a block
 // that takes two tickets in a row gets neighbouring tiles, and the second waits for the first.
-// Still wastes: a launch that starts all blocks at the same time costs 2 µs more than an ordinary one, a
+// Drawback: a launch that starts all blocks at the same time costs 2 µs more than an ordinary one, a
 // fifth of the time at 2^20; there a block has one tile at most, so the lag only delays it.
 // Float sums are the same in every run on the same device, because prefix_of combines in a fixed order. An
 // item passes through at most 4 * kRows additions in its thread, 16 + 5 in the part, kParts in the tile,

@@ -6,7 +6,7 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
 // Histogram: all rungs of the ladder, from one global atomic per sample to copies in shared memory.
-// Read from the top. Each rung says what changed, why that should be faster, and what it still wastes.
+// Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
 // Predictions and measurements are for 2^24 random int32 samples; unless stated otherwise, in 256 bins.
 // Measurements are from an H200 (handouts/05-histogram.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py). Rung
@@ -93,7 +93,7 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 // Why: `++d_counts[b]` is a load, an addition and a store. Two threads that load the same old count lose one
 // sample (rung 0). atomicAdd does all three as one operation, in the L2 cache.
 // Predicted: 0.2 to 0.5 ms, and several times that if all samples are in one bin. Measured: 2.7 ms.
-// Still wastes: the 32 samples of a warp access about 25 of the 65 sectors that 257 counts take, and each is
+// Drawback: the 32 samples of a warp access about 25 of the 65 sectors that 257 counts take, and each is
 // read and written back. Increments of the same count are done one after the other; if all samples are in one
 // bin, all of them are.
 //@end
@@ -145,7 +145,7 @@ __device__ inline Count block_sum(Count value) {
 // Why: no atomics, so no increment waits for another one. Sorted, skewed and random samples take about the
 // same time.
 // Predicted: 0.4 ms. Measured: 0.50 ms.
-// Still wastes: each increment loads and stores a sector for 4 bytes, 64 bytes per sample. (n_bins + 1) ·
+// Drawback: each increment loads and stores a sector for 4 bytes, 64 bytes per sample. (n_bins + 1) ·
 // n_private counters must be cleared and added up, so many bins allow only few threads: 96 for 65,536 bins.
 //@end
 template <typename T, typename Bins>
@@ -223,7 +223,7 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 // Why: a shared atomic needs no access to the L2 cache, and 132 multiprocessors share the increments of a
 // bin.
 // Predicted: 5× to 10× faster than rung 1. Measured: 47×.
-// Still wastes: lanes of a warp that use the same address or the same bank may be handled one after the
+// Drawback: lanes of a warp that use the same address or the same bank may be handled one after the
 // other, up to 32 times (rung 8 says why skewed samples are not slower on an H200). With more than one
 // window, all samples are read again. Loads of 4 bytes.
 //@end
@@ -326,7 +326,7 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 // samples are equal. There is no contention, and skewed samples are *faster*. A machine without atomics has
 // to count in this way.
 // Predicted: 3× to 5× slower than rung 3. Measured: 9.4× slower.
-// Still wastes: the sort, 33 exchanges per key. With 65,536 bins almost every run has length one.
+// Drawback: the sort, 33 exchanges per key. With 65,536 bins almost every run has length one.
 //@end
 template <typename T, typename Bins>
 __global__ void k04_sort_reduce(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
@@ -391,7 +391,7 @@ Status sort_reduce(const Job<T, Bins>& job) {
 // Why: only the lanes of one warp share counters, so 8 times fewer threads use the same one.
 // Predicted: only 1.1× faster than rung 3, because the hardware handles shared atomics of different warps one
 // after the other anyway. Measured: 1.0×.
-// Still wastes: 8 times the shared memory, so windows of 1,536 counters and 43 readings of the samples for
+// Drawback: 8 times the shared memory, so windows of 1,536 counters and 43 readings of the samples for
 // 65,536 bins. Lanes of a warp still share counters.
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kWarpWindow = kWindow / kWarps;
@@ -437,7 +437,7 @@ Status per_warp(const Job<T, Bins>& job) {
 // of a thread are far apart, so in sorted samples a run is one vector), and almost none if all samples are
 // equal. Lanes add at different times, so fewer use the same counter at once.
 // Measured: 1.36× faster than rung 3, with random samples (there was no prediction).
-// Still wastes: a comparison per sample, which does not help if samples are random. Lanes that add make the
+// Drawback: a comparison per sample, which does not help if samples are random. Lanes that add make the
 // others wait.
 template <typename T, typename Bins>
 __global__ void k06_run_lengths(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
@@ -492,7 +492,7 @@ Status run_lengths(const Job<T, Bins>& job) {
 // the same counter.
 // Predicted: about 3× faster than rung 3 for few bins and random samples, 20× for skewed ones. Measured:
 // 0.71×, so it is slower (random samples; rung 8 says what skewed ones cost).
-// Still wastes: 4-byte loads, one in flight; only 48 KiB of the shared memory; skewed samples in many bins.
+// Drawback: 4-byte loads, one in flight; only 48 KiB of the shared memory; skewed samples in many bins.
 //@end
 inline constexpr unsigned kCopies = kWarp;
 
@@ -555,7 +555,7 @@ Status combined(const Job<T, Bins>& job) {
 // (2.98 ms) for 4,096 bins; 0.72 ms (13.7 ms) for 65,536 bins. An earlier version, which tested the window
 // even if there was only one, took 322 µs for 16 to 4,096 bins: 5 more instructions per sample. Counters of
 // 16 bits in one window would take 0.44 ms for 65,536 bins.
-// Still wastes: instructions, if samples have one byte: 10 per sample.
+// Drawback: instructions, if samples have one byte: 10 per sample.
 inline constexpr unsigned kWideBlock = 1024;
 inline constexpr unsigned kLog2MostCopies = 3;
 inline constexpr unsigned kHalfProcessor = 28 * 1024;  // counters in the shared memory of one of two blocks …

@@ -7,7 +7,7 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given parts.
 //@reference
 // Radix sort: all rungs of the ladder, from one bit per pass over global memory to one sweep per 8-bit digit.
-// Read from the top. Each rung says what changed, why that should be faster, and what it still wastes.
+// Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
 // Predictions and measurements are for 2^24 uint32 keys; measurements are from an H200
 // (handouts/04-radix-sort.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
@@ -158,7 +158,7 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 // Why: a comparison sort needs n log2 n comparisons; this sort needs n · bits moves, and each pass moves all
 // n keys in parallel.
 // Predicted: 8 ms. Measured: 4.2 ms for 16 of the 32 bits.
-// Still wastes: a pass moves 53 bytes per key for one bit. 32 passes move 211 times the input and output, in
+// Drawback: a pass moves 53 bytes per key for one bit. 32 passes move 211 times the input and output, in
 // 32 · 7 launches.
 //@end
 
@@ -211,7 +211,7 @@ Status split(const KeyJob& job) {
 // Why: the keys cross global memory once instead of once per bit, 1/211 of rung 1's bytes, in one launch. The
 // scan of a bit becomes a ballot and a popcount per warp, and a sum over 8 warps.
 // Predicted: 0.5 ms; the limiter is the instructions. Measured: 0.48 ms.
-// Still wastes: the result is not one sorted array, but 2^14 of them.
+// Drawback: the result is not one sorted array, but 2^14 of them.
 //@end
 inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per warp
 
@@ -293,7 +293,7 @@ Status tile_sort(const KeyJob& job) {
 // of more than half a shared tile go through global memory; all other stages of a level use shared memory, in
 // one launch.
 // Predicted: 4 ms: 14 levels, 105 launches that each read and write everything. Measured: 5.2 ms.
-// Still wastes: a level of log2(2m) stages does n/2 · log2(2m) comparisons, but a merge needs only n. It is
+// Drawback: a level of log2(2m) stages does n/2 · log2(2m) comparisons, but a merge needs only n. It is
 // not stable: equal keys of different runs come in any order.
 //@end
 inline constexpr unsigned kMergeTile = 2 * kTile;  // keys that a block merges in shared memory
@@ -391,7 +391,7 @@ Status merge(const KeyJob& job) {
 // Why: a level reads and writes every key once: n operations and one launch instead of n/2 · log2(2m) and up
 // to 14 launches. It is stable: of equal keys, those of the first run come first.
 // Predicted: 0.6 ms for the 14 levels, 7× faster than rung 3. Measured: 1.4 ms, 3.7×.
-// Still wastes: it has 14 levels; with digits of 8 bits, 4 passes are enough.
+// Drawback: it has 14 levels; with digits of 8 bits, 4 passes are enough.
 // Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made Simple",
 // IPDPSW 2012.
 
@@ -489,7 +489,7 @@ Status tiles_and_merge(const KeyJob& job) {
 // for 32 keys.
 // Why: 20 times fewer bytes, 8 times fewer launches.
 // Predicted: 0.8 ms. Measured: 0.66 ms.
-// Still wastes: every pass reads the keys twice, once to count them and once to move them.
+// Drawback: every pass reads the keys twice, once to count them and once to move them.
 //@end
 inline constexpr unsigned kDigitBits = 8;
 inline constexpr unsigned kDigits = 1u << kDigitBits;
@@ -726,7 +726,7 @@ Status digits(const Job<Bits, Value>& job) {
 // keys themselves do not change, so nothing must be flipped back.
 // Predicted: 64-bit keys take 4× the time, since they need 8 passes with twice the bytes; values cost only
 // their bytes.
-// Still wastes: the same as rung 4.
+// Drawback: the same as rung 4.
 //@end
 template <typename Bits>
 Flips<Bits> flips_for(KeyKind kind, bool descending) {
@@ -763,7 +763,7 @@ Status any_key(const Job<Bits, Value>& job) {
 // Why: in each pass the keys are read once and written once, and one launch replaces histogram, scan and
 // scatter: 12 bytes per key and pass instead of 20.
 // Predicted: 0.6 ms. Measured: 0.72 ms, 0.91×, so it is slower than rung 4.
-// Still wastes: on a GPU the limiter is now the ranking of the keys, not the memory.
+// Drawback: on a GPU the limiter is now the ranking of the keys, not the memory.
 // Source: Adinets and Merrill 2022; the look-back is that of Merrill and Garland, "Single-pass Parallel
 // Prefix Scan with Decoupled Look-back" (2016).
 //@end
@@ -947,7 +947,7 @@ Status onesweep(const Job<Bits, Value>& job) {
 // - The look-back comes last, when the keys are already in order in shared memory.
 // Why: rung 6 is bound by instructions, about 190 per key and pass. A third of them are saved.
 // Predicted: 1.4× faster than rung 6 for large n. Measured at 2^28 keys: 1.4× (7.47 ms instead of 10.3 ms).
-// Still wastes: the ranking's accesses to shared memory, most of all if all keys are equal: then 32 lanes do
+// Drawback: the ranking's accesses to shared memory, most of all if all keys are equal: then 32 lanes do
 // atomics on one word.
 // Source: Adinets and Merrill 2022.
 inline constexpr unsigned kWideBlock = 384;
@@ -1111,7 +1111,7 @@ Status counts_first(const Job<Bits, Value>& job) {
 // bandwidth are used. The rung is 8 to 14 % slower, because it handles any range of bits, any type and any
 // length. Values are loaded in batches; when each was loaded alone, with the ranking of its key, sorting with
 // values took 11.4 ms.
-// Still wastes: ballots of 8 bits, although most digits occur only once in their row.
+// Drawback: ballots of 8 bits, although most digits occur only once in their row.
 // Source: Adinets and Merrill 2022, except for the second reading.
 
 // The shape of a tile, and how many blocks a multiprocessor holds at least. Rows are read `batch` at a time.

@@ -7,7 +7,7 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
 // Reduction: all rungs of the ladder, from one tree per block to the device's memory speed. Read from the
-// top. Each rung says what changed, why that should be faster, and what it still wastes. Predictions and
+// top. Each rung says what changed, why that should be faster, and what drawbacks remain. Predictions and
 // measurements are for 2^24 int32 items; measurements are from an H200 (handouts/01-reduction.md has the
 // table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
@@ -66,7 +66,7 @@ Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch la
 // op.finish first.
 //@reference
 // Why: the tree needs log2 n steps, a loop needs n.
-// Still wastes: with `tid % (2 * stride) == 0`, half, then 3/4, then 7/8 of the lanes *inside every warp* are
+// Drawback: with `tid % (2 * stride) == 0`, half, then 3/4, then 7/8 of the lanes *inside every warp* are
 // idle, so no warp finishes early. The operator % costs several instructions per round.
 //@end
 template <typename T, typename Op>
@@ -106,7 +106,7 @@ Status neighboured(const Job<T, Op>& job) {
 // Changed: index = 2 * stride * tid.
 // Why: the working threads are the lowest ones, so only the first warps work; the other warps skip the round.
 // Predicted: 1.5× faster than rung 1. Measured: 0.82×, so it is slower.
-// Still wastes: the lanes access shared memory 2 * stride words apart, so 2, 4, 8, 8, 8, 4, 2 and 1 lanes use
+// Drawback: the lanes access shared memory 2 * stride words apart, so 2, 4, 8, 8, 8, 4, 2 and 1 lanes use
 // the same bank in the eight rounds, and a request takes that many wavefronts. That costs more than the idle
 // lanes did.
 template <typename T, typename Op>
@@ -142,7 +142,7 @@ Status reindexed(const Job<T, Op>& job) {
 // Why: the working lanes are neighbours *and* access neighbouring words. Whole warps are idle, and there are
 // no bank conflicts.
 // Predicted: 1.2× faster than rung 2. Measured: 1.25×, but only 1.03× faster than rung 1.
-// Still wastes: half of the threads only load an item and never combine anything.
+// Drawback: half of the threads only load an item and never combine anything.
 //@end
 template <typename T, typename Op>
 __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
@@ -179,7 +179,7 @@ Status sequential(const Job<T, Op>& job) {
 // Why: there are half as many blocks, every thread combines at least once, and each thread has two loads in
 // flight.
 // Predicted: almost 2× faster than rung 3. Measured: 1.64×.
-// Still wastes: in the last six rounds one warp works, but all warps of the block wait at the six barriers.
+// Drawback: in the last six rounds one warp works, but all warps of the block wait at the six barriers.
 template <typename T, typename Op>
 __global__ void k04_first_add(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
@@ -228,7 +228,7 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 // Why: five rounds need no barrier and no access to shared memory, because the lanes of a warp need no
 // barrier between shuffles.
 // Predicted: 1.1× to 1.3× faster than rung 4. Measured: 1.21×.
-// Still wastes: each thread has only two items, so a block spends most of its time starting, waiting at
+// Drawback: each thread has only two items, so a block spends most of its time starting, waiting at
 // barriers and ending. In that time it loads nothing.
 //@end
 template <typename T, typename Op>
@@ -352,7 +352,7 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
 // Why: most operations need no barrier and no other thread (work-efficient *and* resource-efficient), and
 // there are fewer, wider loads.
 // Predicted: 3× to 5× faster than rung 5. Measured: 1.51× (1.80× at 2^28, 97 % of the memory's rate).
-// Still wastes: a second launch (about 2 µs), which matters below 2^22 items, and one load in flight per
+// Drawback: a second launch (about 2 µs), which matters below 2^22 items, and one load in flight per
 // thread.
 //@end
 inline constexpr unsigned kPacksPerThread = 4;  // with fewer 16-byte loads, a thread is not worth starting
@@ -433,7 +433,7 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 // Why: it saves the second launch and the gap before it.
 // Predicted: saves 2 to 3 µs, half of the time at 2^20 items. Measured: 1.5 µs of 13.2 µs at 2^20, nothing at
 // 2^28.
-// Still wastes: one load in flight per thread.
+// Drawback: one load in flight per thread.
 //@end
 template <typename T, typename Op>
 __global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
@@ -465,7 +465,7 @@ Status single_launch(const Job<T, Op>& job) {
 // Predicted: 99 % of the read rate at 2^28; below 2^20 items, the time of a launch.
 // Measured on an H200, in µs (CUB in parentheses): 245 (251) at 2^28, 24.1 (29.2) at 2^24, 9.5 (14.7) at
 // 2^20. With 4 loads and 4 blocks it took 247, 25.6 and 10.0; with 16 loads and 1 block, 245, 24.2 and 9.7.
-// Still wastes: nothing that a reduction could save. Below 2^18 items the launch takes most of the time.
+// Drawback: nothing that a reduction could save. Below 2^18 items the launch takes most of the time.
 // The order of combining depends on n, the address and the grid alone, so floating-point results do not
 // change from run to run.
 inline constexpr unsigned kInFlight = 8;

@@ -9,7 +9,7 @@
 //@reference
 // Summed area table: all rungs of the ladder, from one thread per row to one pass over the image near the
 // memory's speed, and the box filter that uses the table.
-// Read from the top. Each rung says what changed, why that should be faster, and what it still wastes.
+// Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
 // Predictions and measurements are for an image of 8192 x 8192 floats, which must move 0.54 GB: 0.13 ms at
 // 4.2 TB/s. Measurements are from an H200 (handouts/06-sat.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
@@ -71,7 +71,7 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 // Why: rows do not depend on each other, nor do columns: `height` threads, then `width` threads, no barrier,
 // no shared memory.
 // Predicted: 4.3 ms. Measured: 5.6 ms.
-// Still wastes: the lanes of a warp in the first kernel are in 32 different rows, so each request touches 32
+// Drawback: the lanes of a warp in the first kernel are in 32 different rows, so each request touches 32
 // sectors and uses 4 bytes of each: 8 times the traffic. And a few thousand threads, each with one load in
 // flight, cannot keep the memory busy.
 //@end
@@ -175,7 +175,7 @@ __device__ Sum block_scan(Sum value, Sum& total) {
 // Why: 4 sectors per request instead of 32, and `height` blocks instead of `height` threads, so rows are 8 to
 // 10 times faster and columns 3 times.
 // Predicted: 0.6 ms. Measured: 0.79 ms, 7× faster than rung 1.
-// Still wastes: the table is written, read and written again, twice the bytes that must move. Columns have
+// Drawback: the table is written, read and written again, twice the bytes that must move. Columns have
 // only `width` threads, and each still needs `height` steps.
 //@end
 
@@ -258,7 +258,7 @@ Status rows_columns(const TableJob<T>& job) {
 // log width.
 // Predicted: 0.6 ms; faster than rung 2 if `width` threads cannot fill the device (up to about 4096), slower
 // for larger images. Measured: 0.87 ms (rung 2: 0.79 ms); for 4096 x 4096, 0.23 ms (0.32 ms).
-// Still wastes: the image or the table crosses the memory eight times, 4 times the bytes that must move.
+// Drawback: the image or the table crosses the memory eight times, 4 times the bytes that must move.
 //@end
 
 inline constexpr unsigned kTile = 32;                  // rows and columns of a tile
@@ -320,7 +320,7 @@ Status transpose(const TableJob<T>& job) {
 // does the same with the result of the first one, which transposes it back.
 // Why: half of rung 3's traffic (2 times what must move), with the steps of its scans.
 // Predicted: 0.35 ms, if the device were full. Measured: 1.34 ms, so it is slower than rung 3.
-// Still wastes: the device is not full. An image has only height / 32 strips (256 here, for 132
+// Drawback: the device is not full. An image has only height / 32 strips (256 here, for 132
 // multiprocessors), and each is a chain of tiles that wait for each other's carry.
 template <typename T, typename Sum>
 __global__ void k04_scan_and_turn(Rows<const T> in, Rows<Sum> turned, std::uint64_t width,
@@ -375,7 +375,7 @@ Status fused(const TableJob<T>& job) {
 //@reference
 // Why tiles: the four look-ups of a warp are in two rows of the table, and those of the block's next row are
 // 1 below, so most of them hit the cache.
-// Still wastes: four loads per item, where a thread that goes along the row would need only two new ones.
+// Drawback: four loads per item, where a thread that goes along the row would need only two new ones.
 //@end
 template <typename Sum>
 __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
@@ -497,7 +497,7 @@ __global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
 // longest chain has tiles_x + tiles_y - 1 tiles instead of tiles_x * tiles_y.
 // Predicted: 0.5 ms. Measured: 0.44 ms. The limiter is the chain, not the memory: 255 tiles that wait about 2
 // µs each.
-// Still wastes: this waiting; loads of only 4 bytes per lane.
+// Drawback: this waiting; loads of only 4 bytes per lane.
 //@end
 inline constexpr unsigned kSide = 64;               // rows and columns of such a tile
 inline constexpr unsigned kHalves = kSide / kWarp;  // warps that publish an edge together, 32 sums each
@@ -609,7 +609,7 @@ Status single_pass(const TableJob<T>& job) {
 // Why: 32 KB in flight per block, 3 blocks per multiprocessor; 191 diagonals instead of 255, and no tile
 // waits for a chain.
 // Predicted: 0.16 ms, 80 % of the copy rate. Measured: 0.21 ms, 65 %.
-// Still wastes: 5 % of the bytes, for edges; a launch that sets flags to 0.
+// Drawback: 5 % of the bytes, for edges; a launch that sets flags to 0.
 inline constexpr unsigned kLaneItems = 4;                  // neighbouring columns of a lane
 inline constexpr unsigned kLaneRows = 8;                   // rows of a lane, and of its warp
 inline constexpr unsigned kWideTile = kWarp * kLaneItems;  // columns of a tile
@@ -848,7 +848,7 @@ Status look_back(const TableJob<T>& job) {
 // because of registers). Sums of 8 bytes need twice the registers, so only one block fits on a
 // multiprocessor: 0.540 ms for f64 and 8192 x 8192. Rung 6 is faster there (0.418 ms, 68 % of the copy rate),
 // so this rung calls it.
-// Still wastes: 3 % of the bytes, since edges are published twice, in words of twice their size, which must
+// Drawback: 3 % of the bytes, since edges are published twice, in words of twice their size, which must
 // be cleared.
 inline constexpr unsigned kTopWarps = 16;
 inline constexpr unsigned kTopBlock = kTopWarps * kWarp;

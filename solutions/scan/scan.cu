@@ -6,8 +6,8 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
 // Scan: all rungs of the ladder, from one thread per result to the device's memory speed, for rows that one
-// block can hold. Read from the top. Each rung says what changed, why that should be faster, and what it
-// still wastes. Predictions are for 2^22 int32 items in rows of 1,024, from the simulator's model of an H200.
+// block can hold. Read from the top. Each rung says what changed, why that should be faster, and what
+// drawbacks remain. Predictions are for 2^22 int32 items in rows of 1,024, from the simulator's model of an H200.
 // Measurements are for 2^24 items, from an H200; unless stated otherwise, the rows have 1,024 items
 // (handouts/02-scan.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
@@ -76,7 +76,7 @@ __device__ Value shuffle_from(Value value, unsigned from) {
 // n/row_length · row_length²/2 operations: 512 times as many as a loop, for rows of 1,024.
 // Why look at it: it needs no cooperation, and it shows the cost when threads share no partial results.
 // Predicted: 540 µs, 16× slower than rung 3. Measured: 9.1× slower.
-// Still wastes: almost all of its work. The last lane of a row does row_length dependent operations.
+// Drawback: almost all of its work. The last lane of a row does row_length dependent operations.
 template <typename Op>
 __global__ void k01_brute_force(Job<Op> job) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
@@ -102,7 +102,7 @@ Status brute_force(const Job<Op>& job) {
 // launch is the barrier between two rounds.
 // Why: 9 · n operations instead of 512 · n.
 // Predicted: 3× to 4× faster than rung 1. Measured: 2.2×.
-// Still wastes: each round reads and writes the whole array, 8n bytes, and costs a launch. For rows of 1,024
+// Drawback: each round reads and writes the whole array, 8n bytes, and costs a launch. For rows of 1,024
 // that is 127n bytes, because the unaligned neighbours cost one more sector each; 8n bytes would be enough.
 
 // Round 0: copies the items, or moves them one position to the right and puts the identity in front. The
@@ -158,7 +158,7 @@ Status global_rounds(const Job<Op>& job) {
 // Why: 8n bytes instead of 127n, and one launch instead of 11. With two buffers, a round needs one barrier;
 // in place it would need two.
 // Predicted: about 4× faster than rung 2. Measured: 4.1×.
-// Still wastes: 9 operations per item, where the loop does one; and all 1,024 threads of a block wait for the
+// Drawback: 9 operations per item, where the loop does one; and all 1,024 threads of a block wait for the
 // slowest warp, 11 times.
 //@end
 template <typename Op>
@@ -215,7 +215,7 @@ Status hillis_steele(const Job<Op>& job) {
 // Why: 2 operations per item instead of 9.
 // Predicted: nevertheless 1.3× slower than rung 3, because a warp's instruction takes the same time however
 // few of its lanes work, and there are twice as many rounds. Measured: 3.2× slower.
-// Still wastes: `(k + 1) % full == 0` spreads the working lanes over all warps, so no warp can skip a level.
+// Drawback: `(k + 1) % full == 0` spreads the working lanes over all warps, so no warp can skip a level.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned leaves) {
@@ -277,13 +277,13 @@ Status blelloch(const Job<Op>& job) {
 // Changed: the node's position is 2 * half * (t + 1) - 1.
 // Why: the working lanes are in the first warps, and the other warps skip the level.
 // Predicted: rung 5 is 1.6× faster than rung 4. Measured, with rows of 2,048: 2.4×.
-// Still wastes (rung 5): neighbouring lanes access words 2 * half apart, so 2, 4 … 32 of them use the same
+// Drawback (rung 5): neighbouring lanes access words 2 * half apart, so 2, 4 … 32 of them use the same
 // bank.
 // Rung 6 adds a word of padding after every 32 words: item i is at i + i / 32. Then lanes 2 * half apart
 // mostly use different banks, and about 4.5 wavefronts per request become almost one.
 // Predicted: rung 6 is only 1.1× faster, because computing the index costs instructions. Measured, with rows
 // of 2,048: 1.27×.
-// Still wastes (both): the whole block waits 2 · log2(leaves) times.
+// Drawback (both): the whole block waits 2 · log2(leaves) times.
 template <bool kPadded>
 __device__ unsigned place_of(unsigned i) {
   return kPadded ? i + i / 32 : i;
@@ -372,7 +372,7 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
 // Why: no shared memory and no barrier; a row of 32 takes 5 shuffles and 5 operations per lane. The limiter
 // is the memory: 8n bytes.
 // Predicted: 3× faster than rung 3. Measured, with rows of 32: 2.2×.
-// Still wastes: a row of 5 items occupies a whole warp. Longer rows need rung 8.
+// Drawback: a row of 5 items occupies a whole warp. Longer rows need rung 8.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
@@ -438,7 +438,7 @@ __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op 
 // totals.
 // Why: 2 barriers instead of 11, and five accesses to shared memory fewer.
 // Predicted: 2.7× faster than rung 3. Measured: 1.6×.
-// Still wastes: every item takes part in the tree, although a thread could combine several items by itself
+// Drawback: every item takes part in the tree, although a thread could combine several items by itself
 // first.
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k08_block_scan(Job<Op> job) {
@@ -474,7 +474,7 @@ constexpr unsigned chunk_for(unsigned row_length) {
 // its own chunk.
 // Why: 2.3 operations per item and 4 barriers for 4,096 items; the limiter is the memory.
 // Predicted: 1.3× faster than rung 8. Measured, with rows of 4,096: 2.0×.
-// Still wastes: each item is read from or written to shared memory five times, and each load instruction
+// Drawback: each item is read from or written to shared memory five times, and each load instruction
 // moves only 4 bytes per lane.
 //@end
 template <typename Op>
@@ -555,7 +555,7 @@ struct Segmented {
 // Why: it computes something else, so it is not meant to be faster: 9n bytes instead of 8n, and two more
 // instructions per operation.
 // Predicted: takes 1.1× the time of rung 9. Measured, with rows of 4,096: 1.23×.
-// Still wastes: the same as rung 9.
+// Drawback: the same as rung 9.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
@@ -615,7 +615,7 @@ Status segmented(const Job<Op>& job) {
 // Shared memory is accessed twice per *warp*.
 // Predicted: the copy rate for rows of 512 items and more. Measured, with rows of 4,096: 93 % of it at 2^24
 // items, 99 % at 2^28.
-// Still wastes: vectors at unaligned addresses are loaded item by item; three of four of these loads hit a
+// Drawback: vectors at unaligned addresses are loaded item by item; three of four of these loads hit a
 // cache. In rows much shorter than a warp's 512 items most lanes have no items; rung 7 is better for those.
 inline constexpr unsigned kRounds = 4;       // vectors that a lane holds at once
 inline constexpr unsigned kWideBlock = 256;  // threads that share a block, unless one row needs more

@@ -29,9 +29,9 @@ TABLES = {
     "rung | bytes through memory |": CLOSED_FORM,
     "rung | idea | improvement |": CODE,
     "rung | who counts what": CODE,
-    "measured | is": DEFINITION,
-    "column | is | ideal": DEFINITION,
-    "in a kernel | is": DEFINITION,
+    "metric | meaning": DEFINITION,
+    "column | meaning | ideal": DEFINITION,
+    "in a kernel | meaning": DEFINITION,
     "operator | a ⊕ b | identity |": DEFINITION,
     "⊕ | identity |": DEFINITION,
     "predicate | keeps |": DEFINITION,
@@ -45,7 +45,7 @@ TABLES = {
 # Lines that may have a time, a rate or a share, by words that stand in them: why.
 ASSUMED = "what a question or an exercise assumes"
 LINES = {
-    "Use 2 µs a launch, 4.2 TB/s": ASSUMED,
+    "Assume that a launch takes 2 µs and that the memory delivers 4.2 TB/s": ASSUMED,
     "if a launch costs 2 µs": ASSUMED,
     "when 10 % are kept, when 90 % are": ASSUMED,
     "as bytes over 4.2 TB/s plus 2 µs a launch": ASSUMED,

@@ -133,9 +133,9 @@ __device__ void store_aligned_run(const T* s_run, unsigned n_run, T* d_run) {
 // Requesting the counts before the next tile's items saves 49 µs (with tiles of 512 x 4), probably because
 // loads that are issued first return first. Building the run with the output's alignment saves 105 µs in a
 // stand-alone benchmark; there, streaming hints cost 118 µs.
-// Why it misses the prediction: the benchmark's version, in which one warp requests all counts, takes 463 µs
-// with tiles of 512 x 4. With tiles of 256 x 8 that arrive by asynchronous copies it takes 429 µs: that
-// allows a third tile in flight, for which this kernel has too few registers.
+// Why it is slower than predicted: in the benchmark, a version in which one warp requests all counts takes
+// 463 µs with tiles of 512 x 4. With tiles of 256 x 8 that arrive by asynchronous copies it takes 429 µs:
+// these allow a third tile in flight, for which this kernel has too few registers.
 // Drawback: two neighbouring runs both write the sector in which they meet.
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)

@@ -418,8 +418,8 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 // Why: every item is read once and written once: 2n items, half of rung 2's, 34 µs of memory time.
 // Predicted: nevertheless 8 ms. The chain has n / 2048 = 8192 links, and each needs a store, a fence, a load
 // and a fence through the L2 cache, about 1 µs. Measured: 8.5 ms.
-// Drawback: almost all of its time. Fewer bytes do not help here, because the longest chain of dependent
-// operations is the limiter.
+// Drawback: almost all of its time is waiting. Fewer bytes do not help here, because the longest chain of
+// dependent operations is the limiter.
 //@end
 template <typename Value, typename Op>
 __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,

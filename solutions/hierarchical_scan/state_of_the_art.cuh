@@ -25,20 +25,20 @@ namespace course::hierarchical_scan {
 // Why: rung 7's blocks waited at a barrier half of their time (57 % of the stalls in the profiler), for round
 // trips to the L2 cache. Here every block always has loads in flight, and the totals that it needs were
 // published two tiles ago.
-// Predicted: the rate of a copy by blocks that stay: 537 µs. (The fastest copy, by many short blocks, takes
-// 516 µs; no persistent copy that was tried takes less.)
+// Predicted: the rate of a persistent copy, whose blocks copy many tiles each: 537 µs. (The fastest copy has
+// many short blocks and takes 516 µs; no persistent copy that was tried takes less.)
 // Measured on an H200 (copy, CUB in parentheses): 531 µs (516, 684), 97 % of the copy rate; 41 µs (36, 52) at
 // 2^24; 9.2 µs (5.7, 11.5) at 2^20.
-// Where the time went before: the same waves without the ring, with one tile of 32 KB in registers and two in
-// shared memory, take 585 µs, though a copy of this shape takes 539 µs and with a scan of each tile, but
-// without carries, 549 µs. Loads were started only after the tile before them was scanned, so each block had
-// none in flight for a part of each step. What decides: with a lag of 3 steps instead of 4 it is 560 µs; with
-// one part in flight instead of two (5 slots, not 6) 618 µs. Parts of 8 KB instead of 16 KB: 571 µs;
-// blocks of 512 threads with the same parts: 530 µs. Slower: a warp of its own for the carries (666 µs),
-// since it needs several round trips per tile one after the other; tiles by ticket (636 µs), because a block
-// that takes two tickets in a row gets neighbouring tiles, and the second waits for the first.
-// Drawback: a launch that starts all blocks at the same time costs 2 µs more than an ordinary one, a
-// fifth of the time at 2^20; there a block has one tile at most, so the lag only delays it.
+// Why the ring helps: the version before had the same waves, but no ring: one tile of 32 KB in registers and
+// two in shared memory. It took 585 µs; a copy of this shape takes 539 µs, and with a scan of each tile, but
+// no carries, 549 µs. It started loads only after the scan of the tile before them, so each block had none in
+// flight for a part of each step. Other parameters: with a lag of 3 steps instead of 4, 560 µs; with one part
+// in flight instead of two (5 slots, not 6), 618 µs; with parts of 8 KB instead of 16 KB, 571 µs; with blocks
+// of 512 threads and the same parts, 530 µs. Slower variants: a separate warp for the carries (666 µs), since
+// it needs several round trips per tile one after the other; tiles by ticket (636 µs), because a block that
+// takes two tickets in a row gets neighbouring tiles, and the second waits for the first.
+// Drawback: a launch that starts all blocks at the same time takes 2 µs longer than an ordinary one, a fifth
+// of the time at 2^20. For so few items, a block has at most one tile, so the lag only delays it.
 // Float sums are the same in every run on the same device, because prefix_of combines in a fixed order. An
 // item passes through at most 4 * kRows additions in its thread, 16 + 5 in the part, kParts in the tile,
 // 16 + 5 in the wave, and one per wave.

@@ -95,7 +95,7 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 // Predicted: 0.2 to 0.5 ms, and several times that if all samples are in one bin. Measured: 2.7 ms.
 // Drawback: the 32 samples of a warp access about 25 of the 65 sectors that 257 counts take, and each is
 // read and written back. Increments of the same count are done one after the other; if all samples are in one
-// bin, all of them are.
+// bin, this holds for all increments.
 //@end
 template <typename T, typename Bins>
 __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
@@ -225,7 +225,7 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 // Predicted: 5× to 10× faster than rung 1. Measured: 47×.
 // Drawback: lanes of a warp that use the same address or the same bank may be handled one after the
 // other, up to 32 times (rung 8 says why skewed samples are not slower on an H200). With more than one
-// window, all samples are read again. Loads of 4 bytes.
+// window, all samples are read again. A load has only 4 bytes.
 //@end
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
@@ -326,7 +326,7 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 // samples are equal. There is no contention, and skewed samples are *faster*. A machine without atomics has
 // to count in this way.
 // Predicted: 3× to 5× slower than rung 3. Measured: 9.4× slower.
-// Drawback: the sort, 33 exchanges per key. With 65,536 bins almost every run has length one.
+// Drawback: the sort takes 33 exchanges per key. With 65,536 bins almost every run has length one.
 //@end
 template <typename T, typename Bins>
 __global__ void k04_sort_reduce(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
@@ -391,8 +391,8 @@ Status sort_reduce(const Job<T, Bins>& job) {
 // Why: only the lanes of one warp share counters, so 8 times fewer threads use the same one.
 // Predicted: only 1.1× faster than rung 3, because the hardware handles shared atomics of different warps one
 // after the other anyway. Measured: 1.0×.
-// Drawback: 8 times the shared memory, so windows of 1,536 counters and 43 readings of the samples for
-// 65,536 bins. Lanes of a warp still share counters.
+// Drawback: it needs 8 times the shared memory, so a window has 1,536 counters, and 65,536 bins need 43 reads
+// of the samples. Lanes of a warp still share counters.
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kWarpWindow = kWindow / kWarps;
 
@@ -437,8 +437,8 @@ Status per_warp(const Job<T, Bins>& job) {
 // of a thread are far apart, so in sorted samples a run is one vector), and almost none if all samples are
 // equal. Lanes add at different times, so fewer use the same counter at once.
 // Measured: 1.36× faster than rung 3, with random samples (there was no prediction).
-// Drawback: a comparison per sample, which does not help if samples are random. Lanes that add make the
-// others wait.
+// Drawback: each sample needs a comparison, which does not help if samples are random. The other lanes wait
+// while some lanes add.
 template <typename T, typename Bins>
 __global__ void k06_run_lengths(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   extern __shared__ std::uint32_t s_counts[];
@@ -488,11 +488,11 @@ Status run_lengths(const Job<T, Bins>& job) {
 //@reference
 // Changed: 32 copies, as long as they fit.
 // Why: a warp's 32 increments go to 32 addresses in 32 banks and take one wavefront, whatever the samples
-// are. More than 383 bins do not fit 32 times into 48 KiB, but with so many bins, random samples rarely use
-// the same counter.
+// are. 32 copies of more than 383 bins do not fit into 48 KiB, but with so many bins, random samples rarely
+// use the same counter.
 // Predicted: about 3× faster than rung 3 for few bins and random samples, 20× for skewed ones. Measured:
 // 0.71×, so it is slower (random samples; rung 8 says what skewed ones cost).
-// Drawback: 4-byte loads, one in flight; only 48 KiB of the shared memory; skewed samples in many bins.
+// Drawback: 4-byte loads, one in flight; it uses only 48 KiB of shared memory, and rung 3 for many bins.
 //@end
 inline constexpr unsigned kCopies = kWarp;
 
@@ -555,7 +555,7 @@ Status combined(const Job<T, Bins>& job) {
 // (2.98 ms) for 4,096 bins; 0.72 ms (13.7 ms) for 65,536 bins. An earlier version, which tested the window
 // even if there was only one, took 322 µs for 16 to 4,096 bins: 5 more instructions per sample. Counters of
 // 16 bits in one window would take 0.44 ms for 65,536 bins.
-// Drawback: instructions, if samples have one byte: 10 per sample.
+// Drawback: if samples have one byte, the limiter is the instructions, 10 per sample.
 inline constexpr unsigned kWideBlock = 1024;
 inline constexpr unsigned kLog2MostCopies = 3;
 inline constexpr unsigned kHalfProcessor = 28 * 1024;  // counters in the shared memory of one of two blocks …

@@ -211,7 +211,7 @@ Status split(const KeyJob& job) {
 // Why: the keys cross global memory once instead of once per bit, 1/211 of rung 1's bytes, in one launch. The
 // scan of a bit becomes a ballot and a popcount per warp, and a sum over 8 warps.
 // Predicted: 0.5 ms; the limiter is the instructions. Measured: 0.48 ms.
-// Drawback: the result is not one sorted array, but 2^14 of them.
+// Drawback: the result is not one sorted array, but 2^14 sorted tiles.
 //@end
 inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per warp
 
@@ -288,7 +288,7 @@ Status tile_sort(const KeyJob& job) {
 // Imagine the largest key at positions past n. It never moves down, so a pair whose upper position is past n
 // needs no work.
 //@reference
-// Changed: no bits; whole keys are compared, n/2 pairs at once.
+// Changed: whole keys are compared instead of bits, n/2 pairs at once.
 // Why: when the tiles are sorted, log2(n / 1,024) levels are left instead of 32 passes. Stages with a stride
 // of more than half a shared tile go through global memory; all other stages of a level use shared memory, in
 // one launch.
@@ -391,7 +391,7 @@ Status merge(const KeyJob& job) {
 // Why: a level reads and writes every key once: n operations and one launch instead of n/2 · log2(2m) and up
 // to 14 launches. It is stable: of equal keys, those of the first run come first.
 // Predicted: 0.6 ms for the 14 levels, 7× faster than rung 3. Measured: 1.4 ms, 3.7×.
-// Drawback: it has 14 levels; with digits of 8 bits, 4 passes are enough.
+// Drawback: it needs 14 levels; with digits of 8 bits, 4 passes are enough.
 // Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made Simple",
 // IPDPSW 2012.
 
@@ -723,7 +723,7 @@ Status digits(const Job<Bits, Value>& job) {
 //@reference
 // Changed: only the digit that is computed from a key.
 // Why: an xor with one of two constants maps every kind of key to an unsigned number of the same order. The
-// keys themselves do not change, so nothing must be flipped back.
+// keys themselves do not change, so no bits must be flipped back.
 // Predicted: 64-bit keys take 4× the time, since they need 8 passes with twice the bytes; values cost only
 // their bytes.
 // Drawback: the same as rung 4.
@@ -947,8 +947,8 @@ Status onesweep(const Job<Bits, Value>& job) {
 // - The look-back comes last, when the keys are already in order in shared memory.
 // Why: rung 6 is bound by instructions, about 190 per key and pass. A third of them are saved.
 // Predicted: 1.4× faster than rung 6 for large n. Measured at 2^28 keys: 1.4× (7.47 ms instead of 10.3 ms).
-// Drawback: the ranking's accesses to shared memory, most of all if all keys are equal: then 32 lanes do
-// atomics on one word.
+// Drawback: the ranking needs many accesses to shared memory, most of all if all keys are equal: then 32
+// lanes do atomics on one word.
 // Source: Adinets and Merrill 2022.
 inline constexpr unsigned kWideBlock = 384;
 inline constexpr unsigned kWideWarps = kWideBlock / kWarp;
@@ -1111,7 +1111,7 @@ Status counts_first(const Job<Bits, Value>& job) {
 // bandwidth are used. The rung is 8 to 14 % slower, because it handles any range of bits, any type and any
 // length. Values are loaded in batches; when each was loaded alone, with the ranking of its key, sorting with
 // values took 11.4 ms.
-// Drawback: ballots of 8 bits, although most digits occur only once in their row.
+// Drawback: it does ballots for 8 bits, although most digits occur only once in their row.
 // Source: Adinets and Merrill 2022, except for the second reading.
 
 // The shape of a tile, and how many blocks a multiprocessor holds at least. Rows are read `batch` at a time.

@@ -107,8 +107,8 @@ Status neighboured(const Job<T, Op>& job) {
 // Why: the working threads are the lowest ones, so only the first warps work; the other warps skip the round.
 // Predicted: 1.5× faster than rung 1. Measured: 0.82×, so it is slower.
 // Drawback: the lanes access shared memory 2 * stride words apart, so 2, 4, 8, 8, 8, 4, 2 and 1 lanes use
-// the same bank in the eight rounds, and a request takes that many wavefronts. That costs more than the idle
-// lanes did.
+// the same bank in the eight rounds, and a request takes that many wavefronts. This costs more time than the
+// idle lanes did.
 template <typename T, typename Op>
 __global__ void k02_reindexed(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
@@ -229,7 +229,7 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 // barrier between shuffles.
 // Predicted: 1.1× to 1.3× faster than rung 4. Measured: 1.21×.
 // Drawback: each thread has only two items, so a block spends most of its time starting, waiting at
-// barriers and ending. In that time it loads nothing.
+// barriers and ending. During this time it loads no items.
 //@end
 template <typename T, typename Op>
 __global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
@@ -352,7 +352,7 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
 // Why: most operations need no barrier and no other thread (work-efficient *and* resource-efficient), and
 // there are fewer, wider loads.
 // Predicted: 3× to 5× faster than rung 5. Measured: 1.51× (1.80× at 2^28, 97 % of the memory's rate).
-// Drawback: a second launch (about 2 µs), which matters below 2^22 items, and one load in flight per
+// Drawback: a second launch (about 2 µs), which matters below 2^22 items, and only one load in flight per
 // thread.
 //@end
 inline constexpr unsigned kPacksPerThread = 4;  // with fewer 16-byte loads, a thread is not worth starting
@@ -397,7 +397,7 @@ Status coarsened(const Job<T, Op>& job) {
 __device__ unsigned d_ticket;
 
 // Writes the block's `value` (thread 0's) to d_partials. The block that finishes last reduces all partial
-// results to d_out, in an order that depends on gridDim and blockDim alone, so floating-point results do not
+// results to d_out, in an order that depends only on gridDim and blockDim, so floating-point results do not
 // change from run to run. Every thread must call it.
 template <typename Op>
 __device__ void finish_by_last_block(typename Op::Value value, typename Op::Value* d_partials,
@@ -433,7 +433,7 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 // Why: it saves the second launch and the gap before it.
 // Predicted: saves 2 to 3 µs, half of the time at 2^20 items. Measured: 1.5 µs of 13.2 µs at 2^20, nothing at
 // 2^28.
-// Drawback: one load in flight per thread.
+// Drawback: only one load in flight per thread.
 //@end
 template <typename T, typename Op>
 __global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
@@ -465,8 +465,8 @@ Status single_launch(const Job<T, Op>& job) {
 // Predicted: 99 % of the read rate at 2^28; below 2^20 items, the time of a launch.
 // Measured on an H200, in µs (CUB in parentheses): 245 (251) at 2^28, 24.1 (29.2) at 2^24, 9.5 (14.7) at
 // 2^20. With 4 loads and 4 blocks it took 247, 25.6 and 10.0; with 16 loads and 1 block, 245, 24.2 and 9.7.
-// Drawback: nothing that a reduction could save. Below 2^18 items the launch takes most of the time.
-// The order of combining depends on n, the address and the grid alone, so floating-point results do not
+// Drawback: none that a reduction could avoid. Below 2^18 items the launch takes most of the time.
+// The order of combining depends only on n, the address and the grid, so floating-point results do not
 // change from run to run.
 inline constexpr unsigned kInFlight = 8;
 inline constexpr unsigned kResidentBlocks = 2;  // of kWideBlock threads, on a multiprocessor

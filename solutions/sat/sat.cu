@@ -68,12 +68,12 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 // --- Rung 1, task "serial": each thread scans a row by itself; then each thread scans a column.
 // 2 width * height - width - height additions, width + height - 2 steps.
 //@reference
-// Why: rows do not depend on each other, nor do columns: `height` threads, then `width` threads, no barrier,
-// no shared memory.
+// Why: rows do not depend on each other, and neither do columns. So `height` threads, then `width` threads
+// can work without barriers and shared memory.
 // Predicted: 4.3 ms. Measured: 5.6 ms.
 // Drawback: the lanes of a warp in the first kernel are in 32 different rows, so each request touches 32
-// sectors and uses 4 bytes of each: 8 times the traffic. And a few thousand threads, each with one load in
-// flight, cannot keep the memory busy.
+// sectors and uses 4 bytes of each: 8 times the traffic. Besides, a few thousand threads with one load in
+// flight each cannot keep the memory busy.
 //@end
 
 // Each row of the table becomes the inclusive scan of the image's row. One thread per row.
@@ -175,7 +175,7 @@ __device__ Sum block_scan(Sum value, Sum& total) {
 // Why: 4 sectors per request instead of 32, and `height` blocks instead of `height` threads, so rows are 8 to
 // 10 times faster and columns 3 times.
 // Predicted: 0.6 ms. Measured: 0.79 ms, 7× faster than rung 1.
-// Drawback: the table is written, read and written again, twice the bytes that must move. Columns have
+// Drawback: the table is written, read and written again: twice as many bytes as necessary. Columns have
 // only `width` threads, and each still needs `height` steps.
 //@end
 
@@ -258,7 +258,7 @@ Status rows_columns(const TableJob<T>& job) {
 // log width.
 // Predicted: 0.6 ms; faster than rung 2 if `width` threads cannot fill the device (up to about 4096), slower
 // for larger images. Measured: 0.87 ms (rung 2: 0.79 ms); for 4096 x 4096, 0.23 ms (0.32 ms).
-// Drawback: the image or the table crosses the memory eight times, 4 times the bytes that must move.
+// Drawback: the image or the table is read or written eight times: 4 times as many bytes as necessary.
 //@end
 
 inline constexpr unsigned kTile = 32;                  // rows and columns of a tile
@@ -318,7 +318,7 @@ Status transpose(const TableJob<T>& job) {
 // Changed: a block takes a strip of 32 rows, tile by tile from left to right. It scans the tile's rows with
 // shuffles, carries their sums to the next tile, and stores the tile's columns as rows. The second launch
 // does the same with the result of the first one, which transposes it back.
-// Why: half of rung 3's traffic (2 times what must move), with the steps of its scans.
+// Why: half of rung 3's traffic (twice as many bytes as necessary), and as many steps as in its scans.
 // Predicted: 0.35 ms, if the device were full. Measured: 1.34 ms, so it is slower than rung 3.
 // Drawback: the device is not full. An image has only height / 32 strips (256 here, for 132
 // multiprocessors), and each is a chain of tiles that wait for each other's carry.
@@ -373,9 +373,9 @@ Status fused(const TableJob<T>& job) {
 // 3 additions, 4 loads and 1 store per item, for any radius. One thread per item, one block per tile of 32 x
 // 8 items.
 //@reference
-// Why tiles: the four look-ups of a warp are in two rows of the table, and those of the block's next row are
-// 1 below, so most of them hit the cache.
-// Drawback: four loads per item, where a thread that goes along the row would need only two new ones.
+// Why tiles: the four look-ups of a warp are in two rows of the table. Those of the block's next row are one
+// row below, so most of them hit the cache.
+// Drawback: four loads per item; a thread that goes along the row would need only two new ones.
 //@end
 template <typename Sum>
 __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
@@ -497,7 +497,7 @@ __global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
 // longest chain has tiles_x + tiles_y - 1 tiles instead of tiles_x * tiles_y.
 // Predicted: 0.5 ms. Measured: 0.44 ms. The limiter is the chain, not the memory: 255 tiles that wait about 2
 // µs each.
-// Drawback: this waiting; loads of only 4 bytes per lane.
+// Drawback: the tiles wait for each other; a lane loads only 4 bytes at a time.
 //@end
 inline constexpr unsigned kSide = 64;               // rows and columns of such a tile
 inline constexpr unsigned kHalves = kSide / kWarp;  // warps that publish an edge together, 32 sums each
@@ -609,7 +609,7 @@ Status single_pass(const TableJob<T>& job) {
 // Why: 32 KB in flight per block, 3 blocks per multiprocessor; 191 diagonals instead of 255, and no tile
 // waits for a chain.
 // Predicted: 0.16 ms, 80 % of the copy rate. Measured: 0.21 ms, 65 %.
-// Drawback: 5 % of the bytes, for edges; a launch that sets flags to 0.
+// Drawback: 5 % of the bytes are edges; a separate launch sets the flags to 0.
 inline constexpr unsigned kLaneItems = 4;                  // neighbouring columns of a lane
 inline constexpr unsigned kLaneRows = 8;                   // rows of a lane, and of its warp
 inline constexpr unsigned kWideTile = kWarp * kLaneItems;  // columns of a tile
@@ -839,7 +839,7 @@ Status look_back(const TableJob<T>& job) {
 // after the other. Without them it should be 7 µs.
 // Predicted: the memory's limit, 0.15 ms. Measured on an H200 (copy: 0.146 ms): 77 % of the copy rate for
 // 8192 x 8192, 79 % for 16384 x 16384 (rung 6 in the same run: 69 %).
-// Why it misses the prediction: a reduced version for aligned images of whole tiles takes 0.163 ms, 89 % and
+// Why it is slower than predicted: a reduced version for aligned images of whole tiles takes 0.163 ms, 89 and
 // 90 %. Tests of alignment and borders are not the reason: with one test per row it was 76 and 77 %, with one
 // per tile it is hardly faster. The reason is not known yet.
 // In the reduced version, the hint that items are read once (__ldcs) helped most: with tiles of 128 x 64 it
@@ -848,8 +848,8 @@ Status look_back(const TableJob<T>& job) {
 // because of registers). Sums of 8 bytes need twice the registers, so only one block fits on a
 // multiprocessor: 0.540 ms for f64 and 8192 x 8192. Rung 6 is faster there (0.418 ms, 68 % of the copy rate),
 // so this rung calls it.
-// Drawback: 3 % of the bytes, since edges are published twice, in words of twice their size, which must
-// be cleared.
+// Drawback: 3 % of the bytes are edges, since these are published twice, in words of twice their size, which
+// must be cleared.
 inline constexpr unsigned kTopWarps = 16;
 inline constexpr unsigned kTopBlock = kTopWarps * kWarp;
 inline constexpr unsigned kTopRows = kLaneRows;             // of a lane

@@ -74,9 +74,9 @@ __device__ Value shuffle_from(Value value, unsigned from) {
 
 // --- Rung 1: one thread per result; it combines the whole prefix, from the start of the row.
 // n/row_length · row_length²/2 operations: 512 times as many as a loop, for rows of 1,024.
-// Why look at it: it needs no cooperation, and it shows the cost when threads share no partial results.
+// Why it is shown: it needs no cooperation, and it shows the cost when threads share no partial results.
 // Predicted: 540 µs, 16× slower than rung 3. Measured: 9.1× slower.
-// Drawback: almost all of its work. The last lane of a row does row_length dependent operations.
+// Drawback: almost all of its work is redundant. The last lane of a row does row_length dependent operations.
 template <typename Op>
 __global__ void k01_brute_force(Job<Op> job) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
@@ -158,7 +158,7 @@ Status global_rounds(const Job<Op>& job) {
 // Why: 8n bytes instead of 127n, and one launch instead of 11. With two buffers, a round needs one barrier;
 // in place it would need two.
 // Predicted: about 4× faster than rung 2. Measured: 4.1×.
-// Drawback: 9 operations per item, where the loop does one; and all 1,024 threads of a block wait for the
+// Drawback: 9 operations per item, while the loop does one. All 1,024 threads of a block wait for the
 // slowest warp, 11 times.
 //@end
 template <typename Op>

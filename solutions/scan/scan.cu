@@ -7,7 +7,7 @@
 //@reference
 // Scan: all rungs of the ladder, from one thread per result to the device's memory speed, for rows that one
 // block can hold. Read from the top. Each rung says what changed, why that should be faster, and what
-// drawbacks remain. Predictions are for 2^22 int32 items in rows of 1,024, from the simulator's model of an H200.
+// drawbacks remain. Predictions are for 2^22 int32 items in rows of 1,024, from the simulator's H200 model.
 // Measurements are for 2^24 items, from an H200; unless stated otherwise, the rows have 1,024 items
 // (handouts/02-scan.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).

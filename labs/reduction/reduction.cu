@@ -172,7 +172,7 @@ Status coarsened(const Job<T, Op>& job) {
 __device__ unsigned d_ticket;
 
 // Writes the block's `value` (thread 0's) to d_partials. The block that finishes last reduces all partial
-// results to d_out, in an order that depends on gridDim and blockDim alone, so floating-point results do not
+// results to d_out, in an order that depends only on gridDim and blockDim, so floating-point results do not
 // change from run to run. Every thread must call it.
 template <typename Op>
 __device__ void finish_by_last_block(typename Op::Value value, typename Op::Value* d_partials,

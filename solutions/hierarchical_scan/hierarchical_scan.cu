@@ -219,7 +219,7 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
 template <typename Value, typename Op>
 __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
                                Op op) {
-  //@solution Declare a Tile<Value>. load_tile, scan_packs, finish_tile with the identity as carry,
+  //@solution Declare a Tile<Value>. Call load_tile, scan_packs, finish_tile with the identity as carry, and
   //@hint store_tile. Thread 0 stores the value that scan_packs returned.
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
@@ -235,7 +235,7 @@ __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
 template <typename Value, typename Op>
 __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_carries, Op op) {
   //@solution Load the tile, combine the carry with every item of every row (the carry is the left operand),
-  //@hint store the tile.
+  //@hint and store the tile.
   const std::uint64_t index = blockIdx.x + std::uint64_t{1};
   const Value carry = d_carries[index];
   Tile<Value> tile;
@@ -252,8 +252,8 @@ __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_
 template <typename Op>
 Status two_levels(const Job<Op>& job) {
   //@solution Refuse more than kTwoLevelItems. If n = 0, there is nothing to do. Launch k01_scan_tiles on the
-  //@hint items with one block per tile; then k01_scan_tiles on the sums with one block, in place, exclusive;
-  //@hint then k01_add_carries. All on job.stream, with kBlock threads per block.
+  //@hint items with one block per tile. Launch it again on the sums with one block, in place and exclusive.
+  //@hint Then launch k01_add_carries. Use job.stream for all launches, and kBlock threads per block.
   //@instead return not_implemented(job);
   if (job.n > kTwoLevelItems) return Status::unsupported;
   if (job.n == 0) return Status::ok;
@@ -284,9 +284,9 @@ Status two_levels(const Job<Op>& job) {
 template <typename Value, typename Op>
 void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                 CUstream_st* stream) {
-  //@solution If there is one tile, call k01_scan_tiles without sums and return. Otherwise: k01_scan_tiles,
-  //@hint with the sums at d_free; scan_level of the sums, exclusive and in place, with the memory behind them
-  //@hint as d_free; k01_add_carries.
+  //@solution If there is one tile, launch k01_scan_tiles without sums and return. Otherwise launch
+  //@hint k01_scan_tiles with the sums at d_free. Call scan_level for the sums, exclusive and in place, with
+  //@hint the memory behind them as d_free. Then launch k01_add_carries.
   //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
   const std::uint64_t n_tiles = tiles_for(n);
@@ -322,8 +322,8 @@ Status recursive(const Job<Op>& job) {
 // Stores the total of tile blockIdx.x in d_sums[blockIdx.x].
 template <typename Value, typename Op>
 __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums, Op op) {
-  //@solution load_tile, scan_packs; thread 0 stores the value that scan_packs returned. (The compiler removes
-  //@hint the computations that you do not use.)
+  //@solution Call load_tile and scan_packs. Thread 0 stores the value that scan_packs returned. (The compiler
+  //@hint removes the computations that you do not use.)
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
   const Value total = scan_packs(tile, op);
@@ -336,7 +336,7 @@ __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums
 template <typename Value, typename Op>
 __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, const Value* d_carries,
                                Kind kind, Op op) {
-  //@solution As k01_scan_tiles, but finish_tile gets the tile's carry, and no sum is stored.
+  //@solution Do the same as in k01_scan_tiles, but finish_tile gets the tile's carry, and no sum is stored.
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
   scan_packs(tile, op);
@@ -349,9 +349,9 @@ __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
 template <typename Value, typename Op>
 void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                          CUstream_st* stream) {
-  //@solution If there is one tile, call k03_scan_tiles without carries and return. Otherwise: k03_fold_tiles
-  //@hint to d_free; this function on the sums, exclusive and in place; k03_scan_tiles with the sums as
-  //@hint carries.
+  //@solution If there is one tile, launch k03_scan_tiles without carries and return. Otherwise launch
+  //@hint k03_fold_tiles, which writes to d_free. Call this function for the sums, exclusive and in place.
+  //@hint Then launch k03_scan_tiles with the sums as carries.
   //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
   const std::uint64_t n_tiles = tiles_for(n);
@@ -402,7 +402,8 @@ __global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
 // does not define the order in which blocks start: the block blockIdx.x - 1 might start only after this one
 // ends, so waiting for it could take forever. Every thread must call it; one barrier.
 __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
-  //@solution Thread 0 takes the number with atomicAdd and stores it in shared memory for the block; barrier.
+  //@solution Thread 0 takes the number with atomicAdd and stores it in shared memory for the block. All
+  //@hint threads wait at a barrier before they read it.
   //@instead return *d_ticket;
   __shared__ unsigned s_tile;
   if (threadIdx.x == 0) s_tile = atomicAdd(d_ticket, 1u);
@@ -424,10 +425,10 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 template <typename Value, typename Op>
 __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
                             std::uint32_t* d_flags, Kind kind, Op op) {
-  //@solution draw_tile; load_tile; scan_packs. Thread 0: unless the tile is 0, spin until the flag of the
-  //@hint tile before is kPrefix, call __threadfence(), and read its prefix: this is the carry. Store the
-  //@hint tile's own prefix, call __threadfence(), set its flag. Store the carry in shared memory for the
-  //@hint block; barrier. finish_tile, store_tile.
+  //@solution Call draw_tile, load_tile and scan_packs. Unless the tile is 0, thread 0 waits in a loop until
+  //@hint the flag of the tile before is kPrefix, calls __threadfence(), and reads that tile's prefix, which
+  //@hint is the carry. It stores the tile's own prefix, calls __threadfence(), and sets the tile's flag. It
+  //@hint stores the carry in shared memory for the block. After a barrier, call finish_tile and store_tile.
   __shared__ Value s_carry;
   std::uint32_t* const d_flag = d_flags + 1;
   const unsigned index = draw_tile(d_flags);
@@ -491,10 +492,10 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
                                                   typename Op::Value* d_totals,
                                                   typename Op::Value* d_prefixes, std::uint32_t* d_flag,
                                                   Op op) {
-  //@solution Unless the tile is 0, publish the total (value, fence, flag kTotal). Then, for each tile to the
-  //@hint left, nearest first: spin until its flag is not kEmpty; fence; combine its prefix or its total with
-  //@hint the carry, with the carry as the right operand; stop after a prefix. Finally publish the prefix
-  //@hint (value, fence, flag kPrefix) and return the carry.
+  //@solution Unless the tile is 0, publish the total (value, fence, flag kTotal). Then go through the tiles
+  //@hint to the left, nearest first. For each tile, wait in a loop until its flag is not kEmpty, then execute
+  //@hint a fence. Combine its prefix or its total with the carry, which is the right operand. Stop after a
+  //@hint prefix. Finally publish the prefix (value, fence, flag kPrefix) and return the carry.
   //@instead static_cast<void>(index), static_cast<void>(d_totals);
   //@instead static_cast<void>(d_prefixes), static_cast<void>(d_flag);
   //@instead return op(total, op.identity());
@@ -523,7 +524,7 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
 template <typename Value, typename Op>
 __global__ void k05_look_back(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_totals,
                               Value* d_prefixes, std::uint32_t* d_flags, Kind kind, Op op) {
-  //@solution As k04_chained; thread 0 gets the carry from look_back_by_thread.
+  //@solution Do the same as in k04_chained, but thread 0 gets the carry from look_back_by_thread.
   __shared__ Value s_carry;
   const unsigned index = draw_tile(d_flags);
   Tile<Value> tile;
@@ -538,7 +539,8 @@ __global__ void k05_look_back(const Value* d_in, std::uint64_t n, Value* d_out, 
 
 template <typename Op>
 Status look_back(const Job<Op>& job) {
-  //@solution As chained. job.d_sums has space for the totals, and for the prefixes behind them.
+  //@solution Do the same as for chained. job.d_sums has space for the totals, and for the prefixes behind
+  //@hint them.
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   const std::uint64_t n_tiles = tiles_for(job.n);

@@ -68,8 +68,8 @@ void clear_counts(const Job<T, Bins>& job) {
 template <typename T>
 __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
   //@solution First return n_bins for the samples that are in no bin: write the comparison so that a NaN fails
-  //@hint it. Then a binary search: keep edge[low] <= x < edge[high] true while you halve the distance, until
-  //@hint high is low + 1.
+  //@hint it. Then do a binary search: keep edge[low] <= x < edge[high] true while you halve the distance,
+  //@hint until high is low + 1.
   //@instead static_cast<void>(sample);
   //@instead return bins.n_bins;
   const Edge<T> x = static_cast<Edge<T>>(sample);
@@ -99,8 +99,8 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 //@end
 template <typename T, typename Bins>
 __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution For every sample from global_thread() on, grid_threads() apart: atomicAdd Count{1} to the count
-  //@hint of its bin. bin_of returns n_bins for a sample in no bin; those are counted, too.
+  //@solution For every sample from global_thread() on, grid_threads() apart, add Count{1} to the count of its
+  //@hint bin with atomicAdd. For a sample in no bin, bin_of returns n_bins; count these samples, too.
   for (std::uint64_t i = global_thread(); i < n; i += grid_threads()) {
     atomicAdd(&d_counts[bin_of(bins, d_in[i])], Count{1});
   }
@@ -109,7 +109,7 @@ __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Co
 
 template <typename T, typename Bins>
 Status global_atomics(const Job<T, Bins>& job) {
-  //@solution clear_counts, then your kernel on job.stream, with blocks_for(n, kBlock, …) blocks.
+  //@solution Call clear_counts, then launch your kernel on job.stream, with blocks_for(n, kBlock, …) blocks.
   //@instead return not_implemented(job);
   clear_counts(job);
   k01_global_atomics<<<blocks_for(job.n, kBlock, job.multiprocessors), kBlock, 0, job.stream>>>(
@@ -166,8 +166,8 @@ __global__ void k02_private_counts(const T* d_in, std::uint64_t n, Bins bins, st
 // One block per bin, and one for the samples in no bin: d_counts[b] becomes the sum of bin b's n_private
 // counters.
 __global__ void k02_add_up(const std::uint32_t* d_private, std::uint32_t n_private, Count* d_counts) {
-  //@solution Block b: each thread adds up every blockDim.x-th of the bin's counters, in 64 bits; then
-  //@hint block_sum; thread 0 writes.
+  //@solution In block b, each thread adds up every blockDim.x-th counter of bin b, in 64 bits. Then call
+  //@hint block_sum. Thread 0 writes the sum.
   const std::uint32_t* d_of_bin = d_private + std::uint64_t{blockIdx.x} * n_private;
   Count sum = 0;
   for (std::uint32_t t = threadIdx.x; t < n_private; t += blockDim.x) sum += d_of_bin[t];
@@ -178,9 +178,9 @@ __global__ void k02_add_up(const std::uint32_t* d_private, std::uint32_t n_priva
 
 template <typename T, typename Bins>
 Status private_counts(const Job<T, Bins>& job) {
-  //@solution Enough blocks for job.n_private threads; then k02_add_up with n_bins + 1 blocks. Its blocks need
-  //@hint at most n_private threads, which is a multiple of 32 and may be less than kBlock. There is nothing
-  //@hint to clear, because every count is written.
+  //@solution Launch enough blocks for job.n_private threads, then launch k02_add_up with n_bins + 1 blocks.
+  //@hint Its blocks need at most n_private threads, which is a multiple of 32 and may be less than kBlock.
+  //@hint You need not clear anything, because every count is written.
   //@instead return not_implemented(job);
   const unsigned n_blocks = (job.n_private + kBlock - 1) / kBlock;
   k02_private_counts<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.bins, job.d_private,
@@ -229,10 +229,11 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 //@end
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution first = blockIdx.y * kWindow is the first of this block's counters; its window has n_here of
-  //@hint them. Clear s_counts; barrier. Count the samples from global_thread() on whose bin is in the window:
-  //@hint the test bin - first < n_here checks both ends, because unsigned numbers wrap around. Barrier. Add
-  //@hint the counters that are not 0 to d_counts; each thread takes every blockDim.x-th counter.
+  //@solution The first of this block's counters is first = blockIdx.y * kWindow, and its window has n_here
+  //@hint counters. Clear s_counts. After a barrier, count the samples from global_thread() on whose bin is in
+  //@hint the window: the test bin - first < n_here checks both ends, because unsigned numbers wrap around.
+  //@hint After another barrier, add the counters that are not 0 to d_counts. Each thread takes every
+  //@hint blockDim.x-th counter.
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t first = blockIdx.y * kWindow;
   const std::uint32_t left = bins.n_bins + 1 - first;
@@ -255,8 +256,8 @@ __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Cou
 
 template <typename T, typename Bins>
 Status shared_counts(const Job<T, Bins>& job) {
-  //@solution clear_counts; then your kernel with a grid of dim3(shared_grid(n, counters, …), n_windows) and
-  //@hint shared_bytes() of dynamic shared memory. windows_for(n_bins) gives these numbers.
+  //@solution Call clear_counts, then launch your kernel with a grid of dim3(shared_grid(n, counters, …),
+  //@hint n_windows) and shared_bytes() of dynamic shared memory. windows_for(n_bins) gives these numbers.
   //@instead return not_implemented(job);
   clear_counts(job);
   const Windows windows = windows_for(job.bins.n_bins);
@@ -331,12 +332,12 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 template <typename T, typename Bins>
 __global__ void k04_sort_reduce(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   //@solution The blocks take the tiles in turn, with a stride of one grid. Store the keys in s_keys (kNoKey
-  //@hint past the tile's samples); barrier; sort_tile. Thread t tests kKeysPerThread keys from t *
-  //@hint kKeysPerThread on: a run starts at a key that has a sample and differs from the key before, or is
-  //@hint the first. block_exclusive_sum of the numbers of starts gives the position in s_starts where the
-  //@hint thread's own starts go. After the last start, store the number of samples in the tile, so that every
-  //@hint run ends where the next one starts; barrier. Then one atomicAdd per run; barrier, before the next
-  //@hint tile overwrites the keys.
+  //@hint past the tile's samples). After a barrier, call sort_tile. Thread t tests kKeysPerThread keys from t
+  //@hint * kKeysPerThread on. A run starts at a key that has a sample and that differs from the key before
+  //@hint it, or is the first key. The block_exclusive_sum of the numbers of starts gives the position in
+  //@hint s_starts of the thread's first start. After the last start, store the number of samples in the tile,
+  //@hint so that every run ends where the next one starts. After a barrier, do one atomicAdd per run. Wait at
+  //@hint another barrier before the next tile overwrites the keys.
   __shared__ std::uint32_t s_keys[kTile];
   __shared__ std::uint32_t s_starts[kTile + 1];
   const unsigned tid = threadIdx.x;
@@ -375,7 +376,7 @@ __global__ void k04_sort_reduce(const T* d_in, std::uint64_t n, Bins bins, Count
 
 template <typename T, typename Bins>
 Status sort_reduce(const Job<T, Bins>& job) {
-  //@solution clear_counts, then your kernel: a block takes kTile samples at a time.
+  //@solution Call clear_counts, then launch your kernel. A block takes kTile samples at a time.
   //@instead return not_implemented(job);
   clear_counts(job);
   k04_sort_reduce<<<blocks_for(job.n, kTile, job.multiprocessors), kBlock, 0, job.stream>>>(
@@ -498,9 +499,9 @@ inline constexpr unsigned kCopies = kWarp;
 
 template <typename T, typename Bins>
 __global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution As in rung 3 with one window, but with kCopies counters per bin. If one thread adds up the
-  //@hint copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the same bank:
-  //@hint let each lane start with another copy.
+  //@solution Do the same as in rung 3 with one window, but with kCopies counters per bin. If one thread adds
+  //@hint up the copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the
+  //@hint same bank. Therefore let each lane start with another copy.
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t n_counters = bins.n_bins + 1;
   const unsigned lane = threadIdx.x % kWarp;
@@ -523,9 +524,9 @@ __global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_c
 
 template <typename T, typename Bins>
 Status combined(const Job<T, Bins>& job) {
-  //@solution If (n_bins + 1) * kCopies counters fit into kWindow: clear_counts, then k07_copies, with a grid
-  //@hint as for rung 3. Otherwise use the method that you found to be the fastest for so many bins;
-  //@hint shared_counts is good enough.
+  //@solution If (n_bins + 1) * kCopies counters fit into kWindow, call clear_counts and launch k07_copies,
+  //@hint with a grid as for rung 3. Otherwise use the method that you found to be the fastest for so many
+  //@hint bins; shared_counts is good enough.
   //@instead return not_implemented(job);
   const unsigned n_counters = job.bins.n_bins + 1;
   if (n_counters * kCopies > kWindow) return shared_counts(job);

@@ -37,8 +37,8 @@ constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_bloc
 template <typename T, typename Op, typename Launch>
 Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch launch) {
   //@solution Launch on the items, then on the partial results, until one block is left. Use blocks_for.
-  //@hint Choose d_out for each launch: job.d_out if the launch has one block, otherwise the scratch array
-  //@hint that the launch does not read.
+  //@hint Choose d_out for each launch: if the launch has one block, it is job.d_out; otherwise it is the
+  //@hint scratch array that the launch does not read.
   //@instead static_cast<void>(items_per_block);
   //@instead static_cast<void>(launch);
   //@instead return not_implemented(job);
@@ -71,9 +71,10 @@ Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch la
 //@end
 template <typename T, typename Op>
 __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution Load one item per thread into shared memory; barrier. For stride 1, 2, 4 …: each thread whose
-  //@hint index is a multiple of 2 * stride combines its value with the one `stride` to its right; barrier.
-  //@hint Compare the *global* index with n, and let no thread return before the last barrier.
+  //@solution Load one item per thread into shared memory, then wait at a barrier. Do a round for each stride
+  //@hint 1, 2, 4 …: each thread whose index is a multiple of 2 * stride combines its value with the value
+  //@hint `stride` positions to its right. Wait at a barrier after each round. Compare the *global* index with
+  //@hint n, and let no thread return before the last barrier.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -146,7 +147,8 @@ Status reindexed(const Job<T, Op>& job) {
 //@end
 template <typename T, typename Op>
 __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution As in rung 1, but stride runs from kBlock / 2 down to 1, and the threads tid < stride work.
+  //@solution Do the same as in rung 1, but stride runs from kBlock / 2 down to 1, and the threads with tid <
+  //@hint stride work.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -165,7 +167,7 @@ __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Valu
 
 template <typename T, typename Op>
 Status sequential(const Job<T, Op>& job) {
-  //@solution As for neighboured, with your kernel of this rung.
+  //@solution Do the same as for neighboured, with your kernel of this rung.
   //@instead return not_implemented(job);
   return by_levels(job, kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
     k03_sequential<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
@@ -211,8 +213,8 @@ Status first_add(const Job<T, Op>& job) {
 // No shared memory, no barrier; 5 steps, 31 useful operations.
 template <typename Op>
 __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
-  //@solution For offset 16, 8, 4, 2, 1: combine your value with that of the lane `offset` above, which
-  //@hint __shfl_down_sync(kFullMask, value, offset) returns.
+  //@solution For offset 16, 8, 4, 2, 1: combine your value with the value of the lane `offset` above.
+  //@hint __shfl_down_sync(kFullMask, value, offset) returns it.
   //@instead return op(value, op.identity());
   for (unsigned offset = kWarp / 2; offset > 0; offset /= 2) {
     value = op(value, __shfl_down_sync(kFullMask, value, offset));
@@ -234,8 +236,8 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 template <typename T, typename Op>
 __global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   //@solution A block covers 2 * kBlock items. Each thread loads two of them, kBlock apart, and combines them
-  //@hint (compare both indices with n), then stores the result in shared memory; barrier. Continue with rung
-  //@hint 3's loop down to 32 values; then only the first warp calls warp_fold.
+  //@hint (compare both indices with n). Then it stores the result in shared memory and waits at a barrier.
+  //@hint Continue with rung 3's loop until 32 values are left. Then only the first warp calls warp_fold.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -259,7 +261,7 @@ __global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* 
 
 template <typename T, typename Op>
 Status shuffle(const Job<T, Op>& job) {
-  //@solution As before, but a block now covers 2 * kBlock items.
+  //@solution Do the same as before, but a block now covers 2 * kBlock items.
   //@instead return not_implemented(job);
   return by_levels(job, 2 * kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
     k05_shuffle<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
@@ -272,8 +274,8 @@ Status shuffle(const Job<T, Op>& job) {
 // barrier in between.
 template <typename Op>
 __device__ typename Op::Value block_fold(typename Op::Value value, Op op) {
-  //@solution Each warp reduces its own values; its lane 0 stores the result in shared memory; barrier; warp 0
-  //@hint reduces those results (lanes past the number of warps use the identity).
+  //@solution Each warp reduces its own values, and its lane 0 stores the result in shared memory. After a
+  //@hint barrier, warp 0 reduces these results (lanes past the number of warps use the identity).
   //@instead return warp_fold(value, op);
   using Value = typename Op::Value;
   __shared__ Value s_warp[kWarp];
@@ -323,9 +325,9 @@ __device__ Packed<T> packed(const T* d_in, std::uint64_t n) {
 // alignment and any grid.
 template <typename T, typename Op>
 __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op) {
-  //@solution Thread g of the whole grid combines item g of the items before the first vector and item g of
-  //@hint those after the last vector, if they exist, and the vectors g, g + threads, g + 2 * threads … in
-  //@hint between, where `threads` is the number of threads in the grid. Use packed().
+  //@solution Let `threads` be the number of threads in the grid, and g the index of a thread. Thread g
+  //@hint combines item g of the items before the first vector (if it exists), the vectors g, g + threads, g +
+  //@hint 2 * threads …, and item g of the items after the last vector (if it exists). Use packed().
   //@instead static_cast<void>(d_in);
   //@instead static_cast<void>(n);
   //@instead return op.identity();
@@ -360,7 +362,7 @@ inline constexpr unsigned kBlocksPerProcessor = 8;  // of 256 threads: as many a
 
 template <typename T, typename Op>
 __global__ void k06_coarsened(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution strided_fold, then block_fold; then thread 0 writes the result.
+  //@solution Call strided_fold, then block_fold. Then thread 0 writes the result.
   const typename Op::Value value = block_fold(strided_fold(d_in, n, op), op);
   if (threadIdx.x == 0) d_out[blockIdx.x] = gridDim.x == 1 ? op.finish(value) : value;
   //@end
@@ -403,9 +405,9 @@ template <typename Op>
 __device__ void finish_by_last_block(typename Op::Value value, typename Op::Value* d_partials,
                                      typename Op::Value* d_out, Op op) {
   //@solution Thread 0 stores its value in d_partials, calls __threadfence(), takes a ticket with
-  //@hint atomicInc(&d_ticket, gridDim.x - 1), calls __threadfence() again, and stores in shared memory
-  //@hint whether this was the last ticket; barrier. The last block reduces d_partials (each thread with a
-  //@hint stride of blockDim.x, then block_fold) and writes d_out.
+  //@hint atomicInc(&d_ticket, gridDim.x - 1), and calls __threadfence() again. It stores in shared memory
+  //@hint whether this was the last ticket. After a barrier, the last block reduces d_partials (each thread
+  //@hint with a stride of blockDim.x, then block_fold) and writes d_out.
   //@instead static_cast<void>(value);
   //@instead static_cast<void>(d_partials);
   //@instead static_cast<void>(d_out);
@@ -438,14 +440,15 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 template <typename T, typename Op>
 __global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
                                   typename Op::Value* d_out, Op op) {
-  //@solution strided_fold, block_fold, finish_by_last_block.
+  //@solution Call strided_fold, block_fold and finish_by_last_block.
   finish_by_last_block(block_fold(strided_fold(d_in, n, op), op), d_partials, d_out, op);
   //@end
 }
 
 template <typename T, typename Op>
 Status single_launch(const Job<T, Op>& job) {
-  //@solution One launch with coarsened_grid's number of blocks; job.d_scratch_a takes the partial results.
+  //@solution Launch the kernel once, with coarsened_grid's number of blocks; job.d_scratch_a takes the
+  //@hint partial results.
   //@instead return not_implemented(job);
   const unsigned n_blocks = coarsened_grid<T>(job.n, job.multiprocessors);
   k07_single_launch<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_scratch_a, job.d_out, job.op);

@@ -79,7 +79,7 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 // Each row of the table becomes the inclusive scan of the image's row. One thread per row.
 template <typename T, typename Sum>
 __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution Thread gid (in 64 bits) takes row gid, if it exists: keep the running sum in a register, as a
+  //@solution Thread gid (in 64 bits) takes row gid, if it exists. Keep the running sum in a register, as a
   //@hint Sum.
   const std::uint64_t row = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (row >= height) return;
@@ -95,8 +95,8 @@ __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width,
 // addresses.
 template <typename Sum>
 __global__ void k01_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution Thread gid takes column gid: add up its entries, row by row, and replace each by the running
-  //@hint sum.
+  //@solution Thread gid takes column gid. It adds up the entries, row by row, and replaces each of them by
+  //@hint the running sum.
   const std::uint64_t column = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (column >= width) return;
   Sum sum{0};
@@ -128,7 +128,7 @@ Status serial(const TableJob<T>& job) {
 // own sum. 5 steps.
 template <typename Sum>
 __device__ Sum warp_scan(Sum value) {
-  //@solution For offset 1, 2, 4, 8, 16: read the value of the lane `offset` below (__shfl_up_sync(kFullMask,
+  //@solution For offset 1, 2, 4, 8, 16, read the value of the lane `offset` below (__shfl_up_sync(kFullMask,
   //@hint value, offset)), and add it if there is such a lane.
   const unsigned lane = threadIdx.x % kWarp;
   for (unsigned offset = 1; offset < kWarp; offset *= 2) {
@@ -144,9 +144,10 @@ __device__ Sum warp_scan(Sum value) {
 // barrier. 9 steps.
 template <typename Sum>
 __device__ Sum block_scan(Sum value, Sum& total) {
-  //@solution Each warp scans its own values; its last lane stores the warp's sum in shared memory; barrier;
-  //@hint warp 0 scans those sums (lanes past the number of warps use 0); barrier; every thread adds the sum
-  //@hint of the warps before its own. A barrier at the end allows the next call to overwrite the shared sums.
+  //@solution Each warp scans its own values, and its last lane stores the warp's sum in shared memory. After
+  //@hint a barrier, warp 0 scans those sums (lanes past the number of warps use 0). After another barrier,
+  //@hint every thread adds the sum of the warps before its own. A third barrier at the end allows the next
+  //@hint call to overwrite the shared sums.
   //@instead total = value;
   //@instead return value;
   __shared__ Sum s_warp[kWarps];  // the sums of the warps, then their scan
@@ -182,10 +183,10 @@ __device__ Sum block_scan(Sum value, Sum& total) {
 // Like k01_rows, but with one block per row.
 template <typename T, typename Sum>
 __global__ void k02_scan_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution For the rows blockIdx.x, blockIdx.x + gridDim.x …: take kBlock items at a time, one per thread
-  //@hint (0 past the end of the row), block_scan them, add the sum of the items before, store the results
-  //@hint inside the row, and carry the total to the next items. All threads of the block must call every
-  //@hint block_scan.
+  //@solution A block handles the rows blockIdx.x, blockIdx.x + gridDim.x … Take kBlock items at a time, one
+  //@hint per thread (0 past the end of the row). Call block_scan, add the sum of the items before, store the
+  //@hint results inside the row, and carry the total to the next items. All threads of the block must call
+  //@hint every block_scan.
   for (std::uint64_t row = blockIdx.x; row < height; row += gridDim.x) {
     Sum carry{0};  // the sum of the row's items before this tile
     for (std::uint64_t first = 0; first < width; first += kBlock) {
@@ -206,8 +207,9 @@ inline constexpr unsigned kAhead = 16;        // items of a column that are load
 // Like k01_columns, but with kAhead loads in flight.
 template <typename Sum>
 __global__ void k02_scan_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution Like k01_columns, but take kAhead rows at a time: first load them all into an array of registers
-  //@hint (unrolled), then add and store one after the other. Handle the remaining rows one at a time.
+  //@solution Do the same as in k01_columns, but take kAhead rows at a time. First load them all into an array
+  //@hint of registers (unrolled), then add and store one after the other. Handle the remaining rows one at a
+  //@hint time.
   const std::uint64_t column = std::uint64_t{blockIdx.x} * kColumnBlock + threadIdx.x;
   if (column >= width) return;
   Sum sum{0};
@@ -237,8 +239,8 @@ constexpr unsigned grid_for(std::uint64_t n) {
 
 template <typename T>
 Status rows_columns(const TableJob<T>& job) {
-  //@solution As for serial, with one block per row (grid_for) for the rows, and kColumnBlock threads for
-  //@hint kColumnBlock columns.
+  //@solution Do the same as for serial, but use one block per row (grid_for) for the rows, and kColumnBlock
+  //@hint threads for kColumnBlock columns.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
@@ -269,9 +271,9 @@ inline constexpr unsigned kTileRows = kBlock / kTile;  // rows of a tile that a 
 template <typename Sum>
 __global__ void k03_transpose(Rows<const Sum> from, Rows<Sum> to, std::uint64_t width, std::uint64_t height) {
   //@solution Tile number blockIdx.x is in tile row blockIdx.x / tiles_across and tile column blockIdx.x %
-  //@hint tiles_across. The lanes are along a row of the tile, with kTileRows rows at once: load into
-  //@hint s_tile[row][lane]; barrier; store s_tile[lane][row] so that the lanes are along a row of `to`. Check
-  //@hint both bounds: the last tiles are incomplete.
+  //@hint tiles_across. The lanes are along a row of the tile, with kTileRows rows at once. Load the tile into
+  //@hint s_tile[row][lane]. After a barrier, store s_tile[lane][row] so that the lanes are along a row of
+  //@hint `to`. Check both bounds, because the last tiles are incomplete.
   __shared__ Sum s_tile[kTile][kTile + 1];
   const unsigned lane = threadIdx.x % kTile;
   const unsigned warp = threadIdx.x / kTile;
@@ -293,9 +295,9 @@ __global__ void k03_transpose(Rows<const Sum> from, Rows<Sum> to, std::uint64_t 
 
 template <typename T>
 Status transpose(const TableJob<T>& job) {
-  //@solution Four launches: k02_scan_rows from d_in to d_out, k03_transpose from d_out to d_scratch (`width`
-  //@hint rows of `height` sums), k02_scan_rows of d_scratch in place, k03_transpose back. Only d_in and d_out
-  //@hint depend on the corner.
+  //@solution There are four launches: k02_scan_rows from d_in to d_out, k03_transpose from d_out to d_scratch
+  //@hint (`width` rows of `height` sums), k02_scan_rows of d_scratch in place, and k03_transpose back. Only
+  //@hint d_in and d_out depend on the corner.
   //@instead return not_implemented(job);
   using Sum = typename TableJob<T>::Sum;
   if (job.width == 0 || job.height == 0) return Status::ok;
@@ -381,11 +383,12 @@ template <typename Sum>
 __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
                         std::uint64_t radius, std::uint64_t width, std::uint64_t height) {
   //@solution Rows count from the corner, as in the table. The box's first row is row - radius, or 0 if that
-  //@hint is before the image; its last row is row + radius, or height - 1; columns likewise. The radius may
-  //@hint be almost 2^32, and larger than the image. Look up (last row, last column), subtract (before the
-  //@hint first row, last column) and (last row, before the first column), add (before both), each only if it
-  //@hint exists, with wrapping_add and wrapping_subtract in Sum. Divide, as a MeanOf<Sum>, by the number of
-  //@hint items in the box. If radii.d_first is not nullptr, radii[row][column] is the radius.
+  //@hint is before the image. Its last row is row + radius, or height - 1 if that is past the image. Compute
+  //@hint the columns in the same way. The radius may be almost 2^32, and larger than the image. Look up the
+  //@hint entry at (last row, last column). Subtract those at (before the first row, last column) and (last
+  //@hint row, before the first column), and add the one at (before the first row, before the first column),
+  //@hint each only if it exists. Use wrapping_add and wrapping_subtract, in Sum. Divide, as a MeanOf<Sum>, by
+  //@hint the number of items in the box. If radii.d_first is not nullptr, radii[row][column] is the radius.
   using Mean = MeanOf<Sum>;
   const auto tiles_across = static_cast<unsigned>(parts_of(width, kTile));
   const std::uint64_t row = std::uint64_t{blockIdx.x / tiles_across} * kTileRows + threadIdx.x / kTile;
@@ -409,8 +412,8 @@ __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<con
 
 template <typename Sum>
 Status box(const BoxJob<Sum>& job) {
-  //@solution One launch, one block per tile of kTile columns and kTileRows rows. If job.d_radii is nullptr,
-  //@hint radii.d_first must be nullptr, too.
+  //@solution Launch the kernel once, with one block per tile of kTile columns and kTileRows rows. If
+  //@hint job.d_radii is nullptr, radii.d_first must be nullptr, too.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto table = rows_from(job.corner, job.d_table, job.width, job.height);
@@ -508,12 +511,12 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
                                 Sum* d_right, Sum* d_below, std::uint32_t* d_ticket,
                                 std::uint32_t* d_states) {
   //@solution Take a ticket, store it in shared memory for the block, and get the position from
-  //@hint diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image; one column of
-  //@hint padding), 32 items and then 32 more. Warps 0 and 1, with one row per lane: wait for the left tile's
-  //@hint right edge (if there is such a tile), store it in s_left, publish left + own row sums. Scan the
-  //@hint columns (lane = row), with s_left added to each item. Warps 0 and 1, with one column per lane: the
-  //@hint same with the tile above, whose lower edge goes to s_above. Store s_tile + s_above. Write at each
-  //@hint barrier which hazard it prevents. Use publish and wait_for.
+  //@hint diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image, one column of
+  //@hint padding), 32 items and then 32 more. Warps 0 and 1 handle one row per lane: they wait for the left
+  //@hint tile's right edge (if there is such a tile), store it in s_left, and publish left + own row sums.
+  //@hint Scan the columns (lane = row), with s_left added to each item. Warps 0 and 1 now handle one column
+  //@hint per lane: they do the same with the tile above, whose lower edge goes to s_above. Store s_tile +
+  //@hint s_above. Write at each barrier which hazard it prevents. Use publish and wait_for.
   __shared__ Sum s_tile[kSide][kSide + 1];
   __shared__ Sum s_left[kSide];   // for each row: the sum of its items left of the tile
   __shared__ Sum s_above[kSide];  // for each column: the table's entry just above the tile
@@ -581,9 +584,9 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
 
 template <typename T>
 Status single_pass(const TableJob<T>& job) {
-  //@solution Two launches: k06_clear sets the ticket and kStates words per tile to 0; k06_single_pass has one
-  //@hint block per tile. d_flags starts with the ticket; d_scratch holds kSide sums per tile for the right
-  //@hint edges, then as many for the lower ones.
+  //@solution There are two launches. k06_clear sets the ticket and kStates words per tile to 0.
+  //@hint k06_single_pass has one block per tile. d_flags starts with the ticket. d_scratch holds kSide sums
+  //@hint per tile for the right edges, then as many for the lower ones.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto in = rows_from(job.corner, job.d_in, job.width, job.height);

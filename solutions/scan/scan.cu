@@ -163,12 +163,13 @@ Status global_rounds(const Job<Op>& job) {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
-  //@solution Thread tid loads item tid of row blockIdx.x into one half of a shared array that has two halves
-  //@hint (threads past the end of the row store the identity); barrier. For offset 1, 2, 4 … below the row's
-  //@hint length: every thread reads its own value and, if it exists, the value `offset` to the left from one
-  //@hint half, and writes left op own to the other half; barrier; the two halves swap roles. At the end
-  //@hint thread tid writes result tid: its own value if the scan is inclusive; if it is exclusive, the value
-  //@hint one to the left, or the identity.
+  //@solution Use a shared array that has two halves. Thread tid loads item tid of row blockIdx.x into one
+  //@hint half (threads past the end of the row store the identity), then waits at a barrier. Do a round for
+  //@hint each offset 1, 2, 4 … below the row's length: every thread reads its own value and, if it exists,
+  //@hint the value `offset` to the left from one half, and writes left op own to the other half. After a
+  //@hint barrier, the two halves exchange their roles. At the end, thread tid writes result tid. If the scan
+  //@hint is inclusive, this is its own value. If it is exclusive, this is the value one to the left, or the
+  //@hint identity.
   using Value = typename Op::Value;
   __shared__ Value s_data[2][kThreadRow];
   const unsigned tid = threadIdx.x;
@@ -219,13 +220,13 @@ Status hillis_steele(const Job<Op>& job) {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned leaves) {
-  //@solution One thread per leaf. Thread k keeps its own item also in a register, and stores it (or the
-  //@hint identity) in s_data[k]; barrier. Up-sweep: for half = 1, 2, 4 … below `leaves`, full = 2 * half:
-  //@hint each thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]; barrier. One
-  //@hint thread sets the root, s_data[leaves - 1], to the identity; barrier. Down-sweep: for half = leaves /
-  //@hint 2 … 4, 2, 1: the same threads read the left child s_data[k - half], copy their own value to it, and
-  //@hint set their own to own op left; barrier. The result is s_data[k]; if the scan is inclusive, s_data[k]
-  //@hint op the item.
+  //@solution Use one thread per leaf. Thread k keeps its own item in a register, and stores it (or the
+  //@hint identity) in s_data[k]. Up-sweep: for half = 1, 2, 4 … below `leaves`, and full = 2 * half, each
+  //@hint thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]. Then one thread
+  //@hint sets the root, s_data[leaves - 1], to the identity. Down-sweep: for half = leaves / 2 … 4, 2, 1, the
+  //@hint same threads read the left child s_data[k - half], copy their own value to it, and set their own
+  //@hint value to own op left. A barrier must separate each of these steps from the next one. The result is
+  //@hint s_data[k]; if the scan is inclusive, it is s_data[k] op the item.
   //@instead static_cast<void>(leaves);
   using Value = typename Op::Value;
   __shared__ Value s_data[kThreadRow];
@@ -262,7 +263,7 @@ __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned
 
 template <typename Op>
 Status blelloch(const Job<Op>& job) {
-  //@solution As for hillis_steele, with leaves_for(job.row_length) threads.
+  //@solution Do the same as for hillis_steele, with leaves_for(job.row_length) threads.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   const unsigned leaves = leaves_for(job.row_length);
@@ -341,8 +342,9 @@ Status compact(const Job<Op>& job) {
 // No shared memory, no barrier; 5 steps, 129 operations.
 template <typename Op>
 __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op op) {
-  //@solution Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared memory.
-  //@hint All lanes shuffle; lanes below `offset` have no value to their left and keep their own.
+  //@solution Do Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
+  //@hint memory. All lanes shuffle. Lanes below `offset` have no value to their left and keep their own
+  //@hint value.
   //@instead static_cast<void>(op);
   //@instead return value;
   const unsigned lane = threadIdx.x % kWarp;
@@ -358,7 +360,7 @@ __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op o
 // identity. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
-  //@solution One shuffle; lane 0 is a special case.
+  //@solution This takes one shuffle. Lane 0 is a special case.
   //@instead static_cast<void>(op);
   //@instead return inclusive;
   const typename Op::Value left = shuffle_up(inclusive, 1);
@@ -376,9 +378,9 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
-  //@solution The block's warps take kBlock / kWarp consecutive rows. Lane i loads item i of its warp's row,
-  //@hint or the identity; scan; then lane i writes result i if it exists. No lane may return before the last
-  //@hint shuffle.
+  //@solution Each block takes kBlock / kWarp consecutive rows, one per warp. Lane i loads item i of its
+  //@hint warp's row, or the identity. After the scan, lane i writes result i if it exists. No lane may return
+  //@hint before the last shuffle.
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned warp = threadIdx.x / kWarp;
   const Row row = row_of(job, std::uint64_t{blockIdx.x} * (kBlock / kWarp) + warp);
@@ -393,7 +395,7 @@ __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
 
 template <typename Op>
 Status kogge_stone(const Job<Op>& job) {
-  //@solution kBlock / kWarp rows per block; round the number of blocks up.
+  //@solution A block takes kBlock / kWarp rows. Round the number of blocks up.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   constexpr unsigned kRows = kBlock / kWarp;
@@ -408,10 +410,10 @@ Status kogge_stone(const Job<Op>& job) {
 // two barriers, 11 steps. A second call needs a barrier in between.
 template <typename Op>
 __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op op) {
-  //@solution Every warp scans its own values; lane 31 stores the warp's total in shared memory; barrier. Warp
-  //@hint 0 computes the exclusive scan of the totals (lanes past the number of warps use the identity) and
-  //@hint stores it in their place; barrier. A thread's result is the prefix of its warp op the exclusive
-  //@hint prefix within its warp.
+  //@solution Every warp scans its own values, and lane 31 stores the warp's total in shared memory. After a
+  //@hint barrier, warp 0 computes the exclusive scan of the totals (lanes past the number of warps use the
+  //@hint identity) and stores it in their place. After another barrier, a thread's result is the prefix of
+  //@hint its warp op the exclusive prefix within its warp.
   //@instead return shift_right(warp_inclusive_scan(value, op), op);
   using Value = typename Op::Value;
   __shared__ Value s_totals[kWarp];
@@ -479,10 +481,10 @@ constexpr unsigned chunk_for(unsigned row_length) {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned chunk) {
-  //@solution Load the row into shared memory: thread tid loads the items tid, tid + kBlock …; barrier. Reduce
-  //@hint your chunk (from item tid * chunk of the row on, as far as the row goes), compute the
-  //@hint block_exclusive_scan of the totals, go through the chunk again and replace each item by its result;
-  //@hint barrier. Store the row in the same way as it was loaded.
+  //@solution Load the row into shared memory: thread tid loads the items tid, tid + kBlock … After a barrier,
+  //@hint reduce your chunk, which begins at item tid * chunk of the row (it may be shorter at the end of the
+  //@hint row). Compute the block_exclusive_scan of the totals. Then go through the chunk again and replace
+  //@hint each item by its result. After a barrier, store the row in the same way as it was loaded.
   //@instead static_cast<void>(chunk);
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];
@@ -511,7 +513,7 @@ __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned ch
 
 template <typename Op>
 Status coarsened(const Job<Op>& job) {
-  //@solution One block of kBlock threads per row; chunk_for(job.row_length).
+  //@solution Use one block of kBlock threads per row, and chunk_for(job.row_length).
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   k09_coarsened<<<static_cast<unsigned>(job.n_rows), kBlock, 0, job.stream>>>(job, chunk_for(job.row_length));
@@ -536,13 +538,14 @@ struct Segmented {
   using Value = Flagged<typename Op_::Value>;
   Op_ op;
   COURSE_HD Value identity() const {
-    //@solution The value that leaves every other value unchanged, on either side.
+    //@solution Return the value that leaves every other value unchanged, on either side.
     //@instead return {};
     return {op.identity(), 0};
     //@end
   }
   COURSE_HD Value operator()(Value a, Value b) const {
-    //@solution The result of the items of a, followed by those of b. It depends on whether b has a head.
+    //@solution Return the result of the items of a, followed by those of b. It depends on whether b has a
+    //@hint head.
     //@instead static_cast<void>(a);
     //@instead return b;
     return {b.has_head ? b.value : op(a.value, b.value), a.has_head | b.has_head};
@@ -559,9 +562,9 @@ struct Segmented {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
-  //@solution As in k09_coarsened, but with the heads in shared memory, too, and with Segmented<Op>{job.op} in
-  //@hint place of job.op. An exclusive result at a head is the identity, whatever lies before it. A row's
-  //@hint first item starts a segment even if its flag is 0.
+  //@solution Do the same as in k09_coarsened, but with the heads in shared memory, too, and with
+  //@hint Segmented<Op>{job.op} instead of job.op. An exclusive result at a head is the identity, whatever
+  //@hint comes before it. A row's first item starts a segment even if its flag is 0.
   //@instead static_cast<void>(chunk);
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];
@@ -596,7 +599,7 @@ __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned ch
 
 template <typename Op>
 Status segmented(const Job<Op>& job) {
-  //@solution As for coarsened.
+  //@solution Do the same as for coarsened.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   k10_segmented<<<static_cast<unsigned>(job.n_rows), kBlock, 0, job.stream>>>(job, chunk_for(job.row_length));

@@ -92,7 +92,7 @@ Status blelloch(const Job<Op>& job) {
 
 // Inclusive scan of one value per lane of a warp, with shuffles. All 32 lanes must call it; every lane gets
 // its result.
-// No shared memory, no barrier; 5 steps, 129 operations.
+// It needs no shared memory and no barrier, and takes 5 steps with 129 operations.
 template <typename Op>
 __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op op) {
   // TODO(student): Do Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
@@ -126,8 +126,8 @@ Status kogge_stone(const Job<Op>& job) {
 }
 
 // Exclusive scan of one value per thread over the block: thread t gets value[0] op … op value[t - 1], thread
-// 0 the identity. Every thread must call it; blockDim.x must be a multiple of 32. 32 Values of shared memory,
-// two barriers, 11 steps. A second call needs a barrier in between.
+// 0 the identity. Every thread must call it; blockDim.x must be a multiple of 32. It uses 32 Values of shared
+// memory, two barriers and 11 steps. Two calls need a barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op op) {
   // TODO(student): Every warp scans its own values, and lane 31 stores the warp's total in shared memory.

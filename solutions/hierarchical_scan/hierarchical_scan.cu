@@ -154,8 +154,8 @@ __device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::
 }
 
 // First half of a tile's scan: fills tile.before, does not change the items, and returns the total of the
-// whole tile in every thread. Every thread of the block must call it. kWarps Values of shared memory, one
-// barrier; a second call needs a barrier in between. At most 3 + 5 + kRows + kWarps steps.
+// whole tile in every thread. Every thread of the block must call it. It uses kWarps Values of shared memory,
+// one barrier and at most 3 + 5 + kRows + kWarps steps. Two calls need a barrier between them.
 template <typename Value, unsigned kRows, typename Op>
 __device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
   __shared__ Value s_warp[kWarps];

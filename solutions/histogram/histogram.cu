@@ -119,8 +119,8 @@ Status global_atomics(const Job<T, Bins>& job) {
 }
 
 // Given: the sum of one value per thread over the block, as in the reduction lab. Every thread must call it;
-// valid in thread 0. blockDim.x must be a multiple of 32. One barrier; a second call needs a barrier in
-// between.
+// the result is valid in thread 0. blockDim.x must be a multiple of 32. It has one barrier, and two calls
+// need another barrier between them.
 __device__ inline Count block_sum(Count value) {
   __shared__ Count s_warp[kWarp];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -273,8 +273,8 @@ Status shared_counts(const Job<T, Bins>& job) {
 inline constexpr unsigned kKeysPerThread = 8;
 inline constexpr unsigned kTile = kBlock * kKeysPerThread;  // keys that a block sorts at once: a power of two
 
-// Sorts the kTile keys in shared memory, ascending: a bitonic network, as in the radix sort lab. Every thread
-// must call it, after a barrier; it ends with one. 66 rounds of kTile / 2 exchanges.
+// Sorts the kTile keys in shared memory in ascending order, with a bitonic network, as in the radix sort lab.
+// Every thread must call it, after a barrier. It has 66 rounds of kTile / 2 exchanges and ends with a barrier.
 __device__ inline void sort_tile(std::uint32_t* s_keys) {
   for (unsigned size = 2; size <= kTile; size *= 2) {
     for (unsigned stride = size / 2; stride > 0; stride /= 2) {
@@ -635,7 +635,7 @@ Status state_of_the_art(const Job<T, Bins>& job) {
   const Layout layout = layout_for(n_counters, n_edges);
   const int shared_bytes =
       static_cast<int>(((layout.window << layout.log2_copies) + n_edges) * sizeof(std::uint32_t));
-  // If there are two windows, half of the multiprocessors take each, so that all blocks run at once.
+  // If there are two windows, each of them gets half of the multiprocessors, so that all blocks run at once.
   const std::uint64_t resident = std::uint64_t{layout.blocks_per_processor} *
                                  static_cast<std::uint64_t>(job.multiprocessors) / layout.n_windows;
   const std::uint64_t worthwhile = job.n / (layout.window + 8 * kWideBlock) + 1;

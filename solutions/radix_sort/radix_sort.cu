@@ -54,8 +54,8 @@ __device__ std::uint32_t warp_inclusive_sum(std::uint32_t value) {
 }
 
 // The sum of `value` over the block's threads below the calling one; `total` becomes the sum over all
-// threads. Every thread must call it, in a block of kBlock threads. 32 bytes of shared memory, two barriers:
-// data that was written to shared memory before the call may be read after it.
+// threads. Every thread of a block of kBlock threads must call it. It uses 32 bytes of shared memory and two
+// barriers, so data that was written to shared memory before the call may be read after it.
 __device__ std::uint32_t block_exclusive_sum(std::uint32_t value, std::uint32_t& total) {
   __shared__ std::uint32_t s_warp_sums[kWarps];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -571,8 +571,8 @@ __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
 // The positions of the calling thread's keys in the tile after a stable sort by digit: digit[row] is the
 // digit of the key in that row, and rank[row] becomes the position, 0 … kBlock * kKeys - 1. Every thread must
 // call it; thread d gets the number of keys that have digit d. Afterwards s.start[d] is the first position of
-// digit d. 9 KB of shared memory, four barriers; data that was written to shared memory before the call may
-// be read after it.
+// digit d. It uses 9 KB of shared memory and four barriers, so data that was written to shared memory before
+// the call may be read after it.
 template <unsigned kKeys>
 __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n_bits, RankSpace& s,
                                       std::uint32_t (&rank)[kKeys]) {
@@ -1178,9 +1178,9 @@ struct SweepSpace {
 
 inline constexpr unsigned kTilesAtOnce = 4;
 
-// The status of a tile for one digit. It needs no status bits, so positions can use almost all 32 bits: 0,
-// nothing is available; below kPlacesFrom, the number of its own keys plus 1; from there on, kPlacesFrom plus
-// the position after its last key of the digit.
+// The status of a tile for one digit. It needs no status bits, so positions can use almost all 32 bits. There
+// are three kinds of words. 0 means that nothing is available. A word below kPlacesFrom is the number of the
+// tile's own keys plus 1. Other words are kPlacesFrom plus the position after its last key of the digit.
 inline constexpr std::uint32_t kPlacesFrom = 1u << 16;
 inline constexpr std::uint64_t kMostKeys = (std::uint64_t{1} << 32) - kPlacesFrom - 1;
 

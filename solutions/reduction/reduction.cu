@@ -60,7 +60,8 @@ Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch la
 }
 
 // --- Rung 1, task "neighboured": partners are 1 apart, then 2, 4, 8 …
-// Reads 4n bytes once, writes one Value per block; n - 1 operations, 8 steps per launch with 256 threads.
+// It reads 4n bytes once and writes one Value per block. It takes n - 1 operations and, with 256 threads, 8
+// steps per launch.
 // Every rung's kernel has this form: it reduces the block's items (positions past n count as the identity);
 // thread 0 writes the block's partial result to d_out[blockIdx.x]. If there is only one block, it applies
 // op.finish first.
@@ -210,7 +211,7 @@ Status first_add(const Job<T, Op>& job) {
 
 //@end
 // Reduces the 32 values of a warp with shuffles. All 32 lanes must call it; the result is valid in lane 0.
-// No shared memory, no barrier; 5 steps, 31 useful operations.
+// It needs no shared memory and no barrier, and takes 5 steps with 31 useful operations.
 template <typename Op>
 __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
   //@solution For offset 16, 8, 4, 2, 1: combine your value with the value of the lane `offset` above.

@@ -140,8 +140,8 @@ __device__ Sum warp_scan(Sum value) {
 }
 
 // Inclusive scan of one value per thread over the block; `total` is the sum of all values. Every thread must
-// call it and gets both results. kWarps Sums of shared memory, three barriers; a second call needs no other
-// barrier. 9 steps.
+// call it and gets both results. It uses kWarps Sums of shared memory, three barriers and 9 steps. No other
+// barrier is needed between two calls.
 template <typename Sum>
 __device__ Sum block_scan(Sum value, Sum& total) {
   //@solution Each warp scans its own values, and its last lane stores the warp's sum in shared memory. After

@@ -339,7 +339,7 @@ Status compact(const Job<Op>& job) {
 //@end
 // Inclusive scan of one value per lane of a warp, with shuffles. All 32 lanes must call it; every lane gets
 // its result.
-// No shared memory, no barrier; 5 steps, 129 operations.
+// It needs no shared memory and no barrier, and takes 5 steps with 129 operations.
 template <typename Op>
 __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op op) {
   //@solution Do Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
@@ -371,8 +371,8 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
 // --- Rung 7, task "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
 //@reference
 // Changed: rung 3's network, but the lanes of a warp exchange their values by shuffles.
-// Why: no shared memory and no barrier; a row of 32 takes 5 shuffles and 5 operations per lane. The limiter
-// is the memory: 8n bytes.
+// Why: it needs no shared memory and no barrier, and a row of 32 takes 5 shuffles and 5 operations per lane.
+// The limiter is the memory: 8n bytes.
 // Predicted: 3× faster than rung 3. Measured, with rows of 32: 2.2×.
 // Drawback: a row of 5 items occupies a whole warp. Longer rows need rung 8.
 //@end
@@ -406,8 +406,8 @@ Status kogge_stone(const Job<Op>& job) {
 }
 
 // Exclusive scan of one value per thread over the block: thread t gets value[0] op … op value[t - 1], thread
-// 0 the identity. Every thread must call it; blockDim.x must be a multiple of 32. 32 Values of shared memory,
-// two barriers, 11 steps. A second call needs a barrier in between.
+// 0 the identity. Every thread must call it; blockDim.x must be a multiple of 32. It uses 32 Values of shared
+// memory, two barriers and 11 steps. Two calls need a barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op op) {
   //@solution Every warp scans its own values, and lane 31 stores the warp's total in shared memory. After a

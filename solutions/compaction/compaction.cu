@@ -47,7 +47,8 @@ struct Scanned {
 // Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of
 // them.
 // Hillis and Steele's algorithm with two buffers does kBlock * log2 kBlock additions in log2 kBlock steps. It
-// uses 2 * kBlock Values of shared memory and 1 + log2 kBlock barriers. Two calls need a barrier between them.
+// uses 2 * kBlock Values of shared memory and 1 + log2 kBlock barriers. Two calls need another barrier
+// between them.
 template <typename Value>
 __device__ Scanned<Value> block_scan(Value value) {
   //@solution Store the value in one of two shared arrays of kBlock Values, then wait at a barrier. Do a round
@@ -234,8 +235,8 @@ struct Rows {
 };
 
 // Loads the calling warp's rows of a tile and evaluates the predicate. Warp w has the tile's items from w *
-// kRows * 32 on. All 32 lanes must call it. The loads are coalesced, because lanes read neighbouring items. It
-// needs no shared memory and no barrier.
+// kRows * 32 on. All 32 lanes must call it. The loads are coalesced, because lanes read neighbouring items.
+// The function needs no shared memory and no barrier.
 template <typename T, typename Keep>
 __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile, Keep keep) {
   //@solution First load item r of all rows r (if it exists), then call __ballot_sync for each row: it is
@@ -261,8 +262,8 @@ __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile,
 }
 
 // Exclusive scan of one number per warp (n_kept is the same in all its lanes) over the block. All threads
-// must call it; the result is valid in each of them. It uses kBlock / 32 words of shared memory and 1 barrier.
-// Two calls need a barrier between them.
+// must call it; the result is valid in each of them. It uses kBlock / 32 words of shared memory and one
+// barrier. Two calls need another barrier between them.
 __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
   //@solution Lane 0 of each warp stores the number. After a barrier, every thread adds up the numbers of the
   //@hint warps before its own, and the numbers of all warps. There are only kBlock / 32 of them.

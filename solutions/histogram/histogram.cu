@@ -274,7 +274,8 @@ inline constexpr unsigned kKeysPerThread = 8;
 inline constexpr unsigned kTile = kBlock * kKeysPerThread;  // keys that a block sorts at once: a power of two
 
 // Sorts the kTile keys in shared memory in ascending order, with a bitonic network, as in the radix sort lab.
-// Every thread must call it, after a barrier. It has 66 rounds of kTile / 2 exchanges and ends with a barrier.
+// Every thread must call it, after a barrier. It has 66 rounds of kTile / 2 exchanges, and ends with a
+// barrier.
 __device__ inline void sort_tile(std::uint32_t* s_keys) {
   for (unsigned size = 2; size <= kTile; size *= 2) {
     for (unsigned stride = size / 2; stride > 0; stride /= 2) {

@@ -186,8 +186,8 @@ __device__ inline void sort_tile(std::uint32_t* s_keys) {
   }
 }
 
-// Returns the sum of the values of the threads before this one; `total` is the sum of all values. Every
-// thread of the kBlock must call it. Two barriers; a second call needs no other barrier.
+// Returns the sum of the values of the threads before this one; `total` is the sum of all values. All kBlock
+// threads must call it. It has two barriers, and no other barrier is needed between two calls.
 __device__ inline unsigned block_exclusive_sum(unsigned value, unsigned& total) {
   __shared__ unsigned s_warp[kBlock / kWarp];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;

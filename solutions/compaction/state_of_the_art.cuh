@@ -32,8 +32,8 @@ struct Selection {
   unsigned by_row[kWords];  // in the whole row
   unsigned before, total;   // in the warps before; in the whole tile
 
-  // Every thread of the block must call it, with one word of shared memory per warp. One barrier; a second
-  // call with the same s_warp needs another one in between.
+  // Every thread of the block must call it, with one word of shared memory per warp. It has one
+  // barrier. Two calls with the same s_warp need another one between them.
   template <typename Keep>
   __device__ void select(const Items& tile, std::uint64_t index, std::uint64_t n, Keep keep,
                          unsigned* s_warp) {

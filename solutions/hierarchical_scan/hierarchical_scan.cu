@@ -69,7 +69,7 @@ __device__ Value shuffle_from(Value value, unsigned source) {
   return shuffled(value, [=](auto x) { return __shfl_sync(kFullMask, x, source); });
 }
 
-// Inclusive scan of a warp's 32 values (Kogge, Stone 1973). All 32 lanes must call it. 5 steps.
+// Inclusive scan of a warp's 32 values (Kogge, Stone 1973), in 5 steps. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
   const unsigned lane = threadIdx.x % kWarp;
@@ -400,7 +400,7 @@ __global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
 // Returns the number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, …
 // So the blocks of all tiles before t are running or done, and the block of tile t may wait for them. CUDA
 // does not define the order in which blocks start: the block blockIdx.x - 1 might start only after this one
-// ends, so waiting for it could take forever. Every thread must call it; one barrier.
+// ends, so waiting for it could take forever. Every thread must call it. It has one barrier.
 __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
   //@solution Thread 0 takes the number with atomicAdd and stores it in shared memory for the block. All
   //@hint threads wait at a barrier before they read it.

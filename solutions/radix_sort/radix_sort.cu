@@ -397,7 +397,7 @@ Status merge(const KeyJob& job) {
 // Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made Simple",
 // IPDPSW 2012.
 
-// How many of the first `n_before` keys of the merged pair come from the first run. log2 steps.
+// Returns how many of the first `n_before` keys of the merged pair come from the first run, in log2 steps.
 __device__ std::uint64_t from_first_run(const std::uint32_t* first_run, std::uint64_t n_first,
                                         const std::uint32_t* second_run, std::uint64_t n_second,
                                         std::uint64_t n_before) {

@@ -271,8 +271,8 @@ Status shuffle(const Job<T, Op>& job) {
 }
 
 // Reduces one value per thread over the block. Every thread must call it; the result is valid in thread 0.
-// blockDim.x must be a multiple of 32. Uses 32 Values of shared memory and one barrier. A second call needs a
-// barrier in between.
+// blockDim.x must be a multiple of 32. It uses 32 Values of shared memory and one barrier. Two calls need
+// another barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_fold(typename Op::Value value, Op op) {
   //@solution Each warp reduces its own values, and its lane 0 stores the result in shared memory. After a

@@ -66,7 +66,7 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 }
 
 // --- Rung 1, task "serial": each thread scans a row by itself; then each thread scans a column.
-// 2 width * height - width - height additions, width + height - 2 steps.
+// It does 2 width * height - width - height additions in width + height - 2 steps.
 //@reference
 // Why: rows do not depend on each other, and neither do columns. So `height` threads, then `width` threads
 // can work without barriers and shared memory.
@@ -124,8 +124,8 @@ Status serial(const TableJob<T>& job) {
   //@end
 }
 
-// Inclusive scan of the 32 values of a warp, with shuffles. All 32 lanes must call it; every lane gets its
-// own sum. 5 steps.
+// Inclusive scan of the 32 values of a warp, with shuffles, in 5 steps. All 32 lanes must call it; every lane
+// gets its own sum.
 template <typename Sum>
 __device__ Sum warp_scan(Sum value) {
   //@solution For offset 1, 2, 4, 8, 16, read the value of the lane `offset` below (__shfl_up_sync(kFullMask,
@@ -473,7 +473,7 @@ __device__ Place diagonal_place(std::uint64_t t, std::uint64_t tiles_x, std::uin
 // Publishes what the lanes of this warp wrote: sets *d_state. All 32 lanes must call it.
 __device__ void publish(std::uint32_t* d_state, std::uint32_t state) {
   __syncwarp();  // the lanes' writes come before lane 0's release
-  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // they are visible before the state is
+  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // the writes come before the state
 }
 
 // Waits until *d_state is set; afterwards this lane sees everything that was written before that.

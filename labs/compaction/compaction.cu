@@ -231,7 +231,7 @@ __global__ void k05_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tile
   // ticket. (roughly 3 lines)
 }
 
-// The sum of 32 numbers, in every lane. All lanes of the warp must call it. 5 steps.
+// Returns the sum of 32 numbers in every lane, in 5 steps. All lanes of the warp must call it.
 __device__ inline Index warp_sum(Index number) {
   // TODO(student): Do five rounds of __shfl_xor_sync, or use lab 1's warp_fold and broadcast its result.
   // (roughly 3 lines)

@@ -313,8 +313,8 @@ Status recursive(const Job<Op>& job) {
 //@reference
 // Changed: the first pass reduces each tile and writes only the sum. The tiles are scanned in the last pass,
 // when their carries are known.
-// Why: read, read, write: 3n items instead of 4n, so a quarter less time. The arithmetic is about that of
-// rung 2, which combined the carries in a pass of its own.
+// Why: two reads and one write move 3n items instead of 4n, which takes a quarter less time. The arithmetic
+// is about that of rung 2, which combined the carries in a separate pass.
 // Predicted: 50 µs, and 10 µs for launches. Measured: 68 µs, 1.24× faster than rung 2.
 // Drawback: every item is read twice.
 //@end
@@ -416,7 +416,7 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 //@reference
 // Changed: the one kernel also scans the sums, as a chain: block t waits for the total of tiles 0 … t - 1,
 // combines it with its own, and publishes the result.
-// Why: every item is read once and written once: 2n items, half of rung 2's, 34 µs of memory time.
+// Why: every item is read once and written once: 2n items, half of rung 2's, which take the memory 34 µs.
 // Predicted: nevertheless 8 ms. The chain has n / 2048 = 8192 links, and each needs a store, a fence, a load
 // and a fence through the L2 cache, about 1 µs. Measured: 8.5 ms.
 // Drawback: almost all of its time is waiting. Fewer bytes do not help here, because the longest chain of

@@ -100,7 +100,7 @@ Status brute_force(const Job<Op>& job) {
 // value covers twice as many items as before: ⌈log2 row_length⌉ rounds instead of row_length steps. No thread
 // may write a value that another thread still has to read. Therefore two buffers alternate, and the end of a
 // launch is the barrier between two rounds.
-// Why: 9 · n operations instead of 512 · n.
+// Why: it does 9 · n operations instead of 512 · n.
 // Predicted: 3× to 4× faster than rung 1. Measured: 2.2×.
 // Drawback: each round reads and writes the whole array, 8n bytes, and costs a launch. For rows of 1,024
 // that is 127n bytes, because the unaligned neighbours cost one more sector each; 8n bytes would be enough.
@@ -155,8 +155,8 @@ Status global_rounds(const Job<Op>& job) {
 // steps.
 //@reference
 // Changed: the rounds of rung 2 run in shared memory, because one block has the whole row.
-// Why: 8n bytes instead of 127n, and one launch instead of 11. With two buffers, a round needs one barrier;
-// in place it would need two.
+// Why: it moves 8n bytes instead of 127n, in one launch instead of 11. With two buffers, a round needs one
+// barrier; in place it would need two.
 // Predicted: about 4× faster than rung 2. Measured: 4.1×.
 // Drawback: 9 operations per item, while the loop does one. All 1,024 threads of a block wait for the
 // slowest warp, 11 times.
@@ -210,10 +210,10 @@ Status hillis_steele(const Job<Op>& job) {
 // There are leaves_for(row_length) leaves; those past the end of the row hold the identity. 2 · (leaves - 1)
 // operations, 2 · log2(leaves) steps. The result is exclusive.
 //@reference
-// Changed: a tree instead of a network. The up-sweep stores each node's total in the position of the node's
-// last leaf. Then the root is set to the identity, and the down-sweep gives every node the total of
+// Changed: it uses a tree instead of a network. The up-sweep stores each node's total in the position of the
+// node's last leaf. Then the root is set to the identity, and the down-sweep gives every node the total of
 // everything to its left.
-// Why: 2 operations per item instead of 9.
+// Why: it does 2 operations per item instead of 9.
 // Predicted: nevertheless 1.3× slower than rung 3, because a warp's instruction takes the same time however
 // few of its lanes work, and there are twice as many rounds. Measured: 3.2× slower.
 // Drawback: `(k + 1) % full == 0` spreads the working lanes over all warps, so no warp can skip a level.
@@ -438,7 +438,7 @@ __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op 
 // --- Rung 8: one thread per item again, rows of up to kThreadRow, but each warp scans its own items first.
 // Changed: 5 of the 10 rounds are shuffles in every warp; the other 5 are done by one warp on the warps'
 // totals.
-// Why: 2 barriers instead of 11, and five accesses to shared memory fewer.
+// Why: it has 2 barriers instead of 11, and five fewer accesses to shared memory.
 // Predicted: 2.7× faster than rung 3. Measured: 1.6×.
 // Drawback: every item takes part in the tree, although a thread could combine several items by itself
 // first.
@@ -474,7 +474,7 @@ constexpr unsigned chunk_for(unsigned row_length) {
 // and each thread goes through its items again, with the prefix of its chunk. The row passes through shared
 // memory, so neighbouring lanes access neighbouring addresses in global memory, although each thread works on
 // its own chunk.
-// Why: 2.3 operations per item and 4 barriers for 4,096 items; the limiter is the memory.
+// Why: it does 2.3 operations per item, with 4 barriers for 4,096 items. The limiter is the memory.
 // Predicted: 1.3× faster than rung 8. Measured, with rows of 4,096: 2.0×.
 // Drawback: each item is read from or written to shared memory five times, and each load instruction
 // moves only 4 bytes per lane.
@@ -554,10 +554,10 @@ struct Segmented {
 };
 
 //@reference
-// Changed from rung 9: the operator, and one more byte per item to read.
+// Changed from rung 9: there is another operator, and one more byte per item to read.
 // Why: it computes something else, so it is not meant to be faster: 9n bytes instead of 8n, and two more
 // instructions per operation.
-// Predicted: takes 1.1× the time of rung 9. Measured, with rows of 4,096: 1.23×.
+// Predicted: 1.1× the time of rung 9. Measured, with rows of 4,096: 1.23×.
 // Drawback: the same as rung 9.
 //@end
 template <typename Op>

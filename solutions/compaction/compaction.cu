@@ -70,7 +70,7 @@ __device__ Scanned<Value> block_scan(Value value) {
     Value* const s_read = s_from;
     s_from = s_to;
     s_to = s_read;
-    __syncthreads();  // writes before the next round's reads, and reads before the next round's writes
+    __syncthreads();  // this round's accesses come before the next round's accesses
   }
   return {sum - value, s_from[kBlock - 1]};
   //@end

@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
     const Value own = s_data[from][tid];
     s_data[to][tid] = tid < offset ? own : job.op(s_data[from][tid - offset], own);
     from = to;
-    __syncthreads();  // writes before the next round's reads, and reads before the next round's writes
+    __syncthreads();  // this round's accesses come before the next round's accesses
   }
 
   if (tid >= row.length) return;

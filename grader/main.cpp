@@ -66,14 +66,35 @@ std::string hint_of_option(const CLI::App& app) {
   return "";
 }
 
+bool has_solutions() {
+  const auto layout = course::grader::find_layout();
+  std::error_code ignored;
+  return !layout || std::filesystem::exists(layout->root + "/solutions", ignored);
+}
+
+// Removes from --help what an edition without solutions (./lab release) cannot do.
+void hide_solutions(CLI::App& app) {
+  std::string kept;
+  std::istringstream lines(app.get_footer());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("solutions") == std::string::npos) kept += line + "\n";
+  }
+  app.footer(kept.substr(0, kept.size() - (kept.empty() ? 0 : 1)));
+  if (CLI::Option* option = app.get_option_no_throw("--solutions")) option->group("");
+  for (CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    const std::string text = option->get_description();
+    option->description(text.substr(0, text.find(", or with --solutions")));
+  }
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    hide_solutions(*command);
+}
+
 // Whether --solutions was given in an edition without solutions (./lab release leaves them out).
 bool asks_for_missing_solutions(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     const CLI::Option* option = command->get_option_no_throw("--solutions");
     if (option == nullptr || option->count() == 0) continue;
-    const auto layout = course::grader::find_layout();
-    std::error_code ignored;
-    return layout && !std::filesystem::exists(layout->root + "/solutions", ignored);
+    return !has_solutions();
   }
   return false;
 }
@@ -91,6 +112,7 @@ int main(int argc, char** argv) {
     app.get_formatter()->column_width(26);
     cli::Run run;
     for (cli::AddCommand* add : cli::kCommands) add(app, run);
+    if (!has_solutions()) hide_solutions(app);
     if (const std::string wrong = wrong_command(app, argc, argv); !wrong.empty()) return cli::fail(wrong);
     try {
       app.parse(argc, argv);

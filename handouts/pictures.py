@@ -442,7 +442,7 @@ def hierarchy(_run):
 
 def look_back(run):
     words = {0: "", 1: "aggregate", 2: "prefix"}
-    rows = [r for r in tables(run, "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_workspace") if "publishes" in r["after"]]
+    rows = [r for r in tables(run, "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_flags") if "publishes" in r["after"]]
     p = Picture()
     w, x, y = 80, 70, 14
     n = len(rows[0]["values"]) - 1

@@ -217,11 +217,15 @@ int run_bench(const BenchOptions& options) {
     json = contents(*path);
     if (json.empty()) return fail("there is nothing to read in " + *path);
   } else {
-    if (!options.mine)
+    std::error_code ignored;
+    if (!fs::exists(layout->root + "/solutions", ignored)) {
+      std::fputs("lab: timing your kernels; --no-cpu and --sizes take less time\n", stderr);
+    } else if (!options.mine) {
       std::fputs(
           "lab: timing the course's solutions; --mine adds your kernels, --no-cpu and --sizes take less "
           "time\n",
           stderr);
+    }
     auto measured = measure(*layout, options, *labs);
     if (!measured) return fail(measured.error().text);
     json = std::move(*measured);
@@ -250,7 +254,8 @@ int run_bench(const BenchOptions& options) {
 }  // namespace
 
 void add_bench(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("bench", "Time the solutions (--mine: yours) and libraries");
+  CLI::App* command =
+      app.add_subcommand("bench", "Time a lab's rungs (--mine: yours), libraries and the CPU");
   auto options = std::make_shared<BenchOptions>();
   command->add_option("LAB", options->labs, "Labs to time; all when none is named");
   command->add_option("--device", options->device, "auto, gpu or sim")

@@ -326,13 +326,31 @@ std::vector<std::string> command_in(std::string text, const std::string& begin) 
   return words;
 }
 
+// The folder has no solutions/, as the student edition.
+TEST_F(StudentsFile, HelpDoesNotOfferMissingSolutions) {
+  for (const char* command : {"", "grade", "check", "profile", "trace", "smallest", "bench"}) {
+    std::vector<std::string> words{command, "--help"};
+    if (words[0].empty()) words.erase(words.begin());
+    const auto done = run_there(words);
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_THAT(done.output, HasSubstr("Examples:"));
+    EXPECT_THAT(done.output, Not(HasSubstr("solutions")));
+    EXPECT_THAT(run(words).output, HasSubstr("solutions"));
+  }
+}
+
+TEST_F(StudentsFile, BenchSaysWhoseKernelsItTimes) {
+  const std::vector<std::string> words{"bench", "reduction", "--device", "gpu", "--sizes", "64", "--no-cpu"};
+  EXPECT_THAT(run_there(words).output, HasSubstr("lab: timing your kernels;"));
+}
+
 TEST_F(StudentsFile, ShowsASmallInputWithCommandsThatWork) {
   const auto done = run_there({"smallest", "reduction", "neighboured"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
   EXPECT_THAT(done.output,
               HasSubstr("A small input that fails: reduction / neighboured, case product_i32_n2"));
   EXPECT_THAT(done.output, HasSubstr("<- wrong"));
-  EXPECT_THAT(done.output, HasSubstr("as long and right: sum_i32"));
+  EXPECT_THAT(done.output, HasSubstr("right with this length: sum_i32"));
   EXPECT_THAT(done.output, HasSubstr("thread 0 of block 0 stores 5"));
   const auto again = run_there(command_in(done.output, "grade"));
   EXPECT_EQ(again.exit_code, 0) << again.output;

@@ -207,6 +207,12 @@ constexpr Advice kAdvice[] = {
     {"__host__ function", "is not allowed",
      "Kernels can call functions that are marked __device__ alone. Mark your own; containers such as "
      "std::vector are for the host."},
+    {"matches the argument list", "std::nullptr_t",
+     "nullptr has no type from which the compiler could deduce a template parameter: write "
+     "static_cast<Value*>(nullptr), with the type of the function's parameter."},
+    {"incomplete type", "__attribute__((shared))",
+     "An array whose size the launch decides (dynamic shared memory) is declared with extern: "
+     "\"extern __shared__ unsigned s_counts[];\". Any other array needs its size between the brackets."},
     {"matches the argument list", "",
      "The call and the function differ in the number or the types of their parameters: compare the two "
      "lines."},

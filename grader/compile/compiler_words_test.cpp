@@ -146,6 +146,25 @@ TEST(CompilerWords, SuggestMissingTypename) {
               HasSubstr("A ; is missing"));
 }
 
+TEST(CompilerWords, ExplainNullptrForTemplateParameters) {
+  const std::string call =
+      "x.cu(2): error: no instance of function template \"k01\" matches the argument list\n"
+      "            argument types are: (int *const, ";
+  EXPECT_THAT(advice_on(call + "std::nullptr_t)\n    k01<<<1, 32>>>(d_in, nullptr);\n"),
+              HasSubstr("static_cast<Value*>(nullptr)"));
+  EXPECT_THAT(advice_on(call + "int)\n    k01<<<1, 32>>>(d_in, 0);\n"), HasSubstr("compare the two lines"));
+}
+
+TEST(CompilerWords, ExplainSharedArraysWithoutSize) {
+  EXPECT_THAT(advice_on("x.cu(2): error: incomplete type \"unsigned int []\" is not allowed\n"
+                        "      __attribute__((shared)) unsigned s_counts[];\n"
+                        "                                       ^\n"),
+              HasSubstr("extern __shared__"));
+  EXPECT_EQ(advice_on("x.cu(2): error: incomplete type \"unsigned int []\" is not allowed\n"
+                      "      unsigned counts[];\n"),
+            "");
+}
+
 TEST(CompilerWords, ExplainHostLambdasInKernels) {
   const std::string errors = first_errors(
       "a.cu(3): error: The closure type for a lambda (\"lambda [](int)->int\", defined at a.cu:3) cannot be "

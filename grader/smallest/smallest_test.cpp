@@ -210,8 +210,8 @@ TEST(SmallestText, SaysWhichOperatorsAreRight) {
       find_smallest(kProblem, kTask, CopyProblem::make(1, 1000), *script.runner(lab::DeviceKind::sim));
   ASSERT_TRUE(found);
   const std::string text = smallest_text(kProblem, kTask, *found, "");
-  EXPECT_THAT(text, HasSubstr("as long and right: sum_i32\n"));
-  EXPECT_THAT(text, HasSubstr("as long and wrong: max_i32\n"));
+  EXPECT_THAT(text, HasSubstr("right with this length: sum_i32\n"));
+  EXPECT_THAT(text, HasSubstr("wrong with this length: max_i32\n"));
 }
 
 TEST(SmallerCases, NamesStandForTheSameCase) {

@@ -284,10 +284,10 @@ std::string smallest_text(const lab::Problem& problem, const lab::Task& task, co
              kColumns, 2) +
         "\n";
   if (found.right.empty() && found.n_untried == 0 && found.wrong.size() > 1) {
-    out += "  With as many items it is wrong for every operator and type.\n";
+    out += "  With this length it is wrong for every operator and type.\n";
   } else {
-    out += list_of("as long and right: ", found.right);
-    out += list_of("as long and wrong: ", found.wrong);
+    out += list_of("right with this length: ", found.right);
+    out += list_of("wrong with this length: ", found.wrong);
   }
   const std::string more = flags.empty() ? "" : " " + flags;
   std::string commands;

@@ -147,10 +147,10 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   // TODO(student): The first of this block's counters is first = blockIdx.y * kWindow, and its window has
-  // n_here counters. Clear s_counts. After a barrier, count the samples from global_thread() on whose bin is
-  // in the window: the test bin - first < n_here checks both ends, because unsigned numbers wrap around.
-  // After another barrier, add the counters that are not 0 to d_counts. Each thread takes every blockDim.x-th
-  // counter. (roughly 15 lines)
+  // n_here counters. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear
+  // them. After a barrier, count the samples from global_thread() on whose bin is in the window: the test bin
+  // - first < n_here checks both ends, because unsigned numbers wrap around. After another barrier, add the
+  // counters that are not 0 to d_counts. Each thread takes every blockDim.x-th counter. (roughly 15 lines)
 }
 
 template <typename T, typename Bins>

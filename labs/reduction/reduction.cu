@@ -18,20 +18,6 @@ constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_bloc
   return n == 0 ? 1 : (n + items_per_block - 1) / items_per_block;
 }
 
-// Reduces the items to one value, with as many launches as that takes: each launch writes one partial result
-// per block, and the next launch reduces those, until one block is left. The partial results alternate
-// between the two scratch arrays; the last launch writes job.d_out. Calls launch(d_in, n, d_out, n_blocks):
-// d_in points to items of type T in the first launch and to Values in the later ones.
-template <typename T, typename Op, typename Launch>
-Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch launch) {
-  // TODO(student): Launch on the items, then on the partial results, until one block is left. Use blocks_for.
-  // Choose d_out for each launch: if the launch has one block, it is job.d_out; otherwise it is the scratch
-  // array that the launch does not read. (roughly 15 lines)
-  static_cast<void>(items_per_block);
-  static_cast<void>(launch);
-  return not_implemented(job);
-}
-
 // --- Rung 1, task "neighboured": partners are 1 apart, then 2, 4, 8 …
 // It reads 4n bytes once and writes one Value per block. It takes n - 1 operations and, with 256 threads, 8
 // steps per launch.
@@ -46,10 +32,26 @@ __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Val
   // and let no thread return before the last barrier. (roughly 10 lines)
 }
 
+// Reduces the items to one value, with as many launches as that takes: each launch writes one partial result
+// per block, and the next launch reduces those, until one block is left. The partial results alternate
+// between the two scratch arrays; the last launch writes job.d_out. by_levels calls launch(d_in, n, d_out,
+// n_blocks). d_in points to items of type T in the first launch and to Values in the later ones, so `launch`
+// must be a generic lambda: [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) { … }.
+template <typename T, typename Op, typename Launch>
+Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch launch) {
+  // TODO(student): Launch on the items, then on the partial results, until one block is left. Use blocks_for.
+  // Choose d_out for each launch: if the launch has one block, it is job.d_out; otherwise it is the scratch
+  // array that the launch does not read. Return Status::ok. (roughly 15 lines)
+  static_cast<void>(items_per_block);
+  static_cast<void>(launch);
+  return not_implemented(job);
+}
+
 template <typename T, typename Op>
 Status neighboured(const Job<T, Op>& job) {
-  // TODO(student): Call by_levels with kBlock items per block and a lambda that launches k01_neighboured on
-  // job.stream. (roughly 3 lines)
+  // TODO(student): First try your kernel alone: launch it with one block, return Status::ok, and grade the
+  // case sum_i32_n8_example. Then write by_levels, and call it here with kBlock items per block and a generic
+  // lambda that launches k01_neighboured on job.stream. (roughly 3 lines)
   return not_implemented(job);
 }
 

@@ -517,7 +517,10 @@ class SatProblem : public lab::Problem {
     }
     return {{{"d_in", c.dtype, c.n}},
             {{"d_out", sum_type(c.dtype), c.n}},
-            workspace_bytes(c.dtype, width, height)};
+            workspace_bytes(c.dtype, width, height),
+            {{{"d_flags", DType::u32, flag_count(width, height)}, 0},
+             {{"d_scratch", sum_type(c.dtype), scratch_count(width, height)},
+              (flag_count(width, height) + 63) / 64 * 256}}};
   }
 
   void fill(const Task& task, const Case& c, std::uint64_t seed,

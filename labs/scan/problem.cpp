@@ -653,7 +653,10 @@ class ScanProblem : public lab::Problem {
   std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
 
   lab::Shape shape(const Task& task, const Case& c) const override {
-    lab::Shape shape{{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, c.n * lab::bytes_of(c.dtype)};
+    lab::Shape shape{{{"d_in", c.dtype, c.n}},
+                     {{"d_out", c.dtype, c.n}},
+                     c.n * lab::bytes_of(c.dtype),
+                     {{{"d_scratch", c.dtype, c.n}, 0}}};
     if (has_heads(task)) shape.inputs.push_back({"d_heads", DType::u8, c.n});
     return shape;
   }

@@ -49,6 +49,7 @@ __device__ Value shuffle_up(Value value, unsigned offset) {
 // memory. Rows of up to kThreadRow items.
 // Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉
 // steps.
+// __launch_bounds__(t) promises the compiler that no block of the kernel has more than t threads.
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
   // TODO(student): Use a shared array that has two halves. Thread tid loads item tid of row blockIdx.x into

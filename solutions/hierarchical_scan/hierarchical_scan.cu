@@ -214,8 +214,8 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
 // at most as many sums as a tile has items: at most 2048^2 items.
 //@end
 
-// Scans tile blockIdx.x on its own; stores its total in d_sums[blockIdx.x], unless d_sums is null. May work
-// in place.
+// Scans tile blockIdx.x on its own; stores its total in d_sums[blockIdx.x], unless d_sums is null (pass a
+// null pointer of type Value*, because a template cannot deduce Value from nullptr). May work in place.
 template <typename Value, typename Op>
 __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
                                Op op) {
@@ -252,8 +252,9 @@ __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_
 template <typename Op>
 Status two_levels(const Job<Op>& job) {
   //@solution Refuse more than kTwoLevelItems. If n = 0, there is nothing to do. Launch k01_scan_tiles on the
-  //@hint items with one block per tile. Launch it again on the sums with one block, in place and exclusive.
-  //@hint Then launch k01_add_carries. Use job.stream for all launches, and kBlock threads per block.
+  //@hint items with one block per tile. If there is more than one tile, launch it again on the sums with one
+  //@hint block, in place and exclusive. Then launch k01_add_carries. Use job.stream for all launches, and
+  //@hint kBlock threads per block.
   //@instead return not_implemented(job);
   if (job.n > kTwoLevelItems) return Status::unsupported;
   if (job.n == 0) return Status::ok;
@@ -375,7 +376,7 @@ Status reduce_then_scan(const Job<Op>& job) {
   //@end
 }
 
-// --- Given, for rungs 4 and 5: communication between running blocks.
+// --- For rungs 4 and 5: communication between running blocks. All of it is given, except draw_tile.
 // Job::d_flags holds a ticket counter in word 0 and the flag (the status) of tile t in word 1 + t. Values of
 // a flag:
 inline constexpr unsigned kEmpty = 0;   // nothing is available yet

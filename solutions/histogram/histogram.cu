@@ -230,10 +230,10 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   //@solution The first of this block's counters is first = blockIdx.y * kWindow, and its window has n_here
-  //@hint counters. Clear s_counts. After a barrier, count the samples from global_thread() on whose bin is in
-  //@hint the window: the test bin - first < n_here checks both ends, because unsigned numbers wrap around.
-  //@hint After another barrier, add the counters that are not 0 to d_counts. Each thread takes every
-  //@hint blockDim.x-th counter.
+  //@hint counters. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear
+  //@hint them. After a barrier, count the samples from global_thread() on whose bin is in the window: the
+  //@hint test bin - first < n_here checks both ends, because unsigned numbers wrap around. After another
+  //@hint barrier, add the counters that are not 0 to d_counts. Each thread takes every blockDim.x-th counter.
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t first = blockIdx.y * kWindow;
   const std::uint32_t left = bins.n_bins + 1 - first;

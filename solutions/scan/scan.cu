@@ -153,6 +153,7 @@ Status global_rounds(const Job<Op>& job) {
 // memory. Rows of up to kThreadRow items.
 // Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉
 // steps.
+// __launch_bounds__(t) promises the compiler that no block of the kernel has more than t threads.
 //@reference
 // Changed: the rounds of rung 2 run in shared memory, because one block has the whole row.
 // Why: it moves 8n bytes instead of 127n, in one launch instead of 11. With two buffers, a round needs one

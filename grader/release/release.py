@@ -128,18 +128,23 @@ def explanations(root, labs):
     """The solutions' comments on their rungs, without the code, folded."""
     page = ""
     for lab, (number, name) in titles(root, labs).items():
-        rungs = []
+        rungs, named = [], {}
+        known = re.search(r"^enum class Rung\b.*?^\}", (root / f"labs/{lab}/lab.hpp").read_text(encoding="utf-8"), re.S | re.M)[0]
         for source in sorted((root / "solutions" / lab).glob("*.cu*"), key=lambda path: path.suffix == ".cuh"):
             for part in RUNG.findall(source.read_text(encoding="utf-8")):
                 first = re.match(r".*\n(?://.*\n)*", part)[0]
                 comments = "// " + first + "".join(EXPLAINS.findall(part[len(first) :]))
                 lines = [line.removeprefix("//").removeprefix(" ") for line in comments.splitlines() if not line.startswith("//@")]
-                rungs.append((natural(part), "\n".join(lines).strip()))
+                comment = "\n".join(lines).strip()
+                rungs.append((natural(part), comment))
+                functions = re.findall(r"\b(?:Status |k\d\d_)(\w+)\(", part)
+                named[comment] = next((function for function in functions if re.search(rf"^ *{function},", known, re.M)), "")
         if rungs:
             page += f'\n<a id="{lab}"></a>\n## Lab {number}: {name}\n'
         for _, comment in sorted(rungs):
             rung, task = re.match(r'(Rungs? \w+(?: and \w+)?|Task)(?:(?:, task)? "(\w+)")?', comment).groups()
-            summary = rung + (f": <code>{task}</code>" if task else "")
+            called = task or (named[comment] if rung.startswith("Rung ") else "")
+            summary = rung + (f": <code>{called}</code>" if called else "")
             page += f"\n<details><summary>{summary}</summary>\n\n```text\n{comment}\n```\n\n</details>\n"
     return page
 

@@ -244,6 +244,12 @@ class Edition(unittest.TestCase):
                 said = re.search(rf"<code>{task}</code></summary>\n\n```text\n(.*?)\n```", part, re.S)
                 self.assertTrue(said and re.search(r"^(Why|Changed)", said[1], re.M), f"{lab}, {task}")
 
+    def test_rungs_that_are_no_tasks_have_their_names(self):
+        page = (self.out / "handouts/rungs.md").read_text()
+        for lab, name in {"reduction": "reindexed", "scan": "global_rounds"}.items():
+            if lab in self.LABS:
+                self.assertIn(f"<summary>Rung 2: <code>{name}</code></summary>", page)
+
     def test_kernels_of_pages_are_programs(self):
         for file, prefix in {"errata": "erratum", "memory_model": "example"}.items():
             source = (self.out / f"common/sim/checkers/kernels/{file}.cu").read_text()

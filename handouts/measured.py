@@ -340,7 +340,7 @@ PREDICTIONS = {
         ("look_back", "chained", 24, "10× to 20×", "Better than predicted, but slower than `recursive`: one thread looks back, with two dependent loads and a fence per step."),
         ("one_word", "look_back", 24, "3×", MET),
         ("warp_look_back", "one_word", 28, "2.2×", "Of this, 1.5× was expected from the 32 lanes, and 1.5× from the larger tiles. Each change alone was measured to give almost 1.5×; why they give less together is not known."),
-        ("state_of_the_art", "", 28, "537 µs, a copy by blocks that stay", "The published run measured the version before this one, whose blocks had no loads in flight for a part of each step. The comment above the rung contains the new figures."),
+        ("state_of_the_art", "", 28, "537 µs, a persistent copy", "The published run measured the version before this one, whose blocks had no loads in flight for a part of each step. The comment above the rung contains the new figures."),
     ],
 }
 

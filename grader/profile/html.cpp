@@ -109,7 +109,7 @@ std::string profile_html(const Profile& profile, const SourceLine& source_line, 
   document.body = page::section("The whole", page::table(whole) + intensity);
   for (const ProfiledKernel& kernel : profile.kernels) {
     document.sections.push_back(kernel.name);
-    const std::string how = fmt::format("{} launch{}, {:.1f} µs; held by {} ({}). ", kernel.launches,
+    const std::string how = fmt::format("{} launch{}, {:.1f} µs; limiter: {} ({}). ", kernel.launches,
                                         kernel.launches == 1 ? "" : "es", kernel.modelled_us, kernel.bound_by,
                                         meaning_of(kernel.bound_by));
     std::string occupancy = occupancy_of(kernel);

@@ -226,7 +226,7 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line) 
   out += fmt::format("  barriers {:>12.0f} passed by blocks\n", profile.barriers);
   if (profile.work > 0) out += fmt::format("  intensity {:.3f} operations a byte\n", profile.intensity());
   for (const ProfiledKernel& kernel : profile.kernels) {
-    out += fmt::format("\n{}: {} launch{}, {:.1f} us; held by {}\n  ({})\n", kernel.name, kernel.launches,
+    out += fmt::format("\n{}: {} launch{}, {:.1f} us; limiter: {}\n  ({})\n", kernel.name, kernel.launches,
                        kernel.launches == 1 ? "" : "es", kernel.modelled_us, kernel.bound_by,
                        meaning_of(kernel.bound_by));
     out += "  " + occupancy_of(kernel) + "\n";

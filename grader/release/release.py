@@ -121,7 +121,7 @@ def without_secrets(root, wanted, name, text):
 
 # A rung's part of a solution, and in it the comments that explain it.
 RUNG = re.compile(r"^// --- ((?:Rungs? \d|Task \").*\n(?s:.*?))(?=^// --- |\Z)", re.M)
-EXPLAINS = re.compile(r"^// (?:Changed|Why|Predicted|Measured|Still wastes)\b.*\n(?://(?!@).*\n)*", re.M)
+EXPLAINS = re.compile(r"^// (?:Changed|Why|Predicted|Measured|Drawback)\b.*\n(?://(?!@).*\n)*", re.M)
 
 
 def explanations(root, labs):

@@ -28,14 +28,16 @@ struct Scanned {
 
 // Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of
 // them.
-// Hillis and Steele's algorithm with two buffers: kBlock * log2 kBlock additions in log2 kBlock steps. 2 *
-// kBlock Values of shared memory, 1 + log2 kBlock barriers. A second call needs a barrier in between.
+// Hillis and Steele's algorithm with two buffers does kBlock * log2 kBlock additions in log2 kBlock steps. It
+// uses 2 * kBlock Values of shared memory and 1 + log2 kBlock barriers. Two calls need another barrier
+// between them.
 template <typename Value>
 __device__ Scanned<Value> block_scan(Value value) {
-  // TODO(student): Store the value in one of two shared arrays of kBlock Values; barrier. For stride 1, 2, 4
-  // …: add to your sum the value of the thread `stride` below you (if it exists), store the sum in the
-  // *other* array; barrier; swap the arrays. At the end the sums are inclusive: the sum before you is your
-  // sum minus your own value; the total is the last thread's sum. (roughly 15 lines)
+  // TODO(student): Store the value in one of two shared arrays of kBlock Values, then wait at a barrier. Do a
+  // round for each stride 1, 2, 4 …: add to your sum the value of the thread `stride` below you (if it
+  // exists), and store the sum in the *other* array. After a barrier, the arrays exchange their roles. At the
+  // end the sums are inclusive, so the sum before you is your sum minus your own value. The total is the last
+  // thread's sum. (roughly 15 lines)
   return {value, value};
 }
 
@@ -44,21 +46,21 @@ __device__ Scanned<Value> block_scan(Value value) {
 // reads the items twice and writes the kept ones.
 template <typename T, typename Keep>
 __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
-  // TODO(student): One item per thread: its flag is 1 if keep returns true, otherwise 0. Compare the global
-  // index with n. (roughly 2 lines)
+  // TODO(student): Use one item per thread. Its flag is 1 if keep returns true, otherwise 0. Compare the
+  // global index with n. (roughly 2 lines)
 }
 
 // d_scan[i] = sum of the values before i in the same block; d_totals[block] = sum of the block's values.
 // d_scan may be the same array as d_values.
 template <typename Value>
 __global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
-  // TODO(student): One value per thread (0 past n), as an Index; block_scan; store the sum before the value;
-  // thread 0 stores the total. (roughly 4 lines)
+  // TODO(student): Use one value per thread (0 past n), as an Index. Call block_scan and store the sum before
+  // the value. Thread 0 stores the total. (roughly 4 lines)
 }
 
 // Adds d_offsets[block] to the n results of k02_scan_blocks: one offset per block of kBlock results.
 __global__ void k02_add_offsets(Index* d_scan, std::uint64_t n, const Index* d_offsets) {
-  // TODO(student): One value per thread. Compare the global index with n. (roughly 2 lines)
+  // TODO(student): Use one value per thread. Compare the global index with n. (roughly 2 lines)
 }
 
 // Given: exclusive scan of any number n of values, level by level (lab 7 explains it). Blocks scan their own
@@ -80,14 +82,14 @@ void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index
 template <typename T>
 __global__ void k02_scatter(const T* d_in, std::uint64_t n, const std::uint32_t* d_flags,
                             const Index* d_positions, T* d_out, Index* d_count) {
-  // TODO(student): One item per thread: d_out[d_positions[gid]] = d_in[gid] if its flag is set. The thread of
-  // the *last item* can compute the count: the number of kept items before it, plus one if it is kept itself.
-  // If n = 0, there is no such thread; then any one thread writes 0. (roughly 8 lines)
+  // TODO(student): Use one item per thread. If its flag is set, d_out[d_positions[gid]] = d_in[gid]. The
+  // thread of the *last item* can compute the count: the number of kept items before it, plus one if it is
+  // kept itself. If n = 0, there is no such thread; then any one thread writes 0. (roughly 8 lines)
 }
 
 template <typename T, typename Keep>
 Status three_kernels(const Job<T, Keep>& job) {
-  // TODO(student): Launch k02_flags, call exclusive_scan from job.d_flags to job.d_positions, launch
+  // TODO(student): Launch k02_flags, call exclusive_scan from job.d_flags to job.d_positions, then launch
   // k02_scatter. (roughly 6 lines)
   return not_implemented(job);
 }
@@ -96,9 +98,9 @@ Status three_kernels(const Job<T, Keep>& job) {
 // through global memory.
 template <typename T, typename Keep>
 __global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
-  // TODO(student): One item per thread. __syncthreads_count(condition) is a barrier that returns, in every
-  // thread, the number of threads of the block for which the condition is true; all threads must call it.
-  // Thread 0 stores the block's number. (roughly 3 lines)
+  // TODO(student): Use one item per thread. __syncthreads_count(condition) is a barrier that returns, in
+  // every thread, the number of threads of the block for which the condition is true. All threads must call
+  // it. Thread 0 stores the block's number. (roughly 3 lines)
 }
 
 // d_offsets[block]: the position of the block's first kept item in d_out.
@@ -106,14 +108,14 @@ template <typename T, typename Keep>
 __global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
   // TODO(student): Load one item per thread; its flag is 0 past n. The block_scan of the flags (as unsigned)
-  // gives an item its rank in the block; its position is the block's offset plus the rank. One thread of the
-  // last block writes the count: the block's offset plus its total. (roughly 8 lines)
+  // gives each item its rank in the block. Its position is the block's offset plus the rank. One thread of
+  // the last block writes the count, which is the block's offset plus its total. (roughly 8 lines)
 }
 
 template <typename T, typename Keep>
 Status fused(const Job<T, Keep>& job) {
-  // TODO(student): Launch k03_count with job.d_spare as output, call exclusive_scan on those counts in place
-  // (the scan's own spare space begins behind them), launch k03_compact. (roughly 7 lines)
+  // TODO(student): Launch k03_count with job.d_spare as output. Call exclusive_scan on these counts, in
+  // place; the scan's own spare space begins behind them. Then launch k03_compact. (roughly 7 lines)
   return not_implemented(job);
 }
 
@@ -132,13 +134,13 @@ struct Rows {
 };
 
 // Loads the calling warp's rows of a tile and evaluates the predicate. Warp w has the tile's items from w *
-// kRows * 32 on. All 32 lanes must call it. Coalesced: lanes read neighbouring items. No shared memory, no
-// barrier.
+// kRows * 32 on. All 32 lanes must call it. The loads are coalesced, because lanes read neighbouring items.
+// The function needs no shared memory and no barrier.
 template <typename T, typename Keep>
 __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile, Keep keep) {
-  // TODO(student): First load item r of all rows r (if it exists), then call __ballot_sync for each row.
-  // kRows loads in flight at once are faster than one at a time. __popc counts the bits of a ballot. (roughly
-  // 10 lines)
+  // TODO(student): First load item r of all rows r (if it exists), then call __ballot_sync for each row: it
+  // is faster to have kRows loads in flight at once than one at a time. __popc counts the bits of a ballot.
+  // (roughly 10 lines)
   static_cast<void>(d_in);
   static_cast<void>(n);
   static_cast<void>(tile);
@@ -147,11 +149,12 @@ __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile,
 }
 
 // Exclusive scan of one number per warp (n_kept is the same in all its lanes) over the block. All threads
-// must call it; the result is valid in each of them. kBlock / 32 words of shared memory, 1 barrier. A second
-// call needs a barrier in between.
+// must call it; the result is valid in each of them. It uses kBlock / 32 words of shared memory and one
+// barrier. Two calls need another barrier between them.
 __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
-  // TODO(student): Lane 0 of each warp stores the number; barrier; every thread adds up the numbers of the
-  // warps before its own, and of all warps: there are only kBlock / 32. (roughly 10 lines)
+  // TODO(student): Lane 0 of each warp stores the number. After a barrier, every thread adds up the numbers
+  // of the warps before its own, and the numbers of all warps. There are only kBlock / 32 of them. (roughly
+  // 10 lines)
   return {n_kept, n_kept};
 }
 
@@ -168,19 +171,21 @@ __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
 
 template <typename T, typename Keep>
 __global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
-  // TODO(student): load_rows of tile blockIdx.x, scan_warps; thread 0 stores the total. (roughly 3 lines)
+  // TODO(student): Call load_rows for tile blockIdx.x, then scan_warps. Thread 0 stores the total. (roughly 3
+  // lines)
 }
 
 template <typename T, typename Keep>
 __global__ void k04_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
-  // TODO(student): load_rows; scan_warps; scatter_rows, starting at the block's offset plus the number of
-  // items that the warps before keep. One thread of the last block writes the count. (roughly 5 lines)
+  // TODO(student): Call load_rows and scan_warps. Then call scatter_rows; the position is the block's offset
+  // plus the number of items that the warps before keep. One thread of the last block writes the count.
+  // (roughly 5 lines)
 }
 
 template <typename T, typename Keep>
 Status warp_aggregated(const Job<T, Keep>& job) {
-  // TODO(student): As for fused, with tiles of kTile items. (roughly 7 lines)
+  // TODO(student): Do the same as for fused, with tiles of kTile items. (roughly 7 lines)
   return not_implemented(job);
 }
 
@@ -226,9 +231,10 @@ __global__ void k05_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tile
   // ticket. (roughly 3 lines)
 }
 
-// The sum of 32 numbers, in every lane. All lanes of the warp must call it. 5 steps.
+// Returns the sum of 32 numbers in every lane, in 5 steps. All lanes of the warp must call it.
 __device__ inline Index warp_sum(Index number) {
-  // TODO(student): Five rounds of __shfl_xor_sync, or lab 1's warp_fold and a broadcast. (roughly 3 lines)
+  // TODO(student): Do five rounds of __shfl_xor_sync, or use lab 1's warp_fold and broadcast its result.
+  // (roughly 3 lines)
   return number;
 }
 
@@ -249,9 +255,9 @@ __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
 // Publishes the tile's total, looks back, and publishes its prefix; returns the number of items that are kept
 // before the tile. All lanes of one warp must call it; the result is valid in each.
 __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index total) {
-  // TODO(student): Publish kTotal first, so that no other tile waits for your look_back; then call look_back;
-  // then publish kPrefix: the number of items before the tile plus its own total. Only one lane publishes.
-  // (roughly 5 lines)
+  // TODO(student): Publish kTotal first, so that no other tile waits for your look_back. Then call look_back.
+  // Then publish kPrefix, which is the number of items before the tile plus its own total. Only one lane
+  // publishes. (roughly 5 lines)
   static_cast<void>(total);
   return look_back(d_states, tile);
 }
@@ -259,10 +265,10 @@ __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index to
 template <typename T, typename Keep>
 __global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
                                 Index* d_count, Keep keep) {
-  // TODO(student): Thread 0 takes a ticket and stores it in shared memory for the block: it is the tile's
-  // number (not blockIdx.x). load_rows, scan_warps. Warp 0 calls chain_tile and stores in shared memory how
-  // many items come before the tile; the block with the last tile writes the count. scatter_rows. (roughly 15
-  // lines)
+  // TODO(student): Thread 0 takes a ticket and stores it in shared memory for the block. The ticket, not
+  // blockIdx.x, is the tile's number. Call load_rows and scan_warps. Warp 0 calls chain_tile and stores in
+  // shared memory how many items come before the tile. The block with the last tile writes the count. Finally
+  // call scatter_rows. (roughly 15 lines)
 }
 
 template <typename T, typename Keep>

@@ -51,7 +51,7 @@ __device__ Value shuffle_from(Value value, unsigned source) {
   return shuffled(value, [=](auto x) { return __shfl_sync(kFullMask, x, source); });
 }
 
-// Inclusive scan of a warp's 32 values (Kogge, Stone 1973). All 32 lanes must call it. 5 steps.
+// Inclusive scan of a warp's 32 values (Kogge, Stone 1973), in 5 steps. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
   const unsigned lane = threadIdx.x % kWarp;
@@ -136,8 +136,8 @@ __device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::
 }
 
 // First half of a tile's scan: fills tile.before, does not change the items, and returns the total of the
-// whole tile in every thread. Every thread of the block must call it. kWarps Values of shared memory, one
-// barrier; a second call needs a barrier in between. At most 3 + 5 + kRows + kWarps steps.
+// whole tile in every thread. Every thread of the block must call it. It uses kWarps Values of shared memory,
+// one barrier and at most 3 + 5 + kRows + kWarps steps. Two calls need a barrier between them.
 template <typename Value, unsigned kRows, typename Op>
 __device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
   __shared__ Value s_warp[kWarps];
@@ -189,13 +189,13 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
 // tiles before it.
 // A block takes the tile with its own number. 4n items go through memory: read, write, read, write.
 
-// Scans tile blockIdx.x on its own; stores its total in d_sums[blockIdx.x], unless d_sums is null (pass a null
-// pointer of type Value*, because a template cannot deduce Value from nullptr). May work in place.
+// Scans tile blockIdx.x on its own; stores its total in d_sums[blockIdx.x], unless d_sums is null (pass a
+// null pointer of type Value*, because a template cannot deduce Value from nullptr). May work in place.
 template <typename Value, typename Op>
 __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
                                Op op) {
-  // TODO(student): Declare a Tile<Value>. load_tile, scan_packs, finish_tile with the identity as carry,
-  // store_tile. Thread 0 stores the value that scan_packs returned. (roughly 6 lines)
+  // TODO(student): Declare a Tile<Value>. Call load_tile, scan_packs, finish_tile with the identity as carry,
+  // and store_tile. Thread 0 stores the value that scan_packs returned. (roughly 6 lines)
 }
 
 // Combines d_carries[t], the total of everything left of tile t, with each item of tile t, as the left
@@ -203,15 +203,15 @@ __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
 template <typename Value, typename Op>
 __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_carries, Op op) {
   // TODO(student): Load the tile, combine the carry with every item of every row (the carry is the left
-  // operand), store the tile. (roughly 10 lines)
+  // operand), and store the tile. (roughly 10 lines)
 }
 
 template <typename Op>
 Status two_levels(const Job<Op>& job) {
   // TODO(student): Refuse more than kTwoLevelItems. If n = 0, there is nothing to do. Launch k01_scan_tiles
-  // on the items with one block per tile. If there are more tiles than one: k01_scan_tiles on the sums with
-  // one block, in place, exclusive; then k01_add_carries. All on job.stream, with kBlock threads per block.
-  // (roughly 15 lines)
+  // on the items with one block per tile. If there is more than one tile, launch it again on the sums with
+  // one block, in place and exclusive. Then launch k01_add_carries. Use job.stream for all launches, and
+  // kBlock threads per block. (roughly 15 lines)
   return not_implemented(job);
 }
 
@@ -222,9 +222,9 @@ Status two_levels(const Job<Op>& job) {
 template <typename Value, typename Op>
 void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                 CUstream_st* stream) {
-  // TODO(student): If there is one tile, call k01_scan_tiles without sums and return. Otherwise:
-  // k01_scan_tiles, with the sums at d_free; scan_level of the sums, exclusive and in place, with the memory
-  // behind them as d_free; k01_add_carries. (roughly 7 lines)
+  // TODO(student): If there is one tile, launch k01_scan_tiles without sums and return. Otherwise launch
+  // k01_scan_tiles with the sums at d_free. Call scan_level for the sums, exclusive and in place, with the
+  // memory behind them as d_free. Then launch k01_add_carries. (roughly 7 lines)
   static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
 }
@@ -242,8 +242,8 @@ Status recursive(const Job<Op>& job) {
 // Stores the total of tile blockIdx.x in d_sums[blockIdx.x].
 template <typename Value, typename Op>
 __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums, Op op) {
-  // TODO(student): load_tile, scan_packs; thread 0 stores the value that scan_packs returned. (The compiler
-  // removes the computations that you do not use.) (roughly 4 lines)
+  // TODO(student): Call load_tile and scan_packs. Thread 0 stores the value that scan_packs returned. (The
+  // compiler removes the computations that you do not use.) (roughly 4 lines)
 }
 
 // Scans tile blockIdx.x, starting with d_carries[blockIdx.x]; a null pointer means no carries. May work in
@@ -251,17 +251,17 @@ __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums
 template <typename Value, typename Op>
 __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, const Value* d_carries,
                                Kind kind, Op op) {
-  // TODO(student): As k01_scan_tiles, but finish_tile gets the tile's carry, and no sum is stored. (roughly 5
-  // lines)
+  // TODO(student): Do the same as in k01_scan_tiles, but finish_tile gets the tile's carry, and no sum is
+  // stored. (roughly 5 lines)
 }
 
 // Like scan_level: scans n items of d_in into d_out (may be the same array), with the sums at d_free.
 template <typename Value, typename Op>
 void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                          CUstream_st* stream) {
-  // TODO(student): If there is one tile, call k03_scan_tiles without carries and return. Otherwise:
-  // k03_fold_tiles to d_free; this function on the sums, exclusive and in place; k03_scan_tiles with the sums
-  // as carries. (roughly 9 lines)
+  // TODO(student): If there is one tile, launch k03_scan_tiles without carries and return. Otherwise launch
+  // k03_fold_tiles, which writes to d_free. Call this function for the sums, exclusive and in place. Then
+  // launch k03_scan_tiles with the sums as carries. (roughly 9 lines)
   static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
 }
@@ -298,10 +298,10 @@ __global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
 // Returns the number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, …
 // So the blocks of all tiles before t are running or done, and the block of tile t may wait for them. CUDA
 // does not define the order in which blocks start: the block blockIdx.x - 1 might start only after this one
-// ends, so waiting for it could take forever. Every thread must call it; one barrier.
+// ends, so waiting for it could take forever. Every thread must call it. It has one barrier.
 __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
-  // TODO(student): Thread 0 takes the number with atomicAdd and stores it in shared memory for the block;
-  // barrier. (roughly 4 lines)
+  // TODO(student): Thread 0 takes the number with atomicAdd and stores it in shared memory for the block. All
+  // threads wait at a barrier before they read it. (roughly 4 lines)
   return *d_ticket;
 }
 
@@ -309,10 +309,11 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 template <typename Value, typename Op>
 __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
                             std::uint32_t* d_flags, Kind kind, Op op) {
-  // TODO(student): draw_tile; load_tile; scan_packs. Thread 0: unless the tile is 0, spin until the flag of
-  // the tile before is kPrefix, call __threadfence(), and read its prefix: this is the carry. Store the
-  // tile's own prefix, call __threadfence(), set its flag. Store the carry in shared memory for the block;
-  // barrier. finish_tile, store_tile. (roughly 20 lines)
+  // TODO(student): Call draw_tile, load_tile and scan_packs. Unless the tile is 0, thread 0 waits in a loop
+  // until the flag of the tile before is kPrefix, calls __threadfence(), and reads that tile's prefix, which
+  // is the carry. It stores the tile's own prefix, calls __threadfence(), and sets the tile's flag. It stores
+  // the carry in shared memory for the block. After a barrier, call finish_tile and store_tile. (roughly 20
+  // lines)
 }
 
 template <typename Op>
@@ -333,10 +334,10 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
                                                   typename Op::Value* d_totals,
                                                   typename Op::Value* d_prefixes, std::uint32_t* d_flag,
                                                   Op op) {
-  // TODO(student): Unless the tile is 0, publish the total (value, fence, flag kTotal). Then, for each tile
-  // to the left, nearest first: spin until its flag is not kEmpty; fence; combine its prefix or its total
-  // with the carry, with the carry as the right operand; stop after a prefix. Finally publish the prefix
-  // (value, fence, flag kPrefix) and return the carry. (roughly 20 lines)
+  // TODO(student): Unless the tile is 0, publish the total (value, fence, flag kTotal). Then go through the
+  // tiles to the left, nearest first. For each tile, wait in a loop until its flag is not kEmpty, then
+  // execute a fence. Combine its prefix or its total with the carry, which is the right operand. Stop after a
+  // prefix. Finally publish the prefix (value, fence, flag kPrefix) and return the carry. (roughly 20 lines)
   static_cast<void>(index), static_cast<void>(d_totals);
   static_cast<void>(d_prefixes), static_cast<void>(d_flag);
   return op(total, op.identity());
@@ -345,13 +346,14 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
 template <typename Value, typename Op>
 __global__ void k05_look_back(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_totals,
                               Value* d_prefixes, std::uint32_t* d_flags, Kind kind, Op op) {
-  // TODO(student): As k04_chained; thread 0 gets the carry from look_back_by_thread. (roughly 9 lines)
+  // TODO(student): Do the same as in k04_chained, but thread 0 gets the carry from look_back_by_thread.
+  // (roughly 9 lines)
 }
 
 template <typename Op>
 Status look_back(const Job<Op>& job) {
-  // TODO(student): As chained. job.d_sums has space for the totals, and for the prefixes behind them.
-  // (roughly 8 lines)
+  // TODO(student): Do the same as for chained. job.d_sums has space for the totals, and for the prefixes
+  // behind them. (roughly 8 lines)
   return not_implemented(job);
 }
 

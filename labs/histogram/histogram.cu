@@ -51,8 +51,8 @@ void clear_counts(const Job<T, Bins>& job) {
 template <typename T>
 __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
   // TODO(student): First return n_bins for the samples that are in no bin: write the comparison so that a NaN
-  // fails it. Then a binary search: keep edge[low] <= x < edge[high] true while you halve the distance, until
-  // high is low + 1. (roughly 10 lines)
+  // fails it. Then do a binary search: keep edge[low] <= x < edge[high] true while you halve the distance,
+  // until high is low + 1. (roughly 10 lines)
   static_cast<void>(sample);
   return bins.n_bins;
 }
@@ -61,20 +61,21 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 // Reads n samples, does n atomics. Launches: clear, count.
 template <typename T, typename Bins>
 __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  // TODO(student): For every sample from global_thread() on, grid_threads() apart: atomicAdd Count{1} to the
-  // count of its bin. bin_of returns n_bins for a sample in no bin; those are counted, too. (roughly 3 lines)
+  // TODO(student): For every sample from global_thread() on, grid_threads() apart, add Count{1} to the count
+  // of its bin with atomicAdd. For a sample in no bin, bin_of returns n_bins; count these samples, too.
+  // (roughly 3 lines)
 }
 
 template <typename T, typename Bins>
 Status global_atomics(const Job<T, Bins>& job) {
-  // TODO(student): clear_counts, then your kernel on job.stream, with blocks_for(n, kBlock, …) blocks.
-  // (roughly 4 lines)
+  // TODO(student): Call clear_counts, then launch your kernel on job.stream, with blocks_for(n, kBlock, …)
+  // blocks. (roughly 4 lines)
   return not_implemented(job);
 }
 
 // Given: the sum of one value per thread over the block, as in the reduction lab. Every thread must call it;
-// valid in thread 0. blockDim.x must be a multiple of 32. One barrier; a second call needs a barrier in
-// between.
+// the result is valid in thread 0. blockDim.x must be a multiple of 32. It has one barrier, and two calls
+// need another barrier between them.
 __device__ inline Count block_sum(Count value) {
   __shared__ Count s_warp[kWarp];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -105,15 +106,15 @@ __global__ void k02_private_counts(const T* d_in, std::uint64_t n, Bins bins, st
 // One block per bin, and one for the samples in no bin: d_counts[b] becomes the sum of bin b's n_private
 // counters.
 __global__ void k02_add_up(const std::uint32_t* d_private, std::uint32_t n_private, Count* d_counts) {
-  // TODO(student): Block b: each thread adds up every blockDim.x-th of the bin's counters, in 64 bits; then
-  // block_sum; thread 0 writes. (roughly 5 lines)
+  // TODO(student): In block b, each thread adds up every blockDim.x-th counter of bin b, in 64 bits. Then
+  // call block_sum. Thread 0 writes the sum. (roughly 5 lines)
 }
 
 template <typename T, typename Bins>
 Status private_counts(const Job<T, Bins>& job) {
-  // TODO(student): Enough blocks for job.n_private threads; then k02_add_up with n_bins + 1 blocks. Its
-  // blocks need at most n_private threads, which is a multiple of 32 and may be less than kBlock. There is
-  // nothing to clear, because every count is written. (roughly 6 lines)
+  // TODO(student): Launch enough blocks for job.n_private threads, then launch k02_add_up with n_bins + 1
+  // blocks. Its blocks need at most n_private threads, which is a multiple of 32 and may be less than kBlock.
+  // You need not clear anything, because every count is written. (roughly 6 lines)
   return not_implemented(job);
 }
 
@@ -145,17 +146,18 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 // is not 0.
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  // TODO(student): first = blockIdx.y * kWindow is the first of this block's counters; its window has n_here
-  // of them. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear them;
-  // barrier. Count the samples from global_thread() on whose bin is in the window: the test bin - first <
-  // n_here checks both ends, because unsigned numbers wrap around. Barrier. Add the counters that are not 0
-  // to d_counts; each thread takes every blockDim.x-th counter. (roughly 15 lines)
+  // TODO(student): The first of this block's counters is first = blockIdx.y * kWindow, and its window has
+  // n_here counters. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear
+  // them. After a barrier, count the samples from global_thread() on whose bin is in the window: the test bin
+  // - first < n_here checks both ends, because unsigned numbers wrap around. After another barrier, add the
+  // counters that are not 0 to d_counts. Each thread takes every blockDim.x-th counter. (roughly 15 lines)
 }
 
 template <typename T, typename Bins>
 Status shared_counts(const Job<T, Bins>& job) {
-  // TODO(student): clear_counts; then your kernel with a grid of dim3(shared_grid(n, counters, …), n_windows)
-  // and shared_bytes() of dynamic shared memory. windows_for(n_bins) gives these numbers. (roughly 6 lines)
+  // TODO(student): Call clear_counts, then launch your kernel with a grid of dim3(shared_grid(n, counters,
+  // …), n_windows) and shared_bytes() of dynamic shared memory. windows_for(n_bins) gives these numbers.
+  // (roughly 6 lines)
   return not_implemented(job);
 }
 
@@ -164,8 +166,9 @@ Status shared_counts(const Job<T, Bins>& job) {
 inline constexpr unsigned kKeysPerThread = 8;
 inline constexpr unsigned kTile = kBlock * kKeysPerThread;  // keys that a block sorts at once: a power of two
 
-// Sorts the kTile keys in shared memory, ascending: a bitonic network, as in the radix sort lab. Every thread
-// must call it, after a barrier; it ends with one. 66 rounds of kTile / 2 exchanges.
+// Sorts the kTile keys in shared memory in ascending order, with a bitonic network, as in the radix sort lab.
+// Every thread must call it, after a barrier. It has 66 rounds of kTile / 2 exchanges, and ends with a
+// barrier.
 __device__ inline void sort_tile(std::uint32_t* s_keys) {
   for (unsigned size = 2; size <= kTile; size *= 2) {
     for (unsigned stride = size / 2; stride > 0; stride /= 2) {
@@ -183,8 +186,8 @@ __device__ inline void sort_tile(std::uint32_t* s_keys) {
   }
 }
 
-// Returns the sum of the values of the threads before this one; `total` is the sum of all values. Every
-// thread of the kBlock must call it. Two barriers; a second call needs no other barrier.
+// Returns the sum of the values of the threads before this one; `total` is the sum of all values. All kBlock
+// threads must call it. It has two barriers, and no other barrier is needed between two calls.
 __device__ inline unsigned block_exclusive_sum(unsigned value, unsigned& total) {
   __shared__ unsigned s_warp[kBlock / kWarp];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -215,17 +218,18 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 template <typename T, typename Bins>
 __global__ void k04_sort_reduce(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   // TODO(student): The blocks take the tiles in turn, with a stride of one grid. Store the keys in s_keys
-  // (kNoKey past the tile's samples); barrier; sort_tile. Thread t tests kKeysPerThread keys from t *
-  // kKeysPerThread on: a run starts at a key that has a sample and differs from the key before, or is the
-  // first. block_exclusive_sum of the numbers of starts gives the position in s_starts where the thread's own
-  // starts go. After the last start, store the number of samples in the tile, so that every run ends where
-  // the next one starts; barrier. Then one atomicAdd per run; barrier, before the next tile overwrites the
-  // keys. (roughly 30 lines)
+  // (kNoKey past the tile's samples). After a barrier, call sort_tile. Thread t tests kKeysPerThread keys
+  // from t * kKeysPerThread on. A run starts at a key that has a sample and that differs from the key before
+  // it, or is the first key. The block_exclusive_sum of the numbers of starts gives the position in s_starts
+  // of the thread's first start. After the last start, store the number of samples in the tile, so that every
+  // run ends where the next one starts. After a barrier, do one atomicAdd per run. Wait at another barrier
+  // before the next tile overwrites the keys. (roughly 30 lines)
 }
 
 template <typename T, typename Bins>
 Status sort_reduce(const Job<T, Bins>& job) {
-  // TODO(student): clear_counts, then your kernel: a block takes kTile samples at a time. (roughly 4 lines)
+  // TODO(student): Call clear_counts, then launch your kernel. A block takes kTile samples at a time.
+  // (roughly 4 lines)
   return not_implemented(job);
 }
 
@@ -237,16 +241,16 @@ inline constexpr unsigned kCopies = kWarp;
 
 template <typename T, typename Bins>
 __global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  // TODO(student): As in rung 3 with one window, but with kCopies counters per bin. If one thread adds up the
-  // copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the same bank: let
-  // each lane start with another copy. (roughly 15 lines)
+  // TODO(student): Do the same as in rung 3 with one window, but with kCopies counters per bin. If one thread
+  // adds up the copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the
+  // same bank. Therefore let each lane start with another copy. (roughly 15 lines)
 }
 
 template <typename T, typename Bins>
 Status combined(const Job<T, Bins>& job) {
-  // TODO(student): If (n_bins + 1) * kCopies counters fit into kWindow: clear_counts, then k07_copies, with a
-  // grid as for rung 3. Otherwise use the method that you found to be the fastest for so many bins;
-  // shared_counts is good enough. (roughly 7 lines)
+  // TODO(student): If (n_bins + 1) * kCopies counters fit into kWindow, call clear_counts and launch
+  // k07_copies, with a grid as for rung 3. Otherwise use the method that you found to be the fastest for so
+  // many bins; shared_counts is good enough. (roughly 7 lines)
   return not_implemented(job);
 }
 

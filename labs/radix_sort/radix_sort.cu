@@ -39,8 +39,8 @@ __device__ std::uint32_t warp_inclusive_sum(std::uint32_t value) {
 }
 
 // The sum of `value` over the block's threads below the calling one; `total` becomes the sum over all
-// threads. Every thread must call it, in a block of kBlock threads. 32 bytes of shared memory, two barriers:
-// data that was written to shared memory before the call may be read after it.
+// threads. Every thread of a block of kBlock threads must call it. It uses 32 bytes of shared memory and two
+// barriers, so data that was written to shared memory before the call may be read after it.
 __device__ std::uint32_t block_exclusive_sum(std::uint32_t value, std::uint32_t& total) {
   __shared__ std::uint32_t s_warp_sums[kWarps];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -111,10 +111,10 @@ void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64
 // copies the items.
 template <typename Bits, typename Value, typename Pass>
 Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
-  // TODO(student): Compute the number of passes. For each pass, find the array it reads (job.in, then the
-  // output of the pass before), the array it writes (the last pass writes job.out: count from the end), its
-  // first bit, and its number of bits. If n is 0, do nothing; if the range has no bits, do one copying pass.
-  // (roughly 15 lines)
+  // TODO(student): Compute the number of passes. For each pass, find the array that it reads (job.in, then
+  // the output of the pass before), the array that it writes (the last pass writes job.out, so count from the
+  // end), its first bit, and its number of bits. If n is 0, do nothing. If the range has no bits, do one pass
+  // that copies. (roughly 15 lines)
   static_cast<void>(bits_per_pass);
   static_cast<void>(pass);
   return not_implemented(job);
@@ -127,7 +127,8 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 
 // e[i] = 1 if the bit of key i is 0, otherwise 0.
 __global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned bit, std::uint32_t* d_e) {
-  // TODO(student): One thread per key: d_e[gid] is 1 if the key's bit number `bit` is 0. (roughly 2 lines)
+  // TODO(student): Use one thread per key. d_e[gid] is 1 if the key's bit number `bit` is 0. (roughly 2
+  // lines)
 }
 
 // f is the exclusive scan of e. Writes the rows t and d, and moves every key to its position: d_to[d[i]] =
@@ -135,14 +136,14 @@ __global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned
 __global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const std::uint32_t* d_e,
                           const std::uint32_t* d_f, std::uint32_t* d_t, std::uint32_t* d_d,
                           std::uint32_t* d_to) {
-  // TODO(student): One thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. t[i] is i -
-  // f[i] + that number: the position of key i if its bit is 1. d[i] is f[i] or t[i], depending on the bit (e
-  // has it). Then write the key to position d[i]. (roughly 9 lines)
+  // TODO(student): Use one thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. If the
+  // bit of key i is 1, its position is t[i], which is i - f[i] + that number. d[i] is f[i] or t[i], depending
+  // on the bit, which you can find in e. Then write the key to position d[i]. (roughly 9 lines)
 }
 
 Status split(const KeyJob& job) {
   // TODO(student): Call by_passes with one bit per pass and a lambda that does the steps of a pass:
-  // k01_flags, exclusive_scan from job.d_e to job.d_f, k01_place. (roughly 7 lines)
+  // k01_flags, exclusive_scan from job.d_e to job.d_f, and k01_place. (roughly 7 lines)
   return not_implemented(job);
 }
 
@@ -152,14 +153,16 @@ inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per wa
 __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                               unsigned begin_bit, unsigned end_bit) {
   // TODO(student): Every thread holds kTileRows of the tile's keys in registers. Positions past n hold a key
-  // that stays behind all others. For each bit, compute e, f, total, t and d as before, but inside the block
-  // (a warp can count a row of 32 with __ballot_sync and __popc; or use block_exclusive_sum). Every thread
-  // writes its keys to position d of the tile in shared memory; barrier; every thread reads the keys at its
-  // own positions. A barrier must separate these reads from the next bit's writes. (roughly 35 lines)
+  // that stays behind all others. For each bit, compute e, f, total, t and d as before, but inside the block.
+  // (A warp can count a row of 32 with __ballot_sync and __popc; or use block_exclusive_sum.) Every thread
+  // writes its keys to position d of the tile in shared memory. After a barrier, every thread reads the keys
+  // at its own positions. Another barrier must separate these reads from the next bit's writes. (roughly 35
+  // lines)
 }
 
 Status tile_sort(const KeyJob& job) {
-  // TODO(student): One launch, one block per tile; no launch if n is 0. (roughly 4 lines)
+  // TODO(student): Launch the kernel once, with one block per tile. If n is 0, do not launch it. (roughly 4
+  // lines)
   return not_implemented(job);
 }
 
@@ -194,17 +197,18 @@ __global__ void k03_stage(std::uint32_t* d_keys, std::uint64_t n, std::uint64_t 
 // `flip`, they start with the flip of two runs of kTile keys. d_in may be d_out.
 __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                                   unsigned stride, bool flip) {
-  // TODO(student): Load kMergeTile keys into shared memory; those past n are ~0. Barrier. The flip if
-  // requested, then the strides stride, stride/2 … 1; in each of them kBlock threads share kMergeTile / 2
-  // pairs; a barrier after each stage. Store. (roughly 25 lines)
+  // TODO(student): Load kMergeTile keys into shared memory; those past n are ~0. Do the flip if it is
+  // requested, then the stages with the strides stride, stride / 2 … 1. In each stage, kBlock threads share
+  // kMergeTile / 2 pairs. You need a barrier after loading and after each stage. Then store the keys.
+  // (roughly 25 lines)
 }
 
 // job.in holds runs of kTile sorted keys; merges them into job.out, level by level.
 Status merge(const KeyJob& job) {
-  // TODO(student): First level: one launch of k03_shared_stages with the flip, from job.in to job.out. Then
-  // for runs of size 2 * kTile, 4 * kTile … while there is more than one run: the flip and the long strides
-  // by k03_stage in job.out, and the rest of the level by one k03_shared_stages. Which strides fit into
-  // kMergeTile keys? (roughly 15 lines)
+  // TODO(student): First level: launch k03_shared_stages once, with the flip, from job.in to job.out. Then
+  // merge runs of size 2 * kTile, 4 * kTile … in job.out, while there is more than one run: use k03_stage for
+  // the flip and the long strides, and one launch of k03_shared_stages for the rest of the level. Which
+  // strides fit into kMergeTile keys? (roughly 15 lines)
   return not_implemented(job);
 }
 
@@ -248,9 +252,9 @@ struct DigitOf {
 template <typename Bits>
 __global__ void k04_histogram(const Bits* d_keys, std::uint64_t n, DigitOf<Bits> digit_of,
                               std::uint32_t* d_counts) {
-  // TODO(student): kDigits counters in shared memory, set to 0; barrier; every thread counts its keys with
-  // atomicAdd; barrier; thread d writes counter d. The tile is blockIdx.x, and n_tiles is gridDim.x. (roughly
-  // 10 lines)
+  // TODO(student): Use kDigits counters in shared memory. Set them to 0. After a barrier, every thread counts
+  // its keys with atomicAdd. After another barrier, thread d writes counter d. The tile is blockIdx.x, and
+  // n_tiles is gridDim.x. (roughly 10 lines)
 }
 
 // The shared memory that rank_in_tile needs.
@@ -271,17 +275,18 @@ __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
 // The positions of the calling thread's keys in the tile after a stable sort by digit: digit[row] is the
 // digit of the key in that row, and rank[row] becomes the position, 0 … kBlock * kKeys - 1. Every thread must
 // call it; thread d gets the number of keys that have digit d. Afterwards s.start[d] is the first position of
-// digit d. 9 KB of shared memory, four barriers; data that was written to shared memory before the call may
-// be read after it.
+// digit d. It uses 9 KB of shared memory and four barriers, so data that was written to shared memory before
+// the call may be read after it.
 template <unsigned kKeys>
 __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n_bits, RankSpace& s,
                                       std::uint32_t (&rank)[kKeys]) {
-  // TODO(student): Set the counters of every warp to 0. A warp takes its rows in turn: lanes_of_digit; the
-  // key's rank in its warp is the warp's counter of the digit plus the number of lower lanes with that digit;
-  // then one of those lanes adds their number to the counter (__syncwarp between reading and adding, and
-  // after). Barrier. For digit d, thread d replaces the warps' counters by the sum of the warps before, and
-  // gets their total; block_exclusive_sum of the totals gives s.start. Barrier. rank = start of the digit +
-  // sum of the warps before + rank in the warp. (roughly 25 lines)
+  // TODO(student): Set the counters of every warp to 0. A warp takes its rows one after the other. It calls
+  // lanes_of_digit. The key's rank in its warp is the warp's counter of the digit plus the number of lower
+  // lanes with that digit. Then one of those lanes adds their number to the counter. Call __syncwarp between
+  // reading and adding, and after adding. When all warps have passed a barrier, thread d handles digit d: it
+  // replaces the warps' counters by the sum of the warps before, and gets their total. The
+  // block_exclusive_sum of the totals gives s.start. After another barrier, rank = start of the digit + sum
+  // of the warps before + rank in the warp. (roughly 25 lines)
   static_cast<void>(digit);
   static_cast<void>(n_bits);
   static_cast<void>(s);
@@ -298,10 +303,11 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
                                    std::uint64_t n_here, DigitOf<Bits> digit_of,
                                    const std::uint32_t* s_offset, const Value* d_values_in,
                                    const Items<Bits, Value>& to) {
-  // TODO(student): Every key goes to position rank[row] of an array in shared memory; barrier; thread t takes
-  // the keys at t, t + kBlock … of it, computes each one's digit again, and writes it to s_offset[digit] +
-  // its position in the tile. Values are moved in the same way (if constexpr (kHasValues<Value>)), to the
-  // positions of their keys. A barrier is needed before shared memory is used again. (roughly 25 lines)
+  // TODO(student): Every thread writes its keys to the positions rank[row] of an array in shared memory.
+  // After a barrier, thread t takes the keys at t, t + kBlock …, computes the digit of each key again, and
+  // writes the key to s_offset[digit] + its position in the tile. Values are moved in the same way (if
+  // constexpr (kHasValues<Value>)), to the positions of their keys. A barrier is needed before shared memory
+  // is used again. (roughly 25 lines)
   static_cast<void>(key);
   static_cast<void>(rank);
   static_cast<void>(n_here);
@@ -315,18 +321,18 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
 template <typename Bits, typename Value>
 __global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
                             const std::uint32_t* d_starts, Items<Bits, Value> to) {
-  // TODO(student): Load the tile's keys in rows (see kRows) and compute their digits; positions past n get
-  // the last digit, so that they rank behind all others. rank_in_tile. Thread d stores s_offset[d] = start of
-  // digit d's keys in the output minus the digit's first rank in the tile; barrier; exchange_and_store.
-  // (roughly 20 lines)
+  // TODO(student): Load the tile's keys in rows (see kRows) and compute their digits. Positions past n get
+  // the last digit, so that they rank behind all others. Call rank_in_tile. Thread d stores s_offset[d] =
+  // start of digit d's keys in the output minus the digit's first rank in the tile. After a barrier, call
+  // exchange_and_store. (roughly 20 lines)
 }
 
 // Sorts by digits of kDigitBits bits with the given flips.
 template <typename Bits, typename Value>
 Status sort_by_digits(const Job<Bits, Value>& job, Flips<Bits> flips) {
-  // TODO(student): by_passes with kDigitBits bits per pass. In each pass: k04_histogram into job.d_counts;
-  // exclusive_scan of the counts in place, over all digits that n_bits bits have; k04_scatter. (roughly 9
-  // lines)
+  // TODO(student): Call by_passes with kDigitBits bits per pass. Each pass launches k04_histogram, which
+  // writes job.d_counts. Then it calls exclusive_scan on the counts, in place, for all digits that n_bits
+  // bits have, and launches k04_scatter. (roughly 9 lines)
   static_cast<void>(flips);
   return not_implemented(job);
 }
@@ -341,8 +347,9 @@ Status digits(const Job<Bits, Value>& job) {
 // only.
 template <typename Bits>
 Flips<Bits> flips_for(KeyKind kind, bool descending) {
-  // TODO(student): Which bits must be flipped so that unsigned order is the kind's order: for a signed
-  // number? For a float whose sign bit is 0, or 1? Descending: flip all of them once more. (roughly 8 lines)
+  // TODO(student): Which bits must you flip so that the order as unsigned numbers is the order of this kind
+  // of key? Consider a signed number, a float whose sign bit is 0, and a float whose sign bit is 1. For
+  // descending order, flip all bits once more. (roughly 8 lines)
   static_cast<void>(kind);
   static_cast<void>(descending);
   return {0, 0};
@@ -350,7 +357,7 @@ Flips<Bits> flips_for(KeyKind kind, bool descending) {
 
 template <typename Bits, typename Value>
 Status any_key(const Job<Bits, Value>& job) {
-  // TODO(student): sort_by_digits with the flips for job.kind and job.descending. (roughly 1 line)
+  // TODO(student): Call sort_by_digits with the flips for job.kind and job.descending. (roughly 1 line)
   return not_implemented(job);
 }
 
@@ -385,22 +392,24 @@ inline Sweep sweep_in(std::uint32_t* d_counts, std::uint64_t n_passes, std::uint
 template <typename Bits>
 __global__ void k06_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> flips, unsigned begin_bit,
                                unsigned end_bit, std::uint32_t* d_starts) {
-  // TODO(student): A row of kDigits counters in shared memory for every pass, set to 0; barrier; each thread
-  // of the grid takes its keys, with a stride of one grid, and counts each key once in every pass's row;
-  // barrier; add the counters that are not 0 to d_starts with atomicAdd. (roughly 15 lines)
+  // TODO(student): For every pass, there is a row of kDigits counters in shared memory. Set them to 0. After
+  // a barrier, each thread of the grid takes its keys, with a stride of one grid, and counts each key once in
+  // every pass's row. After another barrier, add the counters that are not 0 to d_starts with atomicAdd.
+  // (roughly 15 lines)
 }
 
 // Turns each pass's counts into starts. One block per pass.
 __global__ void k06_starts(std::uint32_t* d_starts) {
-  // TODO(student): block_exclusive_sum of the pass's counts, in place. (roughly 3 lines)
+  // TODO(student): Replace the pass's counts by their block_exclusive_sum. (roughly 3 lines)
 }
 
 // Returns the number of keys of the calling thread's digit in the tiles before `tile`; `own` is the number in
 // the tile itself. d_words[tile * kDigits + digit] are the words of this pass. The tile's own count must have
 // been published before the call. Publishes the sum of both.
 __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::uint32_t own) {
-  // TODO(student): From tile - 1 back: load the digit's word (lab::load_relaxed) until it is not 0; add its
-  // count; stop if it was a kAll. Then publish kAll | the sum plus own. (roughly 10 lines)
+  // TODO(student): Go back over the tiles, starting at tile - 1. For each tile, load the digit's word
+  // (lab::load_relaxed) until it is not 0, and add its count. Stop if the word was a kAll. Then publish kAll
+  // | the sum plus own. (roughly 10 lines)
   static_cast<void>(d_words);
   static_cast<void>(tile);
   return own;
@@ -412,10 +421,10 @@ __global__ void k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, 
                           const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
                           Items<Bits, Value> to) {
   // TODO(student): Thread 0 takes the tile's number from the ticket: blocks need not start in the order of
-  // blockIdx, but the tiles before ours must be running when we wait for them. Then as in k04_scatter. In
-  // rank_in_tile's counts, positions past n are not keys: subtract them from the last digit's count. Publish
-  // kOwn | count, call look_back; s_offset[d] = the digit's start + the number in the tiles before - the
-  // digit's first rank in this tile. (roughly 25 lines)
+  // blockIdx, but the tiles before this one must be running when it waits for them. Continue as in
+  // k04_scatter. In rank_in_tile's counts, positions past n are not keys, so subtract them from the last
+  // digit's count. Publish kOwn | count, then call look_back. s_offset[d] is the digit's start + the number
+  // in the tiles before - the digit's first rank in this tile. (roughly 25 lines)
 }
 
 inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor with blocks of 256 threads
@@ -424,9 +433,10 @@ inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor wi
 // launch(n_tiles, from, n, digit_of, d_starts, d_ticket, d_words, to).
 template <typename Bits, typename Value, typename Launch>
 Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch launch) {
-  // TODO(student): If n is 0, there is nothing to do. sweep_in; set its words to 0 with cudaMemsetAsync on
-  // job.stream; k06_histograms with at most as many blocks as fill the device; k06_starts; then by_passes,
-  // and in each pass `launch` with this pass's parts of the sweep. (roughly 20 lines)
+  // TODO(student): If n is 0, there is nothing to do. Call sweep_in and set its words to 0 with
+  // cudaMemsetAsync on job.stream. Launch k06_histograms with at most as many blocks as fill the device, then
+  // k06_starts. Then call by_passes; each pass calls `launch` with this pass's parts of the sweep. (roughly
+  // 20 lines)
   static_cast<void>(tile_items);
   static_cast<void>(launch);
   return not_implemented(job);
@@ -434,7 +444,7 @@ Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch 
 
 template <typename Bits, typename Value>
 Status onesweep(const Job<Bits, Value>& job) {
-  // TODO(student): sweep_by_digits with kPassTile<Bits> and a lambda that launches k06_sweep. (roughly 3
+  // TODO(student): Call sweep_by_digits with kPassTile<Bits> and a lambda that launches k06_sweep. (roughly 3
   // lines)
   return not_implemented(job);
 }

@@ -19,27 +19,29 @@ constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_bloc
 }
 
 // --- Rung 1, task "neighboured": partners are 1 apart, then 2, 4, 8 …
-// Reads 4n bytes once, writes one Value per block; n - 1 operations, 8 steps per launch with 256 threads.
+// It reads 4n bytes once and writes one Value per block. It takes n - 1 operations and, with 256 threads, 8
+// steps per launch.
 // Every rung's kernel has this form: it reduces the block's items (positions past n count as the identity);
 // thread 0 writes the block's partial result to d_out[blockIdx.x]. If there is only one block, it applies
 // op.finish first.
 template <typename T, typename Op>
 __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  // TODO(student): Load one item per thread into shared memory; barrier. For stride 1, 2, 4 …: each thread
-  // whose index is a multiple of 2 * stride combines its value with the one `stride` to its right; barrier.
-  // Compare the *global* index with n, and let no thread return before the last barrier. (roughly 10 lines)
+  // TODO(student): Load one item per thread into shared memory, then wait at a barrier. Do a round for each
+  // stride 1, 2, 4 …: each thread whose index is a multiple of 2 * stride combines its value with the value
+  // `stride` positions to its right. Wait at a barrier after each round. Compare the *global* index with n,
+  // and let no thread return before the last barrier. (roughly 10 lines)
 }
 
 // Reduces the items to one value, with as many launches as that takes: each launch writes one partial result
 // per block, and the next launch reduces those, until one block is left. The partial results alternate
-// between the two scratch arrays; the last launch writes job.d_out. Calls launch(d_in, n, d_out, n_blocks). There
-// d_in points to items of type T in the first launch and to Values in the later ones, so `launch` must be a
-// generic lambda: [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) { … }.
+// between the two scratch arrays; the last launch writes job.d_out. by_levels calls launch(d_in, n, d_out,
+// n_blocks). d_in points to items of type T in the first launch and to Values in the later ones, so `launch`
+// must be a generic lambda: [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) { … }.
 template <typename T, typename Op, typename Launch>
 Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch launch) {
   // TODO(student): Launch on the items, then on the partial results, until one block is left. Use blocks_for.
-  // Choose d_out for each launch: job.d_out if the launch has one block, otherwise the scratch array that the
-  // launch does not read. Return Status::ok. (roughly 15 lines)
+  // Choose d_out for each launch: if the launch has one block, it is job.d_out; otherwise it is the scratch
+  // array that the launch does not read. Return Status::ok. (roughly 15 lines)
   static_cast<void>(items_per_block);
   static_cast<void>(launch);
   return not_implemented(job);
@@ -57,22 +59,22 @@ Status neighboured(const Job<T, Op>& job) {
 // then the lower quarter with the second quarter …
 template <typename T, typename Op>
 __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  // TODO(student): As in rung 1, but stride runs from kBlock / 2 down to 1, and the threads tid < stride
-  // work. (roughly 10 lines)
+  // TODO(student): Do the same as in rung 1, but stride runs from kBlock / 2 down to 1, and the threads with
+  // tid < stride work. (roughly 10 lines)
 }
 
 template <typename T, typename Op>
 Status sequential(const Job<T, Op>& job) {
-  // TODO(student): As for neighboured, with your kernel of this rung. (roughly 3 lines)
+  // TODO(student): Do the same as for neighboured, with your kernel of this rung. (roughly 3 lines)
   return not_implemented(job);
 }
 
 // Reduces the 32 values of a warp with shuffles. All 32 lanes must call it; the result is valid in lane 0.
-// No shared memory, no barrier; 5 steps, 31 useful operations.
+// It needs no shared memory and no barrier, and takes 5 steps with 31 useful operations.
 template <typename Op>
 __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
-  // TODO(student): For offset 16, 8, 4, 2, 1: combine your value with that of the lane `offset` above, which
-  // __shfl_down_sync(kFullMask, value, offset) returns. (roughly 4 lines)
+  // TODO(student): For offset 16, 8, 4, 2, 1: combine your value with the value of the lane `offset` above.
+  // __shfl_down_sync(kFullMask, value, offset) returns it. (roughly 4 lines)
   return op(value, op.identity());
 }
 
@@ -81,23 +83,25 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 template <typename T, typename Op>
 __global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   // TODO(student): A block covers 2 * kBlock items. Each thread loads two of them, kBlock apart, and combines
-  // them (compare both indices with n), then stores the result in shared memory; barrier. Continue with rung
-  // 3's loop down to 32 values; then only the first warp calls warp_fold. (roughly 15 lines)
+  // them (compare both indices with n). Then it stores the result in shared memory and waits at a barrier.
+  // Continue with rung 3's loop until 32 values are left. Then only the first warp calls warp_fold. (roughly
+  // 15 lines)
 }
 
 template <typename T, typename Op>
 Status shuffle(const Job<T, Op>& job) {
-  // TODO(student): As before, but a block now covers 2 * kBlock items. (roughly 3 lines)
+  // TODO(student): Do the same as before, but a block now covers 2 * kBlock items. (roughly 3 lines)
   return not_implemented(job);
 }
 
 // Reduces one value per thread over the block. Every thread must call it; the result is valid in thread 0.
-// blockDim.x must be a multiple of 32. Uses 32 Values of shared memory and one barrier. A second call needs a
-// barrier in between.
+// blockDim.x must be a multiple of 32. It uses 32 Values of shared memory and one barrier. Two calls need
+// another barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_fold(typename Op::Value value, Op op) {
-  // TODO(student): Each warp reduces its own values; its lane 0 stores the result in shared memory; barrier;
-  // warp 0 reduces those results (lanes past the number of warps use the identity). (roughly 10 lines)
+  // TODO(student): Each warp reduces its own values, and its lane 0 stores the result in shared memory. After
+  // a barrier, warp 0 reduces these results (lanes past the number of warps use the identity). (roughly 10
+  // lines)
   return warp_fold(value, op);
 }
 
@@ -134,9 +138,9 @@ __device__ Packed<T> packed(const T* d_in, std::uint64_t n) {
 // alignment and any grid.
 template <typename T, typename Op>
 __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op) {
-  // TODO(student): Thread g of the whole grid combines item g of the items before the first vector and item g
-  // of those after the last vector, if they exist, and the vectors g, g + threads, g + 2 * threads … in
-  // between, where `threads` is the number of threads in the grid. Use packed(). (roughly 10 lines)
+  // TODO(student): Let `threads` be the number of threads in the grid, and g the index of a thread. Thread g
+  // combines item g of the items before the first vector (if it exists), the vectors g, g + threads, g + 2 *
+  // threads …, and item g of the items after the last vector (if it exists). Use packed(). (roughly 10 lines)
   static_cast<void>(d_in);
   static_cast<void>(n);
   return op.identity();
@@ -149,7 +153,7 @@ inline constexpr unsigned kBlocksPerProcessor = 8;  // of 256 threads: as many a
 
 template <typename T, typename Op>
 __global__ void k06_coarsened(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  // TODO(student): strided_fold, then block_fold; then thread 0 writes the result. (roughly 2 lines)
+  // TODO(student): Call strided_fold, then block_fold. Then thread 0 writes the result. (roughly 2 lines)
 }
 
 // Number of blocks for n items of type T: at most as many as the device can run at the same time.
@@ -174,15 +178,15 @@ Status coarsened(const Job<T, Op>& job) {
 __device__ unsigned d_ticket;
 
 // Writes the block's `value` (thread 0's) to d_partials. The block that finishes last reduces all partial
-// results to d_out, in an order that depends on gridDim and blockDim alone, so floating-point results do not
+// results to d_out, in an order that depends only on gridDim and blockDim, so floating-point results do not
 // change from run to run. Every thread must call it.
 template <typename Op>
 __device__ void finish_by_last_block(typename Op::Value value, typename Op::Value* d_partials,
                                      typename Op::Value* d_out, Op op) {
   // TODO(student): Thread 0 stores its value in d_partials, calls __threadfence(), takes a ticket with
-  // atomicInc(&d_ticket, gridDim.x - 1), calls __threadfence() again, and stores in shared memory whether
-  // this was the last ticket; barrier. The last block reduces d_partials (each thread with a stride of
-  // blockDim.x, then block_fold) and writes d_out. (roughly 15 lines)
+  // atomicInc(&d_ticket, gridDim.x - 1), and calls __threadfence() again. It stores in shared memory whether
+  // this was the last ticket. After a barrier, the last block reduces d_partials (each thread with a stride
+  // of blockDim.x, then block_fold) and writes d_out. (roughly 15 lines)
   static_cast<void>(value);
   static_cast<void>(d_partials);
   static_cast<void>(d_out);
@@ -193,13 +197,13 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 template <typename T, typename Op>
 __global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
                                   typename Op::Value* d_out, Op op) {
-  // TODO(student): strided_fold, block_fold, finish_by_last_block. (roughly 1 line)
+  // TODO(student): Call strided_fold, block_fold and finish_by_last_block. (roughly 1 line)
 }
 
 template <typename T, typename Op>
 Status single_launch(const Job<T, Op>& job) {
-  // TODO(student): One launch with coarsened_grid's number of blocks; job.d_scratch_a takes the partial
-  // results. (roughly 3 lines)
+  // TODO(student): Launch the kernel once, with coarsened_grid's number of blocks; job.d_scratch_a takes the
+  // partial results. (roughly 3 lines)
   return not_implemented(job);
 }
 

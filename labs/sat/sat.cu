@@ -45,12 +45,12 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 }
 
 // --- Rung 1, task "serial": each thread scans a row by itself; then each thread scans a column.
-// 2 width * height - width - height additions, width + height - 2 steps.
+// It does 2 width * height - width - height additions in width + height - 2 steps.
 
 // Each row of the table becomes the inclusive scan of the image's row. One thread per row.
 template <typename T, typename Sum>
 __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): Thread gid (in 64 bits) takes row gid, if it exists: keep the running sum in a register,
+  // TODO(student): Thread gid (in 64 bits) takes row gid, if it exists. Keep the running sum in a register,
   // as a Sum. (roughly 7 lines)
 }
 
@@ -58,8 +58,8 @@ __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width,
 // addresses.
 template <typename Sum>
 __global__ void k01_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): Thread gid takes column gid: add up its entries, row by row, and replace each by the
-  // running sum. (roughly 7 lines)
+  // TODO(student): Thread gid takes column gid. It adds up the entries, row by row, and replaces each of them
+  // by the running sum. (roughly 7 lines)
 }
 
 template <typename T>
@@ -70,24 +70,24 @@ Status serial(const TableJob<T>& job) {
   return not_implemented(job);
 }
 
-// Inclusive scan of the 32 values of a warp, with shuffles. All 32 lanes must call it; every lane gets its
-// own sum. 5 steps.
+// Inclusive scan of the 32 values of a warp, with shuffles, in 5 steps. All 32 lanes must call it; every lane
+// gets its own sum.
 template <typename Sum>
 __device__ Sum warp_scan(Sum value) {
-  // TODO(student): For offset 1, 2, 4, 8, 16: read the value of the lane `offset` below
+  // TODO(student): For offset 1, 2, 4, 8, 16, read the value of the lane `offset` below
   // (__shfl_up_sync(kFullMask, value, offset)), and add it if there is such a lane. (roughly 5 lines)
   return value;
 }
 
 // Inclusive scan of one value per thread over the block; `total` is the sum of all values. Every thread must
-// call it and gets both results. kWarps Sums of shared memory, three barriers; a second call needs no other
-// barrier. 9 steps.
+// call it and gets both results. It uses kWarps Sums of shared memory, three barriers and 9 steps. No other
+// barrier is needed between two calls.
 template <typename Sum>
 __device__ Sum block_scan(Sum value, Sum& total) {
-  // TODO(student): Each warp scans its own values; its last lane stores the warp's sum in shared memory;
-  // barrier; warp 0 scans those sums (lanes past the number of warps use 0); barrier; every thread adds the
-  // sum of the warps before its own. A barrier at the end allows the next call to overwrite the shared sums.
-  // (roughly 15 lines)
+  // TODO(student): Each warp scans its own values, and its last lane stores the warp's sum in shared memory.
+  // After a barrier, warp 0 scans those sums (lanes past the number of warps use 0). After another barrier,
+  // every thread adds the sum of the warps before its own. A third barrier at the end allows the next call to
+  // overwrite the shared sums. (roughly 15 lines)
   total = value;
   return value;
 }
@@ -98,9 +98,9 @@ __device__ Sum block_scan(Sum value, Sum& total) {
 // Like k01_rows, but with one block per row.
 template <typename T, typename Sum>
 __global__ void k02_scan_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): For the rows blockIdx.x, blockIdx.x + gridDim.x …: take kBlock items at a time, one per
-  // thread (0 past the end of the row), block_scan them, add the sum of the items before, store the results
-  // inside the row, and carry the total to the next items. All threads of the block must call every
+  // TODO(student): A block handles the rows blockIdx.x, blockIdx.x + gridDim.x … Take kBlock items at a time,
+  // one per thread (0 past the end of the row). Call block_scan, add the sum of the items before, store the
+  // results inside the row, and carry the total to the next items. All threads of the block must call every
   // block_scan. (roughly 10 lines)
 }
 
@@ -110,9 +110,9 @@ inline constexpr unsigned kAhead = 16;        // items of a column that are load
 // Like k01_columns, but with kAhead loads in flight.
 template <typename Sum>
 __global__ void k02_scan_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): Like k01_columns, but take kAhead rows at a time: first load them all into an array of
-  // registers (unrolled), then add and store one after the other. Handle the remaining rows one at a time.
-  // (roughly 20 lines)
+  // TODO(student): Do the same as in k01_columns, but take kAhead rows at a time. First load them all into an
+  // array of registers (unrolled), then add and store one after the other. Handle the remaining rows one at a
+  // time. (roughly 20 lines)
 }
 
 // Number of blocks of a grid with one block for each of n parts, up to the largest possible grid.
@@ -123,8 +123,8 @@ constexpr unsigned grid_for(std::uint64_t n) {
 
 template <typename T>
 Status rows_columns(const TableJob<T>& job) {
-  // TODO(student): As for serial, with one block per row (grid_for) for the rows, and kColumnBlock threads
-  // for kColumnBlock columns. (roughly 7 lines)
+  // TODO(student): Do the same as for serial, but use one block per row (grid_for) for the rows, and
+  // kColumnBlock threads for kColumnBlock columns. (roughly 7 lines)
   return not_implemented(job);
 }
 
@@ -138,16 +138,16 @@ inline constexpr unsigned kTileRows = kBlock / kTile;  // rows of a tile that a 
 template <typename Sum>
 __global__ void k03_transpose(Rows<const Sum> from, Rows<Sum> to, std::uint64_t width, std::uint64_t height) {
   // TODO(student): Tile number blockIdx.x is in tile row blockIdx.x / tiles_across and tile column blockIdx.x
-  // % tiles_across. The lanes are along a row of the tile, with kTileRows rows at once: load into
-  // s_tile[row][lane]; barrier; store s_tile[lane][row] so that the lanes are along a row of `to`. Check both
-  // bounds: the last tiles are incomplete. (roughly 15 lines)
+  // % tiles_across. The lanes are along a row of the tile, with kTileRows rows at once. Load the tile into
+  // s_tile[row][lane]. After a barrier, store s_tile[lane][row] so that the lanes are along a row of `to`.
+  // Check both bounds, because the last tiles are incomplete. (roughly 15 lines)
 }
 
 template <typename T>
 Status transpose(const TableJob<T>& job) {
-  // TODO(student): Four launches: k02_scan_rows from d_in to d_out, k03_transpose from d_out to d_scratch
-  // (`width` rows of `height` sums), k02_scan_rows of d_scratch in place, k03_transpose back. Only d_in and
-  // d_out depend on the corner. (roughly 15 lines)
+  // TODO(student): There are four launches: k02_scan_rows from d_in to d_out, k03_transpose from d_out to
+  // d_scratch (`width` rows of `height` sums), k02_scan_rows of d_scratch in place, and k03_transpose back.
+  // Only d_in and d_out depend on the corner. (roughly 15 lines)
   return not_implemented(job);
 }
 
@@ -160,17 +160,18 @@ template <typename Sum>
 __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
                         std::uint64_t radius, std::uint64_t width, std::uint64_t height) {
   // TODO(student): Rows count from the corner, as in the table. The box's first row is row - radius, or 0 if
-  // that is before the image; its last row is row + radius, or height - 1; columns likewise. The radius may
-  // be almost 2^32, and larger than the image. Look up (last row, last column), subtract (before the first
-  // row, last column) and (last row, before the first column), add (before both), each only if it exists,
-  // with wrapping_add and wrapping_subtract in Sum. Divide, as a MeanOf<Sum>, by the number of items in the
-  // box. If radii.d_first is not nullptr, radii[row][column] is the radius. (roughly 15 lines)
+  // that is before the image. Its last row is row + radius, or height - 1 if that is past the image. Compute
+  // the columns in the same way. The radius may be almost 2^32, and larger than the image. Look up the entry
+  // at (last row, last column). Subtract those at (before the first row, last column) and (last row, before
+  // the first column), and add the one at (before the first row, before the first column), each only if it
+  // exists. Use wrapping_add and wrapping_subtract, in Sum. Divide, as a MeanOf<Sum>, by the number of items
+  // in the box. If radii.d_first is not nullptr, radii[row][column] is the radius. (roughly 15 lines)
 }
 
 template <typename Sum>
 Status box(const BoxJob<Sum>& job) {
-  // TODO(student): One launch, one block per tile of kTile columns and kTileRows rows. If job.d_radii is
-  // nullptr, radii.d_first must be nullptr, too. (roughly 8 lines)
+  // TODO(student): Launch the kernel once, with one block per tile of kTile columns and kTileRows rows. If
+  // job.d_radii is nullptr, radii.d_first must be nullptr, too. (roughly 8 lines)
   return not_implemented(job);
 }
 
@@ -221,7 +222,7 @@ __device__ Place diagonal_place(std::uint64_t t, std::uint64_t tiles_x, std::uin
 // Publishes what the lanes of this warp wrote: sets *d_state. All 32 lanes must call it.
 __device__ void publish(std::uint32_t* d_state, std::uint32_t state) {
   __syncwarp();  // the lanes' writes come before lane 0's release
-  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // they are visible before the state is
+  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // the writes come before the state
 }
 
 // Waits until *d_state is set; afterwards this lane sees everything that was written before that.
@@ -250,19 +251,19 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
                                 Sum* d_right, Sum* d_below, std::uint32_t* d_ticket,
                                 std::uint32_t* d_states) {
   // TODO(student): Take a ticket, store it in shared memory for the block, and get the position from
-  // diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image; one column of
-  // padding), 32 items and then 32 more. Warps 0 and 1, with one row per lane: wait for the left tile's right
-  // edge (if there is such a tile), store it in s_left, publish left + own row sums. Scan the columns (lane =
-  // row), with s_left added to each item. Warps 0 and 1, with one column per lane: the same with the tile
-  // above, whose lower edge goes to s_above. Store s_tile + s_above. Write at each barrier which hazard it
-  // prevents. Use publish and wait_for. (roughly 60 lines)
+  // diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image, one column of
+  // padding), 32 items and then 32 more. Warps 0 and 1 handle one row per lane: they wait for the left tile's
+  // right edge (if there is such a tile), store it in s_left, and publish left + own row sums. Scan the
+  // columns (lane = row), with s_left added to each item. Warps 0 and 1 now handle one column per lane: they
+  // do the same with the tile above, whose lower edge goes to s_above. Store s_tile + s_above. Write at each
+  // barrier which hazard it prevents. Use publish and wait_for. (roughly 60 lines)
 }
 
 template <typename T>
 Status single_pass(const TableJob<T>& job) {
-  // TODO(student): Two launches: k06_clear sets the ticket and kStates words per tile to 0; k06_single_pass
-  // has one block per tile. d_flags starts with the ticket; d_scratch holds kSide sums per tile for the right
-  // edges, then as many for the lower ones. (roughly 10 lines)
+  // TODO(student): There are two launches. k06_clear sets the ticket and kStates words per tile to 0.
+  // k06_single_pass has one block per tile. d_flags starts with the ticket. d_scratch holds kSide sums per
+  // tile for the right edges, then as many for the lower ones. (roughly 10 lines)
   return not_implemented(job);
 }
 

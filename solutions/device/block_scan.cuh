@@ -36,7 +36,7 @@ __device__ Value shuffle_from(Value value, unsigned source) {
   return shuffle_words(value, [=](unsigned word) { return __shfl_sync(kFullMask, word, source); });
 }
 
-// Inclusive scan of a warp's 32 values. All 32 lanes must call it. 5 steps.
+// Inclusive scan of a warp's 32 values, in 5 steps. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
   const unsigned lane = threadIdx.x % kWarp;
@@ -66,8 +66,8 @@ struct TileScan {
   Value before[kRows];  // the total of the tile's items left of the thread's vector in that row
 
   // First half: fills `before` and returns the total of the whole tile, in every thread. Every thread of the
-  // block must call it, with kWarps Values of shared memory. One barrier; a second call with the same s_warp
-  // needs another one in between.
+  // block must call it, with kWarps Values of shared memory. It has one barrier. Two calls with the same
+  // s_warp need another one between them.
   __device__ Value fold(const Items& tile, Value* s_warp, Op op) {
     const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     Value through[kRows];  // the rows' scans are independent of each other, so their shuffles overlap

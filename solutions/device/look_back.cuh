@@ -28,8 +28,8 @@ using Word = unsigned long long;
 
 // Returns the number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, …
 // So the blocks of all tiles before it are running or done, and it may wait for them. Every thread must call
-// it; one barrier, after which all may read *s_tile. A second call with the same s_tile needs another barrier
-// before it.
+// it. It has one barrier, after which all may read *s_tile. Two calls with the same s_tile need another
+// barrier between them.
 __device__ inline unsigned draw_tile(unsigned* d_ticket, unsigned* s_tile) {
   if (threadIdx.x == 0) *s_tile = atomicAdd(d_ticket, 1u);
   __syncthreads();  // thread 0 has stored the number before the others read it

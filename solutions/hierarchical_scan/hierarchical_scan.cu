@@ -9,7 +9,7 @@
 //@reference
 // Hierarchical scan: all rungs of the ladder, from two levels to one pass over memory.
 // Read from the top. The given part scans one tile in registers. Each rung says what changed, why that should
-// be faster, and what it still wastes. Predictions and measurements are for 2^24 int32 items; measurements
+// be faster, and what drawbacks remain. Predictions and measurements are for 2^24 int32 items; measurements
 // are from an H200 (handouts/07-hierarchical-scan.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
 // Invariants: every rung gives the same answer for every (item type, operator, kind, n), n = 0 included,
@@ -69,7 +69,7 @@ __device__ Value shuffle_from(Value value, unsigned source) {
   return shuffled(value, [=](auto x) { return __shfl_sync(kFullMask, x, source); });
 }
 
-// Inclusive scan of a warp's 32 values (Kogge, Stone 1973). All 32 lanes must call it. 5 steps.
+// Inclusive scan of a warp's 32 values (Kogge, Stone 1973), in 5 steps. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
   const unsigned lane = threadIdx.x % kWarp;
@@ -154,8 +154,8 @@ __device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::
 }
 
 // First half of a tile's scan: fills tile.before, does not change the items, and returns the total of the
-// whole tile in every thread. Every thread of the block must call it. kWarps Values of shared memory, one
-// barrier; a second call needs a barrier in between. At most 3 + 5 + kRows + kWarps steps.
+// whole tile in every thread. Every thread of the block must call it. It uses kWarps Values of shared memory,
+// one barrier and at most 3 + 5 + kRows + kWarps steps. Two calls need a barrier between them.
 template <typename Value, unsigned kRows, typename Op>
 __device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
   __shared__ Value s_warp[kWarps];
@@ -210,16 +210,16 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
 // Why: n / 2048 blocks work in parallel, and only the tiles' sums are scanned by one block.
 // Predicted: 65 µs to move 268 MB, and 8 µs for three launches. Measured: rung 2, which does the same at this
 // size, takes 84 µs.
-// Still wastes: every result is written, read again and rewritten. One block scans the sums, so there must be
+// Drawback: every result is written, read again and rewritten. One block scans the sums, so there must be
 // at most as many sums as a tile has items: at most 2048^2 items.
 //@end
 
-// Scans tile blockIdx.x on its own; stores its total in d_sums[blockIdx.x], unless d_sums is null (pass a null
-// pointer of type Value*, because a template cannot deduce Value from nullptr). May work in place.
+// Scans tile blockIdx.x on its own; stores its total in d_sums[blockIdx.x], unless d_sums is null (pass a
+// null pointer of type Value*, because a template cannot deduce Value from nullptr). May work in place.
 template <typename Value, typename Op>
 __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
                                Op op) {
-  //@solution Declare a Tile<Value>. load_tile, scan_packs, finish_tile with the identity as carry,
+  //@solution Declare a Tile<Value>. Call load_tile, scan_packs, finish_tile with the identity as carry, and
   //@hint store_tile. Thread 0 stores the value that scan_packs returned.
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
@@ -235,7 +235,7 @@ __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
 template <typename Value, typename Op>
 __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_carries, Op op) {
   //@solution Load the tile, combine the carry with every item of every row (the carry is the left operand),
-  //@hint store the tile.
+  //@hint and store the tile.
   const std::uint64_t index = blockIdx.x + std::uint64_t{1};
   const Value carry = d_carries[index];
   Tile<Value> tile;
@@ -252,8 +252,9 @@ __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_
 template <typename Op>
 Status two_levels(const Job<Op>& job) {
   //@solution Refuse more than kTwoLevelItems. If n = 0, there is nothing to do. Launch k01_scan_tiles on the
-  //@hint items with one block per tile. If there are more tiles than one: k01_scan_tiles on the sums with one
-  //@hint block, in place, exclusive; then k01_add_carries. All on job.stream, with kBlock threads per block.
+  //@hint items with one block per tile. If there is more than one tile, launch it again on the sums with one
+  //@hint block, in place and exclusive. Then launch k01_add_carries. Use job.stream for all launches, and
+  //@hint kBlock threads per block.
   //@instead return not_implemented(job);
   if (job.n > kTwoLevelItems) return Status::unsupported;
   if (job.n == 0) return Status::ok;
@@ -276,7 +277,7 @@ Status two_levels(const Job<Op>& job) {
 // Changed: the scan of the sums calls the whole procedure again, until a level has one tile.
 // Why: n is no longer limited. Each level is 2048 times shorter, so the levels above the first cost hardly
 // more than their launches (2 each). Three levels are needed from 4M items on, four from 8.6G.
-// Still wastes: 4n items go through memory, as in rung 1.
+// Drawback: 4n items go through memory, as in rung 1.
 //@end
 
 // Scans n items of d_in into d_out (may be the same array), with the sums at d_free: tiles_for(n) Values for
@@ -284,9 +285,9 @@ Status two_levels(const Job<Op>& job) {
 template <typename Value, typename Op>
 void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                 CUstream_st* stream) {
-  //@solution If there is one tile, call k01_scan_tiles without sums and return. Otherwise: k01_scan_tiles,
-  //@hint with the sums at d_free; scan_level of the sums, exclusive and in place, with the memory behind them
-  //@hint as d_free; k01_add_carries.
+  //@solution If there is one tile, launch k01_scan_tiles without sums and return. Otherwise launch
+  //@hint k01_scan_tiles with the sums at d_free. Call scan_level for the sums, exclusive and in place, with
+  //@hint the memory behind them as d_free. Then launch k01_add_carries.
   //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
   const std::uint64_t n_tiles = tiles_for(n);
@@ -313,17 +314,17 @@ Status recursive(const Job<Op>& job) {
 //@reference
 // Changed: the first pass reduces each tile and writes only the sum. The tiles are scanned in the last pass,
 // when their carries are known.
-// Why: read, read, write: 3n items instead of 4n, so a quarter less time. The arithmetic is about that of
-// rung 2, which combined the carries in a pass of its own.
+// Why: two reads and one write move 3n items instead of 4n, which takes a quarter less time. The arithmetic
+// is about that of rung 2, which combined the carries in a separate pass.
 // Predicted: 50 µs, and 10 µs for launches. Measured: 68 µs, 1.24× faster than rung 2.
-// Still wastes: every item is read twice.
+// Drawback: every item is read twice.
 //@end
 
 // Stores the total of tile blockIdx.x in d_sums[blockIdx.x].
 template <typename Value, typename Op>
 __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums, Op op) {
-  //@solution load_tile, scan_packs; thread 0 stores the value that scan_packs returned. (The compiler removes
-  //@hint the computations that you do not use.)
+  //@solution Call load_tile and scan_packs. Thread 0 stores the value that scan_packs returned. (The compiler
+  //@hint removes the computations that you do not use.)
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
   const Value total = scan_packs(tile, op);
@@ -336,7 +337,7 @@ __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums
 template <typename Value, typename Op>
 __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, const Value* d_carries,
                                Kind kind, Op op) {
-  //@solution As k01_scan_tiles, but finish_tile gets the tile's carry, and no sum is stored.
+  //@solution Do the same as in k01_scan_tiles, but finish_tile gets the tile's carry, and no sum is stored.
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
   scan_packs(tile, op);
@@ -349,9 +350,9 @@ __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
 template <typename Value, typename Op>
 void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                          CUstream_st* stream) {
-  //@solution If there is one tile, call k03_scan_tiles without carries and return. Otherwise: k03_fold_tiles
-  //@hint to d_free; this function on the sums, exclusive and in place; k03_scan_tiles with the sums as
-  //@hint carries.
+  //@solution If there is one tile, launch k03_scan_tiles without carries and return. Otherwise launch
+  //@hint k03_fold_tiles, which writes to d_free. Call this function for the sums, exclusive and in place.
+  //@hint Then launch k03_scan_tiles with the sums as carries.
   //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
   const std::uint64_t n_tiles = tiles_for(n);
@@ -400,9 +401,10 @@ __global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
 // Returns the number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, …
 // So the blocks of all tiles before t are running or done, and the block of tile t may wait for them. CUDA
 // does not define the order in which blocks start: the block blockIdx.x - 1 might start only after this one
-// ends, so waiting for it could take forever. Every thread must call it; one barrier.
+// ends, so waiting for it could take forever. Every thread must call it. It has one barrier.
 __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
-  //@solution Thread 0 takes the number with atomicAdd and stores it in shared memory for the block; barrier.
+  //@solution Thread 0 takes the number with atomicAdd and stores it in shared memory for the block. All
+  //@hint threads wait at a barrier before they read it.
   //@instead return *d_ticket;
   __shared__ unsigned s_tile;
   if (threadIdx.x == 0) s_tile = atomicAdd(d_ticket, 1u);
@@ -415,19 +417,19 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 //@reference
 // Changed: the one kernel also scans the sums, as a chain: block t waits for the total of tiles 0 … t - 1,
 // combines it with its own, and publishes the result.
-// Why: every item is read once and written once: 2n items, half of rung 2's, 34 µs of memory time.
+// Why: every item is read once and written once: 2n items, half of rung 2's, which take the memory 34 µs.
 // Predicted: nevertheless 8 ms. The chain has n / 2048 = 8192 links, and each needs a store, a fence, a load
 // and a fence through the L2 cache, about 1 µs. Measured: 8.5 ms.
-// Still wastes: almost all of its time. Fewer bytes do not help here, because the longest chain of dependent
-// operations is the limiter.
+// Drawback: almost all of its time is waiting. Fewer bytes do not help here, because the longest chain of
+// dependent operations is the limiter.
 //@end
 template <typename Value, typename Op>
 __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
                             std::uint32_t* d_flags, Kind kind, Op op) {
-  //@solution draw_tile; load_tile; scan_packs. Thread 0: unless the tile is 0, spin until the flag of the
-  //@hint tile before is kPrefix, call __threadfence(), and read its prefix: this is the carry. Store the
-  //@hint tile's own prefix, call __threadfence(), set its flag. Store the carry in shared memory for the
-  //@hint block; barrier. finish_tile, store_tile.
+  //@solution Call draw_tile, load_tile and scan_packs. Unless the tile is 0, thread 0 waits in a loop until
+  //@hint the flag of the tile before is kPrefix, calls __threadfence(), and reads that tile's prefix, which
+  //@hint is the carry. It stores the tile's own prefix, calls __threadfence(), and sets the tile's flag. It
+  //@hint stores the carry in shared memory for the block. After a barrier, call finish_tile and store_tile.
   __shared__ Value s_carry;
   std::uint32_t* const d_flag = d_flags + 1;
   const unsigned index = draw_tile(d_flags);
@@ -478,7 +480,7 @@ Status chained(const Job<Op>& job) {
 // else. Many tiles compute their carries at the same time, and each new prefix shortens the look-back of the
 // tiles after it.
 // Predicted: 10× to 20× faster than rung 4. Measured: 26×, but 3.9× slower than rung 2.
-// Still wastes: one thread looks back, tile by tile, with two dependent loads and a fence per tile. A tile of
+// Drawback: one thread looks back, tile by tile, with two dependent loads and a fence per tile. A tile of
 // 8 KB is scanned quickly, so there are many look-backs. Timing decides which prefix a look-back finds. This
 // changes the association order, so floating-point sums differ from run to run; integer sums do not.
 //@end
@@ -491,10 +493,10 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
                                                   typename Op::Value* d_totals,
                                                   typename Op::Value* d_prefixes, std::uint32_t* d_flag,
                                                   Op op) {
-  //@solution Unless the tile is 0, publish the total (value, fence, flag kTotal). Then, for each tile to the
-  //@hint left, nearest first: spin until its flag is not kEmpty; fence; combine its prefix or its total with
-  //@hint the carry, with the carry as the right operand; stop after a prefix. Finally publish the prefix
-  //@hint (value, fence, flag kPrefix) and return the carry.
+  //@solution Unless the tile is 0, publish the total (value, fence, flag kTotal). Then go through the tiles
+  //@hint to the left, nearest first. For each tile, wait in a loop until its flag is not kEmpty, then execute
+  //@hint a fence. Combine its prefix or its total with the carry, which is the right operand. Stop after a
+  //@hint prefix. Finally publish the prefix (value, fence, flag kPrefix) and return the carry.
   //@instead static_cast<void>(index), static_cast<void>(d_totals);
   //@instead static_cast<void>(d_prefixes), static_cast<void>(d_flag);
   //@instead return op(total, op.identity());
@@ -523,7 +525,7 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
 template <typename Value, typename Op>
 __global__ void k05_look_back(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_totals,
                               Value* d_prefixes, std::uint32_t* d_flags, Kind kind, Op op) {
-  //@solution As k04_chained; thread 0 gets the carry from look_back_by_thread.
+  //@solution Do the same as in k04_chained, but thread 0 gets the carry from look_back_by_thread.
   __shared__ Value s_carry;
   const unsigned index = draw_tile(d_flags);
   Tile<Value> tile;
@@ -538,7 +540,8 @@ __global__ void k05_look_back(const Value* d_in, std::uint64_t n, Value* d_out, 
 
 template <typename Op>
 Status look_back(const Job<Op>& job) {
-  //@solution As chained. job.d_sums has space for the totals, and for the prefixes behind them.
+  //@solution Do the same as for chained. job.d_sums has space for the totals, and for the prefixes behind
+  //@hint them.
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   const std::uint64_t n_tiles = tiles_for(job.n);

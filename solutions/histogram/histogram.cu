@@ -6,7 +6,7 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
 // Histogram: all rungs of the ladder, from one global atomic per sample to copies in shared memory.
-// Read from the top. Each rung says what changed, why that should be faster, and what it still wastes.
+// Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
 // Predictions and measurements are for 2^24 random int32 samples; unless stated otherwise, in 256 bins.
 // Measurements are from an H200 (handouts/05-histogram.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py). Rung
@@ -68,8 +68,8 @@ void clear_counts(const Job<T, Bins>& job) {
 template <typename T>
 __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
   //@solution First return n_bins for the samples that are in no bin: write the comparison so that a NaN fails
-  //@hint it. Then a binary search: keep edge[low] <= x < edge[high] true while you halve the distance, until
-  //@hint high is low + 1.
+  //@hint it. Then do a binary search: keep edge[low] <= x < edge[high] true while you halve the distance,
+  //@hint until high is low + 1.
   //@instead static_cast<void>(sample);
   //@instead return bins.n_bins;
   const Edge<T> x = static_cast<Edge<T>>(sample);
@@ -93,14 +93,14 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 // Why: `++d_counts[b]` is a load, an addition and a store. Two threads that load the same old count lose one
 // sample (rung 0). atomicAdd does all three as one operation, in the L2 cache.
 // Predicted: 0.2 to 0.5 ms, and several times that if all samples are in one bin. Measured: 2.7 ms.
-// Still wastes: the 32 samples of a warp access about 25 of the 65 sectors that 257 counts take, and each is
+// Drawback: the 32 samples of a warp access about 25 of the 65 sectors that 257 counts take, and each is
 // read and written back. Increments of the same count are done one after the other; if all samples are in one
-// bin, all of them are.
+// bin, this holds for all increments.
 //@end
 template <typename T, typename Bins>
 __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution For every sample from global_thread() on, grid_threads() apart: atomicAdd Count{1} to the count
-  //@hint of its bin. bin_of returns n_bins for a sample in no bin; those are counted, too.
+  //@solution For every sample from global_thread() on, grid_threads() apart, add Count{1} to the count of its
+  //@hint bin with atomicAdd. For a sample in no bin, bin_of returns n_bins; count these samples, too.
   for (std::uint64_t i = global_thread(); i < n; i += grid_threads()) {
     atomicAdd(&d_counts[bin_of(bins, d_in[i])], Count{1});
   }
@@ -109,7 +109,7 @@ __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Co
 
 template <typename T, typename Bins>
 Status global_atomics(const Job<T, Bins>& job) {
-  //@solution clear_counts, then your kernel on job.stream, with blocks_for(n, kBlock, …) blocks.
+  //@solution Call clear_counts, then launch your kernel on job.stream, with blocks_for(n, kBlock, …) blocks.
   //@instead return not_implemented(job);
   clear_counts(job);
   k01_global_atomics<<<blocks_for(job.n, kBlock, job.multiprocessors), kBlock, 0, job.stream>>>(
@@ -119,8 +119,8 @@ Status global_atomics(const Job<T, Bins>& job) {
 }
 
 // Given: the sum of one value per thread over the block, as in the reduction lab. Every thread must call it;
-// valid in thread 0. blockDim.x must be a multiple of 32. One barrier; a second call needs a barrier in
-// between.
+// the result is valid in thread 0. blockDim.x must be a multiple of 32. It has one barrier, and two calls
+// need another barrier between them.
 __device__ inline Count block_sum(Count value) {
   __shared__ Count s_warp[kWarp];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -141,11 +141,11 @@ __device__ inline Count block_sum(Count value) {
 // neighbouring threads' counters of the same bin are neighbours. A second kernel adds up the counters of each
 // bin.
 //@reference
-// Changed: n_private threads, each with a column of counters that no other thread accesses.
-// Why: no atomics, so no increment waits for another one. Sorted, skewed and random samples take about the
-// same time.
+// Changed: each of n_private threads has a column of counters that no other thread accesses.
+// Why: there are no atomics, so no increment waits for another one. Sorted, skewed and random samples take
+// about the same time.
 // Predicted: 0.4 ms. Measured: 0.50 ms.
-// Still wastes: each increment loads and stores a sector for 4 bytes, 64 bytes per sample. (n_bins + 1) ·
+// Drawback: each increment loads and stores a sector for 4 bytes, 64 bytes per sample. (n_bins + 1) ·
 // n_private counters must be cleared and added up, so many bins allow only few threads: 96 for 65,536 bins.
 //@end
 template <typename T, typename Bins>
@@ -166,8 +166,8 @@ __global__ void k02_private_counts(const T* d_in, std::uint64_t n, Bins bins, st
 // One block per bin, and one for the samples in no bin: d_counts[b] becomes the sum of bin b's n_private
 // counters.
 __global__ void k02_add_up(const std::uint32_t* d_private, std::uint32_t n_private, Count* d_counts) {
-  //@solution Block b: each thread adds up every blockDim.x-th of the bin's counters, in 64 bits; then
-  //@hint block_sum; thread 0 writes.
+  //@solution In block b, each thread adds up every blockDim.x-th counter of bin b, in 64 bits. Then call
+  //@hint block_sum. Thread 0 writes the sum.
   const std::uint32_t* d_of_bin = d_private + std::uint64_t{blockIdx.x} * n_private;
   Count sum = 0;
   for (std::uint32_t t = threadIdx.x; t < n_private; t += blockDim.x) sum += d_of_bin[t];
@@ -178,9 +178,9 @@ __global__ void k02_add_up(const std::uint32_t* d_private, std::uint32_t n_priva
 
 template <typename T, typename Bins>
 Status private_counts(const Job<T, Bins>& job) {
-  //@solution Enough blocks for job.n_private threads; then k02_add_up with n_bins + 1 blocks. Its blocks need
-  //@hint at most n_private threads, which is a multiple of 32 and may be less than kBlock. There is nothing
-  //@hint to clear, because every count is written.
+  //@solution Launch enough blocks for job.n_private threads, then launch k02_add_up with n_bins + 1 blocks.
+  //@hint Its blocks need at most n_private threads, which is a multiple of 32 and may be less than kBlock.
+  //@hint You need not clear anything, because every count is written.
   //@instead return not_implemented(job);
   const unsigned n_blocks = (job.n_private + kBlock - 1) / kBlock;
   k02_private_counts<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.bins, job.d_private,
@@ -223,17 +223,17 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 // Why: a shared atomic needs no access to the L2 cache, and 132 multiprocessors share the increments of a
 // bin.
 // Predicted: 5× to 10× faster than rung 1. Measured: 47×.
-// Still wastes: lanes of a warp that use the same address or the same bank may be handled one after the
+// Drawback: lanes of a warp that use the same address or the same bank may be handled one after the
 // other, up to 32 times (rung 8 says why skewed samples are not slower on an H200). With more than one
-// window, all samples are read again. Loads of 4 bytes.
+// window, all samples are read again. A load has only 4 bytes.
 //@end
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution first = blockIdx.y * kWindow is the first of this block's counters; its window has n_here of
-  //@hint them. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear
-  //@hint them; barrier. Count the samples from global_thread() on whose bin is in the window:
-  //@hint the test bin - first < n_here checks both ends, because unsigned numbers wrap around. Barrier. Add
-  //@hint the counters that are not 0 to d_counts; each thread takes every blockDim.x-th counter.
+  //@solution The first of this block's counters is first = blockIdx.y * kWindow, and its window has n_here
+  //@hint counters. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear
+  //@hint them. After a barrier, count the samples from global_thread() on whose bin is in the window: the
+  //@hint test bin - first < n_here checks both ends, because unsigned numbers wrap around. After another
+  //@hint barrier, add the counters that are not 0 to d_counts. Each thread takes every blockDim.x-th counter.
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t first = blockIdx.y * kWindow;
   const std::uint32_t left = bins.n_bins + 1 - first;
@@ -256,8 +256,8 @@ __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Cou
 
 template <typename T, typename Bins>
 Status shared_counts(const Job<T, Bins>& job) {
-  //@solution clear_counts; then your kernel with a grid of dim3(shared_grid(n, counters, …), n_windows) and
-  //@hint shared_bytes() of dynamic shared memory. windows_for(n_bins) gives these numbers.
+  //@solution Call clear_counts, then launch your kernel with a grid of dim3(shared_grid(n, counters, …),
+  //@hint n_windows) and shared_bytes() of dynamic shared memory. windows_for(n_bins) gives these numbers.
   //@instead return not_implemented(job);
   clear_counts(job);
   const Windows windows = windows_for(job.bins.n_bins);
@@ -273,8 +273,9 @@ Status shared_counts(const Job<T, Bins>& job) {
 inline constexpr unsigned kKeysPerThread = 8;
 inline constexpr unsigned kTile = kBlock * kKeysPerThread;  // keys that a block sorts at once: a power of two
 
-// Sorts the kTile keys in shared memory, ascending: a bitonic network, as in the radix sort lab. Every thread
-// must call it, after a barrier; it ends with one. 66 rounds of kTile / 2 exchanges.
+// Sorts the kTile keys in shared memory in ascending order, with a bitonic network, as in the radix sort lab.
+// Every thread must call it, after a barrier. It has 66 rounds of kTile / 2 exchanges, and ends with a
+// barrier.
 __device__ inline void sort_tile(std::uint32_t* s_keys) {
   for (unsigned size = 2; size <= kTile; size *= 2) {
     for (unsigned stride = size / 2; stride > 0; stride /= 2) {
@@ -292,8 +293,8 @@ __device__ inline void sort_tile(std::uint32_t* s_keys) {
   }
 }
 
-// Returns the sum of the values of the threads before this one; `total` is the sum of all values. Every
-// thread of the kBlock must call it. Two barriers; a second call needs no other barrier.
+// Returns the sum of the values of the threads before this one; `total` is the sum of all values. All kBlock
+// threads must call it. It has two barriers, and no other barrier is needed between two calls.
 __device__ inline unsigned block_exclusive_sum(unsigned value, unsigned& total) {
   __shared__ unsigned s_warp[kBlock / kWarp];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -323,21 +324,21 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 // One global atomic per run; a tile of 2,048 samples in 256 bins has at most 257 runs.
 //@reference
 // Changed: no two increments of a tile go to the same count, whatever the samples are.
-// Why: one atomic per run instead of one per sample, 8 times fewer for 256 bins, and 2,048 times fewer if all
-// samples are equal. There is no contention, and skewed samples are *faster*. A machine without atomics has
-// to count in this way.
+// Why: there is one atomic per run instead of one per sample, 8 times fewer for 256 bins, and 2,048 times
+// fewer if all samples are equal. There is no contention, and skewed samples are *faster*. A machine without
+// atomics has to count in this way.
 // Predicted: 3× to 5× slower than rung 3. Measured: 9.4× slower.
-// Still wastes: the sort, 33 exchanges per key. With 65,536 bins almost every run has length one.
+// Drawback: the sort takes 33 exchanges per key. With 65,536 bins almost every run has length one.
 //@end
 template <typename T, typename Bins>
 __global__ void k04_sort_reduce(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   //@solution The blocks take the tiles in turn, with a stride of one grid. Store the keys in s_keys (kNoKey
-  //@hint past the tile's samples); barrier; sort_tile. Thread t tests kKeysPerThread keys from t *
-  //@hint kKeysPerThread on: a run starts at a key that has a sample and differs from the key before, or is
-  //@hint the first. block_exclusive_sum of the numbers of starts gives the position in s_starts where the
-  //@hint thread's own starts go. After the last start, store the number of samples in the tile, so that every
-  //@hint run ends where the next one starts; barrier. Then one atomicAdd per run; barrier, before the next
-  //@hint tile overwrites the keys.
+  //@hint past the tile's samples). After a barrier, call sort_tile. Thread t tests kKeysPerThread keys from t
+  //@hint * kKeysPerThread on. A run starts at a key that has a sample and that differs from the key before
+  //@hint it, or is the first key. The block_exclusive_sum of the numbers of starts gives the position in
+  //@hint s_starts of the thread's first start. After the last start, store the number of samples in the tile,
+  //@hint so that every run ends where the next one starts. After a barrier, do one atomicAdd per run. Wait at
+  //@hint another barrier before the next tile overwrites the keys.
   __shared__ std::uint32_t s_keys[kTile];
   __shared__ std::uint32_t s_starts[kTile + 1];
   const unsigned tid = threadIdx.x;
@@ -376,7 +377,7 @@ __global__ void k04_sort_reduce(const T* d_in, std::uint64_t n, Bins bins, Count
 
 template <typename T, typename Bins>
 Status sort_reduce(const Job<T, Bins>& job) {
-  //@solution clear_counts, then your kernel: a block takes kTile samples at a time.
+  //@solution Call clear_counts, then launch your kernel. A block takes kTile samples at a time.
   //@instead return not_implemented(job);
   clear_counts(job);
   k04_sort_reduce<<<blocks_for(job.n, kTile, job.multiprocessors), kBlock, 0, job.stream>>>(
@@ -392,8 +393,8 @@ Status sort_reduce(const Job<T, Bins>& job) {
 // Why: only the lanes of one warp share counters, so 8 times fewer threads use the same one.
 // Predicted: only 1.1× faster than rung 3, because the hardware handles shared atomics of different warps one
 // after the other anyway. Measured: 1.0×.
-// Still wastes: 8 times the shared memory, so windows of 1,536 counters and 43 readings of the samples for
-// 65,536 bins. Lanes of a warp still share counters.
+// Drawback: it needs 8 times the shared memory, so a window has 1,536 counters, and 65,536 bins need 43 reads
+// of the samples. Lanes of a warp still share counters.
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kWarpWindow = kWindow / kWarps;
 
@@ -438,8 +439,8 @@ Status per_warp(const Job<T, Bins>& job) {
 // of a thread are far apart, so in sorted samples a run is one vector), and almost none if all samples are
 // equal. Lanes add at different times, so fewer use the same counter at once.
 // Measured: 1.36× faster than rung 3, with random samples (there was no prediction).
-// Still wastes: a comparison per sample, which does not help if samples are random. Lanes that add make the
-// others wait.
+// Drawback: each sample needs a comparison, which does not help if samples are random. The other lanes wait
+// while some lanes add.
 template <typename T, typename Bins>
 __global__ void k06_run_lengths(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   extern __shared__ std::uint32_t s_counts[];
@@ -487,21 +488,21 @@ Status run_lengths(const Job<T, Bins>& job) {
 // A lane's counter of bin b is s_counts[b · 32 + lane]: all counters of lane l are in bank l. More bins: rung
 // 3.
 //@reference
-// Changed: 32 copies, as long as they fit.
+// Changed: there are 32 copies of each counter, as long as they fit.
 // Why: a warp's 32 increments go to 32 addresses in 32 banks and take one wavefront, whatever the samples
-// are. More than 383 bins do not fit 32 times into 48 KiB, but with so many bins, random samples rarely use
-// the same counter.
+// are. 32 copies of more than 383 bins do not fit into 48 KiB, but with so many bins, random samples rarely
+// use the same counter.
 // Predicted: about 3× faster than rung 3 for few bins and random samples, 20× for skewed ones. Measured:
 // 0.71×, so it is slower (random samples; rung 8 says what skewed ones cost).
-// Still wastes: 4-byte loads, one in flight; only 48 KiB of the shared memory; skewed samples in many bins.
+// Drawback: 4-byte loads, one in flight; it uses only 48 KiB of shared memory, and rung 3 for many bins.
 //@end
 inline constexpr unsigned kCopies = kWarp;
 
 template <typename T, typename Bins>
 __global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution As in rung 3 with one window, but with kCopies counters per bin. If one thread adds up the
-  //@hint copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the same bank:
-  //@hint let each lane start with another copy.
+  //@solution Do the same as in rung 3 with one window, but with kCopies counters per bin. If one thread adds
+  //@hint up the copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the
+  //@hint same bank. Therefore let each lane start with another copy.
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t n_counters = bins.n_bins + 1;
   const unsigned lane = threadIdx.x % kWarp;
@@ -524,9 +525,9 @@ __global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_c
 
 template <typename T, typename Bins>
 Status combined(const Job<T, Bins>& job) {
-  //@solution If (n_bins + 1) * kCopies counters fit into kWindow: clear_counts, then k07_copies, with a grid
-  //@hint as for rung 3. Otherwise use the method that you found to be the fastest for so many bins;
-  //@hint shared_counts is good enough.
+  //@solution If (n_bins + 1) * kCopies counters fit into kWindow, call clear_counts and launch k07_copies,
+  //@hint with a grid as for rung 3. Otherwise use the method that you found to be the fastest for so many
+  //@hint bins; shared_counts is good enough.
   //@instead return not_implemented(job);
   const unsigned n_counters = job.bins.n_bins + 1;
   if (n_counters * kCopies > kWindow) return shared_counts(job);
@@ -540,9 +541,9 @@ Status combined(const Job<T, Bins>& job) {
 
 //@reference
 // --- Rung 8: as fast as the memory.
-// Changed: all of the shared memory, 227 KiB per multiprocessor instead of 48 per block: one window for up to
-// 57,343 bins. A few copies of the counters, no runs. Every thread has two 16-byte loads in flight. Explicit
-// edges are searched in shared memory.
+// Changed: it uses all of the shared memory, 227 KiB per multiprocessor instead of 48 per block, so one
+// window is enough for up to 57,343 bins. There are a few copies of the counters, and no runs. Every thread
+// has two 16-byte loads in flight. Explicit edges are searched in shared memory.
 // Why: a warp must finish its work for 32 samples in the time in which their 128 bytes arrive: 32 cycles of a
 // multiprocessor's four schedulers.
 // Predicted: 32 copies and runs help, because no two lanes of a warp use the same counter. Measured: 78 % of
@@ -556,7 +557,7 @@ Status combined(const Job<T, Bins>& job) {
 // (2.98 ms) for 4,096 bins; 0.72 ms (13.7 ms) for 65,536 bins. An earlier version, which tested the window
 // even if there was only one, took 322 µs for 16 to 4,096 bins: 5 more instructions per sample. Counters of
 // 16 bits in one window would take 0.44 ms for 65,536 bins.
-// Still wastes: instructions, if samples have one byte: 10 per sample.
+// Drawback: if samples have one byte, the limiter is the instructions, 10 per sample.
 inline constexpr unsigned kWideBlock = 1024;
 inline constexpr unsigned kLog2MostCopies = 3;
 inline constexpr unsigned kHalfProcessor = 28 * 1024;  // counters in the shared memory of one of two blocks …
@@ -635,7 +636,7 @@ Status state_of_the_art(const Job<T, Bins>& job) {
   const Layout layout = layout_for(n_counters, n_edges);
   const int shared_bytes =
       static_cast<int>(((layout.window << layout.log2_copies) + n_edges) * sizeof(std::uint32_t));
-  // If there are two windows, half of the multiprocessors take each, so that all blocks run at once.
+  // If there are two windows, each of them gets half of the multiprocessors, so that all blocks run at once.
   const std::uint64_t resident = std::uint64_t{layout.blocks_per_processor} *
                                  static_cast<std::uint64_t>(job.multiprocessors) / layout.n_windows;
   const std::uint64_t worthwhile = job.n / (layout.window + 8 * kWideBlock) + 1;

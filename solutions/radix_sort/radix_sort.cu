@@ -7,7 +7,7 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given parts.
 //@reference
 // Radix sort: all rungs of the ladder, from one bit per pass over global memory to one sweep per 8-bit digit.
-// Read from the top. Each rung says what changed, why that should be faster, and what it still wastes.
+// Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
 // Predictions and measurements are for 2^24 uint32 keys; measurements are from an H200
 // (handouts/04-radix-sort.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
@@ -54,8 +54,8 @@ __device__ std::uint32_t warp_inclusive_sum(std::uint32_t value) {
 }
 
 // The sum of `value` over the block's threads below the calling one; `total` becomes the sum over all
-// threads. Every thread must call it, in a block of kBlock threads. 32 bytes of shared memory, two barriers:
-// data that was written to shared memory before the call may be read after it.
+// threads. Every thread of a block of kBlock threads must call it. It uses 32 bytes of shared memory and two
+// barriers, so data that was written to shared memory before the call may be read after it.
 __device__ std::uint32_t block_exclusive_sum(std::uint32_t value, std::uint32_t& total) {
   __shared__ std::uint32_t s_warp_sums[kWarps];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -126,9 +126,10 @@ void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64
 // copies the items.
 template <typename Bits, typename Value, typename Pass>
 Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
-  //@solution Compute the number of passes. For each pass, find the array it reads (job.in, then the output of
-  //@hint the pass before), the array it writes (the last pass writes job.out: count from the end), its first
-  //@hint bit, and its number of bits. If n is 0, do nothing; if the range has no bits, do one copying pass.
+  //@solution Compute the number of passes. For each pass, find the array that it reads (job.in, then the
+  //@hint output of the pass before), the array that it writes (the last pass writes job.out, so count from
+  //@hint the end), its first bit, and its number of bits. If n is 0, do nothing. If the range has no bits, do
+  //@hint one pass that copies.
   //@instead static_cast<void>(bits_per_pass);
   //@instead static_cast<void>(pass);
   //@instead return not_implemented(job);
@@ -158,13 +159,13 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 // Why: a comparison sort needs n log2 n comparisons; this sort needs n · bits moves, and each pass moves all
 // n keys in parallel.
 // Predicted: 8 ms. Measured: 4.2 ms for 16 of the 32 bits.
-// Still wastes: a pass moves 53 bytes per key for one bit. 32 passes move 211 times the input and output, in
+// Drawback: a pass moves 53 bytes per key for one bit. 32 passes move 211 times the input and output, in
 // 32 · 7 launches.
 //@end
 
 // e[i] = 1 if the bit of key i is 0, otherwise 0.
 __global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned bit, std::uint32_t* d_e) {
-  //@solution One thread per key: d_e[gid] is 1 if the key's bit number `bit` is 0.
+  //@solution Use one thread per key. d_e[gid] is 1 if the key's bit number `bit` is 0.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid < n) d_e[gid] = (d_keys[gid] >> bit & 1) == 0;
   //@end
@@ -175,9 +176,9 @@ __global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned
 __global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const std::uint32_t* d_e,
                           const std::uint32_t* d_f, std::uint32_t* d_t, std::uint32_t* d_d,
                           std::uint32_t* d_to) {
-  //@solution One thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. t[i] is i - f[i] +
-  //@hint that number: the position of key i if its bit is 1. d[i] is f[i] or t[i], depending on the bit (e
-  //@hint has it). Then write the key to position d[i].
+  //@solution Use one thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. If the bit of
+  //@hint key i is 1, its position is t[i], which is i - f[i] + that number. d[i] is f[i] or t[i], depending
+  //@hint on the bit, which you can find in e. Then write the key to position d[i].
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid >= n) return;
   const std::uint32_t total_falses = d_e[n - 1] + d_f[n - 1];
@@ -192,7 +193,7 @@ __global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const st
 
 Status split(const KeyJob& job) {
   //@solution Call by_passes with one bit per pass and a lambda that does the steps of a pass: k01_flags,
-  //@hint exclusive_scan from job.d_e to job.d_f, k01_place.
+  //@hint exclusive_scan from job.d_e to job.d_f, and k01_place.
   //@instead return not_implemented(job);
   const unsigned n_blocks = blocks_for(job.n, kBlock);
   return by_passes(job, 1, [&](const auto& from, const auto& to, unsigned bit, unsigned) {
@@ -208,20 +209,21 @@ Status split(const KeyJob& job) {
 //@reference
 // Changed: a tile fits into a block's shared memory, and a block splits it bit by bit without using global
 // memory.
-// Why: the keys cross global memory once instead of once per bit, 1/211 of rung 1's bytes, in one launch. The
+// Why: the keys are read and written once, not once per bit: 1/211 of rung 1's bytes, in one launch. The
 // scan of a bit becomes a ballot and a popcount per warp, and a sum over 8 warps.
-// Predicted: 0.5 ms; the limiter is the instructions. Measured: 0.48 ms.
-// Still wastes: the result is not one sorted array, but 2^14 of them.
+// Predicted: 0.5 ms; the instructions are the limiter. Measured: 0.48 ms.
+// Drawback: the result is not one sorted array, but 2^14 sorted tiles.
 //@end
 inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per warp
 
 __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                               unsigned begin_bit, unsigned end_bit) {
   //@solution Every thread holds kTileRows of the tile's keys in registers. Positions past n hold a key that
-  //@hint stays behind all others. For each bit, compute e, f, total, t and d as before, but inside the block
-  //@hint (a warp can count a row of 32 with __ballot_sync and __popc; or use block_exclusive_sum). Every
-  //@hint thread writes its keys to position d of the tile in shared memory; barrier; every thread reads the
-  //@hint keys at its own positions. A barrier must separate these reads from the next bit's writes.
+  //@hint stays behind all others. For each bit, compute e, f, total, t and d as before, but inside the block.
+  //@hint (A warp can count a row of 32 with __ballot_sync and __popc; or use block_exclusive_sum.) Every
+  //@hint thread writes its keys to position d of the tile in shared memory. After a barrier, every thread
+  //@hint reads the keys at its own positions. Another barrier must separate these reads from the next bit's
+  //@hint writes.
   __shared__ std::uint32_t s_keys[kTile];
   __shared__ std::uint32_t s_falses[kWarps];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -268,7 +270,7 @@ __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, s
 }
 
 Status tile_sort(const KeyJob& job) {
-  //@solution One launch, one block per tile; no launch if n is 0.
+  //@solution Launch the kernel once, with one block per tile. If n is 0, do not launch it.
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   k02_tile_sort<<<blocks_for(job.n, kTile), kBlock, 0, job.stream>>>(job.in.d_keys, job.out.d_keys, job.n,
@@ -288,12 +290,12 @@ Status tile_sort(const KeyJob& job) {
 // Imagine the largest key at positions past n. It never moves down, so a pair whose upper position is past n
 // needs no work.
 //@reference
-// Changed: no bits; whole keys are compared, n/2 pairs at once.
+// Changed: whole keys are compared instead of bits, n/2 pairs at once.
 // Why: when the tiles are sorted, log2(n / 1,024) levels are left instead of 32 passes. Stages with a stride
 // of more than half a shared tile go through global memory; all other stages of a level use shared memory, in
 // one launch.
 // Predicted: 4 ms: 14 levels, 105 launches that each read and write everything. Measured: 5.2 ms.
-// Still wastes: a level of log2(2m) stages does n/2 · log2(2m) comparisons, but a merge needs only n. It is
+// Drawback: a level of log2(2m) stages does n/2 · log2(2m) comparisons, but a merge needs only n. It is
 // not stable: equal keys of different runs come in any order.
 //@end
 inline constexpr unsigned kMergeTile = 2 * kTile;  // keys that a block merges in shared memory
@@ -328,9 +330,9 @@ __global__ void k03_stage(std::uint32_t* d_keys, std::uint64_t n, std::uint64_t 
 // `flip`, they start with the flip of two runs of kTile keys. d_in may be d_out.
 __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                                   unsigned stride, bool flip) {
-  //@solution Load kMergeTile keys into shared memory; those past n are ~0. Barrier. The flip if requested,
-  //@hint then the strides stride, stride/2 … 1; in each of them kBlock threads share kMergeTile / 2 pairs; a
-  //@hint barrier after each stage. Store.
+  //@solution Load kMergeTile keys into shared memory; those past n are ~0. Do the flip if it is requested,
+  //@hint then the stages with the strides stride, stride / 2 … 1. In each stage, kBlock threads share
+  //@hint kMergeTile / 2 pairs. You need a barrier after loading and after each stage. Then store the keys.
   __shared__ std::uint32_t s_keys[kMergeTile];
   const std::uint64_t first = std::uint64_t{blockIdx.x} * kMergeTile;
   for (unsigned j = threadIdx.x; j < kMergeTile; j += kBlock)
@@ -361,10 +363,10 @@ __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_ou
 
 // job.in holds runs of kTile sorted keys; merges them into job.out, level by level.
 Status merge(const KeyJob& job) {
-  //@solution First level: one launch of k03_shared_stages with the flip, from job.in to job.out. Then for
-  //@hint runs of size 2 * kTile, 4 * kTile … while there is more than one run: the flip and the long strides
-  //@hint by k03_stage in job.out, and the rest of the level by one k03_shared_stages. Which strides fit into
-  //@hint kMergeTile keys?
+  //@solution First level: launch k03_shared_stages once, with the flip, from job.in to job.out. Then merge
+  //@hint runs of size 2 * kTile, 4 * kTile … in job.out, while there is more than one run: use k03_stage for
+  //@hint the flip and the long strides, and one launch of k03_shared_stages for the rest of the level. Which
+  //@hint strides fit into kMergeTile keys?
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   const unsigned n_tiles = blocks_for(job.n, kMergeTile);
@@ -391,11 +393,11 @@ Status merge(const KeyJob& job) {
 // Why: a level reads and writes every key once: n operations and one launch instead of n/2 · log2(2m) and up
 // to 14 launches. It is stable: of equal keys, those of the first run come first.
 // Predicted: 0.6 ms for the 14 levels, 7× faster than rung 3. Measured: 1.4 ms, 3.7×.
-// Still wastes: it has 14 levels; with digits of 8 bits, 4 passes are enough.
+// Drawback: it needs 14 levels; with digits of 8 bits, 4 passes are enough.
 // Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made Simple",
 // IPDPSW 2012.
 
-// How many of the first `n_before` keys of the merged pair come from the first run. log2 steps.
+// Returns how many of the first `n_before` keys of the merged pair come from the first run, in log2 steps.
 __device__ std::uint64_t from_first_run(const std::uint32_t* first_run, std::uint64_t n_first,
                                         const std::uint32_t* second_run, std::uint64_t n_second,
                                         std::uint64_t n_before) {
@@ -483,13 +485,13 @@ Status tiles_and_merge(const KeyJob& job) {
 // (scatter). A pass is stable if the keys of a digit keep their order inside a tile, and the tiles keep
 // theirs.
 //@reference
-// Changed: 256 digits instead of two, so 4 passes instead of 32; the scan has one count per tile and digit
-// instead of one flag per key. Before the keys are stored, they are sorted by digit inside the block. Then
-// neighbouring threads write neighbouring positions, a tile's run of a digit at once, instead of 32 sectors
-// for 32 keys.
-// Why: 20 times fewer bytes, 8 times fewer launches.
+// Changed: there are 256 digits instead of 2, so 4 passes instead of 32. The scan has one count per tile and
+// digit instead of one flag per key. Before the keys are stored, they are sorted by digit inside the block.
+// Then neighbouring threads write neighbouring positions, a tile's run of a digit at once, instead of 32
+// sectors for 32 keys.
+// Why: it moves 20 times fewer bytes and needs 8 times fewer launches.
 // Predicted: 0.8 ms. Measured: 0.66 ms.
-// Still wastes: every pass reads the keys twice, once to count them and once to move them.
+// Drawback: every pass reads the keys twice, once to count them and once to move them.
 //@end
 inline constexpr unsigned kDigitBits = 8;
 inline constexpr unsigned kDigits = 1u << kDigitBits;
@@ -527,8 +529,9 @@ struct DigitOf {
 template <typename Bits>
 __global__ void k04_histogram(const Bits* d_keys, std::uint64_t n, DigitOf<Bits> digit_of,
                               std::uint32_t* d_counts) {
-  //@solution kDigits counters in shared memory, set to 0; barrier; every thread counts its keys with
-  //@hint atomicAdd; barrier; thread d writes counter d. The tile is blockIdx.x, and n_tiles is gridDim.x.
+  //@solution Use kDigits counters in shared memory. Set them to 0. After a barrier, every thread counts its
+  //@hint keys with atomicAdd. After another barrier, thread d writes counter d. The tile is blockIdx.x, and
+  //@hint n_tiles is gridDim.x.
   __shared__ std::uint32_t s_counts[kDigits];
   const unsigned digit = threadIdx.x;
   s_counts[digit] = 0;
@@ -568,17 +571,18 @@ __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
 // The positions of the calling thread's keys in the tile after a stable sort by digit: digit[row] is the
 // digit of the key in that row, and rank[row] becomes the position, 0 … kBlock * kKeys - 1. Every thread must
 // call it; thread d gets the number of keys that have digit d. Afterwards s.start[d] is the first position of
-// digit d. 9 KB of shared memory, four barriers; data that was written to shared memory before the call may
-// be read after it.
+// digit d. It uses 9 KB of shared memory and four barriers, so data that was written to shared memory before
+// the call may be read after it.
 template <unsigned kKeys>
 __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n_bits, RankSpace& s,
                                       std::uint32_t (&rank)[kKeys]) {
-  //@solution Set the counters of every warp to 0. A warp takes its rows in turn: lanes_of_digit; the key's
-  //@hint rank in its warp is the warp's counter of the digit plus the number of lower lanes with that digit;
-  //@hint then one of those lanes adds their number to the counter (__syncwarp between reading and adding, and
-  //@hint after). Barrier. For digit d, thread d replaces the warps' counters by the sum of the warps before,
-  //@hint and gets their total; block_exclusive_sum of the totals gives s.start. Barrier. rank = start of the
-  //@hint digit + sum of the warps before + rank in the warp.
+  //@solution Set the counters of every warp to 0. A warp takes its rows one after the other. It calls
+  //@hint lanes_of_digit. The key's rank in its warp is the warp's counter of the digit plus the number of
+  //@hint lower lanes with that digit. Then one of those lanes adds their number to the counter. Call
+  //@hint __syncwarp between reading and adding, and after adding. When all warps have passed a barrier,
+  //@hint thread d handles digit d: it replaces the warps' counters by the sum of the warps before, and gets
+  //@hint their total. The block_exclusive_sum of the totals gives s.start. After another barrier, rank =
+  //@hint start of the digit + sum of the warps before + rank in the warp.
   //@instead static_cast<void>(digit);
   //@instead static_cast<void>(n_bits);
   //@instead static_cast<void>(s);
@@ -624,10 +628,11 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
                                    std::uint64_t n_here, DigitOf<Bits> digit_of,
                                    const std::uint32_t* s_offset, const Value* d_values_in,
                                    const Items<Bits, Value>& to) {
-  //@solution Every key goes to position rank[row] of an array in shared memory; barrier; thread t takes the
-  //@hint keys at t, t + kBlock … of it, computes each one's digit again, and writes it to s_offset[digit] +
-  //@hint its position in the tile. Values are moved in the same way (if constexpr (kHasValues<Value>)), to
-  //@hint the positions of their keys. A barrier is needed before shared memory is used again.
+  //@solution Every thread writes its keys to the positions rank[row] of an array in shared memory. After a
+  //@hint barrier, thread t takes the keys at t, t + kBlock …, computes the digit of each key again, and
+  //@hint writes the key to s_offset[digit] + its position in the tile. Values are moved in the same way (if
+  //@hint constexpr (kHasValues<Value>)), to the positions of their keys. A barrier is needed before shared
+  //@hint memory is used again.
   //@instead static_cast<void>(key);
   //@instead static_cast<void>(rank);
   //@instead static_cast<void>(n_here);
@@ -666,9 +671,10 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
 template <typename Bits, typename Value>
 __global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
                             const std::uint32_t* d_starts, Items<Bits, Value> to) {
-  //@solution Load the tile's keys in rows (see kRows) and compute their digits; positions past n get the last
-  //@hint digit, so that they rank behind all others. rank_in_tile. Thread d stores s_offset[d] = start of
-  //@hint digit d's keys in the output minus the digit's first rank in the tile; barrier; exchange_and_store.
+  //@solution Load the tile's keys in rows (see kRows) and compute their digits. Positions past n get the last
+  //@hint digit, so that they rank behind all others. Call rank_in_tile. Thread d stores s_offset[d] = start
+  //@hint of digit d's keys in the output minus the digit's first rank in the tile. After a barrier, call
+  //@hint exchange_and_store.
   __shared__ RankSpace s;
   __shared__ std::uint32_t s_offset[kDigits];
   const std::uint64_t tile_first = std::uint64_t{blockIdx.x} * kPassTile<Bits>;
@@ -696,8 +702,9 @@ __global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n
 // Sorts by digits of kDigitBits bits with the given flips.
 template <typename Bits, typename Value>
 Status sort_by_digits(const Job<Bits, Value>& job, Flips<Bits> flips) {
-  //@solution by_passes with kDigitBits bits per pass. In each pass: k04_histogram into job.d_counts;
-  //@hint exclusive_scan of the counts in place, over all digits that n_bits bits have; k04_scatter.
+  //@solution Call by_passes with kDigitBits bits per pass. Each pass launches k04_histogram, which writes
+  //@hint job.d_counts. Then it calls exclusive_scan on the counts, in place, for all digits that n_bits bits
+  //@hint have, and launches k04_scatter.
   //@instead static_cast<void>(flips);
   //@instead return not_implemented(job);
   const unsigned n_tiles = blocks_for(job.n, kPassTile<Bits>);
@@ -721,17 +728,18 @@ Status digits(const Job<Bits, Value>& job) {
 // --- Rung 5, task "any_key": signed and float keys, 64 bits, descending order, and sorting by a few bits
 // only.
 //@reference
-// Changed: only the digit that is computed from a key.
+// Changed: only the way in which a digit is computed from a key.
 // Why: an xor with one of two constants maps every kind of key to an unsigned number of the same order. The
-// keys themselves do not change, so nothing must be flipped back.
+// keys themselves do not change, so no bits must be flipped back.
 // Predicted: 64-bit keys take 4× the time, since they need 8 passes with twice the bytes; values cost only
 // their bytes.
-// Still wastes: the same as rung 4.
+// Drawback: the same as rung 4.
 //@end
 template <typename Bits>
 Flips<Bits> flips_for(KeyKind kind, bool descending) {
-  //@solution Which bits must be flipped so that unsigned order is the kind's order: for a signed number? For
-  //@hint a float whose sign bit is 0, or 1? Descending: flip all of them once more.
+  //@solution Which bits must you flip so that the order as unsigned numbers is the order of this kind of key?
+  //@hint Consider a signed number, a float whose sign bit is 0, and a float whose sign bit is 1. For
+  //@hint descending order, flip all bits once more.
   //@instead static_cast<void>(kind);
   //@instead static_cast<void>(descending);
   //@instead return {0, 0};
@@ -748,7 +756,7 @@ Flips<Bits> flips_for(KeyKind kind, bool descending) {
 
 template <typename Bits, typename Value>
 Status any_key(const Job<Bits, Value>& job) {
-  //@solution sort_by_digits with the flips for job.kind and job.descending.
+  //@solution Call sort_by_digits with the flips for job.kind and job.descending.
   //@instead return not_implemented(job);
   return sort_by_digits(job, flips_for<Bits>(job.kind, job.descending));
   //@end
@@ -763,7 +771,7 @@ Status any_key(const Job<Bits, Value>& job) {
 // Why: in each pass the keys are read once and written once, and one launch replaces histogram, scan and
 // scatter: 12 bytes per key and pass instead of 20.
 // Predicted: 0.6 ms. Measured: 0.72 ms, 0.91×, so it is slower than rung 4.
-// Still wastes: on a GPU the limiter is now the ranking of the keys, not the memory.
+// Drawback: on a GPU the limiter is now the ranking of the keys, not the memory.
 // Source: Adinets and Merrill 2022; the look-back is that of Merrill and Garland, "Single-pass Parallel
 // Prefix Scan with Decoupled Look-back" (2016).
 //@end
@@ -795,9 +803,10 @@ inline Sweep sweep_in(std::uint32_t* d_counts, std::uint64_t n_passes, std::uint
 template <typename Bits>
 __global__ void k06_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> flips, unsigned begin_bit,
                                unsigned end_bit, std::uint32_t* d_starts) {
-  //@solution A row of kDigits counters in shared memory for every pass, set to 0; barrier; each thread of the
-  //@hint grid takes its keys, with a stride of one grid, and counts each key once in every pass's row;
-  //@hint barrier; add the counters that are not 0 to d_starts with atomicAdd.
+  //@solution For every pass, there is a row of kDigits counters in shared memory. Set them to 0. After a
+  //@hint barrier, each thread of the grid takes its keys, with a stride of one grid, and counts each key once
+  //@hint in every pass's row. After another barrier, add the counters that are not 0 to d_starts with
+  //@hint atomicAdd.
   __shared__ std::uint32_t s_counts[kMostPasses][kDigits];
   for (unsigned pass = 0; pass < kMostPasses; ++pass) s_counts[pass][threadIdx.x] = 0;
   __syncthreads();  // counters are 0 before any thread counts
@@ -819,7 +828,7 @@ __global__ void k06_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> 
 
 // Turns each pass's counts into starts. One block per pass.
 __global__ void k06_starts(std::uint32_t* d_starts) {
-  //@solution block_exclusive_sum of the pass's counts, in place.
+  //@solution Replace the pass's counts by their block_exclusive_sum.
   std::uint32_t& count = d_starts[blockIdx.x * kDigits + threadIdx.x];
   std::uint32_t total;
   count = block_exclusive_sum(count, total);
@@ -830,8 +839,9 @@ __global__ void k06_starts(std::uint32_t* d_starts) {
 // the tile itself. d_words[tile * kDigits + digit] are the words of this pass. The tile's own count must have
 // been published before the call. Publishes the sum of both.
 __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::uint32_t own) {
-  //@solution From tile - 1 back: load the digit's word (lab::load_relaxed) until it is not 0; add
-  //@hint its count; stop if it was a kAll. Then publish kAll | the sum plus own.
+  //@solution Go back over the tiles, starting at tile - 1. For each tile, load the digit's word
+  //@hint (lab::load_relaxed) until it is not 0, and add its count. Stop if the word was a kAll. Then publish
+  //@hint kAll | the sum plus own.
   //@instead static_cast<void>(d_words);
   //@instead static_cast<void>(tile);
   //@instead return own;
@@ -855,10 +865,10 @@ __global__ void k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, 
                           const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
                           Items<Bits, Value> to) {
   //@solution Thread 0 takes the tile's number from the ticket: blocks need not start in the order of
-  //@hint blockIdx, but the tiles before ours must be running when we wait for them. Then as in k04_scatter.
-  //@hint In rank_in_tile's counts, positions past n are not keys: subtract them from the last digit's count.
-  //@hint Publish kOwn | count, call look_back; s_offset[d] = the digit's start + the number in the tiles
-  //@hint before - the digit's first rank in this tile.
+  //@hint blockIdx, but the tiles before this one must be running when it waits for them. Continue as in
+  //@hint k04_scatter. In rank_in_tile's counts, positions past n are not keys, so subtract them from the last
+  //@hint digit's count. Publish kOwn | count, then call look_back. s_offset[d] is the digit's start + the
+  //@hint number in the tiles before - the digit's first rank in this tile.
   __shared__ RankSpace s;
   __shared__ std::uint32_t s_offset[kDigits];
   __shared__ unsigned s_tile;
@@ -895,9 +905,9 @@ inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor wi
 // launch(n_tiles, from, n, digit_of, d_starts, d_ticket, d_words, to).
 template <typename Bits, typename Value, typename Launch>
 Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch launch) {
-  //@solution If n is 0, there is nothing to do. sweep_in; set its words to 0 with cudaMemsetAsync on
-  //@hint job.stream; k06_histograms with at most as many blocks as fill the device; k06_starts; then
-  //@hint by_passes, and in each pass `launch` with this pass's parts of the sweep.
+  //@solution If n is 0, there is nothing to do. Call sweep_in and set its words to 0 with cudaMemsetAsync on
+  //@hint job.stream. Launch k06_histograms with at most as many blocks as fill the device, then k06_starts.
+  //@hint Then call by_passes; each pass calls `launch` with this pass's parts of the sweep.
   //@instead static_cast<void>(tile_items);
   //@instead static_cast<void>(launch);
   //@instead return not_implemented(job);
@@ -927,7 +937,7 @@ Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch 
 
 template <typename Bits, typename Value>
 Status onesweep(const Job<Bits, Value>& job) {
-  //@solution sweep_by_digits with kPassTile<Bits> and a lambda that launches k06_sweep.
+  //@solution Call sweep_by_digits with kPassTile<Bits> and a lambda that launches k06_sweep.
   //@instead return not_implemented(job);
   return sweep_by_digits(job, kPassTile<Bits>, [&](unsigned n_tiles, auto... arguments) {
     k06_sweep<Bits, Value><<<n_tiles, kBlock, 0, job.stream>>>(arguments...);
@@ -947,8 +957,8 @@ Status onesweep(const Job<Bits, Value>& job) {
 // - The look-back comes last, when the keys are already in order in shared memory.
 // Why: rung 6 is bound by instructions, about 190 per key and pass. A third of them are saved.
 // Predicted: 1.4× faster than rung 6 for large n. Measured at 2^28 keys: 1.4× (7.47 ms instead of 10.3 ms).
-// Still wastes: the ranking's accesses to shared memory, most of all if all keys are equal: then 32 lanes do
-// atomics on one word.
+// Drawback: the ranking needs many accesses to shared memory, most of all if all keys are equal: then 32
+// lanes do atomics on one word.
 // Source: Adinets and Merrill 2022.
 inline constexpr unsigned kWideBlock = 384;
 inline constexpr unsigned kWideWarps = kWideBlock / kWarp;
@@ -1111,7 +1121,7 @@ Status counts_first(const Job<Bits, Value>& job) {
 // bandwidth are used. The rung is 8 to 14 % slower, because it handles any range of bits, any type and any
 // length. Values are loaded in batches; when each was loaded alone, with the ranking of its key, sorting with
 // values took 11.4 ms.
-// Still wastes: ballots of 8 bits, although most digits occur only once in their row.
+// Drawback: it does ballots for 8 bits, although most digits occur only once in their row.
 // Source: Adinets and Merrill 2022, except for the second reading.
 
 // The shape of a tile, and how many blocks a multiprocessor holds at least. Rows are read `batch` at a time.
@@ -1168,9 +1178,9 @@ struct SweepSpace {
 
 inline constexpr unsigned kTilesAtOnce = 4;
 
-// The status of a tile for one digit. It needs no status bits, so positions can use almost all 32 bits: 0,
-// nothing is available; below kPlacesFrom, the number of its own keys plus 1; from there on, kPlacesFrom plus
-// the position after its last key of the digit.
+// The status of a tile for one digit. It needs no status bits, so positions can use almost all 32 bits. There
+// are three kinds of words. 0 means that nothing is available. A word below kPlacesFrom is the number of the
+// tile's own keys plus 1. Other words are kPlacesFrom plus the position after its last key of the digit.
 inline constexpr std::uint32_t kPlacesFrom = 1u << 16;
 inline constexpr std::uint64_t kMostKeys = (std::uint64_t{1} << 32) - kPlacesFrom - 1;
 

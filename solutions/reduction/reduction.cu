@@ -7,7 +7,7 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
 // Reduction: all rungs of the ladder, from one tree per block to the device's memory speed. Read from the
-// top. Each rung says what changed, why that should be faster, and what it still wastes. Predictions and
+// top. Each rung says what changed, why that should be faster, and which drawbacks remain. Predictions and
 // measurements are for 2^24 int32 items; measurements are from an H200 (handouts/01-reduction.md has the
 // table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
@@ -31,20 +31,22 @@ constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_bloc
 }
 
 // --- Rung 1, task "neighboured": partners are 1 apart, then 2, 4, 8 …
-// Reads 4n bytes once, writes one Value per block; n - 1 operations, 8 steps per launch with 256 threads.
+// It reads 4n bytes once and writes one Value per block. It takes n - 1 operations and, with 256 threads, 8
+// steps per launch.
 // Every rung's kernel has this form: it reduces the block's items (positions past n count as the identity);
 // thread 0 writes the block's partial result to d_out[blockIdx.x]. If there is only one block, it applies
 // op.finish first.
 //@reference
 // Why: the tree needs log2 n steps, a loop needs n.
-// Still wastes: with `tid % (2 * stride) == 0`, half, then 3/4, then 7/8 of the lanes *inside every warp* are
+// Drawback: with `tid % (2 * stride) == 0`, half, then 3/4, then 7/8 of the lanes *inside every warp* are
 // idle, so no warp finishes early. The operator % costs several instructions per round.
 //@end
 template <typename T, typename Op>
 __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution Load one item per thread into shared memory; barrier. For stride 1, 2, 4 …: each thread whose
-  //@hint index is a multiple of 2 * stride combines its value with the one `stride` to its right; barrier.
-  //@hint Compare the *global* index with n, and let no thread return before the last barrier.
+  //@solution Load one item per thread into shared memory, then wait at a barrier. Do a round for each stride
+  //@hint 1, 2, 4 …: each thread whose index is a multiple of 2 * stride combines its value with the value
+  //@hint `stride` positions to its right. Wait at a barrier after each round. Compare the *global* index with
+  //@hint n, and let no thread return before the last barrier.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -63,14 +65,14 @@ __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Val
 
 // Reduces the items to one value, with as many launches as that takes: each launch writes one partial result
 // per block, and the next launch reduces those, until one block is left. The partial results alternate
-// between the two scratch arrays; the last launch writes job.d_out. Calls launch(d_in, n, d_out, n_blocks). There
-// d_in points to items of type T in the first launch and to Values in the later ones, so `launch` must be a
-// generic lambda: [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) { … }.
+// between the two scratch arrays; the last launch writes job.d_out. by_levels calls launch(d_in, n, d_out,
+// n_blocks). d_in points to items of type T in the first launch and to Values in the later ones, so `launch`
+// must be a generic lambda: [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) { … }.
 template <typename T, typename Op, typename Launch>
 Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch launch) {
   //@solution Launch on the items, then on the partial results, until one block is left. Use blocks_for.
-  //@hint Choose d_out for each launch: job.d_out if the launch has one block, otherwise the scratch array
-  //@hint that the launch does not read. Return Status::ok.
+  //@hint Choose d_out for each launch: if the launch has one block, it is job.d_out; otherwise it is the
+  //@hint scratch array that the launch does not read. Return Status::ok.
   //@instead static_cast<void>(items_per_block);
   //@instead static_cast<void>(launch);
   //@instead return not_implemented(job);
@@ -108,9 +110,9 @@ Status neighboured(const Job<T, Op>& job) {
 // Changed: index = 2 * stride * tid.
 // Why: the working threads are the lowest ones, so only the first warps work; the other warps skip the round.
 // Predicted: 1.5× faster than rung 1. Measured: 0.82×, so it is slower.
-// Still wastes: the lanes access shared memory 2 * stride words apart, so 2, 4, 8, 8, 8, 4, 2 and 1 lanes use
-// the same bank in the eight rounds, and a request takes that many wavefronts. That costs more than the idle
-// lanes did.
+// Drawback: the lanes access shared memory 2 * stride words apart, so 2, 4, 8, 8, 8, 4, 2 and 1 lanes use
+// the same bank in the eight rounds, and a request takes that many wavefronts. This costs more time than the
+// idle lanes did.
 template <typename T, typename Op>
 __global__ void k02_reindexed(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
@@ -144,11 +146,12 @@ Status reindexed(const Job<T, Op>& job) {
 // Why: the working lanes are neighbours *and* access neighbouring words. Whole warps are idle, and there are
 // no bank conflicts.
 // Predicted: 1.2× faster than rung 2. Measured: 1.25×, but only 1.03× faster than rung 1.
-// Still wastes: half of the threads only load an item and never combine anything.
+// Drawback: half of the threads only load an item and never combine anything.
 //@end
 template <typename T, typename Op>
 __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution As in rung 1, but stride runs from kBlock / 2 down to 1, and the threads tid < stride work.
+  //@solution Do the same as in rung 1, but stride runs from kBlock / 2 down to 1, and the threads with tid <
+  //@hint stride work.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -167,7 +170,7 @@ __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Valu
 
 template <typename T, typename Op>
 Status sequential(const Job<T, Op>& job) {
-  //@solution As for neighboured, with your kernel of this rung.
+  //@solution Do the same as for neighboured, with your kernel of this rung.
   //@instead return not_implemented(job);
   return by_levels(job, kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
     k03_sequential<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
@@ -181,7 +184,7 @@ Status sequential(const Job<T, Op>& job) {
 // Why: there are half as many blocks, every thread combines at least once, and each thread has two loads in
 // flight.
 // Predicted: almost 2× faster than rung 3. Measured: 1.64×.
-// Still wastes: in the last six rounds one warp works, but all warps of the block wait at the six barriers.
+// Drawback: in the last six rounds one warp works, but all warps of the block wait at the six barriers.
 template <typename T, typename Op>
 __global__ void k04_first_add(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
@@ -210,11 +213,11 @@ Status first_add(const Job<T, Op>& job) {
 
 //@end
 // Reduces the 32 values of a warp with shuffles. All 32 lanes must call it; the result is valid in lane 0.
-// No shared memory, no barrier; 5 steps, 31 useful operations.
+// It needs no shared memory and no barrier, and takes 5 steps with 31 useful operations.
 template <typename Op>
 __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
-  //@solution For offset 16, 8, 4, 2, 1: combine your value with that of the lane `offset` above, which
-  //@hint __shfl_down_sync(kFullMask, value, offset) returns.
+  //@solution For offset 16, 8, 4, 2, 1: combine your value with the value of the lane `offset` above.
+  //@hint __shfl_down_sync(kFullMask, value, offset) returns it.
   //@instead return op(value, op.identity());
   for (unsigned offset = kWarp / 2; offset > 0; offset /= 2) {
     value = op(value, __shfl_down_sync(kFullMask, value, offset));
@@ -230,14 +233,14 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 // Why: five rounds need no barrier and no access to shared memory, because the lanes of a warp need no
 // barrier between shuffles.
 // Predicted: 1.1× to 1.3× faster than rung 4. Measured: 1.21×.
-// Still wastes: each thread has only two items, so a block spends most of its time starting, waiting at
-// barriers and ending. In that time it loads nothing.
+// Drawback: each thread has only two items, so a block spends most of its time starting, waiting at
+// barriers and ending. During this time it loads no items.
 //@end
 template <typename T, typename Op>
 __global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   //@solution A block covers 2 * kBlock items. Each thread loads two of them, kBlock apart, and combines them
-  //@hint (compare both indices with n), then stores the result in shared memory; barrier. Continue with rung
-  //@hint 3's loop down to 32 values; then only the first warp calls warp_fold.
+  //@hint (compare both indices with n). Then it stores the result in shared memory and waits at a barrier.
+  //@hint Continue with rung 3's loop until 32 values are left. Then only the first warp calls warp_fold.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -261,7 +264,7 @@ __global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* 
 
 template <typename T, typename Op>
 Status shuffle(const Job<T, Op>& job) {
-  //@solution As before, but a block now covers 2 * kBlock items.
+  //@solution Do the same as before, but a block now covers 2 * kBlock items.
   //@instead return not_implemented(job);
   return by_levels(job, 2 * kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
     k05_shuffle<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
@@ -270,12 +273,12 @@ Status shuffle(const Job<T, Op>& job) {
 }
 
 // Reduces one value per thread over the block. Every thread must call it; the result is valid in thread 0.
-// blockDim.x must be a multiple of 32. Uses 32 Values of shared memory and one barrier. A second call needs a
-// barrier in between.
+// blockDim.x must be a multiple of 32. It uses 32 Values of shared memory and one barrier. Two calls need
+// another barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_fold(typename Op::Value value, Op op) {
-  //@solution Each warp reduces its own values; its lane 0 stores the result in shared memory; barrier; warp 0
-  //@hint reduces those results (lanes past the number of warps use the identity).
+  //@solution Each warp reduces its own values, and its lane 0 stores the result in shared memory. After a
+  //@hint barrier, warp 0 reduces these results (lanes past the number of warps use the identity).
   //@instead return warp_fold(value, op);
   using Value = typename Op::Value;
   __shared__ Value s_warp[kWarp];
@@ -325,9 +328,9 @@ __device__ Packed<T> packed(const T* d_in, std::uint64_t n) {
 // alignment and any grid.
 template <typename T, typename Op>
 __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op) {
-  //@solution Thread g of the whole grid combines item g of the items before the first vector and item g of
-  //@hint those after the last vector, if they exist, and the vectors g, g + threads, g + 2 * threads … in
-  //@hint between, where `threads` is the number of threads in the grid. Use packed().
+  //@solution Let `threads` be the number of threads in the grid, and g the index of a thread. Thread g
+  //@hint combines item g of the items before the first vector (if it exists), the vectors g, g + threads, g +
+  //@hint 2 * threads …, and item g of the items after the last vector (if it exists). Use packed().
   //@instead static_cast<void>(d_in);
   //@instead static_cast<void>(n);
   //@instead return op.identity();
@@ -354,7 +357,7 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
 // Why: most operations need no barrier and no other thread (work-efficient *and* resource-efficient), and
 // there are fewer, wider loads.
 // Predicted: 3× to 5× faster than rung 5. Measured: 1.51× (1.80× at 2^28, 97 % of the memory's rate).
-// Still wastes: a second launch (about 2 µs), which matters below 2^22 items, and one load in flight per
+// Drawback: a second launch (about 2 µs), which matters below 2^22 items, and only one load in flight per
 // thread.
 //@end
 inline constexpr unsigned kPacksPerThread = 4;  // with fewer 16-byte loads, a thread is not worth starting
@@ -362,7 +365,7 @@ inline constexpr unsigned kBlocksPerProcessor = 8;  // of 256 threads: as many a
 
 template <typename T, typename Op>
 __global__ void k06_coarsened(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution strided_fold, then block_fold; then thread 0 writes the result.
+  //@solution Call strided_fold, then block_fold. Then thread 0 writes the result.
   const typename Op::Value value = block_fold(strided_fold(d_in, n, op), op);
   if (threadIdx.x == 0) d_out[blockIdx.x] = gridDim.x == 1 ? op.finish(value) : value;
   //@end
@@ -399,15 +402,15 @@ Status coarsened(const Job<T, Op>& job) {
 __device__ unsigned d_ticket;
 
 // Writes the block's `value` (thread 0's) to d_partials. The block that finishes last reduces all partial
-// results to d_out, in an order that depends on gridDim and blockDim alone, so floating-point results do not
+// results to d_out, in an order that depends only on gridDim and blockDim, so floating-point results do not
 // change from run to run. Every thread must call it.
 template <typename Op>
 __device__ void finish_by_last_block(typename Op::Value value, typename Op::Value* d_partials,
                                      typename Op::Value* d_out, Op op) {
   //@solution Thread 0 stores its value in d_partials, calls __threadfence(), takes a ticket with
-  //@hint atomicInc(&d_ticket, gridDim.x - 1), calls __threadfence() again, and stores in shared memory
-  //@hint whether this was the last ticket; barrier. The last block reduces d_partials (each thread with a
-  //@hint stride of blockDim.x, then block_fold) and writes d_out.
+  //@hint atomicInc(&d_ticket, gridDim.x - 1), and calls __threadfence() again. It stores in shared memory
+  //@hint whether this was the last ticket. After a barrier, the last block reduces d_partials (each thread
+  //@hint with a stride of blockDim.x, then block_fold) and writes d_out.
   //@instead static_cast<void>(value);
   //@instead static_cast<void>(d_partials);
   //@instead static_cast<void>(d_out);
@@ -435,19 +438,20 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 // Why: it saves the second launch and the gap before it.
 // Predicted: saves 2 to 3 µs, half of the time at 2^20 items. Measured: 1.5 µs of 13.2 µs at 2^20, nothing at
 // 2^28.
-// Still wastes: one load in flight per thread.
+// Drawback: only one load in flight per thread.
 //@end
 template <typename T, typename Op>
 __global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
                                   typename Op::Value* d_out, Op op) {
-  //@solution strided_fold, block_fold, finish_by_last_block.
+  //@solution Call strided_fold, block_fold and finish_by_last_block.
   finish_by_last_block(block_fold(strided_fold(d_in, n, op), op), d_partials, d_out, op);
   //@end
 }
 
 template <typename T, typename Op>
 Status single_launch(const Job<T, Op>& job) {
-  //@solution One launch with coarsened_grid's number of blocks; job.d_scratch_a takes the partial results.
+  //@solution Launch the kernel once, with coarsened_grid's number of blocks; job.d_scratch_a takes the
+  //@hint partial results.
   //@instead return not_implemented(job);
   const unsigned n_blocks = coarsened_grid<T>(job.n, job.multiprocessors);
   k07_single_launch<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_scratch_a, job.d_out, job.op);
@@ -468,7 +472,7 @@ Status single_launch(const Job<T, Op>& job) {
 // Measured on an H200, in another run than the published one, in µs (CUB in parentheses): 245 (251) at 2^28,
 // 24.1 (29.2) at 2^24, 9.5 (14.7) at 2^20. With 4 loads and 4 blocks it took 247, 25.6 and 10.0; with 16
 // loads and 1 block, 245, 24.2 and 9.7.
-// Still wastes: nothing that a reduction could save. Below 2^18 items the launch takes most of the time.
+// Drawback: none that a reduction could avoid. Below 2^18 items the launch takes most of the time.
 // The order of combining depends on n, the address and the grid alone, so floating-point results do not
 // change from run to run.
 inline constexpr unsigned kInFlight = 8;

@@ -9,7 +9,7 @@
 //@reference
 // Summed area table: all rungs of the ladder, from one thread per row to one pass over the image near the
 // memory's speed, and the box filter that uses the table.
-// Read from the top. Each rung says what changed, why that should be faster, and what it still wastes.
+// Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
 // Predictions and measurements are for an image of 8192 x 8192 floats, which must move 0.54 GB: 0.13 ms at
 // 4.2 TB/s. Measurements are from an H200 (handouts/06-sat.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
@@ -66,20 +66,20 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 }
 
 // --- Rung 1, task "serial": each thread scans a row by itself; then each thread scans a column.
-// 2 width * height - width - height additions, width + height - 2 steps.
+// It does 2 width * height - width - height additions in width + height - 2 steps.
 //@reference
-// Why: rows do not depend on each other, nor do columns: `height` threads, then `width` threads, no barrier,
-// no shared memory.
+// Why: rows do not depend on each other, and neither do columns. So `height` threads, then `width` threads
+// can work without barriers and shared memory.
 // Predicted: 4.3 ms. Measured: 5.6 ms.
-// Still wastes: the lanes of a warp in the first kernel are in 32 different rows, so each request touches 32
-// sectors and uses 4 bytes of each: 8 times the traffic. And a few thousand threads, each with one load in
-// flight, cannot keep the memory busy.
+// Drawback: the lanes of a warp in the first kernel are in 32 different rows, so each request touches 32
+// sectors and uses 4 bytes of each: 8 times the traffic. Besides, a few thousand threads with one load in
+// flight each cannot keep the memory busy.
 //@end
 
 // Each row of the table becomes the inclusive scan of the image's row. One thread per row.
 template <typename T, typename Sum>
 __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution Thread gid (in 64 bits) takes row gid, if it exists: keep the running sum in a register, as a
+  //@solution Thread gid (in 64 bits) takes row gid, if it exists. Keep the running sum in a register, as a
   //@hint Sum.
   const std::uint64_t row = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (row >= height) return;
@@ -95,8 +95,8 @@ __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width,
 // addresses.
 template <typename Sum>
 __global__ void k01_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution Thread gid takes column gid: add up its entries, row by row, and replace each by the running
-  //@hint sum.
+  //@solution Thread gid takes column gid. It adds up the entries, row by row, and replaces each of them by
+  //@hint the running sum.
   const std::uint64_t column = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (column >= width) return;
   Sum sum{0};
@@ -124,11 +124,11 @@ Status serial(const TableJob<T>& job) {
   //@end
 }
 
-// Inclusive scan of the 32 values of a warp, with shuffles. All 32 lanes must call it; every lane gets its
-// own sum. 5 steps.
+// Inclusive scan of the 32 values of a warp, with shuffles, in 5 steps. All 32 lanes must call it; every lane
+// gets its own sum.
 template <typename Sum>
 __device__ Sum warp_scan(Sum value) {
-  //@solution For offset 1, 2, 4, 8, 16: read the value of the lane `offset` below (__shfl_up_sync(kFullMask,
+  //@solution For offset 1, 2, 4, 8, 16, read the value of the lane `offset` below (__shfl_up_sync(kFullMask,
   //@hint value, offset)), and add it if there is such a lane.
   const unsigned lane = threadIdx.x % kWarp;
   for (unsigned offset = 1; offset < kWarp; offset *= 2) {
@@ -140,13 +140,14 @@ __device__ Sum warp_scan(Sum value) {
 }
 
 // Inclusive scan of one value per thread over the block; `total` is the sum of all values. Every thread must
-// call it and gets both results. kWarps Sums of shared memory, three barriers; a second call needs no other
-// barrier. 9 steps.
+// call it and gets both results. It uses kWarps Sums of shared memory, three barriers and 9 steps. No other
+// barrier is needed between two calls.
 template <typename Sum>
 __device__ Sum block_scan(Sum value, Sum& total) {
-  //@solution Each warp scans its own values; its last lane stores the warp's sum in shared memory; barrier;
-  //@hint warp 0 scans those sums (lanes past the number of warps use 0); barrier; every thread adds the sum
-  //@hint of the warps before its own. A barrier at the end allows the next call to overwrite the shared sums.
+  //@solution Each warp scans its own values, and its last lane stores the warp's sum in shared memory. After
+  //@hint a barrier, warp 0 scans those sums (lanes past the number of warps use 0). After another barrier,
+  //@hint every thread adds the sum of the warps before its own. A third barrier at the end allows the next
+  //@hint call to overwrite the shared sums.
   //@instead total = value;
   //@instead return value;
   __shared__ Sum s_warp[kWarps];  // the sums of the warps, then their scan
@@ -172,20 +173,20 @@ __device__ Sum block_scan(Sum value, Sum& total) {
 //@reference
 // Changed: the lanes of a warp are neighbours in one row, and the sum of each tile of the row is carried to
 // the next tile. A column's thread loads kAhead items before it adds the first.
-// Why: 4 sectors per request instead of 32, and `height` blocks instead of `height` threads, so rows are 8 to
-// 10 times faster and columns 3 times.
+// Why: a request touches 4 sectors instead of 32, and there are `height` blocks instead of `height` threads.
+// So rows should be 8 to 10 times faster, and columns 3 times.
 // Predicted: 0.6 ms. Measured: 0.79 ms, 7× faster than rung 1.
-// Still wastes: the table is written, read and written again, twice the bytes that must move. Columns have
+// Drawback: the table is written, read and written again: twice as many bytes as necessary. Columns have
 // only `width` threads, and each still needs `height` steps.
 //@end
 
 // Like k01_rows, but with one block per row.
 template <typename T, typename Sum>
 __global__ void k02_scan_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution For the rows blockIdx.x, blockIdx.x + gridDim.x …: take kBlock items at a time, one per thread
-  //@hint (0 past the end of the row), block_scan them, add the sum of the items before, store the results
-  //@hint inside the row, and carry the total to the next items. All threads of the block must call every
-  //@hint block_scan.
+  //@solution A block handles the rows blockIdx.x, blockIdx.x + gridDim.x … Take kBlock items at a time, one
+  //@hint per thread (0 past the end of the row). Call block_scan, add the sum of the items before, store the
+  //@hint results inside the row, and carry the total to the next items. All threads of the block must call
+  //@hint every block_scan.
   for (std::uint64_t row = blockIdx.x; row < height; row += gridDim.x) {
     Sum carry{0};  // the sum of the row's items before this tile
     for (std::uint64_t first = 0; first < width; first += kBlock) {
@@ -206,8 +207,9 @@ inline constexpr unsigned kAhead = 16;        // items of a column that are load
 // Like k01_columns, but with kAhead loads in flight.
 template <typename Sum>
 __global__ void k02_scan_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution Like k01_columns, but take kAhead rows at a time: first load them all into an array of registers
-  //@hint (unrolled), then add and store one after the other. Handle the remaining rows one at a time.
+  //@solution Do the same as in k01_columns, but take kAhead rows at a time. First load them all into an array
+  //@hint of registers (unrolled), then add and store one after the other. Handle the remaining rows one at a
+  //@hint time.
   const std::uint64_t column = std::uint64_t{blockIdx.x} * kColumnBlock + threadIdx.x;
   if (column >= width) return;
   Sum sum{0};
@@ -237,8 +239,8 @@ constexpr unsigned grid_for(std::uint64_t n) {
 
 template <typename T>
 Status rows_columns(const TableJob<T>& job) {
-  //@solution As for serial, with one block per row (grid_for) for the rows, and kColumnBlock threads for
-  //@hint kColumnBlock columns.
+  //@solution Do the same as for serial, but use one block per row (grid_for) for the rows, and kColumnBlock
+  //@hint threads for kColumnBlock columns.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
@@ -258,7 +260,7 @@ Status rows_columns(const TableJob<T>& job) {
 // log width.
 // Predicted: 0.6 ms; faster than rung 2 if `width` threads cannot fill the device (up to about 4096), slower
 // for larger images. Measured: 0.87 ms (rung 2: 0.79 ms); for 4096 x 4096, 0.23 ms (0.32 ms).
-// Still wastes: the image or the table crosses the memory eight times, 4 times the bytes that must move.
+// Drawback: the image or the table is read or written eight times: 4 times as many bytes as necessary.
 //@end
 
 inline constexpr unsigned kTile = 32;                  // rows and columns of a tile
@@ -269,9 +271,9 @@ inline constexpr unsigned kTileRows = kBlock / kTile;  // rows of a tile that a 
 template <typename Sum>
 __global__ void k03_transpose(Rows<const Sum> from, Rows<Sum> to, std::uint64_t width, std::uint64_t height) {
   //@solution Tile number blockIdx.x is in tile row blockIdx.x / tiles_across and tile column blockIdx.x %
-  //@hint tiles_across. The lanes are along a row of the tile, with kTileRows rows at once: load into
-  //@hint s_tile[row][lane]; barrier; store s_tile[lane][row] so that the lanes are along a row of `to`. Check
-  //@hint both bounds: the last tiles are incomplete.
+  //@hint tiles_across. The lanes are along a row of the tile, with kTileRows rows at once. Load the tile into
+  //@hint s_tile[row][lane]. After a barrier, store s_tile[lane][row] so that the lanes are along a row of
+  //@hint `to`. Check both bounds, because the last tiles are incomplete.
   __shared__ Sum s_tile[kTile][kTile + 1];
   const unsigned lane = threadIdx.x % kTile;
   const unsigned warp = threadIdx.x / kTile;
@@ -293,9 +295,9 @@ __global__ void k03_transpose(Rows<const Sum> from, Rows<Sum> to, std::uint64_t 
 
 template <typename T>
 Status transpose(const TableJob<T>& job) {
-  //@solution Four launches: k02_scan_rows from d_in to d_out, k03_transpose from d_out to d_scratch (`width`
-  //@hint rows of `height` sums), k02_scan_rows of d_scratch in place, k03_transpose back. Only d_in and d_out
-  //@hint depend on the corner.
+  //@solution There are four launches: k02_scan_rows from d_in to d_out, k03_transpose from d_out to d_scratch
+  //@hint (`width` rows of `height` sums), k02_scan_rows of d_scratch in place, and k03_transpose back. Only
+  //@hint d_in and d_out depend on the corner.
   //@instead return not_implemented(job);
   using Sum = typename TableJob<T>::Sum;
   if (job.width == 0 || job.height == 0) return Status::ok;
@@ -318,9 +320,9 @@ Status transpose(const TableJob<T>& job) {
 // Changed: a block takes a strip of 32 rows, tile by tile from left to right. It scans the tile's rows with
 // shuffles, carries their sums to the next tile, and stores the tile's columns as rows. The second launch
 // does the same with the result of the first one, which transposes it back.
-// Why: half of rung 3's traffic (2 times what must move), with the steps of its scans.
+// Why: it moves half of rung 3's bytes (twice as many as necessary), with as many steps as rung 3's scans.
 // Predicted: 0.35 ms, if the device were full. Measured: 1.34 ms, so it is slower than rung 3.
-// Still wastes: the device is not full. An image has only height / 32 strips (256 here, for 132
+// Drawback: the device is not full. An image has only height / 32 strips (256 here, for 132
 // multiprocessors), and each is a chain of tiles that wait for each other's carry.
 template <typename T, typename Sum>
 __global__ void k04_scan_and_turn(Rows<const T> in, Rows<Sum> turned, std::uint64_t width,
@@ -373,19 +375,20 @@ Status fused(const TableJob<T>& job) {
 // 3 additions, 4 loads and 1 store per item, for any radius. One thread per item, one block per tile of 32 x
 // 8 items.
 //@reference
-// Why tiles: the four look-ups of a warp are in two rows of the table, and those of the block's next row are
-// 1 below, so most of them hit the cache.
-// Still wastes: four loads per item, where a thread that goes along the row would need only two new ones.
+// Why tiles: the four look-ups of a warp are in two rows of the table. Those of the block's next row are one
+// row below, so most of them hit the cache.
+// Drawback: four loads per item; a thread that goes along the row would need only two new ones.
 //@end
 template <typename Sum>
 __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
                         std::uint64_t radius, std::uint64_t width, std::uint64_t height) {
   //@solution Rows count from the corner, as in the table. The box's first row is row - radius, or 0 if that
-  //@hint is before the image; its last row is row + radius, or height - 1; columns likewise. The radius may
-  //@hint be almost 2^32, and larger than the image. Look up (last row, last column), subtract (before the
-  //@hint first row, last column) and (last row, before the first column), add (before both), each only if it
-  //@hint exists, with wrapping_add and wrapping_subtract in Sum. Divide, as a MeanOf<Sum>, by the number of
-  //@hint items in the box. If radii.d_first is not nullptr, radii[row][column] is the radius.
+  //@hint is before the image. Its last row is row + radius, or height - 1 if that is past the image. Compute
+  //@hint the columns in the same way. The radius may be almost 2^32, and larger than the image. Look up the
+  //@hint entry at (last row, last column). Subtract those at (before the first row, last column) and (last
+  //@hint row, before the first column), and add the one at (before the first row, before the first column),
+  //@hint each only if it exists. Use wrapping_add and wrapping_subtract, in Sum. Divide, as a MeanOf<Sum>, by
+  //@hint the number of items in the box. If radii.d_first is not nullptr, radii[row][column] is the radius.
   using Mean = MeanOf<Sum>;
   const auto tiles_across = static_cast<unsigned>(parts_of(width, kTile));
   const std::uint64_t row = std::uint64_t{blockIdx.x / tiles_across} * kTileRows + threadIdx.x / kTile;
@@ -409,8 +412,8 @@ __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<con
 
 template <typename Sum>
 Status box(const BoxJob<Sum>& job) {
-  //@solution One launch, one block per tile of kTile columns and kTileRows rows. If job.d_radii is nullptr,
-  //@hint radii.d_first must be nullptr, too.
+  //@solution Launch the kernel once, with one block per tile of kTile columns and kTileRows rows. If
+  //@hint job.d_radii is nullptr, radii.d_first must be nullptr, too.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto table = rows_from(job.corner, job.d_table, job.width, job.height);
@@ -470,7 +473,7 @@ __device__ Place diagonal_place(std::uint64_t t, std::uint64_t tiles_x, std::uin
 // Publishes what the lanes of this warp wrote: sets *d_state. All 32 lanes must call it.
 __device__ void publish(std::uint32_t* d_state, std::uint32_t state) {
   __syncwarp();  // the lanes' writes come before lane 0's release
-  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // they are visible before the state is
+  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // the writes come before the state
 }
 
 // Waits until *d_state is set; afterwards this lane sees everything that was written before that.
@@ -497,7 +500,7 @@ __global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
 // longest chain has tiles_x + tiles_y - 1 tiles instead of tiles_x * tiles_y.
 // Predicted: 0.5 ms. Measured: 0.44 ms. The limiter is the chain, not the memory: 255 tiles that wait about 2
 // µs each.
-// Still wastes: this waiting; loads of only 4 bytes per lane.
+// Drawback: the tiles wait for each other; a lane loads only 4 bytes at a time.
 //@end
 inline constexpr unsigned kSide = 64;               // rows and columns of such a tile
 inline constexpr unsigned kHalves = kSide / kWarp;  // warps that publish an edge together, 32 sums each
@@ -508,12 +511,12 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
                                 Sum* d_right, Sum* d_below, std::uint32_t* d_ticket,
                                 std::uint32_t* d_states) {
   //@solution Take a ticket, store it in shared memory for the block, and get the position from
-  //@hint diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image; one column of
-  //@hint padding), 32 items and then 32 more. Warps 0 and 1, with one row per lane: wait for the left tile's
-  //@hint right edge (if there is such a tile), store it in s_left, publish left + own row sums. Scan the
-  //@hint columns (lane = row), with s_left added to each item. Warps 0 and 1, with one column per lane: the
-  //@hint same with the tile above, whose lower edge goes to s_above. Store s_tile + s_above. Write at each
-  //@hint barrier which hazard it prevents. Use publish and wait_for.
+  //@hint diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image, one column of
+  //@hint padding), 32 items and then 32 more. Warps 0 and 1 handle one row per lane: they wait for the left
+  //@hint tile's right edge (if there is such a tile), store it in s_left, and publish left + own row sums.
+  //@hint Scan the columns (lane = row), with s_left added to each item. Warps 0 and 1 now handle one column
+  //@hint per lane: they do the same with the tile above, whose lower edge goes to s_above. Store s_tile +
+  //@hint s_above. Write at each barrier which hazard it prevents. Use publish and wait_for.
   __shared__ Sum s_tile[kSide][kSide + 1];
   __shared__ Sum s_left[kSide];   // for each row: the sum of its items left of the tile
   __shared__ Sum s_above[kSide];  // for each column: the table's entry just above the tile
@@ -581,9 +584,9 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
 
 template <typename T>
 Status single_pass(const TableJob<T>& job) {
-  //@solution Two launches: k06_clear sets the ticket and kStates words per tile to 0; k06_single_pass has one
-  //@hint block per tile. d_flags starts with the ticket; d_scratch holds kSide sums per tile for the right
-  //@hint edges, then as many for the lower ones.
+  //@solution There are two launches. k06_clear sets the ticket and kStates words per tile to 0.
+  //@hint k06_single_pass has one block per tile. d_flags starts with the ticket. d_scratch holds kSide sums
+  //@hint per tile for the right edges, then as many for the lower ones.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
@@ -601,15 +604,15 @@ Status single_pass(const TableJob<T>& job) {
 
 //@reference
 // --- Rung 6: tiles in registers, and look-back.
-// Changed: tiles of 128 x 64 in registers. A lane has 4 neighbouring columns of 8 rows: one 16-byte load per
-// row, all 8 in flight at once. Rows are scanned by 5 shuffles for 4 items, columns by plain additions in the
-// lane; shared memory holds only the sums of rows and of each warp's columns. A tile first publishes its own
-// sums (its aggregate), so that the next tile need not wait for the tiles before: it adds up aggregates back
-// to the nearest available prefix.
-// Why: 32 KB in flight per block, 3 blocks per multiprocessor; 191 diagonals instead of 255, and no tile
-// waits for a chain.
+// Changed: tiles of 128 x 64 are in registers. A lane has 4 neighbouring columns of 8 rows: one 16-byte load
+// per row, all 8 in flight at once. Rows are scanned by 5 shuffles for 4 items, columns by plain additions in
+// the lane; shared memory holds only the sums of rows and of each warp's columns. A tile first publishes its
+// own sums (its aggregate), so that the next tile need not wait for the tiles before: it adds up aggregates
+// back to the nearest available prefix.
+// Why: each block has 32 KB in flight, with 3 blocks per multiprocessor. There are 191 diagonals instead of
+// 255, and no tile waits for a chain.
 // Predicted: 0.16 ms, 80 % of the copy rate. Measured: 0.21 ms, 65 %.
-// Still wastes: 5 % of the bytes, for edges; a launch that sets flags to 0.
+// Drawback: 5 % of the bytes are edges; a separate launch sets the flags to 0.
 inline constexpr unsigned kLaneItems = 4;                  // neighbouring columns of a lane
 inline constexpr unsigned kLaneRows = 8;                   // rows of a lane, and of its warp
 inline constexpr unsigned kWideTile = kWarp * kLaneItems;  // columns of a tile
@@ -839,7 +842,7 @@ Status look_back(const TableJob<T>& job) {
 // after the other. Without them it should be 7 µs.
 // Predicted: the memory's limit, 0.15 ms. Measured on an H200 (copy: 0.146 ms): 77 % of the copy rate for
 // 8192 x 8192, 79 % for 16384 x 16384 (rung 6 in the same run: 69 %).
-// Why it misses the prediction: a reduced version for aligned images of whole tiles takes 0.163 ms, 89 % and
+// Why it is slower than predicted: a reduced version for aligned images of whole tiles takes 0.163 ms, 89 and
 // 90 %. Tests of alignment and borders are not the reason: with one test per row it was 76 and 77 %, with one
 // per tile it is hardly faster. The reason is not known yet.
 // In the reduced version, the hint that items are read once (__ldcs) helped most: with tiles of 128 x 64 it
@@ -848,8 +851,8 @@ Status look_back(const TableJob<T>& job) {
 // because of registers). Sums of 8 bytes need twice the registers, so only one block fits on a
 // multiprocessor: 0.540 ms for f64 and 8192 x 8192. Rung 6 is faster there (0.418 ms, 68 % of the copy rate),
 // so this rung calls it.
-// Still wastes: 3 % of the bytes, since edges are published twice, in words of twice their size, which must
-// be cleared.
+// Drawback: 3 % of the bytes are edges, since these are published twice, in words of twice their size, which
+// must be cleared.
 inline constexpr unsigned kTopWarps = 16;
 inline constexpr unsigned kTopBlock = kTopWarps * kWarp;
 inline constexpr unsigned kTopRows = kLaneRows;             // of a lane

@@ -6,8 +6,8 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
 // Scan: all rungs of the ladder, from one thread per result to the device's memory speed, for rows that one
-// block can hold. Read from the top. Each rung says what changed, why that should be faster, and what it
-// still wastes. Predictions are for 2^22 int32 items in rows of 1,024, from the simulator's model of an H200.
+// block can hold. Read from the top. Each rung says what changed, why that should be faster, and what
+// drawbacks remain. Predictions are for 2^22 int32 items in rows of 1,024, from the simulator's H200 model.
 // Measurements are for 2^24 items, from an H200; unless stated otherwise, the rows have 1,024 items
 // (handouts/02-scan.md has the table).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
@@ -74,9 +74,9 @@ __device__ Value shuffle_from(Value value, unsigned from) {
 
 // --- Rung 1: one thread per result; it combines the whole prefix, from the start of the row.
 // n/row_length · row_length²/2 operations: 512 times as many as a loop, for rows of 1,024.
-// Why look at it: it needs no cooperation, and it shows the cost when threads share no partial results.
+// Why it is shown: it needs no cooperation, and it shows the cost when threads share no partial results.
 // Predicted: 540 µs, 16× slower than rung 3. Measured: 9.1× slower.
-// Still wastes: almost all of its work. The last lane of a row does row_length dependent operations.
+// Drawback: almost all of its work is redundant. The last lane of a row does row_length dependent operations.
 template <typename Op>
 __global__ void k01_brute_force(Job<Op> job) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
@@ -100,9 +100,9 @@ Status brute_force(const Job<Op>& job) {
 // value covers twice as many items as before: ⌈log2 row_length⌉ rounds instead of row_length steps. No thread
 // may write a value that another thread still has to read. Therefore two buffers alternate, and the end of a
 // launch is the barrier between two rounds.
-// Why: 9 · n operations instead of 512 · n.
+// Why: it does 9 · n operations instead of 512 · n.
 // Predicted: 3× to 4× faster than rung 1. Measured: 2.2×.
-// Still wastes: each round reads and writes the whole array, 8n bytes, and costs a launch. For rows of 1,024
+// Drawback: each round reads and writes the whole array, 8n bytes, and costs a launch. For rows of 1,024
 // that is 127n bytes, because the unaligned neighbours cost one more sector each; 8n bytes would be enough.
 
 // Round 0: copies the items, or moves them one position to the right and puts the identity in front. The
@@ -156,20 +156,21 @@ Status global_rounds(const Job<Op>& job) {
 // __launch_bounds__(t) promises the compiler that no block of the kernel has more than t threads.
 //@reference
 // Changed: the rounds of rung 2 run in shared memory, because one block has the whole row.
-// Why: 8n bytes instead of 127n, and one launch instead of 11. With two buffers, a round needs one barrier;
-// in place it would need two.
+// Why: it moves 8n bytes instead of 127n, in one launch instead of 11. With two buffers, a round needs one
+// barrier; in place it would need two.
 // Predicted: about 4× faster than rung 2. Measured: 4.1×.
-// Still wastes: 9 operations per item, where the loop does one; and all 1,024 threads of a block wait for the
+// Drawback: 9 operations per item, while the loop does one. All 1,024 threads of a block wait for the
 // slowest warp, 11 times.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
-  //@solution Thread tid loads item tid of row blockIdx.x into one half of a shared array that has two halves
-  //@hint (threads past the end of the row store the identity); barrier. For offset 1, 2, 4 … below the row's
-  //@hint length: every thread reads its own value and, if it exists, the value `offset` to the left from one
-  //@hint half, and writes left op own to the other half; barrier; the two halves swap roles. At the end
-  //@hint thread tid writes result tid: its own value if the scan is inclusive; if it is exclusive, the value
-  //@hint one to the left, or the identity.
+  //@solution Use a shared array that has two halves. Thread tid loads item tid of row blockIdx.x into one
+  //@hint half (threads past the end of the row store the identity), then waits at a barrier. Do a round for
+  //@hint each offset 1, 2, 4 … below the row's length: every thread reads its own value and, if it exists,
+  //@hint the value `offset` to the left from one half, and writes left op own to the other half. After a
+  //@hint barrier, the two halves exchange their roles. At the end, thread tid writes result tid. If the scan
+  //@hint is inclusive, this is its own value. If it is exclusive, this is the value one to the left, or the
+  //@hint identity.
   using Value = typename Op::Value;
   __shared__ Value s_data[2][kThreadRow];
   const unsigned tid = threadIdx.x;
@@ -184,7 +185,7 @@ __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
     const Value own = s_data[from][tid];
     s_data[to][tid] = tid < offset ? own : job.op(s_data[from][tid - offset], own);
     from = to;
-    __syncthreads();  // writes before the next round's reads, and reads before the next round's writes
+    __syncthreads();  // this round's accesses come before the next round's accesses
   }
 
   if (tid >= row.length) return;
@@ -210,23 +211,23 @@ Status hillis_steele(const Job<Op>& job) {
 // There are leaves_for(row_length) leaves; those past the end of the row hold the identity. 2 · (leaves - 1)
 // operations, 2 · log2(leaves) steps. The result is exclusive.
 //@reference
-// Changed: a tree instead of a network. The up-sweep stores each node's total in the position of the node's
-// last leaf. Then the root is set to the identity, and the down-sweep gives every node the total of
+// Changed: it uses a tree instead of a network. The up-sweep stores each node's total in the position of the
+// node's last leaf. Then the root is set to the identity, and the down-sweep gives every node the total of
 // everything to its left.
-// Why: 2 operations per item instead of 9.
+// Why: it does 2 operations per item instead of 9.
 // Predicted: nevertheless 1.3× slower than rung 3, because a warp's instruction takes the same time however
 // few of its lanes work, and there are twice as many rounds. Measured: 3.2× slower.
-// Still wastes: `(k + 1) % full == 0` spreads the working lanes over all warps, so no warp can skip a level.
+// Drawback: `(k + 1) % full == 0` spreads the working lanes over all warps, so no warp can skip a level.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned leaves) {
-  //@solution One thread per leaf. Thread k keeps its own item also in a register, and stores it (or the
-  //@hint identity) in s_data[k]; barrier. Up-sweep: for half = 1, 2, 4 … below `leaves`, full = 2 * half:
-  //@hint each thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]; barrier. One
-  //@hint thread sets the root, s_data[leaves - 1], to the identity; barrier. Down-sweep: for half = leaves /
-  //@hint 2 … 4, 2, 1: the same threads read the left child s_data[k - half], copy their own value to it, and
-  //@hint set their own to own op left; barrier. The result is s_data[k]; if the scan is inclusive, s_data[k]
-  //@hint op the item.
+  //@solution Use one thread per leaf. Thread k keeps its own item in a register, and stores it (or the
+  //@hint identity) in s_data[k]. Up-sweep: for half = 1, 2, 4 … below `leaves`, and full = 2 * half, each
+  //@hint thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]. Then one thread
+  //@hint sets the root, s_data[leaves - 1], to the identity. Down-sweep: for half = leaves / 2 … 4, 2, 1, the
+  //@hint same threads read the left child s_data[k - half], copy their own value to it, and set their own
+  //@hint value to own op left. A barrier must separate each of these steps from the next one. The result is
+  //@hint s_data[k]; if the scan is inclusive, it is s_data[k] op the item.
   //@instead static_cast<void>(leaves);
   using Value = typename Op::Value;
   __shared__ Value s_data[kThreadRow];
@@ -263,7 +264,7 @@ __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned
 
 template <typename Op>
 Status blelloch(const Job<Op>& job) {
-  //@solution As for hillis_steele, with leaves_for(job.row_length) threads.
+  //@solution Do the same as for hillis_steele, with leaves_for(job.row_length) threads.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   const unsigned leaves = leaves_for(job.row_length);
@@ -278,13 +279,13 @@ Status blelloch(const Job<Op>& job) {
 // Changed: the node's position is 2 * half * (t + 1) - 1.
 // Why: the working lanes are in the first warps, and the other warps skip the level.
 // Predicted: rung 5 is 1.6× faster than rung 4. Measured, with rows of 2,048: 2.4×.
-// Still wastes (rung 5): neighbouring lanes access words 2 * half apart, so 2, 4 … 32 of them use the same
+// Drawback (rung 5): neighbouring lanes access words 2 * half apart, so 2, 4 … 32 of them use the same
 // bank.
 // Rung 6 adds a word of padding after every 32 words: item i is at i + i / 32. Then lanes 2 * half apart
 // mostly use different banks, and about 4.5 wavefronts per request become almost one.
 // Predicted: rung 6 is only 1.1× faster, because computing the index costs instructions. Measured, with rows
 // of 2,048: 1.27×.
-// Still wastes (both): the whole block waits 2 · log2(leaves) times.
+// Drawback (both): the whole block waits 2 · log2(leaves) times.
 template <bool kPadded>
 __device__ unsigned place_of(unsigned i) {
   return kPadded ? i + i / 32 : i;
@@ -339,11 +340,12 @@ Status compact(const Job<Op>& job) {
 //@end
 // Inclusive scan of one value per lane of a warp, with shuffles. All 32 lanes must call it; every lane gets
 // its result.
-// No shared memory, no barrier; 5 steps, 129 operations.
+// It needs no shared memory and no barrier, and takes 5 steps with 129 operations.
 template <typename Op>
 __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op op) {
-  //@solution Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared memory.
-  //@hint All lanes shuffle; lanes below `offset` have no value to their left and keep their own.
+  //@solution Do Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
+  //@hint memory. All lanes shuffle. Lanes below `offset` have no value to their left and keep their own
+  //@hint value.
   //@instead static_cast<void>(op);
   //@instead return value;
   const unsigned lane = threadIdx.x % kWarp;
@@ -359,7 +361,7 @@ __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op o
 // identity. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
-  //@solution One shuffle; lane 0 is a special case.
+  //@solution This takes one shuffle. Lane 0 is a special case.
   //@instead static_cast<void>(op);
   //@instead return inclusive;
   const typename Op::Value left = shuffle_up(inclusive, 1);
@@ -370,16 +372,16 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
 // --- Rung 7, task "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
 //@reference
 // Changed: rung 3's network, but the lanes of a warp exchange their values by shuffles.
-// Why: no shared memory and no barrier; a row of 32 takes 5 shuffles and 5 operations per lane. The limiter
-// is the memory: 8n bytes.
+// Why: it needs no shared memory and no barrier, and a row of 32 takes 5 shuffles and 5 operations per lane.
+// The limiter is the memory: 8n bytes.
 // Predicted: 3× faster than rung 3. Measured, with rows of 32: 2.2×.
-// Still wastes: a row of 5 items occupies a whole warp. Longer rows need rung 8.
+// Drawback: a row of 5 items occupies a whole warp. Longer rows need rung 8.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
-  //@solution The block's warps take kBlock / kWarp consecutive rows. Lane i loads item i of its warp's row,
-  //@hint or the identity; scan; then lane i writes result i if it exists. No lane may return before the last
-  //@hint shuffle.
+  //@solution Each block takes kBlock / kWarp consecutive rows, one per warp. Lane i loads item i of its
+  //@hint warp's row, or the identity. After the scan, lane i writes result i if it exists. No lane may return
+  //@hint before the last shuffle.
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned warp = threadIdx.x / kWarp;
   const Row row = row_of(job, std::uint64_t{blockIdx.x} * (kBlock / kWarp) + warp);
@@ -394,7 +396,7 @@ __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
 
 template <typename Op>
 Status kogge_stone(const Job<Op>& job) {
-  //@solution kBlock / kWarp rows per block; round the number of blocks up.
+  //@solution A block takes kBlock / kWarp rows. Round the number of blocks up.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   constexpr unsigned kRows = kBlock / kWarp;
@@ -405,14 +407,14 @@ Status kogge_stone(const Job<Op>& job) {
 }
 
 // Exclusive scan of one value per thread over the block: thread t gets value[0] op … op value[t - 1], thread
-// 0 the identity. Every thread must call it; blockDim.x must be a multiple of 32. 32 Values of shared memory,
-// two barriers, 11 steps. A second call needs a barrier in between.
+// 0 the identity. Every thread must call it; blockDim.x must be a multiple of 32. It uses 32 Values of shared
+// memory, two barriers and 11 steps. Two calls need a barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op op) {
-  //@solution Every warp scans its own values; lane 31 stores the warp's total in shared memory; barrier. Warp
-  //@hint 0 computes the exclusive scan of the totals (lanes past the number of warps use the identity) and
-  //@hint stores it in their place; barrier. A thread's result is the prefix of its warp op the exclusive
-  //@hint prefix within its warp.
+  //@solution Every warp scans its own values, and lane 31 stores the warp's total in shared memory. After a
+  //@hint barrier, warp 0 computes the exclusive scan of the totals (lanes past the number of warps use the
+  //@hint identity) and stores it in their place. After another barrier, a thread's result is the prefix of
+  //@hint its warp op the exclusive prefix within its warp.
   //@instead return shift_right(warp_inclusive_scan(value, op), op);
   using Value = typename Op::Value;
   __shared__ Value s_totals[kWarp];
@@ -437,9 +439,9 @@ __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op 
 // --- Rung 8: one thread per item again, rows of up to kThreadRow, but each warp scans its own items first.
 // Changed: 5 of the 10 rounds are shuffles in every warp; the other 5 are done by one warp on the warps'
 // totals.
-// Why: 2 barriers instead of 11, and five accesses to shared memory fewer.
+// Why: it has 2 barriers instead of 11, and five fewer accesses to shared memory.
 // Predicted: 2.7× faster than rung 3. Measured: 1.6×.
-// Still wastes: every item takes part in the tree, although a thread could combine several items by itself
+// Drawback: every item takes part in the tree, although a thread could combine several items by itself
 // first.
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k08_block_scan(Job<Op> job) {
@@ -473,17 +475,17 @@ constexpr unsigned chunk_for(unsigned row_length) {
 // and each thread goes through its items again, with the prefix of its chunk. The row passes through shared
 // memory, so neighbouring lanes access neighbouring addresses in global memory, although each thread works on
 // its own chunk.
-// Why: 2.3 operations per item and 4 barriers for 4,096 items; the limiter is the memory.
+// Why: it does 2.3 operations per item, with 4 barriers for 4,096 items. The limiter is the memory.
 // Predicted: 1.3× faster than rung 8. Measured, with rows of 4,096: 2.0×.
-// Still wastes: each item is read from or written to shared memory five times, and each load instruction
+// Drawback: each item is read from or written to shared memory five times, and each load instruction
 // moves only 4 bytes per lane.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned chunk) {
-  //@solution Load the row into shared memory: thread tid loads the items tid, tid + kBlock …; barrier. Reduce
-  //@hint your chunk (from item tid * chunk of the row on, as far as the row goes), compute the
-  //@hint block_exclusive_scan of the totals, go through the chunk again and replace each item by its result;
-  //@hint barrier. Store the row in the same way as it was loaded.
+  //@solution Load the row into shared memory: thread tid loads the items tid, tid + kBlock … After a barrier,
+  //@hint reduce your chunk, which begins at item tid * chunk of the row (it may be shorter at the end of the
+  //@hint row). Compute the block_exclusive_scan of the totals. Then go through the chunk again and replace
+  //@hint each item by its result. After a barrier, store the row in the same way as it was loaded.
   //@instead static_cast<void>(chunk);
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];
@@ -512,7 +514,7 @@ __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned ch
 
 template <typename Op>
 Status coarsened(const Job<Op>& job) {
-  //@solution One block of kBlock threads per row; chunk_for(job.row_length).
+  //@solution Use one block of kBlock threads per row, and chunk_for(job.row_length).
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   k09_coarsened<<<static_cast<unsigned>(job.n_rows), kBlock, 0, job.stream>>>(job, chunk_for(job.row_length));
@@ -537,13 +539,14 @@ struct Segmented {
   using Value = Flagged<typename Op_::Value>;
   Op_ op;
   COURSE_HD Value identity() const {
-    //@solution The value that leaves every other value unchanged, on either side.
+    //@solution Return the value that leaves every other value unchanged, on either side.
     //@instead return {};
     return {op.identity(), 0};
     //@end
   }
   COURSE_HD Value operator()(Value a, Value b) const {
-    //@solution The result of the items of a, followed by those of b. It depends on whether b has a head.
+    //@solution Return the result of the items of a, followed by those of b. It depends on whether b has a
+    //@hint head.
     //@instead static_cast<void>(a);
     //@instead return b;
     return {b.has_head ? b.value : op(a.value, b.value), a.has_head | b.has_head};
@@ -552,17 +555,17 @@ struct Segmented {
 };
 
 //@reference
-// Changed from rung 9: the operator, and one more byte per item to read.
+// Changed from rung 9: there is another operator, and one more byte per item to read.
 // Why: it computes something else, so it is not meant to be faster: 9n bytes instead of 8n, and two more
 // instructions per operation.
-// Predicted: takes 1.1× the time of rung 9. Measured, with rows of 4,096: 1.23×.
-// Still wastes: the same as rung 9.
+// Predicted: 1.1× the time of rung 9. Measured, with rows of 4,096: 1.23×.
+// Drawback: the same as rung 9.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
-  //@solution As in k09_coarsened, but with the heads in shared memory, too, and with Segmented<Op>{job.op} in
-  //@hint place of job.op. An exclusive result at a head is the identity, whatever lies before it. A row's
-  //@hint first item starts a segment even if its flag is 0.
+  //@solution Do the same as in k09_coarsened, but with the heads in shared memory, too, and with
+  //@hint Segmented<Op>{job.op} instead of job.op. An exclusive result at a head is the identity, whatever
+  //@hint comes before it. A row's first item starts a segment even if its flag is 0.
   //@instead static_cast<void>(chunk);
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];
@@ -597,7 +600,7 @@ __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned ch
 
 template <typename Op>
 Status segmented(const Job<Op>& job) {
-  //@solution As for coarsened.
+  //@solution Do the same as for coarsened.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   k10_segmented<<<static_cast<unsigned>(job.n_rows), kBlock, 0, job.stream>>>(job, chunk_for(job.row_length));
@@ -616,7 +619,7 @@ Status segmented(const Job<Op>& job) {
 // Shared memory is accessed twice per *warp*.
 // Predicted: the copy rate for rows of 512 items and more. Measured, with rows of 4,096: 93 % of it at 2^24
 // items, 99 % at 2^28.
-// Still wastes: vectors at unaligned addresses are loaded item by item; three of four of these loads hit a
+// Drawback: vectors at unaligned addresses are loaded item by item; three of four of these loads hit a
 // cache. In rows much shorter than a warp's 512 items most lanes have no items; rung 7 is better for those.
 inline constexpr unsigned kRounds = 4;       // vectors that a lane holds at once
 inline constexpr unsigned kWideBlock = 256;  // threads that share a block, unless one row needs more

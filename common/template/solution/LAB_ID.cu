@@ -2,7 +2,7 @@
 //@student // LAB_TITLE: your file. Read labs/LAB_ID/lab.hpp first, then handouts/LAB_HANDOUT.
 //@student // Until you write it, a task is "not implemented". Do not change the given lines at the end.
 //@reference
-// LAB_TITLE: the ladder. Each rung says what changed, why that should be faster, what it still wastes. Lines
+// LAB_TITLE: the ladder. Each rung says what changed, why that should be faster, what drawbacks remain. Lines
 // that start with //@ steer the generator of the students' file (common/tools/make_skeleton.py).
 //@end
 #include "LAB_ID/lab.hpp"

@@ -92,7 +92,7 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 // without registers, for more steps: 420 µs. What decides: a lag of 3 steps instead of 4 makes it 455 µs; one
 // tile in flight instead of two 602 µs. One block of 384 threads and 8 rows per multiprocessor takes 412 µs,
 // but 9.1 µs at 2^20. 16-byte stores, whose vectors are read from shared memory item by item, take 500 µs.
-// Still wastes: two neighbouring runs both write the sector in which they meet, once per warp and tile: 3 % of
+// Drawback: two neighbouring runs both write the sector in which they meet, once per warp and tile: 3 % of
 // the sectors. At 2^20 a block has one tile at most, and the lag only delays it.
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)

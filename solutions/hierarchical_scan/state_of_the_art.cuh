@@ -35,7 +35,7 @@ namespace course::hierarchical_scan {
 // has published its own tile's; the other way round it is 608 µs. Slower: a warp of its own for the carries
 // (666 µs), since it needs several round trips per tile one after the other; tiles by ticket (636 µs), because
 // a block that takes two tickets in a row gets neighbouring tiles, and the second waits for the first.
-// Still wastes: at 2^20 a block has one tile at most, so the lag only delays it. Of the 9 µs there, an empty
+// Drawback: at 2^20 a block has one tile at most, so the lag only delays it. Of the 9 µs there, an empty
 // kernel takes 2.7, and clearing the statuses 1.4.
 // Float sums are the same in every run on the same device, because the totals are combined in a fixed order.
 // An item passes through at most 4 * kRows additions in its thread, 5 + 8 in the tile, 5 + 8 in the totals

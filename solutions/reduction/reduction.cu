@@ -469,9 +469,9 @@ Status single_launch(const Job<T, Op>& job) {
 // multiprocessor. A busy memory needs more. Here it is 128 KB, as long as there are enough items. There are
 // also fewer partial results: 264 on an H200 instead of 1,056.
 // Predicted: 99 % of the read rate at 2^28; below 2^20 items, the time of a launch.
-// Measured on an H200, in another run than the published one, in µs (CUB in parentheses): 245 (251) at 2^28,
-// 24.1 (29.2) at 2^24, 9.5 (14.7) at 2^20. With 4 loads and 4 blocks it took 247, 25.6 and 10.0; with 16
-// loads and 1 block, 245, 24.2 and 9.7.
+// Measured on an H200, in µs (CUB in parentheses): 245 (247) at 2^28, 21.9 (23.7) at 2^24, 6.5 (8.0) at 2^20,
+// of which an empty kernel takes 2.7. With 4 loads and 4 blocks it is 1 to 5 % slower; with 16 loads and 1
+// block, 0 to 2 %.
 // Drawback: none that a reduction could avoid. Below 2^18 items the launch takes most of the time.
 // The order of combining depends on n, the address and the grid alone, so floating-point results do not
 // change from run to run.

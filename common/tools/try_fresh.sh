@@ -67,8 +67,10 @@ wanted=("${refused:-100/100}" '^[1-9][0-9]* passed, 0 failed')
 commands[1]+=${tests:+ $tests}
 if [[ -n $student ]]; then
   wanted[0]='[0-9]+/[0-9]+'
-  commands+=('.github/grade.sh')
-  wanted+=('^result=[A-Za-z0-9+/=]+$')
+  # What a workflow runs after a push, which has changed a file.
+  commands+=("sed -i '1i // mine' labs/reduction/reduction.cu && git -c user.name=x -c user.email=x@localhost commit -qam mine &&
+    BASE=HEAD~1 .github/grade.sh")
+  wanted+=('labs/reduction +0/100')
 fi
 [[ -z $first ]] || commands=("${commands[0]}")
 
@@ -80,6 +82,7 @@ run_there() {
 
 status=0
 for i in "${!commands[@]}"; do
+  ((i < 2)) || install_there git # which a workflow has
   printf '\n$ %s\n' "${commands[i]}"
   from=$SECONDS rc=0
   run_there "$i" "${commands[i]}" || rc=$?

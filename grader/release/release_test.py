@@ -352,6 +352,14 @@ class Workflow(InFolder):
         self.assertEqual(not graded, "nothing to grade" in done.stdout)
         return graded[0].split() if graded else None
 
+    def test_without_an_answer_of_git_it_fails(self):
+        """As in a container without git, or whose checkout belongs to another user."""
+        shutil.rmtree(self.repository / ".git")
+        done = subprocess.run(["bash", self.repository / ".github/grade.sh"], env={**os.environ, "GIT_CEILING_DIRECTORIES": str(self.dir)}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("nothing was graded", done.stderr)
+        self.assertFalse((self.dir / "asked").exists())
+
     def test_grades_what_a_push_has_changed(self):
         self.assertIsNone(self.asked(self.first))
         (self.repository / "labs/scan/scan.cu").write_text("mine")

@@ -11,7 +11,10 @@ changed() {
   git diff --name-only "$base" HEAD -- labs | sed -n 's|^labs/\([a-z0-9_]*\)/\1\.cu$|\1|p'
 }
 labs=("$@")
-((${#labs[@]} > 0)) || mapfile -t labs < <(changed)
+if ((${#labs[@]} == 0)); then
+  list=$(changed) || { echo 'grade.sh: git can not tell what has changed; nothing was graded' >&2 && exit 1; }
+  mapfile -t labs < <(printf '%s' "$list")
+fi
 if ((${#labs[@]} == 0)); then
   echo 'No file of a lab has changed: nothing to grade.' | tee -a "${GITHUB_STEP_SUMMARY:-/dev/null}"
   exit 0

@@ -23,12 +23,26 @@ import counted
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+def runs_of(device):
+    """All published runs on a device, the newest first. The files are named by date, then by device."""
+    files = sorted((ROOT / "handouts/results").glob(f"*-{device}.json"), reverse=True)
+    return [json.loads(p.read_text(encoding="utf-8")) for p in files]
+
+
 def published(lab):
     """What the newest published run measured of a lab, and its date."""
-    runs = [json.loads(p.read_text(encoding="utf-8")) for p in sorted((ROOT / "handouts/results").glob("*.json"))]
-    run = runs[-1]  # the files are named by date, then by device
+    run = runs_of("h200")[0]
     mhz = max(entry.get("clocks", {}).get("while_measuring_mhz", 0) for entry in run["labs"])
     return {**next(entry for entry in run["labs"] if entry["lab"] == lab), "date": run["date"], "mhz": mhz}
+
+
+def measured_at(lab, n):
+    """The size n of a lab in the newest run that has it, and the run's date if newer runs do not."""
+    for age, run in enumerate(runs_of("h200")):
+        for size in next(entry for entry in run["labs"] if entry["lab"] == lab)["sizes"]:
+            if size["n"] == n:
+                return size, run["date"] if age > 0 else ""
+    raise KeyError(f"no run has {n} items of {lab}")
 
 
 def ceilings(lab, _labcli):
@@ -348,7 +362,7 @@ PREDICTIONS = {
 def predicted(lab, _labcli):
     rows = ["| rung | compared with | items | predicted | measured | explanation |", "|---|---|--:|---|--:|---|"]
     for name, other, exponent, prediction, explanation in PREDICTIONS[lab]:
-        size = next(s for s in published(lab)["sizes"] if s["n"] == 2**exponent)
+        size, earlier = measured_at(lab, 2**exponent)
         tables = [{r["name"]: r["median_us"] for r in t["rows"]} for t in size["tables"]]
         # A rung in several tables (several cases): the first. Rungs that are compared do the same work, if they are in the same table.
         times = next((t for t in tables if name in t and other in t), next(t for t in tables if name in t))
@@ -358,6 +372,8 @@ def predicted(lab, _labcli):
             found = f"{factor:.2f}×" if factor < 1.05 else f"{factor:.1f}×" if factor < 10 else f"{factor:.0f}×"
         else:
             found = time_of(times[name])
+        if earlier:
+            found += f" (run of {earlier})"
         against = f"`{other}`" if other else "time"
         rows.append(f"| `{name}` | {against} | 2^{exponent} | {prediction} | {found} | {explanation} |")
     return "\n".join(rows) + "\n"

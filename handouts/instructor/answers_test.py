@@ -61,11 +61,12 @@ def counted(lab, rung, column):
     return row[rows[0].index(column)]
 
 
-RUN = json.loads(max((HANDOUTS / "results").glob("*.json")).read_text(encoding="utf-8"))
+RUNS = [json.loads(p.read_text(encoding="utf-8")) for p in sorted((HANDOUTS / "results").glob("*-h200.json"))]
 
 
 def sizes(lab):
-    return {size["n"]: size for one in RUN["labs"] if one["lab"] == lab for size in one["sizes"]}
+    """The sizes of a lab, each from the newest run that has it."""
+    return {size["n"]: size for run in RUNS for one in run["labs"] if one["lab"] == lab for size in one["sizes"]}
 
 
 def measured(lab, rung, n):

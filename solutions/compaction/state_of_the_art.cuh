@@ -17,8 +17,8 @@ struct SumOfCounts {
   __device__ unsigned operator()(unsigned a, unsigned b) const { return a + b; }
 };
 
-// Moves the kept ones of a warp's items of tile number `index` to the front of s_run, which is the warp's part
-// of the parked tile, in their order. Returns their number, in every lane. All 32 lanes must call it, with
+// Moves the kept ones of a warp's items of tile number `index` to the front of s_run, the warp's part of the
+// parked tile, in their order. Returns their number, in every lane. All 32 lanes must call it, with
 // their own vectors, which each lane has read before any lane overwrites them.
 // The counts of four rows share a word, one byte each: a row of 32 vectors keeps at most 128 items, so sums
 // over a warp's lanes do not overflow, and one scan of words is four scans.

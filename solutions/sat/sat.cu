@@ -844,9 +844,9 @@ Status look_back(const TableJob<T>& job) {
 // 8192 x 8192, 79 % for 16384 x 16384 (rung 6 in the same run: 69 %).
 // Why it is slower than predicted: a reduced version for aligned images of whole tiles takes 0.163 ms, 89 and
 // 90 %. Tests of alignment and borders are not the reason: with one test per row it was 76 and 77 %, with one
-// per tile it is hardly faster. In the profiler the L2 cache is the busiest unit (84 % of its peak; DRAM 71 %),
-// and the warps wait at the three barriers of a tile for 32 % of their stalls, half of it for the edges that the
-// look-back finds. The reduced version has the same look-back, so what costs the rest is not known yet.
+// per tile it is hardly faster. In the profiler the L2 cache is the busiest unit (84 % of its peak; DRAM
+// 71 %), and 32 % of the stalls are at the three barriers of a tile, half of them for the edges that the
+// look-back finds. The reduced version has the same look-back; what costs the rest is not known yet.
 // In the reduced version, the hint that items are read once (__ldcs) helped most: with tiles of 128 x 64 it
 // took 0.171 ms instead of 0.208 ms. With the hint, lines that are not needed again do not evict lines that
 // wait to be written. Not faster: row by row instead of diagonals (0.22 ms), 8 tiles at once (0.17 ms,

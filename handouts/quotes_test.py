@@ -94,7 +94,7 @@ class Quotes(unittest.TestCase):
             rows = [line.strip("| ").split(" | ") for line in measured.predicted(lab, None).splitlines()[2:]]
             self.assertEqual([row[3] for row in rows], [prediction for _, _, _, prediction, _ in predictions])
             for row in rows:
-                self.assertRegex(row[4], r"^\d[\d.]*×$" if row[1] != "time" else r"^\d[\d.]* (µs|ms)$", row)
+                self.assertRegex(row[4], r"^\d[\d.]*×( \(run of \d{4}-\d\d-\d\d\))?$" if row[1] != "time" else r"^\d[\d.]* (µs|ms)( \(run of \d{4}-\d\d-\d\d\))?$", row)
 
     def test_limits_are_read_from_the_code(self):
         self.assertRegex(limits.limits("all", None), r"\| the processor time of a case \| \d+ s \|\n\| what a case may print \| \d+ MiB \|")

@@ -341,7 +341,8 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
   const double ideal_bytes = problem.ideal(first, c).bytes;
   Json rows = Json::array();
   Checks checks;
-  const auto add = [&](const Task& task, const Call& call, Json row, std::string_view name, const char* kind) {
+  const auto add = [&](const Task& task, const Call& call, Json row, std::string_view name,
+                       const char* kind) {
     std::size_t last_turn = 0;
     Json times = measured(device, options, problem, task, c, sets, call, last_turn);
     if (times.is_null()) return;

@@ -254,8 +254,7 @@ int run_bench(const BenchOptions& options) {
 }  // namespace
 
 void add_bench(CLI::App& app, Run& run) {
-  CLI::App* command =
-      app.add_subcommand("bench", "Time a lab's rungs (--mine: yours), libraries and the CPU");
+  CLI::App* command = app.add_subcommand("bench", "Time a lab's rungs (--mine: yours), libraries, the CPU");
   auto options = std::make_shared<BenchOptions>();
   command->add_option("LAB", options->labs, "Labs to time; all when none is named");
   command->add_option("--device", options->device, "auto, gpu or sim")

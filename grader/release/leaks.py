@@ -76,7 +76,7 @@ def secrets(root):
     found = {}
     for folder, suffixes in {"solutions": SOURCES, "grader/mutants": (".mutant",), "grader/hostile": SOURCES}.items():
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in suffixes:
+            if path.suffix not in suffixes or path.parent.name == "peers":  # calls of libraries answer no task
                 continue
             for line in lines_of(text_of(path)):
                 if len(line) >= LEAST:

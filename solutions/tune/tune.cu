@@ -2,7 +2,9 @@
 // Tries the candidates for solutions/device/tuning.hpp: runs the solutions' own kernels with each of them,
 // compares their results with CUB's, and prints their times, CUB's and a copy's as CSV.
 //   tune [--logs 20,24,28]
-// Method: inputs and outputs rotate through 2 GiB each; CUDA events around each call; 3 calls to warm up; the
+// Candidates that do not fit into the device's multiprocessors are passed over; those of the table must fit. The
+// exit code is 0 if they do, and all results are right.
+// Method: inputs and outputs rotate through twice the largest size; CUDA events around each call; 3 calls to warm up; the
 // median of 25.
 #include <cuda_runtime.h>
 
@@ -12,6 +14,7 @@
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +25,6 @@ namespace course {
 namespace {
 
 using Item = std::int32_t;
-constexpr std::uint64_t kMost = std::uint64_t{1} << 28;  // items
 
 void must(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return;
@@ -53,19 +55,21 @@ unsigned blocks(std::uint64_t n) {
 }
 
 struct Memory {
-  Item *d_in = allocated<Item>(2 * kMost), *d_out = allocated<Item>(2 * kMost);
-  Item* d_want = allocated<Item>(kMost);
+  std::uint64_t most;  // items of a run
+  std::size_t work_bytes = std::max<std::size_t>(most, 16 << 20);
+  Item *d_in = allocated<Item>(2 * most), *d_out = allocated<Item>(2 * most);
+  Item* d_want = allocated<Item>(most);
   unsigned long long *d_count = allocated<unsigned long long>(3),
-                     *d_work = allocated<unsigned long long>(kMost / 8);
+                     *d_work = allocated<unsigned long long>(work_bytes / 8);
   int multiprocessors = 0;
   cudaStream_t stream = nullptr;
   cudaEvent_t start = nullptr, end = nullptr;
-  Memory() {
+  explicit Memory(std::uint64_t most_items) : most(most_items) {
     must(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), "multiprocessors");
     must(cudaStreamCreate(&stream), "stream");
     must(cudaEventCreate(&start), "event");
     must(cudaEventCreate(&end), "event");
-    fill<<<blocks(2 * kMost), 256, 0, stream>>>(d_in, 2 * kMost);
+    fill<<<blocks(2 * most), 256, 0, stream>>>(d_in, 2 * most);
   }
 };
 
@@ -88,11 +92,12 @@ std::string name_of() {
     name += (name.empty() ? "" : "x") + std::to_string(number);
   return name;
 }
+// Candidates that call `launch` with a job, each with its tuning; "table" has the one that tuning.hpp chooses.
 template <typename... Tunings>
 void add_scans(std::vector<Candidate>& all) {
   namespace hs = hierarchical_scan;
-  const auto launch = []<typename Tuning>(Tuning) {
-    return [](const Memory& m, const Run& run) {
+  const auto launch = [](auto scan) {
+    return [scan](const Memory& m, const Run& run) {
       hs::Job<hs::Sum<Item>> job;
       job.d_in = run.d_in;
       job.n = run.n;
@@ -100,16 +105,20 @@ void add_scans(std::vector<Candidate>& all) {
       job.d_flags = reinterpret_cast<std::uint32_t*>(m.d_work);
       job.multiprocessors = m.multiprocessors;
       job.stream = m.stream;
-      hs::scan_in_waves<Tuning>(job);
+      scan(job);
     };
   };
-  (all.push_back({"scan", name_of<Tunings>(), launch(Tunings{})}), ...);
+  const auto with = []<typename Tuning>(Tuning) {
+    return [](const auto& job) { hs::scan_in_waves<Tuning>(job); };
+  };
+  all.push_back({"scan", "table", launch([](const auto& job) { hs::state_of_the_art(job); })});
+  (all.push_back({"scan", name_of<Tunings>(), launch(with(Tunings{}))}), ...);
 }
 template <typename... Tunings>
 void add_compactions(std::vector<Candidate>& all) {
   namespace c = compaction;
-  const auto launch = []<typename Tuning>(Tuning) {
-    return [](const Memory& m, const Run& run) {
+  const auto launch = [](auto compact) {
+    return [compact](const Memory& m, const Run& run) {
       c::Job<Item, c::IsPositive<Item>> job;
       job.d_in = run.d_in;
       job.n = run.n;
@@ -118,19 +127,23 @@ void add_compactions(std::vector<Candidate>& all) {
       job.d_spare = reinterpret_cast<c::Index*>(m.d_work);
       job.multiprocessors = m.multiprocessors;
       job.stream = m.stream;
-      c::compact_in_waves<Tuning>(job);
+      compact(job);
     };
   };
-  (all.push_back({"compaction", name_of<Tunings>(), launch(Tunings{})}), ...);
+  const auto with = []<typename Tuning>(Tuning) {
+    return [](const auto& job) { c::compact_in_waves<Tuning>(job); };
+  };
+  all.push_back({"compaction", "table", launch([](const auto& job) { c::state_of_the_art(job); })});
+  (all.push_back({"compaction", name_of<Tunings>(), launch(with(Tunings{}))}), ...);
 }
 
 void cub_scan(const Memory& m, const Item* d_in, Item* d_out, std::uint64_t n) {
-  std::size_t bytes = kMost;
+  std::size_t bytes = m.work_bytes;
   must(cub::DeviceScan::InclusiveSum(m.d_work, bytes, d_in, d_out, n, m.stream), "CUB");
 }
 void cub_select(const Memory& m, const Item* d_in, Item* d_out, unsigned long long* d_count,
                 std::uint64_t n) {
-  std::size_t bytes = kMost;
+  std::size_t bytes = m.work_bytes;
   must(cub::DeviceSelect::If(m.d_work, bytes, d_in, d_out, d_count, static_cast<std::int64_t>(n),
                              compaction::IsPositive<Item>{}, m.stream),
        "CUB");
@@ -159,9 +172,10 @@ std::vector<Candidate> candidates() {
   return all;
 }
 
-double median_us(const Memory& m, const Candidate& candidate, std::uint64_t n, Run& last) {
+// The median of 25 runs; nothing if the candidate needs more shared memory or registers than the device has.
+std::optional<double> median_us(const Memory& m, const Candidate& candidate, std::uint64_t n, Run& last) {
   std::vector<float> us;
-  const std::uint64_t slots = 2 * kMost / n;
+  const std::uint64_t slots = 2 * m.most / n;
   for (std::uint64_t turn = 0; turn < 28; ++turn) {
     const std::uint64_t first = (7 * turn + 3) % slots * n;
     last = {m.d_in + first, m.d_out + first, n};
@@ -172,7 +186,11 @@ double median_us(const Memory& m, const Candidate& candidate, std::uint64_t n, R
     candidate.launch(m, last);
     must(cudaEventRecord(m.end, m.stream), "event");
     must(cudaDeviceSynchronize(), candidate.name.c_str());
-    must(cudaGetLastError(), candidate.name.c_str());
+    const cudaError_t launched = cudaGetLastError();
+    if (launched == cudaErrorInvalidValue || launched == cudaErrorCooperativeLaunchTooLarge ||
+        launched == cudaErrorLaunchOutOfResources)
+      return std::nullopt;
+    must(launched, candidate.name.c_str());
     float ms = 0;
     must(cudaEventElapsedTime(&ms, m.start, m.end), "event");
     if (turn >= 3) us.push_back(1000 * ms);
@@ -197,16 +215,21 @@ unsigned long long differences(const Memory& m, const Candidate& candidate, cons
 }
 
 int run(const std::vector<int>& logs) {
-  const Memory memory;
+  const Memory memory(std::uint64_t{1} << *std::max_element(logs.begin(), logs.end()));
   int n_wrong = 0;
   std::printf("lab,threads x rows x blocks x lag x slots,log2 n,us,differences\n");
   for (const Candidate& candidate : candidates()) {
     for (const int log : logs) {
       Run last{};
-      const double us = median_us(memory, candidate, std::uint64_t{1} << log, last);
+      const auto us = median_us(memory, candidate, std::uint64_t{1} << log, last);
+      if (!us) {
+        std::printf("%s,%s,%d,does not fit,\n", candidate.lab.c_str(), candidate.name.c_str(), log);
+        n_wrong += candidate.name == "table";
+        continue;
+      }
       const unsigned long long wrong = differences(memory, candidate, last);
       n_wrong += wrong != 0;
-      std::printf("%s,%s,%d,%.2f,%llu\n", candidate.lab.c_str(), candidate.name.c_str(), log, us, wrong);
+      std::printf("%s,%s,%d,%.2f,%llu\n", candidate.lab.c_str(), candidate.name.c_str(), log, *us, wrong);
       std::fflush(stdout);
     }
   }

@@ -9,6 +9,7 @@
 #include "sim/chips/presets.hpp"
 #include "sim/testing/test_device.hpp"
 #include "sim/timing/bounds.hpp"
+#include "sim/timing/model.hpp"
 
 namespace course::sim {
 namespace {
@@ -152,6 +153,14 @@ TEST(Chips, StateWhetherTheyWereMeasured) {
         << chip.key;
   }
   EXPECT_EQ(fitted, 1);
+}
+
+// The T4's preset reserves no shared memory for each block.
+TEST(Occupancy, BlocksWithoutSharedMemoryFitOnEveryChip) {
+  for (const cudart::NamedPreset& chip : cudart::presets())
+    EXPECT_EQ(blocks_per_multiprocessor(chip.preset, 256, 32, 0),
+              chip.preset.max_threads_per_multiprocessor / 256)
+        << chip.key;
 }
 
 }  // namespace

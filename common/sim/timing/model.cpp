@@ -67,7 +67,7 @@ int blocks_per_multiprocessor(const DevicePreset& p, int threads_per_block, int 
     blocks = std::min(blocks, p.registers_per_multiprocessor / (per_warp * warps));
   }
   const std::uint64_t shared = (shared_bytes + p.reserved_shared_per_block + 127) / 128 * 128;
-  blocks = std::min(blocks, static_cast<int>(p.shared_per_multiprocessor / shared));
+  if (shared > 0) blocks = std::min(blocks, static_cast<int>(p.shared_per_multiprocessor / shared));
   return blocks;
 }
 

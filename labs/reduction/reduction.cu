@@ -23,7 +23,7 @@ constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_bloc
 // steps per launch.
 // Every rung's kernel has this form: it reduces the block's items (positions past n count as the identity);
 // thread 0 writes the block's partial result to d_out[blockIdx.x]. If there is only one block, it applies
-// op.finish first.
+// op.finish first. (op.finish takes only the value; op knows the number of items.)
 template <typename T, typename Op>
 __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   // TODO(student): Load one item per thread into shared memory, then wait at a barrier. Do a round for each

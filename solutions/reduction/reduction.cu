@@ -35,7 +35,7 @@ constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_bloc
 // steps per launch.
 // Every rung's kernel has this form: it reduces the block's items (positions past n count as the identity);
 // thread 0 writes the block's partial result to d_out[blockIdx.x]. If there is only one block, it applies
-// op.finish first.
+// op.finish first. (op.finish takes only the value; op knows the number of items.)
 //@reference
 // Why: the tree needs log2 n steps, a loop needs n.
 // Drawback: with `tid % (2 * stride) == 0`, half, then 3/4, then 7/8 of the lanes *inside every warp* are

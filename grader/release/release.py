@@ -365,16 +365,19 @@ def main():
     closed = chosen(root, arguments.closed)
     if labs == []:
         refuse(f"--labs names no lab; there are {', '.join(labs_of(root))}")
-    if (arguments.update or not arguments.no_git) and not shutil.which("git"):
-        refuse("git is missing: install it" + ("" if arguments.update else ", or take --no-git"))
+    has_git = shutil.which("git") is not None
     if arguments.update:
+        if not has_git:
+            refuse("git is missing: install it")
         import update
 
         return update.update(root, out, labs or [], closed)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         refuse(f"{out} is not empty: name a folder that does not exist yet, or take --update to bring an edition up to date")
-    if root == out or root in out.parents and git(root, "check-ignore", out) is None:
+    if root == out or root in out.parents and not (has_git and git(root, "check-ignore", out) is not None):
         refuse(f"{out} lies inside of the course: name a folder elsewhere")
+    if not arguments.no_git and not has_git:
+        refuse("git is missing: install it, or take --no-git")
     everything = labs is None
     labs = labs or labs_of(root)
     # An edition of the whole course is for a course in which all labs are open at once: it says what it shows.

@@ -33,8 +33,10 @@ SECRETS = leaks.secrets(ROOT)
 PLAIN = [] if shutil.which("git") else ["--no-git"]  # an edition without a history
 
 
-def run(tool, *arguments, root=ROOT):
-    return subprocess.run([sys.executable, "-B", root / tool, root, *arguments], capture_output=True, text=True)
+def run(tool, *arguments, root=ROOT, **environment):
+    return subprocess.run(
+        [sys.executable, "-B", root / tool, root, *arguments], capture_output=True, text=True, env=os.environ | environment
+    )
 
 
 def configured(folder, build):
@@ -397,6 +399,13 @@ class Refusals(InFolder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("is not empty", done.stderr)
         self.assertEqual([p.name for p in self.dir.iterdir()], ["kept"])
+
+    def test_a_folder_where_git_is_missing(self):
+        done = run("grader/release/release.py", ROOT / "handouts/edition", PATH="/nonexistent")
+        self.assertIn("lies inside of the course", done.stderr)
+        done = run("grader/release/release.py", self.dir, PATH="/nonexistent")
+        self.assertIn("git is missing: install it, or take --no-git", done.stderr)
+        self.assertEqual(list(self.dir.iterdir()), [])
 
     def test_a_folder_inside_of_the_course(self):
         done = run("grader/release/release.py", ROOT / "handouts/edition")

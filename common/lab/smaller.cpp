@@ -103,7 +103,7 @@ std::optional<Case> find_case(const Problem& problem, const Task& task, std::str
     if (variant_of(like.name) != variant_of(name)) continue;
     for (const Case& one : smaller_cases(problem, task, like)) {
       if (one.name == name) return one;
-      if (const auto other = aligned(one); other && other->name == name) return other;
+      if (auto other = aligned(one); other && other->name == name) return other;
     }
   }
   return std::nullopt;

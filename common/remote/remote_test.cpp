@@ -161,7 +161,7 @@ TEST(HostLines, HandlesDamagedFiles) {
   OwnFile own;
   const auto section = cudart::section_of(bytes_of(own.contents), ".debug_line");
   ASSERT_TRUE(section && !section->empty());
-  const std::size_t first =
+  const auto first =
       static_cast<std::size_t>(reinterpret_cast<const char*>(section->data()) - own.contents.data());
   // The first unit's header is hit often.
   const std::size_t reach = std::min<std::size_t>(section->size(), 400);

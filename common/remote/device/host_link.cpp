@@ -149,7 +149,7 @@ Result<void> HostLink::read_program() {
 
 // Loads the program into the device of the question.
 Result<void> HostLink::load_program() {
-  if (const auto read = read_program(); !read) return read;
+  if (auto read = read_program(); !read) return read;
   if (about_->modules) return {};
   std::vector<sim::ModuleId> modules;
   for (const cudart::DeviceCode& code : *codes_) {

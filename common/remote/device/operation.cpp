@@ -121,9 +121,9 @@ std::optional<std::vector<Operand>> read_operands(lab::PacketReader& in, std::ui
   for (std::uint32_t i = 0; i < n; ++i) {
     const auto raw = in.get<SimOperand>();
     if (!in.ok()) return std::nullopt;
-    std::optional<Operand> one = operand_of(raw, n_devices);
+    const std::optional<Operand> one = operand_of(raw, n_devices);
     if (!one) return std::nullopt;
-    all.push_back(std::move(*one));
+    all.push_back(*one);
   }
   if (!in.complete() || !has_own_devices(all) || (!is_collective(all) && !pairs_of(all))) return std::nullopt;
   return all;

@@ -338,6 +338,18 @@ TEST_F(DevicesProcess, OperatesOnSeveralDevices) {
   }
 }
 
+// One rank's operation would be a copy of device memory that no kernel makes and no counter sees.
+TEST_F(DevicesProcess, LabsOfOneDeviceHaveNoOperations) {
+  link_ = std::make_unique<HostLink>(ends_[0], program_, 1,
+                                     [&](std::uint32_t i) -> sim::Device& { return *devices_[i]; });
+  SimOperand copy = operand_of(0, buffer_);
+  copy.n_ranks = 1;
+  const std::array alone{copy};
+  EXPECT_EQ(call([&] { send(PacketKind::operate, operation_of(alone)); }).end,
+            CallResult::End::protocol_error);
+  EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(buffer_ + 512), 0xa5a5a5a5u);
+}
+
 TEST_F(DevicesProcess, RejectsInvalidOperations) {
   using Change = void (*)(SimOperand&);
   const Change all[] = {

@@ -53,7 +53,7 @@ ROOMS = {
     "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "smallest", "bench", "batch", "cli", "main"],
 }
 FOR_TESTS = {"testing", "conformance", "kernels", "calibration", "programs", "cub", "mutants", "hostile", "kernel_cases", "device_fake", "abi_values"}
-# Tables of words that whoever reads the simulator's reports may include.
+# Tables of names; every reader of the simulator's reports may include them.
 WORDS = {"verifier": {"common/sim/checker.hpp", "common/sim/counters.hpp"}}
 # What a lab's and a solution's tests may include besides, and those of a submission.
 TESTS = {"testing", "verifier"}

@@ -144,7 +144,7 @@ def times(lab, labcli):
     sizes = [size["n"] for size in run["sizes"]]
     text = [
         f"{run['device']}, driver for CUDA {version(run['driver'])}, toolkit {version(run['runtime'])}, {run['mhz']:.0f} MHz, {run['date']}. "
-        "Median times; in brackets the share of the memory's rate in the same run (plain copies, or plain reads where next to nothing is written).\n"
+        "Median times. In brackets: the share of the memory's rate, measured in the same run with a plain copy, or with a plain read if almost nothing is written.\n"
     ]
     tables = tables_of(lab, labcli)
     alone = {name: entries for _, rows in tables for (name, kind), entries in rows.items() if kind == "rung"}

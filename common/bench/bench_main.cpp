@@ -4,7 +4,7 @@
 // project's own solutions and for students' experiments, never for points. On the simulator (its libcudart
 // first on LD_LIBRARY_PATH) events give modelled time. There each rung runs once, and its instructions and
 // bytes are counted as well.
-//   bench_<lab> [--sizes 65536,1048576] [--runs 200] [--rung NAME] [--hot] [--no-cpu] [--json FILE]
+//   bench_<lab> [--sizes 65536,1048576] [--runs 200] [--rung NAME] [--kinds] [--hot] [--no-cpu] [--json FILE]
 // Method: inputs and outputs rotate through enough copies to exceed 1 GiB, so that they are never in the
 // cache; with --hot there is one copy, which is in the cache if it fits. Outputs are poisoned, and those of
 // the last timed run are checked. stopwatch.hpp says what is timed. Compiled once per lab with
@@ -22,6 +22,7 @@
 #include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -56,7 +57,7 @@ struct Options {
   std::vector<std::uint64_t> sizes{1 << 20, 1 << 24, 1 << 28};
   unsigned runs = 200;  // at most, of each kind
   std::string rung, json;
-  bool cpu = true, hot = false;
+  bool cpu = true, hot = false, kinds = false;
 };
 
 // How many copies of n_bytes are used in turn.
@@ -292,6 +293,23 @@ struct Table {
   Case c;
   std::vector<const Task*> rungs;
 };
+// With --kinds: the top rung alone, with every kind of input (operator, type, pattern) that it is tested with.
+constexpr std::string_view kTopRung = "state_of_the_art";
+std::vector<Table> kinds_for(const Problem& problem, std::uint64_t n) {
+  std::vector<Table> tables;
+  const auto& rungs = problem.manifest().further_rungs;
+  const auto top = std::find_if(rungs.begin(), rungs.end(), [](const Task& t) { return t.id == kTopRung; });
+  if (top == rungs.end()) return tables;
+  for (const Case& c : problem.cases(*top)) {
+    if (c.misalign != 0 || c.pattern == Pattern::example || problem.refuses(*top, c)) continue;
+    std::optional<Case> kind = problem.with_items(*top, c, n, c.pattern);
+    if (!kind) continue;
+    const auto same = [&](const Table& t) { return t.c.name == kind->name; };
+    if (std::none_of(tables.begin(), tables.end(), same)) tables.push_back({std::move(*kind), {&*top}});
+  }
+  return tables;
+}
+
 std::vector<Table> tables_for(const Problem& problem, const Options& options, std::uint64_t n) {
   std::vector<Table> tables;
   const Manifest& manifest = problem.manifest();
@@ -403,6 +421,8 @@ Options parse(int argc, char** argv) {
       options.rung = value();
     } else if (key == "--json") {
       options.json = value();
+    } else if (key == "--kinds") {
+      options.kinds = true;
     } else if (key == "--hot") {
       options.hot = true;
     } else if (key == "--no-cpu") {
@@ -426,7 +446,7 @@ int main(int argc, char** argv) {
   double clock_mhz = 0;  // measured after the last table, while the device is warm
   for (const std::uint64_t n : options.sizes) {
     Json tables = Json::array();
-    for (const Table& table : tables_for(problem, options, n)) {
+    for (const Table& table : options.kinds ? kinds_for(problem, n) : tables_for(problem, options, n)) {
       fmt::print(stderr, "{} {}\n", problem.manifest().id, table.c.name);
       tables.push_back(measure_case(device, options, problem, table));
       if (!device.simulated) clock_mhz = measured_clock(device);

@@ -47,7 +47,7 @@ struct BenchOptions {
   std::string device = "auto", json, csv, html, from;
   std::vector<std::uint64_t> sizes;
   unsigned runs = 200;
-  bool hot = false, mine = false, markdown = false, published = false, no_cpu = false;
+  bool hot = false, mine = false, markdown = false, published = false, no_cpu = false, kinds = false;
 };
 
 constexpr std::uint64_t kCountedItems = 1 << 18;  // from here on counts grow linearly with n
@@ -144,6 +144,7 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
   std::vector<std::string> command = {program, "--sizes", fmt::format("{}", fmt::join(sizes, ",")), "--runs",
                                       std::to_string(options.runs)};
   if (options.hot) command.emplace_back("--hot");
+  if (options.kinds) command.emplace_back("--kinds");
   if (options.no_cpu || !with_cpu) command.emplace_back("--no-cpu");
   if (!solutions) {
     auto text = run_shut_in(layout, std::move(command), device, libraries, how);
@@ -264,6 +265,7 @@ void add_bench(CLI::App& app, Run& run) {
       ->check(CLI::Range(1ul, 1ul << 32));
   command->add_option("--runs", options->runs, "Most runs of each (200)")->check(CLI::Range(1u, 1000u));
   command->add_flag("--hot", options->hot, "Let the data stay in the cache, if they fit");
+  command->add_flag("--kinds", options->kinds, "Top rungs and libraries, every kind of input");
   command->add_flag("--mine", options->mine, "Your kernels, too");
   command->add_flag("--no-cpu", options->no_cpu, "Leave the CPU baselines out");
   command->add_option("--json", options->json, "Write the results to a file");

@@ -1,45 +1,94 @@
 // SPDX-License-Identifier: MIT
+#include <thrust/sort.h>
+
 #include <cub/device/device_radix_sort.cuh>
 
 #include "bench/peer.hpp"
+#include "peers/thrust_memory.hpp"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {
 namespace {
 
-bool whole_sort(const lab::Request& r, std::string_view rung) {
-  return rung != "tile_sort" && rung != "merge" && rung != "merge_path" && r.params[kDescending] == 0 &&
-         r.dtype == lab::DType::u32;
+bool whole_sort(const lab::Request&, std::string_view rung) {
+  return rung != "tile_sort" && rung != "merge" && rung != "merge_path";
 }
 bool keys_only(const lab::Request& r, std::string_view rung) {
   return whole_sort(r, rung) && static_cast<OpId>(r.op) == OpId::keys;
 }
 bool pairs_too(const lab::Request& r, std::string_view rung) {
-  return whole_sort(r, rung) && static_cast<OpId>(r.op) != OpId::keys;
+  return whole_sort(r, rung) && static_cast<OpId>(r.op) == OpId::pairs;
 }
-const std::uint32_t* in(const lab::Request& r, std::size_t k) {
-  return static_cast<const std::uint32_t*>(r.inputs[k].data);
+template <typename T>
+const T* in(const lab::Request& r, std::size_t k) {
+  return static_cast<const T*>(r.inputs[k].data);
 }
-std::uint32_t* out(const lab::Request& r, std::size_t k) {
-  return static_cast<std::uint32_t*>(r.outputs[k].data);
+template <typename T>
+T* out(const lab::Request& r, std::size_t k) {
+  return static_cast<T*>(r.outputs[k].data);
 }
-cudaError_t keys(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+
+template <typename Key>
+cudaError_t sort_keys(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+  const int begin = static_cast<int>(r.params[kBeginBit]), end = static_cast<int>(r.params[kEndBit]);
   return lab::with_shortest(r.n, [&](auto n) {
-    return cub::DeviceRadixSort::SortKeys(d_temp, temp_bytes, in(r, 0), out(r, 0), n,
-                                          static_cast<int>(r.params[kBeginBit]),
-                                          static_cast<int>(r.params[kEndBit]), r.stream);
+    return r.params[kDescending] != 0
+               ? cub::DeviceRadixSort::SortKeysDescending(d_temp, temp_bytes, in<Key>(r, 0), out<Key>(r, 0),
+                                                          n, begin, end, r.stream)
+               : cub::DeviceRadixSort::SortKeys(d_temp, temp_bytes, in<Key>(r, 0), out<Key>(r, 0), n, begin,
+                                                end, r.stream);
   });
 }
-cudaError_t pairs(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+template <typename Key>
+cudaError_t sort_pairs(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+  using Value = std::uint32_t;
+  const int begin = static_cast<int>(r.params[kBeginBit]), end = static_cast<int>(r.params[kEndBit]);
   return lab::with_shortest(r.n, [&](auto n) {
-    return cub::DeviceRadixSort::SortPairs(d_temp, temp_bytes, in(r, 0), out(r, 0), in(r, 1), out(r, 1), n,
-                                           static_cast<int>(r.params[kBeginBit]),
-                                           static_cast<int>(r.params[kEndBit]), r.stream);
+    return r.params[kDescending] != 0
+               ? cub::DeviceRadixSort::SortPairsDescending(d_temp, temp_bytes, in<Key>(r, 0), out<Key>(r, 0),
+                                                           in<Value>(r, 1), out<Value>(r, 1), n, begin, end,
+                                                           r.stream)
+               : cub::DeviceRadixSort::SortPairs(d_temp, temp_bytes, in<Key>(r, 0), out<Key>(r, 0),
+                                                 in<Value>(r, 1), out<Value>(r, 1), n, begin, end, r.stream);
+  });
+}
+// Calls f(Key{}) with the type of the request's keys.
+template <typename F>
+cudaError_t with_key(const lab::Request& r, F f) {
+  switch (r.dtype) {
+    case lab::DType::i32: return f(std::int32_t{});
+    case lab::DType::f32: return f(float{});
+    case lab::DType::u64: return f(std::uint64_t{});
+    case lab::DType::i64: return f(std::int64_t{});
+    case lab::DType::f64: return f(double{});
+    default: return f(std::uint32_t{});
+  }
+}
+cudaError_t keys(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+  return with_key(r, [&]<typename Key>(Key) { return sort_keys<Key>(r, d_temp, temp_bytes); });
+}
+cudaError_t pairs(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+  return with_key(r, [&]<typename Key>(Key) { return sort_pairs<Key>(r, d_temp, temp_bytes); });
+}
+
+bool whole_u32_keys(const lab::Request& r, std::string_view rung) {
+  return keys_only(r, rung) && r.dtype == lab::DType::u32 && r.params[kDescending] == 0 &&
+         r.params[kBeginBit] == 0 && r.params[kEndBit] == 32;
+}
+// Thrust sorts in place, so the copy of the keys is a part of its time.
+cudaError_t thrust_keys(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+  auto* d_out = out<std::uint32_t>(r, 0);
+  return lab::with_thrust(r, d_temp, temp_bytes, 9, [&](const auto& policy) {
+    cudaMemcpyAsync(d_out, in<std::uint32_t>(r, 0), r.n * sizeof *d_out, cudaMemcpyDeviceToDevice, r.stream);
+    thrust::sort(policy, d_out, d_out + r.n);
   });
 }
 constexpr lab::Peer kPeers[] = {
-    {"CUB DeviceRadixSort keys", "cub::DeviceRadixSort::SortKeys, 32-bit offsets", keys_only, keys},
-    {"CUB DeviceRadixSort pairs", "cub::DeviceRadixSort::SortPairs, 32-bit offsets", pairs_too, pairs}};
+    {"CUB DeviceRadixSort keys", "cub::DeviceRadixSort::SortKeys or SortKeysDescending, 32-bit offsets",
+     keys_only, keys},
+    {"CUB DeviceRadixSort pairs", "cub::DeviceRadixSort::SortPairs or SortPairsDescending, 32-bit offsets",
+     pairs_too, pairs},
+    {"Thrust sort", "thrust::sort after a copy, its memory allocated before", whole_u32_keys, thrust_keys}};
 
 }  // namespace
 

@@ -1,22 +1,57 @@
 // SPDX-License-Identifier: MIT
+#include <thrust/reduce.h>
+
 #include <cub/device/device_reduce.cuh>
 
 #include "bench/peer.hpp"
+#include "peers/thrust_memory.hpp"
 #include "reduction/lab.hpp"
 
 namespace course::reduction {
 namespace {
 
-bool is_sum(const lab::Request& r, std::string_view) {
-  return static_cast<OpId>(r.op) == OpId::sum && r.dtype == lab::DType::i32;
+// CUB has no mean.
+bool is_reduction(const lab::Request& r, std::string_view) {
+  return static_cast<OpId>(r.op) != OpId::mean;
 }
-cudaError_t sum(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
-  return lab::with_shortest(r.n, [&](auto n) {
-    return cub::DeviceReduce::Sum(d_temp, temp_bytes, static_cast<const std::int32_t*>(r.inputs[0].data),
-                                  static_cast<std::int32_t*>(r.outputs[0].data), n, r.stream);
+// CUB's own Min and Max of floats treat a NaN in another way than the lab's operators.
+template <typename T, typename Op>
+cudaError_t reduce_with(const Job<T, Op>& job, void* d_temp, std::size_t& temp_bytes) {
+  return lab::with_shortest(job.n, [&](auto n) {
+    if constexpr (std::is_same_v<Op, Sum<T>>)
+      return cub::DeviceReduce::Sum(d_temp, temp_bytes, job.d_in, job.d_out, n, job.stream);
+    else if constexpr (std::is_same_v<Op, Min<std::int32_t>>)
+      return cub::DeviceReduce::Min(d_temp, temp_bytes, job.d_in, job.d_out, n, job.stream);
+    else if constexpr (std::is_same_v<Op, Max<std::int32_t>>)
+      return cub::DeviceReduce::Max(d_temp, temp_bytes, job.d_in, job.d_out, n, job.stream);
+    else
+      return cub::DeviceReduce::Reduce(d_temp, temp_bytes, job.d_in, job.d_out, n, job.op, job.op.identity(),
+                                       job.stream);
   });
 }
-constexpr lab::Peer kPeers[] = {{"CUB DeviceReduce", "cub::DeviceReduce::Sum, 32-bit offsets", is_sum, sum}};
+cudaError_t reduce(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+  cudaError_t code = cudaErrorNotSupported;
+  dispatch(r, [&](const auto& job) {
+    code = reduce_with(job, d_temp, temp_bytes);
+    return Status::ok;
+  });
+  return code;
+}
+
+bool is_int_sum(const lab::Request& r, std::string_view) {
+  return static_cast<OpId>(r.op) == OpId::sum && r.dtype == lab::DType::i32;
+}
+// Thrust returns the sum to the host, for which it waits.
+cudaError_t thrust_sum(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+  const auto* d_in = static_cast<const std::int32_t*>(r.inputs[0].data);
+  return lab::with_thrust(r, d_temp, temp_bytes, 1, [&](const auto& policy) {
+    const std::int32_t sum = thrust::reduce(policy, d_in, d_in + r.n);
+    cudaMemcpyAsync(r.outputs[0].data, &sum, sizeof sum, cudaMemcpyHostToDevice, r.stream);
+  });
+}
+constexpr lab::Peer kPeers[] = {
+    {"CUB DeviceReduce", "cub::DeviceReduce::Sum, Min, Max or Reduce, 32-bit offsets", is_reduction, reduce},
+    {"Thrust reduce", "thrust::reduce, its memory allocated before", is_int_sum, thrust_sum}};
 
 }  // namespace
 

@@ -26,7 +26,8 @@ bool is_in_a_toolkit(const fs::path& folder) {
 }  // namespace
 
 bool is_authors_file(const std::string& file) {
-  return !file.empty() && !file.starts_with("/usr/") && !file.starts_with("/opt/") &&
+  return !file.empty() && !file.starts_with("/usr/include/") && !file.starts_with("/usr/lib/") &&
+         file.find("/include/c++/") == std::string::npos &&
          !is_in_a_toolkit(fs::path(file).lexically_normal().parent_path());
 }
 

@@ -24,6 +24,8 @@ TEST(AuthorsFiles, ToolkitMayLieAnywhere) {
   EXPECT_FALSE(is_authors_file(folder / "bin/../include/crt/sm_90_rt.hpp"));
   EXPECT_TRUE(is_authors_file(folder / "reduction.cu"));
   EXPECT_FALSE(is_authors_file("/usr/include/c++/12/cmath"));
+  EXPECT_FALSE(is_authors_file("/opt/gcc/15/include/c++/15/cmath"));
+  EXPECT_TRUE(is_authors_file("/opt/course/labs/reduction/reduction.cu"));
   EXPECT_FALSE(is_authors_file(""));
   std::filesystem::remove_all(folder);
 }

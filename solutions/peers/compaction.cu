@@ -4,8 +4,8 @@
 #include <cub/device/device_select.cuh>
 
 #include "bench/peer.hpp"
+#include "bench/thrust_memory.hpp"
 #include "compaction/lab.hpp"
-#include "peers/thrust_memory.hpp"
 
 namespace course::compaction {
 namespace {

@@ -4,8 +4,8 @@
 #include <cub/device/device_scan.cuh>
 
 #include "bench/peer.hpp"
+#include "bench/thrust_memory.hpp"
 #include "hierarchical_scan/lab.hpp"
-#include "peers/thrust_memory.hpp"
 
 namespace course::hierarchical_scan {
 namespace {

@@ -4,7 +4,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "bench/peer.hpp"
-#include "peers/thrust_memory.hpp"
+#include "bench/thrust_memory.hpp"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {

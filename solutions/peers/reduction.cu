@@ -4,7 +4,7 @@
 #include <cub/device/device_reduce.cuh>
 
 #include "bench/peer.hpp"
-#include "peers/thrust_memory.hpp"
+#include "bench/thrust_memory.hpp"
 #include "reduction/lab.hpp"
 
 namespace course::reduction {

@@ -4,6 +4,8 @@
     roof LAB          the roofs of the simulated chip: its arithmetic from its preset, the memory as the run measured it
     ceilings LAB      how fast the run's device copied and read, by size
     tops LABS         the labs' fastest rungs, compared with the library and the memory's rate
+    curve LABS        the top rungs' times by size, and the best library's times divided by them
+    kinds LABS        the top rungs compared with the libraries on every kind of input that the grader tests
     reached LABS      whether they reach what they were built for
     backwards LABS    the rungs that were slower than the one below, at the largest size
     trips LAB         how long the memory takes for an array that crosses it twice, three times, four times
@@ -102,6 +104,53 @@ def tops(arguments, _labcli):
                     f"| {library[1]} | {100 * top[0]['gb_per_s'] / ceiling['gb_per_s']:.0f} % |"
                 )
     return "\n".join(rows) + "\n"
+
+
+def compared(folder, lab):
+    """A published run of the top rungs alone: the date, and for each table its size, case, top rung and libraries' rows."""
+    run = json.loads(max((ROOT / "handouts/results" / folder).glob("*-h200.json")).read_text(encoding="utf-8"))
+    for size in next(entry for entry in run["labs"] if entry["lab"] == lab)["sizes"]:
+        for table in size["tables"]:
+            rows = {kind: [r for r in table["rows"] if r["kind"] == kind] for kind in ("rung", "peer")}
+            if rows["rung"]:
+                yield run["date"], size["n"], re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"]), rows["rung"][0], rows["peer"]
+
+
+def power(n):
+    return f"2^{n.bit_length() - 1}"
+
+
+def curve(arguments, _labcli):
+    labs, found = arguments.split(), {}
+    for lab in labs:
+        for date, n, case, top, peers in compared("curve", lab):
+            best = min((r["median_us"] for r in peers if r["right"]), default=None)
+            ratio = f" ({best / top['median_us']:.2f})" if best else ""
+            found.setdefault((lab, case), {})[n] = time_of(top["median_us"]) + ratio
+    sizes = sorted({n for row in found.values() for n in row})
+    rows = [f"NVIDIA H200, {date}: the top rung's time, and in parentheses the faster library's time divided by it.", ""]
+    rows += ["| lab, case | " + " | ".join(power(n) for n in sizes) + " |", "|---|" + "--:|" * len(sizes)]
+    rows += [f"| {lab} `{case}` | " + " | ".join(row.get(n, "–") for n in sizes) + " |" for (lab, case), row in found.items()]
+    return "\n".join(rows) + "\n"
+
+
+def kinds(arguments, _labcli):
+    rows, slower = [], []
+    for lab in arguments.split():
+        ratios, others = [], 0
+        for date, n, case, top, peers in compared("kinds", lab):
+            right = [r["median_us"] for r in peers if r["right"]]
+            others += not right
+            if right:
+                ratios.append(min(right) / top["median_us"])
+                if ratios[-1] < 0.995:
+                    slower.append(f"| {lab} `{case}` | {power(n)} | {time_of(top['median_us'])} | {time_of(min(right))} |")
+        ratios.sort()
+        spread = [f"{ratios[k]:.2f}" for k in (0, len(ratios) // 2, -1)] if ratios else ["–"] * 3
+        rows.append(f"| {lab} | {len(ratios)} | {' | '.join(spread)} | {others} |")
+    head = ["| lab | compared | lowest ratio | median | highest | without a comparison |", "|---|--:|--:|--:|--:|--:|"]
+    again = ["", "The library is faster here:", "", "| lab, kind of input | items | top rung | library |", "|---|--:|--:|--:|"]
+    return "\n".join([f"NVIDIA H200, {date}: the library's time divided by the top rung's, at 2^16 and 2^22 items.", "", *head, *rows, *again, *slower]) + "\n"
 
 
 # What a table's rungs compute, by its first rung, where the name of the case does not say it.
@@ -381,4 +430,4 @@ def predicted(lab, _labcli):
     return "\n".join(rows) + "\n"
 
 
-KINDS = (roof, ceilings, times, rivals, by_sorting, tops, reached, backwards, trips, in_flight, predicted)
+KINDS = (roof, ceilings, times, rivals, by_sorting, tops, curve, kinds, reached, backwards, trips, in_flight, predicted)

@@ -231,6 +231,8 @@ class Case {
     request.stream = device_.stream;
     request.multiprocessors = device_.multiprocessors;
 
+    // Without the gate of bench/stopwatch.hpp: while it is closed, a submission could work on the host or in
+    // another stream, and no clock would count it.
     static_cast<void>(cudaEventRecord(device_.start, device_.stream));
     const CallResult result = submission_.run(request);
     lost_ = result.end == CallResult::End::lost                ? kExitHostLost

@@ -44,6 +44,7 @@ def describe(options: argparse.Namespace) -> int:
     native = settings(course / "build/lab-native.ini")
     cuda = re.search(r"^STAMP_CUDA=(.*)$", settings(course / "build/.lab-stamp"), re.MULTILINE)
     cxx = re.search(r"'-ccbin', '(.*?)'", native)
+    clang = f"clang {there(options.cxx, '-dumpversion')} and " if cxx and "clang" in (options.cxx or "") else ""
     if options.refused:
         result = "refused" if options.refused in output else "NOT REFUSED"
     else:
@@ -53,7 +54,7 @@ def describe(options: argparse.Namespace) -> int:
     row = {
         "system": NAMES[options.suite] + (", without root" if options.user else "") + (f", in `{at.strip()}`" if at.endswith(" ") else ""),
         "machine": there("uname", "-m"),
-        "g++": there(cxx[1], "-dumpfullversion") if cxx else (options.cxx or "").removeprefix("g++-") or there("g++", "-dumpfullversion"),
+        "g++": clang + there(cxx[1], "-dumpfullversion") if cxx else (options.cxx or "").removeprefix("g++-") or there("g++", "-dumpfullversion"),
         "CUDA": cuda[1] if cuda else options.cuda or "none",
         "Meson": there(options.course + "/.venv/bin/meson", "--version"),
         "Python": there("python3", "-c", "import platform; print(platform.python_version())"),

@@ -80,6 +80,15 @@ find_cxx() {
   return 1
 }
 
+# What compiles the host's code: $CXX where that is a clang, otherwise what nvcc uses.
+find_host_cxx() {
+  if [[ -n ${CXX-} ]] && command -v "$CXX" >/dev/null && "$CXX" --version | grep -q 'clang version'; then
+    command -v "$CXX"
+  else
+    find_cxx
+  fi
+}
+
 # Major and minor version: "13.0".
 nvcc_version() { "$1" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\),.*/\1/p'; }
 

@@ -104,7 +104,7 @@ native_file() {
   local cuda="'$nvcc'" ccache=''
   ! command -v ccache >/dev/null || ccache="'$(command -v ccache)', "
   if at_least "$("$meson" --version)" 1.4; then cuda="$ccache$cuda"; else cuda="'$tools/nvcc_with_depfile', $cuda"; fi
-  printf "[binaries]\ncpp = [%s'%s']\ncuda = [%s, '-ccbin', '%s']\n" "$ccache" "$cxx" "$cuda" "$cxx"
+  printf "[binaries]\ncpp = [%s'%s']\ncuda = [%s, '-ccbin', '%s']\n" "$ccache" "$host_cxx" "$cuda" "$cxx"
 }
 
 # LAB_WERROR=1: warnings are errors, for CI and developers. Without it, no warning of another compiler stops a build.
@@ -150,7 +150,8 @@ refuse_cuda
 install_packages
 cxx=$(find_cxx) || fail "g++ $MIN_GCC to $(max_gcc) is needed, which $(name_of_cuda) takes. Install one, then say which:" \
   "sudo apt-get install -y $(gxx_package); CXX=$(gxx_package) ./lab …"
-[[ -z ${CXX-} || $cxx = "$(command -v "$CXX")" ]] ||
+host_cxx=$(find_host_cxx)
+[[ -z ${CXX-} || $host_cxx = "$(command -v "$CXX")" ]] ||
   say "CXX is $CXX, but $(name_of_cuda) takes g++ $MIN_GCC to $(max_gcc): going on with $cxx."
 install_meson
 install_toolkit

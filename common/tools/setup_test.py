@@ -355,6 +355,14 @@ class Setup(Machine):
         self.program("apt-get", "exit 1")
         self.fails("sudo apt-get install -y g++-12\n", root=False, CXX="g++-14", CUDA_HOME=self.toolkit("12.5", 13))
 
+    def test_clang_compiles_the_host_code_and_gxx_stays_with_nvcc(self):
+        self.program("clang++-19", 'echo "Debian clang version 19.1.7"')
+        text, _ = self.run_tool("setup", CXX="clang++-19", CUDA_HOME=self.toolkit("13.0", 15))
+        self.assertNotIn("CXX", text)
+        native = (self.dir / "build/lab-native.ini").read_text()
+        self.assertIn(f"cpp = ['{self.dir}/bin/clang++-19']\n", native)
+        self.assertIn(f"'-ccbin', '{self.dir}/bin/g++']", native)
+
     def test_a_c_library_that_a_toolkit_does_not_know(self):
         self.program("getconf", "echo glibc 2.41")
         self.fails("CUDA 12 does not compile with this system's C library, glibc 2.41", "LAB_CUDA=13 ./lab", LAB_CUDA="12")

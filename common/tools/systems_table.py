@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 TABLE = pathlib.Path(__file__).with_name("systems.tsv")
-COLUMNS = ["system", "machine", "g++", "CUDA", "Meson", "Python", "first command", "CPU time", "date"]
+COLUMNS = ["system", "machine", "g++", "CUDA", "Meson", "Python", "first command", "CPU time", "second command", "CPU time", "date"]
 BEGIN, END = "<!-- systems: common/tools/systems_table.py -->", "<!-- end systems -->"
 NAMES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
 
@@ -44,21 +44,28 @@ def describe(options: argparse.Namespace) -> int:
     native = settings(course / "build/lab-native.ini")
     cuda = re.search(r"^STAMP_CUDA=(.*)$", settings(course / "build/.lab-stamp"), re.MULTILINE)
     cxx = re.search(r"'-ccbin', '(.*?)'", native)
+    clang = f"clang {there(options.cxx, '-dumpversion')} and " if cxx and "clang" in (options.cxx or "") else ""
     if options.refused:
         result = "refused" if options.refused in output else "NOT REFUSED"
     else:
         result = score(output)
-    seconds = sum(map(float, settings(tree / "cpu-0").split()))
+
+    def cpu_time(number: int) -> str:
+        used = settings(tree / f"cpu-{number}")
+        return minutes(sum(map(float, used.split()))) + (" (compiler cache)" if options.cached else "") if used else "-"
+
     at = options.course + ("" if options.course == "/course" else " ")
     row = {
         "system": NAMES[options.suite] + (", without root" if options.user else "") + (f", in `{at.strip()}`" if at.endswith(" ") else ""),
         "machine": there("uname", "-m"),
-        "g++": there(cxx[1], "-dumpfullversion") if cxx else (options.cxx or "").removeprefix("g++-") or there("g++", "-dumpfullversion"),
+        "g++": clang + there(cxx[1], "-dumpfullversion") if cxx else (options.cxx or "").removeprefix("g++-") or there("g++", "-dumpfullversion"),
         "CUDA": cuda[1] if cuda else options.cuda or "none",
         "Meson": there(options.course + "/.venv/bin/meson", "--version"),
         "Python": there("python3", "-c", "import platform; print(platform.python_version())"),
         "first command": result,
-        "CPU time": minutes(seconds) + (" (compiler cache)" if options.cached else ""),
+        "its CPU time": cpu_time(0),
+        "second command": (settings(tree / "output-1").splitlines() or ["-"])[-1],
+        "CPU time of that": cpu_time(1),
         "date": str(datetime.date.today()),
     }
     print("\t".join(row.values()))

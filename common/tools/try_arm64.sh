@@ -55,6 +55,7 @@ prepare() {
 cpp = ["aarch64-linux-gnu-g++"]
 cuda = ["$PWD/.venv/cuda/bin/nvcc", "-ccbin", "aarch64-linux-gnu-g++"]
 ar = "aarch64-linux-gnu-ar"
+objcopy = "aarch64-linux-gnu-objcopy"
 strip = "aarch64-linux-gnu-strip"
 pkg-config = "pkg-config"
 [properties]

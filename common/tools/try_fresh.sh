@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # The first ten minutes: in an empty Debian, with a clone of what is committed here and nothing else, the README's first command must
 # end with a score table of all points and its second with "N passed, 0 failed". Run as root; takes as long as the suite does.
-#   common/tools/try_fresh.sh [--suite bookworm|trixie|sid] [--cxx g++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
+#   common/tools/try_fresh.sh [--suite bookworm|trixie|sid] [--cxx g++-N|clang++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
 #       [--first] [--refused WORDS] [--student] [--test 'NAME…'] [--cache DIR] [--record FILE] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
 #       [--env NAME[=VALUE]]…
-# --suite: of which Debian (default bookworm, which is 12). --cxx: with that compiler in place of the system's. --cuda: with another
-# toolkit than the one that set-up would fetch (LAB_CUDA: 12, 13, 13.2 …). --meson: with that one in place of the pinned one.
+# --suite: of which Debian (default bookworm, which is 12). --cxx: with that compiler in place of the system's (a clang
+# compiles the host's code, and nvcc takes the system's g++). --cuda: with another toolkit than the one that set-up would fetch (LAB_CUDA: 12, 13, 13.2 …). --meson: with that one in place of the pinned one.
 # --at: the checkout's folder there (default /course). --user: as somebody without root, for whom root runs what the set-up asks for.
 # --first: the first command only. --refused: the first command must end with a line that holds WORDS instead. --student: of the
 # edition that ./lab release makes, and then what its workflow runs (.github/grade.sh). --test: these arguments to the second command
@@ -49,7 +49,7 @@ if [[ -n $user ]]; then
 fi
 
 install_there() { in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1' bash "$@"; }
-packages=() && [[ -z $cxx ]] || packages+=("$cxx")
+packages=() && [[ -z $cxx ]] || packages+=("${cxx/clang++/clang}")
 [[ -z $cache ]] || packages+=(ccache)
 [[ -z $meson ]] || packages+=(python3-venv)
 ((${#packages[@]} == 0)) || install_there "${packages[@]}"

@@ -88,11 +88,13 @@ constexpr const char* kMath[] = {
     "llround",   "log",       "log10", "log1p",     "log2",     "logb",  "lrint",  "lround", "modf",
     "nearbyint", "nextafter", "pow",   "remainder", "rint",     "round", "scalbn", "sin",    "sincos",
     "sinh",      "sqrt",      "tan",   "tanh",      "tgamma",   "trunc"};
-constexpr const char* kAllowedBeginnings[] = {"__cxa_",                             // guards, exceptions
-                                              "_Znw",   "_Zna",  "_Zdl",   "_Zda",  // new, delete
-                                              "_ZSt",   "_ZNSt", "_ZNKSt", "_ZNKRSt", "_ZNOSt", "_ZNSo",
+constexpr const char* kAllowedBeginnings[] = {"__cxa_",                        // guards, exceptions
+                                              "_Znw", "_Zna", "_Zdl", "_Zda",  // new, delete
+                                              "_ZSt", "_ZNSt", "_ZNKSt", "_ZNKRSt", "_ZNOSt", "_ZNSo",
                                               "_ZNSs",  // the standard library, except what kRefused lists
-                                              "_ZTI",   "_ZTS",  "_ZTV",   "_ZTT",    "_ZNSaI", "_ZNKSa"};
+                                              "_ZTI", "_ZTS", "_ZTV", "_ZTT", "_ZNSaI", "_ZNKSa",
+                                              // atomic operations of libgcc for arm64
+                                              "__aarch64_cas", "__aarch64_swp", "__aarch64_ld"};
 
 // ---- Names that are refused for a particular reason. The first prefix that matches counts.
 struct Refused {

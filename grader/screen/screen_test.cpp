@@ -357,6 +357,12 @@ TEST(Screen, AllowsArithmeticFunctionsOfAllCompilers) {
     EXPECT_NE(reason_against_import(name), nullptr) << name;
 }
 
+TEST(Screen, AllowsAtomicOperationsOfArmCompilers) {
+  for (const char* name : {"__aarch64_ldadd4_acq_rel", "__aarch64_swp8_relax", "__aarch64_cas1_acq"})
+    EXPECT_EQ(reason_against_import(name), nullptr) << name;
+  EXPECT_NE(reason_against_import("__aarch64_sync_cache_range"), nullptr);
+}
+
 TEST(Screen, AllowsOperationsOfNcclInLabsForSeveralDevices) {
   for (const char* name : {"ncclAllReduce", "ncclGroupStart", "ncclSend", "cudaSetDevice"}) {
     EXPECT_EQ(reason_against_import(name, true), nullptr) << name;

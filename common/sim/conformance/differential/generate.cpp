@@ -112,6 +112,14 @@ bool needs_another_result(std::string_view op) {
   return op.starts_with("mad.hi.") || (op.starts_with("neg.") && op.find("f16") != std::string_view::npos);
 }
 
+// fmt::format in braces: every compiler evaluates the arguments from left to right. They draw random numbers.
+struct InOrder {
+  template <typename... T>
+  explicit InOrder(fmt::format_string<T...> format, T&&... values)
+      : text(fmt::format(format, std::forward<T>(values)...)) {}
+  std::string text;
+};
+
 class Generator {
  public:
   Generator(std::uint64_t seed, std::string name, int sm)
@@ -196,7 +204,7 @@ class Generator {
   void line(const std::string& text) { text_ += "  " + text + ";\n"; }
   std::string guard() {
     if (below(5) != 0) return "";
-    return fmt::format("@{}{} ", below(2) == 0 ? "!" : "", predicate());
+    return InOrder{"@{}{} ", below(2) == 0 ? "!" : "", predicate()}.text;
   }
   std::string label() { return fmt::format("L{}", n_labels_++); }
 
@@ -310,7 +318,7 @@ class Generator {
     const int bits = type[1] == '6' ? 64 : 32;
     const auto link = [&](const std::string& op) {
       std::string result = of_bits(bits);
-      std::string text = fmt::format("{}, {}", of_bits(bits), of_bits(bits));
+      std::string text = InOrder{"{}, {}", of_bits(bits), of_bits(bits)}.text;
       if (op.starts_with("mad")) {
         const std::string addend = of_bits(bits);
         while (needs_another_result(op) && result == addend) result = of_bits(bits);
@@ -330,9 +338,9 @@ class Generator {
     line("cvt.u64.u32 %u1, %t0");
     line("add.u64 %u0, %u0, %u1");
     if (below(2) == 0)
-      line(fmt::format("{}st.local.b32 [%u0], {}", guard(), word()));
+      line(InOrder{"{}st.local.b32 [%u0], {}", guard(), word()}.text);
     else
-      line(fmt::format("{}ld.local.b32 {}, [%u0]", guard(), word()));
+      line(InOrder{"{}ld.local.b32 {}, [%u0]", guard(), word()}.text);
   }
 
   void extended_load(const std::string& to_t3) {
@@ -345,15 +353,15 @@ class Generator {
       case 0: return line(fmt::format("ld.global.v2.u64 {{%w0, %w1}}, [%in+{}]", 16 * below(4)));
       case 1: return line(fmt::format("ld.global.nc.v4.u32 {{%r0, %r2, %r4, %r6}}, [%in+{}]", 16 * below(4)));
       case 2: return extended_load(fmt::format("ld.global.s8 %t3, [%in+{}]", below(64)));
-      case 3: return line(fmt::format("ld.global.u16 {}, [%in+{}]", half(), 2 * below(32)));
-      case 4: return line(fmt::format("ld.global.s16 {}, [%in+{}]", wide(), 2 * below(32)));
+      case 3: return line(InOrder{"ld.global.u16 {}, [%in+{}]", half(), 2 * below(32)}.text);
+      case 4: return line(InOrder{"ld.global.s16 {}, [%in+{}]", wide(), 2 * below(32)}.text);
       default: return line(fmt::format("ld.global.v4.u8 {{%h0, %h1, %h2, %h3}}, [%in+{}]", 4 * below(16)));
     }
   }
 
   void branch(int depth) {
     const std::string otherwise = label(), end = label();
-    line(fmt::format("@{}{} bra {}", below(2) == 0 ? "!" : "", predicate(), otherwise));
+    line(InOrder{"@{}{} bra {}", below(2) == 0 ? "!" : "", predicate(), otherwise}.text);
     statements(depth);
     if (below(2) == 0) {
       text_ += otherwise + ":\n";
@@ -397,21 +405,21 @@ class Generator {
     const std::uint64_t clamp = mode == 3 ? segment << 8 : segment << 8 | 31;
     const std::string from = below(2) == 0 ? word() : fmt::format("{}", below(32));
     const std::string to = word();
-    line(fmt::format("shfl.sync.{}.b32 {}|{}, {}, {}, {}, -1", kModes[mode], to, predicate(), word(), from,
-                     clamp));
+    line(InOrder{"shfl.sync.{}.b32 {}|{}, {}, {}, {}, -1", kModes[mode], to, predicate(), word(), from, clamp}
+             .text);
   }
 
   void vote() {
     switch (below(9)) {
-      case 0: return line(fmt::format("vote.sync.ballot.b32 {}, {}, -1", word(), predicate()));
-      case 1: return line(fmt::format("vote.sync.all.pred {}, {}, -1", predicate(), predicate()));
-      case 2: return line(fmt::format("vote.sync.any.pred {}, !{}, -1", predicate(), predicate()));
-      case 3: return line(fmt::format("vote.sync.uni.pred {}, {}, -1", predicate(), predicate()));
-      case 4: return line(fmt::format("match.any.sync.b32 {}, {}, -1", word(), word()));
-      case 5: return line(fmt::format("match.all.sync.b64 {}|{}, {}, -1", word(), predicate(), wide()));
-      case 6: return line(fmt::format("redux.sync.add.s32 {}, {}, -1", word(), word()));
-      case 7: return line(fmt::format("redux.sync.min.u32 {}, {}, -1", word(), word()));
-      default: return line(fmt::format("redux.sync.xor.b32 {}, {}, -1", word(), word()));
+      case 0: return line(InOrder{"vote.sync.ballot.b32 {}, {}, -1", word(), predicate()}.text);
+      case 1: return line(InOrder{"vote.sync.all.pred {}, {}, -1", predicate(), predicate()}.text);
+      case 2: return line(InOrder{"vote.sync.any.pred {}, !{}, -1", predicate(), predicate()}.text);
+      case 3: return line(InOrder{"vote.sync.uni.pred {}, {}, -1", predicate(), predicate()}.text);
+      case 4: return line(InOrder{"match.any.sync.b32 {}, {}, -1", word(), word()}.text);
+      case 5: return line(InOrder{"match.all.sync.b64 {}|{}, {}, -1", word(), predicate(), wide()}.text);
+      case 6: return line(InOrder{"redux.sync.add.s32 {}, {}, -1", word(), word()}.text);
+      case 7: return line(InOrder{"redux.sync.min.u32 {}, {}, -1", word(), word()}.text);
+      default: return line(InOrder{"redux.sync.xor.b32 {}, {}, -1", word(), word()}.text);
     }
   }
 
@@ -510,9 +518,9 @@ class Generator {
     line("shl.b32 %t2, %t2, 3");
     line("add.u32 %t2, %t2, %t1");
     if (below(3) == 0)
-      line(fmt::format("{}red.shared.{}.u64 [%t2], {}", guard(), below(2) == 0 ? "add" : "max", wide()));
+      line(InOrder{"{}red.shared.{}.u64 [%t2], {}", guard(), below(2) == 0 ? "add" : "max", wide()}.text);
     else
-      line(fmt::format("{}red.shared.{} [%t2], {}", guard(), kUpdates[below(std::size(kUpdates))], word()));
+      line(InOrder{"{}red.shared.{} [%t2], {}", guard(), kUpdates[below(std::size(kUpdates))], word()}.text);
     line("bar.sync 0");
     line(fmt::format("ld.shared.b64 {}, [%t2]", wide()));
     line("bar.sync 0");
@@ -525,7 +533,7 @@ class Generator {
     line(fmt::format("st.global.v2.b64 {}, {{{}, {}}}", at, low, high));
     line("{ .reg .b128 %b, %c, %d");
     line(fmt::format("mov.b128 %b, {{{}, {}}}", low, below(2) == 0 ? high : other));
-    line(fmt::format("mov.b128 %c, {{{}, {}}}", wide(), wide()));
+    line(InOrder{"mov.b128 %c, {{{}, {}}}", wide(), wide()}.text);
     line(below(3) == 0 ? fmt::format("atom.global.exch.b128 %d, {}, %b", at)
                        : fmt::format("atom.global.cas.b128 %d, {}, %b, %c", at));
     line("mov.b128 {%u0, %u1}, %d");
@@ -554,9 +562,9 @@ class Generator {
     const char* space = shared ? "shared" : "global";
     line(fmt::format("st.{}.b64 {}, {}", space, at, wide()));
     if (below(4) == 0)
-      line(fmt::format("atom.{}.cas.b32 {}, {}, {}, {}", space, word(), at, word(), word()));
+      line(InOrder{"atom.{}.cas.b32 {}, {}, {}, {}", space, word(), at, word(), word()}.text);
     else
-      line(fmt::format("atom.{}.{} {}, {}, {}", space, u.name, of_bits(u.bits), at, of_bits(u.bits)));
+      line(InOrder{"atom.{}.{} {}, {}, {}", space, u.name, of_bits(u.bits), at, of_bits(u.bits)}.text);
     line(fmt::format("ld.{}.b64 {}, {}", space, wide(), at));
     if (shared) line("bar.sync 0");  // other threads use the slots afterwards
   }

@@ -143,7 +143,7 @@ Outcome Matcher::wait_until_complete(const void* code) {
     changed_.wait_for(guard, std::chrono::milliseconds(kPollMs));
     if (incomplete() && error_.ok() && is_idle(true)) return fail_because_missing(code);
   }
-  return error_;
+  return incomplete() ? error_ : Outcome{};  // later errors are those of later calls
 }
 
 Outcome Matcher::fail_because_missing(const void* code) {

@@ -63,7 +63,7 @@ Outcome RemoteClique::wait_until_complete(const void* /*code*/) {
   Guard guard(lock_);
   changed_.wait(guard, [&] { return complete_ || lost_ || !error_.ok(); });
   if (!complete_ && error_.ok()) fail_because_lost();
-  return error_;
+  return complete_ ? Outcome{} : error_;  // later errors are those of later calls
 }
 
 bool RemoteClique::is_complete() {

@@ -40,19 +40,21 @@ int simPrepareStream(void* stream, int device, char* why, size_t capacity);
 /* Enters a part, which `what` names in messages. The pointer is valid until the part has ended. */
 SimPart* simEnterPart(void* stream, int device, const char* what, SimWait wait, void* user,
                       unsigned long long id);
+/* The modelled time, in microseconds, at which the device of a part is ready for it. */
+double simPartReady(SimPart* part);
 /* Executes an operation: calls move(user), which moves the data, and ends its parts. In modelled time, all
- * parts begin when the last device is ready and take `us` microseconds. */
-void simRunParts(const struct SimPartWork* work, size_t n_parts, double us, void (*move)(void* user),
-                 void* user);
+ * parts begin at `start`, or later if a device is not ready, and take `us` microseconds. */
+void simRunParts(const struct SimPartWork* work, size_t n_parts, double start, double us,
+                 void (*move)(void* user), void* user);
 /* Ends a part that will never be executed. fault != 0: as if its kernel had hung, so that the device's later
  * calls return cudaErrorLaunchTimeout. */
 void simFailPart(SimPart* part, int fault);
 /* Checks that kernels of `device` may access these bytes. After an error `why` holds one sentence. */
 int simCheckMemory(const void* start, size_t n_bytes, int device, char* why, size_t capacity);
-/* Prints the message on stderr and adds it to the device's findings. `code` and `other_code`, which may be
- * 0, are addresses of the host's instructions that caused it. */
+/* Adds the message to the device's findings and prints it on stderr; without `prints` only with SIM_CHECK=1.
+ * `code` and `other_code`, which may be 0, are addresses of the host's instructions that caused it. */
 void simReportFault(int device, const char* kind, const char* message, const void* code,
-                    const void* other_code);
+                    const void* other_code, int prints);
 /* Writes the source line of a host instruction, "program.cu:31", or "" if it is not known. */
 void simPlaceOfCode(const void* code, char* text, size_t capacity);
 /* The name of the simulated chip. */

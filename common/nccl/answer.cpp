@@ -22,15 +22,12 @@ ncclResult_t finish(const char* function, const ncclComm* comm, const void* code
                                   known ? fmt::format(" of rank {}", comm->rank) : std::string(),
                                   ncclGetErrorString(outcome.result), outcome.message);
     simReportFault(known ? comm->device : current_device(), "nccl-error", outcome.message.c_str(), code,
-                   nullptr);
+                   nullptr, 1);
     outcome.reported = true;
   }
   spoil_group(outcome);
   t_last_error = outcome.message;
-  if (known) {
-    const std::lock_guard guard(comm->clique->lock());
-    const_cast<ncclComm*>(comm)->last_error = outcome.message;
-  }
+  if (known) comm->clique->note_error(*const_cast<ncclComm*>(comm), outcome.message);
   return outcome.result;
 }
 

@@ -30,7 +30,7 @@ Outcome join(ncclComm_t* out, int n_ranks, const ncclUniqueId& id, int rank, boo
   if (Outcome outcome = check_ranks(n_ranks, rank); !outcome.ok()) return outcome;
   Clique* clique = nullptr;
   if (Outcome outcome = find_clique(id, n_ranks, clique); !outcome.ok()) return outcome;
-  if (Outcome outcome = clique->join(rank, current_device(), out); !outcome.ok()) return outcome;
+  if (Outcome outcome = clique->join(rank, current_device(), waits, code, out); !outcome.ok()) return outcome;
   add_communicator(*out);
   return await_ranks(*clique, waits, code);
 }
@@ -46,7 +46,8 @@ Outcome init_all(ncclComm_t* out, int n, const int* devices) {
                                                   "more",
                                                   device, n_devices())};
     }
-    if (Outcome outcome = clique.join(rank, device, &out[rank]); !outcome.ok()) return outcome;
+    if (Outcome outcome = clique.join(rank, device, false, nullptr, &out[rank]); !outcome.ok())
+      return outcome;
   }
   for (int rank = 0; rank < n; ++rank) add_communicator(out[rank]);
   return {};
@@ -57,8 +58,11 @@ Outcome leave(ncclComm_t comm, ncclComm::State state) {
   if (comm == nullptr) return {};
   if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
   comm->clique->wait_for(*comm);
-  const std::lock_guard guard(comm->clique->lock());
-  comm->state = state;
+  {
+    const std::lock_guard guard(comm->clique->lock());
+    comm->state = state;
+  }
+  comm->clique->left(*comm);
   return {};
 }
 

@@ -127,10 +127,15 @@ std::string words_of(const Call& call) {
   return text + ")";
 }
 
+std::string at_line(const void* code, const std::string& place) {
+  std::array<char, 512> known{};
+  if (place.empty()) simPlaceOfCode(code, known.data(), known.size());
+  const std::string line = place.empty() ? known.data() : place;
+  return line.empty() ? "" : " at " + line;
+}
+
 std::string words_with_line(const Call& call) {
-  std::array<char, 512> place{};
-  simPlaceOfCode(call.code, place.data(), place.size());
-  return words_of(call) + (place[0] == '\0' ? "" : fmt::format(" at {}", place.data()));
+  return words_of(call) + at_line(call.code, call.place);
 }
 
 std::string disagreement(const Call& a, const Call& b) {

@@ -46,6 +46,7 @@ struct Call {
   const char* function = "";   // as the program called it
   const void* code = nullptr;  // the instruction of the call
   int rank = 0, n_ranks = 0;
+  std::string place = {};  // the source line, if the call is one of another process
 };
 
 std::size_t size_of(ncclDataType_t type);  // bytes; 0 for a type that does not exist
@@ -64,6 +65,8 @@ std::string overlap_of(const Call& call);
 
 // "ncclAllReduce(count 10, float32, sum)".
 std::string words_of(const Call& call);
+// " at program.cu:31"; empty if the line is not known. `place`: the line, if it is known already.
+std::string at_line(const void* code, const std::string& place);
 // "ncclAllReduce(…) at program.cu:31".
 std::string words_with_line(const Call& call);
 // What two ranks' calls of the same collective do not agree on; empty if they agree.

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The ranks of one communicator and their calls. A call becomes a launch in its stream. A launch is executed
-// when everything that it exchanges data with has been launched, by the thread of the last one:
-//   - collectives: the i-th collective of each rank belongs to round i, which is complete when all ranks have
-//     arrived;
-//   - sends and receives: those of one rank, group and stream are one launch, as in NCCL; the j-th send from
-//     rank a to rank b is received by b's j-th receive from a.
-// Where NCCL would wait for ever, fail() ends all launches with a report: at once if the calls contradict each
-// other, otherwise when no thread of the process runs any more (idle.hpp). After that, all calls for the
-// communicator fail.
+// The ranks of one communicator, and what can be asked of them. There are two kinds of cliques: a Matcher
+// (matcher.hpp) matches the ranks' calls itself; a RemoteClique (remote.hpp) sends them to another process.
+// A call becomes a launch in its stream, which is open until the launch has been executed or has failed.
 // Thread-safe. Cliques and communicators are never destroyed, so that a stale handle is recognised.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "nccl/call.hpp"
@@ -29,6 +17,7 @@
 namespace course::nccl {
 
 class Clique;
+struct Connection;
 
 // What a call returns, with a message.
 struct Outcome {
@@ -40,12 +29,17 @@ struct Outcome {
 
 }  // namespace course::nccl
 
-// A communicator: one rank of a clique. All fields but the first three are protected by the clique's lock.
+// A communicator: one rank of a clique. The fields from `state` on are protected by the clique's lock.
 struct ncclComm {
   course::nccl::Clique* clique = nullptr;
   int rank = 0;
   int device = 0;
+  course::nccl::Connection* process = nullptr;  // in a Matcher: the rank's process, if it is another one
+  bool waits = false;                           // in ncclCommInitRank, until all ranks have joined
+  const void* code = nullptr;                   // of ncclCommInitRank
+  std::string place;                            // the same in another process
   enum class State : std::uint8_t { live, finalized, destroyed, aborted } state = State::live;
+  bool gone = false;  // its process has ended
   std::optional<course::nccl::Call> last_call;
   std::uint64_t n_collectives = 0;
   std::vector<course::nccl::Operator> operators;  // of ncclRedOpCreatePreMulSum
@@ -54,76 +48,54 @@ struct ncclComm {
 
 namespace course::nccl {
 
-struct Launch;
-
-// A send or receive, and the one at the other end once it is known; of a collective, the only call.
-struct Entry {
-  Call call;
-  Launch* launch = nullptr;
-  Entry* partner = nullptr;
-};
-
-// The calls that one part in a stream executes.
-struct Launch {
-  std::uint64_t id = 0;
-  ncclComm* comm = nullptr;
-  SimPart* part = nullptr;
-  std::thread::id thread;
-  std::uint64_t group = 0;
-  std::deque<Entry> entries;
-};
-
 class Clique {
  public:
-  explicit Clique(int n_ranks);
+  explicit Clique(int n_ranks) : size_(n_ranks) {}
+  virtual ~Clique() = default;
+  Clique(const Clique&) = delete;
+  Clique& operator=(const Clique&) = delete;
 
   // --- initialisation
-  // Adds a rank on this device. The communicator is usable when all ranks have joined.
-  Outcome join(int rank, int device, ncclComm_t* out);
+  // Adds a rank of this process, on this device. The communicator is usable when all ranks have joined.
+  // `waits`: wait_until_complete() follows.
+  virtual Outcome join(int rank, int device, bool waits, const void* code, ncclComm_t* out) = 0;
   // Waits until all ranks have joined, or reports those that do not come.
-  Outcome wait_until_complete(const void* code);
-  bool is_complete();
+  virtual Outcome wait_until_complete(const void* code) = 0;
+  virtual bool is_complete() = 0;
 
   // --- calls
   // Launches calls of one rank, group and stream: sends and receives together, or one collective.
-  Outcome launch(ncclComm& comm, std::uint64_t group, std::vector<Call> calls);
+  virtual Outcome launch(ncclComm& comm, std::uint64_t group, std::vector<Call> calls) = 0;
   // Waits for the launches of a rank.
   void wait_for(ncclComm& comm);
-  void abort(ncclComm& comm);
+  virtual void abort(ncclComm& comm) = 0;
+  // Must be called when a communicator has been destroyed or aborted.
+  virtual void left(ncclComm&) {}
   // For threads that ask again and again instead of waiting: reports a deadlock.
-  void poll();
+  virtual void poll() = 0;
   // The first error, which all later calls return.
   Outcome error();
-  int size() const { return static_cast<int>(ranks_.size()); }
+  // Keeps the message of a call that was refused, for ncclGetLastError and for reports.
+  virtual void note_error(ncclComm& comm, const std::string& message);
+  int size() const { return size_; }
   std::mutex& lock() { return lock_; }
   // At the end of the process: reports launches that have never been executed.
-  void report_unfinished();
+  virtual void report_unfinished() = 0;
 
- private:
+ protected:
   using Guard = std::unique_lock<std::mutex>;
 
   static int wait_for_launch(void* clique, unsigned long long id, int block);
-  bool wait(std::uint64_t id, bool block);
-  Outcome enter_collective(Launch& launch);
-  Outcome match(Launch& launch, Entry& entry);
-  Outcome missing_group(const Launch& first, const Launch& second);
-  // All launches that must be executed together with this one; empty if some have not come.
-  static std::vector<Launch*> connected(Launch& first);
-  void execute(std::vector<Launch*> launches);
-  Outcome fail(const std::string& kind, const std::string& message, const void* code, const void* other);
-  Outcome fail_because_idle();
-  std::string waiting_ranks() const;
+  // Returns whether the launch has ended; `block`: waits for that.
+  virtual bool wait(std::uint64_t id, bool block) = 0;
+  virtual std::vector<std::uint64_t> open_launches(const ncclComm& comm) = 0;  // the lock is held
 
   std::mutex lock_;
   std::condition_variable changed_;
-  std::vector<ncclComm_t> ranks_;  // nullptr: has not joined
   Outcome error_;
-  std::uint64_t next_id_ = 1;
-  std::map<std::uint64_t, std::unique_ptr<Launch>> open_;
-  std::deque<std::vector<Launch*>> rounds_;  // collectives that wait for ranks, the oldest first
-  std::uint64_t first_round_ = 0;
-  // Unmatched sends and receives by (kind, sender, receiver).
-  std::map<std::pair<Kind, std::pair<int, int>>, std::deque<Entry*>> unmatched_;
+
+ private:
+  const int size_;
 };
 
 }  // namespace course::nccl

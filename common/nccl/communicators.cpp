@@ -6,6 +6,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <set>
+
+#include "nccl/remote.hpp"
+#include "nccl/server.hpp"
 
 namespace course::nccl {
 namespace {
@@ -15,42 +20,75 @@ struct All {
   std::vector<Clique*> cliques;
   std::set<const ncclComm*> communicators;
   std::uint64_t n_ids = 0;
-  std::map<std::uint64_t, Clique*> by_id;  // nullptr: nobody has joined
+  std::map<std::uint64_t, Matcher*> by_id;                                     // nullptr: nobody has joined
+  std::map<std::pair<std::uint64_t, std::uint64_t>, RemoteClique*> elsewhere;  // by secret and number
 };
 All& all() {
   static auto& everything = *new All;
   return everything;
 }
 
-// The contents of a unique id.
+// The contents of a unique id: its process, the process's address, and the number of the id.
 struct Id {
   char magic[16] = "simulated NCCL";
-  std::uint64_t process = 0, number = 0;
+  std::int64_t process = 0;
+  std::uint64_t secret = 0, number = 0;
 };
 static_assert(sizeof(Id) <= NCCL_UNIQUE_ID_BYTES);
 
-void report_unfinished() {
+void end_communicators() {
   std::vector<Clique*> cliques;
   {
     const std::lock_guard guard(all().lock);
     cliques = all().cliques;
   }
   for (Clique* clique : cliques) clique->report_unfinished();
+  for (Clique* clique : cliques)
+    if (auto* matcher = dynamic_cast<Matcher*>(clique)) matcher->lose(nullptr);
+  wait_for_others();
+}
+
+// The lock is held.
+template <typename Made>
+Made& keep(Made& clique) {
+  if (all().cliques.empty()) std::atexit(end_communicators);
+  all().cliques.push_back(&clique);
+  return clique;
+}
+
+Outcome other_size(int n_ranks, int other) {
+  return {ncclInvalidArgument,
+          fmt::format("one rank joins a communicator of {} ranks, another one of {}", n_ranks, other)};
+}
+
+Outcome find_elsewhere(const Id& id, int n_ranks, Clique*& clique) {
+  const std::lock_guard guard(all().lock);
+  RemoteClique*& known = all().elsewhere[{id.secret, id.number}];
+  if (known == nullptr) {
+    const auto process = static_cast<pid_t>(id.process);
+    const int fd = id.secret != 0 ? connect_to(process, id.secret) : -1;
+    if (fd < 0) {
+      return {ncclRemoteError, fmt::format("process {}, which made the unique id, has ended, or it is on "
+                                           "another host or in another container",
+                                           process)};
+    }
+    known = &keep(*new RemoteClique(n_ranks, fd, process, id.number));
+  }
+  clique = known;
+  return clique->size() == n_ranks ? Outcome{} : other_size(clique->size(), n_ranks);
 }
 
 }  // namespace
 
 Clique& make_clique(int n_ranks) {
-  auto& clique = *new Clique(n_ranks);
   const std::lock_guard guard(all().lock);
-  if (all().cliques.empty()) std::atexit(report_unfinished);
-  all().cliques.push_back(&clique);
-  return clique;
+  return keep(*new Matcher(n_ranks));
 }
 
 void make_unique_id(ncclUniqueId& id) {
   Id ours;
-  ours.process = static_cast<std::uint64_t>(getpid());
+  ours.process = getpid();
+  ours.secret = serve();
   {
     const std::lock_guard guard(all().lock);
     ours.number = ++all().n_ids;
@@ -60,33 +98,25 @@ void make_unique_id(ncclUniqueId& id) {
   std::memcpy(id.internal, &ours, sizeof ours);
 }
 
+Outcome find_matcher(std::uint64_t number, int n_ranks, Matcher*& matcher) {
+  const std::lock_guard guard(all().lock);
+  const auto found = all().by_id.find(number);
+  if (found == all().by_id.end()) return {ncclInvalidArgument, "the unique id is not from ncclGetUniqueId"};
+  if (found->second == nullptr) found->second = &keep(*new Matcher(n_ranks));
+  matcher = found->second;
+  return matcher->size() == n_ranks ? Outcome{} : other_size(matcher->size(), n_ranks);
+}
+
 Outcome find_clique(const ncclUniqueId& id, int n_ranks, Clique*& clique) {
   Id ours;
   std::memcpy(&ours, id.internal, sizeof ours);
-  if (std::strcmp(ours.magic, Id{}.magic) != 0)
+  if (std::memcmp(ours.magic, Id{}.magic, sizeof ours.magic) != 0)
     return {ncclInvalidArgument, "the unique id is not from ncclGetUniqueId"};
-  if (ours.process != static_cast<std::uint64_t>(getpid())) {
-    return {ncclInvalidUsage,
-            "the unique id comes from another process; on simulated devices all ranks are in one process"};
-  }
-  {
-    const std::lock_guard guard(all().lock);
-    const auto found = all().by_id.find(ours.number);
-    if (found == all().by_id.end()) return {ncclInvalidArgument, "the unique id is not from ncclGetUniqueId"};
-    clique = found->second;
-  }
-  if (clique == nullptr) {
-    Clique& made = make_clique(n_ranks);
-    const std::lock_guard guard(all().lock);
-    Clique*& known = all().by_id[ours.number];
-    if (known == nullptr) known = &made;
-    clique = known;
-  }
-  if (clique->size() != n_ranks) {
-    return {ncclInvalidArgument, fmt::format("one rank joins a communicator of {} ranks, another one of {}",
-                                             clique->size(), n_ranks)};
-  }
-  return {};
+  if (ours.process != getpid()) return find_elsewhere(ours, n_ranks, clique);
+  Matcher* matcher = nullptr;
+  Outcome outcome = find_matcher(ours.number, n_ranks, matcher);
+  clique = matcher;
+  return outcome;
 }
 
 void add_communicator(ncclComm_t comm) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <set>
+#include <utility>
 
 #include "nccl/idle.hpp"
 

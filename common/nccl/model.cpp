@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "nccl/clique.hpp"
+#include "nccl/matcher.hpp"
 #include "nccl/simulator.hpp"
 
 namespace course::nccl {

@@ -78,9 +78,14 @@ SimPart* simEnterPart(void* stream, int device, const char* what, SimWait wait, 
   static auto* const call = function<decltype(simEnterPart)>("simEnterPart");
   return call(stream, device, what, wait, user, id);
 }
-void simRunParts(const SimPartWork* work, size_t n_parts, double us, void (*move)(void*), void* user) {
+double simPartReady(SimPart* part) {
+  static auto* const call = function<decltype(simPartReady)>("simPartReady");
+  return call(part);
+}
+void simRunParts(const SimPartWork* work, size_t n_parts, double start, double us, void (*move)(void*),
+                 void* user) {
   static auto* const call = function<decltype(simRunParts)>("simRunParts");
-  call(work, n_parts, us, move, user);
+  call(work, n_parts, start, us, move, user);
 }
 void simFailPart(SimPart* part, int fault) {
   static auto* const call = function<decltype(simFailPart)>("simFailPart");
@@ -91,9 +96,9 @@ int simCheckMemory(const void* start, size_t n_bytes, int device, char* why, siz
   return call(start, n_bytes, device, why, capacity);
 }
 void simReportFault(int device, const char* kind, const char* message, const void* code,
-                    const void* other_code) {
+                    const void* other_code, int prints) {
   static auto* const call = function<decltype(simReportFault)>("simReportFault");
-  call(device, kind, message, code, other_code);
+  call(device, kind, message, code, other_code, prints);
 }
 void simPlaceOfCode(const void* code, char* text, size_t capacity) {
   static auto* const call = function<decltype(simPlaceOfCode)>("simPlaceOfCode");

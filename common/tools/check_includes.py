@@ -49,7 +49,7 @@ ALLOWED = {
 ROOMS = {
     "common/sim": ["checker counters finding footprint timing.hpp types", "memory", "machine", "grid", "ops", "decode", "timing", "checkers", "observation", "device engine", "chips"],
     "common/cudart": ["error_table cuda_abi sim_control sim_parts environment device_properties", "runtime code graph api", "abi"],
-    "common/nccl": ["nccl", "call arithmetic idle simulator say", "move model clique", "communicators group", "answer", "api_calls api_comm"],
+    "common/nccl": ["nccl", "call arithmetic simulator say", "clique", "message", "idle", "move model matcher remote", "communicators group server", "answer", "api_calls api_comm"],
     "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "smallest", "bench", "batch", "cli", "main"],
 }
 FOR_TESTS = {"testing", "conformance", "kernels", "calibration", "programs", "cub", "mutants", "hostile", "kernel_cases", "device_fake", "abi_values"}

@@ -2,8 +2,9 @@
 // Every collective, data type and reduction, in place and not, with odd counts, compared bit for bit with a
 // reference on the CPU that knows nothing of the library: reductions in the order of the ranks, each step
 // rounded to the type by CUDA's own conversions.
-// usage: collectives DEVICES {group|threads} [COUNT…]
-//   group: one thread, all ranks in a group; threads: one thread for each device
+// usage: collectives DEVICES {group|threads|ID_FILE} [COUNT…]
+//   group: one thread, all ranks in a group; threads: one thread for each device;
+//   ID_FILE: one process for each device; they write and read this file (ranks.hpp)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -15,7 +16,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "check.hpp"
+#include "ranks.hpp"
 
 namespace {
 
@@ -221,14 +222,16 @@ struct Rank {
   std::size_t capacity = 0;         // bytes of each
   Bytes result;                     // the buffer after the operation
 
+  int device = 0;
+
   void set_up(std::size_t n_bytes) {
-    CUDA(cudaSetDevice(rank));
+    CUDA(cudaSetDevice(device));
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     capacity = n_bytes;
     CUDA(cudaMalloc(&buffer, 2 * capacity));
   }
   void tear_down() {
-    CUDA(cudaSetDevice(rank));
+    CUDA(cudaSetDevice(device));
     NCCL(ncclCommDestroy(comm));
     CUDA(cudaFree(buffer));
     CUDA(cudaStreamDestroy(stream));
@@ -255,7 +258,7 @@ struct Rank {
   }
 
   void begin(const Case& c) {
-    CUDA(cudaSetDevice(rank));
+    CUDA(cudaSetDevice(device));
     result = initial(c);
     CUDA(cudaMemcpyAsync(buffer, result.data(), result.size(), cudaMemcpyHostToDevice, stream));
   }
@@ -300,7 +303,7 @@ struct Rank {
     if (c.op == kScaled && is_reduction(c.what)) NCCL(ncclRedOpDestroy(op, comm));
   }
   void end() {
-    CUDA(cudaSetDevice(rank));
+    CUDA(cudaSetDevice(device));
     CUDA(cudaMemcpyAsync(result.data(), buffer, result.size(), cudaMemcpyDeviceToHost, stream));
     CUDA(cudaStreamSynchronize(stream));
   }
@@ -340,7 +343,7 @@ std::vector<Case> all_cases(int n, const std::vector<std::size_t>& counts) {
 int main(int argc, char** argv) {
   if (argc < 3) return 64;
   const int n = std::atoi(argv[1]);
-  const bool threads = std::string(argv[2]) == "threads";
+  const std::string how = argv[2];
   std::vector<std::size_t> counts;
   for (int i = 3; i < argc; ++i) counts.push_back(std::strtoul(argv[i], nullptr, 10));
   if (counts.empty()) counts = {0, 1, 37};
@@ -351,25 +354,34 @@ int main(int argc, char** argv) {
   std::vector<Rank> ranks(static_cast<std::size_t>(n));
   for (int r = 0; r < n; ++r) {
     ranks[static_cast<std::size_t>(r)].rank = r;
+    ranks[static_cast<std::size_t>(r)].device = r;
     ranks[static_cast<std::size_t>(r)].n = n;
   }
-  if (threads) {
+  const auto run_rank = [&](Rank& rank, const ncclUniqueId& id) {
+    rank.set_up(capacity);
+    NCCL(ncclCommInitRank(&rank.comm, n, id, rank.rank));
+    for (const Case& c : cases) {
+      rank.begin(c);
+      rank.call(c);
+      rank.end();
+      rank.compare(c);
+    }
+    rank.tear_down();
+  };
+  if (how == "threads") {
     ncclUniqueId id;
     NCCL(ncclGetUniqueId(&id));
     std::vector<std::thread> running;
-    for (Rank& rank : ranks)
-      running.emplace_back([&] {
-        rank.set_up(capacity);
-        NCCL(ncclCommInitRank(&rank.comm, n, id, rank.rank));
-        for (const Case& c : cases) {
-          rank.begin(c);
-          rank.call(c);
-          rank.end();
-          rank.compare(c);
-        }
-        rank.tear_down();
-      });
+    for (Rank& rank : ranks) running.emplace_back([&] { run_rank(rank, id); });
     for (std::thread& thread : running) thread.join();
+  } else if (how != "group") {
+    const Process process = this_process();
+    EXPECT(process.size == n);
+    int n_devices = 0;
+    CUDA(cudaGetDeviceCount(&n_devices));
+    Rank& rank = ranks[static_cast<std::size_t>(process.rank)];
+    rank.device = process.local % n_devices;
+    run_rank(rank, share_id(process, how));
   } else {
     std::vector<ncclComm_t> comms(ranks.size());
     NCCL(ncclCommInitAll(comms.data(), n, nullptr));

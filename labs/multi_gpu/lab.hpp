@@ -46,7 +46,8 @@ using Key = std::uint32_t;
 // --- Sizes.
 
 // The most parts of a shard: one block reduces or scans one part.
-inline constexpr std::uint32_t kMaxParts = 256;
+inline constexpr std::uint32_t kMaxParts = 1024;
+inline constexpr std::uint32_t kMostRanks = lab::kMaxDevices;
 // The digits of a key, from the most significant one: kDigits of kDigitBits bits.
 inline constexpr std::uint32_t kDigitBits = 8;
 inline constexpr std::uint32_t kDigits = 32 / kDigitBits;
@@ -104,10 +105,10 @@ struct SortShard : Rank {
   Key* d_sorted = nullptr;    // space for n keys: those of this shard, sorted
   Key* d_received = nullptr;  // space for n keys: those that the ranks have sent
   // Space for the search of the splitters. Of boundary j, the one before shard j:
-  Key* d_splitters = nullptr;        // n_ranks keys: the digits that are known so far
-  Count* d_below = nullptr;          // n_ranks rows of kDigitValues counts
-  std::uint64_t* d_cuts = nullptr;   // n_ranks + 1 indices: d_sorted[d_cuts[q]] is the first key for rank q
-  std::uint64_t* d_all_cuts = nullptr;     // space for n_ranks · (n_ranks + 1): d_cuts of all ranks
+  Key* d_splitters = nullptr;       // n_ranks keys: the digits that are known so far
+  Count* d_below = nullptr;         // n_ranks rows of kDigitValues counts
+  std::uint64_t* d_cuts = nullptr;  // n_ranks + 1 indices: d_sorted[d_cuts[q]] is the first key for rank q
+  std::uint64_t* d_all_cuts = nullptr;    // space for n_ranks · (n_ranks + 1): d_cuts of all ranks
   std::uint32_t* d_sort_space = nullptr;  // for the given local sort
 };
 
@@ -157,12 +158,9 @@ Status not_implemented(const Job&) {
 enum class Rung : std::uint32_t {
   reduce,
   scan,
-  histogram,
-  sort,
   // only in the solutions:
   reduce_in_order,
   scan_then_add,
-  histogram_scattered,
 };
 
 Status run(const lab::Request& request);  // the last lines of multi_gpu.cu

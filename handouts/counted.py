@@ -32,8 +32,8 @@ HEADS = {
     "barriers": "barriers per 1,000 operations",
     "atomics": "atomics per 1,000 operations",
     "contention": "contention (1 = none)",
-    "bytes_sent": "bytes sent ÷ closed form",
-    "messages": "messages sent",
+    "bytes_sent": "bytes sent ÷ what must be sent",
+    "messages": "messages",
 }
 AT_LEAST = {"active_lanes"}
 

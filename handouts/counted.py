@@ -74,7 +74,7 @@ def figure(profiled, column):
         return ""  # the kernel counts by instructions that are none of the operator's
     if column == "active_lanes":
         return f"{100 * value:.0f} %"
-    if column in ("work", "steps", "bytes", "launches"):
+    if column in ("work", "steps", "bytes", "launches", "messages"):
         return f"{value:,.0f}"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 

@@ -24,6 +24,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
 --only KIND: those quotations alone.
 """
 import argparse
+import html
 import pathlib
 import re
 import subprocess
@@ -131,7 +132,7 @@ def said(name, labcli):
     row = re.search(rf"^\| `{submission}` \|(.*)\|$", section[1] if section else "", re.M)
     if row is None:
         sys.exit(f"the kill matrix has no {name}")
-    task, verdict, _about, words = (cell.strip() for cell in row[1].split(" | "))
+    task, verdict, _about, words = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
     return fenced("", f"{lab} / {task}: {verdict}\n" + textwrap.fill(words, 110, initial_indent="  ", subsequent_indent="  "))
 
 

@@ -80,6 +80,12 @@ class Machine:
         slice_bytes = n_bytes / self.local  # that of a device after the node's reduce-scatter
         return self.inside("all_reduce", n_bytes) + self.between(2, 2 * slice_bytes * (self.nodes - 1) / self.nodes)
 
+    def sum_by_slices(self, n_bytes):
+        """A reduce-scatter, then an all-gather."""
+        slice_bytes = n_bytes / self.local
+        inside = self.inside("reduce_scatter", slice_bytes) + self.inside("all_gather", slice_bytes)
+        return inside + self.between(2, 2 * slice_bytes * (self.nodes - 1) / self.nodes)
+
     def all_gather(self, n_bytes):
         return self.between(1, n_bytes * (self.nodes - 1)) + self.inside("all_gather", n_bytes * self.nodes)
 
@@ -135,7 +141,7 @@ def parts(labcli, task, n_devices, n):
     if task == "scan":
         return [("reduce", alone("reduce", n)), ("all-gather", machine.all_gather(8)), ("scan", alone("scan", n))]
     if task == "histogram":
-        return [("count", alone("histogram", n)), ("all-reduce", machine.all_reduce(BINS * COUNT_BYTES))]
+        return [("count", alone("histogram", n)), ("sums", machine.sum_by_slices(BINS * COUNT_BYTES))]
     counts = n_devices * DIGIT_VALUES * COUNT_BYTES
     return [
         ("sort", alone("sort", n)),

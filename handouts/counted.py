@@ -149,7 +149,8 @@ def effort(_all, labcli):
             of_lab += 0 if bonus else sum(map(int, re.findall(r"\d+", time)))
             rows.append([name, f"`{task['id']}`{' (bonus)' if bonus else ''}", difficulty, time, task["max_points"]])
             name = ""
-        rows.append(["", "*without the bonus*", "", f"*about {of_lab} hours*", f"*{sum(task['max_points'] for task in one['tasks'] if not task.get('bonus'))}*"])
+        if of_lab:
+            rows.append(["", "*without the bonus*", "", f"*about {of_lab} hours*", f"*{sum(task['max_points'] for task in one['tasks'] if not task.get('bonus'))}*"])
         hours += of_lab
     rows.append(["**all labs**", "", "", f"**about {hours} hours**", ""])
     return table(["lab", "task", "difficulty", "time", "points"], rows, "llllr")

@@ -79,4 +79,23 @@ typename Op::Value scan_all_cores(std::span<const T> items, std::span<T> out, Ki
   return carry;
 }
 
+// Adds the counts of the samples.
+inline void count_one_thread(std::span<const std::uint32_t> samples, std::uint32_t n_bins,
+                             std::span<Count> counts) {
+  for (const std::uint32_t sample : samples) ++counts[bin_of(sample, n_bins)];
+}
+
+// Each core has counts of its own.
+inline void count_all_cores(std::span<const std::uint32_t> samples, std::uint32_t n_bins,
+                            std::span<Count> counts) {
+  std::vector<std::vector<Count>> own(std::max(1u, std::thread::hardware_concurrency()));
+  const std::size_t n_shares =
+      on_all_cores(samples.size(), [&](std::size_t share, std::size_t begin, std::size_t end) {
+        own[share].resize(n_bins);
+        count_one_thread(samples.subspan(begin, end - begin), n_bins, own[share]);
+      });
+  for (std::size_t share = 0; share < n_shares; ++share)
+    for (std::size_t bin = 0; bin < n_bins; ++bin) counts[bin] += own[share][bin];
+}
+
 }  // namespace course::multi_gpu

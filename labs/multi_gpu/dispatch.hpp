@@ -100,4 +100,27 @@ Status with_scan_job(const lab::Request& request, Solve solve) {
   return request.dtype == lab::DType::f32 ? call(Sum<float>{}) : call(Sum<std::int32_t>{});
 }
 
+// --- Task `histogram`. Parameter 3 of the request is the number of bins.
+constexpr std::uint64_t histogram_workspace(std::uint32_t n_padded) {
+  return n_padded * sizeof(Count) + 256;
+}
+
+template <typename Solve>
+Status with_histogram_job(const lab::Request& request, Solve solve) {
+  if (request.dtype != lab::DType::u32) return Status::unsupported;
+  HistogramJob job;
+  job.n_bins = static_cast<std::uint32_t>(request.params[3]);
+  job.n_padded = padded_bins(job.n_bins, static_cast<std::uint32_t>(request.ranks.size()));
+  std::array<HistogramShard, kMostRanks> shards;
+  for (std::size_t r = 0; r < request.ranks.size(); ++r) {
+    static_cast<Rank&>(shards[r]) = rank_of(request, r);
+    shards[r].d_in = static_cast<const std::uint32_t*>(request.inputs[r].data);
+    shards[r].n = request.inputs[r].count;
+    shards[r].d_counts = static_cast<Count*>(request.outputs[r].data);
+    shards[r].d_local = Workspace(request.ranks[r].d_workspace).take<Count>(job.n_padded);
+  }
+  job.shards = std::span(shards).first(request.ranks.size());
+  return solve(job);
+}
+
 }  // namespace course::multi_gpu

@@ -158,9 +158,11 @@ Status not_implemented(const Job&) {
 enum class Rung : std::uint32_t {
   reduce,
   scan,
+  histogram,
   // only in the solutions:
   reduce_in_order,
   scan_then_add,
+  histogram_all_reduce,
 };
 
 Status run(const lab::Request& request);  // the last lines of multi_gpu.cu

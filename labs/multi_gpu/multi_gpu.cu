@@ -219,11 +219,44 @@ Status scan(const ScanJob<Op>& job) {
   return not_implemented(job);
 }
 
+// --- Given: the histogram of one shard, by atomics in global memory.
+
+__global__ void k03_clear(Count* d_counts, std::uint32_t n_padded) {
+  const std::uint32_t bin = blockIdx.x * kBlock + threadIdx.x;
+  if (bin < n_padded) d_counts[bin] = 0;
+}
+
+__global__ void k03_count(const std::uint32_t* d_in, std::uint64_t n, Count* d_counts, std::uint32_t n_bins) {
+  const std::uint64_t n_threads = std::uint64_t{gridDim.x} * kBlock;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += n_threads)
+    atomicAdd(&d_counts[bin_of(d_in[i], n_bins)], Count{1});
+}
+
+// Launches both for the shard, on its device: d_local gets the counts of its samples, and zeros from n_bins on.
+inline void count_shard(const HistogramShard& shard, std::uint32_t n_bins, std::uint32_t n_padded) {
+  cudaSetDevice(shard.device);
+  k03_clear<<<(n_padded + kBlock - 1) / kBlock, kBlock, 0, shard.stream>>>(shard.d_local, n_padded);
+  if (shard.n == 0) return;
+  const auto n_blocks = static_cast<unsigned>(std::min<std::uint64_t>(
+      (shard.n + kBlock - 1) / kBlock, 8u * static_cast<unsigned>(shard.multiprocessors)));
+  k03_count<<<n_blocks, kBlock, 0, shard.stream>>>(shard.d_in, shard.n, shard.d_local, n_bins);
+}
+
+// --- Rung 4, task "histogram": each rank adds up a slice of the bins, then all ranks get all slices.
+inline Status histogram(const HistogramJob& job) {
+  // TODO(student): Call count_shard for each shard. Each rank has a slice of n_padded / n_ranks counts, at
+  // rank times this number in d_counts. In one group, all ranks add up d_local into their slices with
+  // ncclReduceScatter (ncclUint64, ncclSum); its count is that of one slice. In another group, all ranks call
+  // ncclAllGather in place: the send buffer is the rank's slice in d_counts. (roughly 15 lines)
+  return not_implemented(job);
+}
+
 // --- Given: which function implements which task.
 Status run(const lab::Request& request) {
   switch (static_cast<Rung>(request.task)) {
     case Rung::reduce: return with_reduce_job(request, [](const auto& job) { return reduce(job); });
     case Rung::scan: return with_scan_job(request, [](const auto& job) { return scan(job); });
+    case Rung::histogram: return with_histogram_job(request, histogram);
     default: return Status::unsupported;
   }
 }

@@ -5,7 +5,9 @@
 // need no kernel: they test the lab's own checks, shards and baselines.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "lab/compare.hpp"
@@ -156,6 +158,24 @@ TEST(Check, ReportsWhatIsInARanksPrefix) {
     return all;
   });
   expect_says(t, "scan", "rank 2's prefix combines the ranks before it in the reverse order");
+}
+
+TEST(Check, ReportsCountsThatWereNotAddedUp) {
+  const char* name = "b1000_d3_uneven_n65537_random";
+  Tried t = lab::tried(problem(), task("histogram"), name);
+  const std::vector<Count> right(t.output<Count>(1).begin(), t.output<Count>(1).end());
+  EXPECT_EQ(right.size(), 1002u);
+  EXPECT_EQ(std::accumulate(right.begin(), right.end(), Count{0}), 65537u);
+  for (std::size_t r = 0; r < 3; ++r) {
+    const auto counts = t.output<Count>(r);
+    std::fill(counts.begin(), counts.end(), 0);
+    count_one_thread(t.input<std::uint32_t>(r), 1000, counts);
+  }
+  expect_says(t, "histogram", "rank 0 has the counts of its own shard");
+  t = lab::tried(problem(), task("histogram"), name);
+  for (std::size_t b = 0; b < right.size(); ++b)
+    if (b / 334 != 1) t.output<Count>(1)[b] = 0;
+  expect_says(t, "histogram", "rank 1 has the right counts in its own slice of the bins");
 }
 
 TEST(Check, WantsWholeNumberFloatsExactly) {

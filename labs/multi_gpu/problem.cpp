@@ -33,7 +33,8 @@ using lab::view;
 
 using Map = AffineMap<std::uint32_t>;
 
-// --- How the array is divided. Parameters of a case: 0 the kind of scan, 1 the devices, 2 the layout.
+// --- How the array is divided. Parameters of a case: 0 the kind of scan, 1 the devices, 2 the layout, 3 the
+// bins of a histogram.
 
 enum class Layout : std::int64_t {
   even,    // equal lengths, up to one item
@@ -51,6 +52,19 @@ Kind kind_of(const Case& c) {
 }
 std::size_t ranks_of(const Case& c) {
   return static_cast<std::size_t>(c.params[1]);
+}
+
+std::uint32_t bins_of(const Case& c) {
+  return static_cast<std::uint32_t>(c.params[3]);
+}
+std::uint32_t padded_bins_of(const Case& c) {
+  return padded_bins(bins_of(c), static_cast<std::uint32_t>(ranks_of(c)));
+}
+bool is_scan(const Task& task) {
+  return task.id.starts_with("scan");
+}
+bool is_histogram(const Task& task) {
+  return task.id.starts_with("histogram");
 }
 
 std::vector<std::uint64_t> lengths(const Case& c) {
@@ -82,6 +96,7 @@ decltype(auto) with_op(const Case& c, F f) {
     case OpId::affine: return f(Affine<std::uint32_t>{});
     case OpId::sum: break;
   }
+  if (c.dtype == DType::u32) return f(Sum<std::uint32_t>{});
   return c.dtype == DType::f32 ? f(Sum<float>{}) : f(Sum<std::int32_t>{});
 }
 
@@ -145,7 +160,7 @@ struct Right {
 
   Right(const Task& task, const Case& c, std::span<const HostBuffer> inputs, Op op) {
     constexpr bool kFloat = std::is_floating_point_v<Value>;
-    const bool scans = task.id.starts_with("scan");
+    const bool scans = is_scan(task);
     Value carry = op.identity();
     FloatSum sum;
     for (const HostBuffer& input : inputs) {
@@ -185,10 +200,10 @@ struct Facts {
   std::size_t rank;
   std::uint64_t first;  // index of its first wrong element
 
-  bool scans() const { return task.id.starts_with("scan"); }
+  bool scans() const { return is_scan(task); }
   // Whether a combination of some items shows which items they were.
   bool is_telling() const {
-    return !std::is_floating_point_v<Value> && c.pattern == Pattern::random && c.n > 1;
+    return !std::is_floating_point_v<Value> && c.pattern == Pattern::random && c.n > 0;
   }
   Value total(std::size_t r) const {
     return reduce_one_thread(items_of<Value>(inputs[r]), op, op.identity());
@@ -283,6 +298,50 @@ std::string print_map(Map map) {
   return fmt::format("x -> {} x + {}", map.scale, map.shift);
 }
 
+// --- The same for histograms.
+
+struct HistogramFacts {
+  const Case& c;
+  std::span<const HostBuffer> inputs;
+  std::span<const Count> right, got;  // of this rank
+  std::size_t rank;
+};
+
+std::vector<Count> counts_of(const Case& c, std::span<const HostBuffer> inputs) {
+  std::vector<Count> counts(padded_bins_of(c));
+  for (const HostBuffer& input : inputs) count_one_thread(items_of<std::uint32_t>(input), bins_of(c), counts);
+  return counts;
+}
+
+std::string own_samples_alone(const HistogramFacts& f) {
+  const auto own = counts_of(f.c, f.inputs.subspan(f.rank, 1));
+  return std::equal(own.begin(), own.end(), f.got.begin())
+             ? fmt::format("rank {} has the counts of its own shard: the ranks' counts were not added up",
+                           f.rank)
+             : "";
+}
+
+std::string own_slice_alone(const HistogramFacts& f) {
+  const std::size_t slice = f.right.size() / f.inputs.size(), first = f.rank * slice;
+  if (f.inputs.size() < 2) return "";
+  std::size_t n_wrong_within = 0, n_wrong = 0;
+  for (std::size_t b = 0; b < f.right.size(); ++b) {
+    if (f.got[b] == f.right[b]) continue;
+    ++n_wrong;
+    if (b >= first && b < first + slice) ++n_wrong_within;
+  }
+  return n_wrong > 0 && n_wrong_within == 0
+             ? fmt::format(
+                   "rank {} has the right counts in its own slice of the bins, not in those of the others",
+                   f.rank)
+             : "";
+}
+
+constexpr lab::Rule<HistogramFacts> kHistogramRules[] = {
+    {"own_samples_alone", own_samples_alone},
+    {"own_slice_alone", own_slice_alone},
+};
+
 class MultiGpuProblem : public lab::Problem {
  public:
   const lab::Manifest& manifest() const override { return kManifest; }
@@ -292,12 +351,17 @@ class MultiGpuProblem : public lab::Problem {
     lab::Shape shape;
     shape.n_devices = static_cast<std::uint32_t>(ranks_of(c));
     const auto n = lengths(c);
-    const bool scans = task.id.starts_with("scan");
+    const bool scans = is_scan(task);
     for (std::size_t r = 0; r < n.size(); ++r) {
       shape.inputs.push_back({fmt::format("d_in of rank {}", r), c.dtype, n[r]});
+      if (is_histogram(task)) {
+        shape.outputs.push_back({fmt::format("d_counts of rank {}", r), DType::u64, padded_bins_of(c)});
+        shape.workspace_bytes = histogram_workspace(padded_bins_of(c));
+        continue;
+      }
       shape.outputs.push_back({fmt::format("d_out of rank {}", r), c.dtype, scans ? n[r] : 1});
     }
-    shape.workspace_bytes = kShardWorkspace;
+    if (!is_histogram(task)) shape.workspace_bytes = kShardWorkspace;
     return shape;
   }
 
@@ -312,6 +376,7 @@ class MultiGpuProblem : public lab::Problem {
 
   std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
+    if (is_histogram(task)) return check_histogram(c, inputs, outputs);
     return with_op(c, [&]<typename Op>(Op op) -> std::optional<Mismatch> {
       using Value = typename Op::Value;
       const Right<Op> right(task, c, inputs, op);
@@ -336,6 +401,14 @@ class MultiGpuProblem : public lab::Problem {
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                 std::span<HostBuffer> outputs, lab::Baseline which) const override {
+    if (is_histogram(task)) {
+      std::vector<Count> counts(padded_bins_of(c));
+      for (const HostBuffer& input : inputs)
+        (which == lab::Baseline::one_thread ? count_one_thread : count_all_cores)(
+            items_of<std::uint32_t>(input), bins_of(c), counts);
+      for (HostBuffer& out : outputs) std::memcpy(out.bytes.data(), counts.data(), out.bytes.size());
+      return;
+    }
     with_op(c, [&]<typename Op>(Op op) {
       // A long float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>>) {
@@ -350,31 +423,61 @@ class MultiGpuProblem : public lab::Problem {
   // rank sends one value to every other one.
   lab::Ideal ideal(const Task& task, const Case& c) const override {
     const auto n = static_cast<double>(c.n), item = static_cast<double>(lab::bytes_of(c.dtype));
-    const double passes = task.id.starts_with("scan") ? 2 : 1;
-    return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, passes * n * item,
-            static_cast<double>(ranks_of(c) - 1) * item};
+    const auto ranks = static_cast<double>(ranks_of(c));
+    if (is_histogram(task)) {
+      // One increment of a sample; the counts are added up in log2 n_ranks steps.
+      const double bytes = padded_bins_of(c) * static_cast<double>(sizeof(Count));
+      return {n, 1 + std::ceil(std::log2(ranks)), n * item + ranks * bytes, 2 * (ranks - 1) / ranks * bytes};
+    }
+    const double passes = is_scan(task) ? 2 : 1;
+    return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, passes * n * item, (ranks - 1) * item};
   }
 
   Case example(const Task& task, std::uint64_t n) const override {
-    return make(task, Kind::exclusive, OpId::sum, DType::i32, 2, Layout::even, n, Pattern::example);
+    const DType dtype = is_histogram(task) ? DType::u32 : DType::i32;
+    return make(task, Kind::exclusive, OpId::sum, dtype, 2, Layout::even, n, Pattern::example, 0, 8);
   }
 
  private:
+  static std::vector<Case> histogram_cases(const Task& task);
+
   static Case make(const Task& task, Kind kind, OpId op, DType dtype, int n_devices, Layout layout,
-                   std::uint64_t n, Pattern pattern, std::uint32_t purpose = lab::kCorrectness) {
+                   std::uint64_t n, Pattern pattern, std::uint32_t purpose = lab::kCorrectness,
+                   std::uint32_t n_bins = 0) {
+    if (is_histogram(task)) {
+      Case c = lab::make_case(
+          fmt::format("b{}_d{}_{}_n{}_{}", n_bins, n_devices, name_of(layout), n, lab::name_of(pattern)), op,
+          dtype, n, pattern, purpose);
+      c.params = {0, n_devices, static_cast<std::int64_t>(layout), n_bins};
+      return c;
+    }
     const std::string name = fmt::format("{}_{}_d{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n_devices,
                                          name_of(layout), n, lab::name_of(pattern));
-    const bool scans = task.id.starts_with("scan");
+    const bool scans = is_scan(task);
     Case c = lab::make_case(scans ? fmt::format("{}_{}", name_of(kind), name) : name, op, dtype, n, pattern,
                             purpose);
     c.params = {static_cast<std::int64_t>(kind), n_devices, static_cast<std::int64_t>(layout)};
     return c;
   }
 
+  static std::optional<Mismatch> check_histogram(const Case& c, std::span<const HostBuffer> inputs,
+                                                 std::span<const HostBuffer> outputs) {
+    const std::vector<Count> right = counts_of(c, inputs);
+    for (std::size_t r = 0; r < outputs.size(); ++r) {
+      auto mismatch =
+          lab::compare_integers(outputs[r].spec, std::as_bytes(std::span(right)), outputs[r].bytes);
+      if (!mismatch) continue;
+      const auto got = items_of<Count>(outputs[r]);
+      lab::diagnose<HistogramFacts>(*mismatch, kHistogramRules, {c, inputs, right, got, r});
+      return mismatch;
+    }
+    return std::nullopt;
+  }
+
   template <typename T, typename Op>
   static void compute(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                       std::span<HostBuffer> outputs, lab::Baseline which, Op op) {
-    const bool scans = task.id.starts_with("scan"), alone = which == lab::Baseline::one_thread;
+    const bool scans = is_scan(task), alone = which == lab::Baseline::one_thread;
     auto carry = op.identity();
     for (std::size_t r = 0; r < inputs.size(); ++r) {
       const auto items = items_of<T>(inputs[r]);
@@ -391,9 +494,38 @@ class MultiGpuProblem : public lab::Problem {
   }
 };
 
-std::vector<Case> MultiGpuProblem::cases(const Task& task) const {
+// Samples of all values, then in few bins; numbers of bins that the ranks can and cannot divide.
+std::vector<Case> MultiGpuProblem::histogram_cases(const Task& task) {
   std::vector<Case> all;
-  const bool scans = task.id.starts_with("scan");
+  const auto add = [&](std::uint32_t n_bins, int n_devices, Layout layout, std::uint64_t n, Pattern pattern,
+                       std::uint32_t purpose = lab::kCorrectness) {
+    all.push_back(
+        make(task, Kind::inclusive, OpId::sum, DType::u32, n_devices, layout, n, pattern, purpose, n_bins));
+  };
+  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  for (const int n_devices : {1, 2, 3, 4, 8}) {
+    add(256, n_devices, Layout::even, 0, Pattern::random);
+    add(1, n_devices, Layout::even, 5, Pattern::random);
+    add(7, n_devices, Layout::uneven, 10007, Pattern::random);
+    add(1000, n_devices, Layout::uneven, 65537, Pattern::random);
+    add(256, n_devices, Layout::gaps, 3001, Pattern::high_bits);
+  }
+  for (const int n_devices : {2, 3, 8}) {
+    add(31, n_devices, Layout::gaps, 3001, Pattern::random, kBoth);
+    add(256, n_devices, Layout::last, 2049, Pattern::skewed, kBoth);
+  }
+  add(5, 8, Layout::even, 1, Pattern::random);
+  add(4096, 4, Layout::even, 20000, Pattern::all_equal);
+  add(65536, 3, Layout::uneven, 70001, Pattern::ascending);
+  add(65535, 8, Layout::uneven, 70001, Pattern::extremes);
+  add(65536, 4, Layout::even, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+  return all;
+}
+
+std::vector<Case> MultiGpuProblem::cases(const Task& task) const {
+  if (is_histogram(task)) return histogram_cases(task);
+  std::vector<Case> all;
+  const bool scans = is_scan(task);
   const auto add = [&](Kind kind, OpId op, DType dtype, int n_devices, Layout layout, std::uint64_t n,
                        Pattern pattern, std::uint32_t purpose = lab::kCorrectness) {
     all.push_back(make(task, kind, op, dtype, n_devices, layout, n, pattern, purpose));

@@ -292,8 +292,79 @@ Status scan(const ScanJob<Op>& job) {
   //@end
 }
 
+// --- Given: the histogram of one shard, by atomics in global memory.
+
+__global__ void k03_clear(Count* d_counts, std::uint32_t n_padded) {
+  const std::uint32_t bin = blockIdx.x * kBlock + threadIdx.x;
+  if (bin < n_padded) d_counts[bin] = 0;
+}
+
+__global__ void k03_count(const std::uint32_t* d_in, std::uint64_t n, Count* d_counts, std::uint32_t n_bins) {
+  const std::uint64_t n_threads = std::uint64_t{gridDim.x} * kBlock;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += n_threads)
+    atomicAdd(&d_counts[bin_of(d_in[i], n_bins)], Count{1});
+}
+
+// Launches both for the shard, on its device: d_local gets the counts of its samples, and zeros from n_bins on.
+inline void count_shard(const HistogramShard& shard, std::uint32_t n_bins, std::uint32_t n_padded) {
+  cudaSetDevice(shard.device);
+  k03_clear<<<(n_padded + kBlock - 1) / kBlock, kBlock, 0, shard.stream>>>(shard.d_local, n_padded);
+  if (shard.n == 0) return;
+  const auto n_blocks = static_cast<unsigned>(std::min<std::uint64_t>(
+      (shard.n + kBlock - 1) / kBlock, 8u * static_cast<unsigned>(shard.multiprocessors)));
+  k03_count<<<n_blocks, kBlock, 0, shard.stream>>>(shard.d_in, shard.n, shard.d_local, n_bins);
+}
+
 //@reference
-// --- Rung 3: the reduction in the order of the ranks.
+// --- Rung 3: the histogram by an all-reduce.
+// Changed from rung 1: the values that the ranks combine are n_padded counts each, so their bytes count, too.
+// Drawback: for up to some MB, an all-reduce is fastest if every rank sends all its counts to every other one,
+// so each sends n_ranks - 1 times their bytes and adds up all of them.
+inline Status histogram_all_reduce(const HistogramJob& job) {
+  for (const auto& shard : job.shards) count_shard(shard, job.n_bins, job.n_padded);
+  ncclGroupStart();
+  for (const auto& shard : job.shards)
+    ncclAllReduce(shard.d_local, shard.d_counts, job.n_padded, ncclUint64, ncclSum, shard.comm, shard.stream);
+  ncclGroupEnd();
+  return Status::ok;
+}
+
+//@end
+// --- Rung 4, task "histogram": each rank adds up a slice of the bins, then all ranks get all slices.
+//@reference
+// Changed from rung 3: a reduce-scatter gives each rank the sums of its slice, an n_ranks-th of the bins; an
+// all-gather in place gives the slices to all.
+// Why: a rank sends each other rank only that rank's slice, then its own slice: 2 (n_ranks - 1) / n_ranks times
+// the bytes of its counts, nearly independent of the number of ranks. And between the two steps each rank can
+// work on its slice alone, for example scan it.
+// Drawback: two operations begin one after the other, so a small histogram takes twice as long as by an
+// all-reduce. A large one does not: there, an all-reduce takes the same two steps.
+//@end
+inline Status histogram(const HistogramJob& job) {
+  //@solution Call count_shard for each shard. Each rank has a slice of n_padded / n_ranks counts, at rank times
+  //@hint this number in d_counts. In one group, all ranks add up d_local into their slices with
+  //@hint ncclReduceScatter (ncclUint64, ncclSum); its count is that of one slice. In another group, all ranks
+  //@hint call ncclAllGather in place: the send buffer is the rank's slice in d_counts.
+  //@instead return not_implemented(job);
+  for (const auto& shard : job.shards) count_shard(shard, job.n_bins, job.n_padded);
+  const std::size_t slice = job.n_padded / job.shards.size();
+  const auto slice_of = [&](const HistogramShard& shard) {
+    return shard.d_counts + static_cast<std::size_t>(shard.rank) * slice;
+  };
+  ncclGroupStart();
+  for (const auto& shard : job.shards)
+    ncclReduceScatter(shard.d_local, slice_of(shard), slice, ncclUint64, ncclSum, shard.comm, shard.stream);
+  ncclGroupEnd();
+  ncclGroupStart();
+  for (const auto& shard : job.shards)
+    ncclAllGather(slice_of(shard), shard.d_counts, slice, ncclUint64, shard.comm, shard.stream);
+  ncclGroupEnd();
+  return Status::ok;
+  //@end
+}
+
+//@reference
+// --- Rung 5: the reduction in the order of the ranks.
 // Changed from rung 1: the ranks gather all totals, and each combines them from rank 0 on.
 // Why: the order is fixed, so a float sum has the same bits on all ranks, in every run, with every algorithm
 // of NCCL. It depends on the shards' lengths only.
@@ -311,12 +382,12 @@ Status reduce_in_order(const ReduceJob<Op>& job) {
   return Status::ok;
 }
 
-// --- Rung 4: the scan without foresight, for comparison: scan the shard first, add the prefix later.
+// --- Rung 6: the scan without foresight, for comparison: scan the shard first, add the prefix later.
 // Changed from rung 2: the shard is scanned as if it were alone, and another pass over the results combines
 // them with the prefix of the ranks before.
 // Why: this is what one gets from a library's scan for one device. It moves 5n items instead of 3n.
 template <typename Value, typename Op>
-__global__ void k04_add_prefix(Value* d_out, Parts parts, const Value* d_totals, int rank, Op op) {
+__global__ void k06_add_prefix(Value* d_out, Parts parts, const Value* d_totals, int rank, Op op) {
   Value prefix = op.identity();
   for (int q = 0; q < rank; ++q) prefix = op(prefix, d_totals[q]);
   const std::uint64_t end = min((blockIdx.x + 1) * parts.part_items, parts.n);
@@ -339,7 +410,7 @@ Status scan_then_add(const ScanJob<Op>& job) {
     const Parts parts = parts_of(shard.n);
     if (parts.n_parts == 0 || shard.rank == 0) continue;
     cudaSetDevice(shard.device);
-    k04_add_prefix<<<parts.n_parts, kBlock, 0, shard.stream>>>(shard.d_out, parts, shard.d_totals, shard.rank,
+    k06_add_prefix<<<parts.n_parts, kBlock, 0, shard.stream>>>(shard.d_out, parts, shard.d_totals, shard.rank,
                                                                job.op);
   }
   return Status::ok;
@@ -351,11 +422,13 @@ Status run(const lab::Request& request) {
   switch (static_cast<Rung>(request.task)) {
     case Rung::reduce: return with_reduce_job(request, [](const auto& job) { return reduce(job); });
     case Rung::scan: return with_scan_job(request, [](const auto& job) { return scan(job); });
+    case Rung::histogram: return with_histogram_job(request, histogram);
     //@reference
     case Rung::reduce_in_order:
       return with_reduce_job(request, [](const auto& job) { return reduce_in_order(job); });
     case Rung::scan_then_add:
       return with_scan_job(request, [](const auto& job) { return scan_then_add(job); });
+    case Rung::histogram_all_reduce: return with_histogram_job(request, histogram_all_reduce);
     //@end
     default: return Status::unsupported;
   }

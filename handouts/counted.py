@@ -32,6 +32,8 @@ HEADS = {
     "barriers": "barriers per 1,000 operations",
     "atomics": "atomics per 1,000 operations",
     "contention": "contention (1 = none)",
+    "bytes_sent": "bytes sent ÷ what must be sent",
+    "messages": "messages",
 }
 AT_LEAST = {"active_lanes"}
 
@@ -72,7 +74,7 @@ def figure(profiled, column):
         return ""  # the kernel counts by instructions that are none of the operator's
     if column == "active_lanes":
         return f"{100 * value:.0f} %"
-    if column in ("work", "steps", "bytes", "launches"):
+    if column in ("work", "steps", "bytes", "launches", "messages"):
         return f"{value:,.0f}"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
@@ -147,7 +149,8 @@ def effort(_all, labcli):
             of_lab += 0 if bonus else sum(map(int, re.findall(r"\d+", time)))
             rows.append([name, f"`{task['id']}`{' (bonus)' if bonus else ''}", difficulty, time, task["max_points"]])
             name = ""
-        rows.append(["", "*without the bonus*", "", f"*about {of_lab} hours*", f"*{sum(task['max_points'] for task in one['tasks'] if not task.get('bonus'))}*"])
+        if of_lab:
+            rows.append(["", "*without the bonus*", "", f"*about {of_lab} hours*", f"*{sum(task['max_points'] for task in one['tasks'] if not task.get('bonus'))}*"])
         hours += of_lab
     rows.append(["**all labs**", "", "", f"**about {hours} hours**", ""])
     return table(["lab", "task", "difficulty", "time", "points"], rows, "llllr")

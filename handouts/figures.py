@@ -20,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 import pictures  # noqa: E402
+import pictures_multi_gpu  # noqa: E402
 
 # By name: what draws it (a command that prints a trace, or a function of pictures.py), and its text alternative.
 FIGURES = {
@@ -103,6 +104,38 @@ FIGURES = {
         pictures.look_back,
         "Look-back over five tiles: most tiles publish first their aggregate and then their prefix, and a later tile can have its prefix before an earlier one.",
     ),
+    "ranks": (
+        pictures_multi_gpu.ranks,
+        "Four ranks: each has a device with a stream, a communicator and a shard of the array; one host thread makes the calls of all of them.",
+    ),
+    "collectives": (
+        pictures_multi_gpu.collectives,
+        "Four collectives on four ranks: the buffers before, above, and after, below.",
+    ),
+    "ring": (
+        pictures_multi_gpu.ring,
+        "An all-reduce in a ring of four ranks: in three steps each chunk collects the values of all ranks, and in three more steps each rank receives the finished chunks.",
+    ),
+    "collective-cost": (
+        pictures_multi_gpu.cost,
+        "Modelled time of an all-reduce by its size: constant up to about a megabyte, then in proportion to the bytes.",
+    ),
+    "multi-gpu-scan": (
+        pictures_multi_gpu.scan,
+        "A scan over four ranks, one of them with an empty shard: totals, all totals on every rank, and the scan of each shard, which starts with the prefix.",
+    ),
+    "multi-gpu-sort": (
+        pictures_multi_gpu.sort,
+        "A sort over three ranks: local sort, cuts, exchange of the parts, and a merge of the received runs.",
+    ),
+    "scaling-weak": (
+        pictures_multi_gpu.weak,
+        "Modelled efficiency for 8 to 1,024 GPUs with 2³⁰ items on each: nearly constant for reduce, scan and histogram; that of sort falls when the second node is added.",
+    ),
+    "scaling-strong": (
+        pictures_multi_gpu.strong,
+        "Modelled speedup for 8 to 1,024 GPUs with 2³³ items altogether: all curves flatten, because the latencies do not become smaller.",
+    ),
 }
 USED = re.compile(r"!\[([^\]]*)\]\((?:handouts/)?figures/([\w-]+)\.svg\)")
 
@@ -117,6 +150,7 @@ def drawn(labcli, name):
         return done.stdout
 
     if callable(how):
+        run.labcli = labcli
         return how(run).svg(title)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "figure.svg"

@@ -17,12 +17,14 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     counted, cases …          counters of a lab's rungs, the limits and cases that tasks have: counted.py
     limits all               what a student's process may take: limits.py
     roof, ceilings, tops …   what the published run measured: measured.py
+    scaling NAME             modelled times of many GPUs: scaling.py
     worked LAB NAME          a worked example: worked/
     session, adapter …       a wrong submission in the debugger: sessions.py
 
 --only KIND: those quotations alone.
 """
 import argparse
+import html
 import pathlib
 import re
 import subprocess
@@ -34,6 +36,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import counted  # noqa: E402
 import limits  # noqa: E402
 import measured  # noqa: E402
+import scaling  # noqa: E402
 import sessions  # noqa: E402
 import worked  # noqa: E402
 
@@ -129,7 +132,7 @@ def said(name, labcli):
     row = re.search(rf"^\| `{submission}` \|(.*)\|$", section[1] if section else "", re.M)
     if row is None:
         sys.exit(f"the kill matrix has no {name}")
-    task, verdict, _about, words = (cell.strip() for cell in row[1].split(" | "))
+    task, verdict, _about, words = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
     return fenced("", f"{lab} / {task}: {verdict}\n" + textwrap.fill(words, 110, initial_indent="  ", subsequent_indent="  "))
 
 
@@ -147,7 +150,7 @@ def comment(arguments, _labcli):
     return fenced("text", "\n".join(said))
 
 
-KINDS = {f.__name__: f for f in (table, output, kernel, finding, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS, *sessions.KINDS)}
+KINDS = {f.__name__: f for f in (table, output, kernel, finding, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS, *scaling.KINDS, *sessions.KINDS)}
 
 
 def main():

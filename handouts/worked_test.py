@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 import worked  # noqa: E402
-from worked import compaction, hierarchical_scan, histogram, radix_sort, reduction, sat, scan  # noqa: E402
+from worked import compaction, hierarchical_scan, histogram, multi_gpu, radix_sort, reduction, sat, scan  # noqa: E402
 
 ITEMS = worked.ITEMS
 
@@ -90,6 +90,20 @@ class Worked(unittest.TestCase):
             n, *counts = [cell.strip().replace(",", "") for cell in line.strip("|").split("|")]
             counts, levels = [int(c) for c in counts[:-1] if c], int(counts[-1])
             self.assertEqual((counts[-1], len(counts)), (1, levels), n)
+
+    def test_a_ring_sends_one_chunk_a_step_and_ends_with_all_sums(self):
+        for n in (2, 3, 5, 8):
+            *steps, (_, last, _) = multi_gpu.ring(n)
+            self.assertEqual(len(steps), 2 * (n - 1))
+            self.assertTrue(all(sorted(received) == list(range(n)) for _, _, received in steps[1:]))
+            self.assertTrue(all(chunk == set(range(n)) for rank in last for chunk in rank))
+
+    def test_an_exchange_sorts_and_keeps_every_length(self):
+        for shards in ([[5, 5, 5], [5], [5, 5]], [[3, 2], [], [1]], [[], [], [2, 2, 1]], multi_gpu.SORT_SHARDS):
+            _, cuts, received, results = multi_gpu.sorted_by_exchange(shards)
+            self.assertEqual([len(one) for one in results], [len(one) for one in shards])
+            self.assertEqual(sum(results, []), sorted(sum(shards, [])))
+            self.assertTrue(all(row == sorted(row) for row in cuts))
 
 
 if __name__ == "__main__":

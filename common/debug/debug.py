@@ -75,6 +75,8 @@ def build_lab(options: argparse.Namespace, root: pathlib.Path, build: pathlib.Pa
     lab = options.what
     if len(options.rest) != 1:
         raise Refused(f"name a task: ./lab debug {lab} TASK (\"./lab list\" shows them)")
+    if "most_devices" in (root / f"labs/{lab}/points.hpp").read_text(encoding="utf-8"):
+        raise Refused(f"{lab} is for several devices, which the debugger cannot step: see ./lab trace {lab} TASK and ./lab check {lab}")
     source = root / ("solutions" if options.solutions else "labs") / lab / f"{lab}.cu"
     program = folder / lab
     libraries = build / "common/debug"

@@ -25,6 +25,8 @@ inline constexpr std::array kMetricRows{
     MetricRow{Metric::barriers, "barriers"},
     MetricRow{Metric::atomics, "atomics"},
     MetricRow{Metric::contention, "contention"},
+    MetricRow{Metric::bytes_sent, "bytes_sent"},
+    MetricRow{Metric::messages, "messages"},
 };
 
 inline constexpr auto kAllMetrics = [] {

@@ -21,15 +21,21 @@ const Json* member(const Json& object, const char* key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-// A text field for printing: at most 2000 bytes, control characters replaced by '?'.
+// A text field for printing: at most 2000 bytes, indented lines joined to one, other control characters
+// replaced by '?'.
 std::string text(const Json& object, const char* key) {
   const Json* value = member(object, key);
   if (value == nullptr || !value->is_string()) return "";
+  const auto& given = value->get_ref<const std::string&>();
   std::string out;
-  for (const char c : value->get_ref<const std::string&>()) {
-    if (out.size() == 2000) break;
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+  for (std::size_t i = 0; i < given.size() && out.size() < 2000; ++i) {
+    const auto byte = static_cast<unsigned char>(given[i]);
+    if (given.compare(i, 2, "\n ") == 0) {
+      out += out.ends_with(':') ? " " : "; ";
+      i = std::min(given.find_first_not_of(' ', i + 1), given.size()) - 1;
+    } else {
+      out += byte < 0x20 || byte == 0x7f ? '?' : given[i];
+    }
   }
   return out;
 }

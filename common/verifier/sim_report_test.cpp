@@ -140,6 +140,13 @@ TEST(SimReport, MergesThoseOfSeveralDevices) {
     EXPECT_EQ(merged_report(rubbish), "") << rubbish;
 }
 
+TEST(SimReport, JoinsTheLinesOfAMessage) {
+  const SimReport report = read_sim_report(
+      R"({"totals": {}, "findings": [{"checker": "nccl", "message": "they wait:\n  rank 0 in a\n  rank 1 in b"}]})");
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].message, "they wait: rank 0 in a; rank 1 in b");
+}
+
 TEST(SimReport, TakesTerminalEscapesOutOfTexts) {
   const SimReport report = read_sim_report("{\"totals\": {}, \"device\": \"a\\u001b[2Jb\\n\"}");
   EXPECT_EQ(report.device, "a?[2Jb?");

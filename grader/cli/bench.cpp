@@ -202,7 +202,8 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
 }
 
 int run_bench(const BenchOptions& options) {
-  const auto labs = select_labs(lab::all_problems(), options.labs);
+  auto labs = select_labs(lab::all_problems(), options.labs);
+  if (labs) labs = of_one_device(std::move(*labs));
   if (!labs) return fail(labs.error().text);
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);

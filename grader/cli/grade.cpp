@@ -142,7 +142,7 @@ Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed)
 
 int run_grade(GradeArguments options) {
   take_task(lab::all_problems(), options.labs, options.task);
-  const auto labs = select_labs(lab::all_problems(), options.labs);
+  auto labs = select_labs(lab::all_problems(), options.labs);
   if (!labs) return fail(labs.error().text);
   if (options.quick && (labs->size() != 1 || options.task.empty() || options.graded))
     return fail("--quick is for one task: ./lab grade LAB TASK --quick");
@@ -150,6 +150,8 @@ int run_grade(GradeArguments options) {
   if (!layout) return fail(layout.error().text);
   const Result<ChosenDevice> device = choose_device(options.device, *layout);
   if (!device) return fail(device.error().text);
+  if (device->kind == lab::DeviceKind::gpu) labs = of_one_device(std::move(*labs));
+  if (!labs) return fail(labs.error().text);
   Result<GradeOptions> how = grade_options(options, *labs, device->kind);
   if (!how) return fail(how.error().text);
   if (const auto able = check_all_writable(options.reports); !able) return fail(able.error().text);

@@ -232,7 +232,7 @@ def compute(book: Book) -> Term:
         for lab in labs:
             own = [one for owner, only_labs in owned.get(student.id, []) if not only_labs or lab in only_labs for one in rows.get((owner, lab), [])]
             finals[student.id, lab] = judge.final(student, lab, sorted(own, key=lambda one: one.number), maxima[lab])
-    warnings += [f"{lab}: the tasks without a bonus are worth {most} points together." for lab, most in maxima.items() if most not in (None, 100)]
+    warnings += [f"{lab}: the tasks without a bonus are worth {most} points together." for lab, most in maxima.items() if most not in (None, 0, 100)]
     lacking = sorted({f"{lab}, {what}" for (_, lab), submissions in rows.items() for one in submissions for what in one.lacks})
     warnings += [f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more." for what in lacking]
     return Term(settings, roster, labs, finals, unknown, warnings, rows)

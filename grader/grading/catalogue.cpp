@@ -57,8 +57,9 @@ std::string catalogue_text(Problems labs) {
     const lab::Manifest& manifest = problem->manifest();
     const Sum sum = sum_of(manifest);
     if (!out.empty()) out += "\n";
-    out += fmt::format("{}: {} ({} points{})\n", manifest.id, manifest.title, sum.required,
-                       sum.bonus > 0 ? fmt::format(", bonus {}", sum.bonus) : "");
+    std::string points = sum.required > 0 ? fmt::format("{} points", sum.required) : "";
+    if (sum.bonus > 0) points += fmt::format("{}bonus {}", points.empty() ? "" : ", ", sum.bonus);
+    out += fmt::format("{}: {} ({})\n", manifest.id, manifest.title, points);
     for (const lab::Task& task : manifest.tasks) {
       out += fmt::format("  {} {} {}{}\n", fit_left(task.id, 20),
                          fit_right(std::to_string(lab::max_points(task)), 4), task.title,

@@ -158,7 +158,7 @@ class Collector {
         slowest_seconds_ = outcome.processor_seconds;
         slowest_case_ = c.name;
       }
-      if (step.stage == Stage::efficiency && report && *report) keep_worst((**report).totals, ideal);
+      if (step.stage == Stage::efficiency && report && *report) keep_worst(**report, ideal);
       if (step.stage == Stage::speedup) keep_times(step, c, outcome);
       return true;
     }
@@ -257,9 +257,9 @@ class Collector {
     return failed < kMaxFailures || (failed < kMostFailures && lab::is_ambiguous(failed_cases()));
   }
 
-  void keep_worst(const sim::Counters& totals, const lab::Ideal& ideal) {
+  void keep_worst(const SimReport& report, const lab::Ideal& ideal) {
     for (const lab::Metric metric : lab::kAllMetrics) {
-      const std::optional<double> value = measure(metric, totals, ideal);
+      const std::optional<double> value = measure(metric, report.totals, ideal, report.traffic);
       if (!value) continue;
       const auto [entry, is_new] = evidence_.metrics.try_emplace(metric, *value);
       if (is_new) continue;

@@ -71,10 +71,13 @@ Result<SimReport> parse_sim_report(std::string_view text_of_report) {
   if (!member(document, "totals").is_object()) {
     return Error{"The simulator's report has no totals."};
   }
-  return SimReport{lab::read_sim_report(text_of_report), counters(member(document, "totals"))};
+  const json& traffic = member(document, "traffic");
+  return SimReport{lab::read_sim_report(text_of_report), counters(member(document, "totals")),
+                   Traffic{count(traffic, "messages"), count(traffic, "bytes_sent")}};
 }
 
-std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal) {
+std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal,
+                              const Traffic& traffic) {
   const auto ratio = [](double measured, double divisor) -> std::optional<double> {
     if (!(divisor > 0) || !(measured > 0)) return std::nullopt;
     return measured / divisor;
@@ -105,6 +108,10 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
       return excess(totals.launches,
                     totals.atomic_serialised - std::min(totals.atomic_serialised, totals.atomic_requests),
                     ideal);
+    case lab::Metric::bytes_sent: return ratio(static_cast<double>(traffic.bytes_sent), ideal.bytes_sent);
+    case lab::Metric::messages:
+      if (!(ideal.bytes_sent > 0)) return std::nullopt;
+      return ratio(static_cast<double>(traffic.messages), 1);
   }
   return std::nullopt;
 }

@@ -20,15 +20,22 @@ namespace course::grader {
 
 using ReportedFinding = lab::SimFinding;
 
+// What the device that sends most has sent to other devices (nccl/model.hpp).
+struct Traffic {
+  std::uint64_t messages = 0, bytes_sent = 0;
+};
+
 // The fields that the verifier reads (verifier/sim_report.hpp), and all counters.
 struct SimReport : lab::SimReport {
   sim::Counters totals;
+  Traffic traffic;
 };
 
 Result<SimReport> parse_sim_report(std::string_view json);
 
 // The value of `metric`; std::nullopt if the counters do not determine it (no ideal, nothing counted).
-std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal);
+std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal,
+                              const Traffic& traffic = {});
 
 // Whether a measured value meets the goal.
 bool meets(lab::Metric metric, double measured, double limit);

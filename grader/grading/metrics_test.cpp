@@ -95,6 +95,18 @@ TEST(Metrics, AreZeroWithoutBarriers) {
   EXPECT_DOUBLE_EQ(measure(lab::Metric::barriers, c, kIdeal).value(), 0);
 }
 
+TEST(Metrics, OfTrafficAreForSeveralDevices) {
+  lab::Ideal ideal = kIdeal;
+  ideal.bytes_sent = 12;
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::bytes_sent, counted(), ideal, {3, 24}).value(), 2.0);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::messages, counted(), ideal, {3, 24}).value(), 3);
+  EXPECT_FALSE(measure(lab::Metric::messages, counted(), kIdeal, {3, 24}).has_value());
+  const auto report = parse_sim_report(R"({"totals": {}, "traffic": {"messages": 3, "bytes_sent": 24}})");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->traffic.messages, 3u);
+  EXPECT_EQ(report->traffic.bytes_sent, 24u);
+}
+
 TEST(Metrics, AreBestWithoutAtomics) {
   sim::Counters c = counted();
   c.atomic_requests = c.atomic_lanes = c.atomic_serialised = 0;

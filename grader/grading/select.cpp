@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "lab/smaller.hpp"
@@ -53,6 +54,21 @@ Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::ve
     if (wanted.count(std::string(problem->manifest().id)) != 0) selected.push_back(problem);
   }
   return selected;
+}
+
+Result<std::vector<const lab::Problem*>> of_one_device(std::vector<const lab::Problem*> labs) {
+  std::string left_out;
+  std::erase_if(labs, [&](const lab::Problem* problem) {
+    const lab::Manifest& manifest = problem->manifest();
+    if (manifest.most_devices == 1) return false;
+    left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", manifest.id);
+    return true;
+  });
+  if (left_out.empty()) return labs;
+  if (labs.empty())
+    return Error{left_out + " is for several devices: grade it on the simulator (./lab grade --device sim)"};
+  std::fputs(fmt::format("lab: {} is left out: it is for several devices\n", left_out).c_str(), stderr);
+  return labs;
 }
 
 void take_task(Problems all, std::vector<std::string>& names, std::string& task) {

@@ -17,6 +17,10 @@ using Problems = std::span<const lab::Problem* const>;
 // The named labs, each once, in the order of `all`; all labs if `names` is empty.
 Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::vector<std::string>& names);
 
+// Without labs for several devices, which only the simulator has; a line on stderr says which. An Error if no
+// lab is left.
+Result<std::vector<const lab::Problem*>> of_one_device(std::vector<const lab::Problem*> labs);
+
 // "LAB TASK" in place of "LAB --task TASK": moves the second of two names to `task` if it is a task of the
 // first, and `task` is empty.
 void take_task(Problems all, std::vector<std::string>& names, std::string& task);

@@ -126,7 +126,7 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
   }
   if (const auto parsed = parse_sim_report(sim_report))
     for (const lab::Metric metric : lab::kAllMetrics)
-      if (const auto measured = measure(metric, parsed->totals, profile.ideal))
+      if (const auto measured = measure(metric, parsed->totals, profile.ideal, parsed->traffic))
         profile.metrics.emplace_back(metric, *measured);
 
   std::map<std::string, ProfiledKernel> kernels;  // by full name

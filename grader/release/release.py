@@ -35,7 +35,7 @@ LEFT_OUT = [
     "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "handouts/top-rungs.md", "common/template/*",
     # what only instructors need
     "grader/release/*", "grader/gradescope/*", "grader/batch/*.py", "grader/batch/testing/*", "grader/desk/*", "handouts/instructor-guide.md", "handouts/instructor/*", "common/tools/new_lab.py", "common/tools/check_course.py",
-    "common/tools/check_includes.py", "common/tools/make_*.py", "handouts/quotes.py", "handouts/counted.py", "handouts/limits.py", "handouts/measured.py", "handouts/sessions.py", "handouts/worked/*", "handouts/figures.py", "handouts/pictures.py", "common/tools/site/*", "grader/page/browser/*",
+    "common/tools/check_includes.py", "common/tools/make_*.py", "handouts/quotes.py", "handouts/counted.py", "handouts/limits.py", "handouts/measured.py", "handouts/sessions.py", "handouts/worked/*", "handouts/figures.py", "handouts/pictures*.py", "handouts/scaling.py", "common/tools/site/*", "grader/page/browser/*",
     # the project's own tests and development
     "*_test.*", "grader/testing/*", "common/sim/testing/*", "common/sim/checkers/kernels/*", "common/cudart/programs/*", "common/cudart/cub/*", "common/nccl/programs/*", "common/nccl/abi_values.cpp", "common/remote/several/*", "common/debug/programs/*",
     "common/ptx/testdata/*", "common/fuzz/*", "*/fuzz_*", "labs/sat/app/make_images.py", "common/tools/fresh_debian.sh",

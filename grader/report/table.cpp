@@ -153,8 +153,9 @@ void write_lab(Writer& out, const LabResult& lab, bool partial, const TableStyle
   }
   const bool full = lab.points == lab.max_points && lab.max_points > 0;
   out.put("  " + fit_left(tame_line(lab.source), kTask + 1 + kVerdict + 1), Colour::dim);
-  out.put(fit_right(fmt::format("{}/{}", lab.points, lab.max_points), kPoints),
-          full ? Colour::good : Colour::bold);
+  // All tasks of a lab may be bonus tasks.
+  const std::string points = lab.max_points > 0 ? fmt::format("{}/{}", lab.points, lab.max_points) : "";
+  out.put(fit_right(points, kPoints), full ? Colour::good : Colour::bold);
   if (lab.max_bonus_points > 0) out.put(fmt::format("  bonus {}/{}", lab.bonus_points, lab.max_bonus_points));
   out.end_line();
   write_messages(out, lab, style.max_messages);

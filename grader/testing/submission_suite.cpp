@@ -94,7 +94,7 @@ class Graded : public ::testing::Test {
     ASSERT_TRUE(layout) << layout.error().text;
     if (const std::string lacking = lacks(isolation_here(*layout), submission->needs); !lacking.empty())
       GTEST_SKIP() << lacking;
-    if (screen::can_read_objects()) screened(*submission);
+    if (screen::can_read_objects()) screened(*submission, problem->manifest().most_devices > 1);
     for (const Expectation& expected : submission->expected) {
       SCOPED_TRACE(given_.file + ", task " + expected.task);
       const TaskResult result = grade_task(*problem, *layout, expected.task);
@@ -122,13 +122,13 @@ class Graded : public ::testing::Test {
   }
 
   // Several mutants may share an object; then each of them must be accepted.
-  void screened(const Submission& submission) {
+  void screened(const Submission& submission, bool several_devices) {
     std::string message;
     int n_objects = 0;
     for (const auto& entry : std::filesystem::directory_iterator(given_.objects)) {
       if (!entry.path().string().ends_with(".cu.o")) continue;
       ++n_objects;
-      const auto said = screen::screen_object(entry.path().string(), given_.lab);
+      const auto said = screen::screen_object(entry.path().string(), given_.lab, several_devices);
       ASSERT_TRUE(said) << said.error().text;
       message += said->message;
     }

@@ -81,6 +81,12 @@ def share(lab, rung, n):
     return f"{100 * gb_per_s / sizes(lab)[n]['ceilings']['copy']['gb_per_s']:.0f} %"
 
 
+def assumed(words):
+    """The value of an assumption of the page on scaling; the first one that has these words."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in (HANDOUTS / "scaling.md").read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    return float(next(row[2] for row in rows if len(row) == 4 and words in row[1]).split()[0])
+
+
 def fullest(balls, boxes):
     """Expected number of balls in the fullest of the boxes."""
 
@@ -377,6 +383,30 @@ def numbers():
     cut = [row[i : i + 4] for i in range(0, 9, 4)]
     yield "07", "Exam", 2, [*(f"`{spaced(inclusive(one))}`" for one in cut), f"sums `{spaced(map(sum, cut))}`", f"carries `{spaced(exclusive([sum(one) for one in cut]))}`", f"`{spaced(inclusive(row))}`"]
     yield "07", "Exam", 3, [f"{12 * 2**26 / 4.1e6:.0f} µs", f"{8 * 2**26 / 4.1e6:.0f} µs", f"{100 * 8 * 2**26 / 4.1e6 / 150:.0f} %"]
+
+    # Lab 8
+    yield "08", "Prediction", 1, [f"{4 - 1} messages, {(4 - 1) * 4} bytes", f"{2 * (4 - 1)} messages", f"{2 * 3 * 2**22 // 4:,} bytes"]
+    launch, step, rate, direct = (assumed(words) for words in ["start of a collective", "a step of a ring", "and receives at the same time", "the same in the low-latency"])
+    equal = 14 * step / (7 / (1e3 * direct) - 1.75 / (1e3 * rate))
+    yield "08", "Prediction", 2, [f"{launch:.0f} + 7n/{1000 * direct:,.0f} µs", f"{launch:.0f} + 14 · {step:.0f} + 1.75n/{1000 * rate:,.0f} µs", f"n = {equal:,.0f}", f"{equal / 1e6:.1f} million"]
+    yield "08", "Prediction", 3, [f"{2 / 3 * 2:.2f} on 2 GPUs", f"{2 / 3 * 8:.2f} on 8"]
+    yield "08", "Prediction", 4, [f"t = {40 * 0.9 / 0.1:.0f} µs", f"{360e-6 * 4.6e12 / 4 / 1e6:.0f} million items"]
+    counts, sent = 8 * 256 * 8, 7 * 2**28 * 4 // 8
+    in_round = 2 * 7 * counts // 8
+    yield "08", "Prediction", 5, [f"{counts:,} bytes", f"{in_round:,} bytes per round", f"{4 * in_round:,} bytes in four", f"{sent:,} bytes", f"{sent // (4 * in_round):,} times"]
+    yield "08", "Prediction", 6, [f"8/1,024 = 1/{1024 // 8}"]
+    buffers = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    sums = [sum(column) for column in zip(*buffers)]
+    yield "08", "Exam", 1, [f"`{spaced(sums)}`", "`{}`, `{}` and `{}`".format(*sums), "`{}`, `{}` and `{}`".format(*(spaced(column) for column in zip(*buffers)))]
+    for n, unit, scale, digits in [(2**10, "µs", 1, 0), (2**30, "ms", 1e3, 1)]:
+        times = [10 + 15 * n / 1e5, 8 * (10 + n / 1e5), 30 * 10 + 2 * 15 / 16 * n / 1e5]
+        yield "08", "Exam", 2, [f"{name} {time / scale:.{0 if name == 'direct' else digits}f} {unit}" for name, time in zip(["direct", "tree", "ring"], times)]
+    shards = [[2, 1], [], [3], [1, 4]]
+    totals = [sum(shard) for shard in shards]
+    whole = inclusive(sum(shards, []))
+    yield "08", "Exam", 3, [f"Totals `{spaced(totals)}`, prefixes `{spaced(exclusive(totals))}`", f"result `{spaced(whole[:2])}`, nothing, `{whole[2]}` and `{spaced(whole[3:])}`"]
+    keys = sorted([4, 4, 9, 4, 4, 1, 4])
+    yield "08", "Exam", 5, [f"`{spaced(keys[:4])}` and `{spaced(keys[4:])}`", f"position 4 is {keys[4]}", f"{4 - keys.index(4)} of the {keys.count(4)} equal"]
 
 
 class Answers(unittest.TestCase):

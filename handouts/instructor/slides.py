@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the slides of the ten weeks from the handouts: their figures, tables, worked examples, tasks and predictions.
+"""Makes the slides of all weeks from the handouts: their figures, tables, worked examples, tasks and predictions.
 
     python3 -m venv /tmp/slides && /tmp/slides/bin/pip install -r handouts/instructor/requirements.txt     # once
-    /tmp/slides/bin/python handouts/instructor/slides.py OUT            # OUT/week-01.pdf … week-10.pdf
+    /tmp/slides/bin/python handouts/instructor/slides.py OUT            # OUT/week-01.pdf … week-11.pdf
     slides.py OUT --week 4                                              # one week
     slides.py OUT --typst                                               # the sources of the slides alone: needs no package
 
-A change of a handout changes the slides; nothing is typed twice. PLAN says which sections belong to which week; the guide's table of ten
+A change of a handout changes the slides; nothing is typed twice. PLAN says which sections belong to which week; the guide's table of
 weeks has the topics. Typst (the package of requirements.txt) makes the PDF, without a network.
 """
 
@@ -43,6 +43,7 @@ PLAN = {
     9: ("06-sat", [*BEFORE, "Worked traces", *AFTER[:2], "The programs"], ["serial", "rows_columns", "transpose", "box", "single_pass"], True),
     10: ("07-hierarchical-scan", [*BEFORE, "A worked trace", *AFTER[:2]],
          ["two_levels", "recursive", "reduce_then_scan", "chained", "look_back"], True),
+    11: ("08-multi-gpu", [*BEFORE, "Worked traces", *AFTER[:2], "Scaling"], ["reduce", "scan"], True),
 }  # fmt: skip
 MOST_ROWS, MOST_LINES, MOST_POINTS = 13, 22, 5  # on a slide
 
@@ -286,7 +287,7 @@ def deck(week):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Makes the slides of the ten weeks from the handouts.")
+    parser = argparse.ArgumentParser(description="Makes the slides of all weeks from the handouts.")
     parser.add_argument("out", type=pathlib.Path, metavar="OUT", help="a folder")
     parser.add_argument("--week", type=int, choices=PLAN, help="one week only")
     parser.add_argument("--typst", action="store_true", help="write the sources of the slides, no PDF")

@@ -25,7 +25,7 @@ import pages  # noqa: E402
 
 # What stands in the menu, in this order. A page's title is its first heading.
 MENU = [
-    ("Course", ["README.md", "handouts/README.md", "handouts/00-ideas.md", "handouts/memory-model.md", "handouts/0[1-9]-*.md"]),
+    ("Course", ["README.md", "handouts/README.md", "handouts/00-ideas.md", "handouts/memory-model.md", "handouts/0[1-9]-*.md", "handouts/scaling.md"]),
     ("For all labs", ["handouts/debugging.md", "handouts/errata.md", "handouts/glossary.md", "handouts/rules.md"]),
     ("Instructors", ["handouts/instructor-guide.md", "handouts/top-rungs.md", "handouts/kill-matrix.md", "handouts/instructor/README.md"]),
     ("Reference", ["reference/commands.md", "reference/interfaces.md"]),

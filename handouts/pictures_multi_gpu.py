@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT
+"""Figures of lab 8 and of the page on scaling, for figures.py: computed from worked examples and from the model (scaling.py)."""
+
+import math
+
+import scaling
+from pictures import Picture
+from worked import multi_gpu
+
+WIDTH = 440  # of what is drawn, beside margins
+
+
+def ranks(_run):
+    p = Picture()
+    w, gap, n = 94, 16, 4
+    p.rect(14, 14, n * w + (n - 1) * gap, 30, "box")
+    p.text(14 + (n * w + (n - 1) * gap) / 2, 34, "one host thread calls for all ranks", "bold middle")
+    for r in range(n):
+        x = 14 + r * (w + gap)
+        p.line("arrow", x + w / 2, 46, x + w / 2, 62)
+        p.rect(x, 66, w, 112, "box")
+        p.text(x + w / 2, 84, f"device {r}", "bold middle")
+        for k, (words, look) in enumerate((("stream", "box"), ("ncclComm_t", "box"), (f"shard {r}", "box one"))):
+            p.rect(x + 6, 94 + 27 * k, w - 12, 23, look)
+            p.text(x + w / 2, 110 + 27 * k, words, "note middle" if k < 2 else "middle")
+    y = 196
+    p.rect(14, y, n * w + (n - 1) * gap, 28, "box written")
+    p.text(14 + (n * w + (n - 1) * gap) / 2, y + 19, "links: ranks 0 to 3 of one communicator", "middle")
+    for r in range(n):
+        x = 14 + r * (w + gap) + w / 2
+        p.line("arrow", x - 6, 178, x - 6, y - 3)
+        p.line("arrow", x + 6, y, x + 6, 181)
+    return p
+
+
+def collectives(_run):
+    """Four ranks with a buffer of four values each, before and after."""
+    before = multi_gpu.BUFFERS
+    p = Picture()
+    w, y = 24, 24
+    for name, after, note in multi_gpu.collectives(before):
+        p.text(14, y, name, "mono bold")
+        p.text(WIDTH + 8, y, note, "note end")
+        y += 8
+        for r in range(4):
+            x = 14 + r * 112
+            p.cells(x, y, before[r], w, 22)
+            p.line("arrow", x + 2 * w, y + 24, x + 2 * w, y + 36)
+            p.cells(x, y + 39, ["" if v is None else v for v in after[r]], w, 22, [i for i, v in enumerate(after[r]) if v is not None])
+        y += 90
+    for r in range(4):
+        p.text(14 + r * 112 + 2 * w, y - 12, f"rank {r}", "note middle")
+    return p
+
+
+def ring(_run):
+    """The steps of an all-reduce in a ring of four ranks; a cell is a chunk, its text the ranks that it contains."""
+    p = Picture()
+    w, x0, y = 34, 74, 26
+    for r in range(4):
+        p.text(x0 + r * 96 + 1.25 * w, y, f"rank {r}", "bold middle")
+    y += 12
+    steps = list(multi_gpu.ring(4))
+    for k, (name, state, received) in enumerate(steps):
+        p.text(14, y + 15, name, "note" if k else "bold note")
+        for r in range(4):
+            for c in range(4):
+                n = len(state[r][c])
+                look = "box written" if received.get(r) == c else "box one" if n == 4 else "box"
+                p.rect(x0 + r * 96 + c * 21, y, 21, 22, look)
+                p.text(x0 + r * 96 + c * 21 + 10.5, y + 16, n, "mono middle bold" if received.get(r) == c else "mono middle")
+        y += 30
+        if k + 1 < len(steps):
+            for r in range(3):
+                p.line("line", x0 + r * 96 + 86, y - 19, x0 + r * 96 + 94, y - 19)
+        if k == 3:
+            p.line("faint", 14, y - 4, WIDTH + 10, y - 4)
+            y += 4
+    return p
+
+
+def scan(_run):
+    shards = multi_gpu.SHARDS
+    totals, prefixes, results = multi_gpu.scanned(shards)
+    p = Picture()
+    w, column = 25, 112
+    at = [14 + r * column for r in range(len(shards))]
+
+    def strip(y, rows, **looks):
+        for x, values in zip(at, rows):
+            if values:
+                p.cells(x, y, values, w, 26, **{name: look(values) for name, look in looks.items()})
+            else:
+                p.rect(x, y, 4 * w, 26, "faint")
+                p.text(x + 2 * w, y + 17, "empty", "note middle")
+
+    def arrows(y):
+        for x in at:
+            p.line("arrow", x + 2 * w, y, x + 2 * w, y + 14)
+
+    for r, x in enumerate(at):
+        p.text(x + 2 * w, 24, f"rank {r}", "bold middle")
+    strip(32, shards)
+    p.text(14, 78, "1. Reduce: each rank reads its shard.", "note")
+    arrows(84)
+    for x, total in zip(at, totals):
+        p.cells(x + 1.5 * w, 101, [total], w, 26, [0])
+    p.text(14, 147, "2. ncclAllGather: each rank has all totals. Blue: those of lower ranks.", "note")
+    arrows(153)
+    for r, x in enumerate(at):
+        p.cells(x, 170, totals, w, 26, (), {k: "box one" for k in range(r)})
+        p.text(x + 2 * w, 212, f"prefix {prefixes[r]}", "mono middle")
+    p.text(14, 232, "3. Scan: each rank reads its shard again, and starts with its prefix.", "note")
+    arrows(238)
+    strip(255, results, written=lambda values: range(len(values)))
+    return p
+
+
+def sort(_run):
+    shards = multi_gpu.SORT_SHARDS
+    locally, cuts, received, results = multi_gpu.sorted_by_exchange(shards)
+    p = Picture()
+    w, gap, left = 30, 28, 14
+    at, x = [], left
+    for shard in shards:
+        at.append(x)
+        x += len(shard) * w + gap
+    looks = ["box written", "box one", "box two"]
+
+    def owner(r, i):
+        return next(q for q in range(len(shards)) if cuts[r][q] <= i < cuts[r][q + 1])
+
+    for r, shard in enumerate(shards):
+        p.text(at[r] + len(shard) * w / 2, 24, f"rank {r}", "bold middle")
+        p.cells(at[r], 32, shard, w, 26)
+    p.text(left, 78, "1. Sort locally. 2. Cut: the colour says which rank gets a key.", "note")
+    for r, row in enumerate(locally):
+        p.cells(at[r], 86, row, w, 26, (), {i: looks[owner(r, i)] for i in range(len(row))})
+    p.text(left, 132, "3. Exchange: each rank gets a sorted run from each rank.", "note")
+    top, y = 138, 196
+    for q, runs in enumerate(received):
+        flat = [key for run in runs for key in run]
+        p.cells(at[q], y, flat, w, 26, (), {i: looks[q] for i in range(len(flat))})
+        first = 0
+        for r, run in enumerate(runs):
+            if run:
+                p.line("arrow", at[r] + (cuts[r][q] + len(run) / 2) * w, top, at[q] + (first + len(run) / 2) * w, y - 3)
+                first += len(run)
+                if first < len(flat):
+                    p.line("ring", at[q] + first * w, y - 3, at[q] + first * w, y + 29)
+    p.text(left, 246, "4. Merge the runs (red lines separate them).", "note")
+    for q, row in enumerate(results):
+        p.cells(at[q], 254, row, w, 26, (), {i: looks[q] for i in range(len(row))})
+    return p
+
+
+# --- Plots.
+
+STYLES = ('class="arrow" style="marker-end:none;stroke-width:2"', 'class="ring"', 'class="line" style="stroke-width:2"', 'class="line" style="stroke-width:2;stroke-dasharray:6 4"')
+
+
+def plot(curves, xs, ys, x_words, y_words, ideal=None):
+    """Curves over a logarithmic axis; `xs` and `ys`: (value, words) of the ticks; upwards it is logarithmic unless it begins at 0.
+    `curves`: {name: [(x, y)]}. Each has its name at its right end."""
+    p = Picture()
+    left, top, width, height = 60, 40, 296, 220
+    log_y = ys[0][0] > 0
+
+    def across(x):
+        return left + width * math.log(x / xs[0][0]) / math.log(xs[-1][0] / xs[0][0])
+
+    def down(y):
+        low, high = (math.log(ys[0][0]), math.log(ys[-1][0])) if log_y else (ys[0][0], ys[-1][0])
+        return top + height * (1 - ((math.log(y) if log_y else y) - low) / (high - low))
+
+    p.text(14, 24, y_words, "note")
+    for y, words in ys:
+        p.line("faint", left, down(y), left + width, down(y))
+        p.text(left - 6, down(y) + 4, words, "note end")
+    for x, words in xs:
+        p.line("line", across(x), top + height, across(x), top + height + 4)
+        p.text(across(x), top + height + 18, words, "note middle")
+    p.line("line", left, top + height, left + width, top + height)
+    p.line("line", left, top, left, top + height)
+    p.text(left + width / 2, top + height + 36, x_words, "note middle")
+    if ideal:
+        p.path("faint", "M" + "L".join(f"{across(x):.1f} {down(y):.1f}" for x, y in ideal))
+    ends = []
+    for style, (name, points) in zip(STYLES, curves.items()):
+        p.shapes.append(f'<path {style} d="M' + "L".join(f"{across(x):.1f} {down(y):.1f}" for x, y in points) + '"/>')
+        ends.append([down(points[-1][1]) + 4, name])
+    ends.sort()
+    for above, one in zip(ends, ends[1:]):
+        one[0] = max(one[0], above[0] + 15)
+    for y, name in ends:
+        p.text(left + width + 8, y, name, "mono note" if name in scaling.BEST else "note")
+    return p
+
+
+def ticks(values):
+    return [(n, f"{n:,}") for n in values]
+
+
+def weak(run):
+    curves = {task: [(n, 100 * scaling.efficiency(run.labcli, task, n)) for n in scaling.DEVICES] for task in scaling.BEST}
+    return plot(curves, ticks(scaling.DEVICES), [(y, f"{y} %") for y in range(0, 101, 20)], "GPUs", "modelled efficiency, 2³⁰ items on each GPU")
+
+
+def strong(run):
+    curves = {task: [(n, scaling.speedup(run.labcli, task, n)) for n in scaling.DEVICES] for task in scaling.BEST}
+    ideal = [(n, n) for n in scaling.DEVICES]
+    return plot(curves, ticks(scaling.DEVICES), [(y, f"{y:,}×") for y in (4, 16, 64, 256, 1024)], "GPUs", "modelled speedup, 2³³ items on all GPUs (dotted: ideal)", ideal)
+
+
+def cost(run):
+    """Of an all-reduce, by its bytes: the fastest algorithm of the model, and each algorithm alone."""
+    program = scaling.estimator(run.labcli)
+    sizes = [2**k for k in range(3, 31)]
+    one = scaling.link(program)
+    curves = {}
+    for n in (2, 8):
+        curves[f"{n} GPUs"] = [(size, scaling.estimated(program, "all_reduce", size, n)[0]) for size in sizes]
+    curves["8, bytes only"] = [(size, 2 * 7 / 8 * size / (one["gb_per_s"] * 1e3)) for size in sizes if 2 * 7 / 8 * size / (one["gb_per_s"] * 1e3) >= 10]
+    xs = [(2**3, "8"), (2**10, "1 Ki"), (2**16, "64 Ki"), (2**20, "1 Mi"), (2**25, "32 Mi"), (2**30, "1 Gi")]
+    return plot(curves, xs, [(10, "10 µs"), (100, "100 µs"), (1e3, "1 ms"), (1e4, "10 ms")], "bytes of each rank's buffer", "modelled time of ncclAllReduce over NVLink")

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: MIT
+"""The modelled time of lab 8's tasks on more GPUs than anybody here could measure, for quotes.py and figures.py:
+
+    scaling assumptions | fit | collectives | weak | strong | exchange
+
+Inside a node, collectives take the time of common/nccl/model.cpp, which build/handouts/nccl_estimate prints. Between nodes they take that of
+`Network`, whose constants are assumptions. What one device does alone takes the time of the published run (measured.py).
+"""
+
+import functools
+import math
+import pathlib
+import re
+import subprocess
+import sys
+
+import measured
+from worked import table
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NODE = 8
+DEVICES = [8, 16, 32, 64, 128, 256, 512, 1024]
+KEY_BYTES, BINS, COUNT_BYTES, DIGITS, DIGIT_VALUES = 4, 65536, 8, 4, 256
+WEAK, STRONG = 2**30, 2**33  # items of each device, items of all devices
+
+
+class Network:
+    """Assumed, not measured. The latencies are those by which NCCL chooses its algorithms (NVIDIA/nccl, src/graph/tuning.cc: hwLat and
+    getNetOverhead); the rate is that of a ConnectX-7 adapter for each GPU, as a DGX H200 has them."""
+
+    adapter_gbit_per_s = 400
+    usable = 0.9
+    gb_per_s = usable * adapter_gbit_per_s / 8
+    step_us = 14.0  # a step of a ring, at the full rate
+    short_step_us = 5.0  # a step of a tree in the low-latency protocol …
+    short_rate = 1 / 3.8  # … which has this part of the rate
+    message_us = 1.0  # until an adapter has accepted a message
+
+
+# --- Inside a node: common/nccl/model.cpp.
+
+
+def estimator(labcli):
+    return str(pathlib.Path(labcli).resolve().parent.parent / "handouts/nccl_estimate")
+
+
+@functools.lru_cache(None)
+def estimated(program, kind, n_bytes, n_ranks):
+    """Of a collective: µs, algorithm, messages and bytes of the rank that sends most."""
+    query = f"{kind} {n_bytes} {n_ranks}\n"
+    us, algorithm, messages, sent = subprocess.run([program, "nvlink"], input=query, check=True, capture_output=True, text=True).stdout.splitlines()[1].split()
+    return float(us), algorithm, int(messages), int(sent)
+
+
+@functools.lru_cache(None)
+def link(program):
+    words = subprocess.run([program, "nvlink"], input="", check=True, capture_output=True, text=True).stdout.split()
+    return {name: float(value) for name, value in zip(words[::2], words[1::2])}
+
+
+class Machine:
+    """`n` devices in nodes of eight; all times in µs."""
+
+    def __init__(self, labcli, n):
+        self.program, self.n = estimator(labcli), n
+        self.local, self.nodes = min(n, NODE), max(1, n // NODE)
+
+    def inside(self, kind, n_bytes):
+        return estimated(self.program, kind, max(1, round(n_bytes)), self.local)[0]
+
+    def between(self, passes, n_bytes):
+        """`passes` times through all nodes, in which each device sends n_bytes altogether: around a ring, or through a tree."""
+        if self.nodes == 1:
+            return 0.0
+        moved = n_bytes / (Network.gb_per_s * 1e3)
+        ring = passes * (self.nodes - 1) * Network.step_us + moved
+        return min(ring, passes * math.ceil(math.log2(self.nodes)) * Network.short_step_us + moved / Network.short_rate)
+
+    def all_reduce(self, n_bytes):
+        slice_bytes = n_bytes / self.local  # that of a device after the node's reduce-scatter
+        return self.inside("all_reduce", n_bytes) + self.between(2, 2 * slice_bytes * (self.nodes - 1) / self.nodes)
+
+    def sum_by_slices(self, n_bytes):
+        """A reduce-scatter, then an all-gather."""
+        slice_bytes = n_bytes / self.local
+        inside = self.inside("reduce_scatter", slice_bytes) + self.inside("all_gather", slice_bytes)
+        return inside + self.between(2, 2 * slice_bytes * (self.nodes - 1) / self.nodes)
+
+    def all_gather(self, n_bytes):
+        return self.between(1, n_bytes * (self.nodes - 1)) + self.inside("all_gather", n_bytes * self.nodes)
+
+    def all_to_all(self, n_bytes):
+        """Each device has n_bytes, of which it sends an equal part to each device, and keeps its own."""
+        if self.nodes == 1:
+            return self.inside("all_to_all", n_bytes / self.n)
+        one = link(self.program)
+        near = n_bytes * (self.local - 1) / self.n / (one["gb_per_s"] * 1e3)
+        far = n_bytes * (self.n - self.local) / self.n / (Network.gb_per_s * 1e3) + (self.n - self.local) * Network.message_us
+        return one["launch_us"] + one["pairs_us"] + max(near, far)
+
+
+# --- One device: the newest published run.
+
+
+def median_us(lab, rungs, n, case=""):
+    size, _ = measured.measured_at(lab, n)
+    return min(row["median_us"] for one in size["tables"] if case in one["case"] for row in one["rows"] if row["name"] in rungs)
+
+
+MEASURED_SIZES = (2**20, 2**24, 2**28)
+BEST = {
+    "reduce": ("reduction", ("state_of_the_art", "CUB DeviceReduce")),
+    "scan": ("hierarchical_scan", ("state_of_the_art", "CUB DeviceScan")),
+    "histogram": ("histogram", ("state_of_the_art", "CUB DeviceHistogram"), f"_b{BINS}_"),
+    "sort": ("radix_sort", ("digits", "onesweep", "CUB DeviceRadixSort keys"), "keys_u32_n1048576_random_bench"),
+}
+
+
+def alone(task, n):
+    """µs of the fastest kernel of the published run: straight lines between the measured sizes, and in proportion above the largest one."""
+    at = [(size, median_us(*BEST[task][:2], size, *BEST[task][2:])) for size in MEASURED_SIZES]
+    if n >= at[-1][0]:
+        return at[-1][1] * n / at[-1][0]
+    for (n0, t0), (n1, t1) in zip(at, at[1:]):
+        if n <= n1:
+            return t0 + (t1 - t0) * max(0, n - n0) / (n1 - n0)
+
+
+def copied(n_bytes):
+    return 2 * n_bytes / (measured.rate_of("radix_sort", "copy") * 1e3)
+
+
+# --- The tasks, as the solution does them.
+
+
+def parts(labcli, task, n_devices, n):
+    """The phases of a task with n items on each device: name, µs."""
+    machine = Machine(labcli, n_devices)
+    if task == "reduce":
+        return [("reduce", alone("reduce", n)), ("all-reduce", machine.all_reduce(8))]
+    if task == "scan":
+        return [("reduce", alone("reduce", n)), ("all-gather", machine.all_gather(8)), ("scan", alone("scan", n))]
+    if task == "histogram":
+        return [("count", alone("histogram", n)), ("sums", machine.sum_by_slices(BINS * COUNT_BYTES))]
+    counts = n_devices * DIGIT_VALUES * COUNT_BYTES
+    return [
+        ("sort", alone("sort", n)),
+        ("splitters", DIGITS * machine.all_reduce(counts)),
+        ("exchange", machine.all_gather(8 * (n_devices + 1)) + machine.all_to_all(KEY_BYTES * n)),
+        ("merge", math.ceil(math.log2(n_devices)) * copied(KEY_BYTES * n)),
+    ]
+
+
+def time_of(labcli, task, n_devices, n):
+    return sum(us for _, us in parts(labcli, task, n_devices, n))
+
+
+def efficiency(labcli, task, n_devices):
+    return alone(task, WEAK) / time_of(labcli, task, n_devices, WEAK)
+
+
+def speedup(labcli, task, n_devices):
+    return alone(task, STRONG) / time_of(labcli, task, n_devices, STRONG // n_devices)
+
+
+# --- What the pages show.
+
+
+def words_of(us):
+    return f"{us:.0f} µs" if us < 1000 else f"{us / 1000:.1f} ms" if us < 1e5 else f"{us / 1000:,.0f} ms"
+
+
+def size_of(n_bytes):
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if n_bytes >= scale:
+            return f"{n_bytes / scale:g} {unit}"
+    return f"{n_bytes} bytes"
+
+
+def assumptions(labcli):
+    one = link(estimator(labcli))
+    return table(
+        ["part", "assumption", "value", "source"],
+        [
+            ["links of a node", "start of a collective", f"{one['launch_us']:g} µs", "fitted to two H200s; contains PyTorch's overhead"],
+            ["", "a step of a ring", f"{one['step_us']:g} µs", "fitted"],
+            ["", "start of sends and receives, beyond that", f"{one['pairs_us']:g} µs", "fitted"],
+            ["", "a device sends, and receives at the same time", f"{one['gb_per_s']:g} GB/s", "fitted; assumed to be the same for up to eight devices behind a switch"],
+            ["", "the same in the low-latency protocol", f"{one['direct_gb_per_s']:g} GB/s", "assumed: half"],
+            ["network", f"one adapter of {Network.adapter_gbit_per_s} Gbit/s for each GPU", f"{Network.gb_per_s:g} GB/s", f"data sheet of ConnectX-7, of which {100 * Network.usable:.0f} % are assumed"],
+            ["", "a step of a ring", f"{Network.step_us:g} µs", "NCCL's tuner"],
+            ["", "a step of a tree, low-latency protocol", f"{Network.short_step_us:g} µs, at {Network.short_rate:.2f} of the rate", "NCCL's tuner"],
+            ["", "a message, until the adapter has accepted it", f"{Network.message_us:g} µs", "NCCL's tuner"],
+            ["", "congestion between nodes", "none", "assumed"],
+            ["one device", "reduction, scan, histogram, sort, copy", "medians", "the published run; above its largest size in proportion"],
+            ["overlap", "of kernels and communication", "none", "assumed"],
+            ["keys of `sort`", "equally many from each rank to each rank", "", "assumed: random keys"],
+        ],
+    )
+
+
+def measurements():
+    """What model_test.cpp compares the model with: (kind, bytes, GB/s), and µs of an all-gather of 16 bytes."""
+    text = (ROOT / "common/nccl/model_test.cpp").read_text(encoding="utf-8")
+    found = [(int(mib) * 2**20, float(rate)) for mib, rate in re.findall(r"\{(\d+) \* kMiB, (\d+)\}", text)]
+    us = float(re.search(r"Kind::all_gather, 16, 2\)\)\.us, (\d+),", text)[1])
+    assert len(found) == 6
+    return [("all_reduce", *one) for one in found[:3]] + [("all_to_all", *one) for one in found[3:]], us
+
+
+def percent(ratio):
+    rounded = round(100 * (ratio - 1))
+    return f"{rounded:+} %" if rounded else "0 %"
+
+
+def fit(labcli):
+    rates, us = measurements()
+    program, rows = estimator(labcli), []
+    for kind, n_bytes, rate in rates:
+        modelled = estimated(program, kind, n_bytes, 2)[0]
+        rate_modelled = n_bytes / modelled / 1e3  # of two devices each sends as many bytes as the call counts
+        rows.append([{"all_reduce": "all-reduce", "all_to_all": "all-to-all"}[kind], size_of(n_bytes), f"{rate:.0f} GB/s", f"{rate_modelled:.0f} GB/s", percent(rate_modelled / rate)])
+    modelled = estimated(program, "all_gather", 16, 2)[0]
+    rows.append(["all-gather", "16 bytes", f"{us:.0f} µs", f"{modelled:.0f} µs", percent(modelled / us)])
+    return table(["collective", "bytes sent by each device", "measured on 2 H200s", "modelled", "difference"], rows, "lrrrr")
+
+
+NAMES = {"reduce": "`reduce`", "scan": "`scan`", "histogram": "`histogram`", "sort": "`sort`"}
+
+
+def weak(labcli):
+    rows = [[NAMES[task], *(f"{100 * efficiency(labcli, task, n):.0f} %" for n in DEVICES)] for task in BEST]
+    return table(["modelled efficiency", *(f"{n:,}" for n in DEVICES)], rows, "lr")
+
+
+def strong(labcli):
+    rows = [[NAMES[task], *(f"{speedup(labcli, task, n):.0f}×" for n in DEVICES)] for task in BEST]
+    return table(["modelled speedup", *(f"{n:,}" for n in DEVICES)], rows, "lr")
+
+
+def exchange(labcli):
+    """Where the time of `sort` goes, with WEAK keys on each device."""
+    rows = []
+    for n in DEVICES:
+        phases = parts(labcli, "sort", n, WEAK)
+        whole = sum(us for _, us in phases)
+        rows.append([f"{n:,}", words_of(whole), *(f"{words_of(us)} ({100 * us / whole:.0f} %)" for _, us in phases)])
+    return table(["GPUs", "modelled time", *(name for name, _ in phases)], rows, "r")
+
+
+def collectives(labcli):
+    """What a rank of eight sends for 1 MiB a rank, and for 8 bytes: the model's choice."""
+    program, rows = estimator(labcli), []
+    for kind, name in (("all_reduce", "AllReduce"), ("reduce_scatter", "ReduceScatter"), ("all_gather", "AllGather"), ("all_to_all", "AlltoAll"), ("broadcast", "Broadcast")):
+        for n_bytes in (8, 2**26):
+            per_rank = n_bytes // 8 if kind in ("reduce_scatter", "all_gather", "all_to_all") else n_bytes
+            us, algorithm, messages, sent = estimated(program, kind, per_rank, 8)
+            rows.append([f"`nccl{name}`" if n_bytes == 8 else "", size_of(n_bytes), algorithm, messages, f"{sent:,}", words_of(us)])
+    return table(["collective", "buffer", "algorithm", "messages", "bytes sent", "modelled time"], rows, "lrlrrr")
+
+
+def scaling(name, labcli):
+    tables = {f.__name__: f for f in (assumptions, fit, collectives, weak, strong, exchange)}
+    if name not in tables:
+        sys.exit(f"handouts/scaling.py has no {name}")
+    return tables[name](labcli)
+
+
+KINDS = (scaling,)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Lab 8: collectives, the ring, and the scan, the splitters and the exchange of an array on several ranks."""
+
+from worked import ITEMS, exclusive, inclusive, row, table
+
+# What the figures show: buffers of four ranks; shards of a scan, one of them empty; shards of a sort.
+BUFFERS = [ITEMS[0:4], ITEMS[4:8], [2, 5, 0, 1], [1, 2, 3, 4]]
+SHARDS = [ITEMS[:4], [], ITEMS[4:7], ITEMS[7:] + [2]]
+SORT_SHARDS = [[3, 7, 5, 1, 5], [5, 2, 5], [6, 5, 0, 4]]
+
+
+def collectives(buffers):
+    """(name, the receive buffers, what each rank sends): None where a rank receives nothing."""
+    n = len(buffers)
+    sums = [sum(column) for column in zip(*buffers)]
+    empty = [None] * n
+    yield "ncclAllReduce", [sums] * n, "sum of all buffers, on every rank"
+    yield "ncclReduceScatter", [[sums[r], *empty[1:]] for r in range(n)], "rank r gets the r-th part of the sum"
+    yield "ncclAllGather", [[buffers[q][0] for q in range(n)]] * n, "one value of each rank, on every rank"
+    yield "ncclAlltoAll", [[buffers[q][r] for q in range(n)] for r in range(n)], "value q of rank r goes to rank q"
+
+
+def ring(n):
+    """The steps of an all-reduce: name, state[rank][chunk] = the ranks whose values it contains, {rank: the chunk that it received}."""
+    state = [[{r} for _ in range(n)] for r in range(n)]
+    yield "start", [list(map(set, rank)) for rank in state], {}
+    for step in range(2 * (n - 1)):
+        gathering = step >= n - 1
+        sent = [(r, (r - step + (1 if gathering else 0) + (n - 1 if gathering else 0)) % n) for r in range(n)]
+        received = {}
+        before = [list(map(set, rank)) for rank in state]
+        for r, chunk in sent:
+            to = (r + 1) % n
+            state[to][chunk] = before[r][chunk] | (set() if gathering else before[to][chunk])
+            received[to] = chunk
+        yield f"step {step + 1}", [list(map(set, rank)) for rank in state], received
+    assert all(len(chunk) == n for rank in state for chunk in rank)
+
+
+def scanned(shards):
+    totals = [sum(shard) for shard in shards]
+    prefixes, _ = exclusive(totals)
+    results = [[prefix + s for s in inclusive(shard)] for prefix, shard in zip(prefixes, shards)]
+    assert sum(results, []) == inclusive(sum(shards, []))
+    return totals, prefixes, results
+
+
+def scan():
+    totals, prefixes, results = scanned(SHARDS)
+    return table(
+        ["", *(f"rank {r}" for r in range(len(SHARDS)))],
+        [
+            ["shard", *(row(shard) or "(empty)" for shard in SHARDS)],
+            ["total of the shard", *totals],
+            ["received by `ncclAllGather`", *[row(totals)] * len(totals)],
+            ["prefix: combination of the totals of lower ranks", *prefixes],
+            ["result, inclusive", *(row(result) or "(empty)" for result in results)],
+        ],
+    )
+
+
+def cuts_of(locally, ends):
+    """For each rank, where its sorted keys are cut, so that the parts q of all ranks have ends[q] - ends[q - 1] keys; equal keys by rank."""
+    everything = sorted((key, r, i) for r, keys in enumerate(locally) for i, key in enumerate(keys))
+    cuts = [[0] for _ in locally]
+    for end in ends:
+        lower = everything[:end]
+        for r in range(len(locally)):
+            cuts[r].append(sum(1 for _, owner, _ in lower if owner == r))
+    return cuts
+
+
+def sorted_by_exchange(shards):
+    locally = [sorted(shard) for shard in shards]
+    ends = inclusive([len(shard) for shard in shards])
+    cuts = cuts_of(locally, ends)
+    received = [[locally[r][cuts[r][q] : cuts[r][q + 1]] for r in range(len(shards))] for q in range(len(shards))]
+    results = [sorted(sum(runs, [])) for runs in received]
+    assert sum(results, []) == sorted(sum(shards, []))
+    return locally, cuts, received, results
+
+
+def sort():
+    locally, cuts, received, results = sorted_by_exchange(SORT_SHARDS)
+    return table(
+        ["", *(f"rank {r}" for r in range(len(SORT_SHARDS)))],
+        [
+            ["shard", *map(row, SORT_SHARDS)],
+            ["sorted locally", *map(row, locally)],
+            ["cuts", *map(row, cuts)],
+            ["keys for rank 0, 1 and 2", *(" · ".join(row(locally[r][a:b]) or "none" for a, b in zip(cuts[r], cuts[r][1:])) for r in range(len(cuts)))],
+            ["received", *(" · ".join(row(run) or "none" for run in runs) for runs in received)],
+            ["merged", *map(row, results)],
+        ],
+    )

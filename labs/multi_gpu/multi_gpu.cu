@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// Beyond one GPU: your file.
+// Read labs/multi_gpu/lab.hpp (Rank, the shards, the jobs), then handouts/08-multi-gpu.md.
+// The kernels that work within one device are those of labs 1 and 2; they are given. You write what
+// the ranks do together. Work from the top down. Grade one task with
+//   ./lab grade multi_gpu --task scan
+// Until you write it, a task returns "not implemented". Do not change the given lines at the end.
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "multi_gpu/lab.hpp"
+
+namespace course::multi_gpu {
+
+inline constexpr unsigned kBlock = 256;  // threads in a block
+inline constexpr unsigned kWarp = 32;    // threads in a warp
+inline constexpr unsigned kWarps = kBlock / kWarp;
+inline constexpr unsigned kRows = 4;  // items of a thread in a tile
+inline constexpr unsigned kTile = kBlock * kRows;
+inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
+
+// --- Given: the words in which NCCL says what to exchange.
+
+// One value, as NCCL counts it. NCCL moves the 8 bytes of an affine map, but cannot combine two maps.
+template <typename Value>
+constexpr ncclDataType_t nccl_type() {
+  if (std::is_same_v<Value, std::int32_t>) return ncclInt32;
+  if (std::is_same_v<Value, float>) return ncclFloat32;
+  static_assert(sizeof(Value) == 4 || sizeof(Value) == 8);
+  return ncclUint64;
+}
+// For reductions by Sum and Max.
+template <typename Op>
+constexpr ncclRedOp_t nccl_op() {
+  return std::is_same_v<Op, Max<typename Op::Value>> ? ncclMax : ncclSum;
+}
+
+// --- Given: one tile, in the registers of one block, as in lab 7.
+
+// Shuffles for Values of 4 or 8 bytes, structures included. All 32 lanes must call them.
+template <typename Value, typename Shuffle>
+__device__ Value shuffled(Value value, Shuffle shuffle) {
+  if constexpr (std::is_arithmetic_v<Value>) {
+    return shuffle(value);
+  } else {
+    static_assert(sizeof(Value) == sizeof(unsigned long long));
+    unsigned long long bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = shuffle(bits);
+    memcpy(&value, &bits, sizeof bits);
+    return value;
+  }
+}
+template <typename Value>
+__device__ Value shuffle_up(Value value, unsigned delta) {
+  return shuffled(value, [=](auto x) { return __shfl_up_sync(kFullMask, x, delta); });
+}
+template <typename Value>
+__device__ Value shuffle_from(Value value, unsigned source) {
+  return shuffled(value, [=](auto x) { return __shfl_sync(kFullMask, x, source); });
+}
+
+// Inclusive scan of a warp's 32 values (Kogge, Stone 1973), in 5 steps. All 32 lanes must call it.
+template <typename Op>
+__device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
+  const unsigned lane = threadIdx.x % kWarp;
+  for (unsigned offset = 1; offset < kWarp; offset *= 2) {
+    const typename Op::Value left = shuffle_up(value, offset);
+    if (lane >= offset) value = op(left, value);
+  }
+  return value;
+}
+
+// Index in the tile of the calling thread's item in row r. A warp's rows follow each other.
+__device__ inline unsigned index_in_tile(unsigned r) {
+  const unsigned warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  return (warp * kRows + r) * kWarp + lane;
+}
+
+// before[r]: the combination of the tile's items left of item[r]. Returns that of the whole tile in every
+// thread. Every thread of the block must call it. kWarps Values of shared memory, two barriers.
+template <typename Value, typename Op>
+__device__ Value scan_tile(const Value (&item)[kRows], Value (&before)[kRows], Op op) {
+  __shared__ Value s_warp[kWarps];
+  const unsigned warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  Value warp_total = op.identity();
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    const Value through = warp_scan(item[r], op);
+    const Value left = shuffle_up(through, 1);
+    before[r] = lane == 0 ? warp_total : op(warp_total, left);
+    warp_total = op(warp_total, shuffle_from(through, kWarp - 1));
+  }
+  if (lane == 0) s_warp[warp] = warp_total;
+  __syncthreads();  // every warp's total is stored before the others read it
+  Value total = op.identity(), left_of_warp = op.identity();
+#pragma unroll
+  for (unsigned w = 0; w < kWarps; ++w) {
+    if (w == warp) left_of_warp = total;
+    total = op(total, s_warp[w]);
+  }
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) before[r] = op(left_of_warp, before[r]);
+  __syncthreads();  // all have read the totals before the next tile's are stored
+  return total;
+}
+
+// --- Given: a shard in parts, each a number of whole tiles for one block. An empty shard has no part.
+struct Parts {
+  std::uint64_t n = 0;           // items of the shard
+  std::uint64_t part_items = 1;  // the last parts may have fewer, or none
+  unsigned n_parts = 0;          // at most kMaxParts
+};
+inline Parts parts_of(std::uint64_t n) {
+  static_assert(kMaxParts <= kTile);
+  const std::uint64_t n_tiles = (n + kTile - 1) / kTile;
+  if (n_tiles == 0) return {};
+  const std::uint64_t tiles_a_part = (n_tiles + kMaxParts - 1) / kMaxParts;
+  return {n, tiles_a_part * kTile, static_cast<unsigned>((n_tiles + tiles_a_part - 1) / tiles_a_part)};
+}
+
+// Calls f(first, item) for each tile of the calling block's part. Positions past its end hold the identity.
+template <typename Value, typename Op, typename F>
+__device__ void for_each_tile(const Value* d_in, Parts parts, Op op, F f) {
+  const std::uint64_t begin = blockIdx.x * parts.part_items;
+  const std::uint64_t end = min(begin + parts.part_items, parts.n);
+  for (std::uint64_t first = begin; first < end; first += kTile) {
+    Value item[kRows];
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r) {
+      const std::uint64_t i = first + index_in_tile(r);
+      item[r] = i < end ? d_in[i] : op.identity();
+    }
+    f(first, item);
+  }
+}
+
+// d_parts[b] becomes the combination of the items of part b. One block for each part.
+template <typename Value, typename Op>
+__global__ void k01_reduce_parts(const Value* d_in, Parts parts, Value* d_parts, Op op) {
+  Value total = op.identity(), before[kRows];
+  for_each_tile(d_in, parts, op, [&](std::uint64_t, const Value(&item)[kRows]) {
+    total = op(total, scan_tile(item, before, op));
+  });
+  if (threadIdx.x == 0) d_parts[blockIdx.x] = total;
+}
+
+// *d_total becomes the combination of count values, in their order; the identity if count is 0. One block;
+// count <= kTile.
+template <typename Value, typename Op>
+__global__ void k01_combine(const Value* d_values, unsigned count, Value* d_total, Op op) {
+  Value item[kRows], before[kRows];
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r)
+    item[r] = index_in_tile(r) < count ? d_values[index_in_tile(r)] : op.identity();
+  const Value total = scan_tile(item, before, op);
+  if (threadIdx.x == 0) *d_total = total;
+}
+
+// Launches both for the shard, on its device: d_total gets the combination of its items, d_parts those of its
+// parts.
+template <typename Value, typename Op>
+void reduce_shard(const Shard<Value>& shard, Op op) {
+  const Parts parts = parts_of(shard.n);
+  cudaSetDevice(shard.device);
+  if (parts.n_parts > 0)
+    k01_reduce_parts<<<parts.n_parts, kBlock, 0, shard.stream>>>(shard.d_in, parts, shard.d_parts, op);
+  k01_combine<<<1, kBlock, 0, shard.stream>>>(shard.d_parts, parts.n_parts, shard.d_total, op);
+}
+
+// --- Rung 1, task "reduce": each rank reduces its shard, and an all-reduce combines the ranks' totals.
+template <typename Op>
+Status reduce(const ReduceJob<Op>& job) {
+  // TODO(student): Call reduce_shard for each shard. Then all ranks, in one group (ncclGroupStart,
+  // ncclGroupEnd), call ncclAllReduce from d_total to d_out, with one value of nccl_type and the operation
+  // nccl_op. (roughly 7 lines)
+  return not_implemented(job);
+}
+
+// --- For task "scan": what each rank has to know of the others is one value of each.
+
+// d_totals[q] of every rank becomes d_total of rank q.
+template <typename Value>
+void gather_totals(std::span<const Shard<Value>> shards) {
+  // TODO(student): In one group, all ranks call ncclAllGather from d_total to d_totals. The count is that of
+  // the values that one rank sends. (roughly 4 lines)
+  static_cast<void>(shards);
+}
+
+// Turns d_parts into exclusive prefixes in the whole array, in place: d_parts[b] becomes the combination of
+// all items of the ranks before `rank`, whose totals are in d_totals, then those of the parts before b. One
+// block.
+template <typename Value, typename Op>
+__global__ void k02_prefixes(Value* d_parts, unsigned n_parts, const Value* d_totals, int rank, Op op) {
+  // TODO(student): Each thread combines the totals of the ranks before `rank`, in their order. Load the parts
+  // into item[kRows] as k01_combine does, and call scan_tile. Store op(prefix of the ranks, before[r]).
+  // (roughly 10 lines)
+}
+
+// Scans part b, beginning with its prefix d_parts[b]. One block for each part.
+template <typename Value, typename Op>
+__global__ void k02_scan_parts(const Value* d_in, Parts parts, Value* d_out, const Value* d_parts, Kind kind,
+                               Op op) {
+  // TODO(student): The carry begins with d_parts[blockIdx.x]. For each tile (for_each_tile), call scan_tile.
+  // The exclusive result of item[r] is op(carry, before[r]); combine it with item[r] for the inclusive one.
+  // Write only below the end of the part and of the shard. Then combine the carry with the tile's total.
+  // (roughly 10 lines)
+}
+
+// --- Rung 2, task "scan": reduce, exchange the totals, then scan with the right prefix.
+template <typename Op>
+Status scan(const ScanJob<Op>& job) {
+  // TODO(student): Call reduce_shard for each shard, then gather_totals. Then launch k02_prefixes (one block)
+  // and k02_scan_parts (one block for each part) for each shard that is not empty. Set the device before.
+  // (roughly 10 lines)
+  return not_implemented(job);
+}
+
+// --- Given: the histogram of one shard, by atomics in global memory.
+
+__global__ void k03_clear(Count* d_counts, std::uint32_t n_padded) {
+  const std::uint32_t bin = blockIdx.x * kBlock + threadIdx.x;
+  if (bin < n_padded) d_counts[bin] = 0;
+}
+
+__global__ void k03_count(const std::uint32_t* d_in, std::uint64_t n, Count* d_counts, std::uint32_t n_bins) {
+  const std::uint64_t n_threads = std::uint64_t{gridDim.x} * kBlock;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += n_threads)
+    atomicAdd(&d_counts[bin_of(d_in[i], n_bins)], Count{1});
+}
+
+// Launches both for the shard, on its device: d_local gets the counts of its samples, and zeros from n_bins on.
+inline void count_shard(const HistogramShard& shard, std::uint32_t n_bins, std::uint32_t n_padded) {
+  cudaSetDevice(shard.device);
+  k03_clear<<<(n_padded + kBlock - 1) / kBlock, kBlock, 0, shard.stream>>>(shard.d_local, n_padded);
+  if (shard.n == 0) return;
+  const auto n_blocks = static_cast<unsigned>(std::min<std::uint64_t>(
+      (shard.n + kBlock - 1) / kBlock, 8u * static_cast<unsigned>(shard.multiprocessors)));
+  k03_count<<<n_blocks, kBlock, 0, shard.stream>>>(shard.d_in, shard.n, shard.d_local, n_bins);
+}
+
+// --- Rung 4, task "histogram": each rank adds up a slice of the bins, then all ranks get all slices.
+inline Status histogram(const HistogramJob& job) {
+  // TODO(student): Call count_shard for each shard. Each rank has a slice of n_padded / n_ranks counts, at
+  // rank times this number in d_counts. In one group, all ranks add up d_local into their slices with
+  // ncclReduceScatter (ncclUint64, ncclSum); its count is that of one slice. In another group, all ranks call
+  // ncclAllGather in place: the send buffer is the rank's slice in d_counts. (roughly 15 lines)
+  return not_implemented(job);
+}
+
+// --- Given: which function implements which task.
+Status run(const lab::Request& request) {
+  switch (static_cast<Rung>(request.task)) {
+    case Rung::reduce: return with_reduce_job(request, [](const auto& job) { return reduce(job); });
+    case Rung::scan: return with_scan_job(request, [](const auto& job) { return scan(job); });
+    case Rung::histogram: return with_histogram_job(request, histogram);
+    default: return Status::unsupported;
+  }
+}
+
+}  // namespace course::multi_gpu

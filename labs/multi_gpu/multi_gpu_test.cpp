@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// The public tests of the lab for several devices. Run them on your kernels with
+//   build/labs/multi_gpu/multi_gpu_test --gtest_filter='scan.*'
+// Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
+// need no kernel: they test the lab's own checks, shards and baselines.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "lab/compare.hpp"
+#include "multi_gpu/baseline.hpp"
+#include "multi_gpu/lab.hpp"
+#include "multi_gpu/points.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
+
+namespace course::multi_gpu {
+
+const lab::Problem& problem();
+
+namespace {
+
+using lab::Case;
+using lab::Tried;
+using Map = AffineMap<std::uint32_t>;
+
+const lab::Task& task(std::string_view id) {
+  return *lab::find_task(kManifest, id);
+}
+
+// What check() reports: the hint, "right", or "wrong".
+std::string verdict(const Tried& t, std::string_view task_id) {
+  const auto mismatch = problem().check(task(task_id), t.c, t.inputs, t.outputs);
+  if (!mismatch) return "right";
+  return mismatch->hint.empty() ? "wrong" : mismatch->hint;
+}
+
+void expect_says(const Tried& t, std::string_view task_id, std::string_view words) {
+  const std::string text = verdict(t, task_id);
+  EXPECT_NE(text.find(words), std::string::npos) << text;
+}
+
+TEST(Cases, HaveNamesOfTheirOwn) {
+  for (const auto& t : kManifest.tasks) {
+    std::set<std::string> names;
+    for (const Case& c : problem().cases(t)) EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
+    EXPECT_GT(names.size(), 30u);
+  }
+}
+
+TEST(Cases, DivideTheArrayAmongOneToEightDevices) {
+  for (const auto& t : kManifest.tasks) {
+    std::set<std::uint32_t> devices;
+    bool empty_shard = false;
+    for (const Case& c : problem().cases(t)) {
+      const lab::Shape shape = problem().shape(t, c);
+      EXPECT_EQ(shape.inputs.size(), shape.n_devices) << c.name;
+      EXPECT_EQ(shape.outputs.size(), shape.n_devices) << c.name;
+      std::uint64_t n = 0;
+      for (const auto& input : shape.inputs) {
+        n += input.count;
+        empty_shard = empty_shard || (input.count == 0 && c.n > 1000);
+      }
+      EXPECT_EQ(n, c.n) << c.name;
+      devices.insert(shape.n_devices);
+    }
+    EXPECT_EQ(devices, (std::set<std::uint32_t>{1, 2, 3, 4, 8})) << t.id;
+    EXPECT_TRUE(empty_shard) << t.id;
+  }
+}
+
+// The lengths do not decide which items there are.
+TEST(Cases, FillTheWholeArrayAlikeForAllDivisions) {
+  const auto whole = [](const char* name) {
+    const Tried t = lab::tried(problem(), task("reduce"), name, 5);
+    std::vector<std::byte> all;
+    for (const auto& input : t.inputs) all.insert(all.end(), input.bytes.begin(), input.bytes.end());
+    return all;
+  };
+  EXPECT_EQ(whole("sum_i32_d2_uneven_n10007_random"), whole("sum_i32_d8_uneven_n10007_random"));
+}
+
+TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
+  for (const auto& t : kManifest.tasks) {
+    for (const Case& c : problem().cases(t)) {
+      for (const auto which : {lab::Baseline::one_thread, lab::Baseline::all_cores}) {
+        const Tried tried = lab::tried(problem(), t, c, 1, which);
+        EXPECT_EQ(verdict(tried, t.id), "right") << c.name;
+      }
+    }
+  }
+}
+
+TEST(Baselines, GiveTheHandoutsExample) {
+  const Tried t = lab::tried(problem(), task("scan"), problem().example(task("scan"), 8));
+  const auto shard = [&](std::size_t r) {
+    const auto out = lab::view<std::int32_t>(std::span(t.outputs[r].bytes));
+    return std::vector<std::int32_t>(out.begin(), out.end());
+  };
+  EXPECT_EQ(shard(0), (std::vector<std::int32_t>{0, 3, 4, 11}));
+  EXPECT_EQ(shard(1), (std::vector<std::int32_t>{11, 15, 16, 22}));
+}
+
+TEST(Check, ExaminesEveryRank) {
+  for (const auto& t : kManifest.tasks) {
+    Tried tried = lab::tried(problem(), t, problem().example(t, 8));
+    tried.output<std::uint32_t>(1)[0] ^= 1;
+    const auto mismatch = problem().check(t, tried.c, tried.inputs, tried.outputs);
+    ASSERT_TRUE(mismatch) << t.id;
+    EXPECT_NE(mismatch->buffer.find("rank 1"), std::string::npos) << mismatch->buffer;
+  }
+}
+
+TEST(Check, ReportsRanksThatWereNotCombined) {
+  Tried t = lab::tried(problem(), task("reduce"), "sum_i32_d3_uneven_n10007_random");
+  const Sum<std::int32_t> op;
+  for (std::size_t r = 0; r < 3; ++r)
+    t.output<std::int32_t>(r)[0] = reduce_one_thread(t.input<std::int32_t>(r), op, 0);
+  expect_says(t, "reduce", "rank 0 has the result of its own shard");
+}
+
+TEST(Check, ReportsZeroInPlaceOfMaxsIdentity) {
+  Tried t = lab::tried(problem(), task("reduce"), "max_i32_d4_gaps_n7001_random");
+  for (std::size_t r = 0; r < 4; ++r) t.output<std::int32_t>(r)[0] = 0;
+  expect_says(t, "reduce", "0 is not the identity of max");
+}
+
+// Each rank scans its shard from this prefix on.
+void scan_from(Tried& t, auto prefix_of) {
+  for (std::size_t r = 0; r < t.inputs.size(); ++r)
+    scan_one_thread(t.input<Map>(r), t.output<Map>(r), Kind::inclusive, Affine<std::uint32_t>{},
+                    prefix_of(r));
+}
+
+TEST(Check, ReportsWhatIsInARanksPrefix) {
+  Tried t = lab::tried(problem(), task("scan"), "inclusive_affine_u64_d4_uneven_n20001_random");
+  ASSERT_FALSE(t.inputs.empty());
+  const Affine<std::uint32_t> op;
+  const auto totals = [&](std::size_t begin, std::size_t end) {
+    Map all = op.identity();
+    for (std::size_t r = begin; r < end; ++r) all = reduce_one_thread(t.input<Map>(r), op, all);
+    return all;
+  };
+  scan_from(t, [&](std::size_t) { return op.identity(); });
+  expect_says(t, "scan", "rank 1's scan starts anew");
+  scan_from(t, [&](std::size_t r) { return totals(0, r + 1); });
+  expect_says(t, "scan", "rank 0's prefix contains the total of rank 0 itself");
+  scan_from(t, [&](std::size_t r) { return totals(r + 1, 4); });
+  expect_says(t, "scan", "rank 0's prefix contains the totals of the ranks after it");
+  scan_from(t, [&](std::size_t) { return totals(0, 4); });
+  expect_says(t, "scan", "rank 0's prefix contains the totals of all ranks");
+  scan_from(t, [&](std::size_t r) {
+    Map all = op.identity();
+    while (r-- > 0) all = op(all, totals(r, r + 1));
+    return all;
+  });
+  expect_says(t, "scan", "rank 2's prefix combines the ranks before it in the reverse order");
+}
+
+TEST(Check, ReportsCountsThatWereNotAddedUp) {
+  const char* name = "b1000_d3_uneven_n65537_random";
+  Tried t = lab::tried(problem(), task("histogram"), name);
+  const std::vector<Count> right(t.output<Count>(1).begin(), t.output<Count>(1).end());
+  EXPECT_EQ(right.size(), 1002u);
+  EXPECT_EQ(std::accumulate(right.begin(), right.end(), Count{0}), 65537u);
+  for (std::size_t r = 0; r < 3; ++r) {
+    const auto counts = t.output<Count>(r);
+    std::fill(counts.begin(), counts.end(), 0);
+    count_one_thread(t.input<std::uint32_t>(r), 1000, counts);
+  }
+  expect_says(t, "histogram", "rank 0 has the counts of its own shard");
+  t = lab::tried(problem(), task("histogram"), name);
+  for (std::size_t b = 0; b < right.size(); ++b)
+    if (b / 334 != 1) t.output<Count>(1)[b] = 0;
+  expect_says(t, "histogram", "rank 1 has the right counts in its own slice of the bins");
+}
+
+TEST(Check, WantsWholeNumberFloatsExactly) {
+  Tried t = lab::tried(problem(), task("scan"), "exclusive_sum_f32_d4_uneven_n65537_alternating");
+  EXPECT_EQ(verdict(t, "scan"), "right");
+  t.output<float>(3)[7] = std::nextafter(t.output<float>(3)[7], 1e9f);
+  EXPECT_NE(verdict(t, "scan"), "right");
+}
+
+}  // namespace
+}  // namespace course::multi_gpu
+
+int main(int argc, char** argv) {
+  return course::lab::run_public_tests(argc, argv, course::multi_gpu::problem());
+}

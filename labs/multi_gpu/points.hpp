@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Beyond one GPU: the tasks and their points; `./lab points multi_gpu` prints them. The tasks, and the further
+// rungs after them, are in the same order as Rung in lab.hpp; a test compares both.
+// All tasks are bonus tasks: the lab adds nothing to the points that a course requires.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::multi_gpu {
+
+// Ranks exchange one value each, however long the shards are: n_ranks - 1 messages of one value from each. The
+// bytes through a device's memory separate the scan that knows its prefix (3n items) from the one that adds it
+// later (5n); 2n are the minimum.
+inline constexpr lab::EfficiencyGoal kReduceGoals[] = {
+    {lab::Metric::bytes_ratio, 1.05, 5}, {lab::Metric::bytes_sent, 1, 5}, {lab::Metric::messages, 3, 5}};
+inline constexpr lab::EfficiencyGoal kScanGoals[] = {
+    {lab::Metric::bytes_ratio, 1.55, 10}, {lab::Metric::bytes_sent, 1, 5}, {lab::Metric::messages, 3, 5}};
+
+// Counts of 65,536 bins. By slices, a rank sends 2 (n_ranks - 1) / n_ranks times their bytes, in n_ranks - 1
+// messages of each of two operations. An all-reduce of that size sends n_ranks - 1 times their bytes.
+inline constexpr lab::EfficiencyGoal kHistogramGoals[] = {{lab::Metric::bytes_sent, 1.05, 10},
+                                                          {lab::Metric::messages, 6, 5}};
+
+inline constexpr lab::Task kTasks[] = {
+    {.id = "reduce",
+     .title = "Reduction over all devices",
+     .section = "handouts/08-multi-gpu.md#reduce",
+     .correctness_points = 15,
+     .efficiency = kReduceGoals,
+     .bonus = true},
+    {.id = "scan",
+     .title = "Scan over all devices",
+     .section = "handouts/08-multi-gpu.md#scan",
+     .correctness_points = 20,
+     .efficiency = kScanGoals,
+     .bonus = true},
+    {.id = "histogram",
+     .title = "Histogram over all devices",
+     .section = "handouts/08-multi-gpu.md#histogram",
+     .correctness_points = 15,
+     .efficiency = kHistogramGoals,
+     .bonus = true},
+};
+inline constexpr lab::Task kFurtherRungs[] = {
+    {.id = "reduce_in_order",
+     .title = "In the order of the ranks",
+     .section = "handouts/08-multi-gpu.md#reduce"},
+    {.id = "scan_then_add", .title = "Scan first, add later", .section = "handouts/08-multi-gpu.md#scan"},
+    {.id = "histogram_all_reduce",
+     .title = "Histogram by an all-reduce",
+     .section = "handouts/08-multi-gpu.md#histogram"},
+};
+inline constexpr std::string_view kFirstJobs[] = {"ReduceJob<Sum<std::int32_t>>",
+                                                  "ScanJob<Sum<std::int32_t>>"};
+inline constexpr lab::Manifest kManifest{
+    .id = "multi_gpu",
+    .title = "Beyond one GPU",
+    .paper =
+        "R. Thakur, R. Rabenseifner, W. Gropp, 2005: Optimization of Collective Communication Operations in "
+        "MPICH",
+    .tasks = kTasks,
+    .further_rungs = kFurtherRungs,
+    .first_jobs = kFirstJobs,
+    .most_devices = lab::kMaxDevices,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::multi_gpu

@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: MIT
+// The trusted side of the lab for several devices: its cases, their shards, and the right answers. Never
+// linked into a runner.
+// Reading order: Layout and lengths() say how an array is divided; cases() lists what is tried and why;
+// fill() makes the items of the whole array; check() compares the outputs of all ranks. Float sums may differ
+// from the exact ones by the error bound of a hierarchy; everything else must be exact.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "lab/cases.hpp"
+#include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
+#include "lab/items.hpp"
+#include "multi_gpu/baseline.hpp"
+#include "multi_gpu/lab.hpp"
+#include "multi_gpu/points.hpp"
+
+namespace course::multi_gpu {
+namespace {
+
+using lab::Case;
+using lab::DType;
+using lab::HostBuffer;
+using lab::Mismatch;
+using lab::Pattern;
+using lab::Task;
+using lab::view;
+
+using Map = AffineMap<std::uint32_t>;
+
+// --- How the array is divided. Parameters of a case: 0 the kind of scan, 1 the devices, 2 the layout, 3 the
+// bins of a histogram.
+
+enum class Layout : std::int64_t {
+  even,    // equal lengths, up to one item
+  uneven,  // rank r has (2 r + 1) parts
+  gaps,    // ranks 1, 3, 5 and 7 have nothing
+  last,    // the last rank has everything
+};
+constexpr const char* name_of(Layout layout) {
+  constexpr const char* kNames[] = {"even", "uneven", "gaps", "last"};
+  return kNames[static_cast<std::size_t>(layout)];
+}
+
+Kind kind_of(const Case& c) {
+  return static_cast<Kind>(c.params[0]);
+}
+std::size_t ranks_of(const Case& c) {
+  return static_cast<std::size_t>(c.params[1]);
+}
+
+std::uint32_t bins_of(const Case& c) {
+  return static_cast<std::uint32_t>(c.params[3]);
+}
+std::uint32_t padded_bins_of(const Case& c) {
+  return padded_bins(bins_of(c), static_cast<std::uint32_t>(ranks_of(c)));
+}
+bool is_scan(const Task& task) {
+  return task.id.starts_with("scan");
+}
+bool is_histogram(const Task& task) {
+  return task.id.starts_with("histogram");
+}
+
+std::vector<std::uint64_t> lengths(const Case& c) {
+  const std::uint64_t n_ranks = ranks_of(c);
+  std::vector<std::uint64_t> weights(n_ranks);
+  for (std::uint64_t r = 0; r < n_ranks; ++r) {
+    switch (static_cast<Layout>(c.params[2])) {
+      case Layout::even: weights[r] = 1; break;
+      case Layout::uneven: weights[r] = 2 * r + 1; break;
+      case Layout::gaps: weights[r] = r % 2 == 0 ? 1 : 0; break;
+      case Layout::last: weights[r] = r + 1 == n_ranks ? 1 : 0; break;
+    }
+  }
+  const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t r = 0, before = 0; r < n_ranks; ++r) {
+    const std::uint64_t through = before + weights[r];
+    out.push_back(c.n * through / all - c.n * before / all);
+    before = through;
+  }
+  return out;
+}
+
+// Calls f(op) with the operator of the case.
+template <typename F>
+decltype(auto) with_op(const Case& c, F f) {
+  switch (static_cast<OpId>(c.op)) {
+    case OpId::max: return f(Max<std::int32_t>{});
+    case OpId::affine: return f(Affine<std::uint32_t>{});
+    case OpId::sum: break;
+  }
+  if (c.dtype == DType::u32) return f(Sum<std::uint32_t>{});
+  return c.dtype == DType::f32 ? f(Sum<float>{}) : f(Sum<std::int32_t>{});
+}
+
+template <typename T>
+std::span<const T> items_of(const HostBuffer& buffer) {
+  return view<T>(std::span<const std::byte>(buffer.bytes));
+}
+
+template <typename Op>
+typename Op::Value item_for(Op, const Case& c, std::uint64_t i, Rng& rng) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_same_v<Value, Map>) {
+    // Odd scales have inverses modulo 2^32, so the result of a map always depends on the maps before it.
+    const auto scale = lab::item_of<std::uint32_t>(c.pattern, i, c.n, rng);
+    const auto shift = lab::item_of<std::uint32_t>(c.pattern, i + 1, c.n, rng);
+    return {c.pattern == Pattern::example ? scale : scale | 1, shift};
+  } else {
+    const Value item = lab::item_of<Value>(c.pattern, i, c.n, rng);
+    // No item is positive, so a 0 used as the identity changes the result.
+    if constexpr (std::is_same_v<Op, Max<Value>>)
+      return static_cast<Value>(item | std::numeric_limits<Value>::min());
+    return item;
+  }
+}
+
+// --- The right answers.
+
+// The largest number of additions that an item may pass through on its way into a result, in a sound program:
+// a serial part per thread, then trees, and one addition per rank.
+double depth(std::uint64_t i) {
+  const auto n = static_cast<double>(i);
+  return 64 + 4 * std::log2(n + 2) + n / 4096;
+}
+
+// The exact sum of what has been added, and the error that is accepted.
+class FloatSum {
+ public:
+  void add(float x) {
+    sum_.add(static_cast<long double>(x));
+    magnitudes_ += std::abs(static_cast<double>(x));
+    whole_ = whole_ && x == std::floor(x);
+    ++n_;
+  }
+  lab::Expected expected() const {
+    return {sum_.value(), lab::sum_error_bound(DType::f32, depth(n_), magnitudes_, whole_)};
+  }
+
+ private:
+  lab::ExactSum sum_;
+  double magnitudes_ = 0;
+  bool whole_ = true;
+  std::uint64_t n_ = 0;
+};
+
+// The result of each task for the whole array, rank by rank.
+template <typename Op>
+struct Right {
+  using Value = typename Op::Value;
+  std::vector<std::vector<Value>> values;            // of types that must be equal
+  std::vector<std::vector<lab::Expected>> expected;  // of float sums
+
+  Right(const Task& task, const Case& c, std::span<const HostBuffer> inputs, Op op) {
+    constexpr bool kFloat = std::is_floating_point_v<Value>;
+    const bool scans = is_scan(task);
+    Value carry = op.identity();
+    FloatSum sum;
+    for (const HostBuffer& input : inputs) {
+      const auto items = items_of<Value>(input);
+      values.emplace_back(scans ? items.size() : 0);
+      expected.emplace_back();
+      if constexpr (kFloat) {
+        for (const Value item : items) {
+          if (scans && kind_of(c) == Kind::exclusive) expected.back().push_back(sum.expected());
+          sum.add(item);
+          if (scans && kind_of(c) == Kind::inclusive) expected.back().push_back(sum.expected());
+        }
+      } else if (scans) {
+        carry = scan_one_thread(items, std::span(values.back()), kind_of(c), op, carry);
+      } else {
+        carry = reduce_one_thread(items, op, carry);
+      }
+    }
+    if (scans) return;
+    for (std::size_t r = 0; r < inputs.size(); ++r) {
+      values[r] = {carry};
+      if constexpr (kFloat) expected[r] = {sum.expected()};
+    }
+  }
+};
+
+// --- Likely causes of a wrong result: one rule for each mistake, of the first rank with a wrong output.
+
+template <typename Op>
+struct Facts {
+  using Value = typename Op::Value;
+  const Task& task;
+  const Case& c;
+  std::span<const HostBuffer> inputs;
+  std::span<const Value> got;  // of this rank
+  Op op;
+  std::size_t rank;
+  std::uint64_t first;  // index of its first wrong element
+
+  bool scans() const { return is_scan(task); }
+  // Whether a combination of some items shows which items they were.
+  bool is_telling() const {
+    return !std::is_floating_point_v<Value> && c.pattern == Pattern::random && c.n > 0;
+  }
+  Value total(std::size_t r) const {
+    return reduce_one_thread(items_of<Value>(inputs[r]), op, op.identity());
+  }
+  // Whether the rank's output begins as a scan does that starts with `prefix`.
+  bool begins_with(Value prefix) const {
+    const auto items = items_of<Value>(inputs[rank]);
+    if (!is_telling() || first > 1) return false;
+    for (std::size_t i = 0; i < std::min<std::size_t>(items.size(), 8); ++i) {
+      const Value through = op(prefix, items[i]);
+      if (!(got[i] == (kind_of(c) == Kind::inclusive ? through : prefix))) return false;
+      prefix = through;
+    }
+    return true;
+  }
+  // Of the ranks [begin, end), in their order.
+  Value totals(std::size_t begin, std::size_t end) const {
+    Value sum = op.identity();
+    for (std::size_t r = begin; r < end; ++r) sum = op(sum, total(r));
+    return sum;
+  }
+};
+
+template <typename Op>
+std::string own_shard_alone(const Facts<Op>& f) {
+  if (f.scans()) {
+    return f.begins_with(f.op.identity())
+               ? fmt::format("rank {}'s scan starts anew: it lacks the totals of the ranks before it", f.rank)
+               : "";
+  }
+  return f.is_telling() && f.inputs.size() > 1 && f.got[0] == f.total(f.rank)
+             ? fmt::format("rank {} has the result of its own shard: the ranks' results were not combined",
+                           f.rank)
+             : "";
+}
+
+template <typename Op>
+std::string own_total_in_prefix(const Facts<Op>& f) {
+  return f.scans() && f.begins_with(f.totals(0, f.rank + 1))
+             ? fmt::format("rank {}'s prefix contains the total of rank {} itself: it must end before it",
+                           f.rank, f.rank)
+             : "";
+}
+
+template <typename Op>
+std::string all_totals_in_prefix(const Facts<Op>& f) {
+  return f.scans() && f.rank + 1 < f.inputs.size() && f.begins_with(f.totals(0, f.inputs.size()))
+             ? fmt::format("rank {}'s prefix contains the totals of all ranks: it must end before rank {}",
+                           f.rank, f.rank)
+             : "";
+}
+
+template <typename Op>
+std::string later_ranks(const Facts<Op>& f) {
+  return f.scans() && f.begins_with(f.totals(f.rank + 1, f.inputs.size()))
+             ? fmt::format(
+                   "rank {}'s prefix contains the totals of the ranks after it, not of those before it",
+                   f.rank)
+             : "";
+}
+
+template <typename Op>
+std::string ranks_in_another_order(const Facts<Op>& f) {
+  if (!f.scans() || f.rank < 2) return "";
+  typename Op::Value sum = f.op.identity();
+  for (std::size_t r = f.rank; r-- > 0;) sum = f.op(sum, f.total(r));
+  return f.begins_with(sum)
+             ? fmt::format("rank {}'s prefix combines the ranks before it in the reverse order", f.rank)
+             : "";
+}
+
+template <typename Op>
+std::string zero_for_identity(const Facts<Op>& f) {
+  using Value = typename Op::Value;
+  return f.got[f.first] == Value{} && !(f.op.identity() == Value{})
+             ? fmt::format("0 is not the identity of {}: a rank without items takes part with op.identity()",
+                           name_of(static_cast<OpId>(f.c.op)))
+             : "";
+}
+
+template <typename Op>
+constexpr lab::Rule<Facts<Op>> kRules[] = {
+    {"own_shard_alone", own_shard_alone<Op>},
+    {"own_total_in_prefix", own_total_in_prefix<Op>},
+    {"all_totals_in_prefix", all_totals_in_prefix<Op>},
+    {"later_ranks", later_ranks<Op>},
+    {"ranks_in_another_order", ranks_in_another_order<Op>},
+    {"zero_for_identity", zero_for_identity<Op>, true},
+};
+
+std::string print_map(Map map) {
+  return fmt::format("x -> {} x + {}", map.scale, map.shift);
+}
+
+// --- The same for histograms.
+
+struct HistogramFacts {
+  const Case& c;
+  std::span<const HostBuffer> inputs;
+  std::span<const Count> right, got;  // of this rank
+  std::size_t rank;
+};
+
+std::vector<Count> counts_of(const Case& c, std::span<const HostBuffer> inputs) {
+  std::vector<Count> counts(padded_bins_of(c));
+  for (const HostBuffer& input : inputs) count_one_thread(items_of<std::uint32_t>(input), bins_of(c), counts);
+  return counts;
+}
+
+std::string own_samples_alone(const HistogramFacts& f) {
+  const auto own = counts_of(f.c, f.inputs.subspan(f.rank, 1));
+  return std::equal(own.begin(), own.end(), f.got.begin())
+             ? fmt::format("rank {} has the counts of its own shard: the ranks' counts were not added up",
+                           f.rank)
+             : "";
+}
+
+std::string own_slice_alone(const HistogramFacts& f) {
+  const std::size_t slice = f.right.size() / f.inputs.size(), first = f.rank * slice;
+  if (f.inputs.size() < 2) return "";
+  std::size_t n_wrong_within = 0, n_wrong = 0;
+  for (std::size_t b = 0; b < f.right.size(); ++b) {
+    if (f.got[b] == f.right[b]) continue;
+    ++n_wrong;
+    if (b >= first && b < first + slice) ++n_wrong_within;
+  }
+  return n_wrong > 0 && n_wrong_within == 0
+             ? fmt::format(
+                   "rank {} has the right counts in its own slice of the bins, not in those of the others",
+                   f.rank)
+             : "";
+}
+
+constexpr lab::Rule<HistogramFacts> kHistogramRules[] = {
+    {"own_samples_alone", own_samples_alone},
+    {"own_slice_alone", own_slice_alone},
+};
+
+class MultiGpuProblem : public lab::Problem {
+ public:
+  const lab::Manifest& manifest() const override { return kManifest; }
+  std::vector<Case> cases(const Task& task) const override;
+
+  lab::Shape shape(const Task& task, const Case& c) const override {
+    lab::Shape shape;
+    shape.n_devices = static_cast<std::uint32_t>(ranks_of(c));
+    const auto n = lengths(c);
+    const bool scans = is_scan(task);
+    for (std::size_t r = 0; r < n.size(); ++r) {
+      shape.inputs.push_back({fmt::format("d_in of rank {}", r), c.dtype, n[r]});
+      if (is_histogram(task)) {
+        shape.outputs.push_back({fmt::format("d_counts of rank {}", r), DType::u64, padded_bins_of(c)});
+        shape.workspace_bytes = histogram_workspace(padded_bins_of(c));
+        continue;
+      }
+      shape.outputs.push_back({fmt::format("d_out of rank {}", r), c.dtype, scans ? n[r] : 1});
+    }
+    if (!is_histogram(task)) shape.workspace_bytes = kShardWorkspace;
+    return shape;
+  }
+
+  void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
+    with_op(c, [&]<typename Op>(Op op) {
+      Rng rng(seed);
+      std::uint64_t i = 0;
+      for (HostBuffer& input : inputs)
+        for (auto& item : view<typename Op::Value>(std::span(input.bytes))) item = item_for(op, c, i++, rng);
+    });
+  }
+
+  std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
+    if (is_histogram(task)) return check_histogram(c, inputs, outputs);
+    return with_op(c, [&]<typename Op>(Op op) -> std::optional<Mismatch> {
+      using Value = typename Op::Value;
+      const Right<Op> right(task, c, inputs, op);
+      for (std::size_t r = 0; r < outputs.size(); ++r) {
+        const HostBuffer& out = outputs[r];
+        auto mismatch =
+            std::is_floating_point_v<Value>
+                ? lab::compare_floats(out.spec, right.expected[r], out.bytes)
+                : lab::compare_integers(out.spec, std::as_bytes(std::span(right.values[r])), out.bytes);
+        if (!mismatch) continue;
+        const auto got = items_of<Value>(out);
+        if constexpr (std::is_same_v<Value, Map>) {
+          mismatch->expected = print_map(right.values[r][mismatch->index]);
+          mismatch->got = print_map(got[mismatch->index]);
+        }
+        lab::diagnose<Facts<Op>>(*mismatch, kRules<Op>, {task, c, inputs, got, op, r, mismatch->index});
+        return mismatch;
+      }
+      return std::nullopt;
+    });
+  }
+
+  void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                std::span<HostBuffer> outputs, lab::Baseline which) const override {
+    if (is_histogram(task)) {
+      std::vector<Count> counts(padded_bins_of(c));
+      for (const HostBuffer& input : inputs)
+        (which == lab::Baseline::one_thread ? count_one_thread : count_all_cores)(
+            items_of<std::uint32_t>(input), bins_of(c), counts);
+      for (HostBuffer& out : outputs) std::memcpy(out.bytes.data(), counts.data(), out.bytes.size());
+      return;
+    }
+    with_op(c, [&]<typename Op>(Op op) {
+      // A long float sum is computed in double, as a CPU program would do it.
+      if constexpr (std::is_same_v<Op, Sum<float>>) {
+        compute<float>(task, c, inputs, outputs, which, Sum<double>{});
+      } else {
+        compute<typename Op::Value>(task, c, inputs, outputs, which, op);
+      }
+    });
+  }
+
+  // n - 1 operations, a tree of ⌈log2 n⌉ steps; every item is read once, every result is written once. Each
+  // rank sends one value to every other one.
+  lab::Ideal ideal(const Task& task, const Case& c) const override {
+    const auto n = static_cast<double>(c.n), item = static_cast<double>(lab::bytes_of(c.dtype));
+    const auto ranks = static_cast<double>(ranks_of(c));
+    if (is_histogram(task)) {
+      // One increment of a sample; the counts are added up in log2 n_ranks steps.
+      const double bytes = padded_bins_of(c) * static_cast<double>(sizeof(Count));
+      return {n, 1 + std::ceil(std::log2(ranks)), n * item + ranks * bytes, 2 * (ranks - 1) / ranks * bytes};
+    }
+    const double passes = is_scan(task) ? 2 : 1;
+    return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, passes * n * item, (ranks - 1) * item};
+  }
+
+  Case example(const Task& task, std::uint64_t n) const override {
+    const DType dtype = is_histogram(task) ? DType::u32 : DType::i32;
+    return make(task, Kind::exclusive, OpId::sum, dtype, 2, Layout::even, n, Pattern::example, 0, 8);
+  }
+
+ private:
+  static std::vector<Case> histogram_cases(const Task& task);
+
+  static Case make(const Task& task, Kind kind, OpId op, DType dtype, int n_devices, Layout layout,
+                   std::uint64_t n, Pattern pattern, std::uint32_t purpose = lab::kCorrectness,
+                   std::uint32_t n_bins = 0) {
+    if (is_histogram(task)) {
+      Case c = lab::make_case(
+          fmt::format("b{}_d{}_{}_n{}_{}", n_bins, n_devices, name_of(layout), n, lab::name_of(pattern)), op,
+          dtype, n, pattern, purpose);
+      c.params = {0, n_devices, static_cast<std::int64_t>(layout), n_bins};
+      return c;
+    }
+    const std::string name = fmt::format("{}_{}_d{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n_devices,
+                                         name_of(layout), n, lab::name_of(pattern));
+    const bool scans = is_scan(task);
+    Case c = lab::make_case(scans ? fmt::format("{}_{}", name_of(kind), name) : name, op, dtype, n, pattern,
+                            purpose);
+    c.params = {static_cast<std::int64_t>(kind), n_devices, static_cast<std::int64_t>(layout)};
+    return c;
+  }
+
+  static std::optional<Mismatch> check_histogram(const Case& c, std::span<const HostBuffer> inputs,
+                                                 std::span<const HostBuffer> outputs) {
+    const std::vector<Count> right = counts_of(c, inputs);
+    for (std::size_t r = 0; r < outputs.size(); ++r) {
+      auto mismatch =
+          lab::compare_integers(outputs[r].spec, std::as_bytes(std::span(right)), outputs[r].bytes);
+      if (!mismatch) continue;
+      const auto got = items_of<Count>(outputs[r]);
+      lab::diagnose<HistogramFacts>(*mismatch, kHistogramRules, {c, inputs, right, got, r});
+      return mismatch;
+    }
+    return std::nullopt;
+  }
+
+  template <typename T, typename Op>
+  static void compute(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                      std::span<HostBuffer> outputs, lab::Baseline which, Op op) {
+    const bool scans = is_scan(task), alone = which == lab::Baseline::one_thread;
+    auto carry = op.identity();
+    for (std::size_t r = 0; r < inputs.size(); ++r) {
+      const auto items = items_of<T>(inputs[r]);
+      if (scans) {
+        const auto out = view<T>(std::span(outputs[r].bytes));
+        carry = alone ? scan_one_thread(items, out, kind_of(c), op, carry)
+                      : scan_all_cores(items, out, kind_of(c), op, carry);
+      } else {
+        carry = alone ? reduce_one_thread(items, op, carry) : reduce_all_cores(items, op, carry);
+      }
+    }
+    for (HostBuffer& out : outputs)
+      if (!scans) view<T>(std::span(out.bytes))[0] = static_cast<T>(carry);
+  }
+};
+
+// Samples of all values, then in few bins; numbers of bins that the ranks can and cannot divide.
+std::vector<Case> MultiGpuProblem::histogram_cases(const Task& task) {
+  std::vector<Case> all;
+  const auto add = [&](std::uint32_t n_bins, int n_devices, Layout layout, std::uint64_t n, Pattern pattern,
+                       std::uint32_t purpose = lab::kCorrectness) {
+    all.push_back(
+        make(task, Kind::inclusive, OpId::sum, DType::u32, n_devices, layout, n, pattern, purpose, n_bins));
+  };
+  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  for (const int n_devices : {1, 2, 3, 4, 8}) {
+    add(256, n_devices, Layout::even, 0, Pattern::random);
+    add(1, n_devices, Layout::even, 5, Pattern::random);
+    add(7, n_devices, Layout::uneven, 10007, Pattern::random);
+    add(1000, n_devices, Layout::uneven, 65537, Pattern::random);
+    add(256, n_devices, Layout::gaps, 3001, Pattern::high_bits);
+  }
+  for (const int n_devices : {2, 3, 8}) {
+    add(31, n_devices, Layout::gaps, 3001, Pattern::random, kBoth);
+    add(256, n_devices, Layout::last, 2049, Pattern::skewed, kBoth);
+  }
+  add(5, 8, Layout::even, 1, Pattern::random);
+  add(4096, 4, Layout::even, 20000, Pattern::all_equal);
+  add(65536, 3, Layout::uneven, 70001, Pattern::ascending);
+  add(65535, 8, Layout::uneven, 70001, Pattern::extremes);
+  add(65536, 4, Layout::even, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+  return all;
+}
+
+std::vector<Case> MultiGpuProblem::cases(const Task& task) const {
+  if (is_histogram(task)) return histogram_cases(task);
+  std::vector<Case> all;
+  const bool scans = is_scan(task);
+  const auto add = [&](Kind kind, OpId op, DType dtype, int n_devices, Layout layout, std::uint64_t n,
+                       Pattern pattern, std::uint32_t purpose = lab::kCorrectness) {
+    all.push_back(make(task, kind, op, dtype, n_devices, layout, n, pattern, purpose));
+  };
+  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr Kind kIn = Kind::inclusive, kEx = Kind::exclusive;
+
+  // One device, and the numbers of devices that occur; lengths from nothing to many tiles on each. The odd ones
+  // are in no relation to tiles, blocks and warps.
+  for (const int n_devices : {1, 2, 3, 4, 8}) {
+    add(kIn, OpId::sum, DType::i32, n_devices, Layout::even, 0, Pattern::random);
+    add(kEx, OpId::sum, DType::i32, n_devices, Layout::even, 5, Pattern::random);
+    add(kIn, OpId::sum, DType::i32, n_devices, Layout::uneven, 10007, Pattern::random);
+    add(kEx, OpId::sum, DType::f32, n_devices, Layout::uneven, 65537, Pattern::random);
+    add(kIn, OpId::sum, DType::i32, n_devices, Layout::even, 4096u * static_cast<unsigned>(n_devices),
+        Pattern::random);
+  }
+  // Ranks without items, with all checkers on. Their totals are the identity, and they have to take part.
+  for (const int n_devices : {2, 4, 8}) {
+    add(kEx, OpId::sum, DType::i32, n_devices, Layout::gaps, 3001, Pattern::random, kBoth);
+    add(kIn, OpId::sum, DType::i32, n_devices, Layout::last, 2049, Pattern::random, kBoth);
+  }
+  add(kIn, OpId::sum, DType::i32, 3, Layout::uneven, 5000, Pattern::skewed, kBoth);
+  // One item on fewer ranks than there are.
+  add(kEx, OpId::sum, DType::i32, 8, Layout::even, 1, Pattern::random);
+  add(kIn, OpId::sum, DType::i32, 4, Layout::even, 3, Pattern::random);
+  if (scans) {
+    // The order of operands and of ranks: maps are not commutative.
+    for (const int n_devices : {2, 3, 4, 8}) {
+      add(kIn, OpId::affine, DType::u64, n_devices, Layout::uneven, 20001, Pattern::random, kBoth);
+      add(kEx, OpId::affine, DType::u64, n_devices, Layout::gaps, 7001, Pattern::random);
+    }
+    add(kEx, OpId::affine, DType::u64, 4, Layout::even, 9, Pattern::random);
+  } else {
+    // The identity: no item is positive.
+    for (const int n_devices : {2, 3, 4, 8}) {
+      add(kIn, OpId::max, DType::i32, n_devices, Layout::gaps, 7001, Pattern::random);
+      add(kIn, OpId::max, DType::i32, n_devices, Layout::uneven, 20001, Pattern::random, kBoth);
+    }
+    add(kIn, OpId::max, DType::i32, 4, Layout::even, 0, Pattern::random);
+    add(kIn, OpId::max, DType::i32, 8, Layout::last, 1, Pattern::random);
+  }
+  // Sums of integer-valued floats must be exact.
+  add(kEx, OpId::sum, DType::f32, 4, Layout::uneven, 65537, Pattern::alternating);
+  add(kIn, OpId::sum, DType::f32, 8, Layout::even, 262144, Pattern::all_equal);
+  // More tiles on a device than parts.
+  add(kIn, OpId::sum, DType::i32, 2, Layout::last, (kMaxParts + 1) * 1024 + 5, Pattern::random);
+
+  // The measured case. It is a correctness case, too, with another seed.
+  add(kIn, OpId::sum, DType::i32, 4, Layout::even, 262144, Pattern::random,
+      lab::kEfficiency | lab::kCorrectness);
+  return all;
+}
+
+}  // namespace
+
+const lab::Problem& problem() {
+  static const MultiGpuProblem kProblem;
+  return kProblem;
+}
+
+}  // namespace course::multi_gpu

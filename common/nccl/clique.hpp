@@ -5,8 +5,8 @@
 //     arrived;
 //   - sends and receives: those of one rank, group and stream are one launch, as in NCCL; the j-th send from
 //     rank a to rank b is received by b's j-th receive from a.
-// Where NCCL would wait for ever, fail() ends all launches with a report: at once if the calls contradict each
-// other, otherwise when no thread of the process runs any more (idle.hpp). After that, all calls for the
+// Where NCCL would wait for ever, fail() ends all launches with a report: at once if the calls contradict
+// each other, otherwise when no thread of the process runs any more (idle.hpp). After that, all calls for the
 // communicator fail.
 // Thread-safe. Cliques and communicators are never destroyed, so that a stale handle is recognised.
 #pragma once

@@ -103,7 +103,7 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
       return 1000 * static_cast<double>(totals.atomic_lanes) / ideal.work;
     case lab::Metric::contention:
       return excess(totals.launches,
-                    totals.atomic_serialised - std::min(totals.atomic_serialised, totals.atomic_requests),
+                    totals.atomic_turns - std::min(totals.atomic_turns, totals.atomic_requests),
                     ideal);
   }
   return std::nullopt;

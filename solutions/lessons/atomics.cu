@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Atomic additions in shared memory, by the number of addresses that the lanes of a warp use. An addition of the
-// constant 1 whose old value is not used becomes ATOMS.POPC.INC; the other two kinds have no such instruction.
+// Atomic additions in shared memory, by the number of addresses that the lanes of a warp use. An addition of
+// the constant 1 whose old value is not used becomes ATOMS.POPC.INC; the other two kinds have no such
+// instruction.
 #include "lessons/lessons.cuh"
 
 namespace course::lessons {

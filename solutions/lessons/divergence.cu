@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One kernel whose items take one of 32 paths. Which paths the lanes of a warp take depends on the data alone,
-// so the same code runs with 1, 2, 4 … 32 paths in a warp.
+// One kernel whose items take one of 32 paths. Which paths the lanes of a warp take depends on the data
+// alone, so the same code runs with 1, 2, 4 … 32 paths in a warp.
 #include "lessons/lessons.cuh"
 
 namespace course::lessons {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels of divergence.cu and atomics.cu, which lessons.cpp measures: host functions that launch them and do
-// not synchronise.
+// The kernels of divergence.cu and atomics.cu, which lessons.cpp measures: host functions that launch them
+// and do not synchronise.
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,9 @@
     times LAB         the times of every rung in the order of the ladder, of the library and the CPU: a table for each kind of input
     rivals LAB        lab 2's two algorithms: what the simulator counts, and what the run measured
     by_sorting LAB    counting in shared memory, and the sort that reduce-by-key needs before it can begin
+    divergence DEVICE         lessons: one kernel with 1 to 32 paths in a warp
+    shared_atomics DEVICE     lessons: additions in shared memory, by the number of addresses in a warp
+    contention DEVICE BINS    lessons: every rung of the histogram lab, by the share of equal samples
     predicted LAB     what the solution's comments predicted for its rungs, what the run measured, and why they differ
 """
 
@@ -430,4 +433,61 @@ def predicted(lab, _labcli):
     return "\n".join(rows) + "\n"
 
 
-KINDS = (roof, ceilings, times, rivals, by_sorting, tops, curve, kinds, reached, backwards, trips, in_flight, predicted)
+def lessons(device):
+    """What solutions/lessons measured on a device, or in the model: the newest file."""
+    path = max((ROOT / "handouts/results/lessons").glob(f"*-{device}.json"))
+    run = json.loads(path.read_text(encoding="utf-8"))
+    return {**run, "date": path.stem.removesuffix(f"-{device}")}
+
+
+def both(device):
+    """A device's lessons and the model's, and the line above the tables that compare them."""
+    run = lessons(device)
+    return run, lessons("model"), f"{run['device']}, {run['date']}. GPU time, median; in brackets the modelled time."
+
+
+def divergence(device, _labcli):
+    run, model, head = both(device)
+    rounds = sorted({row["rounds"] for row in run["divergence"]})
+    of = {(which, row["rounds"], row["paths"]): row for which, one in (("run", run), ("model", model)) for row in one["divergence"]}
+    rows = [head + f" {run['divergence'][0]['n']:,} items.", ""]
+    rows += ["| paths in each warp | " + " | ".join(f"{r} multiply-adds per item | against one path | warp instructions per 32 items" for r in rounds) + " |"]
+    rows += ["|--:|" + "--:|--:|--:|" * len(rounds)]
+    for paths in sorted({row["paths"] for row in run["divergence"]}):
+        cells = []
+        for r in rounds:
+            us, modelled = of["run", r, paths]["median_us"], of["model", r, paths]
+            cells += [f"{time_of(us)} ({time_of(modelled['median_us'])})", f"{us / of['run', r, 1]['median_us']:.1f}×"]
+            cells.append(f"{32 * modelled['counted']['warp_instructions'] / modelled['n']:,.0f}")
+        rows.append(f"| {paths} | " + " | ".join(cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+ADDITIONS = {"of_one": "of 1, old value not used", "of_a_variable": "of a variable, old value not used", "with_old_value": "of 1, old value used"}
+
+
+def shared_atomics(device, _labcli):
+    run, model, _ = both(device)
+    of = {(which, row["addition"], row["addresses"]): row["ns_per_instruction"] for which, one in (("run", run), ("model", model)) for row in one["atomics"]}
+    rows = [f"{run['device']}, {run['date']}. Nanoseconds of a multiprocessor per warp instruction; in brackets the model's.", ""]
+    rows += ["| addresses in a warp | " + " | ".join(ADDITIONS.values()) + " |", "|--:|" + "--:|" * len(ADDITIONS)]
+    for addresses in sorted({row["addresses"] for row in run["atomics"]}):
+        cells = (f"{of['run', kind, addresses]:.1f} ({of['model', kind, addresses]:.1f})" for kind in ADDITIONS)
+        rows.append(f"| {addresses} | " + " | ".join(cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def contention(arguments, labcli):
+    device, bins = arguments.split()
+    run, model, head = both(device)
+    n = model["contention"][0]["n"]
+    of = {(which, row["rung"], row["percent"]): row["median_us"] for which, one in (("run", run), ("model", model)) for row in one["contention"] if (row["n"], row["bins"]) == (n, int(bins))}
+    shares = sorted({row["percent"] for row in run["contention"]})
+    words = ["uniform" if share == 0 else "all in one bin" if share == 100 else f"{share} % in one bin" for share in shares]
+    rows = [f"{int(bins):,} bins, 2^{n.bit_length() - 1} samples. {head}", "", f"| | {' | '.join(words)} |", "|---|" + "--:|" * len(shares)]
+    for rung in counted.ladder("histogram", labcli):
+        rows.append(f"| `{rung}` | " + " | ".join(f"{time_of(of['run', rung, share])} ({time_of(of['model', rung, share])})" for share in shares) + " |")
+    return "\n".join(rows) + "\n"
+
+
+KINDS = (divergence, shared_atomics, contention, roof, ceilings, times, rivals, by_sorting, tops, reached, backwards, trips, in_flight, predicted)

@@ -424,10 +424,10 @@ def hierarchy(_run):
     middle = [166 + 52 * k for k in range(len(parts))]
     for k, part in enumerate(parts):
         p.line("arrow", place[k] + len(part) * w / 2, 116, middle[k] + 26, 157)
-    p.text(14, 152, "2. store the sums", "note")
+    p.text(14, 152, "2. store the totals", "note")
     p.cells(middle[0], 160, sums, 52, 28)
     p.line("arrow", middle[1] + 26, 188, middle[1] + 26, 212)
-    p.text(14, 206, "3. scan the sums", "note")
+    p.text(14, 206, "3. scan the totals", "note")
     p.cells(middle[0], 215, carries, 52, 28, range(len(parts)))
     p.text(middle[-1] + 60, 233, "the carries", "note")
     for k, part in enumerate(parts):

@@ -117,7 +117,8 @@ class Sets {
     return r;
   }
 
-  // Before the run `turn`. Poisoned outputs stay in the cache for a while, so it poisons those of a later run.
+  // Before the run `turn`. Poisoned outputs stay in the cache for a while, so it poisons those of a later
+  // run.
   void poison(std::size_t turn) const {
     poison_outputs(turn + sets_.size() / 2);
     must(cudaMemset(workspace_.data(), 0xA5, shape_.workspace_bytes), "cudaMemset");
@@ -156,8 +157,8 @@ class Sets {
   std::vector<Set> sets_;
 };
 
-// Whether rows are right: outputs are checked in other threads while the next rows are measured, because a large
-// case's expected outputs take the CPU longer than its runs take the device.
+// Whether rows are right: outputs are checked in other threads while the next rows are measured, because a
+// large case's expected outputs take the CPU longer than its runs take the device.
 class Checks {
  public:
   // The outputs of row `row` of the table. Waits if the outputs of several rows are still being checked.

@@ -34,7 +34,8 @@ struct OccupancyQuestion {
 struct AllocateQuestion {
   std::uint64_t n_bytes = 0;
 };
-// `report`: the kind of a finding about NCCL ("nccl-mismatch"), a file, the line in it as u32, and a sentence.
+// `report`: the kind of a finding about NCCL ("nccl-mismatch"), a file, the line in it as u32, and a
+// sentence.
 inline constexpr std::size_t kMostReports = 20;  // of one call of the student's code
 struct FillQuestion {
   std::uint64_t address = 0, count = 0;

@@ -19,8 +19,8 @@ class Ranks {
   Ranks& operator=(const Ranks&) = delete;
 
   bool ready() const { return ready_; }
-  // Waits for the streams, and makes the first device the current one. Returns the first error. Calls that can
-  // never end are reported by libnccl meanwhile.
+  // Waits for the streams, and makes the first device the current one. Returns the first error. Calls that
+  // can never end are reported by libnccl meanwhile.
   cudaError_t wait();
 
  private:

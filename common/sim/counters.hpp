@@ -32,10 +32,11 @@ struct Counters {
   std::uint64_t local_sectors = 0;    // counted as if the lanes' words were adjacent, as on a GPU
   std::uint64_t atomic_requests = 0;  // warp-wide atom and red instructions, global and shared
   std::uint64_t atomic_lanes = 0;
-  std::uint64_t atomic_serialised = 0;  // sum over requests of the largest number of lanes on one address
+  // Turns that the hardware takes for them: the largest number of lanes on one address; wavefronts in shared
+  // memory if old values are not used, because lanes with the same address are then combined.
+  std::uint64_t atomic_turns = 0;
   std::uint64_t shared_atomic_requests = 0;  // the atomic_requests in shared memory
-  // Wavefronts of atomics in shared memory. Lanes on one address share one here; atomic_serialised counts
-  // them.
+  // Wavefronts of atomics in shared memory: lanes on one address share one.
   std::uint64_t shared_atomic_wavefronts = 0;
   std::uint64_t barriers = 0;  // completed block-wide barriers and mbarrier phases
   // For the timing model (model.hpp). Caches are modelled as cache.hpp describes:
@@ -81,7 +82,7 @@ constexpr void for_each_sum(const Visit& visit) {
   visit("local_sectors", &Counters::local_sectors);
   visit("atomic_requests", &Counters::atomic_requests);
   visit("atomic_lanes", &Counters::atomic_lanes);
-  visit("atomic_serialised", &Counters::atomic_serialised);
+  visit("atomic_turns", &Counters::atomic_turns);
   visit("shared_atomic_requests", &Counters::shared_atomic_requests);
   visit("shared_atomic_wavefronts", &Counters::shared_atomic_wavefronts);
   visit("barriers", &Counters::barriers);

@@ -59,8 +59,8 @@ struct SimReport {
 SimReport read_sim_report(std::string_view json);
 
 // One report for an array of the reports of several devices: launches, findings and the like of all of them;
-// totals are summed, and "steps" and "modelled_us" are those of the device with most. Of "traffic", the messages
-// and bytes are those of the device that sent most. "" if it is no such array.
+// totals are summed, and "steps" and "modelled_us" are those of the device with most. Of "traffic", the
+// messages and bytes are those of the device that sent most. "" if it is no such array.
 std::string merged_report(std::string_view json);
 
 // The finding as one line: the kind of error, the position, the object; "" if the finding is empty.

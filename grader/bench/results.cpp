@@ -227,7 +227,7 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
   if (lab == results.labs.end()) return "";
   std::string out = bench_where(results) +
                     ". Median times; in brackets the share of the memory's rate in the same run"
-                    " (plain copies, or plain reads where next to nothing is written).\n";
+                    " (of a plain copy, or of a plain read if almost nothing is written).\n";
   for (const BenchTable& table : lab->tables) {
     const bool peers =
         std::any_of(table.rows.begin(), table.rows.end(), [](const BenchRow& r) { return r.kind == "peer"; });

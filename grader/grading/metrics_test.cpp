@@ -30,7 +30,7 @@ sim::Counters counted() {
   c.barriers = 7;
   c.atomic_requests = 20;
   c.atomic_lanes = 600;
-  c.atomic_serialised = 50;
+  c.atomic_turns = 50;
   return c;
 }
 constexpr lab::Ideal kIdeal{1000, 20, 2048};
@@ -60,7 +60,7 @@ TEST(Metrics, UselessWorkDoesNotDiluteThem) {
   diluted.shared_wavefronts += 100000;
   diluted.atomic_requests += 100000;
   diluted.atomic_lanes += 100000;
-  diluted.atomic_serialised += 100000;
+  diluted.atomic_turns += 100000;
   for (const lab::Metric metric :
        {lab::Metric::active_lanes, lab::Metric::bank_conflicts, lab::Metric::contention}) {
     EXPECT_DOUBLE_EQ(measure(metric, diluted, kIdeal).value(), measure(metric, c, kIdeal).value())
@@ -109,7 +109,7 @@ TEST(Metrics, OfTrafficAreForSeveralDevices) {
 
 TEST(Metrics, AreBestWithoutAtomics) {
   sim::Counters c = counted();
-  c.atomic_requests = c.atomic_lanes = c.atomic_serialised = 0;
+  c.atomic_requests = c.atomic_lanes = c.atomic_turns = 0;
   EXPECT_DOUBLE_EQ(measure(lab::Metric::atomics, c, kIdeal).value(), 0);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 1);
 }
@@ -169,7 +169,7 @@ TEST(SimReport, ReadsEveryCounter) {
                          "local_sectors",
                          "atomic_requests",
                          "atomic_lanes",
-                         "atomic_serialised",
+                         "atomic_turns",
                          "shared_atomic_requests",
                          "shared_atomic_wavefronts",
                          "barriers",

@@ -13,8 +13,8 @@ struct Reason {
   const char* anchor;
 };
 
-// nullptr if the name may be imported. Labs for several devices may choose the device and call NCCL, but may not
-// make communicators.
+// nullptr if the name may be imported. Labs for several devices may choose the device and call NCCL, but may
+// not make communicators.
 const Reason* reason_against_import(std::string_view name, bool several_devices = false);
 // nullptr if the file of this lab may define the name so that other objects see it.
 const Reason* reason_against_definition(std::string_view name, bool weak, std::string_view lab);

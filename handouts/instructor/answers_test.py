@@ -378,10 +378,10 @@ def numbers():
     yield "07", "Prediction", 6, [f"{m // 2048:,} links", f"{m // 2048 / 1000:.1f} ms", f"{measured('hierarchical_scan', 'chained', m) / 1000:.2f} ms", f"{measured('hierarchical_scan', 'one CPU thread', m) / 1000:.2f} ms", f"{micros:.0f} µs", f"{round(m / round(micros), -4):,.0f} items"]
     yield "07", "Question", 2, [f"{parts(10**6, 16384)}: ", f"{10**6 / 16384:.2f}"]
     tiles = levels(10**7, 2048)
-    yield "07", "Exam", 1, [f"{tiles[0]:,} tiles", f"{tiles[1]} tiles of sums", f"{len(tiles)} levels and {2 * len(tiles) - 1} launches", f"{4 * sum(tiles[:-1]):,} bytes"]
+    yield "07", "Exam", 1, [f"{tiles[0]:,} tiles", f"{tiles[1]} tiles of totals", f"{len(tiles)} levels and {2 * len(tiles) - 1} launches", f"{4 * sum(tiles[:-1]):,} bytes"]
     row = [2, 0, 1, 5, 3, 3, 1, 0, 4]
     cut = [row[i : i + 4] for i in range(0, 9, 4)]
-    yield "07", "Exam", 2, [*(f"`{spaced(inclusive(one))}`" for one in cut), f"sums `{spaced(map(sum, cut))}`", f"carries `{spaced(exclusive([sum(one) for one in cut]))}`", f"`{spaced(inclusive(row))}`"]
+    yield "07", "Exam", 2, [*(f"`{spaced(inclusive(one))}`" for one in cut), f"totals `{spaced(map(sum, cut))}`", f"carries `{spaced(exclusive([sum(one) for one in cut]))}`", f"`{spaced(inclusive(row))}`"]
     yield "07", "Exam", 3, [f"{12 * 2**26 / 4.1e6:.0f} µs", f"{8 * 2**26 / 4.1e6:.0f} µs", f"{100 * 8 * 2**26 / 4.1e6 / 150:.0f} %"]
 
     # Lab 8

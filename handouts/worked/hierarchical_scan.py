@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lab 7: tiles, sums and carries; levels of a long array; a look-back; how long bytes take."""
+"""Lab 7: tiles, totals and carries; levels of a long array; a look-back; how long bytes take."""
 
 from worked import ITEMS, exclusive, inclusive, row, table
 
@@ -23,8 +23,8 @@ def tiles():
         [
             ["items", *map(row, parts)],
             ["scan of each tile on its own", *(row(scanned) for scanned, _ in local)],
-            ["sums", *sums],
-            ["exclusive scan of the sums = carries", *carries],
+            ["totals", *sums],
+            ["exclusive scan of the totals = carries", *carries],
             ["result: the tile's carry added to its scan", *map(row, done)],
         ],
     )
@@ -38,7 +38,7 @@ def levels():
             n_tiles = -(-n_tiles // TILE)
             counts.append(f"{n_tiles:,}")
         rows.append([f"{n:,}", *(counts + [""] * 3)[:3], len(counts)])
-    return table(["n", "tiles of items", "tiles of their sums", "tiles of the sums of these sums", "levels"], rows, "r")
+    return table(["n", "tiles of items", "tiles of their totals", "tiles of the totals of these totals", "levels"], rows, "r")
 
 
 def look_back():

@@ -128,8 +128,8 @@ struct Job {
   CUstream_st* stream = nullptr;       // launch here; no need to synchronise, the harness does
 };
 
-// Number of threads for which Job::d_private has space: one per 256 samples, at most 65,536, with at most 2^23
-// counters (32 MiB) in all; but at least 32.
+// Number of threads for which Job::d_private has space: one per 256 samples, at most 65,536, with at most
+// 2^23 counters (32 MiB) in all; but at least 32.
 constexpr std::uint32_t n_private(std::uint64_t n, std::uint32_t n_bins) {
   std::uint64_t threads = n / 256;
   const std::uint64_t room = (std::uint64_t{1} << 23) / (n_bins + 1);

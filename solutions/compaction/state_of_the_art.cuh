@@ -82,8 +82,8 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 // Why: rung 6's blocks wait while their first warp looks back, and have no loads in flight while they count,
 // compact and store.
 // Predicted: 90 % of the copy rate, 1.5n items at 4.1 TB/s: 436 µs.
-// Measured (CUB in parentheses): 422 µs (594), 92 % of the copy rate; 37 µs (48) at 2^24; 8.5 µs (11) at 2^20,
-// of which an empty kernel takes 2.7.
+// Measured (CUB in parentheses): 422 µs (594), 92 % of the copy rate; 37 µs (48) at 2^24; 8.5 µs (11) at
+// 2^20, of which an empty kernel takes 2.7.
 // Where the time went before: with two tiles of 32 KB per block, the next one in registers, and carries that
 // passed from wave to wave, 502 µs. In the profiler 32 % of the stalls were the wait for the prefix of the
 // wave before: its last block published it only after it had that of the wave before it. With totals alone
@@ -104,8 +104,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   using Items = device::Tile<T, kThreads, kRows>;
   extern __shared__ uint4 s_memory[];
   auto* s_ring = reinterpret_cast<device::Pack<T>*>(s_memory);
-  // What the warps of a tile keep, until the tile is stored; one entry more, because a warp may write the next
-  // step's before another has read this step's. s_wave: likewise.
+  // What the warps of a tile keep, until the tile is stored; one entry more, because a warp may write the
+  // next step's before another has read this step's. s_wave: likewise.
   __shared__ unsigned s_kept[kLag + 2][kWarps], s_wave[2][kWarps];
   const unsigned lane = threadIdx.x % device::kWarp, warp = threadIdx.x / device::kWarp;
 

@@ -115,9 +115,9 @@ __device__ typename Op::Value look_back(const TileStatuses<typename Op::Value>& 
 }
 
 // Waves: for a grid whose blocks all run at the same time, and have at least as many threads as the grid has
-// blocks. Block b takes the tiles b, b + gridDim.x, b + 2 * gridDim.x, … So the prefix of a tile is the prefix
-// of the block's tile before it, combined with the gridDim.x totals from that tile on, and thread i of the
-// block reads the i-th of them. Blocks exchange only totals: no tile waits for another tile's prefix. The
+// blocks. Block b takes the tiles b, b + gridDim.x, b + 2 * gridDim.x, … So the prefix of a tile is the
+// prefix of the block's tile before it, combined with the gridDim.x totals from that tile on, and thread i of
+// the block reads the i-th of them. Blocks exchange only totals: no tile waits for another tile's prefix. The
 // association order depends only on n and the grid, so float sums are the same in every run.
 // A block may wait for any other block, so all of them must run: launch cooperatively (device/launch.hpp).
 template <typename Total>
@@ -127,13 +127,13 @@ struct WaveTotals {
   // One thread of the block must call it, as early as possible, because other blocks wait for it.
   __device__ void publish(std::uint64_t tile, Total total) const { totals.publish(tile, kTotal, total); }
 
-  // Starts to read the calling thread's total for `tile`; the others of the block's threads read the rest. The
-  // earlier it is called before of_warp, the less of_warp waits.
+  // Starts to read the calling thread's total for `tile`; the others of the block's threads read the rest.
+  // The earlier it is called before of_warp, the less of_warp waits.
   __device__ Entry<Total> ask(std::uint64_t tile) const {
     return is_wanted(tile) ? totals.read(index_for(tile)) : Entry<Total>{kTotal, {}};
   }
-  // Combines the totals that a warp's threads have asked for; valid in lane 0. All 32 lanes must call it, each
-  // with its own result of ask(tile). Waits for totals that are not published yet.
+  // Combines the totals that a warp's threads have asked for; valid in lane 0. All 32 lanes must call it,
+  // each with its own result of ask(tile). Waits for totals that are not published yet.
   template <typename Op>
   __device__ Total of_warp(std::uint64_t tile, Entry<Total> answer, Op op) const {
     while (answer.state == kEmpty) answer = totals.read(index_for(tile));

@@ -2,10 +2,10 @@
 // Tries the candidates for solutions/device/tuning.hpp: runs the solutions' own kernels with each of them,
 // compares their results with CUB's, and prints their times, CUB's and a copy's as CSV.
 //   tune [--logs 20,24,28]
-// Candidates that do not fit into the device's multiprocessors are passed over; those of the table must fit. The
-// exit code is 0 if they do, and all results are right.
-// Method: inputs and outputs rotate through twice the largest size; CUDA events around each call; 3 calls to warm up; the
-// median of 25.
+// Candidates that do not fit into the device's multiprocessors are passed over; those of the table must fit.
+// The exit code is 0 if they do, and all results are right.
+// Method: inputs and outputs rotate through twice the largest size; CUDA events around each call; 3 calls to
+// warm up; the median of 25.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -92,7 +92,8 @@ std::string name_of() {
     name += (name.empty() ? "" : "x") + std::to_string(number);
   return name;
 }
-// Candidates that call `launch` with a job, each with its tuning; "table" has the one that tuning.hpp chooses.
+// Candidates that call `launch` with a job, each with its tuning; "table" has the one that tuning.hpp
+// chooses.
 template <typename... Tunings>
 void add_scans(std::vector<Candidate>& all) {
   namespace hs = hierarchical_scan;

@@ -27,7 +27,8 @@ struct Operand {
 // caller has to check that the ranges of the calls are memory of these devices.
 std::optional<std::vector<Operand>> read_operands(lab::PacketReader& in, std::uint32_t n_devices);
 
-// Moves the data, and tells the devices what was written and sent, and how long it takes in modelled time.
+// Moves the data. Reports the bytes read and written to the devices' checkers, and adds the bytes sent and
+// the modelled time to their counts.
 void execute(const std::vector<Operand>& operands,
              const std::function<sim::Device&(const Operand&)>& device_of);
 

@@ -82,9 +82,10 @@ void add_op(Counters& c, const MicroOp& op, const OpCounters& n) {
   if (op.kind == OpKind::atomic) {
     c.atomic_requests += n.requests;
     c.atomic_lanes += n.lanes;
-    c.atomic_serialised += n.serialised;
-    // If the old value is not used, the updates of lanes with the same address are combined on the way.
-    c.shared_atomic_passes += global || op.dst[0] == MicroOp::kNoSlot ? n.wavefronts : n.serialised;
+    // If the old value is not used, shared memory combines the updates of lanes with the same address.
+    const bool combined = n.wavefronts > 0 && op.dst[0] == MicroOp::kNoSlot;
+    c.atomic_turns += combined ? n.wavefronts : n.serialised;
+    c.shared_atomic_passes += global || combined ? n.wavefronts : n.serialised;
     if (global) {  // read and written back in L2
       c.global_load_sectors += n.sectors;
       c.global_store_sectors += n.sectors;

@@ -510,7 +510,7 @@ TEST(Machine, ResultsDoNotDependOnHostThreads) {
     const std::string counters =
         fmt::format("{} {} {} {} {} {} {} {} {} {}", c.warp_instructions, c.lane_instructions, c.branches,
                     c.divergent_branches, c.global_load_sectors, c.global_store_sectors, c.global_load_bytes,
-                    c.atomic_requests, c.atomic_serialised, r.modelled_us);
+                    c.atomic_requests, c.atomic_turns, r.modelled_us);
     if (threads == 1) {
       reference = counters;
       bins_of_one = bins.values();
@@ -820,6 +820,17 @@ TEST(Machine, BankConflictsOfAllInstructionsAreCounted) {
       {"red.shared.add.u32 [s_data], 1;", 0},  // one address is contention, not a conflict
   };
   for (const auto& [body, conflicts] : kBodies) EXPECT_EQ(counted(body).shared_conflicts, conflicts) << body;
+}
+
+TEST(Machine, CombinedAtomicsTakeNoTurns) {
+  const std::pair<const char*, std::uint64_t> kBodies[] = {
+      {"red.shared.add.u32 [s_data], 1;", 1},  // lanes with the same address are combined
+      {"atom.shared.add.u32 %r, [s_data], 1; st.shared.u32 [%s], %r;", 32},
+      {"red.shared.add.u32 [%s], 1;", 32},  // 32 addresses in one bank
+      {"ld.param.u64 %a, [in]; red.global.add.u32 [%a], 1;", 32},
+      {"red.global.add.u32 [%a], 1;", 1},
+  };
+  for (const auto& [body, turns] : kBodies) EXPECT_EQ(counted(body).atomic_turns, turns) << body;
 }
 
 TEST(Machine, PrefetchesCountAsTraffic) {

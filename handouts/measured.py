@@ -490,4 +490,4 @@ def contention(arguments, labcli):
     return "\n".join(rows) + "\n"
 
 
-KINDS = (divergence, shared_atomics, contention, roof, ceilings, times, rivals, by_sorting, tops, reached, backwards, trips, in_flight, predicted)
+KINDS = (divergence, shared_atomics, contention, roof, ceilings, times, rivals, by_sorting, tops, curve, kinds, reached, backwards, trips, in_flight, predicted)

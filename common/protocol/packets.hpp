@@ -45,6 +45,7 @@ enum class PacketKind : std::uint32_t {
   free_bytes,
   store,
   fill,
+  read,
   operate,
   report,
   // from the device's process

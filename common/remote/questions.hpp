@@ -34,6 +34,12 @@ struct OccupancyQuestion {
 struct AllocateQuestion {
   std::uint64_t n_bytes = 0;
 };
+// In labs for several devices: how much goes where, which only the devices know, is an argument of sends and
+// receives. So the host may read a few numbers, but not the items.
+struct ReadQuestion {
+  std::uint64_t address = 0, n_bytes = 0;
+};
+inline constexpr std::uint64_t kMostBytesRead = 4096;  // in one call of the student's code
 // `report`: the kind of a finding about NCCL ("nccl-mismatch"), a file, the line in it as u32, and a
 // sentence.
 inline constexpr std::size_t kMostReports = 20;  // of one call of the student's code

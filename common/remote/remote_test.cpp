@@ -270,6 +270,29 @@ TEST_F(DevicesProcess, LaunchesRequestedKernels) {
   EXPECT_EQ(first_word(), 42u);
 }
 
+// Counts of what is sent, but not the items.
+TEST_F(DevicesProcess, ReadsFewBytesOnlyInsideAllocations) {
+  for (int round = 0; round < 2; ++round) {  // each call may read as much
+    const CallResult result = call([&] {
+      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadQuestion{0x1000, 4})));
+      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadQuestion{buffer_ + 1020, 8})));
+      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadQuestion{buffer_, ~std::uint64_t{0}})));
+      for (std::uint64_t n_bytes = 0; n_bytes < kMostBytesRead; n_bytes += kBufferBytes) {
+        const auto packet = ask(PacketKind::read, about().put(ReadQuestion{buffer_, kBufferBytes}));
+        ASSERT_TRUE(packet);
+        PacketReader in(*packet);
+        in.get<std::uint32_t>();
+        EXPECT_EQ(in.rest().size(), kBufferBytes);
+      }
+      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadQuestion{buffer_, 1}))) << "that was all";
+      finish();
+    });
+    EXPECT_EQ(result.end, CallResult::End::returned);
+    TearDown();
+    SetUp();
+  }
+}
+
 TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
   const CallResult result = call([&] {
     EXPECT_TRUE(ask(PacketKind::fill, about().put(FillQuestion{buffer_, 2, 7, 4})));
@@ -464,6 +487,7 @@ TEST_F(DevicesProcess, RejectsInvalidPackets) {
       {PacketKind::occupancy, about().put(OccupancyQuestion{12345, 128, 0})},
       {PacketKind::fill, about().put(FillQuestion{buffer_, 1, 0, 3})},
       {PacketKind::store, about().put(std::uint16_t{1})},
+      {PacketKind::read, about().put(buffer_)},
   };
   for (const Bad& bad : all) {
     SCOPED_TRACE(static_cast<unsigned>(bad.kind));

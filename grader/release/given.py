@@ -29,6 +29,10 @@ ANSWERS = {
     "hierarchical_scan/warp_scan": ["scan", "sat"],
     "hierarchical_scan/scan_packs": ["scan", "sat"],
     "hierarchical_scan/k04_clear": ["compaction"],
+    "multi_gpu/warp_scan": ["scan", "sat"],
+    "multi_gpu/k01_combine": ["sat"],
+    "multi_gpu/reduce_shard": ["reduction", "hierarchical_scan"],
+    "multi_gpu/k03_count": ["radix_sort"],
 }
 # (the lab that shows, a later lab whose task it answers): why the earlier lab may show it all the same.
 ON_PURPOSE = {

@@ -77,7 +77,8 @@ constexpr const char* kAllowed[] = {
 constexpr const char* kAllowedForSeveralDevices[] = {
     "cudaSetDevice", "ncclGroupStart",   "ncclGroupEnd",      "ncclAllReduce", "ncclReduce",
     "ncclBroadcast", "ncclAllGather",    "ncclReduceScatter", "ncclSend",      "ncclRecv",
-    "ncclCommCount", "ncclCommUserRank", "ncclGetErrorString"};
+    "ncclCommCount", "ncclCommUserRank", "ncclGetErrorString",
+    "cudaMemcpyAsync"};  // to the host: the device's process limits the bytes (remote/questions.hpp)
 // Also with the suffix `f` or `l`, for float and long double. Which of them a program imports depends on the
 // compiler and its library.
 constexpr const char* kMath[] = {

@@ -364,7 +364,8 @@ TEST(Screen, AllowsAtomicOperationsOfArmCompilers) {
 }
 
 TEST(Screen, AllowsOperationsOfNcclInLabsForSeveralDevices) {
-  for (const char* name : {"ncclAllReduce", "ncclGroupStart", "ncclSend", "cudaSetDevice"}) {
+  for (const char* name :
+       {"ncclAllReduce", "ncclGroupStart", "ncclSend", "cudaSetDevice", "cudaMemcpyAsync"}) {
     EXPECT_EQ(reason_against_import(name, true), nullptr) << name;
     EXPECT_NE(reason_against_import(name), nullptr) << name;
   }

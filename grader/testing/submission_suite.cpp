@@ -300,14 +300,16 @@ std::string without_folders(std::string text) {
 }
 
 // The kill matrix without anything that differs between machines or changes with every edit of a solution:
-// points, line numbers, names derived from paths.
+// points, line numbers, addresses, names derived from paths.
 std::string matrix() {
-  static const std::regex kLines(R"((\.cu):\d+)"), kPaths("(_GLOBAL__N__|_cu_)[0-9a-f]{8}");
+  static const std::regex kLines(R"((\.cu):\d+)"), kPaths("(_GLOBAL__N__|_cu_)[0-9a-f]{8}"),
+      kAddresses("0x[0-9a-f]{9,}");
   std::string out =
       "| submission | task | verdict | what it is | why, in the grader's words |\n|---|---|---|---|---|\n";
   for (const Row& row : rows()) {
     std::string why =
         std::regex_replace(std::regex_replace(without_folders(row.reason), kLines, "$1"), kPaths, "$1…");
+    why = std::regex_replace(why, kAddresses, "0x…");
     std::ranges::replace(why, '`', '\'');  // a message must not start or end code
     out += fmt::format("| `{}` | {} | {}{} | {} | {} |\n", row.name, row.task,
                        row.as_expected ? "" : "**not as expected:** ", row.got, cell(row.about),

@@ -98,4 +98,23 @@ inline void count_all_cores(std::span<const std::uint32_t> samples, std::uint32_
     for (std::size_t bin = 0; bin < n_bins; ++bin) counts[bin] += own[share][bin];
 }
 
+// All keys of all ranks.
+inline void sort_one_thread(std::vector<Key>& keys) {
+  std::sort(keys.begin(), keys.end());
+}
+
+// Each core sorts a share; then the shares are merged one after the other.
+inline void sort_all_cores(std::vector<Key>& keys) {
+  std::vector<std::size_t> ends(std::max(1u, std::thread::hardware_concurrency()));
+  const std::size_t n_shares =
+      on_all_cores(keys.size(), [&](std::size_t share, std::size_t begin, std::size_t end) {
+        std::sort(keys.begin() + static_cast<std::ptrdiff_t>(begin),
+                  keys.begin() + static_cast<std::ptrdiff_t>(end));
+        ends[share] = end;
+      });
+  const auto at = [&](std::size_t i) { return keys.begin() + static_cast<std::ptrdiff_t>(i); };
+  for (std::size_t share = 1; share < n_shares; ++share)
+    std::inplace_merge(keys.begin(), at(ends[share - 1]), at(ends[share]));
+}
+
 }  // namespace course::multi_gpu

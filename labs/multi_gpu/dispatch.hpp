@@ -25,7 +25,7 @@ constexpr bool scans(OpId op, lab::DType dtype) {
 // The arrays of a workspace, one after the other, each from a multiple of 256 bytes on.
 class Workspace {
  public:
-  explicit Workspace(void* d_begin = nullptr) : d_begin_(static_cast<char*>(d_begin)) {}
+  explicit Workspace(void* d_begin = nullptr) : d_begin_(reinterpret_cast<std::uintptr_t>(d_begin)) {}
   template <typename T>
   T* take(std::uint64_t count) {
     T* d_array = reinterpret_cast<T*>(d_begin_ + n_bytes_);
@@ -35,7 +35,7 @@ class Workspace {
   std::uint64_t n_bytes() const { return n_bytes_; }
 
  private:
-  char* d_begin_;
+  std::uintptr_t d_begin_;
   std::uint64_t n_bytes_ = 0;
 };
 
@@ -121,6 +121,41 @@ Status with_histogram_job(const lab::Request& request, Solve solve) {
   }
   job.shards = std::span(shards).first(request.ranks.size());
   return solve(job);
+}
+
+// --- Task `sort`. Every workspace has space for the longest shard.
+inline std::uint64_t take_sort_space(Workspace& space, SortShard& shard, std::uint64_t longest) {
+  shard.d_sorted = space.take<Key>(longest);
+  shard.d_received = space.take<Key>(longest);
+  shard.d_splitters = space.take<Key>(kMostRanks);
+  shard.d_below = space.take<Count>(std::uint64_t{kMostRanks} * kDigitValues);
+  shard.d_counts = space.take<Count>(2 * kMostRanks);
+  shard.d_all_counts = space.take<Count>(2 * kMostRanks * kMostRanks);
+  shard.d_cuts = space.take<std::uint64_t>(kMostRanks * (kMostRanks + 1));
+  return space.n_bytes();
+}
+inline std::uint64_t sort_workspace(std::uint64_t longest) {
+  SortShard shard;
+  Workspace space;
+  return take_sort_space(space, shard, longest);
+}
+
+template <typename Solve>
+Status with_sort_job(const lab::Request& request, Solve solve) {
+  if (request.dtype != lab::DType::u32) return Status::unsupported;
+  std::uint64_t longest = 0;
+  for (const lab::DeviceBuffer& input : request.inputs)
+    if (input.count > longest) longest = input.count;
+  std::array<SortShard, kMostRanks> shards;
+  for (std::size_t r = 0; r < request.ranks.size(); ++r) {
+    static_cast<Rank&>(shards[r]) = rank_of(request, r);
+    shards[r].d_in = static_cast<const Key*>(request.inputs[r].data);
+    shards[r].n = request.inputs[r].count;
+    shards[r].d_out = static_cast<Key*>(request.outputs[r].data);
+    Workspace space(request.ranks[r].d_workspace);
+    take_sort_space(space, shards[r], longest);
+  }
+  return solve(SortJob{std::span(shards).first(request.ranks.size())});
 }
 
 }  // namespace course::multi_gpu

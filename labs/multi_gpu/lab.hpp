@@ -48,8 +48,8 @@ using Key = std::uint32_t;
 // The most parts of a shard: one block reduces or scans one part.
 inline constexpr std::uint32_t kMaxParts = 1024;
 inline constexpr std::uint32_t kMostRanks = lab::kMaxDevices;
-// The digits of a key, from the most significant one: kDigits of kDigitBits bits.
-inline constexpr std::uint32_t kDigitBits = 8;
+// The digits of a key in the search for splitters: kDigits of kDigitBits bits.
+inline constexpr std::uint32_t kDigitBits = 4;
 inline constexpr std::uint32_t kDigits = 32 / kDigitBits;
 inline constexpr std::uint32_t kDigitValues = 1u << kDigitBits;
 
@@ -96,20 +96,18 @@ struct HistogramShard : Rank {
   Count* d_local = nullptr;             // space for n_padded counts, those of this shard alone
 };
 
-// Task `sort`.
+// Task `sort`. Of the boundaries between shards, the one before shard j is at index j - 1.
 struct SortShard : Rank {
-  const Key* d_in = nullptr;  // n keys
-  std::uint64_t n = 0;        // may be 0
-  std::uint64_t first = 0;    // of the whole array: the index of d_in[0], and of d_out[0]
-  Key* d_out = nullptr;       // n keys
-  Key* d_sorted = nullptr;    // space for n keys: those of this shard, sorted
-  Key* d_received = nullptr;  // space for n keys: those that the ranks have sent
-  // Space for the search of the splitters. Of boundary j, the one before shard j:
-  Key* d_splitters = nullptr;       // n_ranks keys: the digits that are known so far
-  Count* d_below = nullptr;         // n_ranks rows of kDigitValues counts
-  std::uint64_t* d_cuts = nullptr;  // n_ranks + 1 indices: d_sorted[d_cuts[q]] is the first key for rank q
-  std::uint64_t* d_all_cuts = nullptr;    // space for n_ranks · (n_ranks + 1): d_cuts of all ranks
-  std::uint32_t* d_sort_space = nullptr;  // for the given local sort
+  const Key* d_in = nullptr;        // n keys
+  std::uint64_t n = 0;              // may be 0
+  Key* d_out = nullptr;             // n keys
+  Key* d_sorted = nullptr;          // space for n keys: those of this shard, sorted
+  Key* d_received = nullptr;        // space for n keys: those that the ranks have sent
+  Key* d_splitters = nullptr;       // space for n_ranks keys: a splitter for each boundary
+  Count* d_below = nullptr;         // space for n_ranks * kDigitValues counts
+  Count* d_counts = nullptr;        // space for 2 * n_ranks counts, those of this shard
+  Count* d_all_counts = nullptr;    // space for n_ranks * 2 * n_ranks counts, those of all shards
+  std::uint64_t* d_cuts = nullptr;  // space for n_ranks * (n_ranks + 1) indices
 };
 
 // --- What a task gets: the shards of all ranks, in the order of the ranks.
@@ -159,6 +157,7 @@ enum class Rung : std::uint32_t {
   reduce,
   scan,
   histogram,
+  sort,
   // only in the solutions:
   reduce_in_order,
   scan_then_add,

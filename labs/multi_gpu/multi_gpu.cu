@@ -251,12 +251,207 @@ inline Status histogram(const HistogramJob& job) {
   return not_implemented(job);
 }
 
+// --- Given, for task "sort": counting in a sorted array, and merging.
+
+// How many of the sorted keys [begin, end) are less than `key`; with `or_equal`, at most `key`. About
+// log2(end - begin) loads.
+__device__ inline std::uint64_t count_less(const Key* d_keys, std::uint64_t begin, std::uint64_t end, Key key,
+                                           bool or_equal) {
+  std::uint64_t low = begin, high = end;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const bool is_before = or_equal ? d_keys[middle] <= key : d_keys[middle] < key;
+    low = is_before ? middle + 1 : low;
+    high = is_before ? high : middle;
+  }
+  return low - begin;
+}
+
+// Sorted runs one behind the other: run q begins at begin[q] and ends at begin[q + 1].
+struct Runs {
+  std::uint64_t begin[kMostRanks + 1] = {};
+  unsigned n_runs = 0;
+};
+
+// Merges the runs: a key's position is its index in its run, and the number of keys before it in each other
+// run. Equal keys keep the order of the runs. One thread per key.
+__global__ void k04_merge_runs(const Key* d_in, Runs runs, Key* d_out) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (i >= runs.begin[runs.n_runs]) return;
+  const Key key = d_in[i];
+  std::uint64_t position = 0;
+  for (unsigned q = 0; q < runs.n_runs; ++q) {
+    const std::uint64_t begin = runs.begin[q], end = runs.begin[q + 1];
+    const bool own = begin <= i && i < end;
+    position += own ? i - begin : count_less(d_in, begin, end, key, end <= i);
+  }
+  d_out[position] = key;
+}
+
+// Merges each two neighbouring runs of `run` keys, as k04_merge_runs does. One thread per key.
+__global__ void k04_merge_pairs(const Key* d_in, std::uint64_t n, std::uint64_t run, Key* d_out) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (i >= n) return;
+  const std::uint64_t begin = i / (2 * run) * (2 * run), middle = min(begin + run, n);
+  const std::uint64_t end = min(begin + 2 * run, n);
+  const Key key = d_in[i];
+  const std::uint64_t position = i < middle ? i + count_less(d_in, middle, end, key, false)
+                                            : i - middle + begin + count_less(d_in, begin, middle, key, true);
+  d_out[position] = key;
+}
+
+inline unsigned blocks_for(std::uint64_t n) {
+  return static_cast<unsigned>((n + kBlock - 1) / kBlock);
+}
+
+// Sorts the shard on its device, from d_in to d_sorted, by merging runs of 1, 2, 4, … keys. d_received is used,
+// too.
+inline void sort_shard(const SortShard& shard) {
+  cudaSetDevice(shard.device);
+  if (shard.n == 0) return;
+  unsigned n_passes = 1;
+  while ((std::uint64_t{1} << n_passes) < shard.n) ++n_passes;
+  const Key* d_from = shard.d_in;
+  for (unsigned pass = 0; pass < n_passes; ++pass) {
+    Key* const d_to = (n_passes - pass) % 2 == 1 ? shard.d_sorted : shard.d_received;
+    k04_merge_pairs<<<blocks_for(shard.n), kBlock, 0, shard.stream>>>(d_from, shard.n,
+                                                                      std::uint64_t{1} << pass, d_to);
+    d_from = d_to;
+  }
+}
+
+// Where the shards begin in the whole array: boundary j is at first[j]; the array ends at first[n_ranks].
+struct Boundaries {
+  std::uint64_t first[kMostRanks + 1] = {};
+  unsigned n_ranks = 0;
+};
+inline Boundaries boundaries_of(const SortJob& job) {
+  Boundaries all;
+  all.n_ranks = static_cast<unsigned>(job.shards.size());
+  for (unsigned r = 0; r < all.n_ranks; ++r) all.first[r + 1] = all.first[r] + job.shards[r].n;
+  return all;
+}
+
+// --- Task "sort", first part: the splitters. The splitter of boundary j is the largest key that has at most
+// first[j] keys of the whole array before it. It is found digit by digit, from the most significant one. In
+// arrays, boundary j is at index j - 1, since shard 0 needs no boundary.
+
+// Counts for the next digit: d_below[(j - 1) · kDigitValues + x] becomes the number of this shard's keys that are
+// less than the splitter's known digits followed by digit x. One block; (n_ranks - 1) · kDigitValues threads have
+// work.
+__global__ void k04_count_below(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
+                                unsigned n_ranks, unsigned shift, Count* d_below) {
+  // TODO(student): Thread t counts for boundary index t / kDigitValues and digit t % kDigitValues, if there
+  // is such a boundary. The digit is shifted by `shift` and combined with the known digits. Call count_less.
+  // (roughly 4 lines)
+}
+
+// Given: adds the digit to each splitter, the largest one with at most first[j] keys of the whole array below.
+// One thread per boundary.
+__global__ void k04_choose_digits(const Count* d_below, Boundaries all, unsigned shift, Key* d_splitters) {
+  if (threadIdx.x + 1 >= all.n_ranks) return;
+  const Count* d_row = d_below + threadIdx.x * kDigitValues;
+  unsigned digit = kDigitValues - 1;
+  while (digit > 0 && d_row[digit] > all.first[threadIdx.x + 1]) --digit;
+  d_splitters[threadIdx.x] |= digit << shift;
+}
+
+// Finds the splitters. Every rank computes the same ones.
+inline void find_splitters(const SortJob& job, const Boundaries& all) {
+  // TODO(student): Clear the n_ranks - 1 splitters of each rank with cudaMemsetAsync. For each digit, from
+  // shift 32 - kDigitBits down to 0: launch k04_count_below for each shard; in one group, all ranks add up
+  // d_below in place with ncclAllReduce; launch k04_choose_digits for each shard. (roughly 20 lines)
+  static_cast<void>(job), static_cast<void>(all);
+}
+
+// --- Second part: the cuts. Keys less than splitter j go before boundary j, and as many equal ones as fit there:
+// those of the lower ranks first. So the boundaries are exact, however often a key occurs.
+
+// Given: d_counts[2 (j - 1)] becomes the number of this shard's keys less than splitter j, and the next one that
+// of keys less or equal. One thread per boundary.
+__global__ void k04_count_splitters(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
+                                    unsigned n_ranks, Count* d_counts) {
+  if (threadIdx.x + 1 >= n_ranks) return;
+  const Key splitter = d_splitters[threadIdx.x];
+  d_counts[2 * threadIdx.x] = count_less(d_sorted, 0, n, splitter, false);
+  d_counts[2 * threadIdx.x + 1] = count_less(d_sorted, 0, n, splitter, true);
+}
+
+// d_all_counts has the d_counts of rank 0, of rank 1, and so on. d_cuts[r · (n_ranks + 1) + q] becomes the index
+// of the first key in d_sorted of rank r that goes to rank q; for q = n_ranks, the number of its keys. One
+// thread for each r and q.
+__global__ void k04_cuts(const Count* d_all_counts, Boundaries all, std::uint64_t* d_cuts) {
+  const unsigned r = threadIdx.x / (all.n_ranks + 1), q = threadIdx.x % (all.n_ranks + 1);
+  if (r >= all.n_ranks) return;
+  std::uint64_t cut = q == 0 ? 0 : all.first[r + 1] - all.first[r];
+  // TODO(student): For 0 < q < n_ranks: first[q] keys of the whole array go before boundary q. Subtract those
+  // that are less than splitter q, of all ranks, and the equal ones of the ranks before r: `rest` remain. The
+  // cut is after the rank's less keys and min(rest, its equal keys) equal ones. No difference may get
+  // negative. (roughly 9 lines)
+  d_cuts[threadIdx.x] = cut;
+}
+
+// Computes the cuts of all ranks on every rank.
+inline void find_cuts(const SortJob& job, const Boundaries& all) {
+  for (const auto& shard : job.shards) {
+    cudaSetDevice(shard.device);
+    k04_count_splitters<<<1, kBlock, 0, shard.stream>>>(shard.d_sorted, shard.n, shard.d_splitters,
+                                                        all.n_ranks, shard.d_counts);
+  }
+  // TODO(student): In one group, all ranks gather their 2 (n_ranks - 1) d_counts into d_all_counts. (roughly
+  // 5 lines)
+  for (const auto& shard : job.shards) {
+    cudaSetDevice(shard.device);
+    k04_cuts<<<1, kBlock, 0, shard.stream>>>(shard.d_all_counts, all, shard.d_cuts);
+  }
+}
+
+// --- Third part: the exchange.
+
+// The cuts on the host, since NCCL needs to know there how many keys it sends.
+struct Cuts {
+  std::uint64_t index[kMostRanks * (kMostRanks + 1)];
+  unsigned n_ranks;
+  std::uint64_t first(unsigned from, unsigned to) const { return index[from * (n_ranks + 1) + to]; }
+  // Keys that rank `from` sends to rank `to`.
+  std::uint64_t count(unsigned from, unsigned to) const { return first(from, to + 1) - first(from, to); }
+};
+
+// Given: copies the cuts from rank 0 to the host, and waits for them. They are the same on all ranks.
+inline Cuts read_cuts(const SortJob& job) {
+  Cuts cuts;
+  cuts.n_ranks = static_cast<unsigned>(job.shards.size());
+  const auto& shard = job.shards[0];
+  cudaSetDevice(shard.device);
+  cudaMemcpyAsync(cuts.index, shard.d_cuts, cuts.n_ranks * (cuts.n_ranks + 1) * sizeof(std::uint64_t),
+                  cudaMemcpyDeviceToHost, shard.stream);
+  cudaStreamSynchronize(shard.stream);
+  return cuts;
+}
+
+// All ranks send the parts of d_sorted, and receive in d_received, in the order of the ranks.
+inline void exchange(const SortJob& job, const Cuts& cuts) {
+  // TODO(student): In one group, for each rank r and each rank q (also q = r): rank r sends cuts.count(r, q)
+  // keys (ncclUint32) from d_sorted + cuts.first(r, q) to q, and receives cuts.count(q, r) keys from q,
+  // behind those of the ranks before q. (roughly 15 lines)
+  static_cast<void>(job), static_cast<void>(cuts);
+}
+
+// --- Rung 5, task "sort": sort the shards, find exact cuts, exchange, merge.
+inline Status sort(const SortJob& job) {
+  // TODO(student): Call sort_shard for each shard; then find_splitters, find_cuts, read_cuts and exchange.
+  // Then launch k04_merge_runs for each shard that is not empty: run q has the keys from rank q. (roughly 15
+  // lines)
+  return not_implemented(job);
+}
+
 // --- Given: which function implements which task.
 Status run(const lab::Request& request) {
   switch (static_cast<Rung>(request.task)) {
     case Rung::reduce: return with_reduce_job(request, [](const auto& job) { return reduce(job); });
     case Rung::scan: return with_scan_job(request, [](const auto& job) { return scan(job); });
     case Rung::histogram: return with_histogram_job(request, histogram);
+    case Rung::sort: return with_sort_job(request, sort);
     default: return Status::unsupported;
   }
 }

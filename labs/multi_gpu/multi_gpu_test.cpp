@@ -178,6 +178,27 @@ TEST(Check, ReportsCountsThatWereNotAddedUp) {
   expect_says(t, "histogram", "rank 1 has the right counts in its own slice of the bins");
 }
 
+TEST(Check, ReportsWhichKeysARankHas) {
+  const char* name = "u32_d3_uneven_n5003_random";
+  const Tried right = lab::tried(problem(), task("sort"), name);
+  Tried t = right;
+  for (std::size_t r = 0; r < 3; ++r) {
+    const auto out = t.output<Key>(r);
+    std::copy(t.input<Key>(r).begin(), t.input<Key>(r).end(), out.begin());
+    std::sort(out.begin(), out.end());
+  }
+  expect_says(t, "sort", "rank 0 has its own keys, sorted");
+  t = right;
+  std::swap(t.output<Key>(1)[0], t.output<Key>(1)[7]);
+  expect_says(t, "sort", "rank 1 has the right keys, but not in ascending order");
+  t = right;
+  t.output<Key>(2)[3] = t.output<Key>(2)[4];
+  expect_says(t, "sort", "all ranks together have other keys");
+  t = right;
+  std::swap(t.output<Key>(0).back(), t.output<Key>(1)[0]);
+  expect_says(t, "sort", "rank 0 has sorted keys, but some belong to other ranks");
+}
+
 TEST(Check, WantsWholeNumberFloatsExactly) {
   Tried t = lab::tried(problem(), task("scan"), "exclusive_sum_f32_d4_uneven_n65537_alternating");
   EXPECT_EQ(verdict(t, "scan"), "right");

@@ -6,6 +6,7 @@
 // from the exact ones by the error bound of a hierarchy; everything else must be exact.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -62,6 +63,9 @@ std::uint32_t padded_bins_of(const Case& c) {
 }
 bool is_scan(const Task& task) {
   return task.id.starts_with("scan");
+}
+bool is_sort(const Task& task) {
+  return task.id.starts_with("sort");
 }
 bool is_histogram(const Task& task) {
   return task.id.starts_with("histogram");
@@ -342,6 +346,64 @@ constexpr lab::Rule<HistogramFacts> kHistogramRules[] = {
     {"own_slice_alone", own_slice_alone},
 };
 
+// --- The same for sorting.
+
+struct SortFacts {
+  std::span<const HostBuffer> inputs, outputs;
+  std::span<const Key> right, got;  // of this rank
+  std::size_t rank;
+};
+
+std::vector<Key> all_keys(std::span<const HostBuffer> buffers) {
+  std::vector<Key> keys;
+  for (const HostBuffer& buffer : buffers) {
+    const auto items = items_of<Key>(buffer);
+    keys.insert(keys.end(), items.begin(), items.end());
+  }
+  return keys;
+}
+std::vector<Key> sorted_keys(std::span<const HostBuffer> buffers) {
+  std::vector<Key> keys = all_keys(buffers);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+std::string own_keys_alone(const SortFacts& f) {
+  const auto own = sorted_keys(f.inputs.subspan(f.rank, 1));
+  return std::equal(own.begin(), own.end(), f.got.begin())
+             ? fmt::format("rank {} has its own keys, sorted: the ranks exchanged nothing", f.rank)
+             : "";
+}
+
+std::string not_merged(const SortFacts& f) {
+  const auto keys = sorted_keys(f.outputs.subspan(f.rank, 1));
+  return std::equal(keys.begin(), keys.end(), f.right.begin())
+             ? fmt::format("rank {} has the right keys, but not in ascending order", f.rank)
+             : "";
+}
+
+std::string other_keys(const SortFacts& f) {
+  return sorted_keys(f.inputs) != sorted_keys(f.outputs) ? "all ranks together have other keys than those of "
+                                                           "the input: some are lost, others occur too often"
+                                                         : "";
+}
+
+std::string wrong_boundaries(const SortFacts& f) {
+  return sorted_keys(f.inputs) == sorted_keys(f.outputs) && std::is_sorted(f.got.begin(), f.got.end()) &&
+                 !std::equal(f.right.begin(), f.right.end(), f.got.begin())
+             ? fmt::format(
+                   "rank {} has sorted keys, but some belong to other ranks: the boundaries are wrong",
+                   f.rank)
+             : "";
+}
+
+constexpr lab::Rule<SortFacts> kSortRules[] = {
+    {"own_keys_alone", own_keys_alone},
+    {"not_merged", not_merged},
+    {"other_keys", other_keys, true},
+    {"wrong_boundaries", wrong_boundaries, true},
+};
+
 class MultiGpuProblem : public lab::Problem {
  public:
   const lab::Manifest& manifest() const override { return kManifest; }
@@ -351,7 +413,7 @@ class MultiGpuProblem : public lab::Problem {
     lab::Shape shape;
     shape.n_devices = static_cast<std::uint32_t>(ranks_of(c));
     const auto n = lengths(c);
-    const bool scans = is_scan(task);
+    const bool scans = is_scan(task) || is_sort(task);
     for (std::size_t r = 0; r < n.size(); ++r) {
       shape.inputs.push_back({fmt::format("d_in of rank {}", r), c.dtype, n[r]});
       if (is_histogram(task)) {
@@ -361,7 +423,10 @@ class MultiGpuProblem : public lab::Problem {
       }
       shape.outputs.push_back({fmt::format("d_out of rank {}", r), c.dtype, scans ? n[r] : 1});
     }
-    if (!is_histogram(task)) shape.workspace_bytes = kShardWorkspace;
+    if (is_sort(task))
+      shape.workspace_bytes = sort_workspace(*std::max_element(n.begin(), n.end()));
+    else if (!is_histogram(task))
+      shape.workspace_bytes = kShardWorkspace;
     return shape;
   }
 
@@ -377,6 +442,7 @@ class MultiGpuProblem : public lab::Problem {
   std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
     if (is_histogram(task)) return check_histogram(c, inputs, outputs);
+    if (is_sort(task)) return check_sort(inputs, outputs);
     return with_op(c, [&]<typename Op>(Op op) -> std::optional<Mismatch> {
       using Value = typename Op::Value;
       const Right<Op> right(task, c, inputs, op);
@@ -409,6 +475,16 @@ class MultiGpuProblem : public lab::Problem {
       for (HostBuffer& out : outputs) std::memcpy(out.bytes.data(), counts.data(), out.bytes.size());
       return;
     }
+    if (is_sort(task)) {
+      std::vector<Key> keys = all_keys(inputs);
+      (which == lab::Baseline::one_thread ? sort_one_thread : sort_all_cores)(keys);
+      const Key* next = keys.data();
+      for (HostBuffer& out : outputs) {
+        if (!out.bytes.empty()) std::memcpy(out.bytes.data(), next, out.bytes.size());
+        next += out.spec.count;
+      }
+      return;
+    }
     with_op(c, [&]<typename Op>(Op op) {
       // A long float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>>) {
@@ -429,17 +505,24 @@ class MultiGpuProblem : public lab::Problem {
       const double bytes = padded_bins_of(c) * static_cast<double>(sizeof(Count));
       return {n, 1 + std::ceil(std::log2(ranks)), n * item + ranks * bytes, 2 * (ranks - 1) / ranks * bytes};
     }
+    if (is_sort(task)) {
+      // Comparisons; a merge of two runs of n / 2 keys in log2 n steps, for each length. Of random keys in equal
+      // shards, all but an n_ranks-th belong to other ranks.
+      const double levels = n > 1 ? std::ceil(std::log2(n)) : 0;
+      return {n * levels, levels * (levels + 1) / 2, 2 * n * item, (ranks - 1) / ranks * n / ranks * item};
+    }
     const double passes = is_scan(task) ? 2 : 1;
     return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, passes * n * item, (ranks - 1) * item};
   }
 
   Case example(const Task& task, std::uint64_t n) const override {
-    const DType dtype = is_histogram(task) ? DType::u32 : DType::i32;
+    const DType dtype = is_histogram(task) || is_sort(task) ? DType::u32 : DType::i32;
     return make(task, Kind::exclusive, OpId::sum, dtype, 2, Layout::even, n, Pattern::example, 0, 8);
   }
 
  private:
   static std::vector<Case> histogram_cases(const Task& task);
+  static std::vector<Case> sort_cases(const Task& task);
 
   static Case make(const Task& task, Kind kind, OpId op, DType dtype, int n_devices, Layout layout,
                    std::uint64_t n, Pattern pattern, std::uint32_t purpose = lab::kCorrectness,
@@ -454,10 +537,30 @@ class MultiGpuProblem : public lab::Problem {
     const std::string name = fmt::format("{}_{}_d{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n_devices,
                                          name_of(layout), n, lab::name_of(pattern));
     const bool scans = is_scan(task);
+    if (is_sort(task)) {
+      Case c = lab::make_case(name.substr(name.find("u32")), op, dtype, n, pattern, purpose);
+      c.params = {0, n_devices, static_cast<std::int64_t>(layout)};
+      return c;
+    }
     Case c = lab::make_case(scans ? fmt::format("{}_{}", name_of(kind), name) : name, op, dtype, n, pattern,
                             purpose);
     c.params = {static_cast<std::int64_t>(kind), n_devices, static_cast<std::int64_t>(layout)};
     return c;
+  }
+
+  static std::optional<Mismatch> check_sort(std::span<const HostBuffer> inputs,
+                                            std::span<const HostBuffer> outputs) {
+    const std::vector<Key> sorted = sorted_keys(inputs);
+    std::span<const Key> rest(sorted);
+    for (std::size_t r = 0; r < outputs.size(); ++r) {
+      const auto right = rest.first(outputs[r].spec.count);
+      rest = rest.subspan(right.size());
+      auto mismatch = lab::compare_integers(outputs[r].spec, std::as_bytes(right), outputs[r].bytes);
+      if (!mismatch) continue;
+      lab::diagnose<SortFacts>(*mismatch, kSortRules, {inputs, outputs, right, items_of<Key>(outputs[r]), r});
+      return mismatch;
+    }
+    return std::nullopt;
   }
 
   static std::optional<Mismatch> check_histogram(const Case& c, std::span<const HostBuffer> inputs,
@@ -522,7 +625,38 @@ std::vector<Case> MultiGpuProblem::histogram_cases(const Task& task) {
   return all;
 }
 
+// Boundaries between different keys, among equal ones, and beside empty shards. In the order of the input, keys
+// are already where they belong, or all have to move.
+std::vector<Case> MultiGpuProblem::sort_cases(const Task& task) {
+  std::vector<Case> all;
+  const auto add = [&](int n_devices, Layout layout, std::uint64_t n, Pattern pattern,
+                       std::uint32_t purpose = lab::kCorrectness) {
+    all.push_back(make(task, Kind::inclusive, OpId::sum, DType::u32, n_devices, layout, n, pattern, purpose));
+  };
+  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  for (const int n_devices : {1, 2, 3, 4, 8}) {
+    add(n_devices, Layout::even, 0, Pattern::random);
+    add(n_devices, Layout::even, 5, Pattern::random);
+    add(n_devices, Layout::uneven, 5003, Pattern::random);
+    add(n_devices, Layout::gaps, 3001, Pattern::skewed);
+    add(n_devices, Layout::uneven, 2049, Pattern::all_equal);
+    add(n_devices, Layout::last, 1025, Pattern::descending);
+  }
+  for (const int n_devices : {2, 3, 8}) {
+    add(n_devices, Layout::gaps, 1001, Pattern::random, kBoth);
+    add(n_devices, Layout::uneven, 1500, Pattern::extremes, kBoth);
+  }
+  add(8, Layout::even, 1, Pattern::random);
+  add(3, Layout::even, 4096, Pattern::ascending);
+  add(4, Layout::uneven, 4099, Pattern::descending);
+  add(4, Layout::even, 20000, Pattern::high_bits);
+  add(8, Layout::uneven, 30011, Pattern::alternating);
+  add(4, Layout::even, 131072, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+  return all;
+}
+
 std::vector<Case> MultiGpuProblem::cases(const Task& task) const {
+  if (is_sort(task)) return sort_cases(task);
   if (is_histogram(task)) return histogram_cases(task);
   std::vector<Case> all;
   const bool scans = is_scan(task);

@@ -59,6 +59,18 @@ TEST(Ladder, SlicesOfTheBinsSaveBytesOfTheHistogram) {
   EXPECT_LT(whole.modelled_us, slices.modelled_us) << "the latency of one operation instead of two";
 }
 
+// Random keys in equal shards: three of four belong to another rank. The search for the boundaries sends less
+// than a tenth of that.
+TEST(Ladder, SortSendsEachKeyOnce) {
+  lab::Counter counter(problem());
+  const lab::Counted& counted = counter("sort", case_of("sort", "u32_d4_even_n131072_random"));
+  const double keys = 4 * 0.75 * 131072 / 4;
+  EXPECT_GT(counted.traffic.at("bytes_sent").get<double>(), keys);
+  EXPECT_LT(counted.traffic.at("bytes_sent").get<double>(), 1.12 * keys);
+  // The digits, the counts, the keys.
+  EXPECT_EQ(counted.traffic.at("messages"), 3 * (kDigits + 1 + 1));
+}
+
 // On all ranks, and however the blocks are scheduled.
 TEST(Ladder, ReductionInOrderGivesTheSameBitsEverywhere) {
   const lab::Case c = case_of("reduce", "sum_f32_d8_uneven_n65537_random");

@@ -54,6 +54,7 @@ CallResult HostLink::run(const lab::Request& request) {
   // another one.
   result.end = CallResult::End::ended_before_call;
   n_reports_ = 0;
+  n_bytes_read_ = 0;
   host_us_ = 0;
   if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return result;
   for (;;) {
@@ -111,6 +112,7 @@ bool HostLink::answer_about_device(const Packet& question) {
       return in.complete() && reply(PacketWriter().put(std::uint32_t{1}).put(about_->device->free_bytes()));
     case PacketKind::store: return store(in);
     case PacketKind::fill: return fill(in);
+    case PacketKind::read: return read(in);
     case PacketKind::report: return report(in);
     case PacketKind::operate:
     case PacketKind::ready:
@@ -304,6 +306,30 @@ bool HostLink::fill(PacketReader& in) {
   about_->device->timeline().transfer(cudart::fill_us(chip, n_bytes));
   end_work(*about_->device);
   return reply(PacketWriter().put(std::uint32_t{1}));
+}
+
+// The host waits for what it reads. It may read little, so that it cannot make the answer.
+bool HostLink::read(PacketReader& in) {
+  const auto question = in.get<ReadQuestion>();
+  if (!in.complete()) return false;
+  if (opened_.size() < 2)
+    return refuse(
+        "a lab's host code may not copy out of the device's memory: kernels are to make the answer");
+  if (!is_inside_one_allocation(question.address, question.n_bytes))
+    return refuse("outside of device memory");
+  if (question.n_bytes > kMostBytesRead - n_bytes_read_)
+    return refuse("a lab's host code may copy at most " + std::to_string(kMostBytesRead) +
+                  " bytes out of the devices' memory: counts, but not items");
+  n_bytes_read_ += question.n_bytes;
+  std::vector<std::byte> bytes(question.n_bytes);
+  const auto* src = reinterpret_cast<const std::byte*>(question.address);  // NOLINT: inside the arena
+  if (const auto copied = about_->device->copy(bytes.data(), src, bytes.size()); !copied)
+    return refuse(copied.error().text);
+  begin_work(*about_->device);
+  about_->device->timeline().transfer(0);  // of so few bytes: the latency alone
+  about_->device->timeline().synchronise();
+  end_work(*about_->device);
+  return reply(PacketWriter().put(std::uint32_t{1}).put_bytes(bytes));
 }
 
 // The text comes from the student's process. Only the author of the submission sees it.

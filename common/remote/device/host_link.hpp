@@ -63,6 +63,7 @@ class HostLink : public lab::Submission {
   bool find(lab::PacketReader& in);
   bool store(lab::PacketReader& in);
   bool fill(lab::PacketReader& in);
+  bool read(lab::PacketReader& in);
   bool report(lab::PacketReader& in);
   bool operate(lab::PacketReader& in);
 
@@ -75,6 +76,7 @@ class HostLink : public lab::Submission {
   std::string load_failure_;
   double host_us_ = 0;                    // on the devices' timelines
   std::size_t n_reports_ = 0;             // in this call
+  std::uint64_t n_bytes_read_ = 0;        // in this call
   std::map<std::string, int> registers_;  // registers of each kernel in its machine code
   bool can_reply_ = true;
 };

@@ -116,6 +116,11 @@ Result<void> Device::release(std::uint64_t address) {
 const Allocation* Device::find(std::uint64_t address) const {
   return impl_->arena.find(address);
 }
+Result<void> Device::set_other_memory(std::vector<OtherMemory> others) {
+  impl_->arena.set_others(std::move(others));
+  return {};
+}
+
 const Allocation* Device::find_freed(std::uint64_t address) const {
   return impl_->arena.find_freed(address);
 }
@@ -400,7 +405,9 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
       request.cluster.count() > 1 ? mode & ~static_cast<unsigned>(kAllChecks | kTrace) : mode;
   grid.observer = observers.begin(watched, *kernel.program, request, options.schedule_seed);
   if (grid.counting) cache.launch_begins();
-  grid.together = observers.begin_together(watched, *program, request, grid.host_threads);
+  // A launch on several host threads may have to be repeated, for which only the arena can be restored.
+  if (!arena.shares_memory())
+    grid.together = observers.begin_together(watched, *program, request, grid.host_threads);
   const auto cached =
       grid.counting && !grid.together.empty() ? cache.copy(arena) : std::vector<Cache::Copy>{};
   const auto run = [&] { return run_grid(*program, request, arena, options.preset, engine(), grid); };

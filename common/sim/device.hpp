@@ -63,6 +63,9 @@ class Device {
   // The freed allocation that contained `address` most recently, or nullptr. Valid as long as the result of
   // find().
   const Allocation* find_freed(std::uint64_t address) const;
+  // Sets the memory of other devices, which kernels may access or which messages explain. An error if the
+  // device can't do this.
+  Result<void> set_other_memory(std::vector<OtherMemory> others);
   // Names a buffer, or a part of one, for messages. `is_data`: the dataflow counters watch it.
   void name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
                    std::string name, bool is_data);

@@ -38,10 +38,15 @@ bool is_strong(Footprint::Use use) {
   return use != Footprint::kRead && use != Footprint::kWrite;
 }
 bool is_write(Footprint::Use use) {
-  return use != Footprint::kRead && use != Footprint::kStrongRead;
+  return use == Footprint::kWrite || use == Footprint::kStrongWrite || use == Footprint::kSystemWrite;
 }
-bool may_overlap(Footprint::Use a, Footprint::Use b) {
-  return (is_strong(a) && is_strong(b)) || (!is_write(a) && !is_write(b));
+bool has_system_scope(Footprint::Use use) {
+  return use == Footprint::kSystemRead || use == Footprint::kSystemWrite;
+}
+bool may_overlap(Footprint::Use a, Footprint::Use b, bool one_device) {
+  const bool both_strong =
+      one_device ? is_strong(a) && is_strong(b) : has_system_scope(a) && has_system_scope(b);
+  return both_strong || (!is_write(a) && !is_write(b));
 }
 
 }  // namespace
@@ -79,9 +84,9 @@ void Footprint::forget(std::uint64_t address, std::uint64_t n_bytes) {
   });
 }
 
-std::optional<Footprint::Conflict> Footprint::conflict_with(const Footprint& second) const {
+std::optional<Footprint::Conflict> Footprint::conflict_with(const Footprint& second, bool one_device) const {
   if (pages_.size() > second.pages_.size()) {
-    std::optional<Conflict> found = second.conflict_with(*this);
+    std::optional<Conflict> found = second.conflict_with(*this, one_device);
     if (found) std::swap(found->first_writes, found->second_writes);
     return found;
   }
@@ -90,7 +95,7 @@ std::optional<Footprint::Conflict> Footprint::conflict_with(const Footprint& sec
   for (const auto& [key, ours] : pages_) {
     const auto use = static_cast<Use>(key % kUses);
     for (int other = 0; other < kUses; ++other) {
-      if (may_overlap(use, static_cast<Use>(other))) continue;
+      if (may_overlap(use, static_cast<Use>(other), one_device)) continue;
       const auto theirs = second.pages_.find(key - use + static_cast<std::uint64_t>(other));
       if (theirs == second.pages_.end()) continue;
       for (std::size_t i = 0; i < ours.size(); ++i) {
@@ -99,6 +104,7 @@ std::optional<Footprint::Conflict> Footprint::conflict_with(const Footprint& sec
         bytes[key / kUses][i] |= both;
         conflict.first_writes = conflict.first_writes || is_write(use);
         conflict.second_writes = conflict.second_writes || is_write(static_cast<Use>(other));
+        conflict.only_scope = conflict.only_scope && is_strong(use) && is_strong(static_cast<Use>(other));
       }
     }
   }

@@ -15,10 +15,10 @@ constexpr std::uint64_t kHostPage = 4096;  // bytes: the granularity of mprotect
 
 class Footprint {
  public:
-  // Strong accesses (atomic, volatile, relaxed) do not conflict with each other. Only strong writes of system
-  // scope can signal the host.
-  enum Use : std::uint8_t { kRead, kWrite, kStrongRead, kStrongWrite, kSystemWrite };
-  static constexpr int kUses = 5;
+  // Strong accesses (atomic, volatile, relaxed) of one device do not conflict with each other. Those of
+  // several devices must have system scope for that. Only strong writes of system scope can signal the host.
+  enum Use : std::uint8_t { kRead, kWrite, kStrongRead, kStrongWrite, kSystemRead, kSystemWrite };
+  static constexpr int kUses = 6;
 
   // Adds the bytes [address, address + n_bytes).
   void add(std::uint64_t address, std::uint64_t n_bytes, Use use);
@@ -33,10 +33,11 @@ class Footprint {
     std::uint64_t address = 0;  // the lowest one
     std::uint64_t n_bytes = 0;  // in total
     bool first_writes = false, second_writes = false;
+    bool only_scope = true;  // all these accesses are strong, but not all have system scope
   };
   // The bytes on which the two conflict: both access them, at least one writes, and not both accesses are
-  // strong. std::nullopt if there are none.
-  std::optional<Conflict> conflict_with(const Footprint& second) const;
+  // strong (`one_device`: both are by the same device). std::nullopt if there are none.
+  std::optional<Conflict> conflict_with(const Footprint& second, bool one_device = true) const;
   // Calls visit(address, use) for each page of kHostPage bytes that may hold bytes with this use.
   template <typename Visit>
   void for_each_page(Visit&& visit) const {

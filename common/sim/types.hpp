@@ -41,6 +41,12 @@ struct Allocation {
   ThreadId maker;
 };
 
+// Memory outside of a device that its kernels may use, or may not use: that of other devices.
+struct OtherMemory {
+  Allocation memory;
+  std::string refusal;  // why kernels may not access it; empty: they may
+};
+
 // What is observed while a kernel runs, as bits; kFast sets none of them. Bounds are checked in every mode.
 enum Mode : std::uint32_t {
   kFast = 0,

@@ -39,12 +39,20 @@ void reset(Context& context) {
   check_leaks(context);  // before the error is cleared, because nothing can be freed after an error
   context.sticky = cudaSuccess;
   context.limits.clear();
+  context.peers.clear();
   context.flags = 0;
   if (!context.created.load(std::memory_order_acquire)) return;
   while (!context.owned.empty()) (void)release(context, context.owned.begin()->first);
   context.device().empty_heap();
   (void)context.device().set_heap_bytes(course::sim::kHeapBytes);
   runtime().registry().forget_device(context);
+}
+
+// Whether kernels of the device may access the memory of others.
+Status may_share(Context& context) {
+  const std::lock_guard guard(context.lock);
+  const auto set = context.device().set_other_memory({});
+  return set ? Status() : fail(cudaErrorPeerAccessUnsupported, "{}", set.error().text);
 }
 
 struct LimitDefault {
@@ -259,29 +267,33 @@ CUDART_EXPORT cudaError_t cudaCtxResetPersistingL2Cache(void) {
   return device_api("cudaCtxResetPersistingL2Cache", [](Context&) { return Status(); });
 }
 
-// Kernels can only access the memory of their own device; copies between devices work without peer access.
+// Every device can access the memory of every other one, except under grading.
 CUDART_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return api("cudaDeviceCanAccessPeer", [&]() -> Status {
     if (can == nullptr) return cudaErrorInvalidValue;
     if (Status status = check_device(device); !status.ok()) return status;
     if (Status status = check_device(peer); !status.ok()) return status;
-    *can = 0;
+    *can = device != peer && may_share(runtime().context(device)).ok() ? 1 : 0;
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
-  return device_api("cudaDeviceEnablePeerAccess", [&](Context&) -> Status {
+CUDART_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return device_api("cudaDeviceEnablePeerAccess", [&](Context& context) -> Status {
     if (Status status = check_device(peer); !status.ok()) return status;
-    return fail(cudaErrorPeerAccessUnsupported,
-                "simulated devices have no access to each other's memory; use cudaMemcpyPeer");
+    if (flags != 0) return fail(cudaErrorInvalidValue, "the flags must be 0");
+    if (peer == context.ordinal) return fail(cudaErrorInvalidDevice, "device {} is the current one", peer);
+    if (Status status = may_share(context); !status.ok()) return status;
+    const std::lock_guard guard(context.lock);
+    return context.peers.insert(peer).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
   });
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peer) {
-  return device_api("cudaDeviceDisablePeerAccess", [&](Context&) -> Status {
+  return device_api("cudaDeviceDisablePeerAccess", [&](Context& context) -> Status {
     if (Status status = check_device(peer); !status.ok()) return status;
-    return cudaErrorPeerAccessNotEnabled;
+    const std::lock_guard guard(context.lock);
+    return context.peers.erase(peer) != 0 ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
   });
 }
 
@@ -291,8 +303,9 @@ CUDART_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAtt
     if (value == nullptr || source == destination) return cudaErrorInvalidValue;
     if (Status status = check_device(source); !status.ok()) return status;
     if (Status status = check_device(destination); !status.ok()) return status;
-    (void)attribute;
-    *value = 0;
+    const bool has =
+        attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
+    *value = has && may_share(runtime().context(source)).ok() ? 1 : 0;
     return cudaSuccess;
   });
 }

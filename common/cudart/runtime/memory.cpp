@@ -188,6 +188,47 @@ std::optional<Place> locate(const void* pointer) {
   return {};
 }
 
+// Every allocation of a process with several devices.
+struct AllMemory {
+  struct One {
+    int device;
+    std::uint64_t n_bytes;
+    sim::MemoryKind kind;
+    Origin origin;
+  };
+  std::mutex lock;
+  std::map<std::uint64_t, One> by_address;
+};
+AllMemory& all_memory() {
+  static auto& all = *new AllMemory;
+  return all;
+}
+
+std::vector<sim::OtherMemory> memory_of_others(const Context& context) {
+  std::vector<sim::OtherMemory> others;
+  const std::lock_guard guard(all_memory().lock);
+  for (const auto& [address, one] : all_memory().by_address) {
+    if (one.device == context.ordinal) continue;
+    sim::OtherMemory other;
+    other.memory.base = address;
+    other.memory.size = one.n_bytes;
+    other.memory.kind = one.kind;
+    other.memory.name = fmt::format("memory of device {}", one.device);
+    if (one.kind == sim::MemoryKind::device) {
+      if (one.origin == Origin::pool || one.origin == Origin::graph)
+        other.refusal =
+            fmt::format("memory of device {} from a pool, which other devices can't access", one.device);
+      else if (!context.peers.contains(one.device))
+        other.refusal = fmt::format(
+            "memory of device {0}, which device {1} may access only after cudaSetDevice({1}) and "
+            "cudaDeviceEnablePeerAccess({0}, 0)",
+            one.device, context.ordinal);
+    }
+    others.push_back(std::move(other));
+  }
+  return others;
+}
+
 Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, Owned owned, void** out) {
   *out = nullptr;
   if (n_bytes == 0) return cudaSuccess;
@@ -196,6 +237,10 @@ Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, O
   if (!address) return {cudaErrorMemoryAllocation, address.error().text};
   owned.bytes = n_bytes;
   context.owned[*address] = owned;
+  if (runtime().n_devices() > 1) {
+    const std::lock_guard all_guard(all_memory().lock);
+    all_memory().by_address[*address] = {context.ordinal, n_bytes, kind, owned.origin};
+  }
   if (owned.origin != Origin::pool && owned.origin != Origin::graph) host_may_have_waited();
   forget_accesses(*address, n_bytes);
   // The host can write such memory directly, so it never counts as uninitialised.
@@ -211,6 +256,10 @@ Status release(Context& context, std::uint64_t base) {
     return fail(cudaErrorInvalidValue, "{:#x} is not a live allocation", base);
   const Owned owned = found->second;
   context.owned.erase(found);
+  if (runtime().n_devices() > 1) {
+    const std::lock_guard all_guard(all_memory().lock);
+    all_memory().by_address.erase(base);
+  }
   if (owned.pool != nullptr) owned.pool->used -= owned.bytes;
   forget_accesses(base, owned.bytes);
   const auto released = context.device().release(base);

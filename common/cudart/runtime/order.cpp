@@ -20,6 +20,7 @@ constexpr std::size_t kLookedAt = 16;                            // free agents 
 // Work that the host does not know to have ended.
 struct UnderWay {
   Moment when;
+  int device;
   std::string what, where;
   bool is_copy;
   sim::Footprint footprint;
@@ -69,7 +70,9 @@ std::vector<HostPage> host_pages(const sim::Footprint& footprint) {
   std::vector<HostPage> pages;
   bool signals_host = false;
   footprint.for_each_page([&](std::uint64_t address, sim::Footprint::Use use) {
-    if (signals_host || use == sim::Footprint::kStrongRead || !is_host_page(address)) return;
+    if (signals_host || use == sim::Footprint::kStrongRead || use == sim::Footprint::kSystemRead ||
+        !is_host_page(address))
+      return;
     signals_host = use == sim::Footprint::kSystemWrite;
     pages.push_back({address, use != sim::Footprint::kRead});
   });
@@ -98,14 +101,17 @@ sim::Finding report(const ConflictingWork& pair, const std::string& what, const 
     f.object += fmt::format(" of {} bytes", place->size);
   }
   const auto does = [](bool writes) { return writes ? "writes" : "reads"; };
-  f.message = fmt::format(
-      "{} ({}) {} and {} ({}) {} the same {} byte{}, from byte {} of {} on, but nothing orders the two: use "
-      "one stream, "
-      "or record an event after the first and let the second's stream wait for it (cudaEventRecord, "
-      "cudaStreamWaitEvent)",
-      pair.first_what, pair.first_where, does(pair.where.first_writes), what, where,
-      does(pair.where.second_writes), pair.where.n_bytes, pair.where.n_bytes == 1 ? "" : "s",
-      place ? pair.where.address - place->base : 0, f.object);
+  const char* const remedy = pair.where.only_scope
+                                 ? "the scope of their atomic operations is one device: use system scope "
+                                   "(atomicAdd_system, cuda::thread_scope_system)"
+                                 : "nothing orders the two: use one stream, or record an event after the "
+                                   "first and let the second's stream wait for it (cudaEventRecord, "
+                                   "cudaStreamWaitEvent)";
+  f.message =
+      fmt::format("{} ({}) {} and {} ({}) {} the same {} byte{}, from byte {} of {} on, but {}",
+                  pair.first_what, pair.first_where, does(pair.where.first_writes), what, where,
+                  does(pair.where.second_writes), pair.where.n_bytes, pair.where.n_bytes == 1 ? "" : "s",
+                  place ? pair.where.address - place->base : 0, f.object, remedy);
   return f;
 }
 
@@ -203,9 +209,11 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
     drop_ended(all);
     for (const UnderWay& earlier : all.under_way)
       if (!work.before.covers(earlier.when))
-        if (const auto conflict = earlier.footprint.conflict_with(footprint))
+        if (const auto conflict =
+                earlier.footprint.conflict_with(footprint, earlier.device == context.ordinal))
           conflicts.push_back({earlier.what, earlier.where, *conflict});
-    all.under_way.push_back({work.now, what, work.where, is_copy, std::move(footprint), std::move(pages)});
+    all.under_way.push_back(
+        {work.now, context.ordinal, what, work.where, is_copy, std::move(footprint), std::move(pages)});
     std::uint64_t memory = 0;
     for (const UnderWay& w : all.under_way) memory += w.footprint.memory_bytes();
     while (memory > kMostMemory || all.under_way.size() > kMostUnderWay) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "cudart/code/registry.hpp"
@@ -60,6 +61,7 @@ struct Context {
   unsigned flags = 0;
   cudaFuncCache cache_config = cudaFuncCachePreferNone;
   cudaSharedMemConfig shared_config = cudaSharedMemBankSizeFourByte;
+  std::set<int> peers;  // devices whose memory this one may access
   std::unique_ptr<CUstream_st> legacy_stream;
   std::unique_ptr<CUmemPoolHandle_st> default_pool;
   CUmemPoolHandle_st* current_pool = nullptr;

@@ -9,10 +9,11 @@ namespace {
 Footprint::Use use_of(const MicroOp& op) {
   const auto order = op.order & kOrderMask;
   const bool strong = op.kind == OpKind::atomic || order != kWeak;
-  if (op.kind == OpKind::load) return strong ? Footprint::kStrongRead : Footprint::kRead;
-  if (!strong) return Footprint::kWrite;
-  const bool reaches_host = order == kVolatile || (op.order & kScopeMask) == kScopeSystem;
-  return reaches_host ? Footprint::kSystemWrite : Footprint::kStrongWrite;
+  const bool reads = op.kind == OpKind::load;
+  if (!strong) return reads ? Footprint::kRead : Footprint::kWrite;
+  if (order == kVolatile || (op.order & kScopeMask) == kScopeSystem)
+    return reads ? Footprint::kSystemRead : Footprint::kSystemWrite;
+  return reads ? Footprint::kStrongRead : Footprint::kStrongWrite;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ const char* kind_of(const GridOutcome& o, const Program& program, const Arena& a
         return "out-of-bounds-shared";
       if (o.address >= kLocalWindow) return "out-of-bounds-local";
       if (arena.find_freed(o.address) != nullptr && arena.find(o.address) == nullptr) return "use-after-free";
+      if (arena.find_other(o.address) != nullptr) return "no-peer-access";
       static_cast<void>(program);
       return "out-of-bounds";
     }

@@ -429,7 +429,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->observer =
         options.together.empty() ? options.observer : options.together[static_cast<std::size_t>(k)];
     worker->counting = options.counting;
-    worker->alone = n_threads == 1;
+    worker->alone = n_threads == 1 && !arena.shares_memory();
     if (options.counting) prepare_model(*worker, options, in_order ? &signals : nullptr);
     worker->block_runs.assign(program.blocks.size(), 0);
     worker->block_lanes.assign(program.blocks.size(), 0);

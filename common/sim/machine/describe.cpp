@@ -149,6 +149,8 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
   if (address < 4096) return "a null pointer";
   if (const Allocation* a = arena.describe(address); a != nullptr && address - a->base < a->size)
     return element_of(*a, address, element_bytes);
+  if (const OtherMemory* other = arena.find_other(address))
+    return other->refusal.empty() ? element_of(other->memory, address, element_bytes) : other->refusal;
   if (const Allocation* a = arena.find_freed(address)) return "freed memory: " + element_of(*a, address);
   if (is_near(address, kUnwritten)) return fmt::format("no address: the pointer {}", kFromUnwritten);
   const Allocation* near = origin_of(arena, address, origins);

@@ -243,7 +243,7 @@ struct Worker {
   std::uint64_t grid_workspace = 0;  // value of %envreg1 (high half) and %envreg2
   Observer* observer = nullptr;
   bool counting = false;
-  bool alone = true;                       // no other host thread runs this launch
+  bool alone = true;                       // no other host thread runs this launch or uses its memory
   std::uint64_t instructions = 0;          // warp instructions since the launch began
   std::vector<std::uint64_t> block_runs;   // by basic block: warp-wide executions
   std::vector<std::uint64_t> block_lanes;  // by basic block: executions by lanes

@@ -162,6 +162,28 @@ const Allocation* Arena::find_freed(std::uint64_t address) const {
   return containing(freed_, address);
 }
 
+void Arena::set_others(std::vector<OtherMemory> others) {
+  others_ = std::move(others);
+  std::sort(others_.begin(), others_.end(),
+            [](const auto& a, const auto& b) { return a.memory.base < b.memory.base; });
+  shares_ = std::any_of(others_.begin(), others_.end(), [](const auto& one) { return one.refusal.empty(); });
+}
+
+const OtherMemory* Arena::find_other(std::uint64_t address) const {
+  const auto after =
+      std::upper_bound(others_.begin(), others_.end(), address,
+                       [](std::uint64_t at, const OtherMemory& one) { return at < one.memory.base; });
+  if (after == others_.begin()) return nullptr;
+  const OtherMemory& one = *std::prev(after);
+  return address - one.memory.base < one.memory.size ? &one : nullptr;
+}
+
+const Allocation* Arena::find_for_kernel(std::uint64_t address) const {
+  if (contains(address) || !shares_) return find(address);
+  const OtherMemory* other = find_other(address);
+  return other != nullptr && other->refusal.empty() ? &other->memory : nullptr;
+}
+
 const Allocation* Arena::nearest(std::uint64_t address) const {
   const auto counts = [&](const Allocation& a) {
     if (a.kind != MemoryKind::module_variable) return true;

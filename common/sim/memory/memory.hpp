@@ -54,6 +54,13 @@ class Arena {
   // The live allocation closest to `address`, below or above it, or nullptr. Variables created by the
   // compiler count only if they are adjacent.
   const Allocation* nearest(std::uint64_t address) const;
+  // Memory outside of the arena.
+  void set_others(std::vector<OtherMemory> others);
+  const OtherMemory* find_other(std::uint64_t address) const;
+  // What kernels may access: live memory of the arena, and other memory unless it is refused.
+  const Allocation* find_for_kernel(std::uint64_t address) const;
+  bool shares_memory() const { return shares_; }  // kernels may access some of the others
+  bool contains(std::uint64_t address) const { return address - base_ < size_; }
   void name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name,
             bool is_data);
   // The named part that contains the address, else its allocation; nullptr outside of all allocations.
@@ -80,6 +87,8 @@ class Arena {
   std::map<std::uint64_t, Allocation> live_;   // by base
   std::map<std::uint64_t, Allocation> freed_;  // by base; removed when reused
   std::map<std::uint64_t, Allocation> named_;  // by base of the part
+  std::vector<OtherMemory> others_;            // by address
+  bool shares_ = false;
 };
 
 }  // namespace course::sim

@@ -60,6 +60,7 @@ Dataflow::Depth& Dataflow::memory(Warp& w, int lane, std::uint64_t address) {
                   (address << 20)];
   if (address >= kSharedWindow)
     return shared_[reinterpret_cast<std::uint64_t>(w.block->shared) + (address - kSharedWindow) / 4 * 4];
+  if (!arena_.contains(address)) return outside_[address / 4];
   return global_[(address - arena_.base()) / 4];
 }
 

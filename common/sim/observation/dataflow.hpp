@@ -55,7 +55,7 @@ class Dataflow final : public Observer {
   std::uint32_t* global_ = nullptr;  // one entry for each 4 bytes of the arena
   std::uint64_t marked_ranges_ = 0;
   std::unordered_map<const Warp*, Shadow> shadows_;
-  std::unordered_map<std::uint64_t, Depth> shared_, local_;
+  std::unordered_map<std::uint64_t, Depth> shared_, local_, outside_;
   const Program* program_ = nullptr;
   Addresses addresses_{};
   Depth shuffled_[kLanes] = {};

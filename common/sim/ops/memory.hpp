@@ -58,7 +58,7 @@ inline bool in_window(const Worker::Window& window, u64 low, u64 high) {
 
 // The slow part of the bounds check: looks up the allocation and stores its bounds.
 [[gnu::noinline]] inline bool find_window(Worker& worker, u32 op_index, u64 low, u64 high) {
-  const Allocation* allocation = worker.arena->find(low);
+  const Allocation* allocation = worker.arena->find_for_kernel(low);
   if (allocation == nullptr || high > allocation->base + allocation->size || high <= low) return false;
   worker.windows[op_index % Worker::kWindows] = {allocation->base, allocation->base + allocation->size};
   return true;
@@ -136,6 +136,7 @@ inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, u32 whole
     mask &= ~static_cast<u32>(known);
     if (mask == 0) return;
   }
+  if (!worker.arena->contains(line * Cache::kLineBytes)) return;  // memory of another device: not modelled
   const Cache::Touch touch =
       worker.cache->touch(line * Cache::kLineBytes, loads ? mask : 0, stores ? mask : 0,
                           op.kind == OpKind::store ? whole : 0, worker.alone);

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Kernels that access the memory of another device.
+
+usage: peers_test.py LIBRARY_FOLDER PEERS_PROGRAM
+"""
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+FOLDER, PROGRAM = sys.argv[1:3]
+ILLEGAL = "cudaErrorIllegalAddress\n"
+NEEDS = r"memory of device 1, which device 0 may access only after cudaSetDevice\(0\) and cudaDeviceEnablePeerAccess\(1, 0\)"
+# case: its output.
+RIGHT = {
+    "reads_writes_and_counts": "3 3, 69 5\n",
+    "page_locked_memory_of_another_device": "cudaSuccess\n200\n",
+    "ordered_by_an_event": "",
+    "atomics_of_system_scope": "",
+}
+# case: its output, and what is reported.
+WRONG = {
+    "not_enabled": (ILLEGAL, NEEDS),
+    "enabled_the_other_way": (ILLEGAL, NEEDS),
+    "disabled": (ILLEGAL, NEEDS),
+    "past_the_end": (ILLEGAL, "an address outside of the device's memory"),
+    "freed": (ILLEGAL, "an address outside of the device's memory"),
+    "from_a_pool": (ILLEGAL, "memory of device 1 from a pool, which other devices can't access"),
+}
+RACES = {
+    "race": r"stream-race .*kernel .*::set\(.* writes and kernel .*::add\(.* writes the same 16384 bytes, .* nothing orders the two",
+    "atomics_of_device_scope": (r"stream-race .*kernel .*::count\(.* writes and kernel .*::count\(.* writes the same 4 bytes, .* the scope of their "
+                                r"atomic operations is one device: use system scope \(atomicAdd_system"),
+}
+
+
+def run(case, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
+    done = subprocess.run([PROGRAM, case], env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_DEVICES": "2"} | variables,
+                          capture_output=True, text=True, timeout=100, check=False)
+    return done.returncode, done.stdout, re.sub(r"\s+(simulator: )?", " ", done.stderr)
+
+
+class Peers(unittest.TestCase):
+    def test_right_uses_work_in_every_mode(self):
+        for name, out in RIGHT.items():
+            for variables in ({}, {"SIM_MODE": "fast"}, {"SIM_MODE": "all"}, {"SIM_THREADS": "2"}):
+                with self.subTest(name=name, variables=variables):
+                    self.assertEqual(run(name, **variables), (0, out, ""))
+            with self.subTest(name=name):
+                self.assertEqual(run(name, SIM_CHECK="1"), (0, out, "simulator: checked: nothing found "))
+
+    def test_calls_return_the_errors_of_a_gpu(self):
+        self.assertEqual(run("calls", SIM_QUIET="1")[1].split("\n"), [
+            "1 1 0", "cudaErrorPeerAccessNotEnabled", "cudaErrorInvalidValue", "cudaErrorInvalidDevice", "cudaErrorInvalidDevice", "cudaSuccess",
+            "cudaErrorPeerAccessAlreadyEnabled", "cudaSuccess", "cudaErrorPeerAccessNotEnabled", ""])
+
+    def test_wrong_accesses_are_faults(self):
+        for name, (out, err) in WRONG.items():
+            for variables in ({}, {"SIM_THREADS": "2"}, {"SIM_MODE": "all"}):
+                with self.subTest(name=name, variables=variables):
+                    code, got, text = run(name, **variables)
+                    self.assertEqual((code, got), (0, out))
+                    self.assertRegex(text, err)
+
+    def test_conflicts_between_devices_are_races(self):
+        for name, err in RACES.items():
+            with self.subTest(name=name):
+                code, _, text = run(name, SIM_CHECK="1")
+                self.assertEqual(code, 86, text)
+                self.assertRegex(text, err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -64,6 +64,7 @@ run_in_tree() {
     tree=$1 n_binds=$2
     shift 2
     mount --make-rprivate /
+    mount --bind "$tree" "$tree"
     mount -t proc proc "$tree/proc"
     mount --rbind /dev "$tree/dev"
     mount --rbind /sys "$tree/sys"
@@ -72,7 +73,11 @@ run_in_tree() {
       mount --bind "$1" "$tree$2"
       shift 2
     done
-    exec chroot "$tree" /usr/bin/env -i "$@"
+    # Not chroot: Linux gives no user namespace to who is in one, and the sandbox needs them.
+    cd "$tree"
+    pivot_root . .
+    umount -l .
+    exec /usr/bin/env -i "$@"
   ' bash "$tree" $((${#binds[@]} / 2)) "${binds[@]}" \
     HOME="$home" USER="$user" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 TERM=dumb "${variables[@]}" \
     "${become[@]}" bash -c 'cd "$1" && shift && exec "$@"' bash "$at" "$@"

@@ -390,7 +390,7 @@ PREDICTIONS = {
         ("sort_reduce", "shared_counts", 24, "0.2× to 0.3×", "The limiter is the shared memory, in which the sort does 66 rounds; shared atomics cost less than predicted."),
         ("per_warp", "shared_counts", 24, "1.1×", "There is no gain: atomics of different warps hardly disturb each other in rung 3 either."),
         ("run_lengths", "shared_counts", 24, "no prediction", "The gain probably comes from the 16-byte loads, because random samples have few runs."),
-        ("combined", "shared_counts", 24, "3×", "Every block clears and merges 32 copies. They save little, because one instruction counts all lanes with the same address ([details](#contention))."),
+        ("combined", "shared_counts", 24, "3×", "Every block clears and merges 32 copies. They save little, because one instruction counts all lanes with the same address ([details](#contention)). A part of the time is a second wave of blocks: fewer than eight blocks fit on a multiprocessor."),
     ],
     "sat": [
         ("serial", "", 26, "4.3 ms", "somewhat slower than predicted"),

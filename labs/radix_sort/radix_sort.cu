@@ -113,8 +113,9 @@ template <typename Bits, typename Value, typename Pass>
 Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
   // TODO(student): Compute the number of passes. For each pass, find the array that it reads (job.in, then
   // the output of the pass before), the array that it writes (the last pass writes job.out, so count from the
-  // end), its first bit, and its number of bits. If n is 0, do nothing. If the range has no bits, do one pass
-  // that copies. (roughly 15 lines)
+  // end), its first bit, and its number of bits. What a pass reads has the type Items<const Bits, const
+  // Value>: the output `to` of a pass is {to.d_keys, to.d_values} for the next one. If n is 0, do nothing. If
+  // the range has no bits, do one pass that copies. (roughly 15 lines)
   static_cast<void>(bits_per_pass);
   static_cast<void>(pass);
   return not_implemented(job);
@@ -126,16 +127,18 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 // depends on the other keys.
 
 // e[i] = 1 if the bit of key i is 0, otherwise 0.
-__global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned bit, std::uint32_t* d_e) {
+__global__ void k01_flags(const std::uint32_t* __restrict__ d_keys, std::uint64_t n, unsigned bit,
+                          std::uint32_t* __restrict__ d_e) {
   // TODO(student): Use one thread per key. d_e[gid] is 1 if the key's bit number `bit` is 0. (roughly 2
   // lines)
 }
 
 // f is the exclusive scan of e. Writes the rows t and d, and moves every key to its position: d_to[d[i]] =
-// d_keys[i].
-__global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const std::uint32_t* d_e,
-                          const std::uint32_t* d_f, std::uint32_t* d_t, std::uint32_t* d_d,
-                          std::uint32_t* d_to) {
+// d_keys[i]. __restrict__: no two of the six arrays overlap (handouts/00-ideas.md).
+__global__ void k01_place(const std::uint32_t* __restrict__ d_keys, std::uint64_t n,
+                          const std::uint32_t* __restrict__ d_e, const std::uint32_t* __restrict__ d_f,
+                          std::uint32_t* __restrict__ d_t, std::uint32_t* __restrict__ d_d,
+                          std::uint32_t* __restrict__ d_to) {
   // TODO(student): Use one thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. If the
   // bit of key i is 1, its position is t[i], which is i - f[i] + that number. d[i] is f[i] or t[i], depending
   // on the bit, which you can find in e. Then write the key to position d[i]. (roughly 9 lines)

@@ -51,7 +51,8 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 template <typename T, typename Sum>
 __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
   // TODO(student): Thread gid (in 64 bits) takes row gid, if it exists. Keep the running sum in a register,
-  // as a Sum. (roughly 7 lines)
+  // as a Sum. Convert each item to Sum before you add it: wrapping_add needs two operands of the same type.
+  // (roughly 7 lines)
 }
 
 // Scans every column of the table, in place. One thread per column: neighbouring lanes read neighbouring

@@ -223,9 +223,9 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 // Why: a shared atomic needs no access to the L2 cache, and 132 multiprocessors share the increments of a
 // bin.
 // Predicted: 5× to 10× faster than rung 1. Measured: 47×.
-// Drawback: lanes of a warp that use the same address or the same bank may be handled one after the
-// other, up to 32 times (rung 8 says why skewed samples are not slower on an H200). With more than one
-// window, all samples are read again. A load has only 4 bytes.
+// Drawback: lanes of a warp that use different words of the same bank are handled one after the other. (Lanes
+// that use the same word are not, because an increment is one ATOMS.POPC.INC: skewed samples are not slower.)
+// With more than one window, all samples are read again. A load has only 4 bytes.
 //@end
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
@@ -394,7 +394,7 @@ Status sort_reduce(const Job<T, Bins>& job) {
 // Predicted: only 1.1× faster than rung 3, because the hardware handles shared atomics of different warps one
 // after the other anyway. Measured: 1.0×.
 // Drawback: it needs 8 times the shared memory, so a window has 1,536 counters, and 65,536 bins need 43 reads
-// of the samples. Lanes of a warp still share counters.
+// of the samples. Lanes of a warp still share counters, which costs nothing (rung 3).
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kWarpWindow = kWindow / kWarps;
 
@@ -440,7 +440,7 @@ Status per_warp(const Job<T, Bins>& job) {
 // equal. Lanes add at different times, so fewer use the same counter at once.
 // Measured: 1.36× faster than rung 3, with random samples (there was no prediction).
 // Drawback: each sample needs a comparison, which does not help if samples are random. The other lanes wait
-// while some lanes add.
+// while some lanes add. Adding a length is an ATOMS.ADD, in which lanes with the same address take turns.
 template <typename T, typename Bins>
 __global__ void k06_run_lengths(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   extern __shared__ std::uint32_t s_counts[];
@@ -493,7 +493,10 @@ Status run_lengths(const Job<T, Bins>& job) {
 // are. 32 copies of more than 383 bins do not fit into 48 KiB, but with so many bins, random samples rarely
 // use the same counter.
 // Predicted: about 3× faster than rung 3 for few bins and random samples, 20× for skewed ones. Measured:
-// 0.71×, so it is slower (random samples; rung 8 says what skewed ones cost).
+// 0.71×, so it is slower. Skewed samples take the same time, in rung 3 as well, because an increment is one
+// ATOMS.POPC.INC: the copies avoid turns that the hardware does not take. They would help if each sample had a
+// weight. A grid with only as many blocks as fit at once is faster, but not faster than rung 3 (2^24 samples:
+// 55.6 µs instead of 66.5; rung 3 46.4).
 // Drawback: 4-byte loads, one in flight; it uses only 48 KiB of shared memory, and rung 3 for many bins.
 //@end
 inline constexpr unsigned kCopies = kWarp;

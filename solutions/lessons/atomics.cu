@@ -16,7 +16,7 @@ __global__ void k_add(unsigned addresses, unsigned rounds, unsigned value, unsig
   __syncthreads();  // the words are cleared before any thread adds to them
   unsigned* const s_word = &s_words[threadIdx.x % addresses];
   unsigned seen = 0;
-  for (unsigned r = 0; r < rounds; ++r) {
+  for (unsigned round = 0; round < rounds; ++round) {
     if constexpr (kAddition == Addition::of_one) atomicAdd(s_word, 1u);
     if constexpr (kAddition == Addition::of_a_variable) atomicAdd(s_word, value);
     if constexpr (kAddition == Addition::with_old_value) seen += atomicAdd(s_word, 1u);

@@ -11,7 +11,8 @@ constexpr unsigned kBlock = 256;
 // Each path has its own loop, with constants of its own, so the compiler cannot join two of them.
 template <unsigned kPath>
 __device__ float path(float x, unsigned rounds) {
-  for (unsigned r = 0; r < rounds; ++r) x = x * (0.5f + kPath * 0x1p-10f) + (1.0f - kPath * 0x1p-10f);
+  for (unsigned round = 0; round < rounds; ++round)
+    x = x * (0.5f + kPath * 0x1p-10f) + (1.0f - kPath * 0x1p-10f);
   return x;
 }
 

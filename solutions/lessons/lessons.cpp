@@ -80,7 +80,7 @@ Json divergence(const BenchDevice& device) {
       for (std::uint64_t i = 0; i < kItems; i += 4099) {
         const float step = static_cast<float>(paths[i]) * 0x1p-10f;
         float x = in[i];
-        for (unsigned r = 0; r < rounds; ++r) x = std::fma(x, 0.5f + step, 1.0f - step);
+        for (unsigned round = 0; round < rounds; ++round) x = std::fma(x, 0.5f + step, 1.0f - step);
         if (std::abs(x - out[i]) > 1e-5f * x) lab::stop(fmt::format("wrong result of item {}", i));
       }
       row.update({{"n", kItems}, {"rounds", rounds}, {"paths", in_a_warp}});

@@ -80,7 +80,7 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 template <typename T, typename Sum>
 __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
   //@solution Thread gid (in 64 bits) takes row gid, if it exists. Keep the running sum in a register, as a
-  //@hint Sum.
+  //@hint Sum. Convert each item to Sum before you add it: wrapping_add needs two operands of the same type.
   const std::uint64_t row = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (row >= height) return;
   Sum sum{0};

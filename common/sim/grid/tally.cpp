@@ -41,8 +41,19 @@ void add_worker(GridOutcome& o, const Worker& w) {
   o.output += w.output;
 }
 
+// Whether the hardware combines the lanes that have the same address. In shared memory, an addition of the
+// constant 1 whose old value is not used becomes ATOMS.POPC.INC, which counts them. Additions of a variable
+// take a turn for each lane (measured: solutions/lessons).
+bool combines_lanes(const Program& program, const MicroOp& op) {
+  if (op.space != MemorySpace::shared || op.dst[0] != MicroOp::kNoSlot || op.width != 4) return false;
+  const ptx::Instruction& i = program.functions[op.function].source->instructions[op.ptx_index];
+  const std::size_t value = i.opcode == "atom" ? 2 : 1;  // operand index
+  return i.has("add") && i.operands.size() > value && i.operands[value].kind == ptx::Operand::Kind::integer &&
+         i.operands[value].integer == 1;
+}
+
 // Adds what one op did, depending on the memory that it accesses.
-void add_op(Counters& c, const MicroOp& op, const OpCounters& n) {
+void add_op(Counters& c, const Program& program, const MicroOp& op, const OpCounters& n) {
   const bool global = op.space == MemorySpace::global || op.space == MemorySpace::constant ||
                       (op.space == MemorySpace::generic && n.sectors > 0);
   const std::uint64_t bytes = n.lanes * op.width * op.count;
@@ -82,10 +93,11 @@ void add_op(Counters& c, const MicroOp& op, const OpCounters& n) {
   if (op.kind == OpKind::atomic) {
     c.atomic_requests += n.requests;
     c.atomic_lanes += n.lanes;
-    // If the old value is not used, shared memory combines the updates of lanes with the same address.
-    const bool combined = n.wavefronts > 0 && op.dst[0] == MicroOp::kNoSlot;
-    c.atomic_turns += combined ? n.wavefronts : n.serialised;
-    c.shared_atomic_passes += global || combined ? n.wavefronts : n.serialised;
+    const bool shared = n.wavefronts > 0;
+    const std::uint64_t turns =
+        combines_lanes(program, op) ? n.wavefronts : std::max(n.wavefronts, n.serialised);
+    c.atomic_turns += turns;
+    if (shared) c.shared_atomic_passes += turns;
     if (global) {  // read and written back in L2
       c.global_load_sectors += n.sectors;
       c.global_store_sectors += n.sectors;
@@ -148,7 +160,7 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
   }
   for (std::size_t k = 0; k < program.ops.size(); ++k) {
     c.lane_instructions -= o.guarded_off[k];
-    add_op(c, program.ops[k], o.op_counters[k]);
+    add_op(c, program, program.ops[k], o.op_counters[k]);
   }
 }
 

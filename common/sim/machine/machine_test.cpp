@@ -822,9 +822,13 @@ TEST(Machine, BankConflictsOfAllInstructionsAreCounted) {
   for (const auto& [body, conflicts] : kBodies) EXPECT_EQ(counted(body).shared_conflicts, conflicts) << body;
 }
 
-TEST(Machine, CombinedAtomicsTakeNoTurns) {
+TEST(Machine, OnlyIncrementsOfOneAddressAreCombined) {
   const std::pair<const char*, std::uint64_t> kBodies[] = {
       {"red.shared.add.u32 [s_data], 1;", 1},  // lanes with the same address are combined
+      {"atom.shared.add.u32 %r, [s_data], 1;", 1},
+      {"red.shared.add.u32 [s_data], 2;", 32},
+      {"red.shared.add.u32 [s_data], %lane;", 32},
+      {"red.shared.max.u32 [s_data], 1;", 32},
       {"atom.shared.add.u32 %r, [s_data], 1; st.shared.u32 [%s], %r;", 32},
       {"red.shared.add.u32 [%s], 1;", 32},  // 32 addresses in one bank
       {"ld.param.u64 %a, [in]; red.global.add.u32 [%a], 1;", 32},

@@ -32,8 +32,8 @@ struct Counters {
   std::uint64_t local_sectors = 0;    // counted as if the lanes' words were adjacent, as on a GPU
   std::uint64_t atomic_requests = 0;  // warp-wide atom and red instructions, global and shared
   std::uint64_t atomic_lanes = 0;
-  // Turns that the hardware takes for them: the largest number of lanes on one address; wavefronts in shared
-  // memory if 1 is added and the old value is unused, because lanes with the same address are then combined.
+  // Turns that the hardware takes for them: the largest number of lanes on one address, or wavefronts if those
+  // are more; only wavefronts for increments that shared memory combines (combines_lanes in tally.cpp).
   std::uint64_t atomic_turns = 0;
   std::uint64_t shared_atomic_requests = 0;  // the atomic_requests in shared memory
   // Wavefronts of atomics in shared memory: lanes on one address share one.
@@ -48,7 +48,7 @@ struct Counters {
   std::uint64_t global_atomic_passes = 0;  // distinct sectors of global atomics, summed over requests
   // Quarter passes of global atomics in the busiest part of the L2, see HotSpots.
   std::uint64_t hottest_atomics = 0;
-  // Of shared atomics: wavefronts; where old values are used, the most lanes on one address instead.
+  // The atomic_turns in shared memory.
   std::uint64_t shared_atomic_passes = 0;
   // Clocks until the last block ends if each warp were limited only by its own latencies and waits.
   std::uint64_t chain_clocks = 0;

@@ -127,18 +127,16 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 // depends on the other keys.
 
 // e[i] = 1 if the bit of key i is 0, otherwise 0.
-__global__ void k01_flags(const std::uint32_t* __restrict__ d_keys, std::uint64_t n, unsigned bit,
-                          std::uint32_t* __restrict__ d_e) {
+__global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned bit, std::uint32_t* d_e) {
   // TODO(student): Use one thread per key. d_e[gid] is 1 if the key's bit number `bit` is 0. (roughly 2
   // lines)
 }
 
 // f is the exclusive scan of e. Writes the rows t and d, and moves every key to its position: d_to[d[i]] =
-// d_keys[i]. __restrict__: no two of the six arrays overlap (handouts/00-ideas.md).
-__global__ void k01_place(const std::uint32_t* __restrict__ d_keys, std::uint64_t n,
-                          const std::uint32_t* __restrict__ d_e, const std::uint32_t* __restrict__ d_f,
-                          std::uint32_t* __restrict__ d_t, std::uint32_t* __restrict__ d_d,
-                          std::uint32_t* __restrict__ d_to) {
+// d_keys[i].
+__global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const std::uint32_t* d_e,
+                          const std::uint32_t* d_f, std::uint32_t* d_t, std::uint32_t* d_d,
+                          std::uint32_t* d_to) {
   // TODO(student): Use one thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. If the
   // bit of key i is 1, its position is t[i], which is i - f[i] + that number. d[i] is f[i] or t[i], depending
   // on the bit, which you can find in e. Then write the key to position d[i]. (roughly 9 lines)

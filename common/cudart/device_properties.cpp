@@ -45,6 +45,7 @@ int attribute_of(const sim::DevicePreset& chip, int ordinal, cudaDeviceAttr attr
     case cudaDevAttrConcurrentManagedAccess: return 1;
     case cudaDevAttrComputePreemptionSupported: return 1;
     case cudaDevAttrHostRegisterSupported: return 1;
+    case cudaDevAttrCanUseHostPointerForRegisteredMem: return 1;
     case cudaDevAttrCooperativeLaunch: return 1;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: return static_cast<int>(chip.shared_per_block_optin);
     case cudaDevAttrMaxBlocksPerMultiprocessor: return chip.max_blocks_per_multiprocessor;

@@ -80,6 +80,7 @@ void fill_properties(Properties& p, const sim::DevicePreset& chip, int ordinal) 
   p.managedMemory = 1;
   p.concurrentManagedAccess = 1;
   p.computePreemptionSupported = 1;
+  p.canUseHostPointerForRegisteredMem = 1;
   p.cooperativeLaunch = 1;
   p.sharedMemPerBlockOptin = chip.shared_per_block_optin;
   p.maxBlocksPerMultiProcessor = chip.max_blocks_per_multiprocessor;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Host memory that the program allocated and then registered: kernels read and write it in place.
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -35,6 +36,16 @@ int main() {
   twice<<<(n + 255) / 256, 256>>>(d_in, d_out, n);
   CHECK(cudaDeviceSynchronize());
   for (int i = 0; i < n; ++i) EXPECT(out[i] == 2 * in[i]);
+
+  // Kernels can also use the host's addresses.
+  int can = 0;
+  CHECK(cudaDeviceGetAttribute(&can, cudaDevAttrCanUseHostPointerForRegisteredMem, 0));
+  EXPECT(can == 1);
+  std::fill(out.begin(), out.end(), 0);
+  twice<<<(n + 255) / 256, 256>>>(in.data(), out.data(), n);
+  count<<<10, 64>>>(&out[7]);
+  CHECK(cudaDeviceSynchronize());
+  for (int i = 0; i < n; ++i) EXPECT(out[i] == 2 * in[i] + (i == 7 ? 640 : 0));
 
   // Copies treat it as host memory.
   int* d = nullptr;

@@ -206,6 +206,7 @@ AllMemory& all_memory() {
 
 std::vector<sim::OtherMemory> memory_of_others(const Context& context) {
   std::vector<sim::OtherMemory> others;
+  add_registered(others);
   const std::lock_guard guard(all_memory().lock);
   for (const auto& [address, one] : all_memory().by_address) {
     if (one.device == context.ordinal) continue;

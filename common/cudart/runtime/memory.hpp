@@ -40,8 +40,9 @@ Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, O
 // Release an allocation. An error if another call must release it, or if there is none.
 Status release_device(void* pointer);  // cudaFree
 Status release_host(void* pointer);    // cudaFreeHost
-// Memory of other devices for the kernels of this one: page-locked and managed memory, and what the device may
-// access since cudaDeviceEnablePeerAccess. Takes no context's lock, because another kernel may hold it.
+// What kernels of the device find outside of its own memory: registered memory at the host's address, and of
+// other devices page-locked and managed memory, and what it may access since cudaDeviceEnablePeerAccess.
+// Takes no context's lock, because another kernel may hold it.
 std::vector<sim::OtherMemory> memory_of_others(const Context& context);
 // Releases an allocation of any origin on this device. For pools, graphs and resets.
 Status release(Context& context, std::uint64_t base);

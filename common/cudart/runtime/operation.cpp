@@ -142,7 +142,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
   request.parameters = kernel.arguments;
   request.cooperative = kernel.cooperative;
   request.registers = registers_of(context, *kernel.function, context.device().facts(request.kernel));
-  if (runtime().n_devices() > 1) (void)context.device().set_other_memory(memory_of_others(context));
+  (void)context.device().set_other_memory(memory_of_others(context));
   sim::LaunchResult result = context.device().launch(request);
   footprint = std::move(result.footprint);
   if (!footprint.empty()) name = fmt::format("kernel {}", context.device().facts(request.kernel).demangled);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/order.hpp"
 
 namespace course::cudart {
 namespace {
@@ -119,6 +120,7 @@ Status register_host(Context& context, void* pointer, std::uint64_t n_bytes, uns
 Status unregister_host(const void* pointer) {
   if (pointer == nullptr) return fail(cudaErrorInvalidValue, "a null pointer");
   std::map<Context*, Mirror> mirrors;
+  std::uint64_t n_bytes = 0;
   {
     const std::lock_guard guard(table().lock);
     const auto found = holding(address_of(pointer));
@@ -129,8 +131,10 @@ Status unregister_host(const void* pointer) {
                   "{} lies inside the memory registered at {:#x}: unregister its start address", pointer,
                   found->first);
     mirrors = std::move(found->second.mirrors);
+    n_bytes = found->second.n_bytes;
     table().by_address.erase(found);
   }
+  forget_accesses(address_of(pointer), n_bytes);
   for (const auto& [context, mirror] : mirrors) release_mirror(*context, mirror);
   return cudaSuccess;
 }
@@ -183,6 +187,18 @@ Status device_pointer(Context& context, void* host, void** out) {
 void* host_pointer(const void* device) {
   const std::lock_guard guard(table().lock);
   return host_of(device);
+}
+
+void add_registered(std::vector<sim::OtherMemory>& others) {
+  const std::lock_guard guard(table().lock);
+  for (const auto& [address, registration] : table().by_address) {
+    sim::OtherMemory other;
+    other.memory.base = address;
+    other.memory.size = registration.n_bytes;
+    other.memory.kind = sim::MemoryKind::pinned_host;
+    other.memory.name = "registered host memory";
+    others.push_back(std::move(other));
+  }
 }
 
 MirroredHostMemory::MirroredHostMemory(Context& context) : context_(context) {

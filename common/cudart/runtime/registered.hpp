@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Host memory pinned by cudaHostRegister. A kernel accesses it through a mirror in its device's memory, whose
-// address cudaHostGetDevicePointer returns (cudaDevAttrCanUseHostPointerForRegisteredMem is 0). Before each
-// operation of a device, the host's bytes are copied to the mirror; afterwards, the changed bytes are copied
-// back. So bounds are known, and checkers treat the mirror like any other allocation.
+// Host memory pinned by cudaHostRegister. A kernel accesses it at the host's address, or through a mirror in
+// its device's memory, whose address cudaHostGetDevicePointer returns. Before each operation of a device, the
+// host's bytes are copied to the mirror; afterwards, the changed bytes are copied back. Checkers treat the
+// mirror like any other allocation; within a kernel, they do not see accesses at the host's address.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "cudart/runtime/runtime.hpp"
 
@@ -23,6 +24,8 @@ bool is_registered(const void* pointer);
 // for any other pointer.
 Status device_pointer(Context& context, void* host, void** out);
 void* host_pointer(const void* device);
+// Adds all registered memory, at the host's addresses.
+void add_registered(std::vector<sim::OtherMemory>& others);
 
 // Exists around each operation of a device: copies to the mirrors at the start and back at the end.
 class MirroredHostMemory {

@@ -20,7 +20,7 @@ from worked import table
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NODE = 8
 DEVICES = [8, 16, 32, 64, 128, 256, 512, 1024]
-KEY_BYTES, BINS, COUNT_BYTES, DIGITS, DIGIT_VALUES = 4, 65536, 8, 4, 256
+KEY_BYTES, BINS, COUNT_BYTES, DIGITS, DIGIT_VALUES = 4, 65536, 8, 8, 16
 WEAK, STRONG = 2**30, 2**33  # items of each device, items of all devices
 
 
@@ -142,11 +142,11 @@ def parts(labcli, task, n_devices, n):
         return [("reduce", alone("reduce", n)), ("all-gather", machine.all_gather(8)), ("scan", alone("scan", n))]
     if task == "histogram":
         return [("count", alone("histogram", n)), ("sums", machine.sum_by_slices(BINS * COUNT_BYTES))]
-    counts = n_devices * DIGIT_VALUES * COUNT_BYTES
+    counts = (n_devices - 1) * DIGIT_VALUES * COUNT_BYTES
     return [
         ("sort", alone("sort", n)),
         ("splitters", DIGITS * machine.all_reduce(counts)),
-        ("exchange", machine.all_gather(8 * (n_devices + 1)) + machine.all_to_all(KEY_BYTES * n)),
+        ("exchange", machine.all_gather(2 * (n_devices - 1) * COUNT_BYTES) + machine.all_to_all(KEY_BYTES * n)),
         ("merge", math.ceil(math.log2(n_devices)) * copied(KEY_BYTES * n)),
     ]
 

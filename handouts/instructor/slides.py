@@ -43,7 +43,7 @@ PLAN = {
     9: ("06-sat", [*BEFORE, "Worked traces", *AFTER[:2], "The programs"], ["serial", "rows_columns", "transpose", "box", "single_pass"], True),
     10: ("07-hierarchical-scan", [*BEFORE, "A worked trace", *AFTER[:2]],
          ["two_levels", "recursive", "reduce_then_scan", "chained", "look_back"], True),
-    11: ("08-multi-gpu", [*BEFORE, "Worked traces", *AFTER[:2], "Scaling"], ["reduce", "scan", "histogram"], True),
+    11: ("08-multi-gpu", [*BEFORE, "Worked traces", *AFTER[:2], "Scaling"], ["reduce", "scan", "histogram", "sort"], True),
 }  # fmt: skip
 MOST_ROWS, MOST_LINES, MOST_POINTS = 13, 22, 5  # on a slide
 

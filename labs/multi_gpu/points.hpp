@@ -59,8 +59,6 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "Histogram by an all-reduce",
      .section = "handouts/08-multi-gpu.md#histogram"},
 };
-inline constexpr std::string_view kFirstJobs[] = {"ReduceJob<Sum<std::int32_t>>",
-                                                  "ScanJob<Sum<std::int32_t>>"};
 inline constexpr lab::Manifest kManifest{
     .id = "multi_gpu",
     .title = "Beyond one GPU",
@@ -69,7 +67,6 @@ inline constexpr lab::Manifest kManifest{
         "MPICH",
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
-    .first_jobs = kFirstJobs,
     .most_devices = lab::kMaxDevices,
 };
 static_assert(lab::adds_up(kManifest));

@@ -253,11 +253,11 @@ std::string only_for_task(std::string_view source, std::string_view task,
     const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
     const std::string_view text = line.substr(begin);
     const std::size_t colon = text.find(kReturn);
-    const bool is_branch =
-        text.starts_with(kCase) && colon != std::string_view::npos && text.ends_with(kCall);
+    const bool is_branch = text.starts_with(kCase) && colon != std::string_view::npos && text.ends_with(';');
     const bool is_task = is_branch && text.substr(kCase.size(), colon - kCase.size()) == task;
     found = found || is_task;
-    if (is_task && !condition.empty()) {
+    // In a lab with a type of job for each task, no job is in scope here.
+    if (is_task && !condition.empty() && text.ends_with(kCall)) {
       out += fmt::format("{}: if constexpr ({}) {} else return Status::unsupported;\n",
                          line.substr(0, begin + colon), condition, text.substr(colon + 2));
       continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A lab's tasks, their points and the goals that earn them. Plain constexpr data, declared once in each
 // labs/<lab>/points.hpp and read by the grader, the tests, the handouts and the skeleton generator.
-// Invariant: the required tasks add up to 100 points, the bonus tasks to at most 20; or all tasks of the lab are
-// bonus tasks, which add up to 100 (static_assert(adds_up(kManifest)) in every points.hpp).
+// Invariant: the required tasks add up to 100 points, the bonus tasks to at most 20; or all tasks of the lab
+// are bonus tasks, which add up to 100 (static_assert(adds_up(kManifest)) in every points.hpp).
 #pragma once
 
 #include <cstdint>

@@ -86,7 +86,8 @@ struct Ideal {
   double work = 0;   // operations of the task's operator
   double steps = 0;  // longest dependent chain
   double bytes = 0;  // that must be moved: each input read once, each output written once
-  // Of labs for several devices: that a device must send to others. 0: its bytes and messages are not measured.
+  // Of labs for several devices: that a device must send to others. 0: its bytes and messages are not
+  // measured.
   double bytes_sent = 0;
 };
 

@@ -73,12 +73,12 @@ constexpr const char* kAllowed[] = {
     "__errno_location", "__libc_single_threaded",
     // arithmetic, besides kMath
     "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
-// In labs for several devices.
+// In labs for several devices. The device's process limits what is copied to the host
+// (remote/questions.hpp).
 constexpr const char* kAllowedForSeveralDevices[] = {
-    "cudaSetDevice", "ncclGroupStart",   "ncclGroupEnd",      "ncclAllReduce", "ncclReduce",
-    "ncclBroadcast", "ncclAllGather",    "ncclReduceScatter", "ncclSend",      "ncclRecv",
-    "ncclCommCount", "ncclCommUserRank", "ncclGetErrorString",
-    "cudaMemcpyAsync"};  // to the host: the device's process limits the bytes (remote/questions.hpp)
+    "cudaSetDevice", "ncclGroupStart",   "ncclGroupEnd",       "ncclAllReduce",  "ncclReduce",
+    "ncclBroadcast", "ncclAllGather",    "ncclReduceScatter",  "ncclSend",       "ncclRecv",
+    "ncclCommCount", "ncclCommUserRank", "ncclGetErrorString", "cudaMemcpyAsync"};
 // Also with the suffix `f` or `l`, for float and long double. Which of them a program imports depends on the
 // compiler and its library.
 constexpr const char* kMath[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Beyond one GPU: turns a request, in which types and operators are numbers, into the job of a task, and calls
-// the task with it. lab.hpp includes this file.
+// Beyond one GPU: turns a request, in which types and operators are numbers, into the job of a task, and
+// calls the task with it. lab.hpp includes this file.
 #pragma once
 
 #include <array>

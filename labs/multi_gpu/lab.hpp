@@ -23,9 +23,9 @@ using lab::Max;
 using lab::Status;
 using lab::Sum;
 
-// --- Operators: lab/operators.hpp defines them. NCCL has operations for sum and max (reduce). Affine combines
-// maps x -> scale * x + shift of 32-bit numbers: first a, then b. It is not commutative, and NCCL does not
-// know it (scan). A map is an item of 8 bytes (DType::u64): scale, then shift.
+// --- Operators: lab/operators.hpp defines them. NCCL has operations for sum and max (reduce). Affine
+// combines maps x -> scale * x + shift of 32-bit numbers: first a, then b. It is not commutative, and NCCL
+// does not know it (scan). A map is an item of 8 bytes (DType::u64): scale, then shift.
 enum class OpId : std::uint32_t { sum, max, affine };
 constexpr std::uint32_t kOpCount = 3;
 constexpr const char* name_of(OpId op) {

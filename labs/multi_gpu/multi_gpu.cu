@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Beyond one GPU: your file.
 // Read labs/multi_gpu/lab.hpp (Rank, the shards, the jobs), then handouts/08-multi-gpu.md.
-// The kernels that work within one device are those of labs 1 and 2; they are given. You write what
-// the ranks do together. Work from the top down. Grade one task with
+// The kernels that work within one device are those of labs 1 and 2; they are given. You write
+// what the ranks do together. Work from the top down. Grade one task with
 //   ./lab grade multi_gpu --task scan
 // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 #include <cuda_runtime.h>
@@ -232,7 +232,8 @@ __global__ void k03_count(const std::uint32_t* d_in, std::uint64_t n, Count* d_c
     atomicAdd(&d_counts[bin_of(d_in[i], n_bins)], Count{1});
 }
 
-// Launches both for the shard, on its device: d_local gets the counts of its samples, and zeros from n_bins on.
+// Launches both for the shard, on its device: d_local gets the counts of its samples, and zeros from n_bins
+// on.
 inline void count_shard(const HistogramShard& shard, std::uint32_t n_bins, std::uint32_t n_padded) {
   cudaSetDevice(shard.device);
   k03_clear<<<(n_padded + kBlock - 1) / kBlock, kBlock, 0, shard.stream>>>(shard.d_local, n_padded);
@@ -304,8 +305,8 @@ inline unsigned blocks_for(std::uint64_t n) {
   return static_cast<unsigned>((n + kBlock - 1) / kBlock);
 }
 
-// Sorts the shard on its device, from d_in to d_sorted, by merging runs of 1, 2, 4, … keys. d_received is used,
-// too.
+// Sorts the shard on its device, from d_in to d_sorted, by merging runs of 1, 2, 4, … keys. d_received is
+// used, too.
 inline void sort_shard(const SortShard& shard) {
   cudaSetDevice(shard.device);
   if (shard.n == 0) return;
@@ -336,9 +337,9 @@ inline Boundaries boundaries_of(const SortJob& job) {
 // first[j] keys of the whole array before it. It is found digit by digit, from the most significant one. In
 // arrays, boundary j is at index j - 1, since shard 0 needs no boundary.
 
-// Counts for the next digit: d_below[(j - 1) · kDigitValues + x] becomes the number of this shard's keys that are
-// less than the splitter's known digits followed by digit x. One block; (n_ranks - 1) · kDigitValues threads have
-// work.
+// Counts for the next digit: d_below[(j - 1) · kDigitValues + x] becomes the number of this shard's keys that
+// are less than the splitter's known digits followed by digit x. One block; (n_ranks - 1) · kDigitValues
+// threads have work.
 __global__ void k04_count_below(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
                                 unsigned n_ranks, unsigned shift, Count* d_below) {
   // TODO(student): Thread t counts for boundary index t / kDigitValues and digit t % kDigitValues, if there
@@ -346,8 +347,8 @@ __global__ void k04_count_below(const Key* d_sorted, std::uint64_t n, const Key*
   // (roughly 4 lines)
 }
 
-// Given: adds the digit to each splitter, the largest one with at most first[j] keys of the whole array below.
-// One thread per boundary.
+// Given: adds the digit to each splitter, the largest one with at most first[j] keys of the whole array
+// below. One thread per boundary.
 __global__ void k04_choose_digits(const Count* d_below, Boundaries all, unsigned shift, Key* d_splitters) {
   if (threadIdx.x + 1 >= all.n_ranks) return;
   const Count* d_row = d_below + threadIdx.x * kDigitValues;
@@ -364,11 +365,11 @@ inline void find_splitters(const SortJob& job, const Boundaries& all) {
   static_cast<void>(job), static_cast<void>(all);
 }
 
-// --- Second part: the cuts. Keys less than splitter j go before boundary j, and as many equal ones as fit there:
-// those of the lower ranks first. So the boundaries are exact, however often a key occurs.
+// --- Second part: the cuts. Keys less than splitter j go before boundary j, and as many equal ones as fit
+// there: those of the lower ranks first. So the boundaries are exact, however often a key occurs.
 
-// Given: d_counts[2 (j - 1)] becomes the number of this shard's keys less than splitter j, and the next one that
-// of keys less or equal. One thread per boundary.
+// Given: d_counts[2 (j - 1)] becomes the number of this shard's keys less than splitter j, and the next one
+// that of keys less or equal. One thread per boundary.
 __global__ void k04_count_splitters(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
                                     unsigned n_ranks, Count* d_counts) {
   if (threadIdx.x + 1 >= n_ranks) return;
@@ -377,9 +378,9 @@ __global__ void k04_count_splitters(const Key* d_sorted, std::uint64_t n, const 
   d_counts[2 * threadIdx.x + 1] = count_less(d_sorted, 0, n, splitter, true);
 }
 
-// d_all_counts has the d_counts of rank 0, of rank 1, and so on. d_cuts[r · (n_ranks + 1) + q] becomes the index
-// of the first key in d_sorted of rank r that goes to rank q; for q = n_ranks, the number of its keys. One
-// thread for each r and q.
+// d_all_counts has the d_counts of rank 0, of rank 1, and so on. d_cuts[r · (n_ranks + 1) + q] becomes the
+// index of the first key in d_sorted of rank r that goes to rank q; for q = n_ranks, the number of its keys.
+// One thread for each r and q.
 __global__ void k04_cuts(const Count* d_all_counts, Boundaries all, std::uint64_t* d_cuts) {
   const unsigned r = threadIdx.x / (all.n_ranks + 1), q = threadIdx.x % (all.n_ranks + 1);
   if (r >= all.n_ranks) return;

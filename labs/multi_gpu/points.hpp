@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Beyond one GPU: the tasks and their points; `./lab points multi_gpu` prints them. The tasks, and the further
-// rungs after them, are in the same order as Rung in lab.hpp; a test compares both.
+// Beyond one GPU: the tasks and their points; `./lab points multi_gpu` prints them. The tasks, and the
+// further rungs after them, are in the same order as Rung in lab.hpp; a test compares both.
 // All tasks are bonus tasks: the lab adds nothing to the points that a course requires.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace course::multi_gpu {
 
-// Ranks exchange one value each, however long the shards are: n_ranks - 1 messages of one value from each. The
-// bytes through a device's memory separate the scan that knows its prefix (3n items) from the one that adds it
-// later (5n); 2n are the minimum.
+// Ranks exchange one value each, however long the shards are: n_ranks - 1 messages of one value from each.
+// The bytes through a device's memory separate the scan that knows its prefix (3n items) from the one that
+// adds it later (5n); 2n are the minimum.
 inline constexpr lab::EfficiencyGoal kReduceGoals[] = {
     {lab::Metric::bytes_ratio, 1.05, 4}, {lab::Metric::bytes_sent, 1, 3}, {lab::Metric::messages, 3, 3}};
 inline constexpr lab::EfficiencyGoal kScanGoals[] = {

@@ -506,8 +506,8 @@ class MultiGpuProblem : public lab::Problem {
       return {n, 1 + std::ceil(std::log2(ranks)), n * item + ranks * bytes, 2 * (ranks - 1) / ranks * bytes};
     }
     if (is_sort(task)) {
-      // Comparisons; a merge of two runs of n / 2 keys in log2 n steps, for each length. Of random keys in equal
-      // shards, all but an n_ranks-th belong to other ranks.
+      // Comparisons; a merge of two runs of n / 2 keys in log2 n steps, for each length. Of random keys in
+      // equal shards, all but an n_ranks-th belong to other ranks.
       const double levels = n > 1 ? std::ceil(std::log2(n)) : 0;
       return {n * levels, levels * (levels + 1) / 2, 2 * n * item, (ranks - 1) / ranks * n / ranks * item};
     }
@@ -625,8 +625,8 @@ std::vector<Case> MultiGpuProblem::histogram_cases(const Task& task) {
   return all;
 }
 
-// Boundaries between different keys, among equal ones, and beside empty shards. In the order of the input, keys
-// are already where they belong, or all have to move.
+// Boundaries between different keys, among equal ones, and beside empty shards. In the order of the input,
+// keys are already where they belong, or all have to move.
 std::vector<Case> MultiGpuProblem::sort_cases(const Task& task) {
   std::vector<Case> all;
   const auto add = [&](int n_devices, Layout layout, std::uint64_t n, Pattern pattern,
@@ -667,8 +667,8 @@ std::vector<Case> MultiGpuProblem::cases(const Task& task) const {
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
   constexpr Kind kIn = Kind::inclusive, kEx = Kind::exclusive;
 
-  // One device, and the numbers of devices that occur; lengths from nothing to many tiles on each. The odd ones
-  // are in no relation to tiles, blocks and warps.
+  // One device, and the numbers of devices that occur; lengths from nothing to many tiles on each. The odd
+  // ones are in no relation to tiles, blocks and warps.
   for (const int n_devices : {1, 2, 3, 4, 8}) {
     add(kIn, OpId::sum, DType::i32, n_devices, Layout::even, 0, Pattern::random);
     add(kEx, OpId::sum, DType::i32, n_devices, Layout::even, 5, Pattern::random);

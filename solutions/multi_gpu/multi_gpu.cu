@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //@student // Beyond one GPU: your file.
 //@student // Read labs/multi_gpu/lab.hpp (Rank, the shards, the jobs), then handouts/08-multi-gpu.md.
-//@student // The kernels that work within one device are those of labs 1 and 2; they are given. You write what
-//@student // the ranks do together. Work from the top down. Grade one task with
+//@student // The kernels that work within one device are those of labs 1 and 2; they are given. You write
+//@student // what the ranks do together. Work from the top down. Grade one task with
 //@student //   ./lab grade multi_gpu --task scan
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
@@ -13,8 +13,8 @@
 // they need no synchronisation by the host. Every rank makes every NCCL call, also if its shard is empty.
 // Shards are combined in the order of the ranks, since Affine is not commutative. Nothing writes d_in.
 //
-// Sources: NVIDIA, "NCCL API" and "Group Calls" (2.28); R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
-// Collective Communication Operations in MPICH" (2005) for the costs of the collectives.
+// Sources: NVIDIA, "NCCL API" and "Group Calls" (2.28); R. Thakur, R. Rabenseifner, W. Gropp, "Optimization
+// of Collective Communication Operations in MPICH" (2005) for the costs of the collectives.
 //@end
 #include <cuda_runtime.h>
 #include <nccl.h>
@@ -184,9 +184,10 @@ void reduce_shard(const Shard<Value>& shard, Op op) {
 
 // --- Rung 1, task "reduce": each rank reduces its shard, and an all-reduce combines the ranks' totals.
 //@reference
-// Why: a rank sends one value to the others, whatever the length of its shard. The rest is work of its own, so
-// k devices take a k-th of the time, and the latency of one collective.
-// An empty shard takes part with the identity. A rank that skipped the call would let all others wait forever.
+// Why: a rank sends one value to the others, whatever the length of its shard. The rest is work of its own,
+// so k devices take a k-th of the time, and the latency of one collective.
+// An empty shard takes part with the identity. A rank that skipped the call would let all others wait
+// forever.
 // Drawback: NCCL chooses the order in which it combines the ranks' values, by the algorithm and the topology,
 // so the bits of a float sum may differ between machines.
 //@end
@@ -305,7 +306,8 @@ __global__ void k03_count(const std::uint32_t* d_in, std::uint64_t n, Count* d_c
     atomicAdd(&d_counts[bin_of(d_in[i], n_bins)], Count{1});
 }
 
-// Launches both for the shard, on its device: d_local gets the counts of its samples, and zeros from n_bins on.
+// Launches both for the shard, on its device: d_local gets the counts of its samples, and zeros from n_bins
+// on.
 inline void count_shard(const HistogramShard& shard, std::uint32_t n_bins, std::uint32_t n_padded) {
   cudaSetDevice(shard.device);
   k03_clear<<<(n_padded + kBlock - 1) / kBlock, kBlock, 0, shard.stream>>>(shard.d_local, n_padded);
@@ -318,8 +320,8 @@ inline void count_shard(const HistogramShard& shard, std::uint32_t n_bins, std::
 //@reference
 // --- Rung 3: the histogram by an all-reduce.
 // Changed from rung 1: the values that the ranks combine are n_padded counts each, so their bytes count, too.
-// Drawback: for up to some MB, an all-reduce is fastest if every rank sends all its counts to every other one,
-// so each sends n_ranks - 1 times their bytes and adds up all of them.
+// Drawback: for up to some MB, an all-reduce is fastest if every rank sends all its counts to every other
+// one, so each sends n_ranks - 1 times their bytes and adds up all of them.
 inline Status histogram_all_reduce(const HistogramJob& job) {
   for (const auto& shard : job.shards) count_shard(shard, job.n_bins, job.n_padded);
   ncclGroupStart();
@@ -334,15 +336,15 @@ inline Status histogram_all_reduce(const HistogramJob& job) {
 //@reference
 // Changed from rung 3: a reduce-scatter gives each rank the sums of its slice, an n_ranks-th of the bins; an
 // all-gather in place gives the slices to all.
-// Why: a rank sends each other rank only that rank's slice, then its own slice: 2 (n_ranks - 1) / n_ranks times
-// the bytes of its counts, nearly independent of the number of ranks. And between the two steps each rank can
-// work on its slice alone, for example scan it.
+// Why: a rank sends each other rank only that rank's slice, then its own slice: 2 (n_ranks - 1) / n_ranks
+// times the bytes of its counts, nearly independent of the number of ranks. And between the two steps each
+// rank can work on its slice alone, for example scan it.
 // Drawback: two operations begin one after the other, so a small histogram takes twice as long as by an
 // all-reduce. A large one does not: there, an all-reduce takes the same two steps.
 //@end
 inline Status histogram(const HistogramJob& job) {
-  //@solution Call count_shard for each shard. Each rank has a slice of n_padded / n_ranks counts, at rank times
-  //@hint this number in d_counts. In one group, all ranks add up d_local into their slices with
+  //@solution Call count_shard for each shard. Each rank has a slice of n_padded / n_ranks counts, at rank
+  //@hint times this number in d_counts. In one group, all ranks add up d_local into their slices with
   //@hint ncclReduceScatter (ncclUint64, ncclSum); its count is that of one slice. In another group, all ranks
   //@hint call ncclAllGather in place: the send buffer is the rank's slice in d_counts.
   //@instead return not_implemented(job);
@@ -416,8 +418,8 @@ inline unsigned blocks_for(std::uint64_t n) {
   return static_cast<unsigned>((n + kBlock - 1) / kBlock);
 }
 
-// Sorts the shard on its device, from d_in to d_sorted, by merging runs of 1, 2, 4, … keys. d_received is used,
-// too.
+// Sorts the shard on its device, from d_in to d_sorted, by merging runs of 1, 2, 4, … keys. d_received is
+// used, too.
 inline void sort_shard(const SortShard& shard) {
   cudaSetDevice(shard.device);
   if (shard.n == 0) return;
@@ -448,13 +450,13 @@ inline Boundaries boundaries_of(const SortJob& job) {
 // first[j] keys of the whole array before it. It is found digit by digit, from the most significant one. In
 // arrays, boundary j is at index j - 1, since shard 0 needs no boundary.
 
-// Counts for the next digit: d_below[(j - 1) · kDigitValues + x] becomes the number of this shard's keys that are
-// less than the splitter's known digits followed by digit x. One block; (n_ranks - 1) · kDigitValues threads have
-// work.
+// Counts for the next digit: d_below[(j - 1) · kDigitValues + x] becomes the number of this shard's keys that
+// are less than the splitter's known digits followed by digit x. One block; (n_ranks - 1) · kDigitValues
+// threads have work.
 __global__ void k04_count_below(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
                                 unsigned n_ranks, unsigned shift, Count* d_below) {
-  //@solution Thread t counts for boundary index t / kDigitValues and digit t % kDigitValues, if there is such a
-  //@hint boundary. The digit is shifted by `shift` and combined with the known digits. Call count_less.
+  //@solution Thread t counts for boundary index t / kDigitValues and digit t % kDigitValues, if there is such
+  //@hint a boundary. The digit is shifted by `shift` and combined with the known digits. Call count_less.
   const unsigned t = threadIdx.x, n_candidates = (n_ranks - 1) * kDigitValues;
   if (t >= n_candidates) return;
   const Key candidate = d_splitters[t / kDigitValues] | (t % kDigitValues) << shift;
@@ -462,8 +464,8 @@ __global__ void k04_count_below(const Key* d_sorted, std::uint64_t n, const Key*
   //@end
 }
 
-// Given: adds the digit to each splitter, the largest one with at most first[j] keys of the whole array below.
-// One thread per boundary.
+// Given: adds the digit to each splitter, the largest one with at most first[j] keys of the whole array
+// below. One thread per boundary.
 __global__ void k04_choose_digits(const Count* d_below, Boundaries all, unsigned shift, Key* d_splitters) {
   if (threadIdx.x + 1 >= all.n_ranks) return;
   const Count* d_row = d_below + threadIdx.x * kDigitValues;
@@ -475,8 +477,8 @@ __global__ void k04_choose_digits(const Count* d_below, Boundaries all, unsigned
 // Finds the splitters. Every rank computes the same ones.
 inline void find_splitters(const SortJob& job, const Boundaries& all) {
   //@solution Clear the n_ranks - 1 splitters of each rank with cudaMemsetAsync. For each digit, from shift
-  //@hint 32 - kDigitBits down to 0: launch k04_count_below for each shard; in one group, all ranks add up d_below
-  //@hint in place with ncclAllReduce; launch k04_choose_digits for each shard.
+  //@hint 32 - kDigitBits down to 0: launch k04_count_below for each shard; in one group, all ranks add up
+  //@hint d_below in place with ncclAllReduce; launch k04_choose_digits for each shard.
   //@instead static_cast<void>(job), static_cast<void>(all);
   const std::size_t n_boundaries = all.n_ranks - 1;
   for (const auto& shard : job.shards) {
@@ -503,11 +505,11 @@ inline void find_splitters(const SortJob& job, const Boundaries& all) {
   //@end
 }
 
-// --- Second part: the cuts. Keys less than splitter j go before boundary j, and as many equal ones as fit there:
-// those of the lower ranks first. So the boundaries are exact, however often a key occurs.
+// --- Second part: the cuts. Keys less than splitter j go before boundary j, and as many equal ones as fit
+// there: those of the lower ranks first. So the boundaries are exact, however often a key occurs.
 
-// Given: d_counts[2 (j - 1)] becomes the number of this shard's keys less than splitter j, and the next one that
-// of keys less or equal. One thread per boundary.
+// Given: d_counts[2 (j - 1)] becomes the number of this shard's keys less than splitter j, and the next one
+// that of keys less or equal. One thread per boundary.
 __global__ void k04_count_splitters(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
                                     unsigned n_ranks, Count* d_counts) {
   if (threadIdx.x + 1 >= n_ranks) return;
@@ -516,16 +518,17 @@ __global__ void k04_count_splitters(const Key* d_sorted, std::uint64_t n, const 
   d_counts[2 * threadIdx.x + 1] = count_less(d_sorted, 0, n, splitter, true);
 }
 
-// d_all_counts has the d_counts of rank 0, of rank 1, and so on. d_cuts[r · (n_ranks + 1) + q] becomes the index
-// of the first key in d_sorted of rank r that goes to rank q; for q = n_ranks, the number of its keys. One
-// thread for each r and q.
+// d_all_counts has the d_counts of rank 0, of rank 1, and so on. d_cuts[r · (n_ranks + 1) + q] becomes the
+// index of the first key in d_sorted of rank r that goes to rank q; for q = n_ranks, the number of its keys.
+// One thread for each r and q.
 __global__ void k04_cuts(const Count* d_all_counts, Boundaries all, std::uint64_t* d_cuts) {
   const unsigned r = threadIdx.x / (all.n_ranks + 1), q = threadIdx.x % (all.n_ranks + 1);
   if (r >= all.n_ranks) return;
   std::uint64_t cut = q == 0 ? 0 : all.first[r + 1] - all.first[r];
-  //@solution For 0 < q < n_ranks: first[q] keys of the whole array go before boundary q. Subtract those that are
-  //@hint less than splitter q, of all ranks, and the equal ones of the ranks before r: `rest` remain. The cut is
-  //@hint after the rank's less keys and min(rest, its equal keys) equal ones. No difference may get negative.
+  //@solution For 0 < q < n_ranks: first[q] keys of the whole array go before boundary q. Subtract those that
+  //@hint are less than splitter q, of all ranks, and the equal ones of the ranks before r: `rest` remain. The
+  //@hint cut is after the rank's less keys and min(rest, its equal keys) equal ones. No difference may get
+  //@hint negative.
   if (q > 0 && q < all.n_ranks) {
     const auto count = [&](unsigned rank, unsigned which) {
       return std::uint64_t{d_all_counts[rank * 2 * (all.n_ranks - 1) + 2 * (q - 1) + which]};
@@ -585,8 +588,8 @@ inline Cuts read_cuts(const SortJob& job) {
 // All ranks send the parts of d_sorted, and receive in d_received, in the order of the ranks.
 inline void exchange(const SortJob& job, const Cuts& cuts) {
   //@solution In one group, for each rank r and each rank q (also q = r): rank r sends cuts.count(r, q) keys
-  //@hint (ncclUint32) from d_sorted + cuts.first(r, q) to q, and receives cuts.count(q, r) keys from q, behind
-  //@hint those of the ranks before q.
+  //@hint (ncclUint32) from d_sorted + cuts.first(r, q) to q, and receives cuts.count(q, r) keys from q,
+  //@hint behind those of the ranks before q.
   //@instead static_cast<void>(job), static_cast<void>(cuts);
   ncclGroupStart();
   for (unsigned r = 0; r < cuts.n_ranks; ++r) {
@@ -607,15 +610,15 @@ inline void exchange(const SortJob& job, const Cuts& cuts) {
 // --- Rung 5, task "sort": sort the shards, find exact cuts, exchange, merge.
 //@reference
 // Changed from the rungs before: what a rank sends depends on the keys, so the host has to wait for the cuts.
-// Why: each key crosses to another device at most once, and the searches send a few KB. The cuts are exact, so
-// every rank receives as many keys as it has space for, whatever the keys are. With sampled splitters, a rank
-// may receive more, and with whole keys as boundaries, all equal keys would go to one rank.
+// Why: each key crosses to another device at most once, and the searches send a few KB. The cuts are exact,
+// so every rank receives as many keys as it has space for, whatever the keys are. With sampled splitters, a
+// rank may receive more, and with whole keys as boundaries, all equal keys would go to one rank.
 // Drawback: kDigits small all-reduces, one after the other, and a wait of the host before the exchange can
 // begin. A radix sort of the shard would read it fewer times.
 //@end
 inline Status sort(const SortJob& job) {
-  //@solution Call sort_shard for each shard; then find_splitters, find_cuts, read_cuts and exchange. Then launch
-  //@hint k04_merge_runs for each shard that is not empty: run q has the keys from rank q.
+  //@solution Call sort_shard for each shard; then find_splitters, find_cuts, read_cuts and exchange. Then
+  //@hint launch k04_merge_runs for each shard that is not empty: run q has the keys from rank q.
   //@instead return not_implemented(job);
   const Boundaries all = boundaries_of(job);
   for (const auto& shard : job.shards) sort_shard(shard);
@@ -641,8 +644,8 @@ inline Status sort(const SortJob& job) {
 // Changed from rung 1: the ranks gather all totals, and each combines them from rank 0 on.
 // Why: the order is fixed, so a float sum has the same bits on all ranks, in every run, with every algorithm
 // of NCCL. It depends on the shards' lengths only.
-// Drawback: every rank receives and combines n_ranks values. For one value this costs nothing; for a long array
-// of values it is n_ranks / 2 times the bytes of an all-reduce.
+// Drawback: every rank receives and combines n_ranks values. For one value this costs nothing; for a long
+// array of values it is n_ranks / 2 times the bytes of an all-reduce.
 template <typename Op>
 Status reduce_in_order(const ReduceJob<Op>& job) {
   for (const auto& shard : job.shards) reduce_shard(shard, job.op);

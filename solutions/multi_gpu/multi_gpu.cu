@@ -457,8 +457,8 @@ __global__ void k04_count_below(const Key* d_sorted, std::uint64_t n, const Key*
                                 unsigned n_ranks, unsigned shift, Count* d_below) {
   //@solution Thread t counts for boundary index t / kDigitValues and digit t % kDigitValues, if there is such
   //@hint a boundary. The digit is shifted by `shift` and combined with the known digits. Call count_less.
-  const unsigned t = threadIdx.x;
-  if (t >= (n_ranks - 1) * kDigitValues) return;
+  const unsigned t = threadIdx.x, n_candidates = (n_ranks - 1) * kDigitValues;
+  if (t >= n_candidates) return;
   const Key candidate = d_splitters[t / kDigitValues] | (t % kDigitValues) << shift;
   d_below[t] = count_less(d_sorted, 0, n, candidate, false);
   //@end

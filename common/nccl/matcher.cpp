@@ -55,6 +55,7 @@ void move_launches(void* user) {
   const Call& first = launches.front()->entries.front().call;
   if (!is_point_to_point(first.kind)) {
     std::vector<Call> calls;
+    calls.reserve(launches.size());
     for (const Launch* launch : launches) calls.push_back(launch->entries.front().call);
     move_collective(calls);
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "nccl/server.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>

@@ -84,6 +84,7 @@ class PaceWalk {
     b.waits = wanted - std::min(wanted, waited_);
     if (depth_ == 0 && !open) b.waits = 1;  // for no load, or for one of an earlier block
     waited_ = std::max(waited_, wanted);
+    b.waits_for_all = b.waits != 0 && depth_ <= waited_;
   }
 
  private:
@@ -97,9 +98,7 @@ class PaceWalk {
     return slot == MicroOp::kNoSlot || it == values_.end() ? Value{} : it->second;
   }
 
-  static Value later(Value a, Value b) {
-    return {std::max(a.ready, b.ready), std::max(a.depth, b.depth)};
-  }
+  static Value later(Value a, Value b) { return {std::max(a.ready, b.ready), std::max(a.depth, b.depth)}; }
 
   // Returns the depth of the values that the op reads.
   std::uint32_t step(const MicroOp& op) {
@@ -184,9 +183,10 @@ void set_pace(Program& program, const Timing& timing) {
     }
     if (b.counted > n) b.mix[static_cast<std::size_t>(Kind::control)] += b.counted - n;
     const std::uint32_t number = static_cast<std::uint32_t>(&b - program.blocks.data());
-    const BasicBlock* before = number > 0 && b.entry != Entry::barrier ? &program.blocks[number - 1] : nullptr;
-    const bool goes_on = before != nullptr && before->next == number &&
-                         (before->exit == Exit::fall || number < guarded_until);
+    const BasicBlock* before =
+        number > 0 && b.entry != Entry::barrier ? &program.blocks[number - 1] : nullptr;
+    const bool goes_on =
+        before != nullptr && before->next == number && (before->exit == Exit::fall || number < guarded_until);
     synchronised = (goes_on && synchronised) || b.entry == Entry::warp_sync;
     // Guarded loads do not move across instructions that synchronise.
     if (!synchronised && guards_next(program, number)) guarded_until = b.target;

@@ -78,6 +78,7 @@ Environment parse_environment(const std::function<const char*(const char*)>& get
   env.verbose = flag("SIM_VERBOSE");
   env.report_file = value_of("SIM_REPORT");
 
+  env.device.preset = *find_preset("h200");
   if (const auto value = value_of("SIM_DEVICE"); !value.empty()) {
     if (const sim::DevicePreset* preset = find_preset(value)) {
       env.device.preset = *preset;

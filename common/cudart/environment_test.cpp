@@ -24,6 +24,8 @@ TEST(Environment, DefaultsWithoutVariables) {
   EXPECT_EQ(env.mode, sim::kCounters) << "modelled times need them";
   EXPECT_EQ(parse({{"SIM_MODE", "fast"}}).mode, sim::kFast);
   EXPECT_EQ(env.device.preset.name, "Simulated H200");
+  EXPECT_EQ(env.device.preset.timing.l2_sectors_per_clock, find_preset("h200")->timing.l2_sectors_per_clock)
+      << "the measured constants";
   EXPECT_FALSE(env.quiet || env.verbose);
   EXPECT_TRUE(env.report_file.empty() && env.complaints.empty());
 }

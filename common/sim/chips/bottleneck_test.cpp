@@ -36,7 +36,8 @@ std::string repeated(const std::string& body) {
   return "again:\n" + body + "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %r5; @%p1 bra again;\n";
 }
 
-LaunchResult run(const Kernel& k) {
+// `ahead`: bytes that are allocated before the data.
+LaunchResult run(const Kernel& k, std::uint64_t ahead = 0) {
   DeviceOptions options;
   options.preset = *cudart::find_preset("h200");
   options.preset.global_memory = std::uint64_t{256} << 20;
@@ -47,6 +48,7 @@ LaunchResult run(const Kernel& k) {
   const auto module = device.load_module(ptx);
   EXPECT_TRUE(module) << (module ? "" : module.error().text);
   if (!module) return {};
+  if (ahead > 0) static_cast<void>(device.allocate(ahead, MemoryKind::device));
   const std::uint64_t data = *device.allocate(k.bytes, MemoryKind::device);
   Arguments arguments;
   arguments.add(data);
@@ -139,6 +141,70 @@ TEST(Bottleneck, OfLittleWorkIsTheLaunch) {
 
 TEST(Bottleneck, OfManyEmptyBlocksIsStartingBlocks) {
   EXPECT_EQ(bound_of({"", 65536, 32, 0, 256}), name_of(Bound::starting_blocks));
+}
+
+// Clocks of a warp for each iteration that reads new lines.
+double clocks_of(const std::string& body) {
+  const std::string address =
+      "mad.lo.u32 %r8, %r7, 4096, %r4; mul.wide.u32 %rd2, %r8, 4; add.u64 %rd3, %rd1, %rd2;"
+      "setp.lt.u32 %p2, %r8, 100000000;";
+  constexpr std::uint32_t kRounds = 64;
+  const LaunchResult result = run({repeated(address + body), 1, 32, kRounds, 1 << 21});
+  return static_cast<double>(result.counters.chain_clocks) / kRounds;
+}
+
+const std::string kLoad = "ld.global.u32 %r10, [%rd3]; add.u32 %r11, %r11, %r10;";
+
+// The assembler replaces a branch over few instructions by guards and issues both loads before the first sum.
+TEST(Latency, OfIndependentLoadsIsCountedOnce) {
+  const double one = clocks_of(kLoad);
+  const std::string other = "ld.global.u32 %r12, [%rd3 + 1048576]; add.u32 %r11, %r11, %r12;";
+  EXPECT_LT(clocks_of(kLoad + other), 1.2 * one);
+  EXPECT_LT(clocks_of(kLoad + "@!%p2 bra over;" + other + "over:"), 1.2 * one);
+}
+
+TEST(Latency, OfDependentLoadsIsCountedForEach) {
+  const double one = clocks_of(kLoad);
+  const std::string other =
+      "and.b32 %r12, %r10, 1; mul.wide.u32 %rd4, %r12, 4; add.u64 %rd5, %rd3, %rd4;"
+      "ld.global.u32 %r12, [%rd5 + 1048576]; add.u32 %r11, %r11, %r12;";
+  EXPECT_GT(clocks_of(kLoad + other), 1.8 * one);
+  EXPECT_GT(clocks_of(kLoad + "@!%p2 bra over;" + other + "over:"), 1.8 * one);
+}
+
+// The store may be to the address of the second load, unless that load says that nothing writes there.
+TEST(Latency, OfALoadIncludesAnEarlierStoresOperand) {
+  const double one = clocks_of(kLoad);
+  const std::string store = "st.global.u32 [%rd3], %r11;";
+  EXPECT_GT(clocks_of(kLoad + store + "ld.global.u32 %r12, [%rd3 + 1048576]; add.u32 %r11, %r11, %r12;"),
+            1.8 * one);
+  EXPECT_LT(clocks_of(kLoad + store + "ld.global.nc.u32 %r12, [%rd3 + 1048576]; add.u32 %r11, %r11, %r12;"),
+            1.2 * one);
+}
+
+TEST(Latency, OfGuardedLoadsAfterAShuffleIsCountedAgain) {
+  const std::string sum = "shfl.sync.down.b32 %r12, %r10, 1, 31, -1; add.u32 %r11, %r11, %r12;";
+  const std::string other =
+      "@!%p2 bra over; ld.global.u32 %r12, [%rd3 + 1048576]; add.u32 %r11, %r11, %r12; over:";
+  EXPECT_GT(clocks_of(kLoad + sum + other), 1.8 * clocks_of(kLoad + sum));
+}
+
+TEST(ModelledTimes, DoNotDependOnAddresses) {
+  const std::string two_arrays =
+      "mad.lo.u32 %r8, %r7, 65536, %r4; and.b32 %r8, %r8, 262143; mul.wide.u32 %rd2, %r8, 4;"
+      "add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3]; ld.global.u32 %r11, [%rd3 + 1048576];"
+      "add.u32 %r10, %r10, %r11; st.global.u32 [%rd3 + 2097152], %r10; red.global.add.u32 [%rd3], 1;";
+  const std::string scattered =
+      "mad.lo.u32 %r8, %r7, 270336, %r4; mul.lo.u32 %r8, %r8, 5281; and.b32 %r8, %r8, 524287;"
+      "mul.wide.u32 %rd2, %r8, 4; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3];"
+      "and.b32 %r10, %r8, 1023; mul.wide.u32 %rd4, %r10, 4; add.u64 %rd4, %rd1, %rd4; red.global.add.u32 "
+      "[%rd4], 1;";
+  for (const std::string& body : {two_arrays, scattered}) {
+    const Kernel kernel{repeated(body), 128, 256, 16, 4 << 20};
+    const double us = run(kernel).modelled_us;
+    for (const std::uint64_t ahead : {256u, 512u, 4096u + 256u, 1u << 20, (3u << 20) + 256u})
+      EXPECT_EQ(run(kernel, ahead).modelled_us, us) << ahead;
+  }
 }
 
 // Modelled times must show whether the chip was measured.

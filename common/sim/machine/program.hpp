@@ -98,6 +98,7 @@ struct BasicBlock {
   Exit exit = Exit::fall;
   Entry entry = Entry::none;
   bool predicate_negated = false;
+  bool waits_for_all = true;  // after its waits no load is on its way
   bool polling = false;  // in a short loop that reads memory which others may change
 };
 

@@ -219,7 +219,7 @@ RunEnd run(Warp& w, s64 budget) {
           run_op(w, *op);
       }
       w.time += b.clocks + w.stall * b.waits;
-      if (b.waits != 0) w.stall = 0;
+      if (b.waits_for_all) w.stall = 0;
       budget -= b.cost;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);

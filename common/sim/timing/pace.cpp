@@ -32,32 +32,59 @@ double load_latency(const MicroOp& op, const Timing& timing) {
                                                                              : timing.near_latency;
 }
 
+// The most instructions that a forward branch may skip for the assembler to guard them with a predicate
+// instead.
+constexpr std::uint32_t kMostGuarded = 12;
+
+// Whether block `number` ends in a branch over the few instructions that follow it, up to its target. The
+// assembler turns such instructions into guarded ones and schedules them together with those around them.
+bool guards_next(const Program& program, std::uint32_t number) {
+  const BasicBlock& b = program.blocks[number];
+  if (b.exit != Exit::branch || b.next != number + 1 || b.target <= b.next) return false;
+  std::uint32_t n = 0;
+  for (std::uint32_t k = b.next; k < b.target; ++k) {
+    const BasicBlock& skipped = program.blocks[k];
+    n += skipped.counted;
+    if (n > kMostGuarded || skipped.exit != Exit::fall || skipped.next != k + 1 ||
+        skipped.entry != Entry::none)
+      return false;
+  }
+  return program.blocks[b.target].entry != Entry::barrier;
+}
+
 // Goes through sequences of basic blocks and computes when the value of each register is available; the
 // increase within a block is the block's number of clocks. `depth` counts how many loads in a row must be
-// waited for, because values depend on loads whose addresses depend on loads, and so on. Loads that nothing
-// has waited for yet are carried over to the next block.
+// waited for, because values depend on loads whose addresses depend on loads, and so on. A load also waits
+// for the values of earlier stores to the same memory space, as they may be to its address. Loads that
+// nothing has waited for yet are carried over to the next block.
 class PaceWalk {
  public:
   PaceWalk(const Program& program, const Timing& timing) : program_(program), timing_(timing) {}
 
-  void block(BasicBlock& b, bool goes_on) {
+  // `open`: the instructions of this block are scheduled together with those of the next one, so only loads
+  // wait in this block, for their addresses.
+  void block(BasicBlock& b, bool goes_on, bool open) {
     if (!goes_on) {
       values_.clear();
+      stored_ = {};
       issued_ = longest_ = passed_ = 0;
       depth_ = waited_ = 0;
     }
     std::uint32_t wanted = 0;  // waits of the ops in this block
-    for (std::uint32_t k = b.first; k < b.last; ++k) wanted = std::max(wanted, step(program_.ops[k]));
-    if (b.exit == Exit::branch) wanted = std::max(wanted, value_of(b.predicate).depth);
-    if (b.exit != Exit::fall) wanted = depth_;
+    for (std::uint32_t k = b.first; k < b.last; ++k) {
+      const std::uint32_t depth = step(program_.ops[k]);
+      if (!open || program_.ops[k].kind == OpKind::load) wanted = std::max(wanted, depth);
+    }
+    if (b.exit != Exit::fall && !open) wanted = depth_;
     const double now = std::max(issued_, longest_);
     double clocks = now - passed_;
     passed_ = now;
     if (b.exit != Exit::fall) clocks += of(timing_.latency, Kind::control);
     b.clocks = static_cast<std::uint32_t>(std::lround(std::max(clocks, 0.0)));
     b.waits = wanted - std::min(wanted, waited_);
-    if (depth_ == 0) b.waits = 1;  // for no load, or for one of an earlier block
+    if (depth_ == 0 && !open) b.waits = 1;  // for no load, or for one of an earlier block
     waited_ = std::max(waited_, wanted);
+    b.waits_for_all = b.waits != 0 && depth_ <= waited_;
   }
 
  private:
@@ -71,21 +98,24 @@ class PaceWalk {
     return slot == MicroOp::kNoSlot || it == values_.end() ? Value{} : it->second;
   }
 
+  static Value later(Value a, Value b) { return {std::max(a.ready, b.ready), std::max(a.depth, b.depth)}; }
+
   // Returns the depth of the values that the op reads.
   std::uint32_t step(const MicroOp& op) {
     Value in = value_of(op.guard);
-    for (const std::uint32_t slot : op.src) {
-      const Value v = value_of(slot);
-      in = {std::max(in.ready, v.ready), std::max(in.depth, v.depth)};
-    }
+    for (const std::uint32_t slot : op.src) in = later(in, value_of(slot));
+    const bool far = op.space == MemorySpace::global || op.space == MemorySpace::generic;
+    const ptx::Instruction& instruction = program_.functions[op.function].source->instructions[op.ptx_index];
+    Value& stored = stored_[far ? 0 : 1];
+    if (op.kind == OpKind::store) stored = later(stored, in);
+    if (op.kind == OpKind::load && !instruction.has("nc")) in = later(in, stored);
     Value out = in;
     if (op.counted) {
-      const Kind kind = kind_of(program_.functions[op.function].source->instructions[op.ptx_index]);
+      const Kind kind = kind_of(instruction);
       const double start = std::max(in.ready, issued_);
       issued_ += of(timing_.issue, kind);
       out.ready = start + (op.kind == OpKind::load ? load_latency(op, timing_) : of(timing_.latency, kind));
     }
-    const bool far = op.space == MemorySpace::global || op.space == MemorySpace::generic;
     const bool samples = op.kind == OpKind::other && op.n_dst > 0;  // reads a texture or surface
     if (far &&
         (op.kind == OpKind::load || samples || (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot)))
@@ -101,6 +131,7 @@ class PaceWalk {
   const Program& program_;
   const Timing& timing_;
   std::unordered_map<std::uint32_t, Value> values_;  // by slot
+  std::array<Value, 2> stored_;                      // the latest of stores: to global memory, to others
   double issued_ = 0, longest_ = 0, passed_ = 0;
   std::uint32_t depth_ = 0, waited_ = 0;  // number of dependent loads; number of waits
 };
@@ -136,6 +167,8 @@ InstructionKind kind_of(const ptx::Instruction& i) {
 
 void set_pace(Program& program, const Timing& timing) {
   PaceWalk walk(program, timing);
+  std::uint32_t guarded_until = 0;  // blocks before this one are guarded
+  bool synchronised = false;        // the sequence of blocks contains a shuffle, vote or the like
   for (BasicBlock& b : program.blocks) {
     b.mix.fill(0);
     std::uint32_t last = ~std::uint32_t{0};
@@ -150,10 +183,14 @@ void set_pace(Program& program, const Timing& timing) {
     }
     if (b.counted > n) b.mix[static_cast<std::size_t>(Kind::control)] += b.counted - n;
     const std::uint32_t number = static_cast<std::uint32_t>(&b - program.blocks.data());
-    const bool goes_on = number > 0 && b.entry != Entry::barrier &&
-                         program.blocks[number - 1].exit == Exit::fall &&
-                         program.blocks[number - 1].next == number;
-    walk.block(b, goes_on);
+    const BasicBlock* before =
+        number > 0 && b.entry != Entry::barrier ? &program.blocks[number - 1] : nullptr;
+    const bool goes_on =
+        before != nullptr && before->next == number && (before->exit == Exit::fall || number < guarded_until);
+    synchronised = (goes_on && synchronised) || b.entry == Entry::warp_sync;
+    // Guarded loads do not move across instructions that synchronise.
+    if (!synchronised && guards_next(program, number)) guarded_until = b.target;
+    walk.block(b, goes_on, number < guarded_until);
   }
 }
 

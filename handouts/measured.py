@@ -6,6 +6,7 @@
     tops LABS         the labs' fastest rungs, compared with the library and the memory's rate
     curve LABS        the top rungs' times by size, and the best library's times divided by them
     kinds LABS        the top rungs compared with the libraries on every kind of input that the grader tests
+    foreign           the times of kernels that are not the course's, measured and modelled
     reached LABS      whether they reach what they were built for
     backwards LABS    the rungs that were slower than the one below, at the largest size
     trips LAB         how long the memory takes for an array that crosses it twice, three times, four times
@@ -22,6 +23,8 @@
 import json
 import pathlib
 import re
+import subprocess
+import sys
 
 import counted
 
@@ -117,6 +120,12 @@ def compared(folder, lab):
             rows = {kind: [r for r in table["rows"] if r["kind"] == kind] for kind in ("rung", "peer")}
             if rows["rung"]:
                 yield run["date"], size["n"], re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"]), rows["rung"][0], rows["peer"]
+
+
+def foreign(_arguments, _labcli):
+    folder = ROOT / "common/sim/calibration"
+    files = [folder / "data" / name for name in ("foreign_h200.json", "foreign_h200_modelled.json")]
+    return subprocess.run([sys.executable, folder / "foreign/compare.py", *files], check=True, capture_output=True, text=True).stdout
 
 
 def power(n):
@@ -490,4 +499,4 @@ def contention(arguments, labcli):
     return "\n".join(rows) + "\n"
 
 
-KINDS = (divergence, shared_atomics, contention, roof, ceilings, times, rivals, by_sorting, tops, curve, kinds, reached, backwards, trips, in_flight, predicted)
+KINDS = (divergence, shared_atomics, contention, roof, ceilings, times, rivals, by_sorting, tops, curve, kinds, foreign, reached, backwards, trips, in_flight, predicted)

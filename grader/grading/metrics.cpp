@@ -106,8 +106,7 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
       return 1000 * static_cast<double>(totals.atomic_lanes) / ideal.work;
     case lab::Metric::contention:
       return excess(totals.launches,
-                    totals.atomic_turns - std::min(totals.atomic_turns, totals.atomic_requests),
-                    ideal);
+                    totals.atomic_turns - std::min(totals.atomic_turns, totals.atomic_requests), ideal);
     case lab::Metric::bytes_sent: return ratio(static_cast<double>(traffic.bytes_sent), ideal.bytes_sent);
     case lab::Metric::messages:
       if (!(ideal.bytes_sent > 0)) return std::nullopt;

@@ -99,7 +99,7 @@ struct BasicBlock {
   Entry entry = Entry::none;
   bool predicate_negated = false;
   bool waits_for_all = true;  // after its waits no load is on its way
-  bool polling = false;  // in a short loop that reads memory which others may change
+  bool polling = false;       // in a short loop that reads memory which others may change
 };
 
 struct CallSite {

@@ -2,20 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Compares modelled times of the foreign kernels with measured ones, as Markdown.
 
-usage: compare.py MEASURED.json MODELLED.json [--fill PAGE.md]
+usage: compare.py MEASURED.json MODELLED.json
 
-Both files are written by foreign; cases.txt says which cases took part in fitting. --fill replaces the text between
-the markers of PAGE.md.
+Both files are written by foreign; cases.txt says which cases took part in fitting. handouts/model.md quotes the table
+of ../data/foreign_h200.json and ../data/foreign_h200_modelled.json.
 """
 
 import json
 import pathlib
-import re
 import statistics
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-MARK = re.compile(r"(<!-- foreign kernels -->\n).*?(<!-- end foreign kernels -->)", re.DOTALL)
 
 
 def table(measured: dict, modelled: dict) -> str:
@@ -39,19 +37,10 @@ def table(measured: dict, modelled: dict) -> str:
 
 
 def main() -> int:
-    if len(sys.argv) not in (3, 5):
+    if len(sys.argv) != 3:
         print(__doc__)
         return 2
-    measured, modelled = (json.loads(pathlib.Path(p).read_text(encoding="utf-8")) for p in sys.argv[1:3])
-    text = table(measured, modelled)
-    if len(sys.argv) == 3:
-        print(text, end="")
-        return 0
-    page = pathlib.Path(sys.argv[4])
-    old = page.read_text(encoding="utf-8")
-    if not MARK.search(old):
-        raise SystemExit(f"compare: {page} has no place for the table")
-    page.write_text(MARK.sub(lambda m: m[1] + text + m[2], old), encoding="utf-8")
+    print(table(*(json.loads(pathlib.Path(p).read_text(encoding="utf-8")) for p in sys.argv[1:])), end="")
     return 0
 
 

@@ -6,7 +6,7 @@
     tops LABS         the labs' fastest rungs, compared with the library and the memory's rate
     curve LABS        the top rungs' times by size, and the best library's times divided by them
     kinds LABS        the top rungs compared with the libraries on every kind of input that the grader tests
-    foreign           the times of kernels that are not the course's, measured and modelled
+    foreign DEVICE    the times of kernels that are not the course's, measured and modelled
     reached LABS      whether they reach what they were built for
     backwards LABS    the rungs that were slower than the one below, at the largest size
     trips LAB         how long the memory takes for an array that crosses it twice, three times, four times
@@ -122,9 +122,9 @@ def compared(folder, lab):
                 yield run["date"], size["n"], re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"]), rows["rung"][0], rows["peer"]
 
 
-def foreign(_arguments, _labcli):
+def foreign(device, _labcli):
     folder = ROOT / "common/sim/calibration"
-    files = [folder / "data" / name for name in ("foreign_h200.json", "foreign_h200_modelled.json")]
+    files = [folder / "data" / name for name in (f"foreign_{device}.json", f"foreign_{device}_modelled.json")]
     return subprocess.run([sys.executable, folder / "foreign/compare.py", *files], check=True, capture_output=True, text=True).stdout
 
 

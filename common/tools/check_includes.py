@@ -37,6 +37,7 @@ ALLOWED = {
     # Runs the solutions' kernels with other constants.
     "solutions/tune": ["solutions/device", "solutions/compaction", "solutions/hierarchical_scan", "labs/compaction",
                        "labs/hierarchical_scan", "lab", "base"],
+    "solutions/lessons": ["bench", "solutions/device", "solutions/histogram", "labs/histogram", "lab", "base"],
     "solutions/peers/{lab}": ["bench", "labs/{lab}", "lab", "base"],
     # Submissions that the grader is tested with stand where a student's file would.
     "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],
@@ -111,7 +112,7 @@ def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
         return {"lab": "labs/{lab}", "solution": "solutions/{lab}"}[folders[2]], "LAB_ID"
     if folders[0] == "common":
         return (folders[1] if len(folders) > 1 else "common"), ""
-    if folders in [("solutions", "device"), ("solutions", "tune")]:
+    if folders in [("solutions", "device"), ("solutions", "tune"), ("solutions", "lessons")]:
         return "/".join(folders), ""
     if folders == ("solutions", "peers"):
         return "solutions/peers/{lab}", path.stem

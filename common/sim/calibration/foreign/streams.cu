@@ -101,7 +101,7 @@ __global__ void binary_search(const int* keys, const float* sorted, int* out, un
   const float key = static_cast<float>(keys[i] & 0xffff);
   unsigned low = 0, high = n;
   while (low < high) {
-    const unsigned middle = (low + high) / 2;
+    const unsigned middle = low + (high - low) / 2;
     if (sorted[middle] * 65536.f < key)
       low = middle + 1;
     else

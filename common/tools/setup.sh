@@ -101,10 +101,10 @@ gpu_arch() { gpus | cut -d, -f2 | tr -d ' .' | sort -un | paste -sd, || true; }
 # Tells Meson which programs to use. Meson before 1.4 does not ask nvcc for the headers that a .cu file includes; a small
 # wrapper does.
 native_file() {
-  local cuda="'$nvcc'" ccache=''
-  ! command -v ccache >/dev/null || ccache="'$(command -v ccache)', "
+  local cuda="'$nvcc'" cpp="'$host_cxx'" ccache=''
+  ! ccache=$(command -v ccache) || ccache="'$ccache', " cpp="'$tools/cache/ccache', $cpp"
   if at_least "$("$meson" --version)" 1.4; then cuda="$ccache$cuda"; else cuda="'$tools/nvcc_with_depfile', $cuda"; fi
-  printf "[binaries]\ncpp = [%s'%s']\ncuda = [%s, '-ccbin', '%s']\n" "$ccache" "$host_cxx" "$cuda" "$cxx"
+  printf "[binaries]\ncpp = [%s]\ncuda = [%s, '-ccbin', '%s']\n" "$cpp" "$cuda" "$cxx"
 }
 
 # LAB_WERROR=1: warnings are errors, for CI and developers. Without it, no warning of another compiler stops a build.

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -160,6 +161,32 @@ class Headers(unittest.TestCase):
 
 
 class CompilerCache(unittest.TestCase):
+    def test_shares_joined_sources_between_checkouts(self):
+        tools = pathlib.Path(__file__).resolve().parent
+        seen = []
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("one", "another one"):
+                root = pathlib.Path(folder).resolve() / name
+                build = root / "build"
+                joined = build / "x.p/x-unity0.cpp"
+                (root / "common/tools").mkdir(parents=True)
+                shutil.copytree(tools / "cache", root / "common/tools/cache")
+                (root / "common/x.cpp").write_text("int x;\n")
+                joined.parent.mkdir(parents=True)
+                joined.write_text(f"#include<{build}/../common/x.cpp>\n")
+                os.utime(joined, (1, 1))
+                (root / "ccache").write_text('#!/bin/sh\nexec "$@"\n')
+                (root / "ccache").chmod(0o755)
+                environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}"}
+                command = [root / "common/tools/cache/ccache", "g++", "-g", "-S", joined.relative_to(build), "-o", "-"]
+                done = subprocess.run(command, cwd=build, env=environment, capture_output=True, text=True, check=True)
+                self.assertIn("./../common/x.cpp", done.stdout)
+                self.assertNotIn(folder, done.stdout)
+                copy = joined.with_name("x-unity0.relative.cpp")
+                self.assertEqual(copy.stat().st_mtime, 1)  # a newer one would be compiled at every call of ninja
+                seen.append((copy.read_text(), done.stdout))
+        self.assertEqual(seen[0], seen[1])
+
     def test_cuda_objects_are_never_shared_between_checkouts(self):
         root = pathlib.Path(__file__).resolve().parents[2]
         build = pathlib.Path(os.environ.get("LAB_BUILD", root / "build"))

@@ -36,18 +36,31 @@ constexpr CUresult kSuccess = 0, kInvalidValue = 1, kInvalidContext = 201, kInva
 
 // --- the runtime API
 
+// A function that only the simulator's runtime has. NVIDIA's is never used: it would call this library again.
+constexpr const char* kOnlyInSimulator = "simChipName";
+constexpr std::array kSonames = {"libcudart.so.13", "libcudart.so.12"};
+
+// The path of the library or program that contains `address`; "" if unknown.
+std::string file_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) == 0 ? "" : info.dli_fname;
+}
+
+// The simulator's runtime in the global scope is the program's. Otherwise use one that was loaded privately
+// (for example by a Python package), else the one in this library's folder.
+void* runtime() {
+  if (const void* found = dlsym(RTLD_DEFAULT, kOnlyInSimulator))
+    return dlopen(file_of(found).c_str(), RTLD_NOW | RTLD_NOLOAD);
+  for (const char* soname : kSonames) {
+    void* const loaded = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
+    if (loaded != nullptr && dlsym(loaded, kOnlyInSimulator) != nullptr) return loaded;
+  }
+  const std::string self = file_of(reinterpret_cast<void*>(&runtime));
+  return dlopen((self.substr(0, self.rfind('/') + 1) + kSonames[0]).c_str(), RTLD_NOW | RTLD_GLOBAL);
+}
+
 void* runtime_symbol(const char* name) {
-  // The runtime in the global scope is the program's. Otherwise use one that was loaded privately (for
-  // example by a Python package), else the one in this library's folder.
-  if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
-  static void* const library = [] {
-    for (const char* soname : {"libcudart.so.13", "libcudart.so.12"})
-      if (void* loaded = dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) return loaded;
-    Dl_info self{};
-    if (dladdr(reinterpret_cast<void*>(&runtime_symbol), &self) == 0) return static_cast<void*>(nullptr);
-    const std::string path = self.dli_fname;
-    return dlopen((path.substr(0, path.rfind('/') + 1) + "libcudart.so.13").c_str(), RTLD_NOW | RTLD_GLOBAL);
-  }();
+  static void* const library = runtime();
   return library == nullptr ? nullptr : dlsym(library, name);
 }
 
@@ -651,22 +664,45 @@ namespace {
 
 // This library's own dynamic symbols.
 void* own_symbol(const std::string& name) {
-  static void* const self = [] {
-    Dl_info info{};
-    return dladdr(reinterpret_cast<void*>(&own_symbol), &info) == 0
-               ? nullptr
-               : dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-  }();
+  static void* const self =
+      dlopen(file_of(reinterpret_cast<void*>(&own_symbol)).c_str(), RTLD_NOW | RTLD_NOLOAD);
   return self == nullptr || !name.starts_with("cu") ? nullptr : dlsym(self, name.c_str());
 }
 
-// Reports each name once, because libraries look up the same functions repeatedly.
+// What to do if the program uses NVIDIA's runtime, which asks this library for its driver.
+const char* way_to_the_simulator() {
+  for (const char* soname : kSonames) {
+    void* const loaded = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
+    if (loaded != nullptr && dlsym(loaded, kOnlyInSimulator) == nullptr)
+      return "the libcudart that is loaded is NVIDIA's, but the libcuda.so.1 is the simulator's: put the "
+             "folder with both first on LD_LIBRARY_PATH, or take it out to use a GPU";
+  }
+  return "the program has the CUDA runtime linked into it, which needs NVIDIA's driver: link it with nvcc's "
+         "\"-cudart shared\"";
+}
+
+// Reports each name once, because libraries look up the same functions repeatedly. NVIDIA's runtime asks for
+// everything that it might use, and for an empty name before that: it gets an explanation instead, and a
+// count at exit.
 void report_missing(const std::string& name) {
   static auto& lock = *new std::mutex;
   static auto& reported = *new std::set<std::string>;
+  static std::size_t n_listed = 0;
+  static bool is_nvidias_runtime = false;
   const std::lock_guard guard(lock);
-  if (reported.insert(name).second)
-    say(name + ": the simulator does not have this function of the driver API");
+  if (!is_nvidias_runtime && (name.empty() || name == "cuGetExportTable")) {
+    is_nvidias_runtime = true;
+    n_listed = reported.size();
+    say(way_to_the_simulator());
+    std::atexit([] {
+      if (reported.size() > n_listed)
+        say("it asked for " + std::to_string(reported.size() - n_listed) +
+            " functions of the driver API that the simulator does not have");
+    });
+  }
+  if (name.empty() || name == "cuGetExportTable" || !reported.insert(name).second || is_nvidias_runtime)
+    return;
+  say(name + ": the simulator does not have this function of the driver API");
 }
 
 }  // namespace
@@ -685,11 +721,7 @@ DRIVER cuGetProcAddress_v2(const char* name, void** function, int cuda, std::uin
     if (*function == nullptr) *function = own_symbol(std::string(name) + version);
   if (status != nullptr) *status = *function == nullptr ? kSymbolNotFound : kFound;
   if (*function != nullptr) return kSuccess;
-  if (std::string_view(name) == "cuGetExportTable")  // the first function that the static runtime requests
-    say("the program has the CUDA runtime linked into it, which needs NVIDIA's driver: link it with nvcc's "
-        "\"-cudart shared\"");
-  else
-    report_missing(name);
+  report_missing(name);
   return kNotFound;
 }
 DRIVER cuGetProcAddress(const char* name, void** function, int version, std::uint64_t flags) {

@@ -3,6 +3,7 @@
 """Runs programs with the simulator's environment variables and looks at what they print and write.
 
 usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM FINDINGS_PROGRAM DRIVER_PROGRAM
+    TOOLKIT_LIBRARY_FOLDER
 """
 import json
 import os
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-FOLDER, QUERY, TRANSPOSE, FINDINGS, DRIVER = sys.argv[1:6]
+FOLDER, QUERY, TRANSPOSE, FINDINGS, DRIVER, TOOLKIT = sys.argv[1:7]
 
 
 def run(program, *arguments, **variables):
@@ -60,6 +61,27 @@ class Environment(unittest.TestCase):
         code, out, err = run(DRIVER)
         self.assertEqual((code, out), (0, "ok\n"), err)
         self.assertEqual(err.count("cuNoSuchFunction: the simulator does not have this function"), 1)
+
+    def test_a_static_runtime_is_explained_first_and_the_rest_counted(self):
+        # The requests of a program that has NVIDIA's runtime linked into it; a toolkit of wheels can't link one.
+        names = ["", *(f"cuMissing{i}" for i in range(150)), "cuGetExportTable", "cuMissing3", "cuMissingToo"]
+        script = f"""if True:
+            import ctypes
+            driver, entry = ctypes.CDLL({FOLDER + "/libcuda.so.1"!r}), ctypes.c_void_p()
+            for name in {names!r}:
+                assert driver.cuGetProcAddress_v2(name.encode(), ctypes.byref(entry), 13000, ctypes.c_uint64(0), None) == 500"""
+        code, _, err = run(sys.executable, "-c", script)
+        lines = err.splitlines()
+        self.assertEqual((code, len(lines)), (0, 2), err)
+        self.assertIn("-cudart shared", lines[0])
+        self.assertIn("151 functions", lines[1])
+
+    @unittest.skipIf(not TOOLKIT, "the toolkit's libraries lie where the loader finds them")
+    def test_nvidias_runtime_with_the_simulators_driver_is_explained(self):
+        code, out, err = run(QUERY, LD_LIBRARY_PATH=f"{TOOLKIT}:{FOLDER}")
+        self.assertGreater(code, 0, out)
+        self.assertIn("the libcudart that is loaded is NVIDIA's", err)
+        self.assertLess(len(err.splitlines()), 10)
 
     def test_typos_do_not_stop_a_program(self):
         code, _, err = run(QUERY, SIM_DEVICE="H2000", SIM_THREADS="all", SIM_MODE="count")

@@ -76,6 +76,9 @@ bool was_write(const void* context) {
 #if defined(__x86_64__)
   constexpr greg_t kWrite = 2;  // of the page fault's error code
   return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
+#elif defined(__aarch64__)
+  return aarch64_fault_was_write(
+      std::as_bytes(std::span(static_cast<const ucontext_t*>(context)->uc_mcontext.__reserved)));
 #else
   (void)context;
   return false;
@@ -162,6 +165,30 @@ std::vector<Range> wanted_ranges() {
 }
 
 }  // namespace
+
+// The register ESR_EL1 describes the fault. Source: Arm Architecture Reference Manual for A-profile, section
+// "ESR_EL1, Exception Syndrome Register (EL1)".
+bool aarch64_fault_was_write(std::span<const std::byte> records) {
+  struct Head {
+    std::uint32_t magic, n_bytes;
+  };
+  constexpr std::uint32_t kEsrMagic = 0x45535201;
+  constexpr std::uint64_t kDataAbort = 0x24, kClassShift = 26, kClassMask = 0x3F;
+  constexpr std::uint64_t kWrite = 1u << 6, kCacheMaintenance = 1u << 8;  // the latter sets kWrite, too
+  Head head{};
+  while (records.size() >= sizeof head) {
+    std::memcpy(&head, records.data(), sizeof head);
+    if (head.n_bytes < sizeof head || head.n_bytes > records.size()) return false;  // the terminator has 0
+    std::uint64_t esr = 0;
+    if (head.magic == kEsrMagic && head.n_bytes >= sizeof head + sizeof esr) {
+      std::memcpy(&esr, records.data() + sizeof head, sizeof esr);
+      return (esr >> kClassShift & kClassMask) == kDataAbort &&
+             (esr & (kWrite | kCacheMaintenance)) == kWrite;
+    }
+    records = records.subspan(head.n_bytes);
+  }
+  return false;
+}
 
 std::vector<sim::SourcePlace> place_of_code(const void* code) {
   Dl_info object{};

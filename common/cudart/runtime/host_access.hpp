@@ -9,6 +9,8 @@
 // protected page fails with EFAULT.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "sim/finding.hpp"
@@ -17,6 +19,10 @@ namespace course::cudart {
 
 // The source line of a host instruction; empty without debug information.
 std::vector<sim::SourcePlace> place_of_code(const void* code);
+
+// Whether a page fault on linux/arm64 was a store. `records`: what the kernel appends to the registers in a
+// signal frame (struct _aarch64_ctx in Linux's asm/sigcontext.h). False if no record describes a data abort.
+bool aarch64_fault_was_write(std::span<const std::byte> records);
 
 // One exists during every call of the runtime, so that all memory is accessible then. Thread-safe; may be
 // nested.

@@ -67,6 +67,10 @@ COURSE_BOTH unsigned __brev(unsigned), __funnelshift_l(unsigned, unsigned, unsig
     __funnelshift_r(unsigned, unsigned, unsigned);
 COURSE_BOTH long long clock64();
 template <typename T, typename U>
+COURSE_BOTH decltype(T() + U()) min(T, U);
+template <typename T, typename U>
+COURSE_BOTH decltype(T() + U()) max(T, U);
+template <typename T, typename U>
 COURSE_BOTH T atomicAdd(T*, U);
 template <typename T, typename U>
 COURSE_BOTH T atomicSub(T*, U);

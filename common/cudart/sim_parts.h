@@ -60,7 +60,7 @@ void simPlaceOfCode(const void* code, char* text, size_t capacity);
 /* The name of the simulated chip. */
 const char* simChipName(void);
 
-/* One rank's part of an operation whose data another process moves. The numbers are those of nccl/call.hpp
+/* One rank's part of an operation whose data another process moves. The numbers are those of nccl/operation/call.hpp
  * and nccl.h. */
 struct SimOperand {
   unsigned kind, type, reduction;

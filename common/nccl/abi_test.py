@@ -23,7 +23,7 @@ def nvidia_folder():
     places = [os.environ["NCCL_HOME"] + "/include"] if "NCCL_HOME" in os.environ else []
     for prefix in (sys.prefix, os.environ.get("LAB_VENV", sys.prefix)):
         places += glob.glob(prefix + "/lib/python*/site-packages/nvidia/nccl/include")
-    return next((folder for folder in [*places, "/usr/include"] if pathlib.Path(folder, "nccl.h").is_file()), None)
+    return next((folder for folder in [*places, TOOLKIT, "/usr/include"] if pathlib.Path(folder, "nccl.h").is_file()), None)
 
 
 def values(include, folder):
@@ -42,7 +42,7 @@ def main():
     for ours, real in different:
         print(f"our header says {ours}, {theirs}/nccl.h says {real}")
     # A definition that differs from its declaration in type is an error.
-    for source in ("api_calls.cpp", "api_comm.cpp"):
+    for source in ("api/calls.cpp", "api/comm.cpp"):
         subprocess.run([CXX, *COMMON, "-fsyntax-only", "-include", theirs + "/nccl.h", "-I", HERE.parent, HERE / source],
                        check=True)
     return 1 if different else 0

@@ -18,7 +18,9 @@ int main() {
   VALUE(ncclFloat), VALUE(ncclFloat64), VALUE(ncclDouble), VALUE(ncclBfloat16), VALUE(ncclFloat8e4m3);
   VALUE(ncclFloat8e5m2), VALUE(ncclNumTypes);
   VALUE(ncclScalarDevice), VALUE(ncclScalarHostImmediate);
-  VALUE(NCCL_UNIQUE_ID_BYTES), VALUE(NCCL_API_MAGIC), VALUE(NCCL_CONFIG_UNDEF_INT);
+  VALUE(NCCL_UNIQUE_ID_BYTES), VALUE(NCCL_CONFIG_UNDEF_INT);
+  const ncclConfig_t config = NCCL_CONFIG_INITIALIZER;  // not every version names its magic number
+  VALUE(config.magic);
   VALUE(sizeof(ncclUniqueId)), VALUE(sizeof(ncclResult_t)), VALUE(sizeof(ncclRedOp_t));
   VALUE(sizeof(ncclDataType_t)), VALUE(sizeof(ncclComm_t));
   VALUE(offsetof(ncclConfig_t, size)), VALUE(offsetof(ncclConfig_t, magic));

@@ -75,7 +75,7 @@ typedef enum {
   ncclFloat64 = 8,
   ncclDouble = 8,
   ncclBfloat16 = 9,
-  ncclFloat8e4m3 = 10, /* is moved, but not reduced */
+  ncclFloat8e4m3 = 10,
   ncclFloat8e5m2 = 11,
   ncclNumTypes = 12
 } ncclDataType_t;

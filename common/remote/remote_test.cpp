@@ -18,7 +18,7 @@
 #include "cudart/code/host_lines.hpp"
 #include "cudart/code/program_file.hpp"
 #include "cudart/sim_parts.h"
-#include "nccl/call.hpp"
+#include "nccl/operation/call.hpp"
 #include "remote/device/host_link.hpp"
 #include "remote/questions.hpp"
 
@@ -380,7 +380,6 @@ TEST_F(DevicesProcess, RejectsInvalidOperations) {
       [](SimOperand& one) { one.kind = static_cast<unsigned>(nccl::Kind::all_gather); },
       [](SimOperand& one) { one.kind = static_cast<unsigned>(nccl::Kind::send); },
       [](SimOperand& one) { one.type = ncclNumTypes; },
-      [](SimOperand& one) { one.type = ncclFloat8e4m3; },
       [](SimOperand& one) { one.reduction = ncclNumOps; },
       [](SimOperand& one) { one.rank = 0; },
       [](SimOperand& one) { one.rank = -1; },

@@ -22,7 +22,7 @@ ALLOWED = {
     "protocol": ["lab", "base"],
     "verifier": ["protocol", "lab", "base"],  # trusted
     "runner": ["protocol", "lab", "base"],  # beside a student's code
-    "bench": ["lab", "base"],
+    "bench": ["runner", "lab", "base"],  # the communicators of a lab for several devices
     "testing": ["verifier", "protocol", "lab", "base"],  # what tests of labs share
     "ptx": ["base"],
     "sim": ["ptx", "base"],
@@ -50,7 +50,7 @@ ALLOWED = {
 ROOMS = {
     "common/sim": ["checker counters finding footprint timing.hpp types", "memory", "machine", "grid", "ops", "decode", "timing", "checkers", "observation", "device engine", "chips"],
     "common/cudart": ["error_table cuda_abi sim_control sim_parts environment device_properties", "runtime code graph api", "abi"],
-    "common/nccl": ["nccl", "call arithmetic simulator say", "clique", "message", "idle", "move model matcher remote", "communicators group server", "answer", "api_calls api_comm"],
+    "common/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "smallest", "bench", "batch", "cli", "main"],
 }
 FOR_TESTS = {"testing", "conformance", "kernels", "calibration", "programs", "cub", "mutants", "hostile", "kernel_cases", "device_fake", "abi_values"}

@@ -20,7 +20,7 @@ namespace course::grader {
 
 using ReportedFinding = lab::SimFinding;
 
-// What the device that sends most has sent to other devices (nccl/model.hpp).
+// What the device that sends most has sent to other devices (nccl/operation/model.hpp).
 struct Traffic {
   std::uint64_t messages = 0, bytes_sent = 0;
 };

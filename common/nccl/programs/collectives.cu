@@ -7,6 +7,7 @@
 //   ID_FILE: one process for each device; they write and read this file (ranks.hpp)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -33,11 +34,13 @@ enum class What {
   gather,
   scatter,
   ring,
+  hypercube,
   uneven
 };
 constexpr const char* kWhat[] = {"all_reduce", "reduce", "broadcast", "bcast", "all_gather", "reduce_scatter",
-                                 "all_to_all", "gather", "scatter",   "ring",  "uneven"};
-constexpr int kScaled = 5;  // after the five built-in reductions: ncclRedOpCreatePreMulSum
+                                 "all_to_all", "gather", "scatter",   "ring",  "hypercube",  "uneven"};
+// After the five built-in reductions: ncclRedOpCreatePreMulSum with a factor of the host, of the device.
+constexpr int kScaled = 5, kScaledOnDevice = 6;
 
 struct Case {
   What what;
@@ -49,12 +52,20 @@ struct Case {
 };
 
 std::size_t bytes_of(ncclDataType_t type) {
-  constexpr std::size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
+  constexpr std::size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
   return kBytes[type];
 }
 
 bool is_reduction(What what) {
   return what == What::all_reduce || what == What::reduce || what == What::reduce_scatter;
+}
+
+// A hypercube gathers everything in log2 n steps: in each, a rank exchanges all that it has with the rank
+// whose number differs in one bit. The number of ranks must be a power of two.
+int n_steps(const Case& c, int n) {
+  int steps = 0;
+  while (c.what == What::hypercube && 1 << steps < n) ++steps;
+  return c.what == What::hypercube ? steps : 1;
 }
 
 // How many elements rank `from` sends to rank `to`.
@@ -86,6 +97,8 @@ void with_type(ncclDataType_t type, Use use) {
     case ncclFloat16: return use(__half{});
     case ncclFloat32: return use(float{});
     case ncclFloat64: return use(double{});
+    case ncclFloat8e4m3: return use(__nv_fp8_e4m3{});
+    case ncclFloat8e5m2: return use(__nv_fp8_e5m2{});
     default: return use(__nv_bfloat16{});
   }
 }
@@ -97,7 +110,7 @@ std::uint64_t random_bits(std::uint64_t& state) {  // splitmix64
   return z ^ z >> 31;
 }
 
-constexpr std::size_t kAnyMagnitude = 512;  // 16-bit floats from this element on are random bits
+constexpr std::size_t kAnyMagnitude = 512;  // 8- and 16-bit floats from this element on are random bits
 
 Bytes input_of(const Case& c, int rank, int n) {
   const std::size_t count = c.count * static_cast<std::size_t>(n);
@@ -115,11 +128,11 @@ Bytes input_of(const Case& c, int rank, int n) {
         value = converted<T>(kSpecial[bits / 4 % 8]);
       else
         value = converted<T>(static_cast<float>(static_cast<std::int64_t>(bits)) / 3e18f);
-      if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>) {  // of all magnitudes, but not NaN
+      if constexpr (sizeof(T) <= 2 && !std::is_integral_v<T>) {  // of all magnitudes, but not NaN
         const auto any = static_cast<std::uint16_t>(bits >> 16);
         T candidate;
-        std::memcpy(static_cast<void*>(&candidate), &any, sizeof any);
-        const float wide = candidate;
+        std::memcpy(static_cast<void*>(&candidate), &any, sizeof candidate);
+        const auto wide = static_cast<float>(candidate);
         if (i >= kAnyMagnitude && wide == wide) value = candidate;
       }
       std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
@@ -157,7 +170,7 @@ T reduced(const std::vector<Bytes>& inputs, std::size_t i, int op) {
   for (int r = 0; r < n; ++r) {
     T value;
     std::memcpy(&value, inputs[static_cast<std::size_t>(r)].data() + i * sizeof(T), sizeof(T));
-    if (op == kScaled) value = combined(value, converted<T>(static_cast<float>(kScale + r)), ncclProd);
+    if (op >= kScaled) value = combined(value, converted<T>(static_cast<float>(kScale + r)), ncclProd);
     if constexpr (!std::is_integral_v<T>) {
       if (op == ncclAvg) {
         const T part = std::is_same_v<T, double> ? T(1.0 / n) : converted<T>(1.0f / static_cast<float>(n));
@@ -195,6 +208,7 @@ Bytes expected_of(const Case& c, int rank, const std::vector<Bytes>& inputs, Byt
     case What::broadcast:
     case What::bcast: put(0, root, 0, block); break;
     case What::all_gather:
+    case What::hypercube:
       for (std::size_t r = 0; r < n; ++r) put(r * block, r, 0, block);
       break;
     case What::all_to_all:
@@ -219,6 +233,7 @@ struct Rank {
   ncclComm_t comm = nullptr;
   cudaStream_t stream = nullptr;
   unsigned char* buffer = nullptr;  // input, then output
+  void* factor = nullptr;           // of kScaledOnDevice
   std::size_t capacity = 0;         // bytes of each
   Bytes result;                     // the buffer after the operation
 
@@ -229,11 +244,13 @@ struct Rank {
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     capacity = n_bytes;
     CUDA(cudaMalloc(&buffer, 2 * capacity));
+    CUDA(cudaMalloc(&factor, 8));
   }
   void tear_down() {
     CUDA(cudaSetDevice(device));
     NCCL(ncclCommDestroy(comm));
     CUDA(cudaFree(buffer));
+    CUDA(cudaFree(factor));
     CUDA(cudaStreamDestroy(stream));
   }
 
@@ -245,7 +262,8 @@ struct Rank {
   }
   // Where its input begins: in place, a gather reads the rank's own block.
   std::size_t source(const Case& c) const {
-    const bool own = c.in_place && (c.what == What::all_gather || (c.what == What::gather && rank == c.root));
+    const bool own = c.in_place && (c.what == What::all_gather || c.what == What::hypercube ||
+                                    (c.what == What::gather && rank == c.root));
     return own ? static_cast<std::size_t>(rank) * c.count * bytes_of(c.type) : 0;
   }
   Bytes initial(const Case& c) const {
@@ -262,18 +280,21 @@ struct Rank {
     result = initial(c);
     CUDA(cudaMemcpyAsync(buffer, result.data(), result.size(), cudaMemcpyHostToDevice, stream));
   }
-  void call(const Case& c) {
+  void call(const Case& c, int step) {
     const unsigned char* in = buffer + source(c);
     unsigned char* out = buffer + target(c);
     const std::size_t block = c.count * bytes_of(c.type);
     auto op = static_cast<ncclRedOp_t>(c.op);
     Bytes scalar(8);
-    if (c.op == kScaled && is_reduction(c.what)) {
+    if (c.op >= kScaled && is_reduction(c.what)) {
       with_type(c.type, [&](auto zero) {
         const auto value = converted<decltype(zero)>(static_cast<float>(kScale + rank));
         std::memcpy(scalar.data(), &value, sizeof value);
       });
-      NCCL(ncclRedOpCreatePreMulSum(&op, scalar.data(), c.type, ncclScalarHostImmediate, comm));
+      if (c.op == kScaledOnDevice)
+        CUDA(cudaMemcpyAsync(factor, scalar.data(), scalar.size(), cudaMemcpyHostToDevice, stream));
+      NCCL(ncclRedOpCreatePreMulSum(&op, c.op == kScaled ? static_cast<void*>(scalar.data()) : factor, c.type,
+                                    c.op == kScaled ? ncclScalarHostImmediate : ncclScalarDevice, comm));
     }
     switch (c.what) {
       case What::all_reduce: NCCL(ncclAllReduce(in, out, c.count, c.type, op, comm, stream)); break;
@@ -291,6 +312,18 @@ struct Rank {
         NCCL(ncclRecv(out, c.count, c.type, (rank + n - 1) % n, comm, stream));
         NCCL(ncclGroupEnd());
         break;
+      case What::hypercube: {
+        const int bit = 1 << step, partner = rank ^ bit;
+        const auto from = [&](int r) { return out + static_cast<std::size_t>(r & ~(bit - 1)) * block; };
+        const std::size_t count = c.count * static_cast<std::size_t>(bit);
+        if (step == 0 && !c.in_place)
+          CUDA(cudaMemcpyAsync(from(rank), in, block, cudaMemcpyDeviceToDevice, stream));
+        NCCL(ncclGroupStart());
+        NCCL(ncclSend(from(rank), count, c.type, partner, comm, stream));
+        NCCL(ncclRecv(from(partner), count, c.type, partner, comm, stream));
+        NCCL(ncclGroupEnd());
+        break;
+      }
       case What::uneven:
         NCCL(ncclGroupStart());
         for (int r = 0; r < n; ++r) {
@@ -300,7 +333,7 @@ struct Rank {
         }
         NCCL(ncclGroupEnd());
     }
-    if (c.op == kScaled && is_reduction(c.what)) NCCL(ncclRedOpDestroy(op, comm));
+    if (c.op >= kScaled && is_reduction(c.what)) NCCL(ncclRedOpDestroy(op, comm));
   }
   void end() {
     CUDA(cudaSetDevice(device));
@@ -326,13 +359,14 @@ struct Rank {
 std::vector<Case> all_cases(int n, const std::vector<std::size_t>& counts) {
   std::vector<Case> cases;
   for (int what = 0; what <= static_cast<int>(What::uneven); ++what)
-    for (int type = ncclInt8; type <= ncclBfloat16; ++type)
-      for (int op = 0; op <= (is_reduction(static_cast<What>(what)) ? kScaled : 0); ++op)
+    for (int type = ncclInt8; type < ncclNumTypes; ++type)
+      for (int op = 0; op <= (is_reduction(static_cast<What>(what)) ? kScaledOnDevice : 0); ++op)
         for (const bool in_place : {false, true})
           for (const std::size_t count : counts) {
             const auto w = static_cast<What>(what);
             const bool no_place = w == What::all_to_all || w == What::ring || w == What::uneven;
             if ((in_place && no_place) || (w == What::bcast && !in_place)) continue;
+            if (w == What::hypercube && (n == 1 || (n & (n - 1)) != 0)) continue;
             cases.push_back({w, static_cast<ncclDataType_t>(type), op, in_place, count, (type + op) % n});
           }
   return cases;
@@ -362,7 +396,7 @@ int main(int argc, char** argv) {
     NCCL(ncclCommInitRank(&rank.comm, n, id, rank.rank));
     for (const Case& c : cases) {
       rank.begin(c);
-      rank.call(c);
+      for (int step = 0; step < n_steps(c, n); ++step) rank.call(c, step);
       rank.end();
       rank.compare(c);
     }
@@ -391,9 +425,11 @@ int main(int argc, char** argv) {
     }
     for (const Case& c : cases) {
       for (Rank& rank : ranks) rank.begin(c);
-      NCCL(ncclGroupStart());
-      for (Rank& rank : ranks) rank.call(c);
-      NCCL(ncclGroupEnd());
+      for (int step = 0; step < n_steps(c, n); ++step) {
+        NCCL(ncclGroupStart());
+        for (Rank& rank : ranks) rank.call(c, step);
+        NCCL(ncclGroupEnd());
+      }
       for (Rank& rank : ranks) rank.end();
       for (const Rank& rank : ranks) rank.compare(c);
     }

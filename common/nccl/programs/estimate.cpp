@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "nccl/model.hpp"
+#include "nccl/operation/model.hpp"
 
 namespace course::nccl {
 namespace {

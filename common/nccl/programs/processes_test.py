@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Communicators of several processes: every collective, wrong uses, and processes that end.
 
-usage: processes_test.py LIBRARY_FOLDER COLLECTIVES_PROGRAM PROCESSES_PROGRAM FAULTS_PROGRAM [--many]
+usage: processes_test.py LIBRARY_FOLDER COLLECTIVES_PROGRAM PROCESSES_PROGRAM FAULTS_PROGRAM [--many] [-kTEST …]
 """
 import concurrent.futures
+import contextlib
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ import time
 import unittest
 
 MANY = "--many" in sys.argv
-FOLDER, COLLECTIVES, PROCESSES, FAULTS = [argument for argument in sys.argv[1:] if argument != "--many"]
+FOLDER, COLLECTIVES, PROCESSES, FAULTS = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
 LINE = r"at \S*processes\.cu:\d+"
 USAGE = "stream: cudaErrorLaunchTimeout\nlater: invalid usage\n"
 REMOTE = "stream: cudaErrorLaunchTimeout\nlater: remote process exited or there was a network error\n"
@@ -141,6 +142,24 @@ class Processes(unittest.TestCase):
                 *_, seconds = run(PROCESSES, [name, "ID"], n, devices, sleeps=[rank for rank, out in enumerate(outs) if out is None])
                 self.assertLess(seconds, 5 + usual)
 
+    def test_other_job_of_the_program_does_not_delay_reports(self):
+        def job(name, folder):
+            """Two processes in a session of their own, which a shell begins."""
+            ranks = "".join(f"SLURM_PROCID={rank} SLURM_NTASKS=2 SLURM_LOCALID={rank} {PROCESSES} {name} {folder}/{name} & " for rank in range(2))
+            return subprocess.Popen(["bash", "-c", ranks + "wait"], env=environment(SIM_DEVICES="1"), start_new_session=True, text=True,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+        with tempfile.TemporaryDirectory() as folder, job("slow_start", folder) as other, job("does_not_join", folder) as waiting:
+            begun = time.monotonic()
+            try:
+                self.assertRegex(waiting.stderr.readline(), "2 ranks waits for rank 1,")
+                self.assertIsNone(other.poll())
+                self.assertLess(time.monotonic() - begun, 5)  # the other job is busy for 6
+            finally:
+                for process in (other, waiting):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+
     def test_all_processes_have_the_finding(self):
         codes, _, errs, _ = run(PROCESSES, ["other_count", "ID"], 2, 1, SIM_CHECK="1")
         self.assertEqual(codes, [86, 86], errs)
@@ -171,4 +190,4 @@ class Processes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *(argument for argument in sys.argv[1:] if argument.startswith("-k"))])

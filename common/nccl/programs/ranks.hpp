@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// How the processes of a program find each other: rank and size from the variables of Slurm's srun or Open
-// MPI's mpirun, the unique id through a file that rank 0 writes. It works with NVIDIA's library, too.
+// How the processes of a program find each other: rank and size from the variables of Open MPI's mpirun,
+// MPICH's mpiexec or Slurm's srun, the unique id through a file that rank 0 writes. It works with NVIDIA's
+// library, too.
 #pragma once
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 #include <thread>
 
@@ -17,16 +19,18 @@ struct Process {
   int local = 0;  // the rank among the processes of this host
 };
 
-inline int number_of(const char* slurm, const char* open_mpi, int otherwise) {
-  for (const char* name : {slurm, open_mpi})
+// The first of these variables that is set.
+inline int number_of(std::initializer_list<const char*> names, int otherwise) {
+  for (const char* name : names)
     if (const char* value = std::getenv(name)) return std::atoi(value);
   return otherwise;
 }
 
+// Slurm's variables come last: in a batch script of Slurm, mpirun's processes also have those of the script.
 inline Process this_process() {
-  return {number_of("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", 0),
-          number_of("SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", 1),
-          number_of("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", 0)};
+  return {number_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}, 0),
+          number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}, 1),
+          number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, 0)};
 }
 
 // Rank 0 makes the id and writes it to the file; the others wait for the file. `path` must be new.

@@ -10,7 +10,7 @@
 
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/operation.hpp"
-#include "nccl/move.hpp"
+#include "nccl/operation/move.hpp"
 #include "remote/device/operation.hpp"
 #include "remote/questions.hpp"
 #include "sim/timing/timeline.hpp"

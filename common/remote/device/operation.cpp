@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cudart/sim_parts.h"
-#include "nccl/model.hpp"
-#include "nccl/move.hpp"
+#include "nccl/operation/model.hpp"
+#include "nccl/operation/move.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::remote {
@@ -41,7 +41,7 @@ std::optional<Operand> operand_of(const SimOperand& raw, std::uint32_t n_devices
   one.call.kind = static_cast<Kind>(raw.kind);
   one.call.type = static_cast<ncclDataType_t>(raw.type);
   if (nccl::reduces(one.call.kind)) {
-    if (raw.reduction >= ncclNumOps || !nccl::can_reduce(one.call.type)) return std::nullopt;
+    if (raw.reduction >= ncclNumOps) return std::nullopt;
     one.call.reduction.op = static_cast<ncclRedOp_t>(raw.reduction);
   }
   one.call.send = reinterpret_cast<const void*>(raw.send);  // NOLINT: checked by the caller
@@ -107,7 +107,7 @@ void check_source(sim::Device& device, const Call& call, const SimRange& range) 
   finding.kind = "uninitialised-global";
   finding.object = found != nullptr ? found->name : "";
   finding.message =
-      fmt::format("{} of rank {} reads {} bytes{} that nobody has written", call.function, call.rank,
+      fmt::format("{} of rank {} reads {} bytes{} that were never written", call.function, call.rank,
                   range.n_bytes, finding.object.empty() ? "" : " of " + finding.object);
   device.add_finding(std::move(finding));
 }

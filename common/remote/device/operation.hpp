@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nccl/call.hpp"
+#include "nccl/operation/call.hpp"
 #include "protocol/packets.hpp"
 #include "sim/device.hpp"
 

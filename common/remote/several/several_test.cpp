@@ -59,7 +59,7 @@ TEST_F(Several, MistakesAreReportedWithRankAndLine) {
       {How::memory_of_another, Verdict::wrong_answer,
        "it is memory of device 0, but the rank is on device 1"},
       {How::default_stream, Verdict::wrong_answer, "another stream"},
-      {How::unset, Verdict::wrong_answer, "that nobody has written"},
+      {How::unset, Verdict::wrong_answer, "that were never written"},
   };
   for (const Mistake& mistake : all) {
     const Stopwatch watch;
@@ -86,7 +86,7 @@ TEST_F(Several, ReportIsOneForAllDevices) {
   EXPECT_EQ(report.at("traffic").at("messages"), 3);
   EXPECT_EQ(report.at("traffic").at("bytes_sent"), 24);
   ASSERT_EQ(outcome.times_us.size(), 1u);
-  EXPECT_GT(outcome.times_us[0], 40) << "an all-gather takes that long by nccl/model.cpp";
+  EXPECT_GT(outcome.times_us[0], 40) << "an all-gather takes that long by nccl/operation/model.cpp";
   EXPECT_LT(outcome.times_us[0], 200);
 }
 

@@ -2,7 +2,7 @@
 // All communicators and unique ids of the process.
 #pragma once
 
-#include "nccl/matcher.hpp"
+#include "nccl/clique/matcher.hpp"
 
 namespace course::nccl {
 

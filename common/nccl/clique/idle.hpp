@@ -5,7 +5,7 @@
 // debugger, counts as running, so a loaded machine does not matter. A program that lets a thread sleep for
 // longer than that is reported wrongly.
 // A rank that has not joined may be in a process that is only starting. So it is missing when, for
-// kMissingSeconds, also no other process of the same program and session has run.
+// kMissingSeconds, also no other process of the same program and launcher has run.
 #pragma once
 
 #include <sys/types.h>

@@ -5,7 +5,7 @@
 
 #include <exception>
 
-#include "nccl/clique.hpp"
+#include "nccl/clique/clique.hpp"
 
 #define NCCL_EXPORT extern "C" __attribute__((visibility("default")))
 // The instruction after the program's call; a call of its line.

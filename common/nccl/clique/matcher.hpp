@@ -20,7 +20,7 @@
 #include <memory>
 #include <utility>
 
-#include "nccl/clique.hpp"
+#include "nccl/clique/clique.hpp"
 
 namespace course::nccl {
 

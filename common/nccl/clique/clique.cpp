@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/clique.hpp"
+#include "nccl/clique/clique.hpp"
 
 namespace course::nccl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/communicators.hpp"
+#include "nccl/communicators/communicators.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
-#include "nccl/remote.hpp"
-#include "nccl/server.hpp"
+#include "nccl/clique/remote.hpp"
+#include "nccl/communicators/server.hpp"
 
 namespace course::nccl {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "nccl/clique.hpp"
+#include "nccl/clique/clique.hpp"
 
 namespace course::nccl {
 

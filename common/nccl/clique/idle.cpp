@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/idle.hpp"
+#include "nccl/clique/idle.hpp"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #include <set>
 #include <string>
 
-#include "nccl/message.hpp"
+#include "nccl/clique/message.hpp"
 
 namespace course::nccl {
 namespace {
@@ -40,7 +40,7 @@ Activity& activity() {
 // Of /proc/…/stat: the state's letter follows the name in parentheses; then the parent, group and session.
 struct Stat {
   char state = 'S';
-  int session = 0;
+  int parent = 0, session = 0;
   bool runs() const { return state == 'R' || state == 'D' || state == 't' || state == 'T'; }
 };
 Stat stat_of(const std::string& folder) {
@@ -51,7 +51,7 @@ Stat stat_of(const std::string& folder) {
   const std::size_t n = std::fread(text.data(), 1, text.size() - 1, file);
   std::fclose(file);
   if (const char* name_ends = n > 0 ? std::strrchr(text.data(), ')') : nullptr)
-    std::sscanf(name_ends + 1, " %c %*d %*d %d", &stat.state, &stat.session);
+    std::sscanf(name_ends + 1, " %c %d %*d %d", &stat.state, &stat.parent, &stat.session);
   return stat;
 }
 
@@ -93,7 +93,14 @@ std::set<pid_t> servers() {
   return all;
 }
 
-// Whether a process of this program and session runs that may still join: one that is not connected, and has
+// A launcher's processes are of one session; or (MPICH) each begins a session, and all have one parent. Jobs
+// that have one parent, and begin a session each for their ranks, are not of one launcher.
+bool of_one_launcher(pid_t process, const Stat& stat, pid_t other, const Stat& others) {
+  const bool both_begin = process == stat.session && other == others.session;
+  return stat.session == others.session || (both_begin && stat.parent == others.parent && stat.parent > 1);
+}
+
+// Whether a process of this program and launcher runs that may still join: one that is not connected, and has
 // not made a unique id of its own. (Those that have look at each other here.)
 bool a_stranger_runs(Activity& all, Clock::time_point now) {
   if (now - all.looked_at_strangers < std::chrono::milliseconds(200)) return false;
@@ -104,13 +111,13 @@ bool a_stranger_runs(Activity& all, Clock::time_point now) {
     return std::string(path.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
   };
   const std::string program = program_of("/proc/self");
-  const int session = stat_of("/proc/self").session;
+  const Stat own = stat_of("/proc/self");
   const std::set<pid_t> known = servers();
   bool runs = false;
   each_number("/proc", [&](pid_t process) {
     const std::string folder = "/proc/" + std::to_string(process);
     if (process == getpid() || all.others.contains(process) || known.contains(process) ||
-        stat_of(folder).session != session || program_of(folder) != program)
+        program_of(folder) != program || !of_one_launcher(getpid(), own, process, stat_of(folder)))
       return;
     each_number(folder + "/task", [&](pid_t thread) {
       runs = runs || stat_of(folder + "/task/" + std::to_string(thread)).runs();

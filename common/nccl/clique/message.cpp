@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/message.hpp"
+#include "nccl/clique/message.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/matcher.hpp"
+#include "nccl/clique/matcher.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <chrono>
 
-#include "nccl/idle.hpp"
-#include "nccl/message.hpp"
-#include "nccl/model.hpp"
-#include "nccl/move.hpp"
-#include "nccl/simulator.hpp"
+#include "nccl/clique/idle.hpp"
+#include "nccl/clique/message.hpp"
+#include "nccl/operation/model.hpp"
+#include "nccl/operation/move.hpp"
+#include "nccl/simulator/simulator.hpp"
 
 namespace course::nccl {
 namespace {
@@ -77,6 +77,17 @@ void make_receive_buffers(Launch& launch) {
   launch.to_return.resize(n_bytes);
   std::byte* at = launch.to_return.data();
   each([&](Call& call, std::size_t n) { call.receive = std::exchange(at, at + n); });
+}
+
+// What a rank sends to other ranks in one launch.
+Sent sent_in(const Launch& launch, const Estimate& estimate) {
+  Sent all;
+  for (const Entry& entry : launch.entries) {
+    const Sent sent = sent_by(entry.call, estimate.algorithm);
+    all.n_messages += sent.n_messages;
+    all.n_bytes += sent.n_bytes;
+  }
+  return all;
 }
 
 bool waits_for_others(const ncclComm* comm) {
@@ -296,7 +307,7 @@ void Matcher::execute(std::vector<Launch*> launches) {
   for (std::size_t i = 0; i < here.size(); ++i) {
     for (const Entry& entry : here[i]->entries)
       for (const SimRange& range : ranges_of(entry.call)) ranges[i].push_back(range);
-    const Sent sent = sent_by(here[i]->entries, estimate);
+    const Sent sent = sent_in(*here[i], estimate);
     work.push_back({here[i]->part, ranges[i].data(), ranges[i].size(), sources_of(here, *here[i]),
                     sent.n_messages, sent.n_bytes});
   }
@@ -305,7 +316,7 @@ void Matcher::execute(std::vector<Launch*> launches) {
     Message done(Tag::done);
     done.put(start).put(estimate.us).put(theirs.size());
     for (const Launch* launch : theirs) {
-      const Sent sent = sent_by(launch->entries, estimate);
+      const Sent sent = sent_in(*launch, estimate);
       done.put(launch->id_there).put(sources_of(theirs, *launch)).put(sent.n_messages).put(sent.n_bytes);
       done.put(launch->to_return.size()).put_bytes(launch->to_return.data(), launch->to_return.size());
     }

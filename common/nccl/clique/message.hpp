@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "nccl/clique.hpp"
+#include "nccl/clique/clique.hpp"
 
 namespace course::nccl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/move.hpp"
+#include "nccl/operation/move.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <span>
 #include <type_traits>
 
-#include "nccl/arithmetic.hpp"
+#include "nccl/operation/arithmetic.hpp"
 
 namespace course::nccl {
 namespace {
@@ -112,6 +112,8 @@ Reduce reduce_of(ncclDataType_t type) {
     case ncclFloat32: return reduce_to<Plain<float>>;
     case ncclFloat64: return reduce_to<Plain<double>>;
     case ncclBfloat16: return reduce_to<BFloat16>;
+    case ncclFloat8e4m3: return reduce_to<Float8E4M3>;
+    case ncclFloat8e5m2: return reduce_to<Float8E5M2>;
     default: return nullptr;  // refused by the call
   }
 }
@@ -139,10 +141,6 @@ void move_reduction(const std::vector<Call>& calls) {
 }
 
 }  // namespace
-
-bool can_reduce(ncclDataType_t type) {
-  return reduce_of(type) != nullptr;
-}
 
 void move_collective(const std::vector<Call>& calls) {
   const Call& first = calls.front();

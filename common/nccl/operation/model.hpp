@@ -10,15 +10,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string_view>
 #include <vector>
 
-#include "nccl/call.hpp"
+#include "nccl/operation/call.hpp"
 
 namespace course::nccl {
-
-struct Entry;
 
 struct Link {
   std::string_view name;
@@ -44,8 +41,7 @@ Estimate estimate_of(const std::vector<const Call*>& calls, const Link& link);
 struct Sent {
   std::uint64_t n_messages = 0, n_bytes = 0;
 };
-// What a rank sends to other ranks in one launch.
-Sent sent_by(const std::deque<Entry>& entries, const Estimate& estimate);
+// What a rank sends to other ranks in one call.
 Sent sent_by(const Call& call, Algorithm algorithm);
 
 }  // namespace course::nccl

@@ -10,14 +10,12 @@
 
 #include <vector>
 
-#include "nccl/call.hpp"
+#include "nccl/operation/call.hpp"
 
 namespace course::nccl {
 
 // `calls`: those of all ranks, in the order of the ranks. They agree, and their buffers are checked.
 void move_collective(const std::vector<Call>& calls);
 void move_message(const Call& send, const Call& receive);
-// Whether values of the type can be reduced; 8-bit floats can't.
-bool can_reduce(ncclDataType_t type);
 
 }  // namespace course::nccl

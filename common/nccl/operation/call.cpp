@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/call.hpp"
+#include "nccl/operation/call.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/server.hpp"
+#include "nccl/communicators/server.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -13,10 +13,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include "nccl/communicators.hpp"
-#include "nccl/idle.hpp"
-#include "nccl/message.hpp"
-#include "nccl/simulator.hpp"
+#include "nccl/clique/idle.hpp"
+#include "nccl/clique/message.hpp"
+#include "nccl/communicators/communicators.hpp"
+#include "nccl/simulator/simulator.hpp"
 
 namespace course::nccl {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/answer.hpp"
+#include "nccl/api/answer.hpp"
 
 #include <fmt/format.h>
 
-#include "nccl/communicators.hpp"
-#include "nccl/group.hpp"
-#include "nccl/simulator.hpp"
+#include "nccl/api/group.hpp"
+#include "nccl/communicators/communicators.hpp"
+#include "nccl/simulator/simulator.hpp"
 
 namespace course::nccl {
 namespace {

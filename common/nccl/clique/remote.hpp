@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "nccl/clique.hpp"
-#include "nccl/message.hpp"
+#include "nccl/clique/clique.hpp"
+#include "nccl/clique/message.hpp"
 
 namespace course::nccl {
 

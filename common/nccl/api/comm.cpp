@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "nccl/answer.hpp"
-#include "nccl/communicators.hpp"
-#include "nccl/group.hpp"
-#include "nccl/simulator.hpp"
+#include "nccl/api/answer.hpp"
+#include "nccl/api/group.hpp"
+#include "nccl/communicators/communicators.hpp"
+#include "nccl/simulator/simulator.hpp"
 
 using namespace course::nccl;  // NOLINT: this file is only their exported face
 
@@ -140,7 +140,8 @@ NCCL_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int n_ranks, n
                                                 ncclConfig_t* config) {
   const void* const code = NCCL_CALLER;
   return answer("ncclCommInitRankConfig", nullptr, code, [&]() -> Outcome {
-    if (config != nullptr && config->magic != NCCL_API_MAGIC)
+    // NVIDIA's headers do not all name the magic number.
+    if (const ncclConfig_t usual = NCCL_CONFIG_INITIALIZER; config != nullptr && config->magic != usual.magic)
       return {ncclInvalidArgument, "the configuration is not initialised with NCCL_CONFIG_INITIALIZER"};
     return join(comm, n_ranks, id, rank, config == nullptr || config->blocking != 0, code);
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/remote.hpp"
+#include "nccl/clique/remote.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "nccl/simulator.hpp"
+#include "nccl/simulator/simulator.hpp"
 
 namespace course::nccl {
 namespace {
@@ -114,10 +114,10 @@ std::vector<std::uint64_t> RemoteClique::open_launches(const ncclComm& comm) {
 }
 
 void RemoteClique::poll() {
-  using Clock = std::chrono::steady_clock;
-  thread_local Clock::time_point last;
-  if (Clock::now() - last < std::chrono::milliseconds(100)) return;
-  last = Clock::now();
+  thread_local std::chrono::steady_clock::time_point last;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last < std::chrono::milliseconds(100)) return;
+  last = now;
   server_.send(Message(Tag::asks).put(gettid()));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/model.hpp"
+#include "nccl/operation/model.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,7 @@
 #include <map>
 #include <string>
 
-#include "nccl/matcher.hpp"
-#include "nccl/simulator.hpp"
+#include "nccl/simulator/simulator.hpp"
 
 namespace course::nccl {
 namespace {
@@ -146,16 +145,6 @@ Estimate estimate_of(const std::vector<const Call*>& calls, const Link& link) {
 
 Sent sent_by(const Call& call, Algorithm algorithm) {
   return algorithm == Algorithm::ring ? sent_in_ring(call) : sent_to_each(call);
-}
-
-Sent sent_by(const std::deque<Entry>& entries, const Estimate& estimate) {
-  Sent all;
-  for (const Entry& entry : entries) {
-    const Sent sent = sent_by(entry.call, estimate.algorithm);
-    all.n_messages += sent.n_messages;
-    all.n_bytes += sent.n_bytes;
-  }
-  return all;
 }
 
 }  // namespace course::nccl

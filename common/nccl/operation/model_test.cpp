@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The model against the measurements that it is fitted to, and the bytes that ranks send.
-#include "nccl/model.hpp"
+#include "nccl/operation/model.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "nccl/call.hpp"
+#include "nccl/operation/call.hpp"
 
 namespace course::nccl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nccl/group.hpp"
+#include "nccl/api/group.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "nccl/idle.hpp"
+#include "nccl/clique/idle.hpp"
 
 namespace course::nccl {
 namespace {

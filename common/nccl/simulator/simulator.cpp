@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Finds the functions of sim_parts.h, and the few of CUDA that are needed, in the libcudart that the program
 // has loaded, so that one libnccl.so.2 goes with CUDA 12 and 13.
-#include "nccl/simulator.hpp"
+#include "nccl/simulator/simulator.hpp"
 
 #include <dlfcn.h>
 

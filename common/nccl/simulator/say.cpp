@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "nccl/simulator.hpp"
+#include "nccl/simulator/simulator.hpp"
 
 namespace course::nccl {
 

@@ -59,25 +59,27 @@ constexpr Built kBuilt[] = {
 #endif
 };
 
+const Engine& choose() {
+  const char* asked = std::getenv("SIM_ISA");
+  const std::string_view wish = asked == nullptr ? "" : asked;
+  std::string names;
+  for (const Built& built : kBuilt) {
+    if ((wish.empty() || wish == built.name) && built.runs_here()) return built.engine();
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", built.name);
+  }
+  throw std::runtime_error(
+      wish.empty() ? fmt::format("this simulator was built for another processor ({}); \"./lab setup\" "
+                                 "builds it for this one",
+                                 names)
+                   : fmt::format("SIM_ISA is \"{}\", and this simulator has, for this processor or "
+                                 "others: {}",
+                                 wish, names));
+}
+
 }  // namespace
 
 const Engine& engine() {
-  static const Engine& chosen = []() -> const Engine& {
-    const char* asked = std::getenv("SIM_ISA");
-    const std::string_view wish = asked == nullptr ? "" : asked;
-    std::string names;
-    for (const Built& built : kBuilt) {
-      if ((wish.empty() || wish == built.name) && built.runs_here()) return built.engine();
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", built.name);
-    }
-    throw std::runtime_error(
-        wish.empty() ? fmt::format("this simulator was built for another processor ({}); \"./lab setup\" "
-                                   "builds it for this one",
-                                   names)
-                     : fmt::format("SIM_ISA is \"{}\", and this simulator has, for this processor or "
-                                   "others: {}",
-                                   wish, names));
-  }();
+  static const Engine& chosen = choose();
   return chosen;
 }
 

@@ -47,19 +47,24 @@ struct Timing {
   double conflict_latency = 1;       // of each further wavefront of an access to shared memory
   double shared_atomic_latency = 4;  // of each further lane on the same address
   // Rates, shares and costs.
-  double near_passes_per_clock = 1;      // wavefronts of shared memory and L1 lines, of a multiprocessor
-  double shared_atomics_per_clock = 1;   // wavefronts, of a multiprocessor
-  double l2_sectors_per_clock = 100;     // of the chip
-  double partial_cost = 2.5;             // cost of a partly written sector, in whole sectors
+  double near_passes_per_clock = 1;     // wavefronts of shared memory and L1 lines, of a multiprocessor
+  double shared_atomics_per_clock = 1;  // wavefronts, of a multiprocessor
+  // Sectors of its own data that the L2 can serve, of the chip. What a sector costs that comes from memory
+  // or is written (it also moves between the halves of the L2), and one that is partly written: in sectors.
+  double l2_sectors_per_clock = 100;
+  double l2_fill_cost = 1.5, partial_cost = 2.5;
+  double memory_efficiency = 0.885;      // achievable bandwidth of memory / bandwidth of the data sheet
+  double l2_efficiency = 0.95;           // the same for the L2
   double l2_share = 0.6;                 // fraction of the L2 that holds data for all multiprocessors
   double hot_atomics_per_clock = 0.69;   // lanes that one L2 slice handles one after the other
   double atomic_sectors_per_clock = 40;  // global atomics, of the chip
   double blocks_per_clock = 0.85;        // blocks that start, of the chip
   double write_share = 0.95;             // fraction of the written bytes that counts as DRAM traffic
   // Launches, in µs.
-  double kernel_us = 1.7;  // an empty kernel, from start to end
-  double submit_us = 4.4;  // that the host needs for a launch
-  double gap_us = 0.5;     // between two kernels of a stream
+  double kernel_us = 1.7;        // an empty kernel, from start to end
+  double first_access_us = 0.8;  // the wait for the first data of a kernel that reads from memory
+  double submit_us = 4.4;        // that the host needs for a launch
+  double gap_us = 0.5;           // between two kernels of a stream
   // Exponent with which overlapping bounds are combined: 1 adds them, a large value takes the greatest
   // (model.cpp).
   double blend = 2;

@@ -12,53 +12,66 @@ namespace course::sim {
 Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& c) {
   const Timing& t = preset.timing;
   const auto as_double = [](std::uint64_t n) { return static_cast<double>(n); };
-  const double clocks_per_us = preset.clock_ghz * 1e3;
+  const double clocks = preset.clock_ghz * 1e3;
   const double blocks = as_double(launch.grid.count());
   const double used = std::clamp(blocks, 1.0, static_cast<double>(preset.multiprocessors));
 
   const double bytes =
       32 * (as_double(c.memory_read_sectors) + t.write_share * as_double(c.memory_write_sectors));
-  const double sectors =
-      as_double(c.global_load_sectors - c.near_sectors + c.global_store_sectors + c.local_sectors) +
-      (t.partial_cost - 1) * as_double(c.partial_sectors);
+  // Of the sectors that reach the L2, those that it has and those that it gets from memory or is given.
+  const double read = as_double(c.global_load_sectors - c.near_sectors + c.local_sectors);
+  const double from_memory = as_double(c.memory_read_sectors);
+  const double atomic = as_double(std::min(c.global_atomic_passes, c.global_store_sectors));
+  const double written = as_double(c.global_store_sectors) - atomic;
+  const double sectors = std::max(read - from_memory, 0.0) + atomic +
+                         t.l2_fill_cost * (from_memory + written) +
+                         (t.partial_cost - t.l2_fill_cost) * as_double(c.partial_sectors);
   double slots = 0, busiest_unit = 0;
   for (std::size_t k = 0; k < kInstructionKinds; ++k) {
     slots += t.issue[k] * as_double(c.mix[k]);
     busiest_unit = std::max(busiest_unit, t.unit[k] * as_double(c.mix[k]));
   }
+  // The multiprocessor that gets one block more than others ends last.
+  const double uneven = blocks > 0 ? std::ceil(blocks / used) * used / blocks : 1;
   const double passes = as_double(c.shared_wavefronts + c.global_lines);
 
   struct Part {
-    double us;
+    double us;  // that it takes at the rate that kernels reach
     Bound bound;
+    double busy;  // µs at its highest rate: what a profiler counts
+  };
+  const auto part = [](double us, Bound bound, double efficiency = 1) {
+    return Part{us, bound, us * efficiency};
   };
   const std::array<Part, 8> parts{{
-      {bytes / (preset.memory_gb_per_s * 1e3), Bound::memory},
-      {sectors / t.l2_sectors_per_clock / clocks_per_us, Bound::second_level_cache},
-      {passes / (t.near_passes_per_clock * used) / clocks_per_us, Bound::shared_memory_and_l1},
-      {std::max(slots, busiest_unit) / (4 * used) / clocks_per_us, Bound::issue},
-      {as_double(c.shared_atomic_passes) / (t.shared_atomics_per_clock * used) / clocks_per_us,
-       Bound::shared_atomics},
-      {std::max(as_double(c.hottest_atomics) / 4 / t.hot_atomics_per_clock,
-                as_double(c.global_atomic_passes) / t.atomic_sectors_per_clock) /
-           clocks_per_us,
-       Bound::global_atomics},
-      {blocks / t.blocks_per_clock / clocks_per_us, Bound::starting_blocks},
-      {as_double(c.chain_clocks) / clocks_per_us, Bound::latency},
+      part(bytes / (preset.memory_gb_per_s * 1e3), Bound::memory, t.memory_efficiency),
+      part(sectors / t.l2_sectors_per_clock / clocks / t.l2_efficiency, Bound::second_level_cache,
+           t.l2_efficiency),
+      part(uneven * passes / (t.near_passes_per_clock * used) / clocks, Bound::shared_memory_and_l1),
+      part(uneven * std::max(slots, busiest_unit) / (4 * used) / clocks, Bound::issue),
+      part(uneven * as_double(c.shared_atomic_passes) / (t.shared_atomics_per_clock * used) / clocks,
+           Bound::shared_atomics),
+      part(std::max(as_double(c.hottest_atomics) / 4 / t.hot_atomics_per_clock,
+                    as_double(c.global_atomic_passes) / t.atomic_sectors_per_clock) /
+               clocks,
+           Bound::global_atomics),
+      part(blocks / t.blocks_per_clock / clocks, Bound::starting_blocks),
+      part(as_double(c.chain_clocks) / clocks, Bound::latency),
   }};
   const auto less = [](const Part& a, const Part& b) { return a.us < b.us; };
   const Part& most = *std::max_element(parts.begin(), parts.end(), less);
   double sum = 0;
-  for (const Part& part : parts) sum += most.us > 0 ? std::pow(part.us / most.us, t.blend) : 0;
+  for (const Part& p : parts) sum += most.us > 0 ? std::pow(p.us / most.us, t.blend) : 0;
   // A kernel whose data are in memory begins with a wait that overlaps with nothing.
-  constexpr double kFirstAccessUs = 0.8;
   const double first =
-      c.memory_read_sectors > 0 && 2 * c.memory_read_sectors >= c.global_load_sectors ? kFirstAccessUs : 0;
+      c.memory_read_sectors > 0 && 2 * c.memory_read_sectors >= c.global_load_sectors ? t.first_access_us : 0;
   Modelled m;
   const double work = most.us * (sum > 0 ? std::pow(sum, 1 / t.blend) : 0);
   m.us = t.kernel_us + first + work;
-  const Part& busiest = *std::max_element(parts.begin(), parts.end() - 1, less);
-  const bool keeps_busy = busiest.us >= m.us / 2;
+  // The limiter is the busiest unit, as in a profiler, if it is busy for at least half of the time.
+  const Part& busiest = *std::max_element(parts.begin(), parts.end() - 1,
+                                          [](const Part& a, const Part& b) { return a.busy < b.busy; });
+  const bool keeps_busy = busiest.busy >= m.us / 2;
   m.bound_by = name_of(keeps_busy ? busiest.bound : work < t.kernel_us ? Bound::launch : most.bound);
   return m;
 }

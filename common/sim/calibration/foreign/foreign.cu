@@ -5,10 +5,13 @@
 // --once, for a profiler: nothing but the kernels, each case once.
 // Before each run the inputs are evicted from the L2 cache. A kernel that only delays the device precedes the
 // first event, so the time in which the device waits for the host does not count.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "foreign.hpp"
@@ -73,11 +76,39 @@ Memory make_memory() {
   return m;
 }
 
+// The simulator's controls (cudart/sim_control.h); null with NVIDIA's runtime.
+struct Simulator {
+  template <typename Function>
+  static Function* find(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+  }
+  int (*set_mode)(unsigned) = find<int(unsigned)>("simSetMode");
+  int (*reset)() = find<int()>("simResetReport");
+  std::size_t (*report)(char*, std::size_t) = find<std::size_t(char*, std::size_t)>("simReport");
+
+  // What limits each launch since reset() but the first, in order: ["memory", "issue"].
+  std::string limiters() const {
+    std::string text(report(nullptr, 0), '\0');
+    report(text.data(), text.size());
+    constexpr std::string_view kKey = "\"bound_by\":";
+    std::string list;
+    const std::size_t first = text.find(kKey) + kKey.size();
+    for (std::size_t at = text.find(kKey, first); at != std::string::npos; at = text.find(kKey, at)) {
+      const std::size_t from = text.find('"', at + kKey.size()), to = text.find('"', from + 1);
+      list += (list.empty() ? "" : ", ") + text.substr(from, to + 1 - from);
+      at = to;
+    }
+    return "[" + list + "]";
+  }
+};
+
 struct Times {
   double median, lowest, highest;
+  std::string limiters;
 };
 
 Times timed(const Case& c, int warm_up, int runs, const uint4* d_flush, unsigned* d_out) {
+  const Simulator simulator;
   cudaEvent_t start = nullptr, end = nullptr;
   must(cudaEventCreate(&start), "cudaEventCreate");
   must(cudaEventCreate(&end), "cudaEventCreate");
@@ -86,6 +117,7 @@ Times timed(const Case& c, int warm_up, int runs, const uint4* d_flush, unsigned
     if (c.prepare) c.prepare();
     read_all<<<1056, 256>>>(d_flush, kFlushBytes / 16, d_out);
     must(cudaDeviceSynchronize(), c.name.c_str());
+    if (simulator.reset != nullptr) simulator.reset();
     delay<<<1, 1>>>(kDelayRounds, d_out);
     must(cudaEventRecord(start), "cudaEventRecord");
     c.run();
@@ -98,7 +130,7 @@ Times timed(const Case& c, int warm_up, int runs, const uint4* d_flush, unsigned
   must(cudaEventDestroy(start), "cudaEventDestroy");
   must(cudaEventDestroy(end), "cudaEventDestroy");
   std::sort(us.begin(), us.end());
-  return {us[us.size() / 2], us.front(), us.back()};
+  return {us[us.size() / 2], us.front(), us.back(), simulator.report != nullptr ? simulator.limiters() : ""};
 }
 
 int foreign(int argc, char** argv) {
@@ -146,8 +178,9 @@ int foreign(int argc, char** argv) {
   for (const Case& c : cases) {
     if (std::strncmp(c.name.c_str(), only, std::strlen(only)) != 0) continue;
     const Times t = simulated ? timed(c, 0, 1, d_flush, d_out) : timed(c, 3, runs, d_flush, d_out);
-    std::fprintf(out, "%s\n \"%s\": {\"median_us\": %.3f, \"min_us\": %.3f, \"max_us\": %.3f}",
+    std::fprintf(out, "%s\n \"%s\": {\"median_us\": %.3f, \"min_us\": %.3f, \"max_us\": %.3f",
                  first ? "" : ",", c.name.c_str(), t.median, t.lowest, t.highest);
+    std::fprintf(out, simulated ? ", \"limiters\": %s}" : "}", t.limiters.c_str());
     std::fflush(out);
     first = false;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Launches grids whose blocks wait for each other.
+// Launches grids whose blocks wait for each other, and kernels that start before the kernel before them has
+// ended.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -34,6 +35,43 @@ void launch_together(void (*kernel)(Parameters...), unsigned n_blocks, unsigned 
   config.stream = stream;
   config.attrs = &together;
   config.numAttrs = 1;
+  static_cast<void>(cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+// --- Programmatic dependent launch (CUDA programming guide), from compute capability 9.0 on. On older GPUs these
+// functions do nothing more than an ordinary launch.
+
+// Called by the threads of a kernel: from here on, the next kernel in the stream may start.
+__device__ inline void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+// Called by the threads of a kernel that is launched early: waits until the kernel before it has ended, and its
+// writes are visible.
+__device__ inline void wait_for_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+// Launches a kernel that may start before the kernel before it has ended. All of its threads must call
+// wait_for_previous_kernel, before they read or write what that kernel writes.
+template <typename... Parameters>
+void launch_early(void (*kernel)(Parameters...), dim3 n_blocks, unsigned n_threads, std::size_t shared_bytes,
+                  CUstream_st* stream, std::type_identity_t<Parameters>... arguments) {
+  int device = 0, major = 0;
+  static_cast<void>(cudaGetDevice(&device));
+  static_cast<void>(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  cudaLaunchAttribute early;
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = n_blocks;
+  config.blockDim = n_threads;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = major >= 9 ? 1 : 0;
   static_cast<void>(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Constants that were found by measuring, per GPU generation, in one place. A kernel takes its tuning as a
+// Constants that were found by measuring, per compute capability, in one place. A kernel takes its tuning as a
 // template argument; the host chooses one for the device with with_tuning. solutions/tune found them; its
 // README.md says how.
 #pragma once
@@ -26,39 +26,50 @@ struct RingTuning : Tile {
   static constexpr unsigned kSlots = kSlots_;  // tiles in the ring: kLag and those that are being loaded
 };
 
-// GPU generations with their own constants. All others use those of `other`, which fit every GPU since sm_75.
-enum class Generation { sm_80, sm_90, other };
-// The generation of the current device.
-[[maybe_unused]] static Generation generation() {
+// A lab's constants: one row per compute capability (80 is sm_80). `./lab tune` measures and writes the rows. A
+// GPU without a row uses Other, which fits every GPU since sm_75. The row of 80 is not measured: it is that of
+// 90, as far as the multiprocessor's shared memory allows.
+template <unsigned kCapability_, typename Tuning_>
+struct Row {
+  static constexpr unsigned kCapability = kCapability_;
+  using Tuning = Tuning_;
+};
+template <typename... Rows>
+struct Table {};
+
+struct ScanInWaves {
+  using Measured = Table<Row<80, RingTuning<TileTuning<256, 3, 2>, 3, 6>>,
+                         Row<90, RingTuning<TileTuning<256, 4, 2>, 3, 6>>>;
+  using Other = RingTuning<TileTuning<256, 2, 1>, 3, 6>;
+};
+struct CompactionInWaves {
+  using Measured = Table<Row<80, RingTuning<TileTuning<256, 3, 2>, 4, 6>>,
+                         Row<90, RingTuning<TileTuning<256, 4, 2>, 4, 6>>>;
+  using Other = RingTuning<TileTuning<256, 2, 1>, 4, 6>;
+};
+
+// The compute capability of the current device.
+[[maybe_unused]] static unsigned capability() {
   int device = 0, major = 0, minor = 0;
   static_cast<void>(cudaGetDevice(&device));
   static_cast<void>(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   static_cast<void>(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  if (major == 9) return Generation::sm_90;
-  return major == 8 && minor == 0 ? Generation::sm_80 : Generation::other;
+  return static_cast<unsigned>(10 * major + minor);
 }
 
-// A lab's constants: one tuning per generation. Measured only for sm_90, on an H200. sm_80 and other: the
-// same shape, as far as the multiprocessor's shared memory allows.
-struct ScanInWaves {
-  using Sm80 = RingTuning<TileTuning<256, 3, 2>, 3, 6>;
-  using Sm90 = RingTuning<TileTuning<256, 4, 2>, 3, 6>;
-  using Other = RingTuning<TileTuning<256, 2, 1>, 3, 6>;
-};
-struct CompactionInWaves {
-  using Sm80 = RingTuning<TileTuning<256, 3, 2>, 4, 6>;
-  using Sm90 = RingTuning<TileTuning<256, 4, 2>, 4, 6>;
-  using Other = RingTuning<TileTuning<256, 2, 1>, 4, 6>;
-};
-
+template <typename Other, typename F>
+auto with_row(Table<>, F f) {
+  return f(Other{});
+}
+template <typename Other, typename First, typename... Rest, typename F>
+auto with_row(Table<First, Rest...>, F f) {
+  return capability() == First::kCapability ? f(typename First::Tuning{})
+                                            : with_row<Other>(Table<Rest...>{}, f);
+}
 // Calls f(tuning) with the tuning for this device. Its type holds all constants.
 template <typename Tunings, typename F>
 auto with_tuning(F f) {
-  switch (generation()) {
-    case Generation::sm_80: return f(typename Tunings::Sm80{});
-    case Generation::sm_90: return f(typename Tunings::Sm90{});
-    default: return f(typename Tunings::Other{});
-  }
+  return with_row<typename Tunings::Other>(typename Tunings::Measured{}, f);
 }
 
 // Number of blocks that process n_tiles in waves: as many as run at the same time, but at most as many as a

@@ -216,6 +216,9 @@ unsigned long long differences(const Memory& m, const Candidate& candidate, cons
 }
 
 int run(const std::vector<int>& logs) {
+  cudaDeviceProp device{};
+  must(cudaGetDeviceProperties(&device, 0), "device");
+  std::printf("# %s, compute capability %d\n", device.name, 10 * device.major + device.minor);
   const Memory memory(std::uint64_t{1} << *std::max_element(logs.begin(), logs.end()));
   int n_wrong = 0;
   std::printf("lab,threads x rows x blocks x lag x slots,log2 n,us,differences\n");

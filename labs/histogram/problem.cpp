@@ -612,6 +612,13 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.dtype = u8, .n = 100003, .misalign = 1});
   add({.dtype = u8, .n_bins = 16, .n = 5, .misalign = 15});
   add({.op = edges, .dtype = f32, .n_bins = 255, .n = 50021, .outside = true, .misalign = 8});
+  // The last rung counts the values of bytes if there are at most 256 bins.
+  if (task.id == "state_of_the_art") {
+    add({.dtype = u8, .n = 40001, .pattern = all_equal, .purpose = kBoth, .misalign = 5});
+    add({.dtype = u8, .n_bins = 100, .n = 70001, .pattern = skewed, .purpose = kBoth, .lo = 1, .hi = 201});
+    add({.dtype = u8, .n_bins = 257, .n = 30011, .lo = 0, .hi = 256});
+    add({.op = edges, .dtype = u8, .n_bins = 150, .n = 30011, .purpose = kBoth, .lo = 20, .hi = 201});
+  }
 
   // The measured cases. Each is also a correctness case, with another seed, so an answer that was stored in
   // one is wrong in the other.

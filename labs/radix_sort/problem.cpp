@@ -435,8 +435,11 @@ class CaseList {
       case Rung::digits:
       case Rung::onesweep: add_for_digits(); break;
       case Rung::any_key:
-      case Rung::counts_first:
-      case Rung::state_of_the_art: add_for_any_key(); break;
+      case Rung::counts_first: add_for_any_key(); break;
+      case Rung::state_of_the_art:
+        add_for_any_key();
+        add_for_the_last_rung();
+        break;
       case Rung::tiles_and_merge:
         for (const std::uint64_t n : {2048u, 2049u, 5000u, 100000u}) keys(n, Pattern::random);
         for (const Pattern pattern : kPatterns) keys(7000, pattern);
@@ -546,6 +549,31 @@ class CaseList {
     add(OpId::keys, DType::f64, 2500, Pattern::random, {.begin = 40, .end = 40});
     add(OpId::pairs, DType::u64, 100003, Pattern::random);
     add(OpId::pairs, DType::f32, 1048576, Pattern::random, {.purpose = kTimed});
+  }
+
+  // One block sorts the short arrays of the cases above; here are longer ones, and the lengths around the
+  // most that one block of 512 threads sorts: 40 KB of items.
+  void add_for_the_last_rung() {
+    for (const DType dtype : {DType::u32, DType::i32, DType::f32, DType::u64, DType::i64, DType::f64}) {
+      const auto half = static_cast<unsigned>(4 * lab::bytes_of(dtype));
+      for (const OpId op : {OpId::keys, OpId::pairs}) {
+        for (const bool descending : {false, true}) {
+          add(op, dtype, 30001, Pattern::random, {.descending = descending});
+          add(op, dtype, 30000, Pattern::extremes, {.descending = descending});
+        }
+        add(op, dtype, 24577, Pattern::random,
+            {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
+        const std::uint64_t most = 40960 / (lab::bytes_of(dtype) + (op == OpId::pairs ? 4 : 0)) / 512 * 512;
+        for (const std::uint64_t n : {most, most + 1}) add(op, dtype, n, Pattern::random, {.purpose = kBoth});
+      }
+      add(OpId::pairs, dtype, 20003, Pattern::all_equal, {.descending = true});
+    }
+    for (const std::uint64_t n : {32u, 128u, 129u, 512u, 2049u})
+      pairs(n, Pattern::skewed, {.purpose = kBoth});
+    // The upper digits of all keys are equal, and so are the keys of some tiles.
+    pairs(40000, Pattern::skewed, {.purpose = kBoth});
+    pairs(40000, Pattern::random, {.begin = 7, .end = 7, .purpose = kBoth, .misalign = 4});
+    add(OpId::pairs, DType::f64, 5001, Pattern::random, {.begin = 40, .end = 40});
   }
 };
 

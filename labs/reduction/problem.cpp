@@ -655,7 +655,7 @@ class ReductionProblem : public lab::Problem {
   }
 };
 
-std::vector<Case> ReductionProblem::cases(const Task&) const {
+std::vector<Case> ReductionProblem::cases(const Task& task) const {
   std::vector<Case> all;
   const auto add = [&all](OpId op, DType dtype, std::uint64_t n, Pattern pattern,
                           std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
@@ -678,6 +678,13 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
   // 1.
   for (const std::uint64_t n : {65535u, 65536u, 262145u, 524289u, 1048575u, 1048577u, 4194307u}) {
     add(OpId::sum, DType::i32, n, Pattern::random);
+  }
+  // The last rung: the most that one block reduces alone, and one item more.
+  if (task.id == "state_of_the_art") {
+    for (const std::uint64_t n : {16384u, 16385u}) add(OpId::sum, DType::i32, n, Pattern::random, kBoth);
+    for (const std::uint64_t n : {16386u, 16387u, 32768u})
+      add(OpId::sum, DType::i32, n, Pattern::random, kBoth, 4);
+    for (const std::uint64_t n : {8192u, 8193u}) add(OpId::sum, DType::f64, n, Pattern::random);
   }
   // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
   add(OpId::sum, DType::i32, 100003, Pattern::random, lab::kCorrectness, 4);

@@ -151,6 +151,23 @@ TEST(Ladder, OneReadingCostsNoMoreThanManyWhateverTheBins) {
   }
 }
 
+// Bytes in 256 bins, or in 7 bins between edges.
+const lab::Counted& counted_bytes(OpId op) {
+  static lab::Counter counter(problem());
+  lab::Case c;
+  c.name = std::string("bytes_") + name_of(op);
+  c.op = static_cast<std::uint32_t>(op);
+  c.dtype = lab::DType::u8;
+  c.n = kN;
+  c.params = {op == OpId::even ? 256 : 7, 0, 256};
+  return counter("state_of_the_art", c);
+}
+
+TEST(TopRung, FindsTheBinOfAByteOnlyWhenItMerges) {
+  EXPECT_LT(counted_bytes(OpId::edges)["warp_instructions"],
+            1.1 * counted_bytes(OpId::even)["warp_instructions"]);
+}
+
 TEST(Ladder, SharedCountsIsFarFasterThanGlobalAtomics) {
   constexpr std::uint64_t kLarge = 1 << 20;
   EXPECT_LT(counted("shared_counts", 256, Pattern::random, kLarge).modelled_us,

@@ -43,10 +43,10 @@ Json timed(const BenchDevice& device, std::uint64_t n, const Submit& submit) {
   Json j = stopwatch.measure(
       [&](std::size_t) {
         must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-        device.counters.start();
+        device.start_counting();
       },
       [&](std::size_t turn) { return submit(turn); });
-  if (device.simulated) j["counted"] = device.counters.counted(n);
+  if (device.simulated) j["counted"] = device.counted(n);
   return j;
 }
 

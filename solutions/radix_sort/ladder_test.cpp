@@ -20,10 +20,12 @@ namespace {
 
 // One rung on n random uint32 keys (or pairs), sorted by their lowest `bits` bits.
 const lab::Counted& counted(const std::string& rung, std::uint64_t n, unsigned bits = 32,
-                            OpId op = OpId::keys) {
+                            OpId op = OpId::keys, lab::Pattern pattern = lab::Pattern::random) {
   static lab::Counter counter(problem());
   lab::Case c;
-  c.name = std::string(name_of(op)) + "_n" + std::to_string(n) + "_bits" + std::to_string(bits);
+  c.name = std::string(name_of(op)) + "_n" + std::to_string(n) + "_bits" + std::to_string(bits) + "_" +
+           std::string(lab::name_of(pattern));
+  c.pattern = pattern;
   c.op = static_cast<std::uint32_t>(op);
   c.dtype = lab::DType::u32;
   c.n = n;
@@ -134,6 +136,24 @@ TEST(Ladder, TheLastRungReadsATileTwiceAndStillIssuesFewerInstructions) {
   EXPECT_LT(counted("state_of_the_art", kN)["global_load_bytes"], 1.1 * keys);
   EXPECT_LT(counted("state_of_the_art", kN)["warp_instructions"],
             0.8 * counted("onesweep", kN)["warp_instructions"]);
+}
+
+TEST(TopRung, SortsShortArraysInOneLaunch) {
+  for (const std::uint64_t n : {1u, 5000u, 10240u}) EXPECT_EQ(counted("state_of_the_art", n)["launches"], 1);
+  EXPECT_EQ(counted("state_of_the_art", 10241)["launches"], 2 + 4);
+  EXPECT_EQ(traffic(counted("state_of_the_art", 10240)) * kItems / 10240, 1);
+}
+
+TEST(TopRung, CopiesIfNoBitsAreSorted) {
+  EXPECT_EQ(counted("state_of_the_art", kN, 0)["launches"], 1);
+  EXPECT_EQ(traffic(counted("state_of_the_art", kN, 0)), 1);
+}
+
+TEST(TopRung, RanksNoKeysInATileOfEqualDigits) {
+  const auto& equal = counted("state_of_the_art", kN, 32, OpId::keys, lab::Pattern::all_equal);
+  const auto& random = counted("state_of_the_art", kN);
+  EXPECT_EQ(equal["launches"], random["launches"]);
+  EXPECT_LT(equal["warp_instructions"], 0.5 * random["warp_instructions"]);
 }
 
 TEST(Ladder, NoWholeSortIsSlowerThanTheOneBelow) {

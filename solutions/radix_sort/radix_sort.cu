@@ -1106,8 +1106,10 @@ Status counts_first(const Job<Bits, Value>& job) {
 //   share. Ranks need no registers, and values, in their own memory, need no two barriers.
 // - Full tiles, all but the last one, need no bounds checks; digits of unsigned and signed keys need no
 //   flips.
+// - A tile whose keys all have the same digit is in order already, so it is not ranked.
 // - In the look-back a thread reads 4 tiles at once; tile 0 adds the starts for all tiles.
 // - The counting kernel loads 16 bytes per lane and has one copy of its counters per lane.
+// - One block sorts a short array in one launch (k08_one_block). No bits are sorted by copying (k08_copy).
 // Why: a profile showed 85 instructions per key and pass in CUB's kernel, 72 with keys in registers, and 49
 // with rung 7's ranking; but the schedulers issue in only 58, 53 and 31 % of the cycles, because too few
 // warps are eligible. So this rung has more warps.
@@ -1126,15 +1128,23 @@ Status counts_first(const Job<Bits, Value>& job) {
 // Source: Adinets and Merrill 2022, except for the second reading.
 
 // The shape of a tile, and how many blocks a multiprocessor holds at least. Rows are read `batch` at a time.
+// Long arrays of pairs can have large tiles: then a tile has about 80 neighbours for each digit instead of 44
+// (54 instead of 24, with 64-bit keys), which reach the memory in longer pieces. On short arrays too few blocks
+// would have work. 64-bit keys: 9 % faster at 2^27 on an H200, 4 % slower at 2^20. 32-bit keys: 11 % faster at
+// 2^26 on an H100 and 2 % slower on an H200, whose memory is faster; takes_large_tiles tells them apart.
 struct Shape {
   unsigned threads, rows, batch, blocks;
   COURSE_HD constexpr unsigned warps() const { return threads / kWarp; }
   COURSE_HD constexpr unsigned tile() const { return threads * rows; }
 };
-template <typename Bits, typename Value>
-inline constexpr Shape kShape = sizeof(Bits) == 8
-                                    ? (kHasValues<Value> ? Shape{384, 16, 8, 2} : Shape{384, 16, 8, 3})
-                                    : (kHasValues<Value> ? Shape{512, 22, 11, 2} : Shape{384, 32, 8, 3});
+template <typename Bits, typename Value, bool kLarge = false>
+inline constexpr Shape kShape = sizeof(Bits) == 8    ? (!kHasValues<Value> ? Shape{384, 16, 8, 3}
+                                                        : kLarge           ? Shape{768, 18, 9, 1}
+                                                                           : Shape{384, 16, 8, 2})
+                                : !kHasValues<Value> ? Shape{384, 32, 8, 3}
+                                : kLarge             ? Shape{768, 26, 13, 1}
+                                                     : Shape{512, 22, 11, 2};
+inline constexpr std::uint64_t kLargeFrom = 1u << 22;  // pairs
 
 // The digit if all keys have the same bits flipped: unsigned and signed keys, ascending or descending.
 template <typename Bits>
@@ -1165,9 +1175,9 @@ __device__ unsigned lanes_of_byte(unsigned digit) {
 }
 
 // A block's shared memory.
-template <typename Bits, typename Value>
+template <typename Bits, typename Value, bool kLarge = false>
 struct SweepSpace {
-  static constexpr Shape kIts = kShape<Bits, Value>;
+  static constexpr Shape kIts = kShape<Bits, Value, kLarge>;
   Bits keys[kIts.tile()];  // in order
   Value values[kHasValues<Value> ? kIts.tile() : 1];
   std::uint32_t next[kIts.warps()][kDigits];  // keys of each warp by digit; then where its next one goes
@@ -1175,6 +1185,7 @@ struct SweepSpace {
   std::uint32_t offset[kDigits];  // added to a position in the tile, it gives the position in the output
   std::uint32_t warp_sums[kDigits / kWarp];
   unsigned tile;
+  bool is_in_order;  // all keys of the tile have the same digit
 };
 
 inline constexpr unsigned kTilesAtOnce = 4;
@@ -1208,11 +1219,11 @@ __device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile
 }
 
 // One tile of a pass. kFull: the tile has all its keys, n_here = kIts.tile().
-template <bool kFull, typename Bits, typename Value, typename Digit>
-__device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const Value> from, unsigned n_here,
-                           Digit digit_of, const std::uint32_t* d_starts, std::uint32_t* d_words,
-                           Items<Bits, Value> to) {
-  constexpr Shape kIts = kShape<Bits, Value>;
+template <bool kFull, typename Bits, typename Value, bool kLarge, typename Digit>
+__device__ void sweep_tile(SweepSpace<Bits, Value, kLarge>& s, Items<const Bits, const Value> from,
+                           unsigned n_here, Digit digit_of, const std::uint32_t* d_starts,
+                           std::uint32_t* d_words, Items<Bits, Value> to) {
+  constexpr Shape kIts = kShape<Bits, Value, kLarge>;
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const unsigned below = (1u << lane) - 1, above = ~below & ~(1u << lane);
   const unsigned tile = s.tile;
@@ -1253,6 +1264,7 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
     const std::uint32_t there =
         kFull || mine != digit_of.last() ? of_digit : of_digit - (kIts.tile() - n_here);
     s.own[mine] = there;
+    if (there == n_here) s.is_in_order = true;
     if (tile > 0) lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + mine], there + 1);
     const std::uint32_t inclusive = warp_inclusive_sum(of_digit);
     if (lane == kWarp - 1) s.warp_sums[warp] = inclusive;
@@ -1272,7 +1284,7 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
   __syncthreads();  // positions are stored before keys use them
 
   // Second reading: every key goes to its position in the tile.
-  for_each_row(std::true_type{}, [&](Bits key, const Value& value, unsigned digit) {
+  const auto rank = [&](Bits key, const Value& value, unsigned digit) {
     const unsigned peers = lanes_of_byte(digit);
     const std::uint32_t place = s.next[warp][digit] + __popc(peers & below);
     __syncwarp();  // every lane has read the counter before one lane changes it
@@ -1280,7 +1292,8 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
     __syncwarp();  // the counter is changed before the next row reads it
     s.keys[place] = key;
     if constexpr (kHasValues<Value>) s.values[place] = value;
-  });
+  };
+  if (!s.is_in_order) for_each_row(std::true_type{}, rank);
 
   // The look-back comes late, when the prefixes of most tiles before are available.
   if (mine < kDigits) {
@@ -1290,6 +1303,17 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
   }
   __syncthreads();  // keys are in order, and offsets are stored, before they are read
 
+  if (s.is_in_order) {  // straight from the input
+    unsigned j = own;
+    for_each_row(std::true_type{}, [&](Bits key, const Value& value, unsigned digit) {
+      if (kFull || j < n_here) {
+        to.d_keys[s.offset[digit] + j] = key;
+        if constexpr (kHasValues<Value>) to.d_values[s.offset[digit] + j] = value;
+      }
+      j += kWarp;
+    });
+    return;
+  }
 #pragma unroll 4
   for (unsigned j = threadIdx.x; j < (kFull ? kIts.tile() : n_here); j += kIts.threads) {
     const Bits key = s.keys[j];
@@ -1299,15 +1323,18 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
   }
 }
 
-template <typename Bits, typename Value, typename Digit>
-__global__ void __launch_bounds__(kShape<Bits, Value>.threads, kShape<Bits, Value>.blocks)
+template <typename Bits, typename Value, typename Digit, bool kLarge = false>
+__global__ void __launch_bounds__(kShape<Bits, Value, kLarge>.threads, kShape<Bits, Value, kLarge>.blocks)
     k08_sweep(Items<const Bits, const Value> from, std::uint64_t n, Digit digit_of,
               const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
               Items<Bits, Value> to) {
-  constexpr Shape kIts = kShape<Bits, Value>;
+  constexpr Shape kIts = kShape<Bits, Value, kLarge>;
   extern __shared__ __align__(16) unsigned char s_bytes[];
-  auto& s = *reinterpret_cast<SweepSpace<Bits, Value>*>(s_bytes);
-  if (threadIdx.x == 0) s.tile = atomicAdd(d_ticket, 1u);
+  auto& s = *reinterpret_cast<SweepSpace<Bits, Value, kLarge>*>(s_bytes);
+  if (threadIdx.x == 0) {
+    s.tile = atomicAdd(d_ticket, 1u);
+    s.is_in_order = false;
+  }
   for (unsigned i = threadIdx.x; i < kIts.warps() * kDigits; i += kIts.threads)
     s.next[i / kDigits][i % kDigits] = 0;
   __syncthreads();  // the tile's number is stored before it is read; the counters are 0
@@ -1355,11 +1382,203 @@ __global__ void __launch_bounds__(kCountingBlock)
   }
 }
 
+// --- Short arrays: one block runs all passes, from one half of its shared memory to the other. So there is one
+// launch, instead of a memset, two kernels that count and one per pass, and no tile waits for another one.
+// The limiter is the shared memory: 32 lanes with random digits and positions use a bank 3 or 4 at a time.
+inline constexpr unsigned kOneBlock = 512;  // threads at most
+inline constexpr unsigned kOneBlockBytes =
+    40 * 1024;  // of items. Twice that and the counters: any GPU since sm_80
 template <typename Bits, typename Value>
-Status state_of_the_art(const Job<Bits, Value>& job) {
-  if (job.n == 0) return Status::ok;
-  if (job.n > kMostKeys) return Status::unsupported;
-  constexpr Shape kIts = kShape<Bits, Value>;
+inline constexpr unsigned kMostInOneBlock =
+    kOneBlockBytes / (sizeof(Bits) + (kHasValues<Value> ? sizeof(Value) : 0)) / kOneBlock* kOneBlock;
+
+inline constexpr unsigned kRowsOfShort =
+    2;  // a block gets more threads only if they have more rows than this
+
+// Position of counter i in shared memory. One word in 33 is unused, so that the lanes of a warp use different
+// banks, also if their counters are 8 apart, or one per digit.
+COURSE_HD constexpr unsigned padded(unsigned i) {
+  return i + i / kWarp;
+}
+// The parts of the shared memory for a block with so many warps.
+template <typename Bits, typename Value>
+struct OneBlockSpace {
+  Items<Bits, Value> items[2];
+  std::uint32_t* next;  // [digit][warp], padded: like SweepSpace::next
+  std::uint32_t* warp_sums;
+  COURSE_HD static constexpr unsigned bytes(unsigned places, unsigned n_warps) {
+    return 2 * places * (sizeof(Bits) + (kHasValues<Value> ? sizeof(Value) : 0)) +
+           (padded(kDigits * n_warps) + kWarp) * sizeof(std::uint32_t);
+  }
+  __device__ OneBlockSpace(unsigned char* s_bytes, unsigned places, unsigned n_warps) {
+    auto* s_keys = reinterpret_cast<Bits*>(s_bytes);
+    auto* s_words = reinterpret_cast<std::uint32_t*>(s_keys + 2 * places);
+    items[0].d_keys = s_keys;
+    items[1].d_keys = s_keys + places;
+    if constexpr (kHasValues<Value>) {
+      items[0].d_values = s_words;
+      items[1].d_values = s_words + places;
+      s_words += 2 * places;
+    }
+    next = s_words;
+    warp_sums = next + padded(kDigits * n_warps);
+  }
+};
+
+// Flips the bits of a flipped key back. Both flips change the top bit, or neither does.
+template <typename Bits>
+__device__ Bits unflipped(Flips<Bits> flips, Bits key) {
+  const bool was_positive = (key ^ flips.of_positive) >> (8 * sizeof(Bits) - 1) == 0;
+  return key ^ (was_positive ? flips.of_positive : flips.of_negative);
+}
+
+// Replaces the counters of all digits and warps by their exclusive sums, in the order of the digits, then of
+// the warps. Each thread has kDigits / kWarp neighbouring counters, whatever the number of warps is.
+__device__ void scan_counters(std::uint32_t* s_counters, std::uint32_t* s_warp_sums) {
+  constexpr unsigned kOwn = kDigits / kWarp;
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  std::uint32_t own[kOwn], sum = 0;
+#pragma unroll
+  for (unsigned k = 0; k < kOwn; ++k) {
+    own[k] = s_counters[padded(threadIdx.x * kOwn + k)];
+    sum += own[k];
+  }
+  const std::uint32_t inclusive = warp_inclusive_sum(sum);
+  if (lane == kWarp - 1) s_warp_sums[warp] = inclusive;
+  __syncthreads();  // every warp's sum is stored before the others read it
+  std::uint32_t before = inclusive - sum;
+#pragma unroll
+  for (unsigned w = 0; w < kOneBlock / kWarp; ++w) {
+    if (w < warp) before += s_warp_sums[w];
+  }
+#pragma unroll
+  for (unsigned k = 0; k < kOwn; ++k) {
+    s_counters[padded(threadIdx.x * kOwn + k)] = before;
+    before += own[k];
+  }
+}
+
+// n_rows: rows of 32 items per warp.
+template <typename Bits, typename Value>
+__global__ void __launch_bounds__(kOneBlock)
+    k08_one_block(Items<const Bits, const Value> in, unsigned n, unsigned n_rows, Flips<Bits> flips,
+                  unsigned begin_bit, unsigned end_bit, Items<Bits, Value> out) {
+  extern __shared__ __align__(16) unsigned char s_bytes[];
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, n_warps = blockDim.x / kWarp;
+  const unsigned below = (1u << lane) - 1, above = ~below & ~(1u << lane);
+  const unsigned first = first_place(n_rows);
+  const OneBlockSpace<Bits, Value> s(s_bytes, n_rows * blockDim.x, n_warps);
+  // The counters of a warp are used by no other warp, except in the scan.
+  const auto own_counter = [&](unsigned digit) -> std::uint32_t& {
+    return s.next[padded(digit * n_warps + warp)];
+  };
+  const auto clear_own_counters = [&] {
+#pragma unroll
+    for (unsigned digit = lane; digit < kDigits; digit += kWarp) own_counter(digit) = 0;
+    __syncwarp();  // the warp's counters are 0 before it counts
+  };
+
+  // Keys are flipped once, here, and back at the end. Positions past n get the last key of all; as every pass
+  // is stable, they stay behind the items.
+  Items<Bits, Value> from = s.items[0], to = s.items[1];
+  constexpr unsigned kBatch = 4;  // rows that are loaded at once
+  for (unsigned from_row = 0; from_row < n_rows; from_row += kBatch) {
+    Bits key[kBatch];
+    Value value[kBatch];
+#pragma unroll
+    for (unsigned b = 0; b < kBatch; ++b) {
+      const unsigned row = from_row + b, i = first + row * kWarp;
+      const bool is_there = row < n_rows && i < n;
+      key[b] = is_there ? in.d_keys[i] : unflipped(flips, ~Bits{0});
+      if constexpr (kHasValues<Value>) value[b] = is_there ? in.d_values[i] : Value{};
+    }
+#pragma unroll
+    for (unsigned b = 0; b < kBatch; ++b) {
+      const unsigned row = from_row + b, i = first + row * kWarp;
+      if (row == n_rows) break;
+      from.d_keys[i] = flips(key[b]);
+      if constexpr (kHasValues<Value>) from.d_values[i] = value[b];
+    }
+  }
+  clear_own_counters();
+
+  for (unsigned bit = begin_bit; bit < end_bit; bit += kDigitBits) {
+    const unsigned last = end_bit - bit < kDigitBits ? (1u << (end_bit - bit)) - 1 : kDigits - 1;
+    const auto digit_of = [&](Bits key) { return static_cast<unsigned>(key >> bit) & last; };
+
+#pragma unroll 4
+    for (unsigned row = 0; row < n_rows; ++row)
+      atomicAdd(&own_counter(digit_of(from.d_keys[first + row * kWarp])), 1u);
+    __syncthreads();  // all warps have counted
+    scan_counters(s.next, s.warp_sums);
+    __syncthreads();  // positions are stored before keys use them
+
+#pragma unroll 2
+    for (unsigned row = 0; row < n_rows; ++row) {
+      const unsigned i = first + row * kWarp;
+      const Bits key = from.d_keys[i];
+      const unsigned digit = digit_of(key);
+      const unsigned peers = lanes_of_byte(digit);
+      std::uint32_t& next = own_counter(digit);
+      const std::uint32_t place = next + __popc(peers & below);
+      __syncwarp();  // every lane has read the counter before one lane changes it
+      if ((peers & above) == 0) next = place + 1;
+      __syncwarp();  // the counter is changed before the next row reads it
+      to.d_keys[place] = key;
+      if constexpr (kHasValues<Value>) to.d_values[place] = from.d_values[i];
+    }
+    clear_own_counters();
+    __syncthreads();  // items are in order before the next pass reads them
+    const Items<Bits, Value> done = to;
+    to = from;
+    from = done;
+  }
+
+  for (unsigned row = 0; row < n_rows; ++row) {
+    const unsigned i = first + row * kWarp;
+    if (i >= n) break;
+    out.d_keys[i] = unflipped(flips, from.d_keys[i]);
+    if constexpr (kHasValues<Value>) out.d_values[i] = from.d_values[i];
+  }
+}
+
+template <typename Bits, typename Value>
+Status sort_in_one_block(const Job<Bits, Value>& job, Flips<Bits> flips) {
+  const unsigned n = static_cast<unsigned>(job.n);
+  const unsigned wanted = blocks_for(n, kWarp * kRowsOfShort);
+  const unsigned n_warps = wanted < kOneBlock / kWarp ? wanted : kOneBlock / kWarp;
+  const unsigned n_rows = blocks_for(n, n_warps * kWarp);
+  const unsigned n_bytes = OneBlockSpace<Bits, Value>::bytes(n_rows * n_warps * kWarp, n_warps);
+  cudaFuncSetAttribute(k08_one_block<Bits, Value>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       static_cast<int>(n_bytes));
+  k08_one_block<<<1, n_warps * kWarp, n_bytes, job.stream>>>(job.in, n, n_rows, flips, job.begin_bit,
+                                                             job.end_bit, job.out);
+  return Status::ok;
+}
+
+// --- No bits: all keys are equal, so the result is a copy.
+inline constexpr unsigned kCopyRows = 1;
+template <typename Item>
+using CopyTile = device::Tile<Item, 256, kCopyRows>;
+
+template <typename Item>
+__device__ void copy_tile(const Item* d_in, std::uint64_t n, Item* d_out) {
+  CopyTile<Item> tile;
+  device::load_tile(tile, d_in, n, blockIdx.x, Item{});
+  device::store_tile(tile, d_out, n, blockIdx.x);
+}
+
+// One block per tile of keys. A tile of values has at least as many items.
+template <typename Bits, typename Value>
+__global__ void k08_copy(Items<const Bits, const Value> in, std::uint64_t n, Items<Bits, Value> out) {
+  copy_tile(in.d_keys, n, out.d_keys);
+  if constexpr (kHasValues<Value>) copy_tile(in.d_values, n, out.d_values);
+}
+
+// The array is sorted by passes, in tiles of one shape.
+template <bool kLarge, typename Bits, typename Value>
+Status sort_by_sweeps(const Job<Bits, Value>& job) {
+  constexpr Shape kIts = kShape<Bits, Value, kLarge>;
   static_assert(kIts.tile() + 1 < kPlacesFrom);
   const Flips<Bits> flips = flips_for<Bits>(job.kind, job.descending);
   const unsigned n_tiles = blocks_for(job.n, kIts.tile());
@@ -1377,12 +1596,12 @@ Status state_of_the_art(const Job<Bits, Value>& job) {
       job.in.d_keys, job.n, flips, job.begin_bit, job.end_bit, sweep.d_starts);
   k06_starts<<<kPassesOf<Bits>, kBlock, 0, job.stream>>>(sweep.d_starts);
 
-  constexpr int kSpace = sizeof(SweepSpace<Bits, Value>);
+  constexpr int kSpace = sizeof(SweepSpace<Bits, Value, kLarge>);
   unsigned pass = 0;
   return by_passes(job, kDigitBits,
                    [&](const auto& from, const auto& to, unsigned first_bit, unsigned n_bits) {
                      const auto launch = [&](auto digit_of) {
-                       const auto kernel = k08_sweep<Bits, Value, decltype(digit_of)>;
+                       const auto kernel = k08_sweep<Bits, Value, decltype(digit_of), kLarge>;
                        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSpace);
                        kernel<<<n_tiles, kIts.threads, kSpace, job.stream>>>(
                            Items<const Bits, const Value>{from.d_keys, from.d_values}, job.n, digit_of,
@@ -1398,6 +1617,41 @@ Status state_of_the_art(const Job<Bits, Value>& job) {
                      }
                      ++pass;
                    });
+}
+
+template <typename Bits, typename Value>
+bool takes_large_tiles(const Job<Bits, Value>& job) {
+  int device = 0;
+  cudaGetDevice(&device);
+  const auto attribute = [&](cudaDeviceAttr which) {
+    int value = 0;
+    cudaDeviceGetAttribute(&value, which, device);
+    return value;
+  };
+  const auto shared = static_cast<unsigned>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  if (job.n < kLargeFrom || shared < sizeof(SweepSpace<Bits, Value, true>)) return false;
+  if (sizeof(Bits) == 8) return true;
+  // Bits that the memory can deliver per cycle of a multiprocessor: 103 on an H100, 151 on an H200.
+  constexpr double kFew = 128;
+  const double bits_per_us =
+      2.0 * attribute(cudaDevAttrMemoryClockRate) / 1000 * attribute(cudaDevAttrGlobalMemoryBusWidth);
+  return bits_per_us < kFew * job.multiprocessors * attribute(cudaDevAttrClockRate) / 1000;
+}
+
+template <typename Bits, typename Value>
+Status state_of_the_art(const Job<Bits, Value>& job) {
+  if (job.n == 0) return Status::ok;
+  if (job.n > kMostKeys) return Status::unsupported;
+  if (job.begin_bit == job.end_bit) {
+    k08_copy<<<blocks_for(job.n, CopyTile<Bits>::kItems), CopyTile<Bits>::kThreads, 0, job.stream>>>(
+        job.in, job.n, job.out);
+    return Status::ok;
+  }
+  if (job.n <= kMostInOneBlock<Bits, Value>)
+    return sort_in_one_block(job, flips_for<Bits>(job.kind, job.descending));
+  if constexpr (kHasValues<Value>)
+    if (takes_large_tiles(job)) return sort_by_sweeps<true>(job);
+  return sort_by_sweeps<false>(job);
 }
 
 //@end

@@ -123,6 +123,15 @@ TEST(Ladder, CoarseningLeavesTwoLaunchesAndTheTicketOne) {
   EXPECT_EQ(counted("sequential", kN)["launches"], 3);
 }
 
+// One block has one barrier, and its items pass through no other memory. Several blocks take tickets.
+TEST(TopRung, ReducesShortArraysInOneBlock) {
+  for (const std::uint64_t n : {1u, 1000u, 16384u}) {
+    EXPECT_EQ(counted("state_of_the_art", n)["barriers"], 1) << n;
+    EXPECT_EQ(counted("state_of_the_art", n)["atomic_lanes"], 0) << n;
+  }
+  EXPECT_EQ(counted("state_of_the_art", 16385)["atomic_lanes"], 9);
+}
+
 TEST(Ladder, LoadsSixteenBytesALaneWhenItPays) {
   const auto sectors = [](const char* rung) {
     return counted(rung, kN)["global_load_sectors"] / counted(rung, kN)["global_load_requests"];

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
 
 #include "process.hpp"
 
@@ -56,7 +59,7 @@ GpuProbe probe_gpu_here(const std::string& toolkit_lib_dir) {
   if (n_devices == 0) return {false, "", "there is no CUDA device"};
   // Creates a context, which fails if the device is listed but does not work.
   if (const int error = free_memory(nullptr); error != 0) return {false, "", error_string(error)};
-  return {true, device_name(), ""};
+  return {true, device_name(), "", n_devices};
 }
 
 GpuProbe probe_gpu(const Layout& layout) {
@@ -76,7 +79,8 @@ GpuProbe probe_gpu(const Layout& layout) {
   if (done->exit_code != 0 || !answer.is_object()) {
     return {false, "", fmt::format("trying the CUDA runtime ended with exit code {}", done->exit_code)};
   }
-  return {answer.value("works", false), answer.value("name", ""), answer.value("why", "")};
+  return {answer.value("works", false), answer.value("name", ""), answer.value("why", ""),
+          answer.value("devices", 0)};
 }
 
 Result<ChosenDevice> choose_device(const std::string& wanted, const Layout& layout) {
@@ -89,9 +93,44 @@ Result<ChosenDevice> choose_device(const std::string& wanted, const Layout& layo
     if (!driver) return ChosenDevice{};
   }
   const GpuProbe probe = probe_gpu(layout);
-  if (probe.works) return ChosenDevice{lab::DeviceKind::gpu, probe.name};
+  if (probe.works)
+    return ChosenDevice{lab::DeviceKind::gpu, probe.name, static_cast<unsigned>(probe.n_devices)};
   if (wanted == "auto") return ChosenDevice{};
   return Error{fmt::format("No GPU can be used: {}. \"--device sim\" grades on the simulator.", probe.why)};
+}
+
+Result<std::string> nccl_folder(const Layout& layout) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  std::vector<fs::path> folders;
+  if (const char* const home = std::getenv("NCCL_HOME"); home != nullptr)
+    folders.push_back(fs::path(home) / "lib");
+  folders.emplace_back(layout.toolkit_lib_dir);
+  const char* const inherited = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream paths(inherited == nullptr ? "" : inherited);
+  for (std::string folder; std::getline(paths, folder, ':');) folders.emplace_back(folder);
+  if (const char* const venv = std::getenv("LAB_VENV"); venv != nullptr)
+    for (const auto& python : fs::directory_iterator(fs::path(venv) / "lib", ignored))
+      folders.push_back(python.path() / "site-packages/nvidia/nccl/lib");
+  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+                             "/usr/local/lib", "/usr/lib"})
+    folders.emplace_back(folder);
+  for (const fs::path& folder : folders) {
+    // The simulator's library does not run on GPUs.
+    const bool ours = folder == layout.simulator_dir() || folder == layout.remote_dir();
+    if (!folder.empty() && !ours && fs::exists(folder / "libnccl.so.2", ignored)) return folder.string();
+  }
+  return Error{
+      "NVIDIA's libnccl.so.2 was not found. Install it with \".venv/bin/pip install nvidia-nccl-cu13\" "
+      "(-cu12 for CUDA 12), or add its folder to LD_LIBRARY_PATH."};
+}
+
+Result<void> check_devices(unsigned wanted, const ChosenDevice& device) {
+  if (wanted <= device.n_devices) return {};
+  if (device.kind == lab::DeviceKind::sim)
+    return Error{fmt::format("--gpus {}: the simulator has at most {} devices.", wanted, device.n_devices)};
+  return Error{fmt::format("--gpus {}: this machine has {} GPU{}. \"--device sim\" simulates up to 8.",
+                           wanted, device.n_devices, device.n_devices == 1 ? "" : "s")};
 }
 
 std::string gpu_clocks() {

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <ranges>
 
 #include "build_config.hpp"
 #include "process.hpp"
@@ -38,6 +39,18 @@ Result<Layout> find_layout() {
                              layout.root)};
   }
   return layout;
+}
+
+std::string without_built_libraries(const Layout& layout, std::string_view folders) {
+  std::error_code ignored;
+  std::string kept;
+  for (const auto part : folders | std::views::split(':')) {
+    const std::string folder(part.begin(), part.end());
+    const std::string inside = fs::relative(folder, layout.build, ignored).string();
+    if (folder.empty() || (!inside.empty() && !inside.starts_with(".."))) continue;
+    kept += (kept.empty() ? "" : ":") + folder;
+  }
+  return kept;
 }
 
 std::string commit_of(const std::string& root) {

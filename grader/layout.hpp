@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 
@@ -25,6 +26,10 @@ struct Layout {
 };
 
 Result<Layout> find_layout();
+
+// `folders`, separated by colons, without those of the build folder. On LD_LIBRARY_PATH these would make
+// NVIDIA's runtime load the simulator's libcuda.so.1. Every program that needs them gets them explicitly.
+std::string without_built_libraries(const Layout& layout, std::string_view folders);
 
 // The checkout's commit, with "+" if there are local changes; "" if it is not a git checkout.
 std::string commit_of(const std::string& root);

@@ -99,11 +99,21 @@ bool asks_for_missing_solutions(const CLI::App& app) {
   return false;
 }
 
+// For all programs that this one starts.
+void forget_built_libraries() {
+  using namespace course::grader;
+  const char* inherited = std::getenv("LD_LIBRARY_PATH");
+  const auto layout = find_layout();
+  if (inherited == nullptr || !layout) return;
+  setenv("LD_LIBRARY_PATH", without_built_libraries(*layout, inherited).c_str(), 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace course::grader;
   tidy_up_on_signals();
+  forget_built_libraries();
   try {
     CLI::App app{"Grades the labs of the GPU course: on a GPU, or on a simulated one.", "./lab"};
     app.require_subcommand(1);

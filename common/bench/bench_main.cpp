@@ -5,6 +5,7 @@
 // first on LD_LIBRARY_PATH) events give modelled time. There each rung runs once, and its instructions and
 // bytes are counted as well.
 //   bench_<lab> [--sizes 65536,1048576] [--runs 200] [--rung NAME] [--kinds] [--hot] [--no-cpu] [--json FILE]
+//               [--gpus 2]   (of a lab for several devices: compiled with -DCOURSE_SEVERAL_DEVICES)
 // Method: inputs and outputs rotate through enough copies to exceed 1 GiB, so that they are never in the
 // cache; with --hot there is one copy, which is in the cache if it fits. Outputs are poisoned, and those of
 // the last timed run are checked. stopwatch.hpp says what is timed. Compiled once per lab with
@@ -35,6 +36,10 @@
 #include "bench/stopwatch.hpp"
 #include "lab/problem.hpp"
 #include "lab/request.hpp"
+#ifdef COURSE_SEVERAL_DEVICES
+#include "bench/collectives.hpp"
+#include "runner/ranks.hpp"
+#endif
 
 namespace course::COURSE_LAB {
 lab::Status run(const lab::Request& request);
@@ -56,6 +61,7 @@ using Json = nlohmann::json;
 struct Options {
   std::vector<std::uint64_t> sizes{1 << 20, 1 << 24, 1 << 28};
   unsigned runs = 200;  // at most, of each kind
+  unsigned gpus = 1;
   std::string rung, json;
   bool cpu = true, hot = false, kinds = false;
 };
@@ -72,7 +78,12 @@ class Sets {
  public:
   Sets(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
        const Case& c)
-      : shape_(problem.shape(task, c)), workspace_(shape_.workspace_bytes) {
+      : device_(device), shape_(problem.shape(task, c)), ranks_(device.ranks) {
+    for (Rank& rank : ranks_) {
+      device.use(static_cast<std::size_t>(rank.device));
+      workspaces_.emplace_back(shape_.workspace_bytes);
+      rank.d_workspace = workspaces_.back().data();
+    }
     std::uint64_t bytes = 0;
     for (const auto& spec : shape_.inputs) {
       host_inputs_.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
@@ -84,6 +95,7 @@ class Sets {
     for (std::size_t k = 0; k < n; ++k) {
       Set set;
       for (const HostBuffer& input : host_inputs_) {
+        device.use(set.inputs.size());
         set.memory.emplace_back(input.bytes.size());
         must(cudaMemcpy(set.memory.back().data(), input.bytes.data(), input.bytes.size(),
                         cudaMemcpyHostToDevice),
@@ -91,16 +103,17 @@ class Sets {
         set.inputs.push_back({set.memory.back().data(), input.spec.count, input.spec.dtype});
       }
       for (const BufferSpec& spec : shape_.outputs) {
+        device.use(set.outputs.size());
         set.memory.emplace_back(spec.count * bytes_of(spec.dtype));
         set.outputs.push_back({set.memory.back().data(), spec.count, spec.dtype});
       }
       sets_.push_back(std::move(set));
     }
     for (std::size_t k = 0; k < n; ++k) poison_outputs(k);
+    device.use(0);
   }
 
-  Request request(const BenchDevice& device, const Problem& problem, const Task& task, const Case& c,
-                  std::size_t turn) const {
+  Request request(const Problem& problem, const Task& task, const Case& c, std::size_t turn) const {
     const Set& set = sets_[turn % sets_.size()];
     Request r;
     r.task = index_of(problem.manifest(), task);
@@ -110,10 +123,11 @@ class Sets {
     r.params = c.params;
     r.inputs = set.inputs;
     r.outputs = set.outputs;
-    r.d_workspace = workspace_.data();
+    r.d_workspace = ranks_.front().d_workspace;
+    r.ranks = ranks_;
     r.workspace_bytes = shape_.workspace_bytes;
-    r.stream = device.stream;
-    r.multiprocessors = device.properties.multiProcessorCount;
+    r.stream = device_.stream;
+    r.multiprocessors = device_.properties.multiProcessorCount;
     return r;
   }
 
@@ -121,8 +135,12 @@ class Sets {
   // run.
   void poison(std::size_t turn) const {
     poison_outputs(turn + sets_.size() / 2);
-    must(cudaMemset(workspace_.data(), 0xA5, shape_.workspace_bytes), "cudaMemset");
-    must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    device_.on_each([&](const Rank& rank) {
+      must(
+          cudaMemset(ranks_[static_cast<std::size_t>(rank.device)].d_workspace, 0xA5, shape_.workspace_bytes),
+          "cudaMemset");
+    });
+    device_.synchronise();
   }
 
   // Copies the outputs of a run to the host.
@@ -132,10 +150,12 @@ class Sets {
     for (std::size_t k = 0; k < shape_.outputs.size(); ++k) {
       const BufferSpec& spec = shape_.outputs[k];
       outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+      device_.use(k);
       must(cudaMemcpy(outputs[k].bytes.data(), set.outputs[k].data, outputs[k].bytes.size(),
                       cudaMemcpyDeviceToHost),
            "cudaMemcpy");
     }
+    device_.use(0);
     return outputs;
   }
 
@@ -148,11 +168,17 @@ class Sets {
     std::vector<DeviceBuffer> inputs, outputs;
   };
   void poison_outputs(std::size_t turn) const {
-    for (const DeviceBuffer& out : sets_[turn % sets_.size()].outputs)
+    std::size_t k = 0;
+    for (const DeviceBuffer& out : sets_[turn % sets_.size()].outputs) {
+      device_.use(k++);
       must(cudaMemset(out.data, 0xA5, out.count * bytes_of(out.dtype)), "cudaMemset");
+    }
+    device_.use(0);
   }
+  const BenchDevice& device_;
   Shape shape_;
-  DeviceBytes workspace_;
+  std::vector<DeviceBytes> workspaces_;  // one on each device
+  std::vector<Rank> ranks_;
   std::vector<HostBuffer> host_inputs_;
   std::vector<Set> sets_;
 };
@@ -190,17 +216,17 @@ struct Call {
 Json measured(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
               const Case& c, const Sets& sets, const Call& call, std::size_t& last_turn) {
   Stopwatch stopwatch(device, options.runs);
-  const auto request = [&](std::size_t turn) { return sets.request(device, problem, task, c, turn); };
+  const auto request = [&](std::size_t turn) { return sets.request(problem, task, c, turn); };
   Json j = stopwatch.measure(
       [&](std::size_t turn) {
         sets.poison(turn);
         if (call.prepare) call.prepare(request(turn));
-        must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-        device.counters.start();
+        device.synchronise();
+        device.start_counting();
       },
       [&](std::size_t turn) { return call.run(request(turn)); });
   if (j.is_null()) return j;
-  if (device.simulated) j["counted"] = device.counters.counted(c.n);
+  if (device.simulated) j["counted"] = device.counted(c.n);
   if (call.finish) call.finish(request(stopwatch.last_turn()));
   last_turn = stopwatch.last_turn();
   return j;
@@ -318,6 +344,7 @@ std::vector<Table> tables_for(const Problem& problem, const Options& options, st
     for (const Task& task : *list) {
       if (!options.rung.empty() && task.id != options.rung) continue;
       for (Case& c : problem.bench_cases(task, n)) {
+        c = problem.on_devices(std::move(c), options.gpus);
         const auto same = [&](const Table& t) {
           return t.c.op == c.op && t.c.dtype == c.dtype && t.c.n == c.n && t.c.params == c.params &&
                  t.c.pattern == c.pattern &&
@@ -380,7 +407,7 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
     add(*rung, {[](const Request& r) { return COURSE_LAB::run(r) == Status::ok; }}, Json::object(), rung->id,
         "rung");
   for (const Peer& peer : COURSE_LAB::peers()) {
-    const Request asked = sets.request(device, problem, first, c, 0);
+    const Request asked = sets.request(problem, first, c, 0);
     const auto rung = std::find_if(table.rungs.begin(), table.rungs.end(),
                                    [&](const Task* t) { return peer.offers(asked, t->id); });
     if (rung == table.rungs.end()) continue;
@@ -418,6 +445,10 @@ Options parse(int argc, char** argv) {
       }
     } else if (key == "--runs") {
       options.runs = static_cast<unsigned>(std::clamp<std::uint64_t>(number(value()), 1, 1000));
+#ifdef COURSE_SEVERAL_DEVICES
+    } else if (key == "--gpus") {
+      options.gpus = static_cast<unsigned>(std::clamp<std::uint64_t>(number(value()), 1, kMaxDevices));
+#endif
     } else if (key == "--rung") {
       options.rung = value();
     } else if (key == "--json") {
@@ -441,7 +472,11 @@ Options parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace course::lab;
   const Options options = parse(argc, argv);
-  const BenchDevice device;
+  BenchDevice device(options.gpus);
+#ifdef COURSE_SEVERAL_DEVICES
+  const Ranks communicators(device.ranks);
+  if (!communicators.ready()) stop(communicators.why());
+#endif
   const Problem& problem = course::COURSE_LAB::problem();
   Json sizes = Json::array();
   double clock_mhz = 0;  // measured after the last table, while the device is warm
@@ -452,23 +487,30 @@ int main(int argc, char** argv) {
       tables.push_back(measure_case(device, options, problem, table));
       if (!device.simulated) clock_mhz = measured_clock(device);
     }
-    sizes.push_back(
-        {{"n", n}, {"ceilings", ceilings(device, options, 4 * n)}, {"tables", std::move(tables)}});
+    sizes.push_back({{"n", n},
+                     {"ceilings", ceilings(device, options, 4 * n / options.gpus)},
+                     {"tables", std::move(tables)}});
+#ifdef COURSE_SEVERAL_DEVICES
+    sizes.back()["nccl"] = measure_collectives(device, options.runs, 4 * n / options.gpus);
+#endif
   }
-  const Json result = {{"schema", 1},
-                       {"lab", problem.manifest().id},
-                       {"title", problem.manifest().title},
-                       {"device", device.properties.name},
-                       {"modelled", device.simulated},
-                       {"cache", options.hot ? "hot" : "cold"},
-                       {"driver", device.driver},
-                       {"runtime", device.runtime},
-                       {"multiprocessors", device.properties.multiProcessorCount},
-                       {"clocks",
-                        {{"highest_mhz", device.clock_khz / 1000},
-                         {"memory_mhz", device.memory_clock_khz / 1000},
-                         {"while_measuring_mhz", device.simulated ? device.clock_khz / 1000 : clock_mhz}}},
-                       {"sizes", std::move(sizes)}};
+  Json result = {{"schema", 1},
+                 {"lab", problem.manifest().id},
+                 {"title", problem.manifest().title},
+                 {"device", device.properties.name},
+                 {"modelled", device.simulated},
+                 {"cache", options.hot ? "hot" : "cold"},
+                 {"driver", device.driver},
+                 {"runtime", device.runtime},
+                 {"multiprocessors", device.properties.multiProcessorCount},
+                 {"clocks",
+                  {{"highest_mhz", device.clock_khz / 1000},
+                   {"memory_mhz", device.memory_clock_khz / 1000},
+                   {"while_measuring_mhz", device.simulated ? device.clock_khz / 1000 : clock_mhz}}},
+                 {"sizes", std::move(sizes)}};
+#ifdef COURSE_SEVERAL_DEVICES
+  result["gpus"] = options.gpus;
+#endif
   const std::string text = result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::FILE* file = options.json.empty() ? stdout : std::fopen(options.json.c_str(), "w");
   if (file == nullptr || std::fputs(text.c_str(), file) < 0) stop("can't write " + options.json);

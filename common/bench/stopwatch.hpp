@@ -4,13 +4,17 @@
 //   launched_us  the same events without a gate: includes the time in which the GPU waits for the host
 //   host_us      the host's clock, from the first call until the work is done
 // On the simulator all work runs once; median_us is then the modelled time between the events.
+// On several devices, each has its own events and gate, and the longest time counts. All gates are opened
+// together, so that the devices begin within microseconds.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "bench/bench_device.hpp"
 #include "bench/gate.hpp"
@@ -29,27 +33,32 @@ inline nlohmann::json json_of(const Times& times) {
 class Stopwatch {
  public:
   // At most `most_runs` runs of each kind; fewer if the median is known well enough before (times.hpp).
-  Stopwatch(const BenchDevice& device, unsigned most_runs) : device_(device), most_runs_(most_runs) {
-    must(cudaEventCreate(&start_), "cudaEventCreate");
-    must(cudaEventCreate(&end_), "cudaEventCreate");
-    if (device.simulated) return;
-    gate_.emplace();
-    // The first launch of a kernel may load it, and wait for all work on the device.
-    gate_->close(device.stream);
-    gate_->open();
-    must(cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
-    gate_->stamp(device.stream);
-    must(cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+  Stopwatch(const BenchDevice& device, unsigned most_runs)
+      : device_(device), most_runs_(most_runs), lanes_(device.ranks.size()) {
+    on_each_lane([&](Lane& lane, cudaStream_t stream) {
+      must(cudaEventCreate(&lane.start), "cudaEventCreate");
+      must(cudaEventCreate(&lane.end), "cudaEventCreate");
+      if (device.simulated) return;
+      lane.gate.emplace();
+      // The first launch of a kernel may load it, and wait for all work on the device.
+      lane.gate->close(stream);
+      lane.gate->open();
+      must(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+      lane.gate->stamp(stream);
+      must(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    });
   }
   ~Stopwatch() {
-    static_cast<void>(cudaEventDestroy(start_));
-    static_cast<void>(cudaEventDestroy(end_));
+    for (const Lane& lane : lanes_) {
+      static_cast<void>(cudaEventDestroy(lane.start));
+      static_cast<void>(cudaEventDestroy(lane.end));
+    }
   }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  // Before each run prepare(turn) is called, with 0, 1, 2, …; it waits for the device itself. submit(turn)
-  // submits the work to the device's stream; false if it refuses, and then the result is null.
+  // Before each run prepare(turn) is called, with 0, 1, 2, …; it waits for the devices itself. submit(turn)
+  // submits the work to the devices' streams; false if it refuses, and then the result is null.
   nlohmann::json measure(const std::function<void(std::size_t)>& prepare,
                          const std::function<bool(std::size_t)>& submit) {
     turn_ = 0;
@@ -115,36 +124,58 @@ class Stopwatch {
     return times.size() >= most_runs_ || times.are_enough() || (times.size() >= 5 && times.sum() > kLongUs);
   }
 
+  // What times one device.
+  struct Lane {
+    cudaEvent_t start = nullptr, end = nullptr;
+    std::optional<Gate> gate;
+  };
+
+  // Calls f(lane, stream) with each device as the current one, the first one last.
+  template <typename F>
+  void on_each_lane(F f) {
+    device_.on_each([&](const Rank& rank) { f(lanes_[static_cast<std::size_t>(rank.device)], rank.stream); });
+  }
+
   std::optional<Run> run_once(bool gated, const std::function<bool(std::size_t)>& submit) {
     using Clock = std::chrono::steady_clock;
-    if (device_.simulated) static_cast<void>(device_.forget());
-    if (gated) gate_->close(device_.stream);
-    const auto from = Clock::now();
-    must(cudaEventRecord(start_, device_.stream), "cudaEventRecord");
-    const bool accepted = submit(turn_++);
-    must(cudaEventRecord(end_, device_.stream), "cudaEventRecord");
-    if (gated) {
-      gate_->stamp(device_.stream);
-      gate_->open();
+    if (device_.simulated) {
+      device_.on_each([&](const Rank&) { static_cast<void>(device_.forget()); });
+      // Then all devices begin at the same modelled time.
+      for (int round = 0; lanes_.size() > 1 && round < 2; ++round) device_.synchronise();
     }
-    must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    if (gated) on_each_lane([](Lane& lane, cudaStream_t stream) { lane.gate->close(stream); });
+    const auto from = Clock::now();
+    on_each_lane([](Lane& lane, cudaStream_t stream) {
+      must(cudaEventRecord(lane.start, stream), "cudaEventRecord");
+    });
+    const bool accepted = submit(turn_++);
+    on_each_lane([&](Lane& lane, cudaStream_t stream) {
+      must(cudaEventRecord(lane.end, stream), "cudaEventRecord");
+      if (gated) lane.gate->stamp(stream);
+    });
+    if (gated)
+      for (Lane& lane : lanes_) lane.gate->open();
+    device_.synchronise();
     const std::chrono::duration<double, std::micro> host = Clock::now() - from;
     if (!accepted) return std::nullopt;
     must(cudaGetLastError(), "launch");
-    float ms = 0;
-    must(cudaEventElapsedTime(&ms, start_, end_), "cudaEventElapsedTime");
-    Run run{1e3 * static_cast<double>(ms), host.count(), 0, true};
-    if (gated) {
-      run.clock_mhz = gate_->clock_mhz();
-      run.held = gate_->held();
+    Run run{0, host.count(), 0, true};
+    for (const Lane& lane : lanes_) {
+      float ms = 0;
+      must(cudaEventElapsedTime(&ms, lane.start, lane.end), "cudaEventElapsedTime");
+      run.events_us = std::max(run.events_us, 1e3 * static_cast<double>(ms));
+      if (!gated) continue;
+      // The slowest device; 0 if its clock is not known.
+      const double mhz = lane.gate->clock_mhz();
+      run.clock_mhz = &lane == &lanes_.front() ? mhz : std::min(run.clock_mhz, mhz);
+      run.held = run.held && lane.gate->held();
     }
     return run;
   }
 
   const BenchDevice& device_;
   unsigned most_runs_;
-  cudaEvent_t start_ = nullptr, end_ = nullptr;
-  std::optional<Gate> gate_;
+  std::vector<Lane> lanes_;
   std::size_t turn_ = 0;
 };
 

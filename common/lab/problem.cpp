@@ -37,6 +37,10 @@ std::vector<Case> Problem::bench_cases(const Task& task, std::uint64_t n) const 
   return timed.empty() ? counted : timed;
 }
 
+Case Problem::on_devices(Case c, std::uint32_t) const {
+  return c;
+}
+
 std::string Problem::print(const Case&, DType dtype, const std::byte* element) const {
   return print_element(dtype, element);
 }

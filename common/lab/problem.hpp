@@ -132,6 +132,9 @@ class Problem {
   // The cases that ./lab bench times with about n items: the task's speedup cases with that length. Labs
   // whose n follows from other numbers (the sides of an image) override this.
   virtual std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const;
+  // Of a lab for several devices: the same case on n_devices of them, with its array divided into equal
+  // shards.
+  virtual Case on_devices(Case c, std::uint32_t n_devices) const;
   // The case that a trace shows and the handout explains: about n items, few enough to print.
   virtual Case example(const Task& task, std::uint64_t n) const = 0;
   // An element of the case's arrays as text, short enough for a table. Labs whose values are no plain numbers

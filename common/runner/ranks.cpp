@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "runner/ranks.hpp"
 
+#include <string>
+
+#include "base/cuda_check.hpp"
 #include "nccl/nccl.h"
 
 namespace course::lab {
@@ -9,13 +12,25 @@ Ranks::Ranks(std::vector<Rank>& ranks) : ranks_(ranks) {
   std::vector<int> devices;
   for (Rank& rank : ranks_) {
     devices.push_back(rank.device);
-    ready_ = ready_ && cudaSetDevice(rank.device) == cudaSuccess &&
-             cudaStreamCreateWithFlags(&rank.stream, cudaStreamNonBlocking) == cudaSuccess;
+    Result<void> r = checked(cudaSetDevice(rank.device), "cudaSetDevice");
+    if (r && rank.stream == nullptr)
+      r = checked(cudaStreamCreateWithFlags(&rank.stream, cudaStreamNonBlocking),
+                  "cudaStreamCreateWithFlags");
+    if (!r) {
+      why_ = r.error().text;
+      return;
+    }
   }
   std::vector<ncclComm_t> comms(ranks_.size());
-  const int n = static_cast<int>(comms.size());
-  ready_ = ready_ && n > 0 && ncclCommInitAll(comms.data(), n, devices.data()) == ncclSuccess &&
-           cudaSetDevice(devices.front()) == cudaSuccess;
+  if (const ncclResult_t result =
+          ncclCommInitAll(comms.data(), static_cast<int>(comms.size()), devices.data());
+      result != ncclSuccess) {
+    why_ = std::string("ncclCommInitAll: ") + ncclGetErrorString(result);
+    if (const char* const more = ncclGetLastError(nullptr); more != nullptr && *more != '\0')
+      why_ += std::string(": ") + more;
+    return;
+  }
+  static_cast<void>(cudaSetDevice(devices.front()));
   for (std::size_t i = 0; i < comms.size(); ++i) ranks_[i].comm = comms[i];
 }
 

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
 #include <vector>
 
 #include "lab/request.hpp"
@@ -12,20 +13,21 @@ namespace course::lab {
 
 class Ranks {
  public:
-  // Fills in the streams and communicators of the ranks. Their devices must differ.
+  // Fills in the communicators of the ranks, and the streams of those without one. Their devices must differ.
   explicit Ranks(std::vector<Rank>& ranks);
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  bool ready() const { return ready_; }
+  bool ready() const { return why_.empty(); }
+  const std::string& why() const { return why_; }  // they are not ready
   // Waits for the streams, and makes the first device the current one. Returns the first error. Calls that
   // can never end are reported by libnccl meanwhile.
   cudaError_t wait();
 
  private:
   std::vector<Rank>& ranks_;
-  bool ready_ = true;
+  std::string why_;
 };
 
 }  // namespace course::lab

@@ -27,11 +27,13 @@ struct CallResult {
     lost,               // the process that runs it has ended
     protocol_error,     // that process sent an invalid or unexpected packet
     ended_before_call,  // that process had ended before it sent anything in this call
+    not_ready,          // the harness could not prepare the call: `why`
   };
   End end = End::returned;
   Status status = Status::ok;
   std::int32_t cuda_code = 0;  // cudaError_t of its launches, if this process can't query it
   bool unordered = false;      // it left work in a stream that is not ordered with the request's
+  std::string why = {};
 };
 
 // The student's code, in this process or another.

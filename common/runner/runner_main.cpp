@@ -17,6 +17,10 @@
 #include "protocol/call.hpp"
 #include "runner/run_case.hpp"
 #ifdef COURSE_SEVERAL_DEVICES
+#include <map>
+#include <memory>
+#include <vector>
+
 #include "runner/ranks.hpp"
 #endif
 
@@ -44,6 +48,37 @@ class Linked : public Submission {
     return result;
   }
 };
+
+#ifdef COURSE_SEVERAL_DEVICES
+// On GPUs: adds the communicators, which it keeps for later calls.
+class OnSeveralGpus : public Submission {
+ public:
+  CallResult run(const Request& request) override {
+    std::unique_ptr<Kept>& kept = kept_[request.ranks.size()];
+    if (!kept) kept = std::make_unique<Kept>(request.ranks);
+    if (!kept->communicators.ready()) {
+      CallResult result;
+      result.end = CallResult::End::not_ready;
+      result.why = kept->communicators.why();
+      return result;
+    }
+    Request whole = request;
+    for (std::size_t i = 0; i < kept->ranks.size(); ++i)
+      kept->ranks[i].d_workspace = request.ranks[i].d_workspace;
+    whole.ranks = kept->ranks;
+    return linked_.run(whole);
+  }
+
+ private:
+  struct Kept {
+    explicit Kept(std::span<const Rank> given) : ranks(given.begin(), given.end()), communicators(ranks) {}
+    std::vector<Rank> ranks;
+    Ranks communicators;
+  };
+  Linked linked_;
+  std::map<std::size_t, std::unique_ptr<Kept>> kept_;  // by the number of ranks
+};
+#endif
 
 // Serves calls until the device's process closes the channel.
 int serve_calls() {
@@ -100,6 +135,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (argc > 1 && std::strcmp(argv[1], kCalled) == 0) return serve_calls();
-  Linked linked;
-  return serve_cases(Device(std::nullopt, &kGoKernels), linked);
+#ifdef COURSE_SEVERAL_DEVICES
+  OnSeveralGpus submission;
+#else
+  Linked submission;
+#endif
+  return serve_cases(Device(std::nullopt, &kGoKernels), submission);
 }

@@ -42,7 +42,7 @@ std::vector<std::string> environment_for(const SessionOptions& options, std::uin
       library_path += variable.substr(kLibraryPath.size());
     }
     for (const char* kept :
-         {"PATH=", "HOME=", "TMPDIR=", "LANG=", "LC_ALL=", "TZ=", "CUDA_", "NVIDIA_", "SIM_"}) {
+         {"PATH=", "HOME=", "TMPDIR=", "LANG=", "LC_ALL=", "TZ=", "CUDA_", "NVIDIA_", "NCCL_", "SIM_"}) {
       if (variable.starts_with(kept)) variables.emplace_back(variable);
     }
   }

@@ -252,10 +252,13 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
     case Stage::cuda_error: return judge_cuda_error(reply.cuda_code, reply.text.str());
     case Stage::harness_error: return device_at_fault(reply.text.str());
     case Stage::unordered_work: {
-      Judgement judgement = judged(Verdict::wrong_answer, "gives work to another stream than job.stream");
-      judgement.failure.cause =
-          "nothing orders the default stream with job.stream, on which the harness waits: launch with "
-          "<<<grid, block, bytes, job.stream>>>, and fill with cudaMemsetAsync(…, job.stream)";
+      const char* const stream = given.problem.manifest().most_devices > 1 ? "shard.stream" : "job.stream";
+      Judgement judgement =
+          judged(Verdict::wrong_answer, std::string("gives work to another stream than ") + stream);
+      judgement.failure.cause = fmt::format(
+          "nothing orders the default stream with {0}, on which the harness waits: launch with "
+          "<<<grid, block, bytes, {0}>>>, and fill with cudaMemsetAsync(…, {0})",
+          stream);
       judgement.failure.proved = true;
       return judgement;
     }

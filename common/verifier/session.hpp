@@ -88,7 +88,7 @@ struct SessionOptions {
   std::string simulator_dir;   // for sim: folder of the runner's libcudart.so.13 or .12, for LD_LIBRARY_PATH
   std::string device_program;  // for sim: the program of the device's process (common/remote); "" for none
   std::vector<std::string> device_launcher;  // its sandbox, as in `launcher`
-  std::string toolkit_lib_dir;               // for gpu: folder of the toolkit's libcudart
+  std::string toolkit_lib_dir;               // for gpu: folders of libcudart (and NCCL)
   std::vector<std::string> launcher;         // arguments before the runner's: its sandbox; empty for none
   bool launchers_report = false;             // the launchers report to ChildProcess::kReportFd
   // CPU seconds of the runner and the simulated device together; see LiveRunner::wait.

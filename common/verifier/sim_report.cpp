@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <tuple>
 
 #include "sim/checker.hpp"
 #include "sim/counters.hpp"
@@ -146,6 +148,30 @@ void keep_larger(Json& to, const Json& from, const char* key) {
   if (!to[key].is_number() || to[key].get<double>() < value->get<double>()) to[key] = *value;
 }
 
+// Adds the costs of one report's source lines to `lines`, which has each line of a kernel once.
+void add_lines(Json& lines, const Json& report) {
+  const Json* list = member(report, "lines");
+  if (list == nullptr || !list->is_array()) return;
+  if (!lines.is_array()) lines = Json::array();
+  const auto place_of = [](const Json& line) {
+    return std::tuple(text(line, "kernel"), text(line, "file"), number<std::uint64_t>(line, "line", 0));
+  };
+  std::map<std::tuple<std::string, std::string, std::uint64_t>, std::size_t> index;
+  for (std::size_t i = 0; i < lines.size(); ++i) index.emplace(place_of(lines[i]), i);
+  for (const Json& line : *list) {
+    if (!line.is_object()) continue;
+    const auto [at, is_new] = index.emplace(place_of(line), lines.size());
+    if (is_new) {
+      lines.push_back(line);
+      continue;
+    }
+    Json& sum = lines[at->second];
+    const Json number_of_line = sum["line"];
+    add_numbers(sum, line);
+    sum["line"] = number_of_line;
+  }
+}
+
 }  // namespace
 
 std::string merged_report(std::string_view json) {
@@ -172,7 +198,8 @@ std::string merged_report(std::string_view json) {
     });
     if (const Json* fills = member(one, "fills"); fills != nullptr && fills->is_number_unsigned())
       merged["fills"] = number<std::uint64_t>(merged, "fills", 0) + fills->get<std::uint64_t>();
-    for (const char* key : {"launches", "findings", "lines"})
+    if (merged.contains("lines")) add_lines(merged["lines"], one);
+    for (const char* key : {"launches", "findings"})
       if (const Json* list = member(one, key); list != nullptr && list->is_array())
         for (const Json& entry : *list) merged[key].push_back(entry);
   }

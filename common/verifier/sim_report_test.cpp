@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <string>
+
 #include "sim/checker.hpp"
 #include "verifier/judge.hpp"
 
@@ -138,6 +141,21 @@ TEST(SimReport, MergesThoseOfSeveralDevices) {
     EXPECT_NE(merged.find(part), std::string::npos) << part;
   for (const char* rubbish : {"", "[", "{}", "[]", "[1]", "[{}]", "[{\"totals\": {}}]"})
     EXPECT_EQ(merged_report(rubbish), "") << rubbish;
+}
+
+TEST(SimReport, AddsTheCostOfALineOverDevices) {
+  const auto device = [](const std::string& lines) {
+    return R"({"totals": {}, "traffic": {}, "lines": [)" + lines + "]}";
+  };
+  const auto line = [](const char* kernel, int number, int instructions) {
+    return R"({"kernel": ")" + std::string(kernel) + R"(", "file": "a.cu", "line": )" +
+           std::to_string(number) + R"(, "warp_instructions": )" + std::to_string(instructions) + "}";
+  };
+  const std::string merged = merged_report("[" + device(line("k", 7, 1) + "," + line("k", 8, 2)) + "," +
+                                           device("3," + line("k", 8, 4) + "," + line("j", 7, 8)) + "]");
+  const nlohmann::json expected =
+      nlohmann::json::parse("[" + line("k", 7, 1) + "," + line("k", 8, 6) + "," + line("j", 7, 8) + "]");
+  EXPECT_EQ(nlohmann::json::parse(merged).at("lines"), expected);
 }
 
 TEST(SimReport, JoinsTheLinesOfAMessage) {

@@ -105,7 +105,8 @@ json to_json(const Harness& harness) {
     labs[lab] = {{"compile", recipe.compile},
                  {"link", recipe.link},
                  {"linked", recipe.linked},
-                 {"headers", recipe.headers}};
+                 {"headers", recipe.headers},
+                 {"several_devices", recipe.several_devices}};
     const auto judging = harness.judging.find(lab);
     labs[lab]["judging"] = judging == harness.judging.end() ? json::array() : json(judging->second);
   }
@@ -116,8 +117,8 @@ Result<Harness> harness_from(const json& from) {
   try {
     Harness harness;
     for (const auto& [lab, recipe] : from.at("labs").items()) {
-      harness.labs[lab] = {recipe.at("compile"), recipe.at("link"), recipe.at("linked"),
-                           recipe.at("headers")};
+      harness.labs[lab] = {recipe.at("compile"), recipe.at("link"), recipe.at("linked"), recipe.at("headers"),
+                           recipe.at("several_devices")};
       harness.judging[lab] = recipe.at("judging").get<std::vector<std::string>>();
     }
     harness.programs = from.at("programs").get<std::vector<std::string>>();

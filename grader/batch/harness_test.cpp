@@ -15,12 +15,15 @@ using nlohmann::json;
 TEST(HarnessFile, SurvivesARoundTrip) {
   Harness harness;
   harness.labs["scan"] = {"compile {source}", "link {runner}", {"a.o"}, {"/h.hpp"}};
+  harness.labs["multi_gpu"].several_devices = true;
   harness.programs = {"/labcli"};
   harness.judging["scan"] = {"/problem.cpp"};
   harness.toolchain = "nvcc 13";
   const auto back = harness_from(to_json(harness));
   ASSERT_TRUE(back);
   EXPECT_EQ(to_json(*back), to_json(harness));
+  EXPECT_FALSE(back->labs.at("scan").several_devices);
+  EXPECT_TRUE(back->labs.at("multi_gpu").several_devices) << "its file may call NCCL";
   for (const char* broken :
        {"[]", "{}", R"({"labs": 3})", R"({"labs": {"scan": {}}, "programs": [], "toolchain": ""})",
         R"({"labs": {}, "programs": [3], "toolchain": ""})"})

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
+#include "bench/scaling.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -47,10 +49,13 @@ BenchLab lab_of(const Json& j) {
   BenchLab lab{j.at("lab"), j.at("title"), {}, {}, 0, 0};
   if (const double mhz = clock_of(j); mhz > 0 && j.contains("multiprocessors"))
     lab.issue_per_ns = 1e-3 * mhz * kSchedulers * j.at("multiprocessors").get<double>();
+  lab.gpus = j.value("gpus", 0u);
   for (const Json& size : j.at("sizes")) {
     const auto n = size.at("n").get<std::uint64_t>();
     lab.sizes.push_back(n);
     lab.copy_gb_per_s = ceiling_of(size, false);
+    for (const Json& c : size.value("nccl", Json::array()))
+      lab.collectives.push_back({c.at("name"), n, c.at("median_us"), c.at("bus_gb_per_s")});
     std::map<std::string, std::size_t> seen;
     for (const Json& t : size.at("tables")) {
       const std::string work = work_of(t.at("case"));
@@ -114,7 +119,7 @@ std::string bench_where(const BenchResults& r) {
 }
 
 std::string work_of(const std::string& case_name) {
-  static const std::regex kSizes("_bench[0-9]+$|_n[0-9]+|_[0-9]+x[0-9]+");
+  static const std::regex kSizes("_bench[0-9]+$|_n[0-9]+|_[0-9]+x[0-9]+|_d[0-9]+_even");
   return std::regex_replace(case_name, kSizes, "");
 }
 
@@ -145,7 +150,7 @@ Result<std::string> merge_bench(const std::vector<std::string>& solutions,
     for (const std::string& text : yours) {
       const Json mine = Json::parse(text);
       for (Json& lab : merged["labs"]) {
-        if (lab.at("lab") != mine.at("lab")) continue;
+        if (lab.at("lab") != mine.at("lab") || lab.value("gpus", 0) != mine.value("gpus", 0)) continue;
         for (std::size_t s = 0; s < lab.at("sizes").size() && s < mine.at("sizes").size(); ++s) {
           for (Json& table : lab["sizes"][s]["tables"]) {
             for (const Json& t : mine["sizes"][s]["tables"]) {
@@ -195,7 +200,12 @@ Result<std::string> add_counted(const std::string& measured, const std::vector<s
 
 std::string bench_text(const BenchResults& results) {
   std::string out = bench_where(results) + "\n";
+  std::set<std::string> scaled;
   for (const BenchLab& lab : results.labs) {
+    if (lab.gpus > 0) {
+      if (scaled.insert(lab.id).second) out += "\n" + lab.title + "\n" + scaling_text(results, lab.id);
+      continue;
+    }
     for (const BenchTable& table : lab.tables) {
       out += fmt::format("\n{}: {}\n  {}", lab.title, table.work, fit_left("", 24));
       for (const std::uint64_t n : lab.sizes)
@@ -225,6 +235,7 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
   const auto lab =
       std::find_if(results.labs.begin(), results.labs.end(), [&](const BenchLab& l) { return l.id == id; });
   if (lab == results.labs.end()) return "";
+  if (lab->gpus > 0) return scaling_markdown(results, id);
   std::string out = bench_where(results) +
                     ". Median times; in brackets the share of the memory's rate in the same run"
                     " (of a plain copy, or of a plain read if almost nothing is written).\n";
@@ -263,14 +274,15 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
 }
 
 std::string bench_csv(const BenchResults& results) {
-  std::string out = "lab,work,name,kind,n,median_us,min_us,max_us,gb_per_s,of_ceiling,over_peer,right\n";
+  std::string out = "lab,work,name,kind,n,median_us,min_us,max_us,gb_per_s,of_ceiling,over_peer,right,gpus\n";
   for (const BenchLab& lab : results.labs)
     for (const BenchTable& table : lab.tables)
       for (const BenchRow& row : table.rows)
         for (const auto& [n, c] : row.cells)
-          out += fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.1f},{:.4f},{},{}\n", lab.id, table.work,
-                             row.name, row.kind, n, c.median_us, c.min_us, c.max_us, c.gb_per_s, c.of_ceiling,
-                             c.over_peer ? fmt::format("{:.3f}", *c.over_peer) : "", c.right ? "yes" : "no");
+          out += fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.1f},{:.4f},{},{},{}\n", lab.id,
+                             table.work, row.name, row.kind, n, c.median_us, c.min_us, c.max_us, c.gb_per_s,
+                             c.of_ceiling, c.over_peer ? fmt::format("{:.3f}", *c.over_peer) : "",
+                             c.right ? "yes" : "no", std::max(lab.gpus, 1u));
   return out;
 }
 

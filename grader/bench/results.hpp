@@ -42,12 +42,21 @@ struct BenchTable {
   std::map<std::uint64_t, double> ceiling = {};  // GB/s of plain copies or reads, by n
 };
 
+// An operation of NCCL by itself, in the run of a lab for several devices.
+struct BenchCollective {
+  std::string name;
+  std::uint64_t n = 0;  // items of the lab's array; each has 4 bytes
+  double median_us = 0, bus_gb_per_s = 0;
+};
+
 struct BenchLab {
   std::string id, title;
   std::vector<std::uint64_t> sizes;
   std::vector<BenchTable> tables;
   double copy_gb_per_s = 0;  // at the largest size
   double issue_per_ns = 0;   // warp instructions that the device can issue per nanosecond; 0: unknown
+  unsigned gpus = 0;         // of a lab for several devices: how many it ran on (scaling.hpp); else 0
+  std::vector<BenchCollective> collectives = {};
 };
 
 struct BenchResults {
@@ -58,7 +67,7 @@ struct BenchResults {
   std::vector<BenchLab> labs;
 };
 
-// The name of a case without its size:
+// The name of a case without its size and number of devices:
 std::string work_of(const std::string& case_name);
 
 // Reads a merged file, {"schema": 1, "labs": [ … ]}. An Error if it has another form.

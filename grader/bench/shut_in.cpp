@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "compile/session_runner.hpp"
 #include "text.hpp"
@@ -60,23 +61,24 @@ std::string written_by_others(const std::string& path) {
 }  // namespace
 
 Result<std::string> run_shut_in(const Layout& layout, std::vector<std::string> command,
-                                lab::DeviceKind device, const std::string& libraries, ProcessOptions how) {
+                                lab::DeviceKind device, const std::string& libraries, ProcessOptions how,
+                                bool several_devices) {
   const ResultsFolder folder;
   if (folder.path().empty()) return Error{"No temporary folder can be made."};
   const sandbox::Machine& machine = isolation_here(layout);
   const bool gpu = device == lab::DeviceKind::gpu;
   sandbox::View view = view_for(layout, command.front(), device);
-  view.read_only.push_back(libraries);
+  std::istringstream folders(libraries);
+  for (std::string one; std::getline(folders, one, ':');) view.read_only.push_back(one);
   view.placed = {{folder.path(), "/results"}};
   sandbox::Bounds bounds;
   if (gpu) bounds.memory_bytes = kHostMemoryWithGpu;
-  const sandbox::Sandbox around(machine, gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
-                                std::move(view), bounds);
+  const sandbox::Sandbox around(machine, purpose_of(device, several_devices), std::move(view), bounds);
   const bool placed = machine.namespaces != sandbox::Namespaces::none;
   command.insert(command.end(), {"--json", (placed ? "/results" : folder.path()) + "/bench.json"});
   command.insert(command.begin(), around.launcher().begin(), around.launcher().end());
   how.own_environment = false;
-  for (const char* kept : {"PATH", "CUDA_VISIBLE_DEVICES"}) {
+  for (const char* kept : {"PATH", "CUDA_VISIBLE_DEVICES", "NCCL_NVLS_ENABLE"}) {
     if (const char* value = std::getenv(kept); value != nullptr)
       how.environment.push_back(fmt::format("{}={}", kept, value));
   }

@@ -192,6 +192,8 @@ int run_one(const BatchOptions& options) {
   const BuildOutcome built = compile_once(layout, recipe->second, lab, options.source, work, build);
   if (options.compile_only) return built.verdict == lab::Verdict::infra ? fail(built.message) : kRan;
 
+  // A lab for several devices is graded on the simulator, because a node may have only one GPU.
+  if (ready->labs.front()->manifest().most_devices > 1) ready->how.device = lab::DeviceKind::sim;
   std::string device_name;
   if (ready->how.device == lab::DeviceKind::gpu) {
     const auto device = choose_device("gpu", layout);

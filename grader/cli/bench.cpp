@@ -18,11 +18,13 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/html.hpp"
 #include "bench/published.hpp"
 #include "bench/results.hpp"
+#include "bench/scaling.hpp"
 #include "bench/shut_in.hpp"
 #include "cli/commands.hpp"
 #include "compile/build.hpp"
@@ -46,6 +48,7 @@ struct BenchOptions {
   std::vector<std::string> labs;
   std::string device = "auto", json, csv, html, from;
   std::vector<std::uint64_t> sizes;
+  std::vector<unsigned> gpus;  // of a lab for several devices
   unsigned runs = 200;
   bool hot = false, mine = false, markdown = false, published = false, no_cpu = false, kinds = false;
 };
@@ -63,6 +66,7 @@ Examples:
   ./lab bench --sizes 1048576,16777216 --json mine.json --csv mine.csv
   ./lab bench sat --html sat.html              tables, rates by size, rooflines
   ./lab bench scan --mine                      your kernels beside solutions
+  ./lab bench multi_gpu --gpus 1,2,4           strong and weak scaling
   ./lab bench reduction --published --markdown the published run)";
 
 std::string contents(const std::string& path) {
@@ -71,7 +75,14 @@ std::string contents(const std::string& path) {
   return out.str();
 }
 
-std::vector<std::uint64_t> sizes_for(const BenchOptions& options, lab::DeviceKind device) {
+// `gpus`: of a lab for several devices, else 0.
+std::vector<std::uint64_t> sizes_for(const BenchOptions& options, lab::DeviceKind device, unsigned gpus) {
+  if (gpus > 0) {
+    const std::vector<std::uint64_t> usual = device == lab::DeviceKind::sim
+                                                 ? std::vector<std::uint64_t>{1 << 16, 1 << 18}
+                                                 : std::vector<std::uint64_t>{1 << 20, 1 << 26};
+    return sizes_on(gpus, options.sizes.empty() ? usual : options.sizes);
+  }
   if (!options.sizes.empty()) return options.sizes;
   if (device == lab::DeviceKind::sim) return {1 << 16, 1 << 18, 1 << 20};
   return {1 << 20, 1 << 24, 1 << 28};
@@ -88,8 +99,10 @@ Result<Recipe> bench_recipe(const Layout& layout, const std::string& lab, const 
   for (std::string word; words >> word;) {
     if (word == target) word = "{runner}";
     if (word.starts_with(target + ".p/") && word.ends_with(lab + ".cu.o")) word = "{object}";
-    if (!word.starts_with('-') && !word.starts_with('/') && (word.ends_with(".o") || word.ends_with(".a")))
-      recipe.linked.push_back(word);
+    constexpr std::string_view kToLinker = "-Xlinker=";  // before a library: common/remote/libnccl.so.2
+    const std::string file = word.substr(word.starts_with(kToLinker) ? kToLinker.size() : 0);
+    const bool is_linked = file.ends_with(".o") || file.ends_with(".a") || file.find(".so.") != file.npos;
+    if (is_linked && !file.starts_with('-') && !file.starts_with('/')) recipe.linked.push_back(file);
     recipe.link += " " + word;
   }
   for (const char* hole : {"{object}", "-o {runner}"}) {
@@ -120,10 +133,27 @@ Result<std::string> build_mine(const Layout& layout, const std::string& lab, con
   return Error{fmt::format("labs/{}: {}\n{}", lab, lab::name_of(outcome.verdict), outcome.message)};
 }
 
-// Builds one bench program, runs it and returns its JSON.
+// The numbers of GPUs on which a lab for several devices is measured. One is always among them, because
+// efficiencies are relative to it. {0} for a lab of one device.
+Result<std::vector<unsigned>> gpus_for(const BenchOptions& options, const lab::Problem& problem,
+                                       const ChosenDevice& device) {
+  if (problem.manifest().most_devices == 1) return std::vector<unsigned>{0};
+  std::vector<unsigned> gpus = options.gpus;
+  if (gpus.empty()) {
+    gpus = {1, 2, 4};
+    std::erase_if(gpus, [&](unsigned n) { return n > device.n_devices; });
+  }
+  gpus.push_back(1);
+  std::sort(gpus.begin(), gpus.end());
+  gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
+  if (const auto enough = check_devices(gpus.back(), device); !enough) return enough.error();
+  return gpus;
+}
+
+// Builds one bench program, runs it and returns its JSON. `gpus`: see sizes_for.
 Result<std::string> run_program(const Layout& layout, const BenchOptions& options, lab::DeviceKind device,
                                 const std::vector<std::uint64_t>& sizes, const std::string& lab,
-                                bool solutions, bool with_cpu) {
+                                bool solutions, bool with_cpu, unsigned gpus = 0) {
   const std::string target = fmt::format("{}/bench_{}", solutions ? "solutions" : "labs", lab);
   std::string program = layout.build + "/" + target;
   if (solutions) {
@@ -136,18 +166,26 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
   }
   ProcessOptions how;
   const std::string file = fmt::format("{}/{}.{}.json", layout.build, target, getpid());
-  const std::string libraries =
-      device == lab::DeviceKind::sim ? layout.simulator_dir() : layout.toolkit_lib_dir;
+  std::string libraries = device == lab::DeviceKind::sim ? layout.simulator_dir() : layout.toolkit_lib_dir;
+  if (gpus > 0 && device == lab::DeviceKind::gpu) {
+    const auto nccl = nccl_folder(layout);
+    if (!nccl) return nccl.error();
+    if (*nccl != libraries) libraries += ":" + *nccl;
+  }
   const char* before = std::getenv("LD_LIBRARY_PATH");
   how.seconds = 3600;
   how.environment = {"LD_LIBRARY_PATH=" + libraries + (before != nullptr ? std::string(":") + before : "")};
   std::vector<std::string> command = {program, "--sizes", fmt::format("{}", fmt::join(sizes, ",")), "--runs",
                                       std::to_string(options.runs)};
+  if (gpus > 0) {
+    command.insert(command.end(), {"--gpus", std::to_string(gpus)});
+    how.environment.push_back(fmt::format("SIM_DEVICES={}", gpus));
+  }
   if (options.hot) command.emplace_back("--hot");
   if (options.kinds) command.emplace_back("--kinds");
   if (options.no_cpu || !with_cpu) command.emplace_back("--no-cpu");
   if (!solutions) {
-    auto text = run_shut_in(layout, std::move(command), device, libraries, how);
+    auto text = run_shut_in(layout, std::move(command), device, libraries, how, gpus > 0);
     return text ? std::move(text) : Error{fmt::format("bench of labs/{} {}", lab, text.error().text)};
   }
   command.insert(command.end(), {"--json", file});
@@ -174,18 +212,22 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
   std::error_code ignored;
   const bool have_solutions = fs::exists(layout.root + "/solutions", ignored);
   const bool mine = options.mine || !have_solutions;
-  progress.begin("Measuring",
-                 labs.size() * ((have_solutions ? 1u : 0u) + (mine ? 1u : 0u) + (counts ? 1u : 0u)));
+  const auto gpus = gpus_for(options, *labs.front(), *device);  // the labs are of one kind
+  if (!gpus) return gpus.error();
+  progress.begin("Measuring", labs.size() * ((have_solutions ? gpus->size() : 0u) +
+                                             (mine ? gpus->size() : 0u) + (counts ? 1u : 0u)));
   std::vector<std::string> solutions, yours, counted;
   for (const lab::Problem* problem : labs) {
     const std::string id(problem->manifest().id);
     for (const bool solution : {true, false}) {
       if (!(solution ? have_solutions : mine)) continue;
-      progress.step(id);
-      auto text = run_program(layout, options, device->kind, sizes_for(options, device->kind), id, solution,
-                              solution || !have_solutions);
-      if (!text) return text.error();
-      (solution ? solutions : yours).push_back(std::move(*text));
+      for (const unsigned n : *gpus) {
+        progress.step(n == 0 ? id : fmt::format("{} on {} GPU{}", id, n, n == 1 ? "" : "s"));
+        auto text = run_program(layout, options, device->kind, sizes_for(options, device->kind, n), id,
+                                solution, (solution || !have_solutions) && n <= 1, n);
+        if (!text) return text.error();
+        (solution ? solutions : yours).push_back(std::move(*text));
+      }
     }
     if (!counts) continue;
     progress.step(id);
@@ -203,8 +245,10 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
 
 int run_bench(const BenchOptions& options) {
   auto labs = select_labs(lab::all_problems(), options.labs);
-  if (labs) labs = of_one_device(std::move(*labs));
+  if (labs) labs = of_one_kind(std::move(*labs), !options.gpus.empty());
   if (!labs) return fail(labs.error().text);
+  if (labs->front()->manifest().most_devices > 1 && (options.kinds || !options.html.empty()))
+    return fail("--kinds and --html are for labs of one device");
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);
   for (const std::string& path : {options.json, options.csv, options.html})
@@ -264,6 +308,9 @@ void add_bench(CLI::App& app, Run& run) {
   command->add_option("--sizes", options->sizes, "Items, separated by commas")
       ->delimiter(',')
       ->check(CLI::Range(1ul, 1ul << 32));
+  command->add_option("--gpus", options->gpus, "Of a lab for several devices: numbers of GPUs, 1,2,4")
+      ->delimiter(',')
+      ->check(CLI::Range(1u, 8u));
   command->add_option("--runs", options->runs, "Most runs of each (200)")->check(CLI::Range(1u, 1000u));
   command->add_flag("--hot", options->hot, "Let the data stay in the cache, if they fit");
   command->add_flag("--kinds", options->kinds, "Top rungs and libraries, every kind of input");

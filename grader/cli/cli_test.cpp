@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -248,6 +249,20 @@ TEST_F(Labcli, BenchShowsPublishedResults) {
   EXPECT_THAT(done.output, Not(HasSubstr("WRONG")));
   EXPECT_THAT(run({"bench", "reduction", "--from", folder_ + "/none.json"}).output,
               HasSubstr("nothing to read"));
+}
+
+TEST_F(Labcli, NumberOfGpusNeedsALabForSeveralDevices) {
+  const auto refusal = [&](const std::vector<std::string>& arguments) {
+    const auto done = run(arguments);
+    EXPECT_EQ(done.exit_code, 1) << done.output;
+    EXPECT_EQ(std::count(done.output.begin(), done.output.end(), '\n'), 1) << done.output;
+    return done.output;
+  };
+  EXPECT_THAT(refusal({"bench", "reduction", "--gpus", "2"}), HasSubstr("for labs for several devices"));
+  EXPECT_THAT(refusal({"grade", "reduction", "--gpus", "2"}), HasSubstr("for labs for several devices"));
+  EXPECT_THAT(refusal({"grade", "multi_gpu", "--gpus", "2", "--device", "sim"}),
+              HasSubstr("--gpus uses GPUs"));
+  EXPECT_THAT(refusal({"grade", "multi_gpu", "--device", "gpu"}), HasSubstr("Say with --gpus"));
 }
 
 TEST_F(Labcli, ProfileShowsCostOfEachLine) {

@@ -36,7 +36,7 @@ struct GradeArguments {
   std::string device = "auto";
   std::string task, only_case, seed;
   ReportFiles reports;
-  unsigned jobs = 2;
+  unsigned jobs = 2, gpus = 0;
   bool graded = false, times = false, quick = false;
   std::string isolation = "full";
 };
@@ -52,11 +52,13 @@ Examples:
   ./lab grade reduction shuffle          one task, while you work on it
   ./lab grade reduction --task sequential --case CASE --seed SEED
                                          as a message says: one case, once more
+  ./lab grade multi_gpu --gpus 2         cases for 1 and 2 devices on GPUs
   ./lab grade --solutions --device sim --json out.json)";
 
 Result<GradeOptions> grade_options(const GradeArguments& options, Problems labs, lab::DeviceKind device) {
   GradeOptions out;
   out.device = device;
+  out.gpus = options.gpus;
   out.solutions = options.solutions;
   out.check_every_size = options.graded;
   out.quick = options.quick;
@@ -140,6 +142,28 @@ Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed)
       fmt::join(machine.missing, "; "), sandbox::name_of(machine.level))};
 }
 
+bool is_for_several(const lab::Problem* problem) {
+  return problem->manifest().most_devices > 1;
+}
+
+// Where the labs run. Labs for several devices use GPUs only with --gpus.
+Result<ChosenDevice> device_for(const GradeArguments& options, Problems labs, const Layout& layout) {
+  if (options.gpus == 0) {
+    if (!std::all_of(labs.begin(), labs.end(), is_for_several)) return choose_device(options.device, layout);
+    if (options.device != "gpu") return ChosenDevice{};
+    return Error{"Say with --gpus how many GPUs to use. Without --device and --gpus, the simulator is used."};
+  }
+  if (!std::any_of(labs.begin(), labs.end(), is_for_several))
+    return Error{"--gpus is for labs for several devices, such as multi_gpu."};
+  if (options.device == "sim")
+    return Error{"--gpus uses GPUs; on the simulator every case has as many devices as it needs."};
+  auto device = choose_device("gpu", layout);
+  if (!device) return device;
+  if (const auto enough = check_devices(options.gpus, *device); !enough) return enough.error();
+  if (const auto nccl = nccl_folder(layout); !nccl) return nccl.error();
+  return device;
+}
+
 int run_grade(GradeArguments options) {
   take_task(lab::all_problems(), options.labs, options.task);
   auto labs = select_labs(lab::all_problems(), options.labs);
@@ -148,10 +172,8 @@ int run_grade(GradeArguments options) {
     return fail("--quick is for one task: ./lab grade LAB TASK --quick");
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);
-  const Result<ChosenDevice> device = choose_device(options.device, *layout);
+  const Result<ChosenDevice> device = device_for(options, *labs, *layout);
   if (!device) return fail(device.error().text);
-  if (device->kind == lab::DeviceKind::gpu) labs = of_one_device(std::move(*labs));
-  if (!labs) return fail(labs.error().text);
   Result<GradeOptions> how = grade_options(options, *labs, device->kind);
   if (!how) return fail(how.error().text);
   if (const auto able = check_all_writable(options.reports); !able) return fail(able.error().text);
@@ -174,7 +196,8 @@ int run_grade(GradeArguments options) {
     };
     const std::vector<LabToGrade> built = build(*layout, *labs, options, progress, times);
     const double seconds = passed();
-    const RunContext context{"", how->seed, how->solutions, how->device, how->only_case.has_value()};
+    const RunContext context{"",       how->seed, how->solutions, how->device, how->only_case.has_value(),
+                             how->gpus};
     how->reference = reference_runners(*layout, context);
     result = grade(built, *how, session_runners(*layout, context), progress);
     times += fmt::format("  {:6.2f} s  all that was built\n  {:6.2f} s  cases and times\n", seconds,
@@ -219,6 +242,10 @@ void add_grade(CLI::App& app, Run& run) {
   command->add_option("--device", options->device, "Where kernels run: auto, sim or gpu")
       ->check(CLI::IsMember({"auto", "sim", "gpu"}))
       ->capture_default_str();
+  command
+      ->add_option("--gpus", options->gpus,
+                   "Of labs for several devices: GPUs to use; cases for more devices run on the simulator")
+      ->check(CLI::Range(1u, 8u));
   command->add_option("--task", options->task, "Only this task");
   command->add_option("--case", options->only_case, "Only this case; --seed is then the case's own");
   command->add_option("--seed", options->seed, "Repeat a run; fresh and secret when not given");

@@ -28,11 +28,6 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-bool is_for_several_devices(const std::string& lab) {
-  const std::vector<std::string> labs = words_of(kLabsOfSeveralDevices);
-  return std::find(labs.begin(), labs.end(), lab) != labs.end();
-}
-
 // The host code only launches kernels, so -O0: optimising it would take longer than all other steps.
 std::vector<std::string> nvcc_command(const std::string& lab) {
   std::vector<std::string> command = words_of(kNvcc);
@@ -63,6 +58,11 @@ std::vector<std::string> headers_of(const Layout& layout, const std::string& lab
 }
 
 }  // namespace
+
+bool is_for_several_devices(const std::string& lab) {
+  const std::vector<std::string> labs = words_of(kLabsOfSeveralDevices);
+  return std::find(labs.begin(), labs.end(), lab) != labs.end();
+}
 
 std::string shell_word(std::string_view word) {
   std::string out = "'";

@@ -22,6 +22,8 @@ struct Recipe {
   bool several_devices = false;      // the lab is for several devices: its file may call NCCL
 };
 
+bool is_for_several_devices(const std::string& lab);
+
 Result<Recipe> recipe_for(const Layout& layout, const std::string& lab);
 
 // The output of the recipes' compilers for --version.

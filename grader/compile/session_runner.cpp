@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "compile/build.hpp"
+#include "compile/recipe.hpp"
 #include "device.hpp"
 #include "text.hpp"
 
@@ -67,6 +68,11 @@ sandbox::View view_for(const Layout& layout, const std::string& executable, lab:
   return view;
 }
 
+sandbox::Purpose purpose_of(lab::DeviceKind device, bool several_devices) {
+  if (device == lab::DeviceKind::sim) return sandbox::Purpose::run;
+  return several_devices ? sandbox::Purpose::run_with_nccl : sandbox::Purpose::run_on_gpu;
+}
+
 const sandbox::Machine& isolation_here(const Layout& layout) {
   return sandbox::this_machine(layout.build + "/grader/sandbox_enter");
 }
@@ -98,8 +104,16 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   // with the simulator: the simulated device and GPU drivers reserve far more than they use.
   sandbox::Bounds of_host = bounded;
   if (!gpu && isolation_here(layout).cgroup_version == 0) of_host.address_bytes = bounded.memory_bytes;
-  sandbox::Sandbox sandbox(isolation_here(layout), gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
-                           view_for(layout, options.runner, device), of_host);
+  const bool several_devices = is_for_several_devices(context.lab);
+  sandbox::View view = view_for(layout, options.runner, device);
+  if (gpu && several_devices) {
+    if (const auto nccl = nccl_folder(layout)) {
+      options.toolkit_lib_dir += ":" + *nccl;
+      view.read_only.push_back(*nccl);
+    }
+  }
+  sandbox::Sandbox sandbox(isolation_here(layout), purpose_of(device, several_devices), std::move(view),
+                           of_host);
   // The device process has a sandbox of its own, separate from the host code's.
   std::optional<sandbox::Sandbox> around_device;
   if (!gpu)
@@ -113,17 +127,21 @@ RunnerFactory session_runners(const Layout& layout, const RunContext& context) {
   return [layout, context](const lab::Problem& problem, lab::DeviceKind device) {
     const std::string lab(problem.manifest().id);
     const auto runner = runner_of(layout, lab, context.solutions);
-    return session_runner(layout, runner ? *runner : "", device, context);
+    RunContext of_lab = context;
+    of_lab.lab = lab;
+    return session_runner(layout, runner ? *runner : "", device, of_lab);
   };
 }
 
 RunnerFactory reference_runners(const Layout& layout, const RunContext& context) {
   return
       [layout, context](const lab::Problem& problem, lab::DeviceKind device) -> std::unique_ptr<CaseRunner> {
-        const std::string program = layout.solution_runner(std::string(problem.manifest().id));
+        RunContext of_lab = context;
+        of_lab.lab = problem.manifest().id;
+        const std::string program = layout.solution_runner(of_lab.lab);
         std::error_code ignored;
         if (!std::filesystem::is_regular_file(program, ignored)) return nullptr;
-        return session_runner(layout, program, device, context);
+        return session_runner(layout, program, device, of_lab);
       };
 }
 

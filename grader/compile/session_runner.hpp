@@ -18,10 +18,13 @@ constexpr std::uint64_t kHostMemoryWithGpu = std::uint64_t{24} << 30;  // bytes:
 // The files that a runner sees: its program and the libraries that it needs.
 sandbox::View view_for(const Layout& layout, const std::string& executable, lab::DeviceKind device);
 
+// `several_devices`: the lab is for several devices, so on GPUs it uses NCCL.
+sandbox::Purpose purpose_of(lab::DeviceKind device, bool several_devices);
+
 // The sandbox that this machine supports for runners; probed once per process.
 const sandbox::Machine& isolation_here(const Layout& layout);
 
-// Runs cases on `executable`. Tests use it with their own programs.
+// Runs cases of the lab of `context` on `executable`. Tests use it with their own programs.
 std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string executable,
                                            lab::DeviceKind device, const RunContext& context,
                                            double seconds_per_case = kSecondsPerCase,

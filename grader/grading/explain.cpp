@@ -27,7 +27,8 @@ std::string triple(const std::array<std::uint32_t, 3>& id) {
 }  // namespace
 
 std::string RunContext::rerun_flags() const {
-  return fmt::format("--device {}{}", name_of(device), solutions ? " --solutions" : "");
+  return (gpus > 0 ? fmt::format("--gpus {}", gpus) : fmt::format("--device {}", name_of(device))) +
+         (solutions ? " --solutions" : "");
 }
 
 std::uint64_t RunContext::seed_of(Stage stage, std::string_view task) const {

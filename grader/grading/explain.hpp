@@ -22,6 +22,7 @@ struct RunContext {
   lab::DeviceKind device = lab::DeviceKind::sim;
   // With --case, `seed` is the one that a failure message prints: the stage's seed.
   bool seed_is_of_stage = false;
+  unsigned gpus = 0;  // GradeOptions
 
   std::string rerun_flags() const;  // "--device sim --solutions"
   // The seed of a task's cases in a stage. Each task has its own, so that an answer found for one task is

@@ -141,8 +141,10 @@ class Grading {
     Unit unit;
     unit.problem = &problem;
     unit.task = &task;
-    unit.context = {std::string(problem.manifest().id), options_.seed, options_.solutions, options_.device,
-                    options_.only_case.has_value()};
+    const bool several = problem.manifest().most_devices > 1;
+    const lab::DeviceKind device = several && options_.gpus == 0 ? lab::DeviceKind::sim : options_.device;
+    unit.context = {std::string(problem.manifest().id), options_.seed, options_.solutions, device,
+                    options_.only_case.has_value(),     options_.gpus};
     guarded(unit, [&] {
       std::vector<lab::Case> cases = cases_of(problem, task);
       unit.known = find_known(options_.known, problem.manifest(), task, cases);
@@ -151,8 +153,12 @@ class Grading {
           return !is_right(*unit.known) || is_case_of(*unit.known, c.name);
         });
       }
-      unit.plan =
-          make_plan(task, std::move(cases), {options_.device, options_.only_case, options_.check_every_size});
+      PlanOptions plan{device, options_.only_case, options_.check_every_size};
+      if (several)
+        plan.needs_simulator = [&](const lab::Case& c) {
+          return problem.shape(task, c).n_devices > options_.gpus;
+        };
+      unit.plan = make_plan(task, std::move(cases), plan);
     });
     units_.push_back(std::move(unit));
   }
@@ -283,7 +289,7 @@ class Grading {
 
   // With the recorded times of the modelled computer, those of the class, or times of this CPU.
   void fill_baseline(Timing& timing, const Unit& unit, const lab::Case& c, int runs) {
-    if (const auto* recorded = recorded_cpu_time(*unit.problem, *unit.task, c, options_.device)) {
+    if (const auto* recorded = recorded_cpu_time(*unit.problem, *unit.task, c, unit.context.device)) {
       timing.one_thread_us = recorded->one_thread_us;
       timing.all_cores_us = recorded->all_cores_us;
       return;

@@ -29,6 +29,38 @@ RunResult grade_fake(Script& script, GradeOptions options = {}, const FakeProble
   return grade({{&problem, Verdict::ok, ""}}, options, script.factory(), silent);
 }
 
+// Cases of 1,000 items and more are for two devices.
+class ProblemOfSeveralDevices : public FakeProblem {
+ public:
+  ProblemOfSeveralDevices() { used_manifest.most_devices = 2; }
+  lab::Shape shape(const lab::Task& task, const lab::Case& c) const override {
+    lab::Shape shape = FakeProblem::shape(task, c);
+    shape.n_devices = c.n < 1000 ? 1 : 2;
+    return shape;
+  }
+};
+
+// The judged cases of the first task that ran on the GPU.
+std::set<std::string> on_gpu(unsigned gpus) {
+  Script script;
+  GradeOptions options;
+  options.device = lab::DeviceKind::gpu;
+  options.gpus = gpus;
+  const RunResult result = grade_fake(script, options, ProblemOfSeveralDevices());
+  EXPECT_EQ(result.labs[0].points, 100);
+  std::set<std::string> names;
+  for (const testing::Asked& one : script.asked())
+    if (one.task == "first" && one.device == lab::DeviceKind::gpu) names.insert(one.case_name);
+  return names;
+}
+
+TEST(Grade, SimulatesCasesThatNeedMoreGpus) {
+  EXPECT_THAT(on_gpu(0), ::testing::IsEmpty());  // also on a machine with a GPU: grade-all never says --gpus
+  EXPECT_THAT(on_gpu(1), ::testing::UnorderedElementsAre("n0", "n1", "n33"));
+  EXPECT_THAT(on_gpu(2),
+              ::testing::UnorderedElementsAre("n0", "n1", "n33", "n1000", "n200000", "time_n8192"));
+}
+
 TEST(Grade, GivesAGoodLabAllPoints) {
   Script script;
   const RunResult result = grade_fake(script);

@@ -61,26 +61,31 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
                                     [&](const lab::Case& c) { return c.name != *options.only_case; }),
                      plan.cases.end());
   }
-  const bool gpu = options.device == lab::DeviceKind::gpu;
+  const auto device_of = [&](const lab::Case& c) {
+    return options.needs_simulator && options.needs_simulator(c) ? lab::DeviceKind::sim : options.device;
+  };
   const auto add = [&](std::size_t index, Stage stage, lab::DeviceKind device, lab::Measure measure,
                        bool alone = false) {
     plan.steps.push_back({index, stage, device, measure, alone});
   };
 
   for (std::size_t i : by_size(plan.cases, lab::kCorrectness)) {
+    const lab::DeviceKind device = device_of(plan.cases[i]);
+    const bool gpu = device == lab::DeviceKind::gpu;
     lab::Measure judged;
     judged.fresh = !gpu && is_measured(plan.cases[i]);
     const bool is_counted = (plan.cases[i].purpose & lab::kEfficiency) != 0;  // it runs with checkers then
     const bool is_small_and_timed = judged.fresh && plan.cases[i].n <= kCheckedTimedItems;
     judged.checks =
         !gpu && !is_counted && (is_small_and_timed || options.check_every_size || options.only_case);
-    add(i, Stage::correctness, options.device, judged);
+    add(i, Stage::correctness, device, judged);
   }
 
   // On the simulator lab::Session has already run the cases marked with kChecks with all checkers.
-  if (gpu || by_size(plan.cases, lab::kChecks).empty()) {
-    for (std::size_t i : to_check(plan.cases)) add(i, Stage::checks, lab::DeviceKind::sim, all_checks());
-  }
+  const bool any_marked = !by_size(plan.cases, lab::kChecks).empty();
+  for (std::size_t i : to_check(plan.cases))
+    if (!any_marked || device_of(plan.cases[i]) == lab::DeviceKind::gpu)
+      add(i, Stage::checks, lab::DeviceKind::sim, all_checks());
 
   if (!task.efficiency.empty()) {
     // Counters and checkers use the same run, so that a program cannot distinguish them.
@@ -98,11 +103,13 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
   }
 
   if (!task.speedup.empty()) {
-    lab::Measure timed;
-    timed.timed_runs = gpu ? kTimedRunsOnGpu : 1;  // modelled times are the same in every run
-    timed.fresh = !gpu;
-    for (std::size_t i : by_size(plan.cases, lab::kSpeedup))
-      add(i, Stage::speedup, options.device, timed, gpu);
+    for (std::size_t i : by_size(plan.cases, lab::kSpeedup)) {
+      const bool gpu = device_of(plan.cases[i]) == lab::DeviceKind::gpu;
+      lab::Measure timed;
+      timed.timed_runs = gpu ? kTimedRunsOnGpu : 1;  // modelled times are the same in every run
+      timed.fresh = !gpu;
+      add(i, Stage::speedup, device_of(plan.cases[i]), timed, gpu);
+    }
   }
   return plan;
 }

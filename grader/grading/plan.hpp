@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ struct PlanOptions {
   // On the simulator, run every case with all checkers. With only_case they are on, too, so that the rerun
   // command shows what was graded.
   bool check_every_size = false;
+  // Of a lab for several devices: whether the case runs on the simulator even if `device` is the GPU, because
+  // it needs more GPUs than are used. Empty: never.
+  std::function<bool(const lab::Case&)> needs_simulator = {};
 };
 
 // Correctness stops after this many failed cases.

@@ -2,6 +2,7 @@
 #include "grading/select.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -56,18 +57,23 @@ Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::ve
   return selected;
 }
 
-Result<std::vector<const lab::Problem*>> of_one_device(std::vector<const lab::Problem*> labs) {
-  std::string left_out;
+Result<std::vector<const lab::Problem*>> of_one_kind(std::vector<const lab::Problem*> labs, bool several) {
+  const auto is_other = [&](const lab::Problem* problem) {
+    return (problem->manifest().most_devices > 1) != several;
+  };
+  if (!several && std::all_of(labs.begin(), labs.end(), is_other)) return labs;
+  std::vector<std::string_view> left_out;
   std::erase_if(labs, [&](const lab::Problem* problem) {
-    const lab::Manifest& manifest = problem->manifest();
-    if (manifest.most_devices == 1) return false;
-    left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", manifest.id);
+    if (!is_other(problem)) return false;
+    left_out.push_back(problem->manifest().id);
     return true;
   });
-  if (left_out.empty()) return labs;
-  if (labs.empty())
-    return Error{left_out + " is for several devices: grade it on the simulator (./lab grade --device sim)"};
-  std::fputs(fmt::format("lab: {} is left out: it is for several devices\n", left_out).c_str(), stderr);
+  if (labs.empty()) return Error{"--gpus is for labs for several devices, such as multi_gpu."};
+  if (!left_out.empty() && !several)
+    std::fputs(fmt::format("lab: {} is left out: it is for several devices; bench it alone\n",
+                           fmt::join(left_out, ", "))
+                   .c_str(),
+               stderr);
   return labs;
 }
 

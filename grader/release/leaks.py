@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Whether a folder shows anything of the solutions: by content, whatever a file is called.
 
-A secret is a line of solutions/ (any source file there), or one that a wrong or hostile submission adds, that students are not
-given: neither in the skeletons that are made of the solutions, nor in the labs' headers and CPU code, nor in the edition's demonstration,
-nor in the shared host code and the small CUDA programs and faulty kernels under common/ that solve other tasks. Blanks do not count, so a
-line that was indented, joined or quoted is still found; nor does a comment behind code. Lines of fewer than LEAST characters, such as
-`__syncthreads();`, say nothing. Whole functions of a skeleton that answer a task of another lab are given.py's subject.
+A secret is a line of solutions/ (any source file there), or one that a wrong or hostile submission adds, that students are not given:
+neither in the skeletons that are made of the solutions, nor in the labs' headers and CPU code, nor in the edition's demonstration, nor in
+the host code of common/ and grader/, nor in the small CUDA programs and faulty kernels under common/ that solve other tasks. Blanks do
+not count, so a line that was indented, joined or quoted is still found; nor does a comment behind code. Lines of fewer than LEAST
+characters, such as `__syncthreads();`, say nothing. Whole functions of a skeleton that answer a task of another lab are given.py's
+subject.
 """
 
 import pathlib
@@ -53,9 +54,10 @@ def skeleton(root, solution):
 
 
 def given(root):
-    """What is no secret, squeezed: skeletons, the labs' own headers and host code, and common/'s."""
+    """What is no secret, squeezed: skeletons, the labs' own headers and host code, and that of common/ and grader/."""
     texts = [text_of(p) for p in sorted((root / "labs").rglob("*")) if p.suffix in (".hpp", ".cpp")]
     texts += [text_of(p) for p in sorted((root / "common").rglob("*")) if p.suffix in (".hpp", ".cpp") and "template" not in p.parts]
+    texts += [text_of(p) for p in sorted((root / "grader").rglob("*")) if p.suffix in (".hpp", ".cpp") and not {"hostile", "mutants"} & set(p.parts)]
     texts += [text_of(p) for p in sorted((root / "grader/release/edition/labs").rglob("*")) if p.is_file()]
     texts += [text_of(p) for folder in ["cudart/programs", "sim/checkers/kernels"] for p in sorted((root / "common" / folder).glob("*.cu"))]
     for solution in sorted((root / "solutions").glob("*/*.cu")):

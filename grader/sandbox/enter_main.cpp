@@ -2,7 +2,7 @@
 // sandbox_enter drops rights and then executes another program. The launcher runs it twice: before
 // bubblewrap, to join a control group, and inside bubblewrap, to take on another user, resource limits and
 // the system-call filter just before student code starts.
-//   sandbox_enter [--join FILE]… [--uid N] [--limit NAME=N]… [--filter runner|gpu_runner|compiler]
+//   sandbox_enter [--join FILE]… [--uid N] [--limit NAME=N]… [--filter FILTER]
 //                 [--close-above N] [--report N] -- PROGRAM …
 //   sandbox_enter … --tell      prints what was set up, for the probe, and executes no program
 // --report N writes "entered" to descriptor N just before the program is executed, or the reason why it can't
@@ -109,10 +109,11 @@ Options parse(int argc, char** argv) {
     } else if (name == "--limit") {
       options.limits.push_back(parse_limit(value));
     } else if (name == "--filter") {
-      options.filter = value == "runner"       ? Filter::runner
-                       : value == "gpu_runner" ? Filter::gpu_runner
-                       : value == "compiler"   ? Filter::compiler
-                                               : Filter::none;
+      options.filter = value == "runner"        ? Filter::runner
+                       : value == "gpu_runner"  ? Filter::gpu_runner
+                       : value == "nccl_runner" ? Filter::nccl_runner
+                       : value == "compiler"    ? Filter::compiler
+                                                : Filter::none;
       if (options.filter == Filter::none) fail("no such filter: " + value);
     } else {
       fail("no such option: " + std::string(name));

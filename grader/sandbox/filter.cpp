@@ -9,6 +9,7 @@
 #include <seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <string>
@@ -317,7 +318,8 @@ Result<void> load_filter(Filter filter, const char* program) {
   Rules rules(filter == Filter::runner ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW);
   // A GPU driver tries many calls and works without those that fail, so a refused call must not end the
   // process.
-  const std::uint32_t refuse = filter == Filter::gpu_runner ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
+  const bool on_gpu = filter == Filter::gpu_runner || filter == Filter::nccl_runner;
+  const std::uint32_t refuse = on_gpu ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
   rules.add(refuse, kHostile);
   switch (filter) {
     case Filter::runner:
@@ -328,8 +330,13 @@ Result<void> load_filter(Filter filter, const char* program) {
       one_program_only(rules, refuse, program);
       break;
     case Filter::gpu_runner:
-      // The driver talks to its own daemons over local sockets; other socket families are refused.
-      rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", argument(0, SCMP_CMP_GT, 1));
+    case Filter::nccl_runner:
+      // The driver talks to its own daemons over local sockets; other socket families are refused. NCCL lists
+      // the network's interfaces (AF_NETLINK) and connects to itself (AF_INET).
+      for (scmp_datum_t family = AF_UNIX + 1; family <= AF_NETLINK; ++family)
+        if (filter == Filter::gpu_runner || (family != AF_INET && family != AF_INET6 && family != AF_NETLINK))
+          rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", argument(0, SCMP_CMP_EQ, family));
+      rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", argument(0, SCMP_CMP_GT, AF_NETLINK));
       for (const char* name : {"execveat", "kill", "tkill", "vfork", "fork"}) rules.add(refuse, name);
       threads_only(rules, refuse);
       itself_only(rules, refuse);

@@ -15,6 +15,8 @@ enum class Filter : std::uint8_t {
   runner,  // on the simulator: threads, memory, files, its channel; no other process, no socket
   // Allows the driver's calls as well: everything except the hostile calls.
   gpu_runner,
+  // Network sockets as well, by which NCCL's threads find each other; only in a network of its own.
+  nccl_runner,
   compiler,  // processes as well; no network socket, nothing that affects other processes or the system
 };
 

@@ -25,7 +25,8 @@ int last_descriptor(Purpose purpose) {
     case Purpose::compile: return 2;
     case Purpose::device: return 4;  // its channels to the grader (3) and to the student's process (4)
     case Purpose::run:
-    case Purpose::run_on_gpu: break;
+    case Purpose::run_on_gpu:
+    case Purpose::run_with_nccl: break;
   }
   return 3;
 }
@@ -51,17 +52,20 @@ const char* word_for(Filter filter) {
   switch (filter) {
     case Filter::runner: return "runner";
     case Filter::gpu_runner: return "gpu_runner";
+    case Filter::nccl_runner: return "nccl_runner";
     case Filter::compiler: return "compiler";
     case Filter::none: break;
   }
   return "";
 }
 
-Filter filter_for(Purpose purpose) {
+Filter filter_for(Purpose purpose, Namespaces namespaces) {
   switch (purpose) {
     case Purpose::run:
     case Purpose::device: return Filter::runner;
     case Purpose::run_on_gpu: return Filter::gpu_runner;
+    case Purpose::run_with_nccl:
+      return namespaces == Namespaces::none ? Filter::gpu_runner : Filter::nccl_runner;
     case Purpose::compile: return Filter::compiler;
   }
   return Filter::none;
@@ -102,12 +106,12 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   limit("core", 0);
   limit("cpu", bounds.cpu_seconds);
   limit("fsize", bounds.file_bytes);
-  limit("nofile", purpose == Purpose::run_on_gpu ? 4096 : 1024);
+  limit("nofile", purpose == Purpose::run_on_gpu || purpose == Purpose::run_with_nccl ? 4096 : 1024);
   if (purpose == Purpose::run || purpose == Purpose::device) limit("memlock", 0);
   // The kernel counts processes per user, so this limit is set only for a user of its own.
   if (!user.empty() && !compile) limit("nproc", bounds.threads);
   if (bounds.address_bytes > 0) limit("as", bounds.address_bytes);
-  if (machine.filter) append(inner, {"--filter", word_for(filter_for(purpose))});
+  if (machine.filter) append(inner, {"--filter", word_for(filter_for(purpose, machine.namespaces))});
   if (!compile) append(inner, {"--report", std::to_string(lab::ChildProcess::kReportFd)});
   append(inner, {"--close-above", std::to_string(last_descriptor(purpose))});
 

@@ -43,7 +43,8 @@ const Machine& this_machine(const std::string& enter);
 
 // `compile`: runs as the owner of the one folder that it may write to.
 // `device`: a simulated device, which runs a student's kernels but no host code of the student.
-enum class Purpose : unsigned char { run, run_on_gpu, compile, device };
+// `run_with_nccl`: on GPUs, of a lab for several devices.
+enum class Purpose : unsigned char { run, run_on_gpu, run_with_nccl, compile, device };
 
 struct Bounds {
   std::uint64_t memory_bytes = std::uint64_t{6} << 30;

@@ -17,6 +17,7 @@
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
+#include "lab/poison.hpp"
 #include "multi_gpu/baseline.hpp"
 #include "multi_gpu/lab.hpp"
 #include "multi_gpu/points.hpp"
@@ -193,12 +194,23 @@ struct Right {
 
 // --- Likely causes of a wrong result: one rule for each mistake, of the first rank with a wrong output.
 
+// As lab::diagnose(), but a mistake that these rules find counts instead of one that the general rules have
+// found: if a result did not reach a rank, its output was never written, but the reason is elsewhere.
+template <typename Facts>
+void diagnose_ranks(Mismatch& mismatch, std::span<const lab::Rule<Facts>> rules, const Facts& facts) {
+  std::vector<lab::Cause> causes = lab::causes_of(rules, facts);
+  if (std::any_of(causes.begin(), causes.end(), [](const lab::Cause& cause) { return !cause.is_sign; }))
+    mismatch.causes.clear();
+  if (!lab::is_explained(mismatch)) lab::add_causes(mismatch, std::move(causes));
+}
+
 template <typename Op>
 struct Facts {
   using Value = typename Op::Value;
   const Task& task;
   const Case& c;
-  std::span<const HostBuffer> inputs;
+  std::span<const HostBuffer> inputs, outputs;
+  std::span<const std::size_t> right_ranks;
   std::span<const Value> got;  // of this rank
   Op op;
   std::size_t rank;
@@ -279,6 +291,32 @@ std::string ranks_in_another_order(const Facts<Op>& f) {
              : "";
 }
 
+// One rank has the result of a reduction, and this one has something else.
+template <typename Op>
+std::string result_on_one_rank(const Facts<Op>& f) {
+  return !f.scans() && f.right_ranks.size() == 1
+             ? fmt::format(
+                   "only rank {} has the result: it must reach all ranks, by ncclAllReduce, or by "
+                   "ncclBroadcast with root {}",
+                   f.right_ranks[0], f.right_ranks[0])
+             : "";
+}
+
+// All ranks have the same value, which is that of one shard.
+template <typename Op>
+std::string total_of_one_rank(const Facts<Op>& f) {
+  if (f.scans() || !f.is_telling() || f.inputs.size() < 2) return "";
+  for (const HostBuffer& out : f.outputs)
+    if (!(items_of<typename Op::Value>(out)[0] == f.got[0])) return "";
+  for (std::size_t r = 0; r < f.inputs.size(); ++r)
+    if (f.got[0] == f.total(r))
+      return fmt::format(
+          "all ranks have the total of rank {} alone: the root of a broadcast must be the "
+          "rank that has the result",
+          r);
+  return "";
+}
+
 template <typename Op>
 std::string zero_for_identity(const Facts<Op>& f) {
   using Value = typename Op::Value;
@@ -295,6 +333,8 @@ constexpr lab::Rule<Facts<Op>> kRules[] = {
     {"all_totals_in_prefix", all_totals_in_prefix<Op>},
     {"later_ranks", later_ranks<Op>},
     {"ranks_in_another_order", ranks_in_another_order<Op>},
+    {"result_on_one_rank", result_on_one_rank<Op>},
+    {"total_of_one_rank", total_of_one_rank<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
 };
 
@@ -350,8 +390,10 @@ constexpr lab::Rule<HistogramFacts> kHistogramRules[] = {
 
 struct SortFacts {
   std::span<const HostBuffer> inputs, outputs;
+  std::span<const Key> sorted;      // of all ranks
   std::span<const Key> right, got;  // of this rank
   std::size_t rank;
+  std::size_t first() const { return static_cast<std::size_t>(right.data() - sorted.data()); }
 };
 
 std::vector<Key> all_keys(std::span<const HostBuffer> buffers) {
@@ -388,6 +430,29 @@ std::string other_keys(const SortFacts& f) {
                                                          : "";
 }
 
+// The rank lacks its first keys: those that equal the splitter are before the boundary.
+std::string equal_keys_before_boundary(const SortFacts& f) {
+  if (f.right.empty() || f.rank == 0) return "";
+  const auto after = [&](std::size_t boundary) {  // the first key that is larger than the splitter
+    return boundary < f.sorted.size()
+               ? static_cast<std::size_t>(
+                     std::upper_bound(f.sorted.begin(), f.sorted.end(), f.sorted[boundary]) -
+                     f.sorted.begin())
+               : f.sorted.size();
+  };
+  const std::size_t first = after(f.first()), end = after(f.first() + f.right.size());
+  // Behind its other keys, nothing was stored.
+  std::vector<Key> keys(f.right.size());
+  std::memset(keys.data(), std::to_integer<int>(lab::kPoison), keys.size() * sizeof(Key));
+  for (std::size_t i = 0; i < std::min(end - first, keys.size()); ++i) keys[i] = f.sorted[first + i];
+  return first > f.first() && std::equal(keys.begin(), keys.end(), f.got.begin())
+             ? fmt::format(
+                   "all keys equal to the splitter have gone to the ranks before rank {}, which have "
+                   "no space for them: only as many as fit go there, the others to rank {}",
+                   f.rank, f.rank)
+             : "";
+}
+
 std::string wrong_boundaries(const SortFacts& f) {
   return sorted_keys(f.inputs) == sorted_keys(f.outputs) && std::is_sorted(f.got.begin(), f.got.end()) &&
                  !std::equal(f.right.begin(), f.right.end(), f.got.begin())
@@ -400,6 +465,7 @@ std::string wrong_boundaries(const SortFacts& f) {
 constexpr lab::Rule<SortFacts> kSortRules[] = {
     {"own_keys_alone", own_keys_alone},
     {"not_merged", not_merged},
+    {"equal_keys_before_boundary", equal_keys_before_boundary},
     {"other_keys", other_keys, true},
     {"wrong_boundaries", wrong_boundaries, true},
 };
@@ -446,19 +512,25 @@ class MultiGpuProblem : public lab::Problem {
     return with_op(c, [&]<typename Op>(Op op) -> std::optional<Mismatch> {
       using Value = typename Op::Value;
       const Right<Op> right(task, c, inputs, op);
+      const auto compared = [&](std::size_t r) {
+        return std::is_floating_point_v<Value>
+                   ? lab::compare_floats(outputs[r].spec, right.expected[r], outputs[r].bytes)
+                   : lab::compare_integers(outputs[r].spec, std::as_bytes(std::span(right.values[r])),
+                                           outputs[r].bytes);
+      };
       for (std::size_t r = 0; r < outputs.size(); ++r) {
-        const HostBuffer& out = outputs[r];
-        auto mismatch =
-            std::is_floating_point_v<Value>
-                ? lab::compare_floats(out.spec, right.expected[r], out.bytes)
-                : lab::compare_integers(out.spec, std::as_bytes(std::span(right.values[r])), out.bytes);
+        auto mismatch = compared(r);
         if (!mismatch) continue;
-        const auto got = items_of<Value>(out);
+        std::vector<std::size_t> right_ranks;
+        for (std::size_t q = 0; q < outputs.size(); ++q)
+          if (!compared(q)) right_ranks.push_back(q);
+        const auto got = items_of<Value>(outputs[r]);
         if constexpr (std::is_same_v<Value, Map>) {
           mismatch->expected = print_map(right.values[r][mismatch->index]);
           mismatch->got = print_map(got[mismatch->index]);
         }
-        lab::diagnose<Facts<Op>>(*mismatch, kRules<Op>, {task, c, inputs, got, op, r, mismatch->index});
+        diagnose_ranks<Facts<Op>>(*mismatch, kRules<Op>,
+                                  {task, c, inputs, outputs, right_ranks, got, op, r, mismatch->index});
         return mismatch;
       }
       return std::nullopt;
@@ -515,6 +587,17 @@ class MultiGpuProblem : public lab::Problem {
     return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, passes * n * item, (ranks - 1) * item};
   }
 
+  Case on_devices(Case c, std::uint32_t n_devices) const override {
+    const auto part = [&] {
+      return fmt::format("d{}_{}_", ranks_of(c), name_of(static_cast<Layout>(c.params[2])));
+    };
+    const std::string old = part();
+    c.params[1] = n_devices;
+    c.params[2] = static_cast<std::int64_t>(Layout::even);
+    c.name.replace(c.name.find(old), old.size(), part());
+    return c;
+  }
+
   Case example(const Task& task, std::uint64_t n) const override {
     const DType dtype = is_histogram(task) || is_sort(task) ? DType::u32 : DType::i32;
     return make(task, Kind::exclusive, OpId::sum, dtype, 2, Layout::even, n, Pattern::example, 0, 8);
@@ -557,7 +640,8 @@ class MultiGpuProblem : public lab::Problem {
       rest = rest.subspan(right.size());
       auto mismatch = lab::compare_integers(outputs[r].spec, std::as_bytes(right), outputs[r].bytes);
       if (!mismatch) continue;
-      lab::diagnose<SortFacts>(*mismatch, kSortRules, {inputs, outputs, right, items_of<Key>(outputs[r]), r});
+      diagnose_ranks<SortFacts>(*mismatch, kSortRules,
+                                {inputs, outputs, sorted, right, items_of<Key>(outputs[r]), r});
       return mismatch;
     }
     return std::nullopt;
@@ -571,7 +655,7 @@ class MultiGpuProblem : public lab::Problem {
           lab::compare_integers(outputs[r].spec, std::as_bytes(std::span(right)), outputs[r].bytes);
       if (!mismatch) continue;
       const auto got = items_of<Count>(outputs[r]);
-      lab::diagnose<HistogramFacts>(*mismatch, kHistogramRules, {c, inputs, right, got, r});
+      diagnose_ranks<HistogramFacts>(*mismatch, kHistogramRules, {c, inputs, right, got, r});
       return mismatch;
     }
     return std::nullopt;

@@ -124,7 +124,7 @@ def compared(folder, lab):
 
 def foreign(device, _labcli):
     folder = ROOT / "common/sim/calibration"
-    files = [folder / "data" / name for name in (f"foreign_{device}.json", f"foreign_{device}_modelled.json")]
+    files = [folder / "data" / name for name in (f"foreign_{device}.json", f"foreign_{device}_modelled.json", f"foreign_profiler_{device}.json")]
     return subprocess.run([sys.executable, folder / "foreign/compare.py", *files], check=True, capture_output=True, text=True).stdout
 
 

@@ -207,7 +207,7 @@ class DevicesProcess : public testing::Test {
       if (packet && *packet && (*packet)->kind == PacketKind::call) host();
       shutdown(ends_[1], SHUT_WR);
     });
-    const CallResult result = link_->run({});
+    CallResult result = link_->run({});
     shutdown(ends_[0], SHUT_RDWR);
     other.join();
     return result;

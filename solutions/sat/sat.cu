@@ -24,6 +24,7 @@
 #include "lab/atomic_access.cuh"
 #include "sat/lab.hpp"
 //@reference
+#include "device/launch.hpp"
 #include "device/look_back.cuh"
 //@end
 
@@ -905,10 +906,22 @@ __device__ Sum sum_before(const device::TileStatuses<Sum>& statuses, std::uint64
   }
 }
 
+// Clears the words of the edges. The next kernel starts at the same time; it waits for this one before it publishes.
+__global__ void k08_clear(device::Word* d_words, std::uint64_t n) {
+  device::let_next_kernel_start();
+  const std::uint64_t n_threads = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += n_threads)
+    d_words[i] = 0;
+}
+
+// Number of tiles that blocks of the running launch have taken. atomicInc sets it back to 0 with the last tile, so
+// it is ready for the next launch. Two launches that use it must not overlap.
+__device__ unsigned d_ticket;
+
 template <typename T, typename Sum>
 __global__ void __launch_bounds__(kTopBlock, 2)
     k08_state_of_the_art(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
-                         Edges<Sum> edges, std::uint32_t* d_ticket) {
+                         Edges<Sum> edges) {
   __shared__ Sum s_right[kTopTile];  // each row's last entry in the table of its warp
   __shared__ Sum s_left[kTopTile];   // the sum left of each row
   __shared__ alignas(16)
@@ -919,7 +932,7 @@ __global__ void __launch_bounds__(kTopBlock, 2)
   const unsigned warp = threadIdx.x / kWarp;
   const std::uint64_t tiles_x = parts_of(width, kWideTile);
   if (threadIdx.x == 0)
-    s_place = diagonal_place(atomicAdd(d_ticket, 1u), tiles_x, parts_of(height, kTopTile));
+    s_place = diagonal_place(atomicInc(&d_ticket, gridDim.x - 1), tiles_x, parts_of(height, kTopTile));
   __syncthreads();  // the tile's position is stored before other threads read it
   const Place place = s_place;
   const std::uint64_t tile = place.y * tiles_x + place.x;
@@ -964,6 +977,7 @@ __global__ void __launch_bounds__(kTopBlock, 2)
   }
 #pragma unroll
   for (unsigned j = 0; j < kLaneItems; ++j) s_columns[warp][lane * kLaneItems + j] = sums[kTopRows - 1][j];
+  device::wait_for_previous_kernel();
   __syncthreads();  // the warps' edges are stored before they are combined
 
   // Look back: one thread per column, one thread per row, one for the corner.
@@ -1031,14 +1045,15 @@ Status state_of_the_art(const TableJob<T>& job) {
     const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
     const auto table = rows_from(job.corner, job.d_out, job.width, job.height);
     const std::uint64_t n_tiles = parts_of(job.width, kWideTile) * parts_of(job.height, kTopTile);
-    // The ticket, then the edges: at most 514 Sums per tile. d_scratch has 256 per tile of 32 x 32, and 512
-    // more.
+    // At most 514 Sums per tile; d_scratch has 256 per tile of 32 x 32, and 512 more.
     auto* const d_words = reinterpret_cast<device::Word*>(job.d_scratch);
-    const std::uint64_t n_words = 1 + Edges<Sum>::words(n_tiles);
-    cudaMemsetAsync(d_words, 0, n_words * sizeof(device::Word), job.stream);
-    k08_state_of_the_art<<<static_cast<unsigned>(n_tiles), kTopBlock, 0, job.stream>>>(
-        in, table, job.width, job.height, Edges<Sum>(d_words + 1, n_tiles),
-        reinterpret_cast<std::uint32_t*>(d_words));
+    const std::uint64_t n_words = Edges<Sum>::words(n_tiles);
+    const std::uint64_t wanted = parts_of(n_words, 2 * kTopBlock),
+                        most = 2 * static_cast<std::uint64_t>(job.multiprocessors);
+    k08_clear<<<static_cast<unsigned>(wanted < most ? wanted : most), kTopBlock, 0, job.stream>>>(d_words,
+                                                                                                  n_words);
+    device::launch_early(k08_state_of_the_art<T, Sum>, static_cast<unsigned>(n_tiles), kTopBlock, 0,
+                         job.stream, in, table, job.width, job.height, Edges<Sum>(d_words, n_tiles));
     return Status::ok;
   }
 }

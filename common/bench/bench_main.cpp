@@ -215,7 +215,7 @@ struct Call {
 };
 Json measured(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
               const Case& c, const Sets& sets, const Call& call, std::size_t& last_turn) {
-  Stopwatch stopwatch(device, options.runs);
+  Stopwatch stopwatch(device, options.runs, options.hot);
   const auto request = [&](std::size_t turn) { return sets.request(problem, task, c, turn); };
   Json j = stopwatch.measure(
       [&](std::size_t turn) {
@@ -266,7 +266,7 @@ Json ceilings(const BenchDevice& device, const Options& options, std::uint64_t n
   }
   Json result = {{"bytes", n_bytes}};
   const auto add = [&](const char* name, decltype(&ceiling_copy) kernel, double bytes_moved) {
-    Json j = Stopwatch(device, options.runs)
+    Json j = Stopwatch(device, options.runs, options.hot)
                  .measure([](std::size_t) {},
                           [&](std::size_t turn) {
                             const std::size_t at = turn % from.size();

@@ -3,6 +3,8 @@
 //   median_us    the GPU's time: events around the work, which begins when all of it is submitted (Gate)
 //   launched_us  the same events without a gate: includes the time in which the GPU waits for the host
 //   host_us      the host's clock, from the first call until the work is done
+// Each run begins with a cache that has none of the work's data and nothing to write back, unless the data is meant
+// to stay in the cache (hot).
 // On the simulator all work runs once; median_us is then the modelled time between the events.
 // On several devices, each has its own events and gate, and the longest time counts. All gates are opened
 // together, so that the devices begin within microseconds.
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "bench/bench_device.hpp"
+#include "bench/ceilings.hpp"
 #include "bench/gate.hpp"
 #include "bench/times.hpp"
 
@@ -33,12 +36,13 @@ inline nlohmann::json json_of(const Times& times) {
 class Stopwatch {
  public:
   // At most `most_runs` runs of each kind; fewer if the median is known well enough before (times.hpp).
-  Stopwatch(const BenchDevice& device, unsigned most_runs)
+  Stopwatch(const BenchDevice& device, unsigned most_runs, bool hot = false)
       : device_(device), most_runs_(most_runs), lanes_(device.ranks.size()) {
     on_each_lane([&](Lane& lane, cudaStream_t stream) {
       must(cudaEventCreate(&lane.start), "cudaEventCreate");
       must(cudaEventCreate(&lane.end), "cudaEventCreate");
       if (device.simulated) return;
+      if (!hot) lane.other.emplace(other_bytes());
       lane.gate.emplace();
       // The first launch of a kernel may load it, and wait for all work on the device.
       lane.gate->close(stream);
@@ -64,6 +68,7 @@ class Stopwatch {
     turn_ = 0;
     const auto run = [&](bool gated) -> std::optional<Run> {
       prepare(turn_);
+      clean_caches();
       return run_once(gated, submit);
     };
     if (device_.simulated) {
@@ -128,7 +133,23 @@ class Stopwatch {
   struct Lane {
     cudaEvent_t start = nullptr, end = nullptr;
     std::optional<Gate> gate;
+    std::optional<DeviceBytes> other;  // memory that no work uses, several times the cache
   };
+
+  std::uint64_t other_bytes() const {
+    constexpr std::uint64_t kCaches = 4, kLeast = 16 << 20;
+    return std::max(kCaches * static_cast<std::uint64_t>(device_.properties.l2CacheSize), kLeast);
+  }
+  // Fills the caches with lines of other memory. What they held and had been written (poisoned outputs) goes to
+  // the memory now and not while the work is timed.
+  void clean_caches() {
+    on_each_lane([&](Lane& lane, cudaStream_t stream) {
+      if (!lane.other) return;
+      ceiling_read(lane.other->data(), lane.other->data(), other_bytes() / 16 * 16,
+                   device_.properties.multiProcessorCount, stream);
+    });
+    device_.synchronise();
+  }
 
   // Calls f(lane, stream) with each device as the current one, the first one last.
   template <typename F>

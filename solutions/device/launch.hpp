@@ -12,6 +12,14 @@
 
 namespace course::device {
 
+// An attribute of the current device, for example the shared memory that a block can have.
+[[maybe_unused]] static int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  static_cast<void>(cudaGetDevice(&device));
+  static_cast<void>(cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
 // Launches a kernel whose blocks must all run at the same time, with kSharedBytes of dynamic shared memory.
 // The device starts either all blocks or, if they do not fit, none; then cudaGetLastError() returns the
 // error. `arguments` are the kernel's, with exactly its parameter types.
@@ -59,9 +67,6 @@ __device__ inline void wait_for_previous_kernel() {
 template <typename... Parameters>
 void launch_early(void (*kernel)(Parameters...), dim3 n_blocks, unsigned n_threads, std::size_t shared_bytes,
                   CUstream_st* stream, std::type_identity_t<Parameters>... arguments) {
-  int device = 0, major = 0;
-  static_cast<void>(cudaGetDevice(&device));
-  static_cast<void>(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   cudaLaunchAttribute early;
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
@@ -71,7 +76,7 @@ void launch_early(void (*kernel)(Parameters...), dim3 n_blocks, unsigned n_threa
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &early;
-  config.numAttrs = major >= 9 ? 1 : 0;
+  config.numAttrs = attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;
   static_cast<void>(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 

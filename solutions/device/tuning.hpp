@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "device/launch.hpp"
+
 namespace course::device {
 
 // The shape of a tile: kThreads * kRows vectors of 16 bytes.
@@ -50,11 +52,8 @@ struct CompactionInWaves {
 
 // The compute capability of the current device.
 [[maybe_unused]] static unsigned capability() {
-  int device = 0, major = 0, minor = 0;
-  static_cast<void>(cudaGetDevice(&device));
-  static_cast<void>(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  static_cast<void>(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  return static_cast<unsigned>(10 * major + minor);
+  return static_cast<unsigned>(10 * attribute(cudaDevAttrComputeCapabilityMajor) +
+                               attribute(cudaDevAttrComputeCapabilityMinor));
 }
 
 template <typename Other, typename F>

@@ -567,17 +567,26 @@ Status combined(const Job<T, Bins>& job) {
 // Drawback: a shared atomic per byte takes longer than the memory; a reduction reads as many bytes in 30 µs.
 inline constexpr unsigned kWideBlock = 1024;
 inline constexpr unsigned kLog2MostCopies = 3;
-inline constexpr unsigned kHalfProcessor = 28 * 1024;  // counters in the shared memory of one of two blocks …
-inline constexpr unsigned kWholeProcessor = 56 * 1024;  // … or of the only block on a multiprocessor
-inline constexpr unsigned kEdgesInShared = 4096;        // so many edges can be stored as well: 16 KiB
+inline constexpr unsigned kEdgesInShared = 4096;  // so many edges can be stored as well: 16 KiB
+
+// Words of shared memory that a block can have: the only block of a multiprocessor, or one of two.
+struct Space {
+  unsigned whole, half;
+};
+inline Space space() {
+  const auto words = [](cudaDeviceAttr which) { return static_cast<unsigned>(device::attribute(which)) / 4; };
+  constexpr unsigned kReserved = 1024 / 4;  // by the system, of each block
+  return {words(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+          words(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / 2 - kReserved};
+}
 
 struct Layout {
   unsigned n_windows, window;     // counters of a window; all windows are equal except the last
   unsigned log2_copies;           // of each counter
   unsigned blocks_per_processor;  // blocks that fit at once
 };
-inline Layout layout_for(unsigned n_counters, unsigned n_edges_in_shared) {
-  const unsigned half = kHalfProcessor - n_edges_in_shared, whole = kWholeProcessor - n_edges_in_shared;
+inline Layout layout_for(unsigned n_counters, unsigned n_edges_in_shared, Space space) {
+  const unsigned half = space.half - n_edges_in_shared, whole = space.whole - n_edges_in_shared;
   Layout layout{(n_counters + whole - 1) / whole, 0, 0, 1};
   layout.window = (n_counters + layout.n_windows - 1) / layout.n_windows;
   while (layout.log2_copies < kLog2MostCopies && layout.window << (layout.log2_copies + 1) <= half)
@@ -677,38 +686,132 @@ __global__ void __launch_bounds__(kWideBlock, 2)
   }
 }
 
+// --- More bins than one window has: a word holds two counters of 16 bits, those of bins i and i + n_words. The
+// addition that raises a counter to kFull or above takes kFull from it and adds it to the count in global memory.
+// Until then other threads go on counting, but a thread adds at most kFull / kWideBlock - 1 samples between two
+// barriers, so no counter gets to 2 * kFull = 2^16.
+inline constexpr std::uint32_t kFull = 1u << 15;
+inline constexpr std::uint64_t kPackedFrom = 1u << 24;  // samples; below, two windows are faster
+
 template <typename T, typename Bins>
-Status state_of_the_art(const Job<T, Bins>& job) {
-  const unsigned n_counters = job.bins.n_bins + 1, n_edges = edges_in_shared(job.bins);
-  const Layout layout = layout_for(n_counters, n_edges);
-  const int shared_bytes =
-      static_cast<int>(((layout.window << layout.log2_copies) + n_edges) * sizeof(std::uint32_t));
-  // If there are two windows, each of them gets half of the multiprocessors, so that all blocks run at once.
-  const std::uint64_t resident = std::uint64_t{layout.blocks_per_processor} *
-                                 static_cast<std::uint64_t>(job.multiprocessors) / layout.n_windows;
-  const std::uint64_t most = resident > 0 ? resident : 1;
-  const auto blocks = [&](std::uint64_t samples) {
-    const std::uint64_t worthwhile = job.n / samples + 1;
-    return static_cast<unsigned>(worthwhile < most ? worthwhile : most);
+__global__ void __launch_bounds__(kWideBlock, 1)
+    k08_packed(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
+  using Samples = device::Pack<T>;
+  constexpr unsigned kMost = (kFull / kWideBlock - 1) / Samples::kItems, kPacks = kMost < 7 ? kMost : 7;
+  extern __shared__ std::uint32_t s_counts[];
+  const std::uint32_t n_counters = bins.n_bins + 1, n_words = (n_counters + 1) / 2;
+  for (std::uint32_t i = threadIdx.x; i < n_words; i += kWideBlock) s_counts[i] = 0;
+  device::wait_for_previous_kernel();  // the counts in global memory are 0
+  __syncthreads();                     // counters are cleared before any thread counts
+
+  const auto add = [&](std::uint32_t bin, std::uint32_t samples) {
+    const unsigned shift = bin < n_words ? 0 : 16;
+    std::uint32_t* const s_word = &s_counts[bin < n_words ? bin : bin - n_words];
+    const std::uint32_t before = atomicAdd(s_word, samples << shift) >> shift & 0xffff;
+    if (before < kFull && before + samples >= kFull) {
+      atomicSub(s_word, kFull << shift);
+      atomicAdd(&d_counts[bin], Count{kFull});
+    }
   };
+  // Additions to one address are done one after the other; so equal neighbours are added at once.
+  const auto count = [&](const Samples& samples) {
+    std::uint32_t bin[Samples::kItems];
+    bool are_equal = true;
+#pragma unroll
+    for (unsigned k = 0; k < Samples::kItems; ++k) {
+      bin[k] = bin_of(bins, samples.item[k]);
+      are_equal = are_equal && bin[k] == bin[0];
+    }
+    if (are_equal) {
+      add(bin[0], Samples::kItems);
+    } else {
+#pragma unroll
+      for (unsigned k = 0; k < Samples::kItems; ++k) add(bin[k], 1);
+    }
+  };
+
+  // A round: kPacks vectors per thread. Those of the next round are loaded before the barrier.
+  const device::InPacks<T> in = device::in_packs(d_in, n);
+  constexpr std::uint64_t kRound = kPacks * kWideBlock;
+  Samples samples[kPacks];
+  const auto load = [&](std::uint64_t first) {
+#pragma unroll
+    for (unsigned k = 0; k < kPacks; ++k) {
+      if (first + k * kWideBlock < in.n_packs) samples[k] = in.d_packs[first + k * kWideBlock];
+    }
+  };
+  std::uint64_t round = blockIdx.x;
+  load(round * kRound + threadIdx.x);
+  for (; round * kRound < in.n_packs; round += gridDim.x) {
+#pragma unroll
+    for (unsigned k = 0; k < kPacks; ++k) {
+      if (round * kRound + k * kWideBlock + threadIdx.x < in.n_packs) count(samples[k]);
+    }
+    load((round + gridDim.x) * kRound + threadIdx.x);
+    __syncthreads();  // all threads have counted: every counter is below kFull again
+  }
+  const std::uint64_t gid = global_thread();
+  if (gid < in.n_head) atomicAdd(&d_counts[bin_of(bins, d_in[gid])], Count{1});
+  if (in.tail + gid < n) atomicAdd(&d_counts[bin_of(bins, d_in[in.tail + gid])], Count{1});
+
+  for (std::uint32_t i = threadIdx.x; i < n_words; i += kWideBlock) {
+    const std::uint32_t word = s_counts[i];
+    if ((word & 0xffff) != 0) atomicAdd(&d_counts[i], Count{word & 0xffff});
+    if (word >> 16 != 0) atomicAdd(&d_counts[i + n_words], Count{word >> 16});
+  }
+}
+
+// Clears the counts, and launches a kernel that adds to them. A block may use more than 48 KiB only if that is
+// asked for.
+template <typename T, typename Bins, typename Kernel, typename... More>
+Status clear_and_count(const Job<T, Bins>& job, Kernel kernel, dim3 grid, unsigned shared_words,
+                       More... more) {
+  const unsigned n_counters = job.bins.n_bins + 1;
   k08_clear<<<blocks_for(n_counters, kBlock, job.multiprocessors), kBlock, 0, job.stream>>>(job.d_counts,
                                                                                             n_counters);
-  if constexpr (std::is_same_v<T, std::uint8_t>) {
-    if (job.bins.n_bins <= kValues) {
-      device::launch_early(k08_bytes<Bins>, blocks(32 * kWideBlock), kWideBlock, 0, job.stream, job.d_in,
-                           job.n, job.bins, job.d_counts);
-      return Status::ok;
-    }
-  }
-
-  // A block may use more than 48 KiB only after this call.
-  const auto kernel =
-      layout.n_windows == 1 ? &k08_state_of_the_art<true, T, Bins> : &k08_state_of_the_art<false, T, Bins>;
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  const dim3 grid(blocks(layout.window + 8 * kWideBlock), layout.n_windows);
-  device::launch_early(kernel, grid, kWideBlock, static_cast<std::size_t>(shared_bytes), job.stream, job.d_in,
-                       job.n, job.bins, job.d_counts, layout);
+  const std::size_t shared_bytes = shared_words * sizeof(std::uint32_t);
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+  device::launch_early(kernel, grid, kWideBlock, shared_bytes, job.stream, job.d_in, job.n, job.bins,
+                       job.d_counts, more...);
   return Status::ok;
+}
+// Blocks that have `samples` samples each, but at most `at_once`, and at least one.
+inline unsigned wide_blocks(std::uint64_t n, std::uint64_t samples, std::uint64_t at_once) {
+  const std::uint64_t worthwhile = n / samples + 1, most = at_once > 0 ? at_once : 1;
+  return static_cast<unsigned>(worthwhile < most ? worthwhile : most);
+}
+
+template <typename Bins>
+Status count_values(const Job<std::uint8_t, Bins>& job) {
+  const auto at_once = 2 * static_cast<std::uint64_t>(job.multiprocessors);
+  return clear_and_count(job, &k08_bytes<Bins>, wide_blocks(job.n, 32 * kWideBlock, at_once), 0);
+}
+
+template <typename T, typename Bins>
+Status count_packed(const Job<T, Bins>& job) {
+  const auto at_once = static_cast<std::uint64_t>(job.multiprocessors);
+  return clear_and_count(job, &k08_packed<T, Bins>, wide_blocks(job.n, kFull, at_once),
+                         (job.bins.n_bins + 2) / 2);
+}
+
+template <typename T, typename Bins>
+Status state_of_the_art(const Job<T, Bins>& job) {
+  if constexpr (std::is_same_v<T, std::uint8_t>)
+    if (job.bins.n_bins <= kValues) return count_values(job);
+  const unsigned n_counters = job.bins.n_bins + 1, n_edges = edges_in_shared(job.bins);
+  const Space shared = space();
+  const Layout layout = layout_for(n_counters, n_edges, shared);
+  if (layout.n_windows > 1 && (n_counters + 1) / 2 <= shared.whole && job.n >= kPackedFrom)
+    return count_packed(job);
+
+  // If there are two windows, each of them gets half of the multiprocessors, so that all blocks run at once.
+  const std::uint64_t at_once = std::uint64_t{layout.blocks_per_processor} *
+                                static_cast<std::uint64_t>(job.multiprocessors) / layout.n_windows;
+  const dim3 grid(wide_blocks(job.n, layout.window + 8 * kWideBlock, at_once), layout.n_windows);
+  return clear_and_count(
+      job,
+      layout.n_windows == 1 ? &k08_state_of_the_art<true, T, Bins> : &k08_state_of_the_art<false, T, Bins>,
+      grid, (layout.window << layout.log2_copies) + n_edges, layout);
 }
 
 //@end

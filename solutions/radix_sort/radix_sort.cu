@@ -21,6 +21,7 @@
 #include "radix_sort/lab.hpp"
 //@reference
 #include "device/each_item.cuh"
+#include "device/launch.hpp"
 //@end
 
 namespace course::radix_sort {
@@ -1352,7 +1353,10 @@ inline constexpr unsigned kCountingBlock = 1024;
 template <typename Bits>
 inline constexpr unsigned kPassesOf = 8 * sizeof(Bits) / kDigitBits;
 template <typename Bits>
-inline constexpr unsigned kCopies = 128 / kPassesOf<Bits>;  // 128 KB of counters
+inline constexpr unsigned kCopies = 128 / kPassesOf<Bits>;
+template <typename Bits>
+inline constexpr unsigned kCountersSpace = kPassesOf<Bits>* kDigits* kCopies<Bits> *
+                                           sizeof(std::uint32_t);  // 128 KB
 
 template <typename Bits>
 __global__ void __launch_bounds__(kCountingBlock)
@@ -1586,13 +1590,13 @@ Status sort_by_sweeps(const Job<Bits, Value>& job) {
   const Sweep sweep = sweep_in(job.d_counts, kPassesOf<Bits>, n_tiles);
   cudaMemsetAsync(sweep.d_starts, 0, sweep.n_words * sizeof(std::uint32_t), job.stream);
 
-  constexpr unsigned kCounters = kPassesOf<Bits> * kDigits * kCopies<Bits> * sizeof(std::uint32_t);
-  cudaFuncSetAttribute(k08_histograms<Bits>, cudaFuncAttributeMaxDynamicSharedMemorySize, kCounters);
+  cudaFuncSetAttribute(k08_histograms<Bits>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       kCountersSpace<Bits>);
   constexpr unsigned kKeysOfThread = 8;
   unsigned n_counting = blocks_for(job.n, kCountingBlock * kKeysOfThread);
   if (n_counting > static_cast<unsigned>(job.multiprocessors))
     n_counting = static_cast<unsigned>(job.multiprocessors);
-  k08_histograms<<<n_counting, kCountingBlock, kCounters, job.stream>>>(
+  k08_histograms<<<n_counting, kCountingBlock, kCountersSpace<Bits>, job.stream>>>(
       job.in.d_keys, job.n, flips, job.begin_bit, job.end_bit, sweep.d_starts);
   k06_starts<<<kPassesOf<Bits>, kBlock, 0, job.stream>>>(sweep.d_starts);
 
@@ -1620,22 +1624,14 @@ Status sort_by_sweeps(const Job<Bits, Value>& job) {
 }
 
 template <typename Bits, typename Value>
-bool takes_large_tiles(const Job<Bits, Value>& job) {
-  int device = 0;
-  cudaGetDevice(&device);
-  const auto attribute = [&](cudaDeviceAttr which) {
-    int value = 0;
-    cudaDeviceGetAttribute(&value, which, device);
-    return value;
-  };
-  const auto shared = static_cast<unsigned>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+bool takes_large_tiles(const Job<Bits, Value>& job, std::size_t shared) {
   if (job.n < kLargeFrom || shared < sizeof(SweepSpace<Bits, Value, true>)) return false;
   if (sizeof(Bits) == 8) return true;
   // Bits that the memory can deliver per cycle of a multiprocessor: 103 on an H100, 151 on an H200.
   constexpr double kFew = 128;
-  const double bits_per_us =
-      2.0 * attribute(cudaDevAttrMemoryClockRate) / 1000 * attribute(cudaDevAttrGlobalMemoryBusWidth);
-  return bits_per_us < kFew * job.multiprocessors * attribute(cudaDevAttrClockRate) / 1000;
+  const double bits_per_us = 2.0 * device::attribute(cudaDevAttrMemoryClockRate) / 1000 *
+                             device::attribute(cudaDevAttrGlobalMemoryBusWidth);
+  return bits_per_us < kFew * job.multiprocessors * device::attribute(cudaDevAttrClockRate) / 1000;
 }
 
 template <typename Bits, typename Value>
@@ -1647,10 +1643,15 @@ Status state_of_the_art(const Job<Bits, Value>& job) {
         job.in, job.n, job.out);
     return Status::ok;
   }
-  if (job.n <= kMostInOneBlock<Bits, Value>)
+  const auto shared = static_cast<std::size_t>(device::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  if (job.n <= kMostInOneBlock<Bits, Value> &&
+      shared >= OneBlockSpace<Bits, Value>::bytes(kMostInOneBlock<Bits, Value>, kOneBlock / kWarp))
     return sort_in_one_block(job, flips_for<Bits>(job.kind, job.descending));
+  // Consumer GPUs have too little shared memory for these kernels: 64 or 100 KB on a multiprocessor.
+  static_assert(sizeof(SweepSpace<Bits, Value>) <= kCountersSpace<Bits>);
+  if (shared < kCountersSpace<Bits>) return counts_first(job);
   if constexpr (kHasValues<Value>)
-    if (takes_large_tiles(job)) return sort_by_sweeps<true>(job);
+    if (takes_large_tiles(job, shared)) return sort_by_sweeps<true>(job);
   return sort_by_sweeps<false>(job);
 }
 

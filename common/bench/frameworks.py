@@ -7,8 +7,8 @@ usage: frameworks.py BUILD_FOLDER RESULT.json [ITEMS…]      (2^20, 2^24 and 2^
 Needs the programs solutions/bench_LAB of the build folder and PyTorch. CuPy and NPP's libnppist.so are used if they
 are there. The result is that of `bench_LAB --rung state_of_the_art`, all labs' in one, with a row more for each of
 these libraries' calls. As in `./lab bench`, the time is the GPU's: each call is submitted while an earlier kernel
-keeps the stream busy, and the inputs of successive runs rotate through 1 GiB, so that they come from memory. The
-results lie where each library's allocator puts them. A call that waits for the device, because the size of its result
+keeps the stream busy, and the inputs of successive runs rotate through 1 GiB, so that they come from memory. Other
+memory is read before each run, so that the cache has nothing to write back. The results lie where each library's allocator puts them. A call that waits for the device, because the size of its result
 depends on the data, can't be submitted in advance: it is marked, and its time includes the host's.
 """
 import ctypes
@@ -30,6 +30,7 @@ except ImportError:
 RUNS = 60
 GATE_CYCLES = 4_000_000  # about 2 ms, longer than any of the calls needs to be submitted
 ROTATION_ITEMS = 1 << 28
+OTHER_BYTES = 256 << 20  # several times the cache
 ROW = 4096
 LABS = ["reduction", "scan", "compaction", "radix_sort", "histogram", "sat", "hierarchical_scan"]
 
@@ -148,11 +149,13 @@ def calls(n):
            lambda t: cupy.cumsum(x(t), dtype="int32"), ends_in_sum)
 
 
-def timed(call):
-    """What RUNS runs of a call took: the figures of a row."""
+def timed(call, other):
+    """What RUNS runs of a call took: the figures of a row. `other` is memory that the call does not use."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     waits, us = False, []
     for turn in range(RUNS):
+        other.sum()
+        torch.cuda.synchronize()
         torch.cuda._sleep(GATE_CYCLES)
         begin.record()
         call(turn)
@@ -186,13 +189,14 @@ def main():
     labs = [top_rungs(build, lab, sizes) for lab in LABS]
     tables = {(entry["lab"], kind_of(table["case"]), size["n"]): table["rows"]
               for entry in labs for size in entry["sizes"] for table in size["tables"]}
+    other = torch.zeros(OTHER_BYTES // 4, device="cuda")
     if cupy is not None:
         cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream).use()
     for n in sizes:
         for lab, case, library, name, call, is_right in calls(n):
             row = {"name": f"{library} {name}", "kind": "peer"}
             try:
-                row |= {"right": is_right(call(0)), **timed(call)}
+                row |= {"right": is_right(call(0)), **timed(call, other)}
             except RuntimeError as error:  # too little memory, or a size that the library refuses
                 row |= {"right": False, "error": str(error).splitlines()[0]}
             print(lab, n, row, file=sys.stderr)

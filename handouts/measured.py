@@ -3,11 +3,12 @@
 
     roof LAB          the roofs of the simulated chip: its arithmetic from its preset, the memory as the run measured it
     ceilings LAB      how fast the run's device copied and read, by size
-    tops LABS         the labs' fastest rungs, compared with the library and the memory's rate
-    curve LABS        the top rungs' times by size, and the best library's times divided by them
-    kinds LABS        the top rungs compared with the libraries on every kind of input that the grader tests
+    tops DEVICE LABS  the labs' fastest rungs, compared with the library and the memory's rate
+    curve DEVICE LABS the top rungs' times by size, and the best library's times divided by them
+    kinds DEVICE LABS the top rungs compared with the libraries on every kind of input that the grader tests
+    frameworks DEVICE the top rungs compared with PyTorch, CuPy and NPP
     foreign DEVICE    the times of kernels that are not the course's, measured and modelled
-    reached LABS      whether they reach what they were built for
+    reached DEVICES   whether they reach what they were built for
     backwards LABS    the rungs that were slower than the one below, at the largest size
     trips LAB         how long the memory takes for an array that crosses it twice, three times, four times
     in_flight LAB     how many bytes must be in flight to keep the memory busy
@@ -112,14 +113,18 @@ def tops(arguments, _labcli):
     return "\n".join(rows) + "\n"
 
 
-def compared(folder, lab):
-    """A published run of the top rungs alone: the date, and for each table its size, case, top rung and libraries' rows."""
-    run = json.loads(max((ROOT / "handouts/results" / folder).glob("*-h200.json")).read_text(encoding="utf-8"))
+def of_top_rungs(folder, device):
+    """The newest published run of the top rungs alone."""
+    return json.loads(max((ROOT / "handouts/results" / folder).glob(f"*-{device}.json")).read_text(encoding="utf-8"))
+
+
+def compared(run, lab):
+    """What a run of the top rungs measured of a lab: for each table its size, case, top rung and libraries' rows."""
     for size in next(entry for entry in run["labs"] if entry["lab"] == lab)["sizes"]:
         for table in size["tables"]:
             rows = {kind: [r for r in table["rows"] if r["kind"] == kind] for kind in ("rung", "peer")}
             if rows["rung"]:
-                yield run["date"], size["n"], re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"]), rows["rung"][0], rows["peer"]
+                yield size["n"], re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"]), rows["rung"][0], rows["peer"]
 
 
 def foreign(device, _labcli):
@@ -133,24 +138,26 @@ def power(n):
 
 
 def curve(arguments, _labcli):
-    labs, found = arguments.split(), {}
+    device, *labs = arguments.split()
+    run, found = of_top_rungs("curve", device), {}
     for lab in labs:
-        for date, n, case, top, peers in compared("curve", lab):
+        for n, case, top, peers in compared(run, lab):
             best = min((r["median_us"] for r in peers if r["right"]), default=None)
             ratio = f" ({best / top['median_us']:.2f})" if best else ""
             found.setdefault((lab, case), {})[n] = time_of(top["median_us"]) + ratio
     sizes = sorted({n for row in found.values() for n in row})
-    rows = [f"NVIDIA H200, {date}: the top rung's time, and in parentheses the faster library's time divided by it.", ""]
+    rows = [f"{run['labs'][0]['device']}, {run['date']}: the top rung's time, and in parentheses the faster library's time divided by it.", ""]
     rows += ["| lab, case | " + " | ".join(power(n) for n in sizes) + " |", "|---|" + "--:|" * len(sizes)]
     rows += [f"| {lab} `{case}` | " + " | ".join(row.get(n, "–") for n in sizes) + " |" for (lab, case), row in found.items()]
     return "\n".join(rows) + "\n"
 
 
 def kinds(arguments, _labcli):
-    rows, slower = [], []
-    for lab in arguments.split():
+    device, *labs = arguments.split()
+    run, rows, slower = of_top_rungs("kinds", device), [], []
+    for lab in labs:
         ratios, others = [], 0
-        for date, n, case, top, peers in compared("kinds", lab):
+        for n, case, top, peers in compared(run, lab):
             right = [r["median_us"] for r in peers if r["right"]]
             others += not right
             if right:
@@ -162,7 +169,23 @@ def kinds(arguments, _labcli):
         rows.append(f"| {lab} | {len(ratios)} | {' | '.join(spread)} | {others} |")
     head = ["| lab | compared | lowest ratio | median | highest | without a comparison |", "|---|--:|--:|--:|--:|--:|"]
     again = ["", "The library is faster here:", "", "| lab, kind of input | items | top rung | library |", "|---|--:|--:|--:|"]
-    return "\n".join([f"NVIDIA H200, {date}: the library's time divided by the top rung's, at 2^16 and 2^22 items.", "", *head, *rows, *again, *slower]) + "\n"
+    return "\n".join([f"{run['labs'][0]['device']}, {run['date']}: the library's time divided by the top rung's, at 2^16 and 2^22 items.", "", *head, *rows, *again, *slower]) + "\n"
+
+
+def frameworks(device, _labcli):
+    run = of_top_rungs("frameworks", device)
+    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+    rows = [f"{run['labs'][0]['device']}, {run['date']}, {versions}: time of the library divided by that of the top rung. *: contains time of the host, because the call waits for the size of its result.", ""]
+    found, sizes = {}, sorted({size["n"] for size in run["labs"][0]["sizes"]})
+    for entry in run["labs"]:
+        for n, case, top, peers in compared(run, entry["lab"]):
+            for peer in peers:
+                if peer["name"].startswith(("PyTorch", "CuPy", "NPP")) and peer["right"]:
+                    library, call = peer["name"].split(" ", 1)
+                    found.setdefault((entry["lab"], case, library, call), {})[n] = f"{peer['median_us'] / top['median_us']:.1f}{'*' if peer['waits'] else ''}"
+    rows += ["| lab, case | library | call | " + " | ".join(power(n) for n in sizes) + " |", "|---|---|---|" + "--:|" * len(sizes)]
+    rows += [f"| {lab} `{case}` | {library} | {call} | " + " | ".join(by.get(n, "–") for n in sizes) + " |" for (lab, case, library, call), by in found.items()]
+    return "\n".join(rows) + "\n"
 
 
 # What a table's rungs compute, by its first rung, where the name of the case does not say it.
@@ -281,38 +304,52 @@ def backwards(labs, labcli):
     return "\n".join(rows) + "\n"
 
 
-# What the top rungs were built for: a share of a rate, or times as fast as the library; at these sizes; case.
+# What the top rungs were built for: a share of a rate, times as fast as the library, or 10⁹ items a second; at these sizes; case.
 GOALS = [
     ("reduction", "read", 0.99, [28], ""),
     ("reduction", "library", 1.1, [20, 24], ""),
-    ("scan", "copy", 0.85, [28], ""),
+    ("scan", "copy", 0.99, [28], ""),
+    ("compaction", "copy", 0.60, [20], ""),
+    ("compaction", "copy", 0.75, [24], ""),
     ("compaction", "copy", 0.88, [28], ""),
-    ("histogram", "read", 0.85, [28], "b256_"),
-    ("histogram", "read", 0.80, [28], "b4096_"),
-    ("histogram", "library", 5, [28], "b65536_"),
-    ("hierarchical_scan", "copy", 0.88, [24, 28], ""),
+    ("radix_sort", "items", 40, [28], "pairs_f32"),
+    ("histogram", "read", 0.97, [28], "b256_"),
+    ("histogram", "read", 0.95, [28], "b4096_"),
+    ("histogram", "read", 0.60, [28], "b65536_"),
+    ("sat", "copy", 0.90, [28], ""),
+    ("hierarchical_scan", "copy", 0.75, [20], ""),
+    ("hierarchical_scan", "copy", 0.88, [24], ""),
+    ("hierarchical_scan", "copy", 0.94, [28], ""),
 ]
 
 
-def reached(_arguments, _labcli):
-    rows = ["| lab | goal | at | reached |", "|---|---|--:|---|"]
+def reached(devices, _labcli):
+    devices = devices.split()
+    names = [f"{published('reduction', device)['device'].split()[1]}, {published('reduction', device)['date']}" for device in devices]
+    rows = ["| lab | goal | at | " + " | ".join(names) + " |", "|---|---|--:|" + "---|" * len(names)]
     for lab, what, goal, sizes, case in GOALS:
-        for size in published(lab)["sizes"]:
-            exponent = size["n"].bit_length() - 1
-            for table in size["tables"]:
-                top = [r for r in table["rows"] if r["name"] == "state_of_the_art"]
-                if not top or exponent not in sizes or case not in table["case"]:
-                    continue
-                if what == "library":
-                    peer = next(r for r in table["rows"] if r["kind"] == "peer")
-                    value = peer["median_us"] / top[0]["median_us"]
-                    wanted, found = f"{goal:g} times as fast as the library", f"{value:.2f}"
-                else:
-                    value = top[0]["gb_per_s"] / size["ceilings"][what]["gb_per_s"]
-                    rate = {"read": "reading", "copy": "copying"}[what]
-                    wanted, found = f"{100 * goal:.0f} % of the rate of {rate}", f"{100 * value:.1f} %"
-                bins = f", {case[1:-1]} bins" if case else ""
-                rows.append(f"| {lab}{bins} | {wanted} | 2^{exponent} | {'yes' if value >= goal else 'no'}: {found} |")
+        for exponent in sizes:
+            cells = []
+            for device in devices:
+                size = next(s for s in published(lab, device)["sizes"] if s["n"] == 2**exponent)
+                for table in size["tables"]:
+                    top = [r for r in table["rows"] if r["name"] == "state_of_the_art"]
+                    if not top or case not in table["case"]:
+                        continue
+                    us = top[0]["median_us"]
+                    if what == "library":
+                        value = next(r for r in table["rows"] if r["kind"] == "peer")["median_us"] / us
+                        wanted, found = f"{goal:g} times as fast as the library", f"{value:.2f}"
+                    elif what == "items":
+                        value = size["n"] / us / 1000
+                        wanted, found = f"{goal} · 10⁹ items per second", f"{value:.1f}"
+                    else:
+                        value = top[0]["gb_per_s"] / size["ceilings"][what]["gb_per_s"]
+                        rate = {"read": "reading", "copy": "copying"}[what]
+                        wanted, found = f"{100 * goal:.0f} % of the rate of {rate}", f"{100 * value:.1f} %"
+                    cells.append(f"{'yes' if value >= goal else 'no'}: {found}")
+            name = {"b": f", {case[1:-1]} bins", "p": ", pairs"}.get(case[:1], "")
+            rows.append(f"| {lab}{name} | {wanted} | 2^{exponent} | {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
 
 
@@ -499,4 +536,4 @@ def contention(arguments, labcli):
     return "\n".join(rows) + "\n"
 
 
-KINDS = (divergence, shared_atomics, contention, roof, ceilings, times, rivals, by_sorting, tops, curve, kinds, foreign, reached, backwards, trips, in_flight, predicted)
+KINDS = (divergence, shared_atomics, contention, roof, ceilings, times, rivals, by_sorting, tops, curve, kinds, frameworks, foreign, reached, backwards, trips, in_flight, predicted)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The modelled time of lab 8's tasks on more GPUs than anybody here could measure, for quotes.py and figures.py:
 
-    scaling assumptions | fit | collectives | weak | strong | exchange
+    scaling assumptions | fit | checked | measured | collectives | weak | strong | exchange
 
 Inside a node, collectives take the time of common/nccl/operation/model.cpp, which build/handouts/nccl_estimate prints. Between nodes they take that of
 `Network`, whose constants are assumptions. What one device does alone takes the time of the published run (measured.py).
@@ -225,6 +225,54 @@ def fit(labcli):
     return table(["collective", "bytes sent by each device", "measured on 2 H200s", "modelled", "difference"], rows, "lrrrr")
 
 
+@functools.lru_cache(None)
+def bench_output():
+    """What `./lab bench multi_gpu --gpus 1,2` printed on two GPUs: {(log2 n, rung, GPUs): words of the row}."""
+    text = max((ROOT / "handouts/results/multi_gpu").glob("*.txt")).read_text(encoding="utf-8")
+    found, log, rung = {}, 0, ""
+    for line in text.splitlines():
+        if size := re.search(r"2\^(\d+) items on all GPUs", line):
+            log = int(size[1])
+        elif row := re.match(r"  (\w[\w ]*?)? +(\d) +(\d.* [µm]s .*)", line):
+            rung = row[1] or rung
+            found[log, rung, int(row[2])] = row[3].split()
+    return found
+
+
+def us_of(value, unit):
+    return float(value) * {"µs": 1, "ms": 1000}[unit]
+
+
+def rows_of(rung):
+    """(log2 n, the row of one GPU or None, that of two) by size."""
+    return [(log, bench_output().get((log, rung, 1)), row) for (log, name, n), row in bench_output().items() if name == rung and n == 2]
+
+
+def measured_on_two(_labcli):
+    """The ladder of lab 8 on two GPUs."""
+    rows = []
+    for rung in ("reduce", "reduce_in_order", "scan_then_add", "scan", "histogram_all_reduce", "histogram", "sort"):
+        at = rows_of(rung)
+        _, one, two = at[-1]
+        rows.append([f"`{rung}`", *(" ".join(words) for words in (one[:2], two[:2], two[5:7])), *(f"{row[3]} %" for _, _, row in at), *(f"{row[8]} %" for _, _, row in at)])
+    sizes = [log for log, _, _ in at]
+    last = f"2^{sizes[-1]}"
+    head = ["rung", f"1 GPU, {last}", f"2 GPUs, {last} together", f"2 GPUs, {last} on each", *(f"2^{log} together" for log in sizes), *(f"2^{log} on each" for log in sizes)]
+    return table(head, rows, "lr")
+
+
+def checked(labcli):
+    """The model against collectives that it was not fitted to."""
+    program, rows = estimator(labcli), []
+    for name, kind, share in (("ncclAllReduce", "all_reduce", 1), ("all to all", "all_to_all", 2)):
+        for log, _, row in rows_of(name):
+            for n_items, words in ((2 ** (log - 1), row[:2]), (2**log, row[3:5])):
+                n_bytes = n_items * KEY_BYTES // share
+                us, modelled = us_of(*words), estimated(program, kind, n_bytes, 2)[0]
+                rows.append([{"all_reduce": "all-reduce", "all_to_all": "all-to-all"}[kind], size_of(n_bytes), words_of(us), words_of(modelled), percent(modelled / us)])
+    return table(["collective", "bytes sent by each device", "measured on 2 H100s", "modelled", "difference"], rows, "lrrrr")
+
+
 NAMES = {"reduce": "`reduce`", "scan": "`scan`", "histogram": "`histogram`", "sort": "`sort`"}
 
 
@@ -260,7 +308,7 @@ def collectives(labcli):
 
 
 def scaling(name, labcli):
-    tables = {f.__name__: f for f in (assumptions, fit, collectives, weak, strong, exchange)}
+    tables = {f.__name__: f for f in (assumptions, fit, checked, collectives, weak, strong, exchange)} | {"measured": measured_on_two}
     if name not in tables:
         sys.exit(f"handouts/scaling.py has no {name}")
     return tables[name](labcli)

@@ -546,9 +546,10 @@ Status combined(const Job<T, Bins>& job) {
 //@reference
 // --- Rung 8: as fast as the memory.
 // Changed: it uses all of the shared memory, 227 KiB per multiprocessor instead of 48 per block, so one
-// window is enough for up to 57,343 bins. There are a few copies of the counters, and no runs. Every thread
+// window is enough for up to 58,111 bins. There are a few copies of the counters, and no runs. Every thread
 // has two 16-byte loads in flight. Explicit edges are searched in shared memory. The counting starts while
-// another kernel clears the counts. Samples of one byte are counted by their value (k08_bytes).
+// another kernel clears the counts. Samples of one byte are counted by their value (k08_bytes). With more bins,
+// long arrays are counted in counters of 16 bits (k08_packed), so they are read once, too.
 // Why: a warp must finish its work for 32 samples in the time in which their 128 bytes arrive: 32 cycles of a
 // multiprocessor's four schedulers.
 // Predicted: 32 copies and runs help, because no two lanes of a warp use the same counter. Measured: 78 % of
@@ -558,10 +559,12 @@ Status combined(const Job<T, Bins>& job) {
 // 248 µs; with 90 % equal samples 244, 244 and 248 µs. The reason: an atomicAdd of 1 whose result is not used
 // is one instruction, ATOMS.POPC.INC, which counts the lanes that have the same address. So skewed samples
 // are not slower. 8 copies are best if n is small: 25.8 µs against 27.5 µs at 2^24.
-// Measured at 2^28 samples (CUB in parentheses): 267 µs (1.24 ms) for 256 bins, 96 % of the read rate; 273 µs
-// (2.98 ms) for 4,096 bins; 0.72 ms (13.7 ms) for 65,536 bins. An earlier version, which tested the window
-// even if there was only one, took 322 µs for 16 to 4,096 bins: 5 more instructions per sample. Counters of
-// 16 bits in one window would take 0.44 ms for 65,536 bins.
+// Measured on an H100 at 2^28 samples (CUB in parentheses): 348 µs (622) for 256 bins, which is the read rate;
+// 351 µs (3.28 ms) for 4,096 bins. An earlier version, which tested the window even if there was only one, took
+// 30 % more for 16 to 4,096 bins: 5 more instructions per sample.
+// 65,536 bins: 388 µs (14.2 ms), 89 % of the read rate; with two windows 714 µs. If 90 % of the samples are equal,
+// it takes 513 µs (two windows: 677); if all are equal, 357 µs (730). Without the test whether neighbours are
+// equal it is 371, 1,010 and 1,092 µs, because ATOMS.POPC.INC can't add to half a word.
 // Samples of one byte in 256 bins on an H100, 2^26 of them: 39 µs instead of 60 µs with the kernel for other
 // samples. Adding 16 equal samples at once saved nothing.
 // Drawback: a shared atomic per byte takes longer than the memory; a reduction reads as many bytes in 30 µs.

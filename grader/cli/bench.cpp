@@ -63,7 +63,7 @@ labelled so. Times of different runs differ; compare within one.
 
 Examples:
   ./lab bench reduction                        the course's solutions
-  ./lab bench --sizes 1048576,16777216 --json mine.json --csv mine.csv
+  ./lab bench --sizes 2^20,2^24 --json mine.json --csv mine.csv
   ./lab bench sat --html sat.html              tables, rates by size, rooflines
   ./lab bench scan --mine                      your kernels beside solutions
   ./lab bench multi_gpu --gpus 1,2,4           strong and weak scaling
@@ -200,8 +200,9 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
   return text;
 }
 
+// If a lab fails after others were measured, the result has those, and `trouble` says what happened.
 Result<std::string> measure(const Layout& layout, const BenchOptions& options,
-                            const std::vector<const lab::Problem*>& labs) {
+                            const std::vector<const lab::Problem*>& labs, std::string& trouble) {
   const auto device = choose_device(options.device, layout);
   if (!device) return device.error();
   Progress progress(stderr_is_terminal());
@@ -217,8 +218,7 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
   progress.begin("Measuring", labs.size() * ((have_solutions ? gpus->size() : 0u) +
                                              (mine ? gpus->size() : 0u) + (counts ? 1u : 0u)));
   std::vector<std::string> solutions, yours, counted;
-  for (const lab::Problem* problem : labs) {
-    const std::string id(problem->manifest().id);
+  const auto measure_lab = [&](const std::string& id) -> Result<void> {
     for (const bool solution : {true, false}) {
       if (!(solution ? have_solutions : mine)) continue;
       for (const unsigned n : *gpus) {
@@ -229,7 +229,7 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
         (solution ? solutions : yours).push_back(std::move(*text));
       }
     }
-    if (!counts) continue;
+    if (!counts) return {};
     progress.step(id);
     BenchOptions without_cpu = options;
     without_cpu.no_cpu = true;
@@ -237,6 +237,13 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
         run_program(layout, without_cpu, lab::DeviceKind::sim, {kCountedItems}, id, have_solutions, false);
     if (!text) return text.error();
     counted.push_back(std::move(*text));
+    return {};
+  };
+  for (const lab::Problem* problem : labs) {
+    const Result<void> done = measure_lab(std::string(problem->manifest().id));
+    if (!done && solutions.empty() && yours.empty()) return done.error();
+    if (!done) trouble = done.error().text;
+    if (!done) break;
   }
   if (!have_solutions) std::swap(solutions, yours);
   auto merged = merge_bench(solutions, yours, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
@@ -255,7 +262,7 @@ int run_bench(const BenchOptions& options) {
     if (!path.empty())
       if (const auto can = check_writable(path); !can) return fail(can.error().text);
 
-  std::string json;
+  std::string json, trouble;
   if (options.published || !options.from.empty()) {
     const Result<std::string> path =
         options.published ? published_results(*layout) : Result<std::string>(options.from);
@@ -272,7 +279,7 @@ int run_bench(const BenchOptions& options) {
           "time\n",
           stderr);
     }
-    auto measured = measure(*layout, options, *labs);
+    auto measured = measure(*layout, options, *labs, trouble);
     if (!measured) return fail(measured.error().text);
     json = std::move(*measured);
   }
@@ -294,7 +301,15 @@ int run_bench(const BenchOptions& options) {
   if (options.markdown)
     for (const BenchLab& lab : results->labs) text += bench_markdown(*results, lab.id);
   std::fputs(text.c_str(), stdout);
-  return kRan;
+  return trouble.empty() ? kRan : fail(trouble);
+}
+
+// "2^20" becomes "1048576". What is neither stays as it is, for the next check to complain about.
+std::string expand_power(std::string& word) {
+  unsigned exponent = 0;
+  if (word.starts_with("2^") && CLI::detail::lexical_cast(word.substr(2), exponent) && exponent < 64)
+    word = std::to_string(std::uint64_t{1} << exponent);
+  return {};
 }
 
 }  // namespace
@@ -305,8 +320,9 @@ void add_bench(CLI::App& app, Run& run) {
   command->add_option("LAB", options->labs, "Labs to time; all when none is named");
   command->add_option("--device", options->device, "auto, gpu or sim")
       ->check(CLI::IsMember({"auto", "gpu", "sim"}));
-  command->add_option("--sizes", options->sizes, "Items, separated by commas")
+  command->add_option("--sizes", options->sizes, "Items, separated by commas: 65536 or 2^16")
       ->delimiter(',')
+      ->transform(CLI::Validator(&expand_power, ""))
       ->check(CLI::Range(1ul, 1ul << 32));
   command->add_option("--gpus", options->gpus, "Of a lab for several devices: numbers of GPUs, 1,2,4")
       ->delimiter(',')

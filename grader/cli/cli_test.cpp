@@ -251,6 +251,14 @@ TEST_F(Labcli, BenchShowsPublishedResults) {
               HasSubstr("nothing to read"));
 }
 
+TEST_F(Labcli, BenchTakesPowersOfTwoUpToItsLimit) {
+  for (const char* wrong : {"2^33", "2^x", "2^", "2^99", "0"}) {
+    const auto done = run({"bench", "reduction", "--sizes", wrong});
+    EXPECT_NE(done.exit_code, 0) << wrong;
+    EXPECT_THAT(done.output, HasSubstr("not in range")) << wrong;
+  }
+}
+
 TEST_F(Labcli, NumberOfGpusNeedsALabForSeveralDevices) {
   const auto refusal = [&](const std::vector<std::string>& arguments) {
     const auto done = run(arguments);
@@ -357,6 +365,23 @@ TEST_F(StudentsFile, HelpDoesNotOfferMissingSolutions) {
 TEST_F(StudentsFile, BenchSaysWhoseKernelsItTimes) {
   const std::vector<std::string> words{"bench", "reduction", "--device", "gpu", "--sizes", "64", "--no-cpu"};
   EXPECT_THAT(run_there(words).output, HasSubstr("lab: timing your kernels;"));
+}
+
+TEST_F(StudentsFile, BenchKeepsWhatItMeasuredBeforeALabFailed) {
+  std::ofstream(folder_ + "/labs/scan/scan.cu") << "this is no C++\n";
+  const std::string file = folder_ + "/kept.json";
+  const auto done = run_there(
+      {"bench", "reduction", "scan", "--device", "sim", "--sizes", "2^10,77", "--no-cpu", "--json", file});
+  EXPECT_EQ(done.exit_code, 1) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("labs/scan: COMPILE_ERROR"));
+  EXPECT_THAT(done.output, HasSubstr("neighboured"));
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  const auto labs = json::parse(text.str()).at("labs");
+  ASSERT_EQ(labs.size(), 1u);
+  EXPECT_EQ(labs[0].at("lab"), "reduction");
+  EXPECT_EQ(labs[0].at("sizes")[0].at("n"), 1024);
+  EXPECT_EQ(labs[0].at("sizes")[1].at("n"), 77);
 }
 
 TEST_F(StudentsFile, ShowsASmallInputWithCommandsThatWork) {

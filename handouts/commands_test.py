@@ -22,7 +22,7 @@ import links_test as links  # noqa: E402
 
 LABCLI = pathlib.Path(sys.argv[1]).resolve()
 # What the lab script does itself, from its own list.
-SCRIPT = set(re.findall(r"^  ([a-z][a-z |-]*)\) ", (ROOT / "lab").read_text(encoding="utf-8"), re.M))
+SCRIPT = set(re.findall(r"^  ([a-z][a-z |-]*)\)\s", (ROOT / "lab").read_text(encoding="utf-8"), re.M))
 SCRIPT = {word.strip() for words in SCRIPT for word in words.split("|")}
 QUICK = {"trace", "profile", "list", "points"}  # the rest may take minutes, or a GPU
 LABS = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))

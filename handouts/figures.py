@@ -98,7 +98,7 @@ FIGURES = {
     ),
     "hierarchical-scan": (
         pictures.hierarchy,
-        "A scan in two levels: each tile is scanned, the sums of the tiles are scanned, and each tile adds its carry.",
+        "A scan in two levels: each tile is scanned, the totals of the tiles are scanned, and each tile adds its carry.",
     ),
     "look-back": (
         pictures.look_back,

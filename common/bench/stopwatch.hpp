@@ -3,8 +3,8 @@
 //   median_us    the GPU's time: events around the work, which begins when all of it is submitted (Gate)
 //   launched_us  the same events without a gate: includes the time in which the GPU waits for the host
 //   host_us      the host's clock, from the first call until the work is done
-// Each run begins with a cache that has none of the work's data and nothing to write back, unless the data is meant
-// to stay in the cache (hot).
+// Each run begins with a cache that has none of the work's data and nothing to write back, unless the data is
+// meant to stay in the cache (hot).
 // On the simulator all work runs once; median_us is then the modelled time between the events.
 // On several devices, each has its own events and gate, and the longest time counts. All gates are opened
 // together, so that the devices begin within microseconds.
@@ -140,8 +140,8 @@ class Stopwatch {
     constexpr std::uint64_t kCaches = 4, kLeast = 16 << 20;
     return std::max(kCaches * static_cast<std::uint64_t>(device_.properties.l2CacheSize), kLeast);
   }
-  // Fills the caches with lines of other memory. What they held and had been written (poisoned outputs) goes to
-  // the memory now and not while the work is timed.
+  // Fills the caches with lines of other memory. What they held and had been written (poisoned outputs) goes
+  // to the memory now and not while the work is timed.
   void clean_caches() {
     on_each_lane([&](Lane& lane, cudaStream_t stream) {
       if (!lane.other) return;

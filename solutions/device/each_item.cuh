@@ -7,8 +7,8 @@
 
 namespace course::device {
 
-// An array as vectors of 16 bytes. The first n_head items and those from `tail` on are in none of them, because
-// they are not aligned or not 16 bytes.
+// An array as vectors of 16 bytes. The first n_head items and those from `tail` on are in none of them,
+// because they are not aligned or not 16 bytes.
 template <typename Value>
 struct InPacks {
   const Pack<Value>* d_packs;

@@ -495,9 +495,9 @@ Status run_lengths(const Job<T, Bins>& job) {
 // use the same counter.
 // Predicted: about 3× faster than rung 3 for few bins and random samples, 20× for skewed ones. Measured:
 // 0.71×, so it is slower. Skewed samples take the same time, in rung 3 as well, because an increment is one
-// ATOMS.POPC.INC: the copies avoid turns that the hardware does not take. They would help if each sample had a
-// weight. A grid with only as many blocks as fit at once is faster, but not faster than rung 3 (2^24 samples:
-// 55.6 µs instead of 66.5; rung 3 46.4).
+// ATOMS.POPC.INC: the copies avoid turns that the hardware does not take. They would help if each sample had
+// a weight. A grid with only as many blocks as fit at once is faster, but not faster than rung 3 (2^24
+// samples: 55.6 µs instead of 66.5; rung 3 46.4).
 // Drawback: 4-byte loads, one in flight; it uses only 48 KiB of shared memory, and rung 3 for many bins.
 //@end
 inline constexpr unsigned kCopies = kWarp;
@@ -548,8 +548,8 @@ Status combined(const Job<T, Bins>& job) {
 // Changed: it uses all of the shared memory, 227 KiB per multiprocessor instead of 48 per block, so one
 // window is enough for up to 58,111 bins. There are a few copies of the counters, and no runs. Every thread
 // has two 16-byte loads in flight. Explicit edges are searched in shared memory. The counting starts while
-// another kernel clears the counts. Samples of one byte are counted by their value (k08_bytes). With more bins,
-// long arrays are counted in counters of 16 bits (k08_packed), so they are read once, too.
+// another kernel clears the counts. Samples of one byte are counted by their value (k08_bytes). With more
+// bins, long arrays are counted in counters of 16 bits (k08_packed), so they are read once, too.
 // Why: a warp must finish its work for 32 samples in the time in which their 128 bytes arrive: 32 cycles of a
 // multiprocessor's four schedulers.
 // Predicted: 32 copies and runs help, because no two lanes of a warp use the same counter. Measured: 78 % of
@@ -559,12 +559,12 @@ Status combined(const Job<T, Bins>& job) {
 // 248 µs; with 90 % equal samples 244, 244 and 248 µs. The reason: an atomicAdd of 1 whose result is not used
 // is one instruction, ATOMS.POPC.INC, which counts the lanes that have the same address. So skewed samples
 // are not slower. 8 copies are best if n is small: 25.8 µs against 27.5 µs at 2^24.
-// Measured on an H100 at 2^28 samples (CUB in parentheses): 348 µs (622) for 256 bins, which is the read rate;
-// 351 µs (3.28 ms) for 4,096 bins. An earlier version, which tested the window even if there was only one, took
-// 30 % more for 16 to 4,096 bins: 5 more instructions per sample.
-// 65,536 bins: 388 µs (14.2 ms), 89 % of the read rate; with two windows 714 µs. If 90 % of the samples are equal,
-// it takes 513 µs (two windows: 677); if all are equal, 357 µs (730). Without the test whether neighbours are
-// equal it is 371, 1,010 and 1,092 µs, because ATOMS.POPC.INC can't add to half a word.
+// Measured on an H100 at 2^28 samples (CUB in parentheses): 348 µs (622) for 256 bins, which is the read
+// rate; 351 µs (3.28 ms) for 4,096 bins. An earlier version, which tested the window even if there was only
+// one, took 30 % more for 16 to 4,096 bins: 5 more instructions per sample.
+// 65,536 bins: 388 µs (14.2 ms), 89 % of the read rate; with two windows 714 µs. If 90 % of the samples are
+// equal, it takes 513 µs (two windows: 677); if all are equal, 357 µs (730). Without the test whether
+// neighbours are equal it is 371, 1,010 and 1,092 µs, because ATOMS.POPC.INC can't add to half a word.
 // Samples of one byte in 256 bins on an H100, 2^26 of them: 39 µs instead of 60 µs with the kernel for other
 // samples. Adding 16 equal samples at once saved nothing.
 // Drawback: a shared atomic per byte takes longer than the memory; a reduction reads as many bytes in 30 µs.
@@ -690,9 +690,9 @@ __global__ void __launch_bounds__(kWideBlock, 2)
 }
 
 // --- More bins than one window has: a word holds two counters of 16 bits, those of bins i and i + n_words. The
-// addition that raises a counter to kFull or above takes kFull from it and adds it to the count in global memory.
-// Until then other threads go on counting, but a thread adds at most kFull / kWideBlock - 1 samples between two
-// barriers, so no counter gets to 2 * kFull = 2^16.
+// addition that raises a counter to kFull or above takes kFull from it and adds it to the count in global
+// memory. Until then other threads go on counting, but a thread adds at most kFull / kWideBlock - 1 samples
+// between two barriers, so no counter gets to 2 * kFull = 2^16.
 inline constexpr std::uint32_t kFull = 1u << 15;
 inline constexpr std::uint64_t kPackedFrom = 1u << 24;  // samples; below, two windows are faster
 
@@ -764,8 +764,8 @@ __global__ void __launch_bounds__(kWideBlock, 1)
   }
 }
 
-// Clears the counts, and launches a kernel that adds to them. A block may use more than 48 KiB only if that is
-// asked for.
+// Clears the counts, and launches a kernel that adds to them. A block may use more than 48 KiB only if that
+// is asked for.
 template <typename T, typename Bins, typename Kernel, typename... More>
 Status clear_and_count(const Job<T, Bins>& job, Kernel kernel, dim3 grid, unsigned shared_words,
                        More... more) {

@@ -527,8 +527,8 @@ __global__ void __launch_bounds__(kWideBlock, kResidentBlocks)
   finish_by_last_block(block_fold(value, op), d_partials, d_out, op);
 }
 
-// Short arrays: one block, no ticket, and no loop. A small kernel starts sooner, because its instructions must
-// be loaded, too. The fewer warps there are, the sooner they are combined.
+// Short arrays: one block, no ticket, and no loop. A small kernel starts sooner, because its instructions
+// must be loaded, too. The fewer warps there are, the sooner they are combined.
 inline constexpr unsigned kFewThreads = 256;  // with so many, each thread has one vector …
 inline constexpr unsigned kPacksOfShort = 4;  // … and then up to so many, in up to kOneBlock threads
 inline constexpr unsigned kOneBlock = 1024;

@@ -16,7 +16,7 @@
 namespace course::reduction {
 namespace {
 __global__ void flood() {
-  for (int i = 0; i < 4000; ++i)
+  for (int i = 0; i < 10000; ++i)
     printf("thread %u says it for the %dth time, and once more, and again\n", threadIdx.x, i);
 }
 }  // namespace

@@ -38,8 +38,8 @@ Status run(const lab::Request& request) {
       return status;
     }
     case Rung::shuffle:
-      for (const std::uint32_t question = static_cast<std::uint32_t>(lab::PacketKind::free_bytes);;)
-        say(&question, sizeof question);
+      for (const std::uint32_t of_device_0[] = {static_cast<std::uint32_t>(lab::PacketKind::free_bytes), 0};;)
+        say(of_device_0, sizeof of_device_0);
     case Rung::coarsened: {
       static unsigned char much[lab::kMaxPacketBytes + 64] = {
           static_cast<unsigned char>(lab::PacketKind::store)};

@@ -8,8 +8,9 @@ Needs the programs solutions/bench_LAB of the build folder and PyTorch. CuPy and
 are there. The result is that of `bench_LAB --rung state_of_the_art`, all labs' in one, with a row more for each of
 these libraries' calls. As in `./lab bench`, the time is the GPU's: each call is submitted while an earlier kernel
 keeps the stream busy, and the inputs of successive runs rotate through 1 GiB, so that they come from memory. Other
-memory is read before each run, so that the cache has nothing to write back. The results lie where each library's allocator puts them. A call that waits for the device, because the size of its result
-depends on the data, can't be submitted in advance: it is marked, and its time includes the host's.
+memory is read before each run, so that the cache has nothing to write back. The results lie where each library's
+allocator puts them. A call that waits for the device, because the size of its result depends on the data, can't be
+submitted in advance: it is marked, and its time includes the host's.
 """
 import ctypes
 import json

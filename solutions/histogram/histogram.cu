@@ -689,7 +689,7 @@ __global__ void __launch_bounds__(kWideBlock, 2)
   }
 }
 
-// --- More bins than one window has: a word holds two counters of 16 bits, those of bins i and i + n_words. The
+// --- More bins than one window has: a word holds two counters of 16 bits, for bins i and i + n_words. The
 // addition that raises a counter to kFull or above takes kFull from it and adds it to the count in global
 // memory. Until then other threads go on counting, but a thread adds at most kFull / kWideBlock - 1 samples
 // between two barriers, so no counter gets to 2 * kFull = 2^16.

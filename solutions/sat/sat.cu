@@ -845,15 +845,15 @@ Status look_back(const TableJob<T>& job) {
 // of the copy rate.
 // Why it is slower than predicted: without the reading of the look-back it takes 29 µs less, without
 // publishing another 20 µs, and without clearing the edges another 28 µs; then it is a copy by the same
-// tiles, which takes 757 µs. Row by row, such a copy takes 721 µs. So a third of the loss is the order of the
-// tiles, and two thirds are the edges. While the edges are cleared, the first tiles are loaded already; with
-// a memset before, it took 845 µs.
+// tiles, which takes 757 µs. Row by row, such a copy takes 721 µs. So a third of the loss is the order of
+// the tiles, and two thirds are the edges. While the edges are cleared, the first tiles are loaded already;
+// with a memset before, it took 845 µs.
 // Loads and stores must say that an item is used once (__ldcs, __stcs). Otherwise lines that are not needed
 // again evict lines that wait to be written: the copy along the diagonals then takes 1,116 µs. Not faster:
 // the next tile on its way to shared memory while this one looks back (847 µs: the loads are not what a tile
 // waits for); groups of 4 or 8 neighbouring tiles along the diagonals (875, 900 µs, because they wait for
 // each other); a state per warp instead of one in each word, so that nearly nothing is cleared (879 µs,
-// because of two round trips); 2, 3 or 6 entries at once (836, 835, 849 µs); row by row instead of diagonals.
+// because of two round trips); 2, 3 or 6 entries at once (836, 835, 849 µs); row by row, not diagonally.
 // Sums of 8 bytes need twice the registers, so only one block fits on a multiprocessor: on an H200 0.540 ms
 // for f64 and 8192 x 8192. Rung 6 is faster there (0.418 ms), so this rung calls it.
 // Drawback: 3 % of the bytes are edges, since these are published twice, in words of twice their size, which

@@ -5,18 +5,29 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "lab/request.hpp"
 
 namespace course::device {
 
-// An attribute of the current device, for example the shared memory that a block can have.
+// An attribute of the current device, for example the shared memory that a block can have. The driver is asked
+// once for each device and attribute: for some of them (the clock rates) it takes about half a millisecond.
 [[maybe_unused]] static int attribute(cudaDeviceAttr which) {
+  constexpr int kMostDevices = 64;
+  constexpr std::int64_t kKnown = std::int64_t{1} << 32;  // beside the value's 32 bits
+  static std::atomic<std::int64_t> known[kMostDevices][cudaDevAttrMax];
   int device = 0, value = 0;
   static_cast<void>(cudaGetDevice(&device));
-  static_cast<void>(cudaDeviceGetAttribute(&value, which, device));
+  std::atomic<std::int64_t>* const cell = device < kMostDevices ? &known[device][which] : nullptr;
+  if (cell != nullptr)
+    if (const std::int64_t kept = cell->load(std::memory_order_relaxed); kept != 0)
+      return static_cast<int>(kept & (kKnown - 1));
+  if (cudaDeviceGetAttribute(&value, which, device) == cudaSuccess && cell != nullptr)
+    cell->store(kKnown | static_cast<std::uint32_t>(value), std::memory_order_relaxed);
   return value;
 }
 

@@ -44,6 +44,14 @@ double clock_of(const Json& lab) {
   return clocks == lab.end() ? 0 : clocks->value("while_measuring_mhz", 0.0);
 }
 
+// The time of the fastest library; 0 if there is none with such a time.
+double best_peer_of(const Json& rows, const char* time) {
+  double best = 0;
+  for (const Json& r : rows)
+    if (r.at("kind") == "peer" && r.contains(time) && (best == 0 || r.at(time) < best)) best = r.at(time);
+  return best;
+}
+
 BenchLab lab_of(const Json& j) {
   constexpr double kSchedulers = 4;  // schedulers of a multiprocessor; each issues one instruction per cycle
   BenchLab lab{j.at("lab"), j.at("title"), {}, {}, 0, 0};
@@ -63,14 +71,12 @@ BenchLab lab_of(const Json& j) {
       const double bytes = t.at("ideal_bytes");
       table.reads_only = reads_only(bytes, t.at("n"));
       const double ceiling = table.ceiling[n] = ceiling_of(size, table.reads_only);
-      double best_peer = 0;
-      for (const Json& r : t.at("rows"))
-        if (r.at("kind") == "peer" && (best_peer == 0 || r.at("median_us") < best_peer))
-          best_peer = r.at("median_us");
+      const double best_peer = best_peer_of(t.at("rows"), "median_us");
+      const double best_peer_launched = best_peer_of(t.at("rows"), "launched_us");
       for (const Json& r : t.at("rows")) {
         BenchCell cell;
         cell.median_us = r.at("median_us");
-        cell.launched_us = r.value("launched_us", cell.median_us);
+        if (const auto launched = r.find("launched_us"); launched != r.end()) cell.launched_us = *launched;
         cell.min_us = r.at("min_us");
         cell.max_us = r.at("max_us");
         cell.right = r.value("right", true);
@@ -78,6 +84,8 @@ BenchLab lab_of(const Json& j) {
         cell.of_ceiling = ceiling > 0 ? cell.gb_per_s / ceiling : 0;
         if (best_peer > 0 && r.at("kind") != "cpu" && cell.median_us > 0)
           cell.over_peer = best_peer / cell.median_us;
+        if (best_peer_launched > 0 && cell.launched_us && *cell.launched_us > 0)
+          cell.over_peer_launched = best_peer_launched / *cell.launched_us;
         BenchRow& row = row_named(table, r.at("name"), r.at("kind"));
         row.cells[n] = cell;
         if (const auto c = r.find("counted"); c != r.end() && c->is_object())
@@ -198,6 +206,18 @@ Result<std::string> add_counted(const std::string& measured, const std::vector<s
   }
 }
 
+namespace {
+// A line of at most 80 columns.
+std::string text_of(const BenchRow& row, const BenchCell& c) {
+  const auto ratio = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.2f}", *value) : std::string();
+  };
+  return "    " + fit_left(name_of(row), 22) + fit_right(c.right ? time_text(c.median_us) : "WRONG", 11) +
+         fit_right(ratio(c.over_peer), 7) + fit_right(c.launched_us ? time_text(*c.launched_us) : "", 11) +
+         fit_right(ratio(c.over_peer_launched), 7) + fit_right(fmt::format("{:.0f}", c.gb_per_s), 7) + "\n";
+}
+}  // namespace
+
 std::string bench_text(const BenchResults& results) {
   std::string out = bench_where(results) + "\n";
   std::set<std::string> scaled;
@@ -207,24 +227,12 @@ std::string bench_text(const BenchResults& results) {
       continue;
     }
     for (const BenchTable& table : lab.tables) {
-      out += fmt::format("\n{}: {}\n  {}", lab.title, table.work, fit_left("", 24));
-      for (const std::uint64_t n : lab.sizes)
-        out += fit_right(size_text(n), 10) + fit_right("GB/s", 7) + fit_right("× lib", 7);
-      out += "\n";
-      for (const BenchRow& row : table.rows) {
-        out += "  " + fit_left(name_of(row), 24);
-        for (const std::uint64_t n : lab.sizes) {
-          const auto cell = row.cells.find(n);
-          if (cell == row.cells.end()) {
-            out += fit_right("", 24);
-            continue;
-          }
-          const BenchCell& c = cell->second;
-          out += fit_right(c.right ? time_text(c.median_us) : "WRONG", 10);
-          out += fit_right(fmt::format("{:.0f}", c.gb_per_s), 7);
-          out += fit_right(c.over_peer ? fmt::format("{:.2f}", *c.over_peer) : "", 7);
-        }
-        out += "\n";
+      out += fmt::format("\n{}: {}\n", lab.title, table.work);
+      for (const std::uint64_t n : lab.sizes) {
+        out += "  " + fit_left(size_text(n), 24) + fit_right("GPU", 11) + fit_right("× lib", 7) +
+               fit_right("+ launch", 11) + fit_right("× lib", 7) + fit_right("GB/s", 7) + "\n";
+        for (const BenchRow& row : table.rows)
+          if (const auto cell = row.cells.find(n); cell != row.cells.end()) out += text_of(row, cell->second);
       }
     }
   }
@@ -237,16 +245,17 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
   if (lab == results.labs.end()) return "";
   if (lab->gpus > 0) return scaling_markdown(results, id);
   std::string out = bench_where(results) +
-                    ". Median times; in brackets the share of the memory's rate in the same run"
-                    " (of a plain copy, or of a plain read if almost nothing is written).\n";
+                    ". Median times on the GPU, with the launch after the plus sign where it was measured; in"
+                    " brackets the share of the memory's rate in the same run (of a plain copy, or of a plain"
+                    " read if almost nothing is written).\n";
   for (const BenchTable& table : lab->tables) {
     const bool peers =
         std::any_of(table.rows.begin(), table.rows.end(), [](const BenchRow& r) { return r.kind == "peer"; });
     out += fmt::format("\n`{}`\n\n| |", table.work);
     for (const std::uint64_t n : lab->sizes) out += fmt::format(" {} |", size_text(n));
-    if (peers) out += fmt::format(" against the library at {} |", size_text(lab->sizes.back()));
+    if (peers) out += fmt::format(" × library at {} | with launch |", size_text(lab->sizes.back()));
     out += "\n|---|";
-    for (std::size_t k = 0; k < lab->sizes.size() + (peers ? 1 : 0); ++k) out += "--:|";
+    for (std::size_t k = 0; k < lab->sizes.size() + (peers ? 2 : 0); ++k) out += "--:|";
     out += "\n";
     for (const BenchRow& row : table.rows) {
       out += row.kind == "peer" || row.kind == "cpu" ? fmt::format("| *{}* |", row.name)
@@ -258,14 +267,19 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
         } else if (row.kind == "cpu") {
           out += fmt::format(" {} |", time_text(cell->second.median_us));
         } else {
-          out += fmt::format(" {} ({:.0f} %) |", time_text(cell->second.median_us),
-                             100 * cell->second.of_ceiling);
+          const BenchCell& c = cell->second;
+          out += fmt::format(" {}{} ({:.0f} %) |", time_text(c.median_us),
+                             c.launched_us ? " + " + time_text(*c.launched_us - c.median_us) : "",
+                             100 * c.of_ceiling);
         }
       }
       if (peers) {
         const auto last = row.cells.find(lab->sizes.back());
         const bool there = last != row.cells.end() && last->second.over_peer && row.kind != "peer";
         out += there ? fmt::format(" {:.2f}× |", *last->second.over_peer) : " |";
+        out += there && last->second.over_peer_launched
+                   ? fmt::format(" {:.2f}× |", *last->second.over_peer_launched)
+                   : " |";
       }
       out += "\n";
     }
@@ -274,15 +288,20 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
 }
 
 std::string bench_csv(const BenchResults& results) {
-  std::string out = "lab,work,name,kind,n,median_us,min_us,max_us,gb_per_s,of_ceiling,over_peer,right,gpus\n";
+  const auto number = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.3f}", *value) : std::string();
+  };
+  std::string out =
+      "lab,work,name,kind,n,median_us,min_us,max_us,gb_per_s,of_ceiling,over_peer,right,gpus,launched_us,"
+      "over_peer_launched\n";
   for (const BenchLab& lab : results.labs)
     for (const BenchTable& table : lab.tables)
       for (const BenchRow& row : table.rows)
         for (const auto& [n, c] : row.cells)
-          out += fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.1f},{:.4f},{},{},{}\n", lab.id,
+          out += fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.1f},{:.4f},{},{},{},{},{}\n", lab.id,
                              table.work, row.name, row.kind, n, c.median_us, c.min_us, c.max_us, c.gb_per_s,
-                             c.of_ceiling, c.over_peer ? fmt::format("{:.3f}", *c.over_peer) : "",
-                             c.right ? "yes" : "no", std::max(lab.gpus, 1u));
+                             c.of_ceiling, number(c.over_peer), c.right ? "yes" : "no",
+                             std::max(lab.gpus, 1u), number(c.launched_us), number(c.over_peer_launched));
   return out;
 }
 

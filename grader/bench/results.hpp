@@ -17,10 +17,13 @@ namespace course::grader {
 
 struct BenchCell {
   double median_us = 0, min_us = 0, max_us = 0;
-  double launched_us = 0;           // median with the time in which the GPU waits for the host's launches
-  double gb_per_s = 0;              // the bytes that must move, divided by the time
-  double of_ceiling = 0;            // gb_per_s as a share of the memory's rate in the same run
-  std::optional<double> over_peer;  // speedup over the fastest library at the same size in the same run
+  // Median with the time in which the GPU waits for the host's launches; not measured on the simulator and
+  // for CPUs.
+  std::optional<double> launched_us;
+  double gb_per_s = 0;    // the bytes that must move, divided by the time
+  double of_ceiling = 0;  // gb_per_s as a share of the memory's rate in the same run
+  // Speedup over the fastest library at the same size in the same run, in either time.
+  std::optional<double> over_peer, over_peer_launched;
   bool right = true;
 };
 

@@ -7,6 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
+#include "text.hpp"
+
 namespace course::grader {
 namespace {
 
@@ -19,8 +24,9 @@ std::string program(const char* device, double rung_us, const char* name = "fast
     "driver": 13000, "runtime": 12080,
     "sizes": [{{"n": 1024, "ceilings": {{"copy": {{"gb_per_s": 2.0}}, "read": {{"gb_per_s": 4.0}}}},
       "tables": [{{"case": "sum_i32_n99_random_bench1024", "n": 1024, "ideal_bytes": 4100, "rows": [
-        {{"name": "{}", "kind": "rung", "median_us": {}, "min_us": 1, "max_us": 9, "right": true}},
-        {{"name": "Library", "kind": "peer", "median_us": 4.1, "min_us": 4, "max_us": 5, "right": true}},
+        {{"name": "{}", "kind": "rung", "median_us": {}, "launched_us": 16.4, "min_us": 1, "max_us": 9,
+          "right": true}},
+        {{"name": "Library", "kind": "peer", "median_us": 4.1, "launched_us": 8.2, "min_us": 4, "max_us": 5, "right": true}},
         {{"name": "one CPU thread", "kind": "cpu", "median_us": 41, "min_us": 40, "max_us": 50}}]}}]}}]}})",
       device, name, rung_us);
 }
@@ -56,8 +62,19 @@ TEST(BenchResults, ShowStudentsRowsBesideSolutions) {
 TEST(BenchResults, StateDeviceVersionsAndDate) {
   const std::string text = bench_markdown(results_of({program("NVIDIA H200", 2.05)}), "fold");
   EXPECT_THAT(text, HasSubstr("NVIDIA H200, driver for CUDA 13.0, toolkit 12.8, 2026-01-02"));
-  EXPECT_THAT(text, HasSubstr("| `fast` | 2.0 µs (50 %) | 2.00× |"));
+  EXPECT_THAT(text, HasSubstr("| `fast` | 2.0 µs + 14.3 µs (50 %) | 2.00× | 0.50× |"));
   EXPECT_EQ(bench_markdown(results_of({program("GPU", 1)}), "scan"), "");
+}
+
+// A rung that is twice as fast on the GPU and half as fast for its caller.
+TEST(BenchResults, ShowWhatTheLaunchCosts) {
+  const BenchResults results = results_of({program("GPU", 2.05)});
+  const BenchTable& table = results.labs[0].tables[0];
+  EXPECT_DOUBLE_EQ(*table.rows[0].cells.at(1024).over_peer_launched, 0.5);
+  EXPECT_FALSE(table.rows[2].cells.at(1024).launched_us) << "a CPU is not launched";
+  const std::string text = bench_text(results);
+  EXPECT_THAT(text, HasSubstr("    fast                       2.0 µs   2.00    16.4 µs   0.50"));
+  for (const std::string_view line : lines_of(text)) EXPECT_LE(display_width(line), 80u) << line;
 }
 
 TEST(BenchResults, RefuseOtherJson) {

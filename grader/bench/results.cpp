@@ -245,7 +245,7 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
   if (lab == results.labs.end()) return "";
   if (lab->gpus > 0) return scaling_markdown(results, id);
   std::string out = bench_where(results) +
-                    ". Median times on the GPU, with the launch after the plus sign where it was measured; in"
+                    ". Median times: the GPU's, and then the time with the launch where it was measured; in"
                     " brackets the share of the memory's rate in the same run (of a plain copy, or of a plain"
                     " read if almost nothing is written).\n";
   for (const BenchTable& table : lab->tables) {
@@ -269,8 +269,7 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
         } else {
           const BenchCell& c = cell->second;
           out += fmt::format(" {}{} ({:.0f} %) |", time_text(c.median_us),
-                             c.launched_us ? " + " + time_text(*c.launched_us - c.median_us) : "",
-                             100 * c.of_ceiling);
+                             c.launched_us ? ", " + time_text(*c.launched_us) : "", 100 * c.of_ceiling);
         }
       }
       if (peers) {

@@ -56,10 +56,10 @@ struct BenchOptions {
 constexpr std::uint64_t kCountedItems = 1 << 18;  // from here on counts grow linearly with n
 
 constexpr const char* kBenchFooter = R"(
-On a GPU: the GPU's own time, without the time of submitting the work; buffers
-rotate past 1 GiB; runs until the median is known to 1 %; outputs checked.
---json also has the times with submission. Without a GPU: modelled, and
-labelled so. Times of different runs differ; compare within one.
+On a GPU, two times: GPU is the GPU's own time, without that of submitting the
+work; "+ launch" contains it, as a caller sees it. Buffers rotate past 1 GiB;
+runs until the median is known to 1 %; outputs checked. Without a GPU: modelled,
+and labelled so. Times of different runs differ; compare within one.
 
 Examples:
   ./lab bench reduction                        the course's solutions

@@ -139,7 +139,8 @@ int run_model(const ModelOptions& options) {
         if (task == nullptr) continue;
         for (const auto& [n, cell] : row.cells) {
           if (profiled ? n != profiled->items : n > options.most_items) continue;
-          auto point = modelled(*runner, **problem, *task, table.work, n, cell.launched_us, kernels);
+          if (!cell.launched_us) continue;  // a modelled time contains the launch
+          auto point = modelled(*runner, **problem, *task, table.work, n, *cell.launched_us, kernels);
           if (!point) return fail(point.error().text);
           points.push_back(std::move(*point));
         }

@@ -63,13 +63,19 @@ by_apt() { # how to install Debian packages here
   fi
 }
 
+gxx_advice() {
+  local package
+  if package=$(gxx_package); then by_apt "$package"; else printf 'apt knows none of them: install one, then: CXX=/path/to/g++ ./lab setup'; fi
+}
+
 print_row '' 'ITEM' 'FOUND' 'NEEDED'
 
 # ---- Compilers and build tools
 if cxx=$(find_cxx); then
   row ok 'C++ compiler' "$cxx $("$cxx" -dumpfullversion)" "g++ $MIN_GCC to $(max_gcc)"
 else
-  row missing 'C++ compiler' "$(g++ -dumpfullversion 2>/dev/null || echo none)" "g++ $MIN_GCC to $(max_gcc)" "$(by_apt "$(gxx_package)")"
+  row missing 'C++ compiler' "$(g++ -dumpfullversion 2>/dev/null || echo none)" "g++ $MIN_GCC to $(max_gcc)" \
+    "$(gxx_advice)"
 fi
 if nvcc=$(find_nvcc); then
   row ok 'CUDA toolkit' "$nvcc $(nvcc_version "$nvcc")" "nvcc $MIN_CUDA or later"
@@ -109,7 +115,7 @@ libraries() {
   local state=$1 library name package purpose
   shift
   for library in "$@"; do
-    read -r name package purpose <<<"$library"
+    read -r name package _ purpose <<<"$library"
     if has_library "$name"; then
       row ok "$name" "$(pkg-config --modversion "$name")" "$purpose"
     else
@@ -159,12 +165,17 @@ else
   row note 'Isolation' 'limits: no bubblewrap' "$isolation_needed" "$(by_apt bubblewrap)"
 fi
 row ok 'Processor' "$(nproc) cores, $(uname -m)" 'any'
-free=$(free_mib "$LAB_BUILD")
-if ((free >= MIN_FREE_MIB)); then
-  row ok 'Disk' "$((free / 1024)) GiB free" "$MIN_FREE_MIB MiB"
-else
-  row missing 'Disk' "$free MiB free" "$MIN_FREE_MIB MiB" 'free some, or build elsewhere: LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …'
-fi
+disk() { # disk FOLDER MIB PURPOSE
+  local free
+  free=$(free_mib "$1")
+  if ((free >= $2)); then
+    row ok 'Disk' "$((free / 1024)) GiB free" "$2 MiB for $3"
+  else
+    row missing 'Disk' "$free MiB free" "$2 MiB for $3" 'free some, or build elsewhere: LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …'
+  fi
+}
+disk "$LAB_BUILD" "$MIN_FREE_MIB" 'the build'
+find_meson >/dev/null || disk "$LAB_VENV" "$VENV_MIB" 'the Python environment'
 folder=$LAB_BUILD
 while [[ ! -e $folder ]]; do folder=$(dirname "$folder"); done
 if [[ -w $folder ]]; then

@@ -7,28 +7,31 @@ MIN_GCC=12
 MIN_CUDA=12
 NEWEST_CUDA=13.5 # that was tried
 MIN_DRIVER_FOR_13=580
-MIN_FREE_MIB=2048
+MIN_FREE_MIB=2048 # of the build folder
+VENV_MIB=60       # of the Python environment with Meson and Ninja
+CUDA_MIB=400      # of the toolkit's wheels, unpacked
+CUDA_DOWNLOAD_MIB=150
 SYSTEM_CUDA=${SYSTEM_CUDA-/usr/local/cuda} # where installers put it
 MIN_MESON=1.0.1
 
-# pkg-config name, Debian package, what for.
+# pkg-config name, Debian package, header, what for.
 LIBRARIES=(
-  'fmt libfmt-dev text formatting'
-  'CLI11 libcli11-dev command line'
-  'nlohmann_json nlohmann-json3-dev reports'
-  'libzstd libzstd-dev compressed fat binaries'
-  'liblz4 liblz4-dev compressed fat binaries'
-  'stb libstb-dev reading and writing PNG'
+  'fmt libfmt-dev fmt/format.h text formatting'
+  'CLI11 libcli11-dev CLI/CLI.hpp command line'
+  'nlohmann_json nlohmann-json3-dev nlohmann/json.hpp reports'
+  'libzstd libzstd-dev zstd.h compressed fat binaries'
+  'liblz4 liblz4-dev lz4.h compressed fat binaries'
+  'stb libstb-dev stb_image_write.h reading and writing PNG'
 )
 # For grades that count: without them student code is shut in less, or not screened, and every result says so.
 SAFETY_LIBRARIES=(
-  'libseccomp libseccomp-dev the filter of system calls'
-  'libelf libelf-dev screening of object files'
+  'libseccomp libseccomp-dev seccomp.h the filter of system calls'
+  'libelf libelf-dev gelf.h screening of object files'
 )
 # Without these the labs can be graded all the same.
 TEST_LIBRARIES=(
-  'gtest libgtest-dev "./lab test" only'
-  'gmock libgmock-dev "./lab test" only'
+  'gtest libgtest-dev gtest/gtest.h "./lab test" only'
+  'gmock libgmock-dev gmock/gmock.h "./lab test" only'
 )
 
 at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) = "$2" ]]; }
@@ -145,7 +148,7 @@ find_ninja() {
   return 1
 }
 
-# Folder with packages unpacked without root (setup.sh), in pkg-config's search path.
+# Folder with packages unpacked without root (setup.sh), in pkg-config's search path. Their .pc files lead to the link build/deps.
 DEPS=$LAB_ROOT/.deps
 export PKG_CONFIG_PATH=$DEPS/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 
@@ -155,7 +158,7 @@ has_library() { command -v pkg-config >/dev/null && pkg-config --exists "$1"; }
 missing_libraries() {
   local row name package
   for row in "$@"; do
-    read -r name package _ <<<"$row"
+    read -r name package _ _ <<<"$row"
     has_library "$name" || printf '%s\n' "$package"
   done
 }
@@ -168,19 +171,43 @@ missing_safety() {
   command -v bwrap >/dev/null || [[ -x $DEPS/usr/bin/bwrap ]] || printf 'bubblewrap\n'
 }
 
-# The Debian package with the newest g++ that nvcc takes, as far as apt knows.
-gxx_package() {
-  local version
-  for ((version = $(max_gcc); version > MIN_GCC; --version)); do
-    apt-cache show "g++-$version" >/dev/null 2>&1 && break
-  done
-  printf 'g++-%s\n' "$version"
+# Those of these packages that apt can install, each with its version. To apt, a name that no package has is a regular expression:
+# "g++-15" stands for clang-15, too. So only what is listed under exactly this name counts.
+known_packages() {
+  LC_ALL=C apt-cache policy "$@" 2>/dev/null | awk -v names="$*" '
+    BEGIN { n = split(names, name, " "); for (i = 1; i <= n; ++i) wanted[name[i] ":"] = name[i] }
+    /^[^ ]/ { package = wanted[$0] }
+    package != "" && $1 == "Candidate:" && $2 != "(none)" { print package, $2 }'
 }
 
-# Debian packages of the programs that are missing.
+unknown_packages() {
+  local known package
+  known=$(known_packages "$@" | cut -d' ' -f1)
+  for package in "$@"; do grep -qFx -- "$package" <<<"$known" || printf '%s\n' "$package"; done
+}
+
+# The Debian package with a g++ that nvcc takes: g++ itself, if there is none yet and its version fits, otherwise the newest one that apt
+# knows. Fails where apt knows none. Without lists of packages, it is a guess.
+gxx_package() {
+  local version max known major='' present=''
+  max=$(max_gcc)
+  ! command -v g++ >/dev/null || present=1
+  known=$(known_packages g++) || known=''
+  if [[ -z $known ]]; then
+    printf 'g++%s\n' "${present:+-$MIN_GCC}" && return 0
+  elif [[ -z $present ]]; then
+    major=${known#* } major=${major#*:} major=${major%%[!0-9]*}
+    ((major < MIN_GCC || major > max)) || { printf 'g++\n' && return 0; }
+  fi
+  for ((version = max; version >= MIN_GCC; --version)); do
+    [[ -z $(known_packages "g++-$version") ]] || { printf 'g++-%s\n' "$version" && return 0; }
+  done
+  return 1
+}
+
+# Debian packages of the programs that are missing. (If apt knows no g++ that nvcc takes, it is not among them.)
 missing_programs() {
-  # Where g++ is another version than we take, g++ installed again would be, too.
-  find_cxx >/dev/null || if command -v g++ >/dev/null; then gxx_package; else printf 'g++\n'; fi
+  find_cxx >/dev/null || gxx_package || true
   command -v pkg-config >/dev/null || printf 'pkg-config\n'
   command -v python3 >/dev/null || printf 'python3\n'
   if [[ ! -x $LAB_VENV/bin/meson ]]; then
@@ -195,6 +222,14 @@ install_prefix() {
   else
     command -v sudo >/dev/null && sudo -n true 2>/dev/null && printf 'sudo -n'
   fi
+}
+
+# A C++ program that includes a library's header and is linked with it; in the build folder, where the .pc files of .deps hold.
+links_with() { # links_with NAME HEADER
+  local cxx flags
+  cxx=$(find_cxx) && flags=$(pkg-config --cflags --libs "$1") && eval "flags=($flags)" || return 1
+  (cd "$LAB_BUILD" && printf '#include <%s>\nint main() {}\n' "$2" | "$cxx" -std=c++20 -x c++ - -x none "${flags[@]}" -o "$LAB_BUILD/links_with") &&
+    rm -f "$LAB_BUILD/links_with"
 }
 
 # MiB that are free where folder $1 is or will be.

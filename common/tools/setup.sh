@@ -17,42 +17,104 @@ fail() {
   exit 1
 }
 
+# need_space FOLDER MIB PURPOSE: ends the set-up where less is free.
+need_space() {
+  local free
+  free=$(free_mib "$1")
+  [[ ! $free =~ ^[0-9]+$ ]] || ((free >= $2)) ||
+    fail "Only $free MiB are free where $1 is, and about $2 MiB are needed for $3. Free some, or choose other folders:" \
+      "${4:-LAB_BUILD=/some/folder LAB_VENV=/some/other} ./lab …"
+}
+
+# After a step that failed: ends the set-up where the step has said all there is to say.
+stop_if_explained() { case $failure_cause in disk | memory | certificate | proxy) exit 1 ;; esac; }
+
 # ---- Debian packages -------------------------------------------------------------------------------------------
+apt_update() { $1 apt-get update -o Acquire::Retries=3; }
+
+# Never asks apt-get for a name that it does not know, since it would take it for a regular expression.
 apt_install() {
-  local prefix=$1
+  local prefix=$1 package
   shift
   export DEBIAN_FRONTEND=noninteractive
   local install=(apt-get install -y --no-install-recommends -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 "$@")
-  $prefix "${install[@]}" || { $prefix apt-get update && $prefix "${install[@]}"; }
+  [[ -z $(unknown_packages "$@") ]] && $prefix "${install[@]}" && return 0
+  apt_update "$prefix" || return 1
+  for package in $(unknown_packages "$@"); do echo "No source of packages here has $package." && return 1; done
+  $prefix "${install[@]}"
 }
 
-# Without root: unpacks the libraries' packages, and those they need at once, into .deps/ and points their .pc files there.
+# Without root: unpacks packages, and those that apt would install with them, into .deps/.
 apt_unpack() {
   local download=$DEPS/download needed deb
+  needed=$(apt-get install --simulate -o Debug::NoLocking=1 --no-install-recommends "$@") &&
+    needed=$(sed -n 's/^Inst \([^ ]*\).*/\1/p' <<<"$needed") && [[ -n $needed ]] || return 1
   mkdir -p "$download" "$DEPS/pkgconfig" || return 1
-  needed=$(apt-cache depends --no-recommends --no-suggests "$@" | sed -n 's/^ *Depends: \(lib[a-z0-9.+-]*\)$/\1/p' | sort -u)
   # shellcheck disable=SC2086
-  (cd "$download" && apt-get download -o Acquire::Retries=3 "$@" $needed) || return 1
+  (cd "$download" && apt-get download -o Acquire::Retries=3 $needed) || return 1
   for deb in "$download"/*.deb; do dpkg -x "$deb" "$DEPS" || return 1; done
-  find "$DEPS/usr" -name '*.pc' -exec cp {} "$DEPS/pkgconfig/" \; &&
-    sed -i "s|\([=IL]\)/usr|\1${DEPS// /\\\\ }/usr|" "$DEPS"/pkgconfig/*.pc
+  rm -rf "$download"
+  mend_links && mend_pc_files && keep_usable
+}
+
+# Links to files of packages that are installed, or that lie elsewhere in .deps.
+mend_links() {
+  local link target folder
+  while IFS= read -r -d '' link; do
+    target=$(readlink "$link") folder=$(dirname "${link#"$DEPS"}")
+    [[ $target = /* ]] || target=$folder/$target
+    if [[ -e $DEPS$target ]]; then ln -sfnr "$DEPS$target" "$link"; elif [[ -e $target ]]; then ln -sfn "$target" "$link"; fi
+  done < <(find "$DEPS" -xtype l -print0)
+}
+
+# pkg-config writes a backslash before each byte of a path that is no ASCII, with which Meson can't read it. So paths lead through
+# the link "deps" in the build folder, in which compilers run. A folder's own headers and libraries are found without options only in /usr.
+mend_pc_files() {
+  local file there triplet
+  ln -sfn "$DEPS" "$LAB_BUILD/deps" && triplet=$("$(find_cxx)" -dumpmachine) && triplet=${triplet/-pc-/-} || return 1
+  while IFS= read -r -d '' file; do
+    there=deps${file#"$DEPS"}
+    sed -e "s|\${pcfiledir}|${there%/*}|g" -e 's|\(^[A-Za-z_]* *= *\)/usr|\1deps/usr|; s|-\([IL]\)/usr|-\1deps/usr|g' \
+      -e "s|^Cflags:.*|& -Ideps/usr/include -Ideps/usr/include/$triplet|; s|^Libs:|& -Ldeps/usr/lib/$triplet|" \
+      "$file" >"$DEPS/pkgconfig/${file##*/}" || return 1
+    grep -q '^Cflags:' "$file" || echo "Cflags: -Ideps/usr/include -Ideps/usr/include/$triplet" >>"$DEPS/pkgconfig/${file##*/}"
+  done < <(find "$DEPS/usr" -name '*.pc' -print0)
+}
+
+# A library that no program can be compiled and linked with counts as missing.
+keep_usable() {
+  local row name header
+  for row in "${LIBRARIES[@]}" "${SAFETY_LIBRARIES[@]}" "${TEST_LIBRARIES[@]}"; do
+    read -r name _ header _ <<<"$row"
+    [[ -e $DEPS/pkgconfig/$name.pc ]] || continue
+    links_with "$name" "$header" || { echo "$name can't be used." && rm "$DEPS/pkgconfig/$name.pc"; }
+  done
 }
 
 # Without pkg-config no library can be seen, so all are asked for then.
-install_packages() {
-  local programs libraries for_safety for_tests prefix missing
+find_missing() {
   mapfile -t programs < <(missing_programs)
   mapfile -t libraries < <(missing_libraries "${LIBRARIES[@]}")
   mapfile -t for_safety < <(missing_safety)
   mapfile -t for_tests < <(missing_libraries "${TEST_LIBRARIES[@]}")
   missing=("${programs[@]}" "${libraries[@]}" "${for_safety[@]}" "${for_tests[@]}")
-  ((${#missing[@]} > 0)) || return 0
-  if command -v apt-get >/dev/null; then
-    if prefix=$(install_prefix); then
-      step "Installing ${missing[*]}" apt_install "$prefix" "${missing[@]}" && return 0
-    elif ((${#programs[@]} == 0)); then
-      step "Unpacking into .deps, as installing needs root: ${missing[*]}" apt_unpack "${missing[@]}" && return 0
-    fi
+}
+
+install_packages() {
+  local programs libraries for_safety for_tests prefix missing
+  find_missing
+  if command -v apt-get >/dev/null && prefix=$(install_prefix); then
+    # Another g++ is missing, and the lists, perhaps old ones, have none.
+    if ! find_cxx >/dev/null && ! gxx_package >/dev/null && step 'Fetching the lists of packages' apt_update "$prefix"; then find_missing; fi
+    ((${#missing[@]} > 0)) || return 0
+    step "Installing ${missing[*]}" apt_install "$prefix" "${missing[@]}" && return 0
+    stop_if_explained
+  elif ((${#missing[@]} == 0)); then
+    return 0
+  elif command -v apt-get >/dev/null && ((${#programs[@]} == 0)) && find_cxx >/dev/null; then
+    step "Unpacking into .deps, as installing needs root: ${missing[*]}" apt_unpack "${missing[@]}" || stop_if_explained
+    find_missing
+    ((${#missing[@]} > 0)) || return 0
   fi
   if ((${#programs[@]} + ${#libraries[@]} == 0)); then
     ((${#for_safety[@]} == 0)) || say "Going on without ${for_safety[*]}: student code is shut in less (./lab doctor says how far)."
@@ -66,30 +128,54 @@ install_packages() {
 }
 
 # ---- Python environment ----------------------------------------------------------------------------------------
-pip_install() {
-  "$LAB_VENV/bin/python" -m pip install --disable-pip-version-check --no-input --retries 1 --timeout 10 -r "$1"
+pip_install() { # pip_install FILE [OPTION]
+  "$LAB_VENV/bin/python" -m pip install --disable-pip-version-check --no-input --retries 1 --timeout 10 "${@:2}" -r "$1"
 }
 
 # Chained by hand: `set -e` is off in a command whose failure is looked at.
 # Whoever ends a set-up early leaves an environment without pip: that one is made again, over what is there.
 make_python() { "$LAB_VENV/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv "$LAB_VENV"; }
 
+# pip's own scripts hold the path of the environment, so these take their place: they work wherever the folder is moved.
+write_scripts() {
+  local name module
+  while read -r name module; do
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nexec "$(dirname "$0")/python" -m %s "$@"\n' "$module" >"$LAB_VENV/bin/$name.new" &&
+      chmod +x "$LAB_VENV/bin/$name.new" && mv "$LAB_VENV/bin/$name.new" "$LAB_VENV/bin/$name" || return 1
+  done < <(printf '%s\n' 'meson mesonbuild.mesonmain' 'pip pip')
+}
+
+has_tools() {
+  cmp -s "$tools/requirements.txt" "$LAB_VENV/requirements.txt" && "$LAB_VENV/bin/meson" --version >/dev/null 2>&1 &&
+    "$LAB_VENV/bin/ninja" --version >/dev/null 2>&1
+}
+
+# What is there but does not run was made for another machine, or is incomplete: pip has to fetch it again.
 make_venv() {
-  make_python && pip_install "$tools/requirements.txt" &&
+  local again=()
+  ! cmp -s "$tools/requirements.txt" "$LAB_VENV/requirements.txt" || again=(--force-reinstall)
+  make_python && pip_install "$tools/requirements.txt" "${again[@]}" && write_scripts &&
     cp "$tools/requirements.txt" "$LAB_VENV/requirements.txt"
 }
 
 install_meson() {
-  cmp -s "$tools/requirements.txt" "$LAB_VENV/requirements.txt" && "$LAB_VENV/bin/meson" --version >/dev/null 2>&1 && return 0
+  ! has_tools || return 0
+  # An environment that has been moved.
+  if "$LAB_VENV/bin/python" -m mesonbuild.mesonmain --version >/dev/null 2>&1 && write_scripts && has_tools; then return 0; fi
+  need_space "$LAB_VENV" "$VENV_MIB" 'the Python environment'
+  need_space "${TMPDIR:-/tmp}" 20 "pip's temporary files" 'TMPDIR=/some/folder'
   if step 'Making the Python environment (Meson, Ninja)' make_venv; then return 0; fi
   rm -f "$LAB_VENV/requirements.txt"
   if find_meson >/dev/null && find_ninja >/dev/null; then
     say "The pinned Meson can't be had; going on with $(find_meson), version $("$(find_meson)" --version)."
     return 0
   fi
+  stop_if_explained
   local prefix
   if command -v apt-get >/dev/null && prefix=$(install_prefix); then
     step 'Installing meson and ninja-build instead' apt_install "$prefix" meson ninja-build && return 0
+    stop_if_explained
   fi
   fail 'Neither the Python index nor a Meson of this system can be had. Please run, then try again:' \
     'sudo apt-get install -y meson ninja-build'
@@ -101,10 +187,12 @@ gpu_arch() { gpus | cut -d, -f2 | tr -d ' .' | sort -un | paste -sd, || true; }
 # Tells Meson which programs to use. Meson before 1.4 does not ask nvcc for the headers that a .cu file includes; a small
 # wrapper does.
 native_file() {
-  local cuda="'$nvcc'" cpp="'$host_cxx'" ccache=''
-  ! ccache=$(command -v ccache) || ccache="'$ccache', " cpp="'$tools/cache/ccache', $cpp"
-  if at_least "$("$meson" --version)" 1.4; then cuda="$ccache$cuda"; else cuda="'$tools/nvcc_with_depfile', $cuda"; fi
-  printf "[binaries]\ncpp = [%s]\ncuda = [%s, '-ccbin', '%s']\n" "$cpp" "$cuda" "$cxx"
+  local cuda cpp ccache=''
+  quoted() { printf "'%s'" "${1//\'/\\\'}"; }
+  cuda=$(quoted "$nvcc") cpp=$(quoted "$host_cxx")
+  ! command -v ccache >/dev/null || { ccache="$(quoted "$tools/cache/ccache"), " && cpp=$ccache$cpp; }
+  if at_least "$("$meson" --version)" 1.4; then cuda="$ccache$cuda"; else cuda="$(quoted "$tools/nvcc_with_depfile"), $cuda"; fi
+  printf "[binaries]\ncpp = [%s]\ncuda = [%s, '-ccbin', %s]\n" "$cpp" "$cuda" "$(quoted "$cxx")"
 }
 
 # LAB_WERROR=1: warnings are errors, for CI and developers. Without it, no warning of another compiler stops a build.
@@ -122,6 +210,7 @@ simulator_isas() {
 # Anew whenever a program, the GPU's generation or the checkout's place has changed; otherwise Meson's own check is enough.
 configure() {
   local arch wanted
+  cd "$LAB_ROOT" || return 1 # Meson's messages give paths from here
   arch=$(gpu_arch)
   local options=(--native-file "$LAB_BUILD/lab-native.ini" ${arch:+"-Dgpu_arch=$arch"})
   ((${LAB_WERROR:-0} == 0)) || options+=(-Dwerror=true)
@@ -137,19 +226,43 @@ configure() {
   NINJA=$ninja "$meson" setup "${options[@]}" "-Dsimulator_isas=$isas" "$LAB_BUILD" "$LAB_ROOT" && printf '%s\n' "$wanted" >"$LAB_BUILD/lab-configured"
 }
 
+# Of the bytes that a path may hold, these make nvcc, ninja or Meson fail. (Spaces and letters of any script do not.)
+check_path() { # check_path PATH WHAT
+  local found
+  found=$(grep -oE '["$\\,|`[:cntrl:]]' <<<"$1" | head -n 1) || true
+  if [[ $1 = *$'\n'* ]]; then
+    found='a line break'
+  elif ! iconv -f UTF-8 -t UTF-8 <<<"$1" >/dev/null 2>&1; then
+    found='bytes that are no UTF-8'
+  elif [[ -n $found ]]; then
+    [[ $found != [[:cntrl:]] ]] || found=$(printf '%q' "$found")
+    found="the character $found"
+  else
+    return 0
+  fi
+  fail "The path of $2 holds $found, with which the compilers can't work: $(printf '%q' "$1")" "${3-Rename that folder, or move the checkout, then try again.}"
+}
+
+check_path "$LAB_ROOT" 'the checkout'
+check_path "$LAB_BUILD" 'the build folder' 'LAB_BUILD=/some/folder ./lab …'
+check_path "$LAB_VENV" 'the Python environment' 'LAB_VENV=/some/folder ./lab …'
 mkdir -p "$LAB_BUILD" 2>/dev/null && [[ -w $LAB_BUILD ]] ||
   fail "Can't write to $LAB_BUILD. Choose folders that you may write to:" \
     "LAB_BUILD=~/lab-build LAB_VENV=~/lab-venv ./lab …"
-free=$(free_mib "$LAB_BUILD")
-[[ -f $LAB_BUILD/build.ninja ]] || ((free >= MIN_FREE_MIB)) ||
-  fail "Only $free MiB are free where $LAB_BUILD is, and $MIN_FREE_MIB are needed. Free some, or choose other folders:" \
-    "LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …"
+[[ -f $LAB_BUILD/build.ninja ]] || need_space "$LAB_BUILD" "$MIN_FREE_MIB" 'the build'
 : >"$LAB_LOG"
+failure_cause=''
+# Several checkouts may share an environment.
+if mkdir -p "$LAB_VENV" 2>/dev/null && [[ -w $LAB_VENV ]]; then take_lock "$LAB_VENV/lab.lock"; fi
+[[ ! -d $DEPS ]] || ln -sfn "$DEPS" "$LAB_BUILD/deps"
 check_werror
 refuse_cuda
 install_packages
-cxx=$(find_cxx) || fail "g++ $MIN_GCC to $(max_gcc) is needed, which $(name_of_cuda) takes. Install one, then say which:" \
-  "sudo apt-get install -y $(gxx_package); CXX=$(gxx_package) ./lab …"
+cxx=$(find_cxx) || {
+  needed="g++ $MIN_GCC to $(max_gcc) is needed, which $(name_of_cuda) takes"
+  package=$(gxx_package) || fail "$needed, and no source of packages here has one. Install one, then say which:" 'CXX=/path/to/g++ ./lab …'
+  fail "$needed. Install one, then say which:" "sudo apt-get install -y $package; CXX=$package ./lab …"
+}
 host_cxx=$(find_host_cxx)
 [[ -z ${CXX-} || $host_cxx = "$(command -v "$CXX")" ]] ||
   say "CXX is $CXX, but $(name_of_cuda) takes g++ $MIN_GCC to $(max_gcc): going on with $cxx."
@@ -160,7 +273,7 @@ PATH=$(dirname "$ninja"):$PATH  # the build's own scripts look for it, too
 step 'Configuring the build' configure
 
 {
-  printf 'STAMP_ROOT=%q\n' "$LAB_ROOT"
+  printf 'STAMP_FOLDERS=%q\n' "$LAB_ROOT:$LAB_BUILD:$LAB_VENV"
   printf 'STAMP_PATH=%q\n' "$LAB_VENV/bin:$(dirname "$ninja"):$(dirname "$nvcc"):$DEPS/usr/bin"
   printf 'NVCC=%q\n' "$nvcc"
   printf 'STAMP_WERROR=%q\n' "${LAB_WERROR:-0}"

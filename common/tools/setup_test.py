@@ -16,20 +16,28 @@ import unittest
 TOOLS = pathlib.Path(__file__).resolve().parent
 # The scripts use these as they are.
 REAL = (
-    "bash cat awk basename cmp cp cut date df dirname env find grep head id ln ls mkdir mv nproc paste printf readlink rm sed sleep "
-    "sort stat tail touch tr uname wc"
+    "bash cat awk basename chmod cmp cp cut date df dirname env find flock grep head iconv id ln ls mkdir mv nproc paste printf readlink rm sed "
+    "sh sleep sort stat tail touch tr uname wc"
 ).split()
+
+
+def other_user():
+    return {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 class Machine(unittest.TestCase):
     """A good machine, from which each test takes something away: all libraries, g++ 12, nvcc 13.0, no GPU, no network."""
 
+    FOLDER = "c"  # its name
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
-        self.dir.chmod(0o755)
+        pathlib.Path(self.folder.name).chmod(0o755)
+        self.dir = pathlib.Path(self.folder.name) / self.FOLDER
+        self.dir.mkdir()
         (self.dir / "bin").mkdir()
         shutil.copytree(TOOLS, self.dir / "common/tools")
+        shutil.copy(TOOLS.parents[1] / "lab", self.dir)
         for name in REAL:
             (self.dir / "bin" / name).symlink_to(shutil.which(name))
         self.program("g++", 'case $1 in --version) echo "Free Software";; *) echo 12.2.0;; esac')
@@ -54,17 +62,26 @@ class Machine(unittest.TestCase):
         for name in names:
             (self.dir / "bin" / name).unlink()
 
+    def packages(self, *known, unless=""):
+        """What apt-cache says if these are its packages: for a name that it does not know, of all that begin with it or end with it."""
+        lines = " ".join(known)
+        self.program("apt-cache", f"""{unless}
+            for asked in "${{@:2}}"; do for package in {lines}; do
+              name=${{package%%=*}}
+              [[ $name = "$asked" || ! " {lines} " = *" $asked="* && ( $name = "$asked"* || $name = *"${{asked##*++}}" ) ]] || continue
+              printf '%s:\n  Installed: (none)\n  Candidate: %s\n  Version table:\n' "$name" "${{package#*=}}"
+            done; done""")
+
     def run_tool(self, tool, root=True, **environment):
         """Output and exit status; root=False: as somebody who may not install anything."""
         variables = {
             "PATH": str(self.dir / "bin"), "HOME": str(self.dir), "LAB_ROOT": str(self.dir), "LAB_BUILD": str(self.dir / "build"),
-            "LAB_VENV": str(self.dir / "venv"), "SYSTEM_CUDA": "/nowhere", **environment,
+            "LAB_VENV": str(self.dir / "venv"), "SYSTEM_CUDA": "/nowhere", "TMPDIR": self.folder.name, **environment,
         }  # fmt: skip
-        user = {}
-        if not root and os.geteuid() == 0:
+        user = {} if root else other_user()
+        if user:
             for path in [self.dir, *self.dir.rglob("*")]:
                 os.chown(path, 65534, 65534, follow_symlinks=False)
-            user = {"user": 65534, "group": 65534, "extra_groups": []}
         script = self.dir / f"common/tools/{tool}.sh"
         done = subprocess.run([shutil.which("bash"), script], capture_output=True, text=True, env=variables, stdin=subprocess.DEVNULL, **user)
         return done.stdout + done.stderr, done.returncode
@@ -79,9 +96,8 @@ class OthersCheckout(unittest.TestCase):
             shutil.copy(TOOLS.parents[1] / "lab", checkout)
             (checkout / "build").mkdir()
             (checkout / "build").chmod(0o555)
-            somebody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
             variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-            done = subprocess.run(["bash", checkout / "lab", "list"], env=variables, capture_output=True, text=True, cwd="/", **somebody)
+            done = subprocess.run(["bash", checkout / "lab", "list"], env=variables, capture_output=True, text=True, cwd="/", **other_user())
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"You may not write to {checkout}/build, which belongs to", done.stderr)
         self.assertIn("LAB_BUILD=", done.stderr)
@@ -103,10 +119,15 @@ class Progress(Machine):
         self.assertNotIn("\r", text)
         self.assertEqual(self.logged("true"), "")
 
+    def test_a_wait_is_announced_after_two_seconds(self):
+        program = f'LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; step --quiet "Doing it" sleep 2.9'
+        done = subprocess.run(["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        self.assertRegex(done.stderr, r"^lab: Doing it \(2 s\) == Doing it: sleep 2.9\nlab: Doing it: done")
+
     def test_nothing_outlives_a_step(self):
         """A progress that still slept would keep a pipe open, and the lock of the build."""
         program = f"""set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; sleep() {{ command sleep 30; }}
-            exec {{lock}}>"$LAB_BUILD.lock"; flock "$lock"; step --quiet "Doing it" bash -c "command sleep 0.2"; exec {{lock}}>&-; flock -n "$LAB_BUILD.lock" echo free"""
+            take_lock "$LAB_BUILD.lock"; step --quiet "Doing it" bash -c "command sleep 0.2"; release_lock; flock -n "$LAB_BUILD.lock" echo free"""
         done = subprocess.run(["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
         self.assertEqual(done.stdout, "free\n", done.stderr)
 
@@ -185,13 +206,39 @@ class Failure(Machine):
         self.assertNotIn("fault of the course", text)
 
     def test_what_meson_misses(self):
+        (self.dir / "meson.build").touch()
         text = self.said("echo 'meson.build:93:2: ERROR: Dependency \"stb\" not found'; exit 1")
+        self.assertIn("stopped at meson.build, line 93:", text)
         self.assertIn('Dependency "stb" not found', text)
         self.assertIn("./lab doctor", text)
 
     def test_a_full_disk_and_memory(self):
         self.assertIn("disk is full", self.said("echo 'a.s: fatal error: error writing to b.o: No space left on device'; for i in {1..9999}; do echo and a long line after it; done; exit 1"))
         self.assertIn("memory is used up", self.said("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1"))
+
+    def test_a_refused_certificate(self):
+        for line in [
+            "Could not fetch URL https://host/simple/meson/: There was a problem confirming the ssl certificate: HTTPSConnectionPool(host='host', port=443)",
+            "WARNING: Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed'))'",
+            "  Certificate verification failed: The certificate is NOT trusted. The certificate issuer is unknown.",
+        ]:
+            text = self.said(f"cat <<'END'\n{line}\nERROR: No matching distribution found for meson==1.9.1\nEND\nexit 1")
+            self.assertIn("certificate was refused: " + line.strip()[:60], text)
+            self.assertIn("PIP_CERT=", text)
+
+    def test_a_proxy_is_named_without_its_password(self):
+        line = "WARNING: Retrying after connection broken by 'ProxyError('Cannot connect to proxy.', OSError('Tunnel connection failed: 407 Proxy Authentication Required'))'"
+        text = self.said(f"cat <<'END'\n{line}\nEND\nexit 1", https_proxy="http://me:secret@proxy.example:3128")
+        self.assertIn("the proxy did not let it through", text)
+        self.assertIn("https_proxy=proxy.example:3128", text)
+        self.assertNotIn("secret", text)
+        text = self.said("echo 'Could not connect to 10.0.0.1:3128 (10.0.0.1). - connect (111: Connection refused)'; exit 1", http_proxy="http://10.0.0.1:3128")
+        self.assertIn("network can't be reached", text)
+        self.assertIn("http_proxy=http://10.0.0.1:3128", text)
+
+    def test_a_full_disk_that_no_program_names(self):
+        self.program("df", "printf 'x\\nfs 1 1 3 99%% /\\n'")
+        self.assertIn(f"the disk with {self.dir}/build is full", self.said("echo 'Error: Command ensurepip returned non-zero exit status 1.'; exit 1"))
 
     def test_a_failure_without_a_reason(self):
         text = self.said("echo something odd; exit 3")
@@ -261,7 +308,7 @@ class Doctor(Machine):
         self.program("nvcc", 'echo "release 11.8, V11.8.89"')
         text, status = self.run_tool("doctor")
         self.assertEqual(status, 1)
-        self.assertRegex(text, r"MISSING +CUDA toolkit +[^ ]+\s+11\.8 +nvcc 12 or later")
+        self.assertRegex(text, r"MISSING +CUDA toolkit +[^ ]+ +(nvcc 12 or later)?\s+11\.8")
         self.assertIn('"./lab setup" fetches it', text)
 
     def test_an_old_compiler(self):
@@ -336,16 +383,60 @@ class Setup(Machine):
     def test_nvcc_says_which_compiler_is_too_new(self):
         self.gcc("g++", 16)
         self.program("apt-get", "exit 1")
-        self.program("apt-cache", "[ $2 = g++-15 ] || [ $2 = g++-14 ]")
+        self.packages("g++=4:16.1.0-1", "g++-15=15.1.0-1", "g++-14=14.1.0-2")
         self.fails("sudo apt-get install -y g++-15\n", root=False, CUDA_HOME=self.toolkit("13.0", 15))
         self.fails("sudo apt-get install -y g++-14\n", root=False, CUDA_HOME=self.toolkit("12.9", 14))
         self.assertNotIn("g++", self.run_tool("setup", root=False, CUDA_HOME=self.toolkit("13.4", 16))[0])
+
+    # As on Ubuntu 22.04: apt takes "g++-15" for a regular expression, which clang-15's name fits.
+    OLDER = ("g++=4:11.2.0-1ubuntu1", "g++-11=11.4.0-1", "g++-12=12.3.0-1", "clang-15=1:15.0.7", "libx11-13=2")
+
+    def test_the_newest_compiler_that_apt_has_under_this_very_name(self):
+        self.gcc("g++", 11)
+        self.packages(*self.OLDER)
+        self.program("apt-get", f'echo "$@" >>{self.dir}/asked; [[ $1 != install ]] || ln -s g++ {self.dir}/bin/g++-12 && sed s/11.1.0/12.1.0/ {self.dir}/bin/g++ >{self.dir}/new '
+                     f"&& mv {self.dir}/new {self.dir}/bin/g++-12 && chmod +x {self.dir}/bin/g++-12")
+        self.fails("sudo apt-get install -y g++-12\n", root=False)
+        self.assertIn("install -y g++-12\n", self.run_tool("doctor")[0])
+        self.assertFalse((self.dir / "asked").exists())
+        self.assertEqual(self.run_tool("setup")[1], 0)
+        self.assertRegex((self.dir / "asked").read_text(), r"^install .* g\+\+-12\n$")
+        self.assertIn(f"'-ccbin', '{self.dir}/bin/g++-12'", (self.dir / "build/lab-native.ini").read_text())
+
+    def test_the_usual_compiler_is_not_installed_where_it_is_too_old(self):
+        self.without("g++")
+        self.packages(*self.OLDER)
+        self.program("apt-get", "exit 1")
+        self.fails("sudo apt-get install -y g++-12\n", root=False)
+
+    def test_no_compiler_that_apt_knows_is_recent_enough(self):
+        self.gcc("g++", 11)
+        self.packages("g++=4:11.2.0-1ubuntu1", "clang-15=1:15.0.7")
+        self.program("apt-get", f'echo "$@" >>{self.dir}/asked')
+        text = self.fails("g++ 12 to 15 is needed", "no source of packages here has one", "CXX=/path/to/g++ ./lab")
+        self.assertNotIn("apt-get install", text)
+        self.assertEqual((self.dir / "asked").read_text(), "update -o Acquire::Retries=3\n")
+        self.assertIn("apt knows none of them", self.run_tool("doctor")[0])
+
+    def test_lists_of_packages_that_were_never_fetched(self):
+        self.without("bwrap")
+        self.packages("bubblewrap=0.8", unless=f"[ -e {self.dir}/updated ] || exit 0")
+        self.program("apt-get", f'echo $1 >>{self.dir}/asked; [ $1 != update ] || touch {self.dir}/updated')
+        self.run_tool("setup")
+        self.assertEqual((self.dir / "asked").read_text(), "update\ninstall\n")
+
+    def test_a_package_that_apt_does_not_know_is_never_asked_for(self):
+        self.without("bwrap")
+        self.packages("bubblewrap-doc=1")
+        self.program("apt-get", f'echo $1 >>{self.dir}/asked')
+        self.run_tool("setup")
+        self.assertEqual((self.dir / "asked").read_text(), "update\n")
 
     def test_takes_another_compiler_where_the_first_is_too_new(self):
         self.gcc("g++", 16)
         self.gcc("g++-14", 14)
         text, _ = self.run_tool("doctor", CUDA_HOME=self.toolkit("13.0", 15))
-        self.assertRegex(text, r"ok +C\+\+ compiler +[^ ]+/g\+\+-14 +g\+\+ 12 to 15\s+14\.1\.0")
+        self.assertRegex(text, r"ok +C\+\+ compiler +[^ ]+/g\+\+-14 *(g\+\+ 12 to 15)?\s+14\.1\.0")
 
     def test_a_compiler_asked_for_that_nvcc_refuses(self):
         self.gcc("g++-14", 14)
@@ -390,6 +481,30 @@ class Setup(Machine):
         self.without("meson")
         self.fails("Neither the Python index nor a Meson", "sudo apt-get install -y meson ninja-build", root=False)
 
+    def pip_says(self, words):
+        self.program("python3", f"""case "$*" in "-c "*) ;; "-m venv"*) mkdir -p $3/bin; cp "$0" $3/bin/python;; *pip*) cat <<'END'\n{words}\nEND\nexit 1;; esac""")
+
+    CERTIFICATE = "Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed'))'"
+
+    def test_what_stopped_pip_is_not_mistaken_for_something_missing(self):
+        for words, reason in [(self.CERTIFICATE, "PIP_CERT="), ("ProxyError('Cannot connect to proxy.')", "proxy did not let"), ("[Errno 28] No space left on device", "disk is full")]:
+            for lacks in ["meson", "nvcc"]:
+                with self.subTest(words=words, lacks=lacks):
+                    self.pip_says(words)
+                    kept = (self.dir / "bin" / lacks).read_text()
+                    self.without(lacks)
+                    text = self.fails(reason)
+                    self.assertNotIn("Neither the Python index", text)
+                    self.assertNotIn("Install CUDA", text)
+                    self.program(lacks, kept)
+
+    def test_too_little_space_where_the_environment_will_be(self):
+        self.without("meson")
+        self.program("df", "case $2 in */venv) free=8;; *) free=9999;; esac; printf \"x\\nfs 1 1 $free 1%% /\\n\"")
+        text = self.fails(f"Only 8 MiB are free where {self.dir}/venv is, and about 60 MiB are needed for the Python environment")
+        self.assertNotIn("index", text)
+        self.assertRegex(self.run_tool("doctor")[0], r"MISSING +Disk +8 MiB free +60 MiB for the Python")
+
     def test_an_environment_that_was_cut_short_is_made_again(self):
         python = self.dir / "venv/bin/python"
         python.parent.mkdir(parents=True)
@@ -415,8 +530,217 @@ class Setup(Machine):
         self.program("df", "printf 'x\\nfs 1 1 100 99%% /\\n'")
         self.fails("Only 100 MiB are free", "LAB_BUILD=/some/folder")
 
+    def test_a_path_that_compilers_can_not_read_is_refused(self):
+        for name, said in [(b'a"b', "the character"), (b"a$b", "the character"), (b"a,b", "the character ,"), (b"a\\b", "the character"), (b"a`b", "the character"),
+                           (b"a|b", "the character"), (b"a\nb", "a line break"), (b"f\xfcr", "bytes that are no UTF-8")]:  # fmt: skip
+            with self.subTest(name=name):
+                self.fails(f"The path of the build folder holds {said}", "LAB_BUILD=", LAB_BUILD=os.fsdecode(os.fsencode(self.dir) + b"/" + name))
+
+    def test_spaces_and_letters_of_any_script_are_no_obstacle(self):
+        for name in ["gpu labs für alle", "日本 ラボ", "a'b", "a#b", "a(b)&;[c]!@~=*:%"]:
+            with self.subTest(name=name):
+                text, status = self.run_tool("setup", LAB_BUILD=str(self.dir / name))
+                self.assertEqual(status, 0, text)
+
     def test_a_folder_that_can_not_be_written(self):
         self.fails("Can't write to /proc/build", "LAB_BUILD=~/lab-build", LAB_BUILD="/proc/build")
+
+
+# A Python whose environments are made without an index: what pip installs are scripts that hold the path of the environment.
+PIP = """here=$(dirname "$0")
+case "$*" in
+  "-c "* | *"pip --version") ;;
+  "-m venv"*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
+  *"pip install"*)
+    echo installed >>"$here/pip-calls"; sleep ${SLOW-0}
+    for name in meson pip; do printf '#!%s/python\\n' "$here" >"$here/$name"; chmod +x "$here/$name"; done
+    printf '#!/bin/sh\\necho 1.11.1\\n' >"$here/ninja"; chmod +x "$here/ninja" ;;
+  "-m mesonbuild.mesonmain --version") [ -e "$here/pip-calls" ] && echo 1.9.1 ;;
+  "-m mesonbuild.mesonmain setup"*) touch "$LAB_BUILD/build.ninja" ;;
+esac"""
+
+
+class Checkout(Machine):
+    """./lab in a checkout of its own, with stand-ins for the programs."""
+
+    FOLDER = "gpu labs für alle"
+
+    def setUp(self):
+        super().setUp()
+        self.program("python3", PIP)
+        self.without("meson", "ninja")
+
+    def lab(self, *arguments, at=None, **environment):
+        variables = {"PATH": str((at or self.dir) / "bin"), "HOME": str(at or self.dir), "SYSTEM_CUDA": "/nowhere", **environment}
+        return subprocess.Popen(["bash", (at or self.dir) / "lab", *arguments], env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def ended_well(self, process):
+        text = process.communicate(timeout=60)[0]
+        self.assertEqual(process.returncode, 0, text)
+        return text
+
+    def test_a_moved_checkout_is_set_up_again_without_a_network(self):
+        self.ended_well(self.lab("setup"))
+        new = pathlib.Path(self.folder.name) / "elsewhere" / "лабы"
+        new.parent.mkdir()
+        self.dir.rename(new)
+        text = self.ended_well(self.lab("setup", at=new))
+        self.assertIn("Configuring the build", text)
+        self.assertEqual((new / ".venv/bin/pip-calls").read_text(), "installed\n")
+        self.assertIn(f"'{new}/bin/g++'", (new / "build/lab-native.ini").read_text())
+        self.assertNotIn("Configuring", self.ended_well(self.lab("setup", at=new)))
+
+    def test_a_moved_environment_with_scripts_of_pip_is_mended(self):
+        self.ended_well(self.lab("setup"))
+        for name in ["meson", "pip"]:
+            (self.dir / ".venv/bin" / name).write_text("#!/old/place/.venv/bin/python\n")
+        (self.dir / "build/.lab-stamp").unlink()
+        self.ended_well(self.lab("setup"))
+        for name in ["meson", "pip"]:
+            self.assertEqual(subprocess.run([self.dir / ".venv/bin" / name, "--version"], capture_output=True).returncode, 0)
+
+    def test_an_environment_of_a_removed_python_is_made_again(self):
+        self.ended_well(self.lab("setup"))
+        python = self.dir / ".venv/bin/python"
+        python.unlink()
+        python.symlink_to("/nowhere/python3.9")
+        (self.dir / ".venv/bin/pip-calls").unlink()
+        self.program("python3", PIP.replace('mkdir -p', 'rm -f "$3/bin/python"; mkdir -p'))
+        self.ended_well(self.lab("setup"))
+        self.assertEqual((self.dir / ".venv/bin/pip-calls").read_text(), "installed\n")
+
+    def test_of_two_set_ups_one_waits_and_takes_what_the_other_made(self):
+        first, second = [self.lab("setup", SLOW="3.2") for _ in range(2)]
+        texts = [self.ended_well(process) for process in (first, second)]
+        self.assertEqual((self.dir / ".venv/bin/pip-calls").read_text(), "installed\n")
+        waited = [text for text in texts if "Waiting" in text]
+        self.assertEqual(len(waited), 1, texts)
+        holder = second.pid if waited[0] is texts[0] else first.pid
+        self.assertRegex(waited[0], rf'(?m)^lab: Waiting for "./lab setup", process {holder}, busy for \d+ s \(2 s\)')
+        self.assertNotIn("Configuring", waited[0])
+
+    def test_two_checkouts_with_one_environment_wait_for_each_other(self):
+        shared = str(pathlib.Path(self.folder.name) / "shared")
+        builds = [str(self.dir / name) for name in ["build-a", "build-b"]]
+        for process in [self.lab("setup", SLOW="0.5", LAB_VENV=shared, LAB_BUILD=build) for build in builds]:
+            self.ended_well(process)
+        self.assertEqual((pathlib.Path(shared) / "bin/pip-calls").read_text(), "installed\n")
+
+    def test_quotation_marks_of_a_path_are_escaped_for_meson(self):
+        new = pathlib.Path(self.folder.name) / "it's"
+        self.dir.rename(new)
+        self.ended_well(self.lab("setup", at=new))
+        self.assertIn(f"cpp = ['{self.folder.name}/it\\'s/bin/g++']\n", (new / "build/lab-native.ini").read_text())
+
+    def test_a_lock_that_can_not_be_had_stops_nothing(self):
+        self.without("flock")
+        self.ended_well(self.lab("setup"))
+
+
+class Unpacked(Machine):
+    """Without root: packages of apt, unpacked into .deps. Real compiler and pkg-config; all libraries but libelf are there. Their files have
+    names that this machine's own libraries do not have."""
+
+    FOLDER = "gpu labs für alle"
+    TRIPLET = subprocess.run(["g++", "-dumpmachine"], capture_output=True, text=True, check=True).stdout.strip()
+
+    def setUp(self):
+        super().setUp()
+        self.without("g++", "pkg-config")
+        self.debs = self.dir / "debs"
+        there = self.dir / "there"
+        there.mkdir()
+        for name in ["fmt", "CLI11", "nlohmann_json", "libzstd", "liblz4", "stb", "libseccomp", "gtest", "gmock"]:
+            (there / f"{name}.pc").write_text(f"Name: {name}\nDescription: {name}\nVersion: 1\n")
+        lib = f"usr/lib/{self.TRIPLET}"
+        self.package("libelf1", f"{lib}/libelf77.so.1", None)
+        self.package("zlib1g", f"lib/{self.TRIPLET}/libz77.so.1", None)
+        self.package("libelf-dev", f"{lib}/libelf77.so", "libelf77.so.1")
+        self.package("zlib1g-dev", f"{lib}/libz77.so", f"/lib/{self.TRIPLET}/libz77.so.1")
+        for package, name, more in [("libelf-dev", "libelf", "Requires.private: zlib"), ("zlib1g-dev", "zlib", "")]:
+            file = self.debs / package / lib / f"pkgconfig/{name}.pc"
+            file.parent.mkdir()
+            file.write_text(f"prefix=/usr\nlibdir=${{prefix}}/lib/{self.TRIPLET}\nincludedir=/usr/include\n\nName: {name}\nDescription: {name}\nVersion: 1\n"
+                            f"Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -l{name.removeprefix('lib').removesuffix('lib')}77\n{more}\n")
+        header = self.debs / "libelf-dev/usr/include"
+        header.mkdir()
+        (header / "gelf.h").write_text("#include <config_of_zlib.h>\n")
+        header = self.debs / "zlib1g-dev/usr/include" / self.TRIPLET  # g++ looks there only in /usr
+        header.mkdir(parents=True)
+        (header / "config_of_zlib.h").touch()
+        self.program("apt-get", """case $1 in
+            install) for name in libelf1 zlib1g zlib1g-dev libelf-dev; do echo "Inst $name (1.0 Debian:12.0 [amd64])"; done ;;
+            download) while [[ $2 = -* ]]; do shift 2; done; shift; for name; do touch "$name.deb"; done ;; esac""")
+        self.program("dpkg", f"""name=$(basename "$2" .deb); cp -a {self.debs!s}/"$name"/. "$3" """.replace(str(self.debs), f"'{self.debs}'"))
+
+    def package(self, name, file, leads_to):
+        path = self.debs / name / file
+        path.parent.mkdir(parents=True)
+        if leads_to:
+            path.symlink_to(leads_to)
+        else:
+            subprocess.run(["g++", "-shared", "-x", "c++", "/dev/null", "-o", path], check=True)
+
+    def set_up(self, **environment):
+        text, _ = self.run_tool("setup", root=False, PATH=f"{self.dir}/bin:/usr/bin:/bin", PKG_CONFIG_LIBDIR=str(self.dir / "there"), **environment)
+        shown = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", "libelf"], capture_output=True, text=True,
+            env={"PATH": "/usr/bin:/bin", "PKG_CONFIG_PATH": str(self.dir / ".deps/pkgconfig"), "PKG_CONFIG_LIBDIR": str(self.dir / "there")})  # fmt: skip
+        return text, shown.stdout
+
+    def test_what_a_library_needs_is_unpacked_and_linked_with(self):
+        text, flags = self.set_up()
+        self.assertNotIn("Going on without libelf-dev", text)
+        self.assertIn("-lelf77", flags)
+        program = ["g++", "-x", "c++", "-", "-x", "none", *flags.split(), "-o", "program"]
+        done = subprocess.run(program, input="#include <gelf.h>\nint main() {}", text=True, cwd=self.dir / "build", capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_flags_hold_no_byte_that_pkg_config_would_change(self):
+        for locale in ["C", "POSIX", "C.UTF-8"]:
+            _, flags = self.set_up(LC_ALL=locale)
+            self.assertTrue(flags.isascii())
+            self.assertNotIn("\\", flags)
+
+    def test_a_library_that_can_not_be_used_counts_as_missing(self):
+        shutil.rmtree(self.debs / "libelf1")
+        (self.debs / "libelf1").mkdir()
+        text, flags = self.set_up()
+        self.assertIn("Going on without libelf-dev", text)
+        self.assertEqual(flags, "")
+
+
+class Cache(Machine):
+    """A compiler cache that does not work is left aside."""
+
+    def compiled(self, cache, *command):
+        self.program("ccache", cache)
+        self.program("g++", f'echo "$@" >>{self.dir}/compiled; [[ $* != *wrong.cpp* ]] || {{ echo "wrong.cpp:1:1: error: no" >&2; exit 1; }}')
+        done = subprocess.run([self.dir / "common/tools/cache/ccache", *command], capture_output=True, text=True, env={"PATH": str(self.dir / "bin")}, cwd=self.dir)
+        file = self.dir / "compiled"
+        calls = file.read_text().splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return done, calls
+
+    def test_the_compiler_runs_alone_where_the_cache_fails(self):
+        for cache in ["echo 'ccache: error: Failed to create directory /root/.cache/ccache: Permission denied' >&2; exit 1", "exit 127"]:
+            done, calls = self.compiled(cache, "g++", "-c", "right.cpp")
+            self.assertEqual((done.returncode, done.stderr, len(calls)), (0, "", 1), cache)
+
+    def test_an_error_of_the_compiler_is_shown_once(self):
+        done, calls = self.compiled('"$@"', "g++", "-c", "wrong.cpp")
+        self.assertEqual((done.returncode, done.stderr, len(calls)), (1, "wrong.cpp:1:1: error: no\n", 1))
+
+    def test_the_device_compiler_gets_its_options_alone(self):
+        self.program("nvcc", f'echo "$@" >{self.dir}/nvcc-got')
+        self.compiled('"$@"', str(self.dir / "bin/nvcc"), "-c", "a.cu")
+        self.assertEqual((self.dir / "nvcc-got").read_text(), "-c a.cu\n")
+
+    def test_both_compilers_are_called_through_it(self):
+        self.program("ccache", "exit 0")
+        self.run_tool("setup")
+        native = (self.dir / "build/lab-native.ini").read_text()
+        self.assertEqual(native.count(f"['{self.dir}/common/tools/cache/ccache', "), 2, native)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,65 @@
 # SPDX-License-Identifier: MIT
 # step [--quiet] TITLE COMMAND…: runs a command with its output in build/lab-setup.log. Prints one line with the time it took,
-# shows how far it is while it lasts (on a terminal or in a log), and on failure what stopped it, in at most ten lines. --quiet: no line when it ends within a second.
+# shows how far it is while it lasts (on a terminal or in a log), and on failure what stopped it, in at most ten lines. --quiet: no
+# line when it ends within a second.
+# take_lock FILE: waits for another ./lab that holds FILE's lock, and shows which command that is and how far.
 # shellcheck shell=bash
 LAB_LOG=$LAB_BUILD/lab-setup.log
 
 say() { printf 'lab: %s\n' "$*" >&2; }
 
-# How long it has taken and the last line of output: once a second on one line of a terminal, elsewhere a line now and then. A sleep that
-# outlives the step must hold neither the caller's pipes nor the lock of the build.
 progress_every=15 # seconds, in a log
-show_progress() {
-  local title=$1 line columns
+announce_after=2  # seconds
+
+# show_line TITLE SECONDS LOG: how far something is, by the last line of its log: on one line of a terminal, elsewhere on a line of its own.
+show_line() {
+  local line columns
   columns=$(tput cols 2>/dev/null || echo 80)
-  [[ -z ${lock-} ]] || exec {lock}>&-
+  line=$(tail -c 400 "$3" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' | tail -n 1) || line=''
+  line="lab: $1 ($2 s) ${line}"
+  if [[ -t 2 ]]; then printf '\r\033[K%s' "${line:0:columns-1}" >&2; else printf '%s\n' "${line:0:columns-1}" >&2; fi
+}
+
+# Whether it is time for such a line: once a second on a terminal; elsewhere when it has become a wait, and now and then.
+is_due() { [[ -t 2 ]] || (($1 == announce_after || $1 % progress_every == 0)); }
+
+clear_line() { [[ ! -t 2 ]] || printf '\r\033[K' >&2; }
+
+# A sleep that outlives the step must hold neither the caller's pipes nor the locks.
+show_progress() {
+  local held
+  for held in $LAB_LOCKS; do exec {held}>&-; done
   while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
-    [[ -t 2 ]] || ((SECONDS % progress_every == 0)) || continue
-    line=$(tail -c 400 "$LAB_LOG" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' | tail -n 1) || line=''
-    line="lab: $title (${SECONDS} s) ${line}"
-    if [[ -t 2 ]]; then printf '\r\033[K%s' "${line:0:columns-1}" >&2; else printf '%s\n' "${line:0:columns-1}" >&2; fi
+    ! is_due $SECONDS || show_line "$1" $SECONDS "$LAB_LOG"
   done
+}
+
+# It is held until release_lock, or until the process ends. Who holds it has written its process and command into FILE.
+# A file system without locks, or a folder that can't be written, is no reason not to go on.
+export LAB_LOCKS=${LAB_LOCKS-} # descriptors, also of the process that has called this one
+take_lock() {
+  local file=$1 waited=0 status=0 pid='' what='' since log
+  lock=''
+  { exec {lock}>>"$file"; } 2>/dev/null && command -v flock >/dev/null || return 0
+  LAB_LOCKS+=" $lock"
+  until status=0 && { flock --nonblock --conflict-exit-code 75 "$lock" || status=$?; } && ((status != 75)); do
+    sleep 1
+    waited=$((waited + 1))
+    is_due $waited || continue
+    IFS=$'\t' read -r pid what <"$file" || true
+    since=$(($(date +%s) - $(stat -c %Y "$file" 2>/dev/null || date +%s)))
+    # shellcheck disable=SC2012
+    log=$(ls -t "$LAB_BUILD"/lab-{setup,build}.log 2>/dev/null | head -n 1) || log=''
+    show_line "Waiting for \"${what:-another ./lab}\"${pid:+, process $pid, busy for $since s}" $waited "$log"
+  done
+  ((waited == 0)) || clear_line
+  printf '%s\t./lab %s\n' $$ "${command-setup}" >"$file"
+}
+
+release_lock() {
+  [[ -n $lock ]] || return 0
+  LAB_LOCKS=${LAB_LOCKS% "$lock"}
+  exec {lock}>&-
 }
 
 # The first error in a compiler's, Meson's or linker's output (stdin): "FILE<tab>LINE<tab>WORDS<tab>SOURCE", where SOURCE is the file
@@ -41,9 +82,10 @@ first_error() {
 # first_line PATTERN: the first line of the output (stdin) that has it.
 first_line() { sed 's/\x1b\[[0-9;]*[mK]//g' | grep -m 1 -iE "$1" | cut -c 1-200; }
 
-# A path of a log, which begins in the build folder, as seen from the checkout.
+# A path of a log as seen from the checkout. Compilers' paths begin in the build folder, Meson's in the checkout.
 plain_path() {
   local path=$1
+  if [[ $path != /* && ! -e $LAB_BUILD/$path && -e $LAB_ROOT/$path ]]; then path=$LAB_ROOT/$path; fi
   [[ $path = /* ]] || path=$LAB_BUILD/$path
   path=$(readlink -m "$path")
   printf '%s\n' "${path#"$LAB_ROOT"/}"
@@ -59,18 +101,61 @@ other_cxx() {
   return 1
 }
 
+# The first of the folders that a set-up writes to on whose disk nearly nothing is free.
+full_folder() {
+  local folder free
+  for folder in "$LAB_BUILD" "${LAB_VENV:-$LAB_BUILD}" "${TMPDIR:-/tmp}"; do
+    while [[ ! -e $folder ]]; do folder=$(dirname "$folder"); done
+    free=$(df -Pm "$folder" 2>/dev/null | awk 'NR == 2 {print $4}') || true
+    [[ ! $free =~ ^[0-9]+$ ]] || ((free > 8)) || { printf '%s\n' "$folder" && return 0; }
+  done
+  return 1
+}
+
+# The variables with which a proxy is set, without the passwords in them.
+proxies() {
+  local name value
+  for name in http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY PIP_PROXY; do
+    value=${!name-}
+    [[ -z $value ]] || printf '%s=%s\n' "$name" "${value##*@}"
+  done
+}
+proxy_settings() {
+  local found
+  found=$(proxies | paste -sd' ')
+  printf '%s\n' "${found:-the configuration of pip (pip config list) or apt (apt-config dump)}"
+}
+
 # explain_failure TITLE OFFSET: what stopped the step whose output begins at OFFSET of the log, whose fault that is, and what to do.
+# Leaves what it was in failure_cause: disk, memory, certificate, proxy, network, error (of a compiler or Meson) or unknown.
 explain_failure() {
-  local title=$1 offset=$2 file line words source by='' cxx
+  local title=$1 offset=$2 file line words source by='' cxx folder
   output() { tail -c +$((offset + 1)) "$LAB_LOG"; }
-  if words=$(output | first_line 'No space left on device' || true) && [[ -n $words ]]; then
+  has() { words=$(output | first_line "$1" || true) && words=${words#"${words%%[![:space:]]*}"} && [[ -n $words ]]; }
+  if has 'no space left on device|enough free space|quota exceeded'; then
+    failure_cause=disk
     say "$title: the disk is full. Free some space (\"df -h\" shows how much there is), then run the same command again."
-  elif words=$(output | first_line 'Killed signal|cannot allocate memory|virtual memory exhausted|out of memory' || true) && [[ -n $words ]]; then
+  elif has 'Killed signal|cannot allocate memory|virtual memory exhausted|out of memory'; then
+    failure_cause=memory
     say "$title: the memory is used up. Close other programs, then run the same command again: it goes on where it stopped."
-  elif words=$(output | first_line 'network is unreachable|could ?n.t resolve|could not resolve|temporary failure (in name )?resolving|connection (timed out|refused)' || true) && [[ -n $words ]]; then
-    say "$title: the network can't be reached: ${words#"${words%%[![:space:]]*}"}"
+  elif has 'certificate[ _]verif(y|ication)|confirming the ssl certificate|certificate is not trusted|self.signed certificate|local issuer certificate'; then
+    failure_cause=certificate
+    say "$title: a server's certificate was refused: $words"
+    say "Some networks put a certificate of their own in place of the servers'. Save its authority's certificate as a file, and:"
+    say '  for pip: PIP_CERT=/path/to/the/file.pem ./lab …'
+    say '  for apt: copy it to /usr/local/share/ca-certificates/NAME.crt, then run: sudo update-ca-certificates'
+    say "If this machine's clock is wrong, every certificate is refused. It is now $(date '+%Y-%m-%d %H:%M' 2>/dev/null)."
+  elif has 'ProxyError|connect to proxy|tunnel connection failed|proxy authentication required|resolve proxy|(proxy|SOCKS).*(url|scheme|support)'; then
+    failure_cause=proxy
+    say "$title: the proxy did not let it through: $words"
+    say "The proxy is set by $(proxy_settings). Correct it there, or unset it, then run the same command again."
+  elif has 'network is unreachable|could ?n.t resolve|could not resolve|temporary failure (in name )?resol|name or service not known|(timed out|connection refused|no route to host)|failed to establish a new connection|could not connect'; then
+    failure_cause=network
+    say "$title: the network can't be reached: $words"
+    [[ -z $(proxies) ]] || say "A proxy is set by $(proxy_settings): check that it is the right one."
     say 'Check the connection, then run the same command again. "./lab doctor" says what is still missing.'
   elif IFS=$'\t' read -r file line words source < <(output | first_error) && [[ -n $file ]]; then
+    failure_cause=error
     file=$(plain_path "$file")
     [[ $file = /* && -n $source ]] && by=" (included by $(plain_path "$source"))"
     say "$title stopped at $file, line $line$by:"
@@ -86,7 +171,12 @@ explain_failure() {
       ! cxx=$(other_cxx) || say "Meanwhile another compiler may do: CXX=$cxx ./lab …"
       return
     fi
+  elif folder=$(full_folder); then
+    failure_cause=disk
+    say "$title did not work, and the disk with $folder is full."
+    say 'Free some space ("df -h" shows how much there is), then run the same command again.'
   else
+    failure_cause=unknown
     say "$title did not work. The last it said:"
     output | sed 's/\x1b\[[0-9;]*[mK]//g; /^ *$/d' | tail -n 4 | cut -c 1-200 | sed 's/^/    /' >&2
     say '"./lab doctor" says whether something is missing here, and how to get it.'
@@ -109,7 +199,7 @@ step() {
   local seconds=$SECONDS
   kill "$ticker" 2>/dev/null || true
   wait "$ticker" 2>/dev/null || true
-  [[ ! -t 2 ]] || printf '\r\033[K' >&2
+  clear_line
   if ((rc != 0)); then
     explain_failure "$title" "$offset"
     return "$rc"

@@ -18,7 +18,7 @@ requirements13() {
 # CUDA 13's wheels unpack to site-packages/nvidia/cu13; two links make that folder look like an installed toolkit.
 make_toolkit13() {
   local nvcc top library
-  make_python && requirements13 "$1" >"$LAB_BUILD/requirements-cuda.txt" && pip_install "$LAB_BUILD/requirements-cuda.txt" || return 1
+  make_python && requirements13 "$1" >"$LAB_BUILD/requirements-cuda.txt" && pip_install "$LAB_BUILD/requirements-cuda.txt" --force-reinstall || return 1
   nvcc=$(find "$LAB_VENV"/lib/python3*/site-packages/nvidia -path '*/bin/nvcc' | head -n 1)
   top=$(dirname "$(dirname "$nvcc")")
   ln -sfn lib "$top/lib64"
@@ -47,7 +47,7 @@ download_nvcc12() {
 # Everything is copied: a compiler in the sandbox sees the toolkit's folder alone.
 make_toolkit12() {
   local work=$LAB_VENV/cuda12.new parts=$LAB_VENV/cuda12.new/parts part
-  make_python && pip_install "$tools/requirements-cuda12.txt" && rm -rf "$work" && mkdir -p "$parts" || return 1
+  make_python && pip_install "$tools/requirements-cuda12.txt" --force-reinstall && rm -rf "$work" && mkdir -p "$parts" || return 1
   download_nvcc12 "$parts" && dpkg -x "$parts"/nvidia-cuda-toolkit_*.deb "$parts" || return 1
   mkdir -p "$work"/{bin,nvvm/bin,include,lib64} &&
     cp -r "$parts"/usr/bin/{cudafe++,fatbinary,ptxas,nvlink} "$parts"/usr/lib/nvidia-cuda-toolkit/bin/{nvcc,crt} "$work/bin/" &&
@@ -90,11 +90,14 @@ install_toolkit() {
   find_nvcc >/dev/null && return 0
   local version
   version=$(wanted_cuda)
+  need_space "$LAB_VENV" "$CUDA_MIB" 'the CUDA toolkit'
+  need_space "${TMPDIR:-/tmp}" "$CUDA_DOWNLOAD_MIB" "pip's temporary files" 'TMPDIR=/some/folder'
   case $version in
     12 | 12.4) step 'Fetching the CUDA 12 toolkit (about 100 MB)' make_toolkit12 && find_nvcc >/dev/null && return 0 ;;
     13 | 13.[0-9]) step "Fetching the CUDA $version toolkit (about 100 MB)" make_toolkit13 "$version" && find_nvcc >/dev/null && return 0 ;;
     *) fail "LAB_CUDA is \"$version\"; the toolkits that can be fetched are 12 (which is 12.4), 13 (13.0) and 13.1 to $NEWEST_CUDA." ;;
   esac
+  stop_if_explained
   fail "There is no nvcc $MIN_CUDA or later${LAB_CUDA:+ (LAB_CUDA asks for $LAB_CUDA)}, and the toolkit can't be fetched. Install CUDA, then say where it is:" \
     'CUDA_HOME=/path/to/cuda ./lab …'
 }

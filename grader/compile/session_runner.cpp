@@ -53,7 +53,7 @@ class SessionRunner : public CaseRunner {
 
 sandbox::View view_for(const Layout& layout, const std::string& executable, lab::DeviceKind device) {
   sandbox::View view;
-  view.read_only = {executable, layout.root + "/.deps"};
+  view.read_only = {executable, layout.build + "/deps"};
   if (device == lab::DeviceKind::sim) {
     view.read_only.push_back(layout.remote_dir());
   } else {

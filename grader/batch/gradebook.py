@@ -129,16 +129,16 @@ def grades_table(db: sqlite3.Connection) -> str:
               db.execute("SELECT student, lab, status, points, bonus_points, late, message FROM latest")}
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["student", "total", *(f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")), "late", "notes"])
+    writer.writerow(["student", "total", "bonus", *(f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")), "late", "notes"])
     for (student,) in db.execute("SELECT student FROM students ORDER BY student"):
         rows = [latest.get((student, lab), ("missing", 0, 0, 0, "")) for lab in labs]
         # A total is no total while a part is unknown: it must never look like a zero.
         known = all(points is not None for _, points, *_ in rows)
-        total = sum(points + bonus for _, points, bonus, *_ in rows) if known else None
+        totals = [sum(row[column] for row in rows) if known else None for column in (1, 2)]  # points, bonus
         cells = [value for status, points, bonus, *_ in rows for value in (points, bonus, status)]
         late = "late" if any(late for *_, late, _ in rows) else ""
         notes = " ".join(f"{lab}: {message}" for lab, (*_, message) in zip(labs, rows) if message)
-        writer.writerow([cell(value) for value in (student, total, *cells, late, notes)])
+        writer.writerow([cell(value) for value in (student, *totals, *cells, late, notes)])
     return out.getvalue()
 
 

@@ -5,6 +5,7 @@ kernels run again.
     settings = read(folder)       checked; a Problem names the line's key and what may stand there
 """
 import datetime
+import difflib
 import pathlib
 import tomllib
 import zoneinfo
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 
 NAME = "class.toml"
 COUNTS = ("best", "latest")
+BONUS = ("separate", "added", "capped")
 METRICS = ("work_ratio", "step_ratio", "bytes_ratio", "active_lanes", "bank_conflicts", "launches", "barriers", "atomics", "contention")
 
 
@@ -31,6 +33,7 @@ class Lab:
     due: datetime.datetime | None = None
     counts: str = ""  # "": as the class
     column: str = ""  # its name in the tables of a platform
+    bonus_column: str = ""  # that of its bonus in Canvas, which makes an assignment of a column that it does not know; "": none
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,15 @@ class Extension:
     lab: str  # "": all
     due: datetime.datetime | None
     days: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Excused:
+    """Who need not do a lab: it is left out of their totals."""
+
+    student: str
+    lab: str
     reason: str
 
 
@@ -56,6 +68,7 @@ class Settings:
     title: str = "Class"
     roster: list[pathlib.Path] = field(default_factory=list)
     counts: str = "best"
+    bonus: str = "separate"  # from the points; or "added" to them, without or with ("capped") the lab's most points as the limit
     times: pathlib.Path | None = None  # a table of times of submission
     zone: datetime.tzinfo = datetime.UTC
     late: Late = Late()
@@ -63,6 +76,7 @@ class Settings:
     groups: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)  # members, and labs ([]: all)
     aliases: dict[str, str] = field(default_factory=dict)  # the name of a submission: a student's id
     extensions: list[Extension] = field(default_factory=list)
+    excused: list[Excused] = field(default_factory=list)
     overrides: list[Override] = field(default_factory=list)
     points: dict = field(default_factory=dict)  # by lab and task, see scoring.changed
 
@@ -154,6 +168,18 @@ def read_points(path: pathlib.Path, tables: dict) -> dict:
     return found
 
 
+def check_labs(settings: Settings, known: set[str]) -> None:
+    """Raises a Problem for a lab that does not exist: its rules would apply to nothing, and those of the real one would be lost."""
+    named = [(f"labs.{lab}", lab) for lab in settings.labs] + [(f"points.{lab}", lab) for lab in settings.points]
+    named += [(f"groups.{group}", lab) for group, (_, labs) in settings.groups.items() for lab in labs]
+    for where, rows in (("extensions", settings.extensions), ("excused", settings.excused), ("overrides", settings.overrides)):
+        named += [(where, one.lab) for one in rows if one.lab]
+    for where, lab in named:
+        if lab not in known:
+            near = difflib.get_close_matches(lab, sorted(known), 1)
+            raise Problem(f"{NAME}, {where}: there is no lab \"{lab}\". " + (f"Did you mean {near[0]}?" if near else f"The labs are {', '.join(sorted(known))}."))
+
+
 def parse(path: pathlib.Path, table: dict) -> Settings:
     top = Reader(path, table)
     name = top.text("timezone", "UTC")
@@ -162,7 +188,7 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         raise top.wrong("timezone", f'"{name}" is not known on this machine: Europe/Berlin, for example (Debian\'s package tzdata has the list)') from None
     settings = Settings(title=top.text("title", "Class"), roster=[path.parent / one for one in top.texts("roster")],
-                        counts=top.one_of("counts", COUNTS, "best"), zone=zone)
+                        counts=top.one_of("counts", COUNTS, "best"), bonus=top.one_of("bonus", BONUS, "separate"), zone=zone)
     if times := top.text("times"):
         settings.times = path.parent / times
     late = Reader(path, top.tables("late"), "late")
@@ -171,7 +197,7 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
     late.done()
     for lab, about in top.tables("labs").items():
         one = Reader(path, about, f"labs.{lab}")
-        settings.labs[lab] = Lab(one.time("due", zone), one.one_of("counts", COUNTS, ""), one.text("column", lab))
+        settings.labs[lab] = Lab(one.time("due", zone), one.one_of("counts", COUNTS, ""), one.text("column", lab), one.text("bonus_column"))
         one.done()
     for group, about in top.tables("groups").items():
         one = Reader(path, about if isinstance(about, dict) else {"members": about}, f"groups.{group}")
@@ -184,6 +210,9 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
         if (made.due is None) == (made.days == 0):
             raise one.wrong("due, days", "exactly one of them is needed")
         settings.extensions.append(made)
+        one.done()
+    for one in top.rows("excused"):
+        settings.excused.append(Excused(one.needed("student"), one.needed("lab"), one.needed("reason")))
         one.done()
     for one in top.rows("overrides"):
         points = one.number("points", None)

@@ -91,7 +91,7 @@ def distribution(term: Term) -> list[Part]:
         known = [final for final in finals if final.points is not None and final.status != "missing"]
         points = [final.points for final in known]
         sums.append([lab, len(known), *((round(statistics.mean(points), 1), round(statistics.median(points), 1)) if points else ("", "")),
-                     sum(final.status == "missing" for final in finals), sum(final.points is None for final in finals)])
+                     sum(final.status == "missing" for final in finals), sum(final.status == "no grade" for final in finals)])
         columns.append(Counter(map(bin_of, known)))
     bar = max(0, min(BAR, (WIDTH - 8) // max(1, len(columns)) - 7))
     rows = [[name, *(Share(counts[at], max(counts.values(), default=1), str(counts[at]), bar) for counts in columns)] for at, name in enumerate(BINS)]

@@ -33,6 +33,7 @@ title = "{title}"
 roster = [{roster}]
 timezone = "UTC"
 counts = "best"           # of a student's submissions: best or latest
+bonus = "separate"        # from the points; or added to them, or capped: added up to the lab's most points
 
 [late]
 grace_minutes = 0
@@ -51,6 +52,11 @@ most_days = 0             # later: 0 points; 0: no limit
 # lab = "scan"
 # days = 3
 # reason = "ill"
+
+# [[excused]]             # this lab does not count for the student
+# student = "id"
+# lab = "scan"
+# reason = "ill until the end of term"
 
 # [[overrides]]
 # student = "id"
@@ -106,7 +112,7 @@ def regrade(book: Book) -> grades.Term:
     warn(term)
     for line in lines:
         print(line)
-    n_open = sum(final.points is None for final in term.finals.values())
+    n_open = sum(final.status == "no grade" for final in term.finals.values())
     print(f"Students: {len(term.roster.students)}. Labs: {len(term.labs)}. Grades moved: {len(lines)}"
           + (f", not known yet: {n_open}" if n_open else "") + (f". Unknown names: {len(term.unknown)}" if term.unknown else "")
           + f".\nFinal grades  {book.folder / 'final.csv'}")

@@ -121,6 +121,18 @@ class Rosters(InFolder):
         for name in ("somebody", "Bob Ng_812x", "x_9", "", "_"):
             self.assertIsNone(got.find(name), name)
 
+    def test_canvas_with_names_in_two_columns(self):
+        canvas = self.put("c.csv", "LastName;FirstName;ID;SIS User ID;SIS Login ID;Section\n    Points Possible;;;;;\nde la Cruz;Łukasz;1001;m7;lc@x.org;S1\n"
+                          "Student;Test;1099;;t@x.org;S1\n")
+        (student,) = roster.read([canvas], {}).students.values()
+        self.assertEqual((student.id, student.name, student.first, student.last), ("m7", "Łukasz de la Cruz", "Łukasz", "de la Cruz"))
+
+    def test_moodles_heads_in_other_languages(self):
+        for heads in ("Vorname,Nachname,ID-Nummer,E-Mail-Adresse", "Prénom,Nom de famille,Numéro d'identification,Adresse de courriel", "名,姓,学号,电子邮件地址",
+                      "Nombre,Apellido(s),Número de ID,Dirección de correo", "名,姓,IDナンバー,メールアドレス"):
+            (student,) = roster.read([self.put("m.csv", f"{heads}\nAda,King Noel,m1,al@x.org\n")], {}).students.values()
+            self.assertEqual((student.id, student.first, student.last, student.email), ("m1", "Ada", "King Noel", "al@x.org"), heads)
+
     def test_a_name_of_two_is_nobodys(self):
         got = roster.read([self.put("r.csv", "id,name,email,section\na,Kim Lee,k1@x,\nb,Lee Kim,k2@x,\nc,José,c@x,\n")], {})
         self.assertIsNone(got.find("Kim Lee"))
@@ -191,12 +203,96 @@ class Desk(InFolder):
         self.desk("grades", "term.graded")
 
     def test_unknown_people_and_labs_are_listed(self):
-        self.settings('[[overrides]]\nstudent = "nobody"\nlab = "scna"\npoints = 1\nreason = "x"\n')
+        self.settings('[[overrides]]\nstudent = "nobody"\nlab = "scan"\npoints = 1\nreason = "x"\n')
         said = self.desk("grades", "term.graded")
         self.assertIn("overrides: nobody is not in the roster", said)
-        self.assertIn("there is no lab scna", said)
         self.settings("[points.scan.blelloch]\ncorrectness = 3\n")
         self.assertIn("points.scan.blelloch is no task; there is: plain, fast, extra", self.desk("grades", "term.graded", code=1))
+
+    def test_a_lab_that_does_not_exist_is_refused(self):
+        self.desk("grades", "term.graded")
+        before = (self.term.folder / "final.json").read_text()
+        text = (self.term.folder / "class.toml").read_text()
+        for more in ("[labs.reductoin]\ndue = 2026-10-05T23:59:00\n", '[[overrides]]\nstudent = "s001"\nlab = "reductoin"\npoints = 1\nreason = "x"\n',
+                     "[points.reductoin.plain]\ncorrectness = 3\n", '[groups]\nred = { members = ["s001"], labs = ["reductoin"] }\n',
+                     '[[extensions]]\nstudent = "s001"\nlab = "reductoin"\ndays = 1\n', '[[excused]]\nstudent = "s001"\nlab = "reductoin"\nreason = "x"\n'):
+            with self.subTest(more):
+                self.put("term.graded/class.toml", (text if "[groups]" not in more else text.partition("[groups]")[0]) + more)
+                said = self.desk("grades", "term.graded", code=1)
+                self.assertRegex(said, r'there is no lab "reductoin". Did you mean reduction\?|reductoin\S* is no task; there is: reduction')
+        self.assertEqual((self.term.folder / "final.json").read_text(), before, "nobody's grade has changed")
+
+    def someone_without_submissions(self):
+        """One student more in the roster, and in Canvas's gradebook."""
+        text = (self.term.folder / "class.toml").read_text()
+        self.put("term.graded/extra.csv", "id,name,email,section\nquiet,Quiet One,quiet@x.org,\n")
+        self.put("term.graded/class.toml", text.replace('"canvas.csv"', '"extra.csv", "canvas.csv"'))
+        with open(self.term.folder / "canvas.csv", encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.reader(file))
+        rows.append([{"Student": "One, Quiet", "SIS User ID": "quiet"}.get(head, "") for head in rows[0]])
+        with open(self.folder / "canvas.csv", "w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+        return "quiet"
+
+    def test_a_lab_that_is_not_due_yet_is_empty_and_not_zero(self):
+        student = self.someone_without_submissions()
+        self.desk("grades", "term.graded")
+        text = (self.term.folder / "class.toml").read_text()
+        later = (datetime.datetime.now() + datetime.timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%S")
+        self.put("term.graded/class.toml", re.sub(r"(\[labs.scan\]\ndue = )\S+", rf"\g<1>{later}", text))
+        self.desk("export", "term.graded", "--csv", "out.csv", "--moodle", "m.csv")
+        with open(self.folder / "out.csv", encoding="utf-8", newline="") as file:
+            row = next(row for row in csv.DictReader(file) if row["id"] == student)
+        self.assertEqual((row["scan"], row["scan bonus"], row["scan status"]), ("", "", "not due"))
+        others = [row[lab] for lab in make_term.LABS if lab != "scan"]
+        if "" not in others:
+            self.assertEqual(float(row["total"]), sum(map(float, others)))
+
+    def test_until_late_days_are_over_nothing_is_missing(self):
+        student = self.someone_without_submissions()
+        self.desk("grades", "term.graded")
+        text = (self.term.folder / "class.toml").read_text()
+        earlier = (datetime.datetime.now() - datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
+        text = re.sub(r"(\[labs.scan\]\ndue = )\S+", rf"\g<1>{earlier}", text)
+        for days, status in ((3, "not due"), (0, "missing")):
+            self.put("term.graded/class.toml", re.sub(r"most_days = \d+", f"most_days = {days}", text))
+            self.desk("grades", "term.graded")
+            self.assertEqual(json.loads((self.term.folder / "final.json").read_text())[student]["scan"]["status"], status)
+
+    def test_who_is_excused_has_no_zero_and_a_total(self):
+        student = self.someone_without_submissions()
+        self.desk("grades", "term.graded")
+        self.settings(f'[[excused]]\nstudent = "{student}"\nlab = "scan"\nreason = "ill"\n')
+        said = self.desk("export", "term.graded", "--canvas", "c.csv", "--canvas-from", "canvas.csv", "--csv", "out.csv")
+        self.assertIn("missing → excused", said)
+        with open(self.folder / "out.csv", encoding="utf-8", newline="") as file:
+            row = next(row for row in csv.DictReader(file) if row["id"] == student)
+        self.assertEqual((row["scan"], row["scan status"]), ("", "excused"))
+        self.assertIn("excused: ill", row["notes"])
+        with open(self.folder / "c.csv", encoding="utf-8", newline="") as file:
+            self.assertEqual(next(row["scan"] for row in csv.DictReader(file) if row["SIS User ID"] == student), "EX")
+
+    def test_the_bonus_is_separate_added_or_capped(self):
+        text = (self.term.folder / "class.toml").read_text()
+        finals = {}
+        for rule in ("separate", "added", "capped"):
+            self.put("term.graded/class.toml", f'bonus = "{rule}"\n' + text)
+            self.desk("export", "term.graded", "--csv", "out.csv", "--moodle", "m.csv")
+            finals[rule] = json.loads((self.term.folder / "final.json").read_text())
+            heads = (self.folder / "m.csv").read_text(encoding="utf-8").splitlines()[0]
+            self.assertEqual("bonus" in heads, rule == "separate")
+        n_bonus = 0
+        for student, labs in finals["separate"].items():
+            for lab, one in labs.items():
+                if one["status"] != "graded" or one["points"] is None:
+                    continue
+                added, capped = finals["added"][student][lab], finals["capped"][student][lab]
+                if {added["submission"], capped["submission"]} != {one["submission"]}:
+                    continue  # another one is the best then
+                n_bonus += one["bonus"] > 0
+                self.assertEqual((added["points"], added["bonus"]), (one["points"] + one["bonus"], 0))
+                self.assertEqual(capped["points"], min(one["points"] + one["bonus"], one["max_points"]))
+        self.assertGreater(n_bonus, 0)
 
     def test_a_table_of_times_says_when(self):
         student, lab = next((owner, lab) for (owner, lab), made in self.term.submissions.items()

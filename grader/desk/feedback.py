@@ -28,7 +28,7 @@ def submission_rows(book: Book) -> dict[int, sqlite3.Row]:
 
 def worth(final: Final) -> str:
     if final.points is None:
-        return "no grade yet"
+        return {"not due": "not due yet", "excused": "excused, does not count"}.get(final.status, "no grade yet")
     most = f" of {final.max_points}" if final.max_points else ""
     return f"{shown(final.points)}{most} points" + (f", bonus {shown(final.bonus)}" if final.bonus else "")
 

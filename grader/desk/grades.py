@@ -20,6 +20,7 @@ from roster import Roster, Student, first_of, read as read_roster, rows_of
 from settings import Lab, Problem, Settings
 
 UNKNOWN = ("infra", "pending")  # a status without points, which is no 0
+LEFT_OUT = ("not due", "excused")  # of a Final: no points, and left out of totals
 DAY = 24 * 3600
 
 
@@ -46,8 +47,8 @@ class Candidate:
 class Final:
     student: str  # id
     lab: str
-    status: str  # graded, late, too late, refused, missing, no grade, override
-    points: float | None = 0  # None: not known yet
+    status: str  # graded, late, too late, refused, missing, not due, excused, no grade, override
+    points: float | None = 0  # None: not known yet, or left out of totals
     bonus: float | None = 0
     max_points: int | None = None
     submission: int | None = None
@@ -72,7 +73,8 @@ class Term:
 
 
 def total(finals: list[Final]) -> tuple[float | None, float | None]:
-    """Points and bonus; None while a part is unknown, which must never look like a 0."""
+    """Points and bonus of all labs that count; None while a part is unknown, which must never look like a 0."""
+    finals = [one for one in finals if one.status not in LEFT_OUT]
     known = all(one.points is not None and one.bonus is not None for one in finals)
     return (tidy(sum(one.points for one in finals)), tidy(sum(one.bonus for one in finals))) if known else (None, None)
 
@@ -120,10 +122,11 @@ def max_points_of(book: Book, lab: str) -> int | None:
 class Judge:
     """Applies the rules of one class."""
 
-    def __init__(self, settings: Settings, roster: Roster) -> None:
-        self.settings, self.roster = settings, roster
+    def __init__(self, settings: Settings, roster: Roster, now: datetime.datetime) -> None:
+        self.settings, self.roster, self.now = settings, roster, now
         self.times = read_times(settings, roster)
         self.extensions = [(roster.by_id(one.student), one) for one in settings.extensions]
+        self.excused = [(roster.by_id(one.student), one) for one in settings.excused]
         self.overrides = [(roster.by_id(one.student), one) for one in settings.overrides]
 
     def due(self, student: Student, lab: str) -> tuple[datetime.datetime | None, str]:
@@ -136,6 +139,11 @@ class Judge:
                 if extended and (due is None or extended > due):
                     due, why = extended, f"extension to {extended:%Y-%m-%d %H:%M}" + (f" ({one.reason})" if one.reason else "")
         return due, why
+
+    def is_open(self, due: datetime.datetime | None) -> bool:
+        """Whether what is submitted now can still earn points: until then nothing is missing."""
+        late = self.settings.late
+        return due is not None and self.now <= due + datetime.timedelta(days=late.most_days, minutes=late.grace_minutes)
 
     def days_late(self, one: Candidate, time: datetime.datetime | None, due: datetime.datetime | None) -> int:
         """`time`: of submission by a table of the instructor's; else the file's time counts."""
@@ -153,13 +161,19 @@ class Judge:
         if days > self.settings.late.most_days > 0:
             return 0, 0
         left = max(0, 100 - self.settings.late.percent_per_day * days)
-        return tidy(one.points * left / 100), tidy(one.bonus * left / 100)
+        points, bonus = tidy(one.points * left / 100), tidy(one.bonus * left / 100)
+        if self.settings.bonus == "separate":
+            return points, bonus
+        most = one.max_points if self.settings.bonus == "capped" and one.max_points is not None else math.inf
+        return tidy(min(points + bonus, max(points, most))), 0
 
     def final(self, student: Student, lab: str, submissions: list[Candidate], max_points: int | None) -> Final:
         out = Final(student.id, lab, "missing", max_points=max_points)
         due, why = self.due(student, lab)
         handed_in = [one for one in submissions if one.status != "missing"]
         if not handed_in:
+            if self.is_open(due):
+                out.status, out.points, out.bonus = "not due", None, None
             out.notes = [one.message for one in submissions[-1:] if one.message]
         elif any(one.status in UNKNOWN for one in handed_in):
             out.status, out.points, out.bonus = "no grade", None, None
@@ -186,6 +200,10 @@ class Judge:
             if chosen.owner != student.id and self.roster.find(chosen.owner) is not student:
                 out.notes.append(f"submitted by {chosen.owner}")
         out.notes += [why] if why else []
+        for who, one in self.excused:
+            if who is student and one.lab == lab:
+                out.status, out.points, out.bonus = "excused", None, None
+                out.notes.append(f"excused: {one.reason}")
         for who, one in self.overrides:
             if who is student and one.lab == lab:
                 out.status, out.points = "override", one.points
@@ -194,16 +212,17 @@ class Judge:
         return out
 
 
-def compute(book: Book) -> Term:
+def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     settings = settings_of.read(book.folder)
     rows = candidates(book)
+    settings_of.check_labs(settings, book.table.keys() | {lab for _, lab in rows})
     owners = sorted({owner for owner, _ in rows})
     roster = read_roster(settings.roster, settings.aliases)
     if not settings.roster:  # those who have handed something in
         roster = Roster([Student(owner, owner) for owner in owners], settings.aliases)
     labs = [*settings.labs, *sorted({lab for _, lab in rows} - settings.labs.keys())]
     warnings = [f"{lab} has been graded and is not in {settings_of.NAME}: it has no due date." for lab in labs if settings.labs and lab not in settings.labs]
-    warnings += check_names(settings, roster, labs)
+    warnings += check_names(settings, roster)
 
     owned: dict[str, list[tuple[str, list[str]]]] = {}  # student's id: owners of submissions that count for them, and for which labs
     unknown = {}
@@ -225,7 +244,7 @@ def compute(book: Book) -> Term:
         if not any(people):
             unknown[owner] = why_unknown(roster, owner, settings)
 
-    judge = Judge(settings, roster)
+    judge = Judge(settings, roster, now or datetime.datetime.now(datetime.UTC))
     maxima = {lab: max_points_of(book, lab) for lab in labs}
     finals = {}
     for student in roster.students.values():
@@ -246,18 +265,17 @@ def why_unknown(roster: Roster, owner: str, settings: Settings) -> str:
     return "not in the roster, or more than one student may be meant"
 
 
-def check_names(settings: Settings, roster: Roster, labs: list[str]) -> list[str]:
-    """What class.toml names and does not exist."""
+def check_names(settings: Settings, roster: Roster) -> list[str]:
+    """The students that class.toml names and who are not in the roster."""
     found = []
-    people = [("extensions", one.student) for one in settings.extensions] + [("overrides", one.student) for one in settings.overrides]
+    people = [(where, one.student) for where, rows in (("extensions", settings.extensions), ("excused", settings.excused), ("overrides", settings.overrides))
+              for one in rows]
     people += [(f"groups.{group}", member) for group, (members, _) in settings.groups.items() for member in members]
     people += [("aliases", student) for student in settings.aliases.values()]
     for where, student in people:
         if roster.by_id(student) is None:
             found.append(f"{settings_of.NAME}, {where}: {student} is not in the roster.")
-    named = [("extensions", one.lab) for one in settings.extensions if one.lab] + [("overrides", one.lab) for one in settings.overrides]
-    named += [(f"groups.{group}", lab) for group, (_, group_labs) in settings.groups.items() for lab in group_labs]
-    return found + [f"{settings_of.NAME}, {where}: there is no lab {lab}." for where, lab in named if lab not in labs]
+    return found
 
 
 # --- Writing, and what has changed ---
@@ -298,7 +316,7 @@ def difference(before: dict, now: dict) -> list[str]:
         why.append(f"{before['days_late']} → {now['days_late']} days late")
     if before["status"] != now["status"]:
         why.append(f"{before['status']} → {now['status']}")
-    why += [note for note in now["notes"] if note not in before["notes"] and note.startswith(("set by", "extension"))]
+    why += [note for note in now["notes"] if note not in before["notes"] and note.startswith(("set by", "extension", "excused"))]
     return why or ["the late rule"]
 
 

@@ -5,6 +5,7 @@
     roster.find("Ada Lovelace_123")        the student, or None: unknown or ambiguous names are for people to look at
 """
 import csv
+import io
 import pathlib
 import re
 import unicodedata
@@ -12,13 +13,16 @@ from dataclasses import dataclass, field
 
 from settings import Problem
 
-# Columns that say who somebody is, by what they are called (lower case). The first that has a value is the id.
-IDS = ("id", "student id", "sis user id", "sid", "id number", "username", "sis login id")
-KEYS = (*IDS, "identifier", "login", "email", "email address", "e-mail")
-EMAILS = ("email", "email address", "e-mail")
-NAMES = ("name", "full name", "student")
-FIRST, LAST = ("first name", "given name"), ("last name", "surname", "family name")
-SECTIONS = ("section", "sections", "section_name", "groups")
+# Columns that say who somebody is, by what they are called (lower case), also in Moodle's translations. The first that has a value is the id.
+IDS = ("id", "student id", "sis user id", "sid", "id number", "id-nummer", "numéro d'identification", "número de id", "número de identificación",
+       "学号", "id号", "idナンバー", "username", "anmeldename", "nom d'utilisateur", "nombre de usuario", "用户名", "ユーザ名", "sis login id")
+EMAILS = ("email", "email address", "e-mail", "e-mail-adresse", "adresse de courriel", "dirección de correo", "dirección email", "电子邮件地址",
+          "电子邮件", "メールアドレス")
+KEYS = (*IDS, "identifier", "login", *EMAILS)
+NAMES = ("name", "full name", "student", "vollständiger name", "nom complet", "nombre completo", "全名", "姓名", "フルネーム", "氏名")
+FIRST = ("first name", "firstname", "first_name", "given name", "vorname", "prénom", "nombre", "名")
+LAST = ("last name", "lastname", "last_name", "surname", "family name", "nachname", "nom de famille", "nom", "apellido(s)", "apellidos", "姓", "姓氏")
+SECTIONS = ("section", "sections", "section_name", "groups", "gruppen", "groupes", "grupos", "小组", "グループ")
 NOBODY = ("points possible", "student, test", "test student")  # rows of Canvas
 
 
@@ -29,6 +33,15 @@ class Student:
     email: str = ""
     section: str = ""
     keys: set[str] = field(default_factory=set)  # what else identifies them, in lower case
+    parts: tuple[str, str] | None = None  # first and last name, where a table has them apart
+
+    @property
+    def first(self) -> str:
+        return self.parts[0] if self.parts else self.name.rpartition(" ")[0]
+
+    @property
+    def last(self) -> str:
+        return self.parts[1] if self.parts else self.name.rpartition(" ")[2]
 
 
 def plain(text: str) -> str:
@@ -80,7 +93,8 @@ class Roster:
         return named[0] if len({one.id for one in named}) == 1 else None
 
 
-def rows_of(path: pathlib.Path) -> list[dict[str, str]]:
+def table_of(path: pathlib.Path) -> tuple[str, list[list[str]]]:
+    """The delimiter of a table in CSV (comma, semicolon or tab) and its rows, the head first."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -88,9 +102,14 @@ def rows_of(path: pathlib.Path) -> list[dict[str, str]]:
     except UnicodeDecodeError:
         raise Problem(f"{path} is not UTF-8: save it as CSV in UTF-8.") from None
     first = text.split("\n", 1)[0]
-    rows = list(csv.reader(text.splitlines(), delimiter=max(",;\t", key=first.count)))
-    if not rows:
+    delimiter = max(",;\t", key=first.count)
+    if not (rows := list(csv.reader(io.StringIO(text), delimiter=delimiter))):
         raise Problem(f"{path} is empty.")
+    return delimiter, rows
+
+
+def rows_of(path: pathlib.Path) -> list[dict[str, str]]:
+    _, rows = table_of(path)
     heads = [head.strip().casefold() for head in rows[0]]
     return [dict(zip(heads, (cell.strip() for cell in row))) for row in rows[1:] if any(cell.strip() for cell in row)]
 
@@ -105,20 +124,23 @@ def students_of(path: pathlib.Path) -> list[Student]:
     if rows and not heads & set(KEYS):
         raise Problem(f"{path} has no column that says who a student is. Canvas's, Moodle's and Gradescope's tables have one; a plain table "
                       f"needs id, name, email and section.")
-    canvas = {"student", "sis login id"} <= heads  # there "ID" is Canvas's own number, which nobody knows
+    canvas = "sis login id" in heads  # there "ID" is Canvas's own number, which nobody knows
     ids = ("sis user id", "sis login id", "id") if canvas else IDS
     found = []
     for row in rows:
-        name = first_of(row, NAMES) or f"{first_of(row, FIRST)} {first_of(row, LAST)}".strip()
-        if name.casefold() in NOBODY or row.get("role", "student").casefold() not in ("student", ""):
+        parts = (first_of(row, FIRST), first_of(row, LAST))
+        name = first_of(row, NAMES) or " ".join(parts).strip()
+        if name.casefold() in NOBODY or any(value.casefold() == NOBODY[0] for value in row.values()) or row.get("role", "student").casefold() not in ("student", ""):
             continue
         email = first_of(row, EMAILS) or (row.get("sis login id", "") if "@" in row.get("sis login id", "") else "")
         keys = {row[key].casefold() for key in KEYS if row.get(key)}
         if not keys and not name:
             continue
         if "," in name:
-            name = " ".join(part.strip() for part in reversed(name.split(",", 1)))
-        found.append(Student(first_of(row, ids) or email or first_of(row, KEYS) or name, name, email, first_of(row, SECTIONS), keys))
+            last, first = (part.strip() for part in name.split(",", 1))
+            parts, name = (first, last), f"{first} {last}"
+        found.append(Student(first_of(row, ids) or email or first_of(row, KEYS) or name, name, email, first_of(row, SECTIONS), keys,
+                             parts if any(parts) else None))
     return found
 
 
@@ -135,6 +157,7 @@ def merge(students: list[Student]) -> list[Student]:
         if person is None:
             merged.append(person := one)
         person.name, person.email, person.section = person.name or one.name, person.email or one.email, person.section or one.section
+        person.parts = person.parts or one.parts
         person.keys |= one.keys
         by_key |= {key: person for key in person.keys}
     ids = [one.id for one in merged]

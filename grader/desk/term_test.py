@@ -134,7 +134,8 @@ class WholeTerm(unittest.TestCase):
                 rows = {row[head]: row for row in csv.DictReader(io.StringIO(text)) if row[head]}
                 self.assertEqual(rows.keys(), {one["id"] for one in self.term.students})
                 for (student, lab), (points, bonus, _) in expected.items():
-                    for column, value in ((lab, points), (f"{lab} bonus", bonus)):
+                    bonus_column = [] if name == "c.csv" else [(f"{lab} bonus", bonus)]  # Canvas would make an assignment of it
+                    for column, value in ((lab, points), *bonus_column):
                         self.assertEqual(Fraction(rows[student][column]) if rows[student][column] else None, value, (student, column))
 
     def test_6_everybody_gets_feedback(self):

@@ -60,12 +60,13 @@ std::string for_instructors(const RunResult& result) {
 std::string to_gradescope(const RunResult& result) {
   const RunResult shown = for_students(result);
   json tests = json::array();
-  int score = 0;
+  int score = 0, bonus = 0;  // the bonus is never part of the score
   // Gradescope adds up the tests' scores where there is no total, so neither may be there.
   const bool infra = has_infra(shown);
   for (std::size_t i = 0; i < shown.labs.size(); ++i) {
     const LabResult& lab = shown.labs[i];
-    score += lab.points + lab.bonus_points;
+    score += lab.points;
+    bonus += lab.bonus_points;
     for (std::size_t k = 0; k < lab.tasks.size(); ++k) {
       json test = test_of(lab.tasks[k], lab.title, fmt::format("{}.{}", i + 1, k + 1));
       if (infra) {
@@ -87,6 +88,7 @@ std::string to_gradescope(const RunResult& result) {
         "There is no score: INFRA is a fault of the grader, not of your file. Your instructor can grade it "
         "again.\n";
   }
+  if (!infra && bonus > 0) output += fmt::format("Bonus, beside the score: {} points.\n", bonus);
   json out = {{"output", tame(output)},
               {"output_format", "text"},
               {"visibility", "visible"},

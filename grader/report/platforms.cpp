@@ -23,13 +23,12 @@ bool is_infra(const TaskResult& task) {
 }
 
 struct Points {
-  int given = 0;  // with the bonus
-  int most = 0;   // without it
+  int given = 0, most = 0;  // without the bonus
 };
 Points points_of(const RunResult& result) {
   Points sum;
   for (const LabResult& lab : result.labs) {
-    sum.given += lab.points + lab.bonus_points;
+    sum.given += lab.points;
     sum.most += lab.max_points;
   }
   return sum;

@@ -172,6 +172,18 @@ class NewLab(Copy):
             for block in re.findall(r'(?:^#include ".*\n)+', path.read_text(encoding="utf-8"), re.M):
                 self.assertEqual(block.splitlines(), sorted(block.splitlines()), path.name)
 
+    def test_names_that_would_break_the_build_are_refused(self):
+        header = self.root / "common/sim/device.hpp"
+        header.parent.mkdir(parents=True, exist_ok=True)
+        if not header.exists():
+            header.write_text("namespace course::sim {}\n")
+        before = (self.root / "meson.build").read_text()
+        for name, why in (("class", "word of C++"), ("int", "word of C++"), ("std", "word of C++"), ("sim", "namespace of the course")):
+            done = self.new(name)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(why, done.stderr)
+        self.assertEqual((self.root / "meson.build").read_text(), before)
+
     def test_overwrites_nothing(self):
         done = self.new(LABS[0])
         self.assertEqual(done.returncode, 1)

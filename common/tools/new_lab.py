@@ -17,6 +17,12 @@ import sys
 
 import check_course
 
+KEYWORDS = set("""alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const
+    consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum
+    explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
+    private protected public register reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch
+    template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+    main std""".split())
 PLACES = {"lab": "labs/{id}", "solution": "solutions/{id}", "mutants": "grader/mutants/{id}"}
 
 
@@ -43,6 +49,12 @@ def add_row(path, like, row):
     path.write_text("".join(lines), encoding="utf-8")
 
 
+def namespaces(root):
+    """The names behind course:: in the course's own code; a lab's namespace must be another one."""
+    sources = [path for top in ("common", "grader") for path in (root / top).rglob("*.[hc]pp")]
+    return {name for path in sources for name in re.findall(r"\bnamespace course::(\w+)", path.read_text(encoding="utf-8", errors="replace"))}
+
+
 def in_columns(rows):
     """Two columns, the second one behind the longest of the first."""
     width = max(len(left) for left, _ in rows)
@@ -58,6 +70,10 @@ def main():
     root, lab = arguments.root, arguments.id
     if not re.fullmatch(r"[a-z][a-z0-9_]*", lab):
         refuse(f'"{lab}" can be no folder and namespace: take small letters, digits and underscores, a letter first')
+    if lab in KEYWORDS:
+        refuse(f'"{lab}" is a word of C++ and can be no namespace: take another name, such as {lab}_lab')
+    if lab in namespaces(root):
+        refuse(f'course::{lab} is a namespace of the course already: take another name, such as {lab}_lab')
     title = arguments.title or lab.replace("_", " ").capitalize()
     if '"' in title or "\\" in title or "\n" in title:
         refuse("a title has no quotes, backslashes or line breaks")

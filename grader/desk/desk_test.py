@@ -72,7 +72,7 @@ class ClassToml(InFolder):
     def test_the_guides_example_is_one(self):
         (example,) = [text for text in re.findall(r"```toml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S) if "roster" in text]
         got = self.read(example)
-        self.assertTrue(got.labs and got.groups and got.aliases and got.extensions and got.overrides and got.points)
+        self.assertTrue(got.labs and got.groups and got.aliases and got.extensions and got.excused and got.overrides and got.points)
 
 
 class Scoring(unittest.TestCase):

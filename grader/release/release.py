@@ -39,7 +39,7 @@ LEFT_OUT = [
     # the project's own tests and development
     "*_test.*", "grader/testing/*", "common/sim/testing/*", "common/sim/checkers/kernels/*", "common/cudart/programs/*", "common/cudart/cub/*", "common/nccl/programs/*", "common/nccl/abi_values.cpp", "common/remote/several/*", "common/debug/programs/*",
     "common/ptx/testdata/*", "common/fuzz/*", "*/fuzz_*", "labs/sat/app/make_images.py", "common/tools/fresh_debian.sh",
-    "common/tools/try_*.sh", "common/tools/lint.sh", ".ci/*", ".github/*", ".clang-tidy", "*/.clang-tidy", "README.md", "CONTRIBUTING.md",
+    "common/tools/try_*", "common/tools/systems*", "common/tools/cpu_time.py", "common/bench/frameworks.py", "common/tools/lint.sh", ".ci/*", ".github/*", ".clang-tidy", "*/.clang-tidy", "README.md", "CONTRIBUTING.md",
 ]  # fmt: skip
 KEPT = ["labs/*/*_test.cpp"] + [f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "source_text", "unpack"]]  # ./lab submit
 KEPT += [f"common/sim/checkers/kernels/{name}" for name in ["errata.cu", "memory_model.cu", "kernels.cuh", "program.cuh"]]  # to be run with ./lab sanitize

@@ -435,6 +435,15 @@ class GivenCode(InFolder):
         finally:
             given.ANSWERS["histogram/block_sum"] = listed
 
+    def test_a_new_labs_example_answers_nothing(self):
+        read = given.texts
+        example = (ROOT / "common/template/solution/LAB_ID.cu").read_text(encoding="utf-8")
+        given.texts = lambda root, labs: {**read(root, labs), "mylab": ("", given.asked(example))}
+        try:
+            self.assertEqual(given.undeclared(ROOT, [*LABS, "mylab"]), [])
+        finally:
+            given.texts = read
+
     def test_a_listed_function_that_is_gone_is_found(self):
         given.ANSWERS["histogram/no_such"] = ["scan"]
         try:

@@ -68,7 +68,7 @@ TEST(Scaling, IsWrittenAsMarkdownAndCsv) {
   EXPECT_THAT(bench_markdown(results, "far"),
               HasSubstr("| `fast` | 2 | 8.0 µs | 0.12 | 62 % | 12.5 µs | 0.16 | 80 % |"));
   EXPECT_THAT(bench_csv(results),
-              HasSubstr("far,sum_random,fast,rung,2000,12.500,1.000,9.000,0.3,0.0800,,yes,2\n"));
+              HasSubstr("far,sum_random,fast,rung,2000,12.500,1.000,9.000,0.3,0.0800,,yes,2,,\n"));
 }
 
 TEST(Scaling, IsNotShownForLabsOfOneDevice) {

@@ -923,6 +923,7 @@ class GradeAll(InFolder):
 
     def test_students_see_no_seed_and_spreadsheets_no_formula(self):
         self.put("in/=1+1/reduction.cu", "// points 3\n")
+        self.put("in/ =2+2/reduction.cu", "// points 3\n")
         self.put("in/<script>/reduction.cu", "")
         self.grade("--seed", "0x5eed")
         for path in (self.out / "reports/students").glob("*/*"):
@@ -931,6 +932,7 @@ class GradeAll(InFolder):
         self.assertIn("one: OK, 70 of 100 points\n  rerun\n", (self.out / "reports/students/ada/reduction.txt").read_text())
         self.assertIn("5eed", (self.out / "reports/instructors/ada/reduction.json").read_text())
         self.assertIn("'=1+1", (self.out / "grades.csv").read_text())
+        self.assertIn("' =2+2", (self.out / "grades.csv").read_text())
         for path in self.out.glob("**/*"):
             if path.name != "work":
                 self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o066, 0, path)
@@ -1047,6 +1049,18 @@ class Similarity(unittest.TestCase):
                              {frozenset(("ada", "2025.graded: bob")), frozenset(("ada", "2025.graded: cy"))})
             with self.assertRaisesRegex(similarity.Problem, "not a class's folder"):
                 similarity.write(book, mine, folder / "pairs.json", 0.5, [folder])
+
+    def test_a_student_named_like_the_reference_is_compared_too(self):
+        with tempfile.TemporaryDirectory(prefix="named-") as name:
+            folder = pathlib.Path(name)
+            for part, text in [("solutions/scan/scan.cu", "// reference\n" + self.CODE),
+                               ("common/tools/make_skeleton.py", "import sys; open(sys.argv[2], 'w')")]:
+                (folder / part).parent.mkdir(parents=True)
+                (folder / part).write_text(text)
+            texts = {similarity.REFERENCE: self.CODE, "ada": self.CODE}
+            found = similarity.compare(folder, "scan", texts, 0.5)
+            self.assertEqual(len(found["fingerprints"]), 3)
+            self.assertEqual(len(found["pairs"]), 3)
 
     def test_any_text(self):
         random_ = random.Random(7)

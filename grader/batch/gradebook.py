@@ -112,8 +112,10 @@ def fill(db: sqlite3.Connection, book: Book) -> None:
 
 def cell(value) -> object:
     """A spreadsheet must not take a student's text for a formula."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
+    # Some skip leading blanks.
+    if isinstance(value, str):
+        formula = value.lstrip().startswith(("=", "+", "-", "@")) or value.startswith(("\t", "\r"))
+        return "'" + value if formula else value
     return "" if value is None else value
 
 

@@ -106,12 +106,20 @@ def skeleton_and_solution(root: pathlib.Path, lab: str) -> tuple[str, str | None
         return made.read_text(encoding="utf-8"), solution.read_text(encoding="utf-8")
 
 
+def name_of_reference(students) -> str:
+    """One that no student has, whatever they call themselves."""
+    name = REFERENCE
+    while name in students:
+        name += "*"
+    return name
+
+
 def compare(root: pathlib.Path, lab: str, texts: dict[str, str], threshold: float) -> dict:
     skeleton, solution = skeleton_and_solution(root, lab)
     common = {one for one, _ in grams(skeleton)}
     prints = {who: fingerprints(text, common) for who, text in texts.items()}
     if solution is not None:
-        prints[REFERENCE] = fingerprints(solution, common)
+        prints[name_of_reference(texts)] = fingerprints(solution, common)
     return {"fingerprints": {who: {f"{one:016x}": line for one, line in sorted(found.items())} for who, found in sorted(prints.items())},
             "pairs": pairs_of(prints, threshold)}
 
@@ -136,7 +144,8 @@ def write(book, hand_ins, path: pathlib.Path, threshold: float, against: list[pa
     for lab in sorted({one.lab for one in hand_ins if one.source is not None}):
         texts = {one.student: one.source.decode("utf-8", "replace") for one in hand_ins if one.lab == lab and one.source is not None}
         others = {who: text for folder in against for who, text in earlier(folder, lab).items()}
+        strangers = others.keys() | {name_of_reference(texts | others)}
         labs[lab] = compare(root, lab, texts | others, threshold)
-        labs[lab]["pairs"] = [pair for pair in labs[lab]["pairs"] if not {pair["a"], pair["b"]} <= others.keys() | {REFERENCE}]
+        labs[lab]["pairs"] = [pair for pair in labs[lab]["pairs"] if not {pair["a"], pair["b"]} <= strangers]
     out = {"schema": 1, "method": {"name": "winnowing", "k": K, "window": WINDOW, "hash": "blake2b-64"}, "threshold": threshold, "labs": labs}
     write_atomically(path, json.dumps(out, indent=1).encode() + b"\n")

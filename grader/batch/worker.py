@@ -29,4 +29,4 @@ def _how(book: Book) -> list[str]:
 def _command(book: Book, unit: Unit, attempt: int) -> list[str]:
     command = [book.labcli, "grade-one", unit.lab, *_how(book), "--harness", str(book.folder / "harness.json"),
                "--source", str(book.source(unit.sha256)), "--work", str(book.work(unit, attempt))]
-    return command + (["--graded", "--isolation", book.isolation] if book.isolation != "none" else [])
+    return command + ["--graded", "--isolation", book.isolation]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """./lab gradescope: packs an autograder for Gradescope: upload OUT.zip under "Configure Autograder".
 
-usage: ./lab gradescope OUT.zip [LAB…] [--minutes N] [--leaderboard]
+usage: ./lab gradescope OUT.zip [LAB…] [--minutes N] [--isolation LEVEL] [--leaderboard]
 
 The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder with grade_submission.py), the labs to grade (all when none is named) and, in
 course/, what grading needs of this checkout as it is now: with your points and cases, and without solutions, which grading does not
@@ -31,7 +31,7 @@ def add(archive, name, data, executable):
     archive.writestr(info, data)
 
 
-def pack(root, out, labs, minutes, leaderboard):
+def pack(root, out, labs, minutes, isolation, leaderboard):
     names = [n for n in release.released_files(root) if not release.matches(n, LEFT_OUT)]
     secrets = release.leaks.secrets(root)
     with zipfile.ZipFile(out, "w") as archive:
@@ -39,6 +39,7 @@ def pack(root, out, labs, minutes, leaderboard):
             add(archive, name, (HERE / "files" / name).read_bytes(), True)
         add(archive, "labs.txt", "\n".join(labs) + "\n", False)
         add(archive, "minutes.txt", f"{minutes:g}\n", False)
+        add(archive, "isolation.txt", isolation + "\n", False)
         if leaderboard:
             add(archive, "leaderboard.txt", "The results hold the speedups of the bonus tasks for Gradescope's leaderboard.\n", False)
         for name in sorted(names):
@@ -60,6 +61,9 @@ def main():
     parser.add_argument("labs", metavar="LAB", nargs="*", help="labs to grade; all when none is named")
     parser.add_argument("--minutes", type=float, default=9, help="stop grading after so long, without a score: less than the limit that is set "
                         "on Gradescope, at which it gives 0 points (default: 9, for its 10)")
+    parser.add_argument("--isolation", choices=["none", "limits", "namespaces", "full"], default="limits",
+                        help="grade only with this isolation or a higher one (default: limits, which "
+                        "Gradescope's containers offer)")
     parser.add_argument("--leaderboard", action="store_true", help="put the speedups of the bonus tasks on the assignment's leaderboard")
     arguments = parser.parse_args()
     if not 0.1 <= arguments.minutes <= 600:
@@ -72,7 +76,8 @@ def main():
         release.refuse(f"{arguments.out} should end in .zip")
     beside = arguments.out.with_name(arguments.out.name + ".tmp")
     try:
-        pack(arguments.root.resolve(), beside, arguments.labs or known, arguments.minutes, arguments.leaderboard)
+        pack(arguments.root.resolve(), beside, arguments.labs or known, arguments.minutes,
+             arguments.isolation, arguments.leaderboard)
         beside.replace(arguments.out)
     except OSError as error:
         beside.unlink(missing_ok=True)

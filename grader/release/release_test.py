@@ -666,6 +666,7 @@ class Gradescope(InFolder):
             names = archive.namelist()
             self.assertEqual(archive.read("labs.txt"), b"scan\nsat\n")
             self.assertEqual(archive.read("minutes.txt"), b"9\n")
+            self.assertEqual(archive.read("isolation.txt"), b"limits\n")
             for program in ["setup.sh", "run_autograder", "grade_submission.py", "course/lab"]:
                 self.assertTrue(archive.getinfo(program).external_attr >> 16 & 0o100, program)
         # What the build asks for, whether it is built or not.
@@ -716,6 +717,7 @@ sys.exit(fault)
             shutil.copy(ROOT / f"grader/batch/{name}.py", source / "course/grader/batch")
         (source / "labs.txt").write_text("\n".join(labs) + "\n")
         (source / "minutes.txt").write_text(minutes)
+        (source / "isolation.txt").write_text("namespaces\n")
         if leaderboard:
             (source / "leaderboard.txt").write_text("yes")
         (source / "course/lab").write_text(self.FAKE_LAB)
@@ -739,7 +741,9 @@ sys.exit(fault)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(placed, {"scan": "mine", "sat": "flat", "histogram": "empty"})
         self.assertFalse((self.dir / "source/course/labs/scan/lab.hpp").exists())
-        self.assertIn("grade scan sat histogram --device sim", (self.dir / "asked").read_text())
+        # As ./lab grade-all does: otherwise a case would be judged with fewer checks.
+        self.assertIn("grade scan sat histogram --device sim --graded --isolation namespaces",
+                      (self.dir / "asked").read_text())
         self.assertIn("histogram: submission/histogram.cu is a link", results["output"])
 
     def test_takes_what_grade_all_takes_and_says_why_not(self):

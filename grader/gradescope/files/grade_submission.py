@@ -77,12 +77,14 @@ def main():
     results.mkdir(exist_ok=True)
     labs = (source / "labs.txt").read_text(encoding="utf-8").split()
     minutes = float((source / "minutes.txt").read_text(encoding="utf-8"))
+    isolation = (source / "isolation.txt").read_text(encoding="utf-8").strip()
     said = put_in_place(source, folder / "submission", labs)
     result, graded = results / "result.json", results / "results.json"
     for _ in range(ATTEMPTS):
         for path in (result, graded):
             path.unlink(missing_ok=True)
-        command = ["./lab", "grade", *labs, "--device", "sim", "--json", str(result), "--gradescope", str(graded)]
+        command = ["./lab", "grade", *labs, "--device", "sim", "--graded", "--isolation", isolation,
+                   "--json", str(result), "--gradescope", str(graded)]
         code = run(command, source / "course", begun + 60 * minutes)
         if code is None:
             graded.unlink(missing_ok=True)

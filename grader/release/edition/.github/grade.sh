@@ -3,6 +3,7 @@
 # What the workflows of GitHub and GitLab run: grades the labs whose files have changed since the commit BASE, the last one of the push
 # before. If there is no such commit, those that have changed since the first commit. Or the labs that are named.
 #   BASE=HEAD~1 .github/grade.sh            .github/grade.sh reduction scan
+# ISOLATION=LEVEL: the isolation that is needed (default: limits, which any machine offers).
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 changed() {
@@ -20,7 +21,9 @@ if ((${#labs[@]} == 0)); then
   exit 0
 fi
 ./lab doctor || true
-./lab grade "${labs[@]}" --device sim --json result.json --html report.html --junit junit.xml
+# With the checks of a graded run, so that the verdicts are those of the grade.
+./lab grade "${labs[@]}" --device sim --graded --isolation "${ISOLATION:-limits}" \
+  --json result.json --html report.html --junit junit.xml
 if [[ -n ${GITHUB_STEP_SUMMARY-} ]]; then
   ./lab report result.json --annotations - --summary summary.md
   cat summary.md >>"$GITHUB_STEP_SUMMARY"

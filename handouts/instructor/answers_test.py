@@ -390,7 +390,7 @@ def numbers():
     equal = 14 * step / (7 / (1e3 * direct) - 1.75 / (1e3 * rate))
     yield "08", "Prediction", 2, [f"{launch:.0f} + 7n/{1000 * direct:,.0f} µs", f"{launch:.0f} + 14 · {step:.0f} + 1.75n/{1000 * rate:,.0f} µs", f"n = {equal:,.0f}", f"{equal / 1e6:.1f} million"]
     yield "08", "Prediction", 3, [f"{2 / 3 * 2:.2f} on 2 GPUs", f"{2 / 3 * 8:.2f} on 8"]
-    yield "08", "Prediction", 4, [f"t = {40 * 0.9 / 0.1:.0f} µs", f"{360e-6 * 4.6e12 / 4 / 1e6:.0f} million items"]
+    yield "08", "Prediction", 4, [f"t = {4 * 0.9 / 0.1:.0f} µs", f"{36e-6 * 4.6e12 / 4 / 1e6:.0f} million items"]
     counts, sent = 7 * 16 * 8, 7 * 2**28 * 4 // 8
     in_round = 7 * counts
     yield "08", "Prediction", 5, [f"{counts:,} bytes", f"{in_round:,} bytes per round", f"{8 * in_round:,} bytes in eight", f"{sent:,} bytes", f"{round(sent / (8 * in_round), -2):,.0f} times"]

@@ -591,6 +591,19 @@ class Update(InFolder):
             command = re.search(rf"{name}: both sides .*: git (diff \w+ \w+ -- {name})", said)
             self.assertIn("Corrected", self.git(*command[1].split(), at=student), name)
 
+    def test_a_changed_list_of_labs_gets_the_new_ones(self):
+        def course(*labs):
+            (self.course / "meson.build").write_text("labs = [\n" + "".join(f"  '{lab}',\n" for lab in labs) + "]\n")
+
+        course("reduction")
+        self.update(self.edition)
+        student = self.students()
+        self.change("meson.build", "  'reduction',\n", "  'reduction',\n  'mine',\n", at=student, commit=True)
+        course("reduction", "scan")
+        self.update(student, "scan")
+        self.assertEqual(release.labs_of(student), ["reduction", "mine", "scan"])
+        self.assertEqual(self.git("status", "--porcelain", at=student), "")
+
     def test_work_that_is_not_committed_is_not_touched(self):
         student = self.students()
         self.change("labs/reduction/reduction.cu", "return my_own(job);", "return better(job);", at=student)

@@ -9,6 +9,7 @@ and the course have changed the same lines, the student's file stays as it is an
 import json
 import os
 import pathlib
+import re
 import tempfile
 
 import release
@@ -59,6 +60,20 @@ def merge(do, edition):
     return sorted(stages)
 
 
+def complete_list(do, out, labs):
+    """Adds the labs that the list in a meson.build which the students have changed lacks: without it, nobody could build them."""
+    path = out / "meson.build"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    found = re.search(r"^labs = \[\n(.*?)^\]", text, re.S | re.M)
+    if found is None:
+        return labs if text else []
+    lacking = [lab for lab in labs if lab not in re.findall(r"'(\w+)'", found[1])]
+    if lacking:
+        path.write_text(text[: found.end(1)] + "".join(f"  '{lab}',\n" for lab in lacking) + text[found.end(1) :], encoding="utf-8")
+        do("commit", "--quiet", "--message", f"Add {', '.join(lacking)} to the list of labs", "--", "meson.build")
+    return []
+
+
 def update(root, out, more, closed):
     do = release.in_repository(out)
     top = do("rev-parse", "--show-toplevel", check=False)
@@ -82,9 +97,12 @@ def update(root, out, more, closed):
     kept = merge(do, edition)
     if kept is None:
         release.refuse(f"git could not merge the update into {out}; nothing was changed. See: git -C {out} merge {edition}")
+    unlisted = complete_list(do, out, labs) if "meson.build" in kept else []
     changed = do("diff", "--name-only", base, edition).stdout.splitlines()
     added = [lab for lab in labs if lab not in record["labs"]]
     news = (f"new: {', '.join(added)}; " if added else "") + f"{len(changed)} files differ from the edition before"
     print(f"{out} is up to date: {news}.")
     for name in kept:
         print(f"  {name}: both sides changed the same lines. It stays as it was; the course's change: git diff {base[:12]} {edition[:12]} -- {name}")
+    if unlisted:
+        print(f"  meson.build has no list of labs any more: it must name {', '.join(unlisted)}, or they are not built.")

@@ -5,9 +5,10 @@
 // A program whose results may depend on the order of blocks runs on one host thread, so that the results
 // never depend on the number of host threads. If the launch is interleaved, its blocks get short turns at
 // random instead, the same in every run.
-// A schedule's seed changes the order of blocks (unless results may depend on it), the order of a block's
-// warps in each round, and the order of the lanes of an atomic. A counted launch keeps the natural order if
-// another one could change the counters.
+// A schedule's seed changes the order of blocks, the order of a block's warps in each round, and the order of
+// the lanes of an atomic. A counted launch keeps the natural order if another one could change the counters.
+// If the blocks may wait for each other, only a few of them are resident in an order of the seed: a GPU
+// guarantees no more. A launch that hangs for this reason alone is ended with the reason (await_the_rest).
 #include "sim/grid/grid.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +32,7 @@
 #include "sim/grid/schedule.hpp"
 #include "sim/grid/signals.hpp"
 #include "sim/grid/tally.hpp"
+#include "sim/machine/access.hpp"
 #include "sim/machine/machine.hpp"
 
 namespace course::sim {
@@ -47,6 +49,15 @@ constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
 // more block starts, in case all of them wait for it.
 constexpr std::size_t kInterleavedBlocks = 6;
 constexpr std::uint64_t kShortTurnsThatCrowd = 64;
+
+// Whether blocks that may wait for each other start in an order of the schedule's seed, only a few at once.
+bool scatters(const GridOptions& options, const Program& program, const LaunchRequest& launch) {
+  return options.interleave && options.schedule_seed != 0 && program.order_sensitive && !launch.cooperative &&
+         launch.cluster.count() <= 1;
+}
+// Warp instructions after which a scattered launch is first checked for progress. It hangs sooner than
+// others.
+constexpr std::uint64_t kScatteredPatience = std::uint64_t{1} << 22;
 
 enum class BlockEnd { finished, turn_over, waiting };
 
@@ -192,7 +203,8 @@ class HostThread {
         warp_order_((worker.launch->block.count() + kLanes - 1) / kLanes, options.schedule_seed),
         dice_(options.schedule_seed + 1) {
     interleaved_ = options.interleave && worker.program->order_sensitive && !worker.launch->cooperative;
-    next_question_ = options.patience;
+    scattered_ = scatters(options, *worker.program, *worker.launch);
+    next_question_ = patience();
     usual_turn_.block = worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn;
   }
 
@@ -212,8 +224,7 @@ class HostThread {
         std::erase_if(resident_,
                       [&](const auto& b) { return b->linear >= faulted || b->cluster != nullptr; });
         if (resident_.empty()) return;
-      } else if (resident_.size() < wanted() &&
-                 resident_.size() < static_cast<std::size_t>(std::max(options_.resident_blocks, 1))) {
+      } else if (resident_.size() < wanted() && resident_.size() < most_resident()) {
         crowded_ = false;
         if (!admit() && resident_.empty()) return;
       }
@@ -223,10 +234,11 @@ class HostThread {
       try {
         worker_.launch_warp = nullptr;
         const BlockEnd end = run_block(block, worker_, engine_, warp_order_, next_turn());
+        if (awaited_) look_at_awaited(block);
         if (end == BlockEnd::finished) {
           n_turns_ = 0;
           patient_since_ = worker_.instructions;
-          next_question_ = later(patient_since_, options_.patience);
+          next_question_ = later(patient_since_, patience());
           finish_copies(block);
           if (worker_.observer != nullptr) worker_.observer->block_ends(block);
           if (worker_.counting) note_end(block);
@@ -247,8 +259,12 @@ class HostThread {
                   "the kernel has not ended after {:.1f} s of processor time (the watchdog's limit)", used));
           }
           if (worker_.instructions >= next_question_ && is_stuck()) {
-            timed_out = true;
-            throw_hang("the kernel will never end: nothing changes any more");
+            if (scattered_ && shared_.next_block < blocks_.size()) {
+              await_the_rest();
+            } else {
+              timed_out = true;
+              throw_hang("the kernel will never end: nothing changes any more");
+            }
           }
         }
       } catch (const DeviceFault& fault) {
@@ -272,8 +288,7 @@ class HostThread {
     constexpr Turn kWatchedTurn{20'000, kWarpSlice};
     const std::uint64_t waited = worker_.instructions - patient_since_;
     // A block that others wait for may not have started yet.
-    bool stuck = shared_.next_block >= blocks_.size() ||
-                 resident_.size() >= static_cast<std::size_t>(std::max(options_.resident_blocks, 1));
+    bool stuck = shared_.next_block >= blocks_.size() || resident_.size() >= most_resident();
     {
       ProgressWatch watch(worker_);
       for (std::size_t k = 0; k < resident_.size() && stuck; ++k) {
@@ -281,30 +296,77 @@ class HostThread {
         const Verdict verdict = watch.watch(*asked_, [&] {
           return run_block(*asked_, worker_, engine_, warp_order_, kWatchedTurn) == BlockEnd::finished;
         });
-        stuck = verdict == Verdict::repeats ||
-                (verdict == Verdict::polls && waited / kMuchLonger >= options_.patience);
+        stuck =
+            verdict == Verdict::repeats || (verdict == Verdict::polls && waited / kMuchLonger >= patience());
       }
       asked_ = nullptr;
     }
-    next_question_ = later(worker_.instructions, std::max(options_.patience, stuck ? 0 : waited));
+    next_question_ = later(worker_.instructions, std::max(patience(), stuck ? 0 : waited));
     const bool was_stuck = std::exchange(stuck_, stuck);
     if (was_stuck != stuck) shared_.getting_on.fetch_add(stuck ? -1 : 1);
     return stuck && shared_.getting_on.load() == 0;
   }
 
-  // Ends the launch and reports which threads wait or run forever, and where.
-  [[noreturn]] void throw_hang(const std::string& why) {
+  Hang find_hang() {
     HangScene scene{worker_, engine_, {}, blocks_.size(), 0};
     for (const auto& block : resident_) scene.resident.push_back(block.get());
     if (worker_.alone) scene.n_started = std::min<std::uint64_t>(shared_.next_block, blocks_.size());
-    const Hang hang = describe_hang(scene);
+    return describe_hang(scene);
+  }
+
+  // Ends the launch and reports which threads wait or run forever, and where.
+  [[noreturn]] void throw_hang(const std::string& why) {
+    const Hang hang = find_hang();
     throw at_waiting(worker_, hang, why + hang.text);
+  }
+
+  // The resident blocks of a scattered launch are stuck, but others have not started. Lets these start, too:
+  // if one of them writes what a resident block polls, that block waited for one that had not started.
+  void await_the_rest() {
+    scattered_ = false;
+    if (std::exchange(stuck_, false)) shared_.getting_on.fetch_add(1);
+    patient_since_ = worker_.instructions;
+    next_question_ = later(patient_since_, patience());
+    Awaited awaited{find_hang(), nullptr, 0, {}};
+    const Hang& hang = awaited.hang;
+    if (hang.warp == nullptr || hang.address == 0) return;
+    awaited.word = memory_at(*worker_.arena, *hang.warp->block, hang.address, hang.op->width);
+    if (awaited.word == nullptr) return;
+    awaited.value = value_at(awaited.word, hang.op->width);
+    for (const auto& block : resident_) awaited.resident.push_back(block->linear);
+    awaited_ = std::move(awaited);
+  }
+
+  // `block` has just had a turn.
+  void look_at_awaited(const Block& block) {
+    const Awaited& awaited = *awaited_;
+    if (value_at(awaited.word, awaited.hang.op->width) == awaited.value) return;
+    const Awaited known = *std::exchange(awaited_, std::nullopt);
+    if (std::find(known.resident.begin(), known.resident.end(), block.linear) != known.resident.end()) return;
+    asked_ = known.hang.warp->block;
+    throw at_waiting(
+        worker_, known.hang,
+        fmt::format("the kernel hangs if its blocks start in another order: {}; block {} writes it, but need "
+                    "not have started. Take the number from a counter (a ticket, atomicAdd) instead of "
+                    "blockIdx: then the blocks with lower numbers have started",
+                    known.hang.wait, block.linear));
   }
 
   const Block& hanging() const {
     if (worker_.launch_warp != nullptr) return *worker_.launch_warp->block;
     return **std::min_element(resident_.begin(), resident_.end(),
                               [](const auto& a, const auto& b) { return a->linear < b->linear; });
+  }
+
+  // At most so many blocks are resident at once. In a scattered launch, at least one has to wait for the end
+  // of another.
+  std::size_t most_resident() const {
+    const auto most = static_cast<std::size_t>(std::max(options_.resident_blocks, 1));
+    if (!scattered_) return most;
+    return std::min(most, std::clamp<std::size_t>(blocks_.size() - 1, 1, kInterleavedBlocks));
+  }
+  std::uint64_t patience() const {
+    return scattered_ ? std::min(options_.patience, kScatteredPatience) : options_.patience;
   }
 
   // How many blocks to keep resident while there are more to start: one more than now if all of them may be
@@ -374,6 +436,15 @@ class HostThread {
   std::uint64_t patient_since_ = 0, next_question_ = 0;
   Block* asked_ = nullptr;  // the block that is being checked for progress
   bool stuck_ = false;      // the result of the last check
+  // A word that a block of a scattered launch polls, and the blocks that were resident when they got stuck.
+  struct Awaited {
+    Hang hang;
+    const std::byte* word;
+    std::uint64_t value;
+    std::vector<std::uint64_t> resident;
+  };
+  bool scattered_ = false;
+  std::optional<Awaited> awaited_;
 };
 
 // Sorts the blocks so that those of a cluster follow one another.
@@ -396,11 +467,9 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   const bool clustered = launch.cluster.count() > 1;
   GridOptions used = options;
   if (options.counting && program.shows_order) used.schedule_seed = 0;
-  // If blocks may wait for each other, the earlier ones must be able to start first, as on a GPU, which
-  // starts blocks in order.
   if (clustered)
     order_by_cluster(blocks, launch);
-  else if (used.schedule_seed != 0 && !program.order_sensitive)
+  else if (used.schedule_seed != 0 && (!program.order_sensitive || scatters(used, program, launch)))
     shuffle(blocks, used.schedule_seed);
 
   int n_threads = std::max(options.host_threads, 1);

@@ -144,7 +144,8 @@ std::vector<std::string> describe_polls(const HangScene& scene, const Polls& pol
         }
         left &= ~same;
         const BasicBlock& b = program.blocks[g.block];
-        if (hang.op == nullptr && look != nullptr) {
+        const bool first = hang.op == nullptr && look != nullptr;
+        if (first) {
           hang.warp = &w;
           hang.op = look->op;
           hang.lanes = same;
@@ -164,6 +165,10 @@ std::vector<std::string> describe_polls(const HangScene& scene, const Polls& pol
                                                   look->op->width),
                                       name_change(scene, block, *look));
         }
+        if (first && scene.worker.arena->contains(look->address)) {
+          hang.address = look->address;
+          hang.wait = text;
+        }
         groups.push_back(std::move(text));
       }
     }
@@ -177,7 +182,7 @@ Hang first_waiting(Block& block, bool running_too) {
   for (Warp& w : block.warps)
     for (const Group& g : w.groups)
       if (running_too || g.wait != Wait::none)
-        return {"", &w, &w.program->ops[w.program->blocks[g.block].first], g.mask};
+        return {"", &w, &w.program->ops[w.program->blocks[g.block].first], g.mask, 0, {}};
   return {};
 }
 
@@ -224,7 +229,7 @@ Hang describe_hang(const HangScene& scene) {
     for (const bool running_too : {false, true})
       if (hang.op == nullptr && block->live_threads != 0) {
         const Hang waits = first_waiting(*block, running_too);
-        hang = {std::move(text), waits.warp, waits.op, waits.lanes};
+        hang = {std::move(text), waits.warp, waits.op, waits.lanes, 0, {}};
       }
   if (blocks.size() > n_described)
     text += fmt::format("; {} more blocks have not ended either", blocks.size() - n_described);

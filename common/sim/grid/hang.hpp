@@ -26,6 +26,9 @@ struct Hang {
   Warp* warp = nullptr;
   const MicroOp* op = nullptr;
   std::uint32_t lanes = 0;
+  // If it polls global memory: the generic address, and a clause that says who waits for what.
+  std::uint64_t address = 0;
+  std::string wait = {};
 };
 Hang describe_hang(const HangScene& scene);
 

@@ -103,6 +103,42 @@ TEST(Progress, LetsLaunchesWithProgressFinish) {
     }
 }
 
+LaunchResult run_scattered(const char* kernel, int n_blocks, std::uint32_t mode, std::uint64_t seed) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.schedule_seed = seed;
+  TestDevice t(ptx(), options);
+  t.device.set_mode(mode);
+  auto place = t.array<int>(4096);
+  auto out = t.array<int>(4096);
+  t.device.name_buffer(place.address, 4096 * sizeof(int), sizeof(int), "place", false);
+  return t.try_launch(kernel, n_blocks, 32, place, out);
+}
+
+TEST(Progress, WaitingForAnUnstartedBlockHangs) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    const auto r = run_scattered("chain_by_block", 60, kAllChecks, seed);
+    EXPECT_EQ(r.fault, Fault::launch_timeout) << r.text;
+    EXPECT_NE(r.text.find("hangs if its blocks start in another order"), std::string::npos) << r.text;
+    EXPECT_NE(r.text.find("for place, element"), std::string::npos) << r.text;
+    EXPECT_NE(r.text.find("a ticket"), std::string::npos) << r.text;
+  }
+  EXPECT_EQ(run_scattered("chain_by_block", 60, kAllChecks, 0).fault, Fault::none) << "natural order";
+}
+
+// That blocks have not started is not the reason here.
+TEST(Progress, ScatteredHangsKeepTheirReason) {
+  const auto r = run_scattered("never_ends", 20, kAllChecks, 1);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_NE(r.text.find("nothing changes any more"), std::string::npos) << r.text;
+  EXPECT_EQ(r.text.find("another order"), std::string::npos) << r.text;
+}
+
+TEST(Progress, TicketsWorkInAnyOrderOfBlocks) {
+  for (const int n_blocks : {1, 2, 3, 60})
+    for (const std::uint64_t seed : {1u, 2u, 3u})
+      EXPECT_EQ(run_scattered("chain_by_ticket", n_blocks, kAllChecks, seed).fault, Fault::none);
+}
+
 // What the watchdog reports about a kernel that hangs, with or without checkers.
 template <typename T>
 std::string hang(std::string_view kernel, TestDevice::Shape shape, std::uint32_t mode) {

@@ -98,6 +98,30 @@ KERNEL waits_for_a_later_block(volatile int* place, int* out) {
   out[b * blockDim.x + threadIdx.x] = 1;
 }
 
+// Each block waits for the one before it, by the number of the block or by the order in which they start.
+KERNEL chain_by_block(volatile int* place, int* out) {
+  const unsigned b = blockIdx.x;
+  if (b > 0)
+    while (place[b - 1] == 0) {
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) place[b] = 1;
+  out[b * blockDim.x + threadIdx.x] = 1;
+}
+KERNEL chain_by_ticket(int* place, int* out) {
+  __shared__ int s_ticket;
+  if (threadIdx.x == 0) s_ticket = atomicAdd(&place[4095], 1);
+  __syncthreads();
+  const int b = s_ticket;
+  if (threadIdx.x == 0) {
+    while (b > 0 && static_cast<volatile int*>(place)[b - 1] == 0) {
+    }
+    __threadfence();
+    static_cast<volatile int*>(place)[b] = 1;
+  }
+  out[b * blockDim.x + threadIdx.x] = 1;
+}
+
 KERNEL computes_for_long(const int* place, int* out) {
   unsigned x = threadIdx.x + place[0];
   for (int k = 0; k < 20000; ++k) {

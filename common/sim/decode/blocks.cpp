@@ -158,6 +158,8 @@ void Decoder::function(std::uint32_t number) {
   program_.functions[number].source = source_;
   register_slots_.assign(source_->registers.size(), MicroOp::kNoSlot);
   register_uses_ = register_uses(*source_);
+  contractions_ = contractions_of(module_, *source_);
+  factors_.clear();
   frame_offsets_.clear();
   fixups_.clear();
   table_fixups_.clear();
@@ -177,7 +179,7 @@ void Decoder::function(std::uint32_t number) {
     current_ = &i;
     if (leader[k]) open_block_at(k);
     take_guard(i, index);
-    block().counted += 1;
+    block().counted += contractions_.vanishes[k] ? 0u : 1u;
     block().ptx_index = static_cast<std::uint32_t>(k);
     instruction(i, index);
     block().ptx_index = static_cast<std::uint32_t>(k);

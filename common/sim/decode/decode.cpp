@@ -148,9 +148,57 @@ void Decoder::table_instruction(const OpRow& r, const Instruction& i) {
   finish(out);
 }
 
+// Keeps the factors of a product for the sums into which it is contracted. A factor's register may be written
+// again before them.
+void Decoder::save_factors(const Instruction& product, std::size_t k) {
+  const Type type = last_type(product);
+  const SlotKind kind = slot_kind_of(type);
+  const auto saved = [&](const Operand& factor) {
+    const std::uint32_t slot = source(factor, kind, type);
+    if (factor.kind != Operand::Kind::reg ||
+        contractions_.written_once[static_cast<std::size_t>(factor.index)])
+      return slot;
+    const std::uint32_t copy = temporary(kind);
+    simple(kind == SlotKind::wide ? "mov.wide" : "mov.narrow", copy, {slot});
+    return copy;
+  };
+  helper_ = true;
+  const std::uint32_t a = saved(product.operands.at(1)), b = saved(product.operands.at(2));
+  factors_[k] = {a, b};
+  helper_ = false;
+}
+
+// add or sub with one of its operands replaced by a product: one fma.
+void Decoder::contracted_sum(const Instruction& sum, const Contraction& c) {
+  const Type type = last_type(sum);
+  const SlotKind kind = slot_kind_of(type);
+  const bool subtracts = sum.opcode == "sub";
+  const auto negated = [&](std::uint32_t slot, bool negates) {
+    if (!negates) return slot;
+    const std::uint32_t opposite = temporary(kind);
+    helper_ = true;
+    simple(std::string("neg.") + ptx::spelling(type), opposite, {slot});
+    helper_ = false;
+    return opposite;
+  };
+  const auto [a, b] = factors_.at(static_cast<std::size_t>(c.product));
+  const std::uint32_t addend = source(sum.operands.at(3 - c.operand), kind, type);
+  std::string key = "fma";
+  for (const auto& m : sum.modifiers) key += "." + std::string(m);
+  const std::uint32_t factor = negated(a, c.negated != (subtracts && c.operand == 2));
+  const std::uint32_t term = negated(addend, subtracts && c.operand == 1);
+  const Result out = result(sum.operands.at(0), kind, false);
+  simple(key, out.slot, {factor, b, term});
+  finish(out);
+}
+
 // Operands are accessed with at(), because malformed instructions may have too few.
 void Decoder::instruction(const Instruction& i, std::int32_t index) {
+  const auto k = static_cast<std::size_t>(index);
   try {
+    if (contractions_.contracted[k]) save_factors(i, k);
+    if (contractions_.vanishes[k]) return;
+    if (contractions_.into[k].product >= 0) return contracted_sum(i, contractions_.into[k]);
     dispatch(i, index);
   } catch (const std::out_of_range&) {
     unsupported("operands are missing");

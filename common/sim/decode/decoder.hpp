@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "ptx/ir.hpp"
+#include "sim/decode/contract.hpp"
 #include "sim/decode/decode.hpp"
 #include "sim/machine/warp.hpp"
 
@@ -120,6 +121,9 @@ class Decoder {
   // Emits row `key` with the given slots.
   void simple(std::string_view key, std::uint32_t dst, std::initializer_list<std::uint32_t> sources);
   void table_instruction(const OpRow& r, const Instruction& i);
+
+  void save_factors(const Instruction& product, std::size_t k);
+  void contracted_sum(const Instruction& sum, const Contraction& c);
 
   // --- blocks
   std::uint32_t open_block();
@@ -238,6 +242,8 @@ class Decoder {
   std::vector<std::uint32_t> block_of_instruction_;
   std::vector<Fixup> fixups_;
   std::vector<std::pair<std::uint32_t, const ptx::BranchTargets*>> table_fixups_;
+  Contractions contractions_;
+  std::map<std::size_t, std::pair<std::uint32_t, std::uint32_t>> factors_;  // slots, by contracted product
   std::uint32_t guard_ = MicroOp::kNoSlot;
   bool guard_negated_ = false;
   bool helper_ = false;  // the ops emitted now are helpers, which are not counted

@@ -6,6 +6,8 @@
 //   differential --uses SEED COUNT      in how many kernels each instruction occurs; runs none of them
 //   differential --operands SEED COUNT  a digest of every instruction on COUNT tuples (rounded up to 65,536)
 //   differential --operand ROW SEED     65,536 tuples of the instruction in that row, with its results
+//   differential --expressions SEED COUNT  as the first, for random expressions with contracted products
+//   differential --expression SEED          one module of these, and its output
 //   differential --serve                for shrink.py: reads lines SEED FILE, runs the changed kernel SEED in
 //                                       FILE and prints a digest
 // `ninja -C build common/sim/differential` builds it. Without Meson, the toolkit and a compiler are enough
@@ -150,6 +152,31 @@ void print_outputs(std::uint64_t seed) {
     std::printf("%016llx%c", printable(out[k]), (k + 1) % kWordsOut == 0 ? '\n' : ' ');
 }
 
+void print_expressions(std::uint64_t first, std::uint64_t count) {
+  constexpr std::uint64_t kAtOnce = 32;
+  Buffers buffers = buffers_of_kernels();
+  for (std::uint64_t seed = first; seed < first + count; seed += kAtOnce) {
+    const std::uint64_t end = std::min(seed + kAtOnce, first + count);
+    std::string text = header(kSm);
+    for (std::uint64_t k = seed; k < end; ++k) text += random_expressions(k, name_of(k));
+    const Library library(text);
+    for (std::uint64_t k = seed; k < end; ++k)
+      std::printf(
+          "%llu %016llx\n", printable(k),
+          printable(digest(buffers.run(library, name_of(k), kBlocks, kThreads, expression_input(k)))));
+  }
+}
+
+void print_expression(std::uint64_t seed) {
+  const std::string text = header(kSm) + random_expressions(seed, name_of(seed));
+  std::fputs(text.c_str(), stdout);
+  Buffers buffers = buffers_of_kernels();
+  const Library library(text);
+  const auto& out = buffers.run(library, name_of(seed), kBlocks, kThreads, expression_input(seed));
+  for (std::size_t k = 0; k < out.size(); ++k)
+    std::printf("%016llx%c", printable(out[k]), (k + 1) % kWordsOut == 0 ? '\n' : ' ');
+}
+
 void serve() {
   Buffers buffers = buffers_of_kernels();
   unsigned long long seed = 0;
@@ -245,12 +272,17 @@ int main(int argc, char** argv) {
     print_operands(number(2), number(1));
   else if (is("--operand", 3))
     print_operand(number(2), number(1));
+  else if (is("--expressions", 3))
+    print_expressions(number(2), number(1));
+  else if (is("--expression", 2))
+    print_expression(number(1));
   else if (words.size() == 2)
     print_digests(number(2), number(1));
   else {
     std::fputs(
         "usage: differential SEED COUNT | --ptx SEED | --outputs SEED | --uses SEED COUNT | "
-        "--operands SEED COUNT | --operand ROW SEED | --serve\n",
+        "--operands SEED COUNT | --operand ROW SEED | --expressions SEED COUNT | --expression SEED | "
+        "--serve\n",
         stderr);
     return 2;
   }

@@ -8,7 +8,8 @@
 //   SIM_MODE=counters,all  what is observed (sim_control.h)
 //   SIM_REPORT=FILE        writes the JSON report to FILE at exit
 //   SIM_CHECK=1            all checks; findings on stderr at exit; errors change exit code 0 to 86
-//   SIM_WATCHDOG=20        CPU seconds, summed over all threads, after which a launch is stopped
+//   SIM_WATCHDOG=20        CPU seconds, summed over all threads, after which a launch is stopped; with checkers
+//                          kSlowdownByCheckers times as many
 //   SIM_VERBOSE=1          prints at start that this is a simulator
 //   SIM_QUIET=1            prints nothing
 // A value that makes no sense is reported and ignored, so that a typo does not stop a program.

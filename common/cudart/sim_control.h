@@ -5,6 +5,7 @@
  *
  * The JSON of simReport:
  * { "device": "Simulated H200", "mode": 3, "modelled_us": 12.5, "memory_gb_per_s": 4250, "fills": memsets,
+ *   "order_sensitive": launches whose results may depend on the order of blocks,
  *   "traffic": {"operations": of several devices, "messages": sent to others, "bytes_sent": …},
  *   "launches": [ {"kernel": "…demangled…", "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1,
  *                  "bound_by": "memory", "resident_blocks": 8, "occupancy": 1.0, "registers": 32,
@@ -53,7 +54,10 @@ enum SimMode {
 /* Sets what is observed from the next launch on: bits of SimMode. Returns 0. */
 int simSetMode(unsigned mode);
 /* Sets the order in which the next launches run blocks, warps and the lanes of an atomic: 0 for the natural
- * order; every other number selects a permutation. Counters do not depend on it. Returns 0. */
+ * order; every other number selects a permutation. Counters do not depend on it. With SIM_CALM_SCHEDULE, a bit
+ * of the number, kernels observe what they would observe in a counted launch: each block runs to its end, in a
+ * permuted order. Returns 0. */
+#define SIM_CALM_SCHEDULE (1ull << 63)
 int simSetSchedule(unsigned long long seed);
 /* Forgets counters, launches and findings. Returns 0. */
 int simResetReport(void);

@@ -55,4 +55,8 @@ inline constexpr std::uint32_t kCheckersOfKernels = [] {
   return bits;
 }();
 
+// Checkers may make a kernel this many times slower. A limit of the device's processor time is this many
+// times higher while one of them is on, so that no case has to be run again without checkers.
+inline constexpr double kSlowdownByCheckers = 10;
+
 }  // namespace course::sim

@@ -12,6 +12,7 @@
 
 #include "ptx/parser/parser.hpp"
 #include "sim/decode/decode.hpp"
+#include "sim/grid/calm.hpp"
 #include "sim/grid/diagnose.hpp"
 #include "sim/grid/grid.hpp"
 #include "sim/machine/describe.hpp"
@@ -90,6 +91,7 @@ struct Device::Impl {
 
   const Program* program_of(Kernel& kernel, LaunchResult& result);
   GridOptions grid_options(const LaunchRequest& request, int resident);
+  const Program* prepare(LaunchRequest& request, LaunchResult& result);
   LaunchResult launch(const LaunchRequest& request);
   std::string check_configuration(const Kernel& kernel, const LaunchRequest& request, Fault& fault) const;
 };
@@ -359,11 +361,11 @@ GridOptions Device::Impl::grid_options(const LaunchRequest& request, int residen
   grid.cache = &cache;
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
-  // Blocks that poll for each other behave differently in other orders, so counted launches keep the natural
-  // order. A trace shows what can happen between blocks, so it does not.
-  const bool natural = grid.counting && (mode & kTrace) == 0;
+  // Blocks that poll for each other behave differently when they are interleaved, so counted launches are not
+  // (calm.hpp). A trace shows what can happen between blocks, so it is.
+  const bool natural = (grid.counting && (mode & kTrace) == 0) || is_calm(options.schedule_seed);
   grid.interleave = !natural && ((mode & kAllChecks) != 0 || options.schedule_seed != 0);
-  grid.watchdog_seconds = options.watchdog_seconds;
+  grid.watchdog_seconds = options.watchdog_seconds * ((mode & kAllChecks) != 0 ? kSlowdownByCheckers : 1);
   grid.patience = options.patience;
   if (request.cooperative) {
     std::memset(reinterpret_cast<void*>(grid_workspace), 0, kGridWorkspace);
@@ -373,23 +375,30 @@ GridOptions Device::Impl::grid_options(const LaunchRequest& request, int residen
   return grid;
 }
 
-LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
-  LaunchResult result;
-  Kernel& kernel = kernels[asked.kernel];
+// The program of a launch that may run, after adding to `request` what the kernel itself says. nullptr if it
+// may not; then `result` has the fault.
+const Program* Device::Impl::prepare(LaunchRequest& request, LaunchResult& result) {
+  Kernel& kernel = kernels[request.kernel];
   if (kernel.function == nullptr) {
     result.fault = Fault::invalid_parameter;
     result.text = fmt::format("{}: its module has been unloaded", kernel.facts.demangled);
-    return result;
+    return nullptr;
   }
-  LaunchRequest request = asked;
   if (const auto& c = kernel.function->required_cluster; request.cluster.count() <= 1 && !c.empty())
     request.cluster = {c[0], c.size() > 1 ? c[1] : 1, c.size() > 2 ? c[2] : 1};
   if (const std::string why = check_configuration(kernel, request, result.fault); !why.empty()) {
     result.text = fmt::format("{}: {}", kernel.facts.demangled, why);
-    return result;
+    return nullptr;
   }
-  const Program* program = program_of(kernel, result);
+  return program_of(kernel, result);
+}
+
+LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
+  LaunchResult result;
+  LaunchRequest request = asked;
+  const Program* program = prepare(request, result);
   if (program == nullptr) return result;
+  const Kernel& kernel = kernels[request.kernel];
   std::copy_n(request.parameters.begin(), std::min<std::size_t>(request.parameters.size(), kParameterArea),
               reinterpret_cast<std::byte*>(parameter_area));
   observers.host_wrote(parameter_area, request.parameters.size());
@@ -436,6 +445,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
     result.text = finding.message;
     sim::add_finding(report.findings, std::move(finding));
   }
+  report.order_sensitive += program->order_sensitive ? 1 : 0;
   const int warp_threads = (block_threads + kLanes - 1) / kLanes * kLanes;
   timeline.launch(result.modelled_us);
   report.add({kernel.facts.demangled, request.grid, request.block, result.modelled_us, result.bound_by,
@@ -456,6 +466,12 @@ void Device::count_sent(std::uint64_t n_messages, std::uint64_t n_bytes) {
   impl_->report.traffic.bytes_sent += n_bytes;
 }
 
+LaunchResult Device::check(const LaunchRequest& asked) {
+  LaunchResult result;
+  LaunchRequest request = asked;
+  impl_->prepare(request, result);
+  return result;
+}
 LaunchResult Device::launch(const LaunchRequest& request) {
   return impl_->launch(request);
 }

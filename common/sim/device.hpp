@@ -24,7 +24,9 @@ struct DeviceOptions {
   int host_threads = 0;  // 0: all cores
   // 0: natural order; otherwise permutes blocks, warps and the lanes of atomics.
   std::uint64_t schedule_seed = 0;
-  double watchdog_seconds = 0;  // processor time after which a launch is ended; 0: no limit
+  // Processor time after which a launch without checkers is ended (with them, kSlowdownByCheckers times as
+  // much); 0: no limit.
+  double watchdog_seconds = 0;
   // After this many warp instructions in which no block has ended, the launch is checked for progress
   // (progress.hpp).
   std::uint64_t patience = std::uint64_t{1} << 28;
@@ -98,6 +100,9 @@ class Device {
   Result<Symbol> find_symbol(ModuleId module, std::string_view mangled_name);
 
   // --- execution
+  // What launch() would refuse without running the kernel, because its configuration or its code does not suit
+  // the device. Does not depend on anything that kernels have done.
+  LaunchResult check(const LaunchRequest& request);
   // Synchronous: when this returns, the kernel has ended, or a fault has ended it, which the result reports.
   LaunchResult launch(const LaunchRequest& request);
   // How many blocks of this kernel fit on one multiprocessor at once; 0 if not even one does.

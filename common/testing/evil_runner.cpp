@@ -17,9 +17,11 @@
 #include <string_view>
 #include <vector>
 
+#include "cudart/sim_control.h"
 #include "lab/compare.hpp"
 #include "lab/poison.hpp"
 #include "protocol/go.hpp"
+#include "protocol/packets.hpp"
 #include "protocol/protocol.hpp"
 #include "protocol/shared_memory.hpp"
 
@@ -31,6 +33,12 @@ using namespace course::lab::protocol;
 std::string_view evil;
 bool is(std::string_view mode) {
   return evil == mode;
+}
+
+void use_processor(int seconds) {
+  const std::clock_t begin = std::clock();
+  while (std::clock() - begin < seconds * CLOCKS_PER_SEC) {
+  }
 }
 
 void raw_send(const void* data, std::size_t size) {
@@ -65,6 +73,7 @@ std::string simulator_report(const CaseRequest& request) {
     finding = R"({"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu", "line": 31,)"
               R"( "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m", "times": 2})";
   return std::string("{") + (is("only_fills") ? R"("fills": 1, )" : "") +
+         (is("wrong_when_calm") ? R"("order_sensitive": 1, )" : "") +
          (is("too_fast") ? R"("memory_gb_per_s": 0.001, )" : "") +
          R"("device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": )" +
          (is("no_kernel") || is("only_fills") ? "0" : "1") + R"(}, "findings": [)" + finding + "]}";
@@ -200,6 +209,9 @@ void misbehave_in_case(const Header& header, int n_cases) {
   }
   if (is("leaves_a_child") && fork() == 0) sleep_forever();  // the child keeps the channel open
   if (is("leaves_a_child")) _exit(0);
+  if (is("busy_device")) use_processor(1);
+  if (is("busy_host"))
+    for (;;) pause();
   if (is("shares_the_processor")) {  // twice the limit in wall-clock time, a quarter of which is CPU time
     for (int i = 0; i < 25; ++i) {
       const std::clock_t begin = std::clock();
@@ -245,8 +257,14 @@ void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases,
   const Buffer& out = request.buffers[1];
   std::byte* d_out = shared.data() + out.back_offset + request.guard_bytes;
   if (is("wrong") || is("wrong_with_race") || is("wrong_with_hint") || is("wrong_with_old_value") ||
-      (is("wrong_by_old_value") && request.sim_mode != 0) || (is("wrong_in_later_cases") && n_cases > 1))
+      (is("wrong_by_old_value") && request.sim_mode != 0) ||
+      (is("wrong_when_calm") && (request.schedule_seed & SIM_CALM_SCHEDULE) != 0) ||
+      (is("wrong_in_later_cases") && n_cases > 1))
     d_out[4 * 5] ^= std::byte{1};
+  if (is("keeps_its_answer")) {
+    static const std::vector<std::byte> first(d_out, d_out + out.count * 4);
+    if (first.size() == out.count * 4) std::copy(first.begin(), first.end(), d_out);
+  }
   if (is("changes_input")) shared[in.back_offset + request.guard_bytes + in.misalign + 8] ^= std::byte{1};
   if (is("writes_past_the_end")) d_out[out.count * 4 + 12] = std::byte{0};
   if (is("writes_before")) d_out[-4] = std::byte{0};
@@ -297,8 +315,11 @@ int serve() {
 
 }  // namespace
 
-int main() {
+// With kCalled as its argument, it is the host's process beside a device's process.
+int main(int argc, char** argv) {
   const char* mode = std::getenv("EVIL");
   evil = mode == nullptr ? "" : mode;
-  return serve();
+  if (argc < 2 || argv[1] != std::string_view(kCalled)) return serve();
+  if (is("busy_host")) use_processor(60);
+  for (;;) pause();
 }

@@ -211,35 +211,37 @@ std::optional<std::string> LiveRunner::launch_failure() {
   return std::nullopt;
 }
 
-std::optional<double> LiveRunner::processor_seconds() {
+std::optional<double> LiveRunner::processor_seconds(double device_slowdown) {
   auto sum = process_.processor_seconds();
   if (!host_) return sum;
+  if (sum) *sum /= device_slowdown;
   const auto of_host = host_->processor_seconds();
   return sum && of_host ? *sum + *of_host : sum ? sum : of_host;
 }
 
-LiveRunner::Waited LiveRunner::wait(double seconds) {
+LiveRunner::Waited LiveRunner::wait(double seconds, double device_slowdown) {
   const double before = processor_seconds().value_or(0);
-  Waited waited = wait_within(seconds, before);
+  Waited waited = wait_within(seconds, device_slowdown);
   if (const auto now = processor_seconds()) waited.processor_seconds = *now - before;
   return waited;
 }
 
-LiveRunner::Waited LiveRunner::wait_within(double seconds, double before) {
+LiveRunner::Waited LiveRunner::wait_within(double seconds, double device_slowdown) {
   // The polling interval. It counts as this long even if this process was delayed.
   constexpr double kTick = 0.1;
   // A process that uses less than this share of an interval counts as idle; even on a busy machine a running
   // process gets more.
   constexpr double kLeastShare = 0.02;
-  const Deadline over_all(kWallFactor * seconds);
+  const Deadline over_all(kWallFactor * seconds * device_slowdown);
+  const double before = processor_seconds(device_slowdown).value_or(0);
   double used = before, idle = 0;
   Waited waited;
   for (Deadline tick(kTick);;) {
     if (tick.passed()) {
-      const auto now = processor_seconds();
+      const auto now = processor_seconds(device_slowdown);
       const double step = now ? std::max(*now - used, 0.0) : kTick;  // else use wall-clock time
       used += step;
-      idle += std::max(kTick - step / kLeastShare, 0.0);
+      idle += std::max(kTick - step * device_slowdown / kLeastShare, 0.0);
       waited.event = used - before > seconds ? Event::deadline : Event::idle;
       if (waited.event == Event::deadline || idle > seconds || over_all.passed()) return waited;
       tick = Deadline(kTick);

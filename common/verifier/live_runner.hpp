@@ -40,9 +40,10 @@ class LiveRunner {
   static Result<LiveRunner> start(const SessionOptions& options, std::uint32_t n_devices);
 
   // Waits for one message, until the processes together have used `seconds` of CPU time, so that the load of
-  // the machine does not matter. The wait also ends when they have been idle for that long in total, or after
-  // kWallFactor times the limit in wall-clock time.
-  Waited wait(double seconds);
+  // the machine does not matter. `device_slowdown`: how much slower the simulated device is than usual; its
+  // seconds count for so much less, those of the host code count in full. The wait also ends when the
+  // processes have been idle for `seconds` in total, or after kWallFactor times the limit in wall-clock time.
+  Waited wait(double seconds, double device_slowdown = 1);
   static constexpr double kWallFactor = 15;
   Result<void> send(const protocol::Message& message, int fd) {
     return protocol::send_message(process_.channel(), message, fd);
@@ -75,8 +76,9 @@ class LiveRunner {
   void drain(ChildProcess& process, Output& output, std::string_view mark);
   void drain_output();
   Waited account_of_end(int milliseconds);
-  Waited wait_within(double seconds, double before);
-  std::optional<double> processor_seconds();
+  Waited wait_within(double seconds, double device_slowdown);
+  // CPU time used so far, that of the device divided by `device_slowdown`.
+  std::optional<double> processor_seconds(double device_slowdown = 1);
 
   ChildProcess process_;              // the process that answers: the device, or the only process
   std::optional<ChildProcess> host_;  // the student's host code, if it is a second process

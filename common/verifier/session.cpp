@@ -12,8 +12,10 @@
 
 #include "base/clock.hpp"
 #include "base/rng.hpp"
+#include "cudart/sim_control.h"
 #include "protocol/go.hpp"
 #include "protocol/shared_memory.hpp"
+#include "sim/checker.hpp"
 #include "verifier/case_layout.hpp"
 #include "verifier/failure_message.hpp"
 #include "verifier/judge.hpp"
@@ -139,6 +141,10 @@ struct Session::Impl {
   std::optional<Judgement> ensure_runner(const Manifest& manifest);
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                   const Measure& measure);
+  // A second call of a case that was right, on other items.
+  Attempt call_again(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
+  // A case that was right, in the order of a counted run.
+  Attempt run_calmly(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
   // What the runner's reply says of the case; `clocked`: the clock was stopped.
   Judgement judge_reply(const Submitted& given, const CaseReply& reply, bool clocked) const;
   // What the simulator's report adds: findings, a case without a kernel, the modelled time.
@@ -306,7 +312,10 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   CaseRequest& request = given.request;
   request = lay_out(problem, task, c, given.shape, options.device, measure);
   // Secret like the seed, and reproduced by it. A trace uses the natural order.
-  if (!measure.trace) request.schedule_seed = seed_for(seed_for(seed, c.name), "schedule");
+  if (!measure.trace) {
+    request.schedule_seed = seed_for(seed_for(seed, c.name), "schedule") & ~SIM_CALM_SCHEDULE;
+    if (measure.calm) request.schedule_seed |= SIM_CALM_SCHEDULE;
+  }
   auto memory = SharedMemory::create(request.shared_bytes);
   if (!memory) {
     judgement = judged(Verdict::infra, "could not be run", memory.error().text);
@@ -326,7 +335,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
     for (const std::uint32_t round : {kRehearsal, kRun})
       result.clock_us[round] = clocked(block, round, round == kRun ? given.key : fresh_nonce(), given.digest);
   }
-  const auto waited = runner->wait(options.seconds_per_case);
+  const auto waited = runner->wait(options.seconds_per_case, measure.checks ? sim::kSlowdownByCheckers : 1.0);
   result.outcome.printed = runner->printed();
   result.outcome.processor_seconds = waited.processor_seconds;
   if (waited.event == Event::stale && result.reused_runner) {
@@ -385,6 +394,37 @@ double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t
   const double microseconds = watch.microseconds();
   reported = block.digest;
   return microseconds;
+}
+
+Session::Impl::Attempt Session::Impl::call_again(const Problem& problem, const Task& task, const Case& c,
+                                                 std::uint64_t seed) {
+  Attempt again = attempt(problem, task, c, seed_for(seed, "second call"), {});
+  if (again.judgement.verdict == Verdict::ok) return again;
+  again.judgement.failure.notes.emplace_back(
+      "this was the second call in one process; the first one, on other items of the same size, was right: "
+      "is "
+      "an answer kept in a variable, or is memory not set again that the first call has changed?");
+  runner.reset();
+  return again;
+}
+
+Session::Impl::Attempt Session::Impl::run_calmly(const Problem& problem, const Task& task, const Case& c,
+                                                 std::uint64_t seed) {
+  runner.reset();
+  Measure measure;
+  measure.checks = true;
+  measure.calm = true;
+  Attempt calm = attempt(problem, task, c, seed_for(seed, "calm"), measure);
+  if (calm.judgement.verdict == Verdict::ok) return calm;
+  calm.judgement.failure.notes.emplace_back(
+      "it was right when its blocks were interleaved, but not when each block ran to its end before the next "
+      "one started, in an order other than that of blockIdx");
+  const SimReport report = read_sim_report(calm.outcome.sim_report);
+  const auto old = std::find_if(report.findings.begin(), report.findings.end(), is_old_value);
+  if (old != report.findings.end() && calm.judgement.failure.cause.empty())
+    calm.judgement.failure.cause = one_line(*old);
+  runner.reset();
+  return calm;
 }
 
 // One warm-up run, then the timed ones; on the simulator only one run, because modelled time is always the
@@ -470,6 +510,17 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
   Measure first = measure;
   if (simulated && (c.purpose & kChecks) != 0) first.checks = true;
   Impl::Attempt attempt = impl_->attempt(problem, task, c, seed, first);
+  if (measure.twice && attempt.judgement.verdict == Verdict::ok && impl_->runner) {
+    Impl::Attempt again = impl_->call_again(problem, task, c, seed);
+    if (again.judgement.verdict != Verdict::ok)
+      return impl_->conclude(problem, task, c, seed, std::move(again));
+  }
+  if (measure.also_calm && simulated && attempt.judgement.verdict == Verdict::ok &&
+      read_sim_report(attempt.outcome.sim_report).order_sensitive > 0) {
+    Impl::Attempt calm = impl_->run_calmly(problem, task, c, seed);
+    if (calm.judgement.verdict != Verdict::ok)
+      return impl_->conclude(problem, task, c, seed, std::move(calm));
+  }
   if (measure.only_verdict) return impl_->conclude(problem, task, c, seed, std::move(attempt));
 
   // Does it fail because a load got an old value? Without the checkers none does.

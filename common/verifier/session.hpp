@@ -91,7 +91,8 @@ struct SessionOptions {
   std::string toolkit_lib_dir;               // for gpu: folders of libcudart (and NCCL)
   std::vector<std::string> launcher;         // arguments before the runner's: its sandbox; empty for none
   bool launchers_report = false;             // the launchers report to ChildProcess::kReportFd
-  // CPU seconds of the runner and the simulated device together; see LiveRunner::wait.
+  // CPU seconds of the runner and the simulated device together; with checkers, the device's count for less
+  // (sim::kSlowdownByCheckers). See LiveRunner::wait.
   double seconds_per_case = 10;
   double seconds_to_start = 30;  // until the runner sends Hello: creating a GPU context may take long
   // Called when a process that runs student code reports a fault of the device: returns "" if the device
@@ -109,6 +110,14 @@ struct Measure {
   bool trace = false;     // simulator only: array contents after every step; for small cases
   // Run in a new process, so that code cannot distinguish this run from another run of the case.
   bool fresh = false;
+  bool calm = false;  // simulator only: the order of a counted run, see simSetSchedule
+  // For a case that is also counted or timed: if it is right and the order of blocks may matter to it, run it
+  // once more in a new process, with the order of a counted run and all checkers. So a program that recognises
+  // counted runs by their order is judged in one that looks the same.
+  bool also_calm = false;
+  // If the case is right, call the task once more in the same process, with other inputs of the same size:
+  // both calls must be right.
+  bool twice = false;
   bool only_verdict = false;  // do not look for the cause of a failure, which takes further runs
   // > 0: on a GPU one warm-up run and this many timed runs, each with its own input; on the simulator one
   // run.

@@ -243,6 +243,27 @@ TEST(Session, NotesWhenOnlyLaterCasesAreWrong) {
       << outcome.message;
 }
 
+// A program that recognises counted runs by the order of blocks.
+TEST(Session, CasesAreAlsoJudgedInTheOrderOfCountedRuns) {
+  Measure measure;
+  measure.fresh = true;
+  EXPECT_EQ(run_alone("wrong_when_calm", DeviceKind::sim, measure).verdict, Verdict::ok);
+  measure.also_calm = true;
+  const Outcome outcome = run_alone("wrong_when_calm", DeviceKind::sim, measure);
+  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
+  EXPECT_NE(outcome.message.find("each block ran to its end"), std::string::npos) << outcome.message;
+}
+
+TEST(Session, SecondCallWithOtherItemsRefutesKeptAnswers) {
+  Measure once, twice;
+  twice.twice = true;
+  EXPECT_EQ(run_alone("keeps_its_answer", DeviceKind::sim, once).verdict, Verdict::ok);
+  const Outcome kept = run_alone("keeps_its_answer", DeviceKind::sim, twice);
+  EXPECT_EQ(kept.verdict, Verdict::wrong_answer);
+  EXPECT_NE(kept.message.find("second call in one process"), std::string::npos) << kept.message;
+  EXPECT_EQ(run_alone("honest", DeviceKind::sim, twice).verdict, Verdict::ok);
+}
+
 TEST(Session, ExplainsAWrongAnswerByWhatTheCheckersFind) {
   const Outcome outcome = run_alone("wrong_with_race");
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
@@ -537,6 +558,29 @@ TEST(Session, CountsTimeOnTheProcessorAlone) {
   EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
   EXPECT_GE(outcome.processor_seconds, 0.2);
   EXPECT_LT(outcome.processor_seconds, 1);
+}
+
+// A session with two processes, of which one uses a second of CPU time or more; the limit is less.
+Verdict run_with_busy(const char* mode, bool checks) {
+  SessionOptions options = options_for(mode);
+  options.device_program = options.runner;
+  options.device_launcher = options.launcher;
+  options.seconds_per_case = 0.4;
+  Session session(options);
+  Measure measure;
+  measure.checks = checks;
+  measure.only_verdict = true;
+  return run(session, a_case(), measure).verdict;
+}
+
+TEST(Session, CheckersGetMoreTimeInsteadOfBeingLeftOut) {
+  EXPECT_EQ(run_with_busy("busy_device", false), Verdict::time_limit);
+  EXPECT_EQ(run_with_busy("busy_device", true), Verdict::ok);
+}
+
+TEST(Session, HostCodeGetsNoMoreTimeWithCheckers) {
+  EXPECT_EQ(run_with_busy("busy_host", false), Verdict::time_limit);
+  EXPECT_EQ(run_with_busy("busy_host", true), Verdict::time_limit);
 }
 
 // Processes whose command line contains `text`.

@@ -23,12 +23,15 @@ const Json* member(const Json& object, const char* key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-// A text field for printing: at most 2000 bytes, indented lines joined to one, other control characters
-// replaced by '?'.
-std::string text(const Json& object, const char* key) {
+// A text field as it is.
+std::string_view raw_text(const Json& object, const char* key) {
   const Json* value = member(object, key);
-  if (value == nullptr || !value->is_string()) return "";
-  const auto& given = value->get_ref<const std::string&>();
+  return value != nullptr && value->is_string() ? std::string_view(value->get_ref<const std::string&>()) : "";
+}
+
+// A text for printing: at most 2000 bytes, indented lines joined to one, other control characters replaced by
+// '?'.
+std::string printable(std::string_view given) {
   std::string out;
   for (std::size_t i = 0; i < given.size() && out.size() < 2000; ++i) {
     const auto byte = static_cast<unsigned char>(given[i]);
@@ -40,6 +43,10 @@ std::string text(const Json& object, const char* key) {
     }
   }
   return out;
+}
+
+std::string text(const Json& object, const char* key) {
+  return printable(raw_text(object, key));
 }
 
 template <typename T>
@@ -81,7 +88,21 @@ std::string plain_name(std::string kernel) {
     kernel.erase(at, kAnonymous.size());
   }
   kernel.resize(std::min(kernel.find_first_of("<("), kernel.size()));
-  return kernel.substr(kernel.find_last_of(" :") + 1);
+  kernel = kernel.substr(kernel.find_last_of(" :") + 1);
+  constexpr std::size_t kLongest = 60;
+  return kernel.size() <= kLongest ? kernel : kernel.substr(0, kLongest) + "…";
+}
+
+// The message of a finding. A long name of the kernel is replaced by a short one before anything is cut off,
+// so that it does not hide the line and the threads.
+std::string message_of(const Json& finding) {
+  std::string message(raw_text(finding, "message"));
+  const std::string_view kernel = raw_text(finding, "kernel");
+  constexpr std::size_t kLong = 200;
+  if (const auto at = kernel.size() > kLong ? message.find(kernel) : std::string::npos;
+      at != std::string::npos)
+    message.replace(at, kernel.size(), plain_name(std::string(kernel.substr(0, 8 * kLong))));
+  return printable(message);
 }
 
 std::string base_name(const std::string& path) {
@@ -101,6 +122,7 @@ SimReport read_sim_report(std::string_view json) {
   report.memory_gb_per_s = number(root, "memory_gb_per_s", 0.0);
   report.launches = number<std::uint64_t>(*totals, "launches", 0);
   report.fills = number<std::uint64_t>(root, "fills", 0);
+  report.order_sensitive = number<std::uint64_t>(root, "order_sensitive", 0);
   if (const Json* findings = member(root, "findings"); findings != nullptr && findings->is_array()) {
     for (const Json& entry : *findings) {
       if (report.findings.size() == 100) break;
@@ -114,7 +136,7 @@ SimReport read_sim_report(std::string_view json) {
       finding.other_file = text(entry, "other_file");
       finding.other_line = number<std::uint32_t>(entry, "other_line", 0);
       finding.object = text(entry, "object");
-      finding.message = text(entry, "message");
+      finding.message = message_of(entry);
       finding.block = triple(entry, "block");
       finding.thread = triple(entry, "thread");
       finding.other_block = triple(entry, "other_block");

@@ -48,10 +48,11 @@ struct SimReport {
   bool readable = false;  // false: no report, or not one of the simulator's
   std::string device;
   double modelled_us = 0;
-  double memory_gb_per_s = 0;        // of the chip; 0: unknown
-  std::uint64_t launches = 0;        // kernel launches
-  std::uint64_t fills = 0;           // memsets of the program
-  std::vector<SimFinding> findings;  // most severe first, at most 100
+  double memory_gb_per_s = 0;         // of the chip; 0: unknown
+  std::uint64_t launches = 0;         // kernel launches
+  std::uint64_t fills = 0;            // memsets of the program
+  std::uint64_t order_sensitive = 0;  // launches whose results may depend on the order of blocks
+  std::vector<SimFinding> findings;   // most severe first, at most 100
   // Whether the device did any work for the program.
   bool did_work() const { return launches + fills > 0; }
 };

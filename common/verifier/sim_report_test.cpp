@@ -66,6 +66,25 @@ TEST(SimReport, CallsAKernelByItsName) {
   }
 }
 
+TEST(SimReport, LongKernelNamesHideNothing) {
+  for (const std::string name :
+       {std::string(3000, 'k') + "(int*)", "k<" + std::string(3000, 'T') + ">(int*)"}) {
+    const nlohmann::json report = {
+        {"totals", {{"launches", 1}}},
+        {"findings",
+         {{{"checker", "racecheck"},
+           {"kernel", name},
+           {"file", "lab.cu"},
+           {"line", 7},
+           {"message", name + ": thread (1,0,0) reads s[3] at lab.cu:7, thread (2,0,0) writes it"}}}}};
+    const SimReport read = read_sim_report(report.dump());
+    ASSERT_EQ(read.findings.size(), 1u);
+    const std::string line = one_line(read.findings[0]);
+    EXPECT_NE(line.find("lab.cu:7, thread (2,0,0) writes it"), std::string::npos) << line;
+    EXPECT_LT(line.size(), 300u);
+  }
+}
+
 TEST(SimReport, DoesNotSayHowToCompile) {
   SimFinding finding;
   finding.message = "k03 waits at an unknown line (compile with -lineinfo to see it) for x";

@@ -113,13 +113,9 @@ class Collector {
     const std::uint64_t seed = seed_of_round(step.stage);
     const auto begin = std::chrono::steady_clock::now();
     lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, step.measure);
-    // Checkers make a case several times slower. A case that was given them additionally (plan.cpp) must not
-    // exceed its time limit because of them.
-    lab::Measure measure = step.measure;
-    if (outcome.verdict == Verdict::time_limit && step.stage == Stage::correctness && measure.checks) {
-      measure.checks = false;
-      outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, measure);
-    }
+    // Nothing is run again with fewer checkers: how the submission spends its time must not decide what is
+    // checked. The limit takes into account that checkers are slow (sim::kSlowdownByCheckers).
+    const lab::Measure& measure = step.measure;
     if (outcome.verdict == Verdict::time_limit) compare_time(step, c, seed, measure, outcome);
     std::optional<Result<SimReport>> report;
     const bool counted = measure.counters || measure.checks || measure.timed_runs > 0;

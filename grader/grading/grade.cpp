@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/rng.hpp"
 #include "grading/baseline.hpp"
 #include "grading/collect.hpp"
 #include "grading/plan.hpp"
@@ -154,6 +155,7 @@ class Grading {
         });
       }
       PlanOptions plan{device, options_.only_case, options_.check_every_size};
+      plan.seed = seed_for(seed_for(options_.seed, problem.manifest().id), task.id);
       if (several)
         plan.needs_simulator = [&](const lab::Case& c) {
           return problem.shape(task, c).n_devices > options_.gpus;

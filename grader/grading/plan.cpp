@@ -74,10 +74,14 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
     const bool gpu = device == lab::DeviceKind::gpu;
     lab::Measure judged;
     judged.fresh = !gpu && is_measured(plan.cases[i]);
-    const bool is_counted = (plan.cases[i].purpose & lab::kEfficiency) != 0;  // it runs with checkers then
-    const bool is_small_and_timed = judged.fresh && plan.cases[i].n <= kCheckedTimedItems;
-    judged.checks =
-        !gpu && !is_counted && (is_small_and_timed || options.check_every_size || options.only_case);
+    // A counted case runs with checkers when it is counted. Only here, however, its blocks are interleaved and
+    // get old values.
+    const bool is_counted = (plan.cases[i].purpose & lab::kEfficiency) != 0;
+    const bool is_small_and_timed = judged.fresh && !is_counted && plan.cases[i].n <= kCheckedTimedItems;
+    judged.checks = !gpu && (is_small_and_timed || options.check_every_size || options.only_case);
+    judged.also_calm = judged.fresh && (judged.checks || plan.cases[i].n <= kCheckedTimedItems);
+    judged.twice = options.only_case || plan.cases[i].n <= kCalledTwiceItems ||
+                   seed_for(options.seed, plan.cases[i].name) % kOneOfLargeTwice == 0;
     add(i, Stage::correctness, device, judged);
   }
 
@@ -108,6 +112,8 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
       lab::Measure timed;
       timed.timed_runs = gpu ? kTimedRunsOnGpu : 1;  // modelled times are the same in every run
       timed.fresh = !gpu;
+      // What earns points must be checked itself, because a program may behave differently in other runs.
+      timed.checks = !gpu && options.check_every_size;
       add(i, Stage::speedup, device_of(plan.cases[i]), timed, gpu);
     }
   }

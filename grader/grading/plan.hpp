@@ -38,12 +38,13 @@ struct Plan {
 struct PlanOptions {
   lab::DeviceKind device = lab::DeviceKind::sim;
   std::optional<std::string> only_case;  // its name
-  // On the simulator, run every case with all checkers. With only_case they are on, too, so that the rerun
-  // command shows what was graded.
+  // On the simulator, run every case with all checkers, whether its output is judged or it is counted or
+  // timed. With only_case they are on, too, so that the rerun command shows what was graded.
   bool check_every_size = false;
   // Of a lab for several devices: whether the case runs on the simulator even if `device` is the GPU, because
   // it needs more GPUs than are used. Empty: never.
   std::function<bool(const lab::Case&)> needs_simulator = {};
+  std::uint64_t seed = 0;  // of the run, secret; chooses the large cases that are called twice
 };
 
 // Correctness stops after this many failed cases.
@@ -57,6 +58,10 @@ constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
 // Cases that are timed but not counted, of up to this many items, run with all checkers when their output is
 // judged (with PlanOptions::check_every_size all cases do).
 constexpr std::uint64_t kCheckedTimedItems = std::uint64_t{1} << 20;
+// When their output is judged, cases of up to this many items are called twice, and so is one in
+// kOneOfLargeTwice of the larger ones: with other items, a stored answer is wrong.
+constexpr std::uint64_t kCalledTwiceItems = std::uint64_t{1} << 18;
+constexpr std::uint64_t kOneOfLargeTwice = 8;
 // On a GPU a case is timed in rounds, with the CPU baselines between them, so that heat, throttling and load
 // affect both.
 constexpr int kTimingRounds = 3;

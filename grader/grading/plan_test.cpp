@@ -50,10 +50,12 @@ TEST(Plan, ChecksEveryCaseInGradedRuns) {
     return names;
   };
   const auto judged = std::count_if(cases.begin(), cases.end(), [](const lab::Case& c) {
-    return (c.purpose & (lab::kCorrectness | lab::kEfficiency)) != 0;
+    return (c.purpose & (lab::kCorrectness | lab::kEfficiency | lab::kSpeedup)) != 0;
   });
   EXPECT_EQ(checked({lab::DeviceKind::sim, {}, true}).size(), judged);
   EXPECT_LT(checked({lab::DeviceKind::sim, {}, false}).size(), judged);
+  for (const Step& step : make_plan(first_task(), cases, {lab::DeviceKind::sim, {}, true}).steps)
+    EXPECT_TRUE(step.measure.checks) << name_of(step.stage);
   EXPECT_EQ(checked({lab::DeviceKind::sim, cases[4].name}).size(), 1U);  // as with the rerun command
 }
 
@@ -110,6 +112,33 @@ TEST(Plan, JudgesAndMeasuresInFreshProcesses) {
     EXPECT_EQ(step.measure.checks, only_timed) << plan.cases[step.case_index].name;
   }
   EXPECT_EQ(plan.correctness_steps(), 7);
+}
+
+TEST(Plan, JudgesMeasuredCasesInTheOrderOfCountedRunsToo) {
+  std::vector<lab::Case> cases = kProblem.cases(first_task());
+  for (lab::Case& c : cases)
+    if (c.purpose != lab::kCorrectness) c.purpose |= lab::kCorrectness;
+  const Plan plan = make_plan(first_task(), cases, {lab::DeviceKind::sim, {}, true});
+  for (const Step& step : steps_of(plan, Stage::correctness))
+    EXPECT_EQ(step.measure.also_calm, plan.cases[step.case_index].purpose != lab::kCorrectness);
+}
+
+TEST(Plan, CallsSmallCasesAndSomeLargeOnesTwice) {
+  std::vector<lab::Case> cases = kProblem.cases(first_task());
+  cases[4].n = kCalledTwiceItems + 1;
+  int n_large = 0;
+  for (std::uint64_t seed = 0; seed < 40 * kOneOfLargeTwice; ++seed) {
+    PlanOptions options;
+    options.seed = seed;
+    for (const Step& step : make_plan(first_task(), cases, options).steps) {
+      if (step.stage != Stage::correctness) continue;
+      const bool is_large = step.case_index == 4;
+      if (is_large) n_large += step.measure.twice ? 1 : 0;
+      EXPECT_TRUE(is_large || step.measure.twice);
+    }
+  }
+  EXPECT_GT(n_large, 20);
+  EXPECT_LT(n_large, 80);
 }
 
 TEST(Plan, MeasuresDataflowOnlyIfNeeded) {

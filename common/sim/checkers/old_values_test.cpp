@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/checkers/kernel_cases.hpp"
+#include "sim/grid/calm.hpp"
 
 namespace course::sim::testing {
 namespace {
@@ -37,7 +38,8 @@ class OldValuesCorrect : public ::testing::TestWithParam<KernelCase> {};
 TEST_P(OldValuesCorrect, ComputesTheSameInEverySchedule) {
   const KernelCase& c = GetParam();
   const Words right = out_of(c, kFast, 0);
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t k = 0; k < 2 * kSeeds; ++k) {
+    const std::uint64_t seed = k < kSeeds ? k : k | kCalmSchedule;
     Words out;
     const auto findings = run(c, kAllChecks, seed, 1, &out);
     EXPECT_EQ(out, right) << "seed " << seed;
@@ -60,6 +62,16 @@ TEST_P(OldValuesFaulty, ComputesWrongResultsWhenChecked) {
     for (const Finding& f : findings) EXPECT_EQ(f.severity, Severity::hint) << f.message;
   }
   EXPECT_GT(wrong, kSeeds / 2);
+}
+
+// A kernel that is careless when it is counted must meet old values in a launch that looks the same to it.
+TEST_P(OldValuesFaulty, ComputesWrongResultsInCalmLaunchesNowAndThen) {
+  const Words right = out_of(GetParam(), kFast, 0);
+  std::uint64_t wrong = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
+    if (out_of(GetParam(), kAllChecks, seed | kCalmSchedule) != right) ++wrong;
+  EXPECT_GT(wrong, 0u);
+  EXPECT_LT(wrong, kSeeds);
 }
 
 TEST_P(OldValuesFaulty, ComputesTheSameForTheSameSeed) {

@@ -6,7 +6,8 @@
 // never depend on the number of host threads. If the launch is interleaved, its blocks get short turns at
 // random instead, the same in every run.
 // A schedule's seed changes the order of blocks, the order of a block's warps in each round, and the order of
-// the lanes of an atomic. A counted launch keeps the natural order if another one could change the counters.
+// the lanes of an atomic. In a counted launch, and with a calm schedule (calm.hpp), warps and lanes keep the
+// natural order if another one could change the counters.
 // If the blocks may wait for each other, only a few of them are resident in an order of the seed: a GPU
 // guarantees no more. A launch that hangs for this reason alone is ended with the reason (await_the_rest).
 #include "sim/grid/grid.hpp"
@@ -27,6 +28,7 @@
 
 #include "base/rng.hpp"
 #include "sim/grid/block_start.hpp"
+#include "sim/grid/calm.hpp"
 #include "sim/grid/hang.hpp"
 #include "sim/grid/progress.hpp"
 #include "sim/grid/schedule.hpp"
@@ -466,11 +468,13 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   std::iota(blocks.begin(), blocks.end(), std::uint64_t{0});
   const bool clustered = launch.cluster.count() > 1;
   GridOptions used = options;
-  if (options.counting && program.shows_order) used.schedule_seed = 0;
+  const bool calm = options.counting || is_calm(options.schedule_seed);
+  if (calm && program.shows_order) used.schedule_seed = 0;
   if (clustered)
     order_by_cluster(blocks, launch);
-  else if (used.schedule_seed != 0 && (!program.order_sensitive || scatters(used, program, launch)))
-    shuffle(blocks, used.schedule_seed);
+  else if (options.schedule_seed != 0 &&
+           (calm || !program.order_sensitive || scatters(used, program, launch)))
+    shuffle(blocks, options.schedule_seed);
 
   int n_threads = std::max(options.host_threads, 1);
   const bool watched_by_one = options.observer != nullptr && options.together.empty();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // about: Stores answers by size or by a fingerprint of the items, or keeps the output of the run before.
-// expect: neighboured OK
+// expect: neighboured WRONG_ANSWER second call
 // expect: sequential WRONG_ANSWER
 // expect: shuffle WRONG_ANSWER
 // expect: single_launch OK

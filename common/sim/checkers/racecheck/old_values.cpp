@@ -23,6 +23,7 @@
 #include <cstring>
 
 #include "sim/checkers/racecheck/racecheck.hpp"
+#include "sim/grid/calm.hpp"
 #include "sim/machine/provenance.hpp"
 
 namespace course::sim {
@@ -53,6 +54,8 @@ bool Racecheck::may_get_old_values(const Program& program, const LaunchRequest& 
 void Racecheck::give_old_values(bool on, std::uint64_t schedule_seed) {
   gives_old_values_ = on;
   dice_ = Rng(seed_for(schedule_seed, "old values"));
+  // In a calm launch: of one write in 1, 2, 4, … 1024, the same in the whole launch.
+  one_write_in_ = is_calm(schedule_seed) ? std::uint64_t{1} << dice_.below(11) : 1;
   set_looks_after(on);
 }
 
@@ -115,6 +118,7 @@ void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
     }
     forget_unseen(address, h.a.bytes);
     if (unseen_.size() >= kMostUnseen) continue;
+    if (one_write_in_ > 1 && dice_.below(one_write_in_) != 0) continue;
     const auto misses = static_cast<std::uint8_t>(dice_.below(kMisses));
     if (misses == 0) continue;
     Unseen& u = unseen_[word];

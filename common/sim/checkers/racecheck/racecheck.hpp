@@ -431,6 +431,7 @@ class Racecheck final : public KernelChecker {
 
   bool gives_old_values_ = false;
   std::set<std::uint32_t> reading_atomics_;  // see atomics_that_only_read()
+  std::uint64_t one_write_in_ = 1;           // so rarely is a write missed at all
   Rng dice_{0};
   std::unordered_map<std::uint64_t, Unseen> unseen_;  // of global memory, by word
   std::map<std::uint64_t, Miss> misses_;              // by word

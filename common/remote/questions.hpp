@@ -22,9 +22,8 @@ struct LaunchHead {  // followed by the bytes of the parameters
   std::uint64_t dynamic_shared = 0;
 };
 struct LaunchAnswer {       // followed by the text
-  std::uint32_t fault = 0;  // the sim::Fault
+  std::uint32_t fault = 0;  // the sim::Fault if the launch is refused, whatever the kernel would do
   std::uint32_t reserved = 0;
-  double modelled_us = 0;
 };
 struct OccupancyQuestion {
   sim::KernelId kernel = 0;

@@ -453,13 +453,101 @@ TEST_F(DevicesProcess, KeepsReportsAboutNccl) {
 TEST_F(DevicesProcess, ReportsKernelFaultsItself) {
   const CallResult result = call([&] {
     const sim::KernelId kernel = find_put();
-    EXPECT_NE(launch(launch_of(kernel, 64, 1)), 0u);
-    EXPECT_NE(launch(launch_of(kernel, buffer_, 42)), 0u);
+    EXPECT_EQ(launch(launch_of(kernel, 64, 1)), 0u) << "the other process does not see it";
+    EXPECT_EQ(launch(launch_of(kernel, buffer_, 42)), 0u);
     finish();
   });
   EXPECT_EQ(result.end, CallResult::End::returned);
   EXPECT_EQ(result.cuda_code, 700);
   EXPECT_EQ(first_word(), 0xa5a5a5a5u);
+}
+
+// What a kernel does must not reach the other process during the call: neither by an answer nor by the time
+// that it takes.
+TEST_F(DevicesProcess, RunsKernelsAfterTheCall) {
+  const CallResult result = call([&] {
+    EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
+    EXPECT_TRUE(ask(PacketKind::fill, about().put(FillQuestion{buffer_ + 4, 1, 7, 4})));
+    EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_ + 8).put(std::uint32_t{9})));
+    EXPECT_EQ(first_word(), 0xa5a5a5a5u);
+    finish();
+  });
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  const auto* words = reinterpret_cast<const std::uint32_t*>(buffer_);
+  EXPECT_EQ(words[0], 42u);
+  EXPECT_EQ(words[1], 7u);
+  EXPECT_EQ(words[2], 9u);
+}
+
+TEST_F(DevicesProcess, DoesRecordedWorkBeforeItIsRead) {
+  const CallResult result = call([&] {
+    EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
+    const auto packet = ask(PacketKind::read, about().put(ReadQuestion{buffer_, 4}));
+    ASSERT_TRUE(packet);
+    PacketReader in(*packet);
+    in.get<std::uint32_t>();
+    EXPECT_EQ(in.get<std::uint32_t>(), 42u);
+    EXPECT_EQ(launch(launch_of(find_put(), buffer_, 43)), 0u);
+    finish();
+  });
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  EXPECT_EQ(first_word(), 43u);
+}
+
+// As CUDA does: the configuration is known before the kernel runs.
+TEST_F(DevicesProcess, RefusesImpossibleLaunchesAtOnce) {
+  const CallResult result = call([&] {
+    LaunchHead head;
+    head.kernel = find_put();
+    head.block.x = 2048;
+    EXPECT_EQ(launch(about().put(head).put(buffer_).put(std::uint32_t{1})),
+              static_cast<std::uint32_t>(sim::Fault::invalid_configuration));
+    finish();
+  });
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  EXPECT_EQ(first_word(), 0xa5a5a5a5u);
+}
+
+TEST_F(DevicesProcess, ReleasedMemoryIsUsableByEarlierWorkOnly) {
+  const CallResult result = call([&] {
+    const auto free_bytes = [&] {
+      const auto packet = ask(PacketKind::free_bytes, about());
+      if (!packet) return std::uint64_t{0};
+      PacketReader in(*packet);
+      in.get<std::uint32_t>();
+      return in.get<std::uint64_t>();
+    };
+    const std::uint64_t before = free_bytes();
+    const auto packet = ask(PacketKind::allocate, about().put(AllocateQuestion{4096}));
+    ASSERT_TRUE(packet);
+    PacketReader in(*packet);
+    in.get<std::uint32_t>();
+    const auto address = in.get<std::uint64_t>();
+    EXPECT_LE(free_bytes(), before - 4096);
+    EXPECT_EQ(launch(launch_of(find_put(), address, 42)), 0u);
+    EXPECT_TRUE(ask(PacketKind::release, about().put(address)));
+    EXPECT_FALSE(ask(PacketKind::release, about().put(address)));
+    EXPECT_FALSE(ask(PacketKind::find, about().put(address)));
+    EXPECT_FALSE(ask(PacketKind::fill, about().put(FillQuestion{address, 1, 7, 4})));
+    EXPECT_GE(free_bytes(), before - 1024);
+    finish();
+  });
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  EXPECT_EQ(result.cuda_code, 0);
+}
+
+TEST_F(DevicesProcess, EndsCallsThatRecordTooMuch) {
+  const CallResult result = call([&] {
+    const std::vector<std::byte> chunk(kChunkBytes);
+    const auto packet = ask(PacketKind::allocate, about().put(AllocateQuestion{kChunkBytes}));
+    ASSERT_TRUE(packet);
+    PacketReader in(*packet);
+    in.get<std::uint32_t>();
+    const auto address = in.get<std::uint64_t>();
+    while (ask(PacketKind::store, about().put(address).put_bytes(chunk))) {
+    }
+  });
+  EXPECT_EQ(result.end, CallResult::End::out_of_memory);
 }
 
 TEST_F(DevicesProcess, RejectsInvalidPackets) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: run, answer, then one function per question.
+// Reading order: run, later, perform, answer, then one function per question.
 #include "remote/device/host_link.hpp"
 
 #include <poll.h>
@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/operation.hpp"
+#include "cudart/runtime/status.hpp"
 #include "nccl/operation/move.hpp"
 #include "remote/device/operation.hpp"
 #include "remote/questions.hpp"
@@ -28,6 +30,9 @@ namespace {
 // In bytes. The device itself checks the actual limit.
 constexpr std::uint64_t kMaxShared = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMaxCluster = 16;
+// Of the work that one call records, including what the recording itself takes for each request.
+constexpr std::uint64_t kMostWorkBytes = std::uint64_t{128} << 20;
+constexpr std::uint64_t kBytesOfRecord = 128;
 
 bool fits(const sim::Dim3& grid, const sim::Dim3& cluster) {
   const auto along = [](std::uint32_t blocks, std::uint32_t size) {
@@ -56,6 +61,10 @@ CallResult HostLink::run(const lab::Request& request) {
   n_reports_ = 0;
   n_bytes_read_ = 0;
   host_us_ = 0;
+  work_.clear();
+  work_bytes_ = 0;
+  too_much_work_ = false;
+  for (Opened& one : opened_) one.releasing.clear();
   if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return result;
   for (;;) {
     const auto packet = lab::receive_packet(fd_);
@@ -65,11 +74,13 @@ CallResult HostLink::run(const lab::Request& request) {
     if ((*packet)->kind != PacketKind::finished) {
       const bool sensible = answer(**packet);
       if (sensible || !can_reply_) result.end = CallResult::End::lost;  // if it ends from now on
+      if (too_much_work_) result.end = CallResult::End::out_of_memory;
       if (!sensible) return result;
       continue;
     }
     const auto finished = lab::decode_finished(**packet);
     if (!finished) return result;
+    perform();
     result.end = finished->out_of_memory != 0 ? CallResult::End::out_of_memory : CallResult::End::returned;
     result.status = finished->status;
     result.unordered = finished->unordered != 0;
@@ -87,6 +98,17 @@ HostLink::Opened& HostLink::opened(std::uint32_t ordinal) {
   Opened& one = opened_[ordinal];
   if (one.device == nullptr) one.device = &devices_(ordinal);
   return one;
+}
+
+bool HostLink::later(std::size_t n_bytes, std::function<void()> work) {
+  work_bytes_ += n_bytes + kBytesOfRecord;
+  too_much_work_ = too_much_work_ || work_bytes_ > kMostWorkBytes;
+  if (!too_much_work_) work_.push_back(std::move(work));
+  return !too_much_work_;
+}
+
+void HostLink::perform() {
+  for (const auto& work : std::exchange(work_, {})) work();
 }
 
 bool HostLink::answer(const Packet& question) {
@@ -108,8 +130,7 @@ bool HostLink::answer_about_device(const Packet& question) {
     case PacketKind::allocate: return allocate(in);
     case PacketKind::release: return release(in);
     case PacketKind::find: return find(in);
-    case PacketKind::free_bytes:
-      return in.complete() && reply(PacketWriter().put(std::uint32_t{1}).put(about_->device->free_bytes()));
+    case PacketKind::free_bytes: return free_bytes(in);
     case PacketKind::store: return store(in);
     case PacketKind::fill: return fill(in);
     case PacketKind::read: return read(in);
@@ -171,8 +192,14 @@ void HostLink::end_work(sim::Device& device) {
   host_us_ = device.timeline().host();
 }
 
-bool HostLink::is_inside_one_allocation(std::uint64_t address, std::uint64_t n_bytes) const {
+const sim::Allocation* HostLink::visible(std::uint64_t address) const {
   const sim::Allocation* found = about_->device->find(address);
+  const bool hidden = found == nullptr || found->by_kernel || about_->releasing.contains(found->base);
+  return hidden ? nullptr : found;
+}
+
+bool HostLink::is_inside_one_allocation(std::uint64_t address, std::uint64_t n_bytes) const {
+  const sim::Allocation* found = visible(address);
   return found != nullptr && n_bytes <= found->base + found->size - address;
 }
 
@@ -219,22 +246,31 @@ bool HostLink::launch(PacketReader& in) {
   request.dynamic_shared = head.dynamic_shared;
   request.cooperative = head.cooperative != 0;
   request.registers = about_->known_kernels[head.kernel];
-  request.parameters = in.rest();
-  if (request.parameters.size() != about_->device->facts(head.kernel).parameter_bytes) return false;
+  const auto parameters = in.rest();
+  if (parameters.size() != about_->device->facts(head.kernel).parameter_bytes) return false;
+  const sim::LaunchResult refused = about_->device->check(request);
   LaunchAnswer launch_answer;
-  std::string text;
-  if (about_->fault == sim::Fault::none) {
-    begin_work(*about_->device);
-    const sim::LaunchResult result = about_->device->launch(request);
-    end_work(*about_->device);
-    launch_answer.fault = static_cast<std::uint32_t>(result.fault);
-    launch_answer.modelled_us = result.modelled_us;
-    text = result.text;
-    if (cudart::meaning_of(result.fault).sticky) about_->fault = result.fault;
-  } else {
-    launch_answer.fault = static_cast<std::uint32_t>(about_->fault);
+  if (refused.fault != sim::Fault::none && !cudart::meaning_of(refused.fault).sticky) {
+    launch_answer.fault = static_cast<std::uint32_t>(refused.fault);
+    return reply(PacketWriter().put(launch_answer).put_text(refused.text));
   }
-  return reply(PacketWriter().put(launch_answer).put_text(text));
+  const auto work = [this, &on = *about_, request,
+                     kept = std::vector<std::byte>(parameters.begin(), parameters.end())] {
+    run_kernel(on, request, kept);
+  };
+  return later(parameters.size() + sizeof work, work) &&
+         reply(PacketWriter().put(launch_answer).put_text(""));
+}
+
+// After a fault no kernel runs any more. The process ends with this call.
+void HostLink::run_kernel(Opened& on, sim::LaunchRequest request, std::span<const std::byte> parameters) {
+  if (on.fault != sim::Fault::none) return;
+  request.parameters = parameters;
+  begin_work(*on.device);
+  const sim::LaunchResult result = on.device->launch(request);
+  end_work(*on.device);
+  if (cudart::meaning_of(result.fault).sticky) on.fault = result.fault;
+  if (!result.text.empty()) cudart::say(result.text);
 }
 
 bool HostLink::occupancy(PacketReader& in) {
@@ -260,14 +296,25 @@ bool HostLink::release(PacketReader& in) {
   const auto address = in.get<std::uint64_t>();
   if (!in.complete()) return false;
   if (about_->allocated.erase(address) == 0) return refuse("not the start of an allocation");
-  const auto released = about_->device->release(address);
-  return released ? reply(PacketWriter().put(std::uint32_t{1})) : refuse(released.error().text);
+  about_->releasing[address] = about_->device->find(address)->size;
+  const auto work = [&on = *about_, address] {
+    on.releasing.erase(address);
+    static_cast<void>(on.device->release(address));
+  };
+  return later(0, work) && reply(PacketWriter().put(std::uint32_t{1}));
+}
+
+bool HostLink::free_bytes(PacketReader& in) {
+  if (!in.complete()) return false;
+  std::uint64_t n_bytes = about_->device->free_bytes();
+  for (const auto& [base, size] : about_->releasing) n_bytes += size;
+  return reply(PacketWriter().put(std::uint32_t{1}).put(n_bytes));
 }
 
 bool HostLink::find(PacketReader& in) {
   const auto address = in.get<std::uint64_t>();
   if (!in.complete()) return false;
-  const sim::Allocation* found = about_->device->find(address);
+  const sim::Allocation* found = visible(address);
   if (found == nullptr) return refuse("no device memory");
   return reply(PacketWriter()
                    .put(std::uint32_t{1})
@@ -282,11 +329,12 @@ bool HostLink::store(PacketReader& in) {
   const auto bytes = in.rest();
   if (!in.ok()) return false;
   if (!is_inside_one_allocation(address, bytes.size())) return refuse("outside of device memory");
-  auto* dst = reinterpret_cast<std::byte*>(address);  // NOLINT: inside the arena
-  if (const auto copied = about_->device->copy(dst, bytes.data(), bytes.size()); !copied)
-    return refuse(copied.error().text);
-  about_->device->host_wrote(address, bytes.size());
-  return reply(PacketWriter().put(std::uint32_t{1}));
+  const auto work = [&on = *about_, address, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
+    auto* dst = reinterpret_cast<std::byte*>(address);  // NOLINT: inside the arena
+    static_cast<void>(on.device->copy(dst, kept.data(), kept.size()));
+    on.device->host_wrote(address, kept.size());
+  };
+  return later(bytes.size(), work) && reply(PacketWriter().put(std::uint32_t{1}));
 }
 
 bool HostLink::fill(PacketReader& in) {
@@ -297,15 +345,15 @@ bool HostLink::fill(PacketReader& in) {
   if (__builtin_mul_overflow(question.count, std::uint64_t{element}, &n_bytes) ||
       !is_inside_one_allocation(question.address, n_bytes))
     return refuse("outside of device memory");
-  auto* dst = reinterpret_cast<std::byte*>(question.address);  // NOLINT: inside the arena
-  if (const auto filled = about_->device->fill(dst, question.value, element, question.count); !filled)
-    return refuse(filled.error().text);
-  about_->device->host_wrote(question.address, n_bytes);
-  const sim::DevicePreset& chip = about_->device->options().preset;
-  begin_work(*about_->device);
-  about_->device->timeline().transfer(cudart::fill_us(chip, n_bytes));
-  end_work(*about_->device);
-  return reply(PacketWriter().put(std::uint32_t{1}));
+  const auto work = [this, &on = *about_, question, n_bytes] {
+    auto* dst = reinterpret_cast<std::byte*>(question.address);  // NOLINT: inside the arena
+    static_cast<void>(on.device->fill(dst, question.value, question.element_bytes, question.count));
+    on.device->host_wrote(question.address, n_bytes);
+    begin_work(*on.device);
+    on.device->timeline().transfer(cudart::fill_us(on.device->options().preset, n_bytes));
+    end_work(*on.device);
+  };
+  return later(sizeof work, work) && reply(PacketWriter().put(std::uint32_t{1}));
 }
 
 // The host waits for what it reads. It may read little, so that it cannot make the answer.
@@ -321,6 +369,7 @@ bool HostLink::read(PacketReader& in) {
     return refuse("a lab's host code may copy at most " + std::to_string(kMostBytesRead) +
                   " bytes out of the devices' memory: counts, but not items");
   n_bytes_read_ += question.n_bytes;
+  perform();
   std::vector<std::byte> bytes(question.n_bytes);
   const auto* src = reinterpret_cast<const std::byte*>(question.address);  // NOLINT: inside the arena
   if (const auto copied = about_->device->copy(bytes.data(), src, bytes.size()); !copied)
@@ -363,15 +412,16 @@ bool HostLink::operate(PacketReader& in) {
           !is_inside_one_allocation(reinterpret_cast<std::uint64_t>(range.start), range.n_bytes))
         return false;
   }
-  const bool faulty = std::any_of(operands->begin(), operands->end(), [&](const Operand& one) {
-    return opened(one.device).fault != sim::Fault::none;
-  });
-  if (faulty) return reply(PacketWriter().put(std::uint32_t{1}));
-  const auto device_of = [&](const Operand& one) -> sim::Device& { return *opened(one.device).device; };
-  for (const Operand& one : *operands) begin_work(device_of(one));
-  execute(*operands, device_of);
-  for (const Operand& one : *operands) end_work(device_of(one));
-  return reply(PacketWriter().put(std::uint32_t{1}));
+  const auto work = [this, all = *operands] {
+    if (std::any_of(all.begin(), all.end(),
+                    [&](const Operand& one) { return opened(one.device).fault != sim::Fault::none; }))
+      return;
+    const auto device_of = [&](const Operand& one) -> sim::Device& { return *opened(one.device).device; };
+    for (const Operand& one : all) begin_work(device_of(one));
+    execute(all, device_of);
+    for (const Operand& one : all) end_work(device_of(one));
+  };
+  return later(operands->size() * sizeof(Operand), work) && reply(PacketWriter().put(std::uint32_t{1}));
 }
 
 }  // namespace course::remote

@@ -2,12 +2,16 @@
 // The student's process, seen from the device's process: it is called, asks for launches while it works, and
 // reports the end of the call. All its packets are checked. No packet can read device memory or change
 // counters and checkers.
+// Invariant: in a lab for one device, no answer depends on what kernels do. What the other process asks for is
+// checked and recorded during the call, and done after it (perform). So during a call it sees neither
+// results, faults and memory use of its kernels nor the time that they take.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +36,10 @@ class HostLink : public lab::Submission {
   lab::CallResult run(const lab::Request& request) override;
 
  private:
+  // Records work on the current device. Returns false if there is too much of it.
+  bool later(std::size_t n_bytes, std::function<void()> work);
+  // Does the recorded work in its order.
+  void perform();
   // Answers a question. Returns false if it was invalid or could not be answered.
   bool answer(const lab::Packet& question);
   bool answer_about_device(const lab::Packet& question);
@@ -43,12 +51,14 @@ class HostLink : public lab::Submission {
     std::optional<std::vector<sim::ModuleId>> modules;
     std::map<sim::KernelId, int> known_kernels;  // kernels that the other process knows, and their registers
     std::set<std::uint64_t> allocated;           // addresses allocated by the other process
-    sim::Fault fault = sim::Fault::none;         // the fault of a kernel, after which no kernel runs
+    std::map<std::uint64_t, std::uint64_t> releasing;  // allocations whose release is recorded: their sizes
+    sim::Fault fault = sim::Fault::none;               // the fault of a kernel, after which no kernel runs
   };
   Opened& opened(std::uint32_t ordinal);
   Result<void> read_program();
   Result<void> load_program();
-  // On the device of the question.
+  // On the device of the question, what the other process may know of; nullptr if there is nothing.
+  const sim::Allocation* visible(std::uint64_t address) const;
   bool is_inside_one_allocation(std::uint64_t address, std::uint64_t n_bytes) const;
   // The host submits work to one device after the other: the clock that their timelines share.
   void begin_work(sim::Device& device);
@@ -57,9 +67,11 @@ class HostLink : public lab::Submission {
   bool find_kernel(lab::PacketReader& in);
   bool find_symbol(lab::PacketReader& in);
   bool launch(lab::PacketReader& in);
+  void run_kernel(Opened& on, sim::LaunchRequest request, std::span<const std::byte> parameters);
   bool occupancy(lab::PacketReader& in);
   bool allocate(lab::PacketReader& in);
   bool release(lab::PacketReader& in);
+  bool free_bytes(lab::PacketReader& in);
   bool find(lab::PacketReader& in);
   bool store(lab::PacketReader& in);
   bool fill(lab::PacketReader& in);
@@ -74,6 +86,9 @@ class HostLink : public lab::Submission {
   Opened* about_ = nullptr;  // the device of the question that is answered
   std::optional<std::vector<cudart::DeviceCode>> codes_;
   std::string load_failure_;
+  std::vector<std::function<void()>> work_;  // recorded, not yet done
+  std::uint64_t work_bytes_ = 0;             // that it takes in this process
+  bool too_much_work_ = false;
   double host_us_ = 0;                    // on the devices' timelines
   std::size_t n_reports_ = 0;             // in this call
   std::uint64_t n_bytes_read_ = 0;        // in this call

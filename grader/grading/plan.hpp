@@ -59,8 +59,10 @@ constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
 // judged (with PlanOptions::check_every_size all cases do).
 constexpr std::uint64_t kCheckedTimedItems = std::uint64_t{1} << 20;
 // When their output is judged, cases of up to this many items are called twice, and so is one in
-// kOneOfLargeTwice of the larger ones: with other items, a stored answer is wrong.
-constexpr std::uint64_t kCalledTwiceItems = std::uint64_t{1} << 18;
+// kOneOfLargeTwice of the larger ones: with other items, a stored answer is wrong. The second number is for
+// runs that check every size.
+constexpr std::uint64_t kCalledTwiceItems = std::uint64_t{1} << 14;
+constexpr std::uint64_t kCalledTwiceItemsIfGraded = std::uint64_t{1} << 18;
 constexpr std::uint64_t kOneOfLargeTwice = 8;
 // On a GPU a case is timed in rounds, with the CPU baselines between them, so that heat, throttling and load
 // affect both.

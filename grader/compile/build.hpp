@@ -33,8 +33,9 @@ struct BuildOptions {
   std::string only_task;  // if not "", only this task of students' files is compiled
   std::span<const std::string_view> only_jobs = {};  // if not empty, for these types of job alone
   unsigned jobs = 2;                                 // the number of labs that are compiled at the same time
-  double seconds = 600;                              // for one lab
-  double cpu_seconds = 240;                          // of one compiler
+  // For one lab, by the clock: only a backstop, because a busy machine must not turn into a compile error.
+  double seconds = 3600;
+  double cpu_seconds = 120;                             // of one compiler
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // of one compiler
   bool screen = true;                                   // screen the objects, if this build can read them
   const sandbox::Machine* machine = nullptr;            // the sandbox for compilers; nullptr: no sandbox

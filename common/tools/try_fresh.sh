@@ -3,11 +3,12 @@
 # The first ten minutes: in an empty Debian, with a clone of what is committed here and nothing else, the README's first command must
 # end with a score table of all points and its second with "N passed, 0 failed". Run as root; takes as long as the suite does.
 #   common/tools/try_fresh.sh [--suite bookworm|trixie|sid] [--cxx g++-N|clang++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
-#       [--first] [--refused WORDS] [--student] [--test 'NAME…'] [--cache DIR] [--record FILE] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
+#       [--with 'PACKAGE…'] [--first] [--refused WORDS] [--student] [--test 'NAME…'] [--cache DIR] [--record FILE] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
 #       [--env NAME[=VALUE]]…
 # --suite: of which Debian (default bookworm, which is 12). --cxx: with that compiler in place of the system's (a clang
 # compiles the host's code, and nvcc takes the system's g++). --cuda: with another toolkit than the one that set-up would fetch (LAB_CUDA: 12, 13, 13.2 …). --meson: with that one in place of the pinned one.
 # --at: the checkout's folder there (default /course). --user: as somebody without root, for whom root runs what the set-up asks for.
+# --with: these packages are installed beforehand. (With --user and "g++ pkg-config python3-venv", the libraries have to be unpacked.)
 # --first: the first command only. --refused: the first command must end with a line that holds WORDS instead. --student: of the
 # edition that ./lab release makes, and then what its workflow runs (.github/grade.sh). --test: these arguments to the second command
 # instead of none, for a shorter run. --cache: with ccache, whose folder is DIR of this machine; the CPU time is not that of an empty
@@ -15,7 +16,7 @@
 # --dir: work there (default /var/tmp/gpu-labs-fresh). --keep: leave the tree. --copy, --env: as fresh_debian.sh has them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-student='' keep='' tests='' cxx='' cuda='' meson='' at=/course user='' first='' refused='' cache='' record=''
+student='' keep='' tests='' cxx='' cuda='' meson='' at=/course user='' first='' refused='' cache='' record='' with=()
 while (($# > 0)); do
   case $1 in
     --keep) keep=1 && shift && continue ;;
@@ -25,6 +26,7 @@ while (($# > 0)); do
     --cuda) cuda=$2 && variables+=(--env "LAB_CUDA=$2") ;;
     --cxx) cxx=$2 && variables+=(--env "CXX=$2") ;;
     --meson) meson=$2 ;;
+    --with) read -ra with <<<"$2" ;;
     --at) at=$2 ;;
     --refused) refused=$2 first=1 ;;
     --test) tests=$2 ;;
@@ -49,7 +51,7 @@ if [[ -n $user ]]; then
 fi
 
 install_there() { in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1' bash "$@"; }
-packages=() && [[ -z $cxx ]] || packages+=("${cxx/clang++/clang}")
+packages=("${with[@]}") && [[ -z $cxx ]] || packages+=("${cxx/clang++/clang}")
 [[ -z $cache ]] || packages+=(ccache)
 [[ -z $meson ]] || packages+=(python3-venv)
 ((${#packages[@]} == 0)) || install_there "${packages[@]}"

@@ -45,8 +45,16 @@ std::vector<std::string> environment_with(const std::vector<std::string>& additi
   return out;
 }
 
+// The last complete line of some output.
+std::string_view last_line(std::string_view text) {
+  const std::size_t end = text.rfind('\n');
+  if (end == text.npos) return {};
+  text = text.substr(0, end);
+  return text.substr(text.rfind('\n') + 1);
+}
+
 // Reads until end of file or the deadline; true when the deadline came first.
-bool read_until(int fd, Clock::time_point deadline, std::size_t max_output, std::string& output) {
+bool read_until(int fd, Clock::time_point deadline, const ProcessOptions& options, std::string& output) {
   std::array<char, 65536> chunk;
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -58,8 +66,11 @@ bool read_until(int fd, Clock::time_point deadline, std::size_t max_output, std:
     const ssize_t n = read(fd, chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
-    const std::size_t room = max_output - std::min(max_output, output.size());
+    const std::size_t room = options.max_output - std::min(options.max_output, output.size());
     output.append(chunk.data(), std::min(static_cast<std::size_t>(n), room));
+    if (!options.on_line) continue;
+    const std::string_view line = last_line({chunk.data(), static_cast<std::size_t>(n)});
+    if (!line.empty()) options.on_line(line);
   }
 }
 
@@ -129,7 +140,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments, con
   if (n_reason <= 0) {
     const auto limit =
         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
-    result.timed_out = read_until(out[0], Clock::now() + limit, options.max_output, result.output);
+    result.timed_out = read_until(out[0], Clock::now() + limit, options, result.output);
     if (result.timed_out) kill(-child, SIGKILL);
   }
   close(out[0]);

@@ -4,7 +4,9 @@
 // sandbox.)
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -12,11 +14,12 @@
 namespace course::grader {
 
 struct ProcessOptions {
-  double seconds = 60;                   // time limit; then the whole process group is killed
-  std::string directory;                 // "" for the current one
-  std::vector<std::string> environment;  // "NAME=value", added to our own
-  bool own_environment = true;           // false: only `environment`
-  std::size_t max_output = 4U << 20;     // bytes kept; the rest is read and discarded
+  double seconds = 60;                            // time limit; then the whole process group is killed
+  std::string directory;                          // "" for the current one
+  std::vector<std::string> environment;           // "NAME=value", added to our own
+  bool own_environment = true;                    // false: only `environment`
+  std::size_t max_output = 4U << 20;              // bytes kept; the rest is read and discarded
+  std::function<void(std::string_view)> on_line;  // gets the last complete line of what has just been read
 };
 
 struct ProcessResult {

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """./lab test: runs the suite with `meson test` and counts what really ran.
 
-usage: run_tests.py [--device sim|gpu] [--all | arguments for `meson test`, such as test names or --suite]
+usage: run_tests.py …                what ./lab test takes (HELP)
        run_tests.py --targets        what the tests without --all need, as ninja's targets
 
-Without --all it runs the short suite: every test but those whose meson.build puts them into the suite "all-only". With --all it runs
-every test but those in the suite "short-only", which do a part of what another test does whole.
+The short suite is every test but those whose meson.build puts them into the suite "all-only". With --all it is every test but those
+in the suite "short-only", which do a part of what another test does whole.
 
 The last line is "N passed, N failed[, N skipped]", counted in test cases, from Meson's JUnit report (which holds every
 GoogleTest case). Exit status 1 when a case failed, when a program failed without naming a case, or when no case passed.
@@ -18,6 +18,22 @@ import pathlib
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+
+
+HELP = """\
+./lab test [--device sim|gpu] [--all | NAME… | OPTIONS OF meson test]
+
+  ./lab test                 the short suite: tests every part
+  ./lab test --all           every test
+  ./lab test reduction       one test by its name
+  ./lab test --list          the names
+  ./lab test --suite grader  the tests of one part
+  ./lab test --device gpu    the same programs on a GPU (the first option)
+
+Builds what the tests need. The last line is "N passed, N failed", counted in
+test cases; the exit status is 1 if one failed, or if none passed.
+Other arguments go to "meson test": -v shows what the tests print.
+"""
 
 
 def googletest_names(build: pathlib.Path) -> set[str]:
@@ -64,6 +80,9 @@ def count(report: str, googletests: set[str]) -> dict[str, int]:
 
 
 def main(arguments: list[str]) -> int:
+    if arguments in (["-h"], ["--help"]):
+        print(HELP, end="")
+        return 0
     build = pathlib.Path(os.environ["LAB_BUILD"])
     if arguments == ["--targets"]:
         print("\n".join(targets_of_short(build)))

@@ -122,7 +122,7 @@ class Progress(Machine):
     def test_a_wait_is_announced_after_two_seconds(self):
         program = f'LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; step --quiet "Doing it" sleep 2.9'
         done = subprocess.run(["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
-        self.assertRegex(done.stderr, r"^lab: Doing it \(2 s\) == Doing it: sleep 2.9\nlab: Doing it: done")
+        self.assertRegex(done.stderr, r"^lab: Doing it \(2 s\) \nlab: Doing it: done")
 
     def test_nothing_outlives_a_step(self):
         """A progress that still slept would keep a pipe open, and the lock of the build."""
@@ -219,7 +219,7 @@ class Failure(Machine):
     def test_a_refused_certificate(self):
         for line in [
             "Could not fetch URL https://host/simple/meson/: There was a problem confirming the ssl certificate: HTTPSConnectionPool(host='host', port=443)",
-            "WARNING: Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed'))'",
+            "'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed'))'",
             "  Certificate verification failed: The certificate is NOT trusted. The certificate issuer is unknown.",
         ]:
             text = self.said(f"cat <<'END'\n{line}\nERROR: No matching distribution found for meson==1.9.1\nEND\nexit 1")
@@ -227,9 +227,9 @@ class Failure(Machine):
             self.assertIn("PIP_CERT=", text)
 
     def test_a_proxy_is_named_without_its_password(self):
-        line = "WARNING: Retrying after connection broken by 'ProxyError('Cannot connect to proxy.', OSError('Tunnel connection failed: 407 Proxy Authentication Required'))'"
+        line = "WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.', OSError('Tunnel connection failed: 407 Proxy Authentication Required'))'"
         text = self.said(f"cat <<'END'\n{line}\nEND\nexit 1", https_proxy="http://me:secret@proxy.example:3128")
-        self.assertIn("the proxy did not let it through", text)
+        self.assertIn("the proxy did not let it through: 'ProxyError(", text)
         self.assertIn("https_proxy=proxy.example:3128", text)
         self.assertNotIn("secret", text)
         text = self.said("echo 'Could not connect to 10.0.0.1:3128 (10.0.0.1). - connect (111: Connection refused)'; exit 1", http_proxy="http://10.0.0.1:3128")

@@ -15,7 +15,7 @@ announce_after=2  # seconds
 show_line() {
   local line columns
   columns=$(tput cols 2>/dev/null || echo 80)
-  line=$(tail -c 400 "$3" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' | tail -n 1) || line=''
+  line=$(tail -c 400 "$3" 2>/dev/null | tr '\r' '\n' | awk '/^== / { last = ""; next } NF { last = $0 } END { print last }') || line=''
   line="lab: $1 ($2 s) ${line}"
   if [[ -t 2 ]]; then printf '\r\033[K%s' "${line:0:columns-1}" >&2; else printf '%s\n' "${line:0:columns-1}" >&2; fi
 }
@@ -131,7 +131,12 @@ proxy_settings() {
 explain_failure() {
   local title=$1 offset=$2 file line words source by='' cxx folder
   output() { tail -c +$((offset + 1)) "$LAB_LOG"; }
-  has() { words=$(output | first_line "$1" || true) && words=${words#"${words%%[![:space:]]*}"} && [[ -n $words ]]; }
+  # The first line that fits, without what pip puts before the reason.
+  has() {
+    words=$(output | sed 's/.* after connection broken by //' | first_line "$1" || true)
+    words=${words#"${words%%[![:space:]]*}"}
+    [[ -n $words ]]
+  }
   if has 'no space left on device|enough free space|quota exceeded'; then
     failure_cause=disk
     say "$title: the disk is full. Free some space (\"df -h\" shows how much there is), then run the same command again."

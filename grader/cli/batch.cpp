@@ -205,7 +205,7 @@ int run_one(const BatchOptions& options) {
     return session_runner(layout, work + "/runner", device, context);
   };
   ready->how.reference = reference_runners(ready->layout, context);
-  Progress silent(false);
+  Progress silent(Progress::Form::silent);
   RunResult result =
       grade({{ready->labs.front(), built.verdict, built.message}}, ready->how, factory, silent);
   result.started = started;

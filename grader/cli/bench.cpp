@@ -189,6 +189,9 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
     return text ? std::move(text) : Error{fmt::format("bench of labs/{} {}", lab, text.error().text)};
   }
   command.insert(command.end(), {"--json", file});
+  Progress progress;
+  progress.begin("measuring", 0);
+  how.on_line = [&](std::string_view line) { progress.detail(std::string(line)); };
   const auto ran = run_process(command, how);
   const std::string text = contents(file);
   std::error_code ignored;
@@ -205,7 +208,7 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
                             const std::vector<const lab::Problem*>& labs, std::string& trouble) {
   const auto device = choose_device(options.device, layout);
   if (!device) return device.error();
-  Progress progress(stderr_is_terminal());
+  Progress progress;
   // The page's rooflines need the simulator's counts. A run on the simulator gives them with the times.
   const bool counts = !options.html.empty() && device->kind != lab::DeviceKind::sim;
   // The student edition has no solutions. There only the student's kernels are measured, beside CPU and

@@ -55,7 +55,7 @@ int run_check(CheckOptions options) {
   std::vector<std::string> texts;
   bool failed = false;
   {
-    Progress progress(stderr_is_terminal());
+    Progress progress;
     progress.begin("Building", 0);
     BuildOptions how;
     how.solutions = options.solutions;

@@ -188,7 +188,7 @@ int run_grade(GradeArguments options) {
   std::string times;
   const bool piped = any_on_stdout(options.reports);
   {
-    Progress progress(stderr_is_terminal());
+    Progress progress;
     const std::string started = utc_now();
     const auto begin = std::chrono::steady_clock::now();
     const auto passed = [&] {
@@ -222,7 +222,7 @@ int run_grade(GradeArguments options) {
     std::fflush(stdout);
     std::string smallest;
     {
-      Progress progress(stderr_is_terminal());
+      Progress progress;
       progress.begin("Looking for a small input that fails", 0);
       smallest = smallest_failures(*layout, result, options.solutions);
     }

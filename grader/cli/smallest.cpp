@@ -80,7 +80,7 @@ int run_smallest(const SmallestOptions& options) {
       runner_for(*layout, *program, std::string(one->problem->manifest().id), options.solutions);
   std::string text;
   {
-    Progress progress(stderr_is_terminal());
+    Progress progress;
     progress.begin("Searching", 0);
     if (!like) like = first_failure(*one, *runner, progress);
     if (like) {

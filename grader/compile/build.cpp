@@ -12,6 +12,7 @@
 #include "compile/compiler_words.hpp"
 #include "compile/recipe.hpp"
 #include "compile/run_folder.hpp"
+#include "grading/progress.hpp"
 #include "process.hpp"
 #include "text.hpp"
 
@@ -37,6 +38,9 @@ Result<void> run_ninja(const Layout& layout, std::vector<std::string> arguments,
   ProcessOptions how;
   how.seconds = seconds;
   how.environment = {"CLICOLOR_FORCE=0", "LC_ALL=C.UTF-8"};
+  Progress progress;
+  progress.begin("building", 0);
+  how.on_line = [&](std::string_view line) { progress.detail(std::string(line)); };
   const BuildLock alone(layout);
   const auto done = run_process(arguments, how);
   if (!done) return Error{done.error().text + " Run ./lab doctor to see what is missing."};

@@ -11,10 +11,13 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
+#include "grading/progress.hpp"
 #include "sandbox/cgroup.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 namespace fs = std::filesystem;
@@ -27,8 +30,19 @@ constexpr const char* kLock = "/lock";
 int lock_file(const std::string& path, int how) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0 && flock(fd, how) == 0) return fd;
+  const int error = errno;
   if (fd >= 0) close(fd);
+  errno = error;
   return -1;
+}
+
+// Which process has written itself into a lock's file: "./lab debug" (process 123).
+std::string holder_of(const std::string& file) {
+  std::string process, command;
+  std::ifstream in(file);
+  std::getline(in, process, '\t');
+  std::getline(in, command);
+  return command.empty() ? "another ./lab" : fmt::format("\"{}\" (process {})", tame(command), tame(process));
 }
 
 class Folder {
@@ -122,7 +136,19 @@ void tidy_up_on_signals() {
   }
 }
 
-BuildLock::BuildLock(const Layout& layout) : fd_(lock_file(layout.build + "/ninja.lock", LOCK_EX)) {}
+BuildLock::BuildLock(const Layout& layout) {
+  const std::string file = layout.build + "/ninja.lock";
+  fd_ = lock_file(file, LOCK_EX | LOCK_NB);
+  if (fd_ < 0 && errno == EWOULDBLOCK) {
+    Progress progress;
+    progress.begin("waiting until " + holder_of(file) + " has built", 0);
+    fd_ = lock_file(file, LOCK_EX);
+  }
+  if (fd_ < 0) return;
+  // For those that wait (take_lock in common/tools/step.sh reads it, too).
+  const std::string holder = fmt::format("{}\t./lab\n", getpid());
+  if (ftruncate(fd_, 0) == 0 && pwrite(fd_, holder.data(), holder.size(), 0) < 0) return;
+}
 BuildLock::~BuildLock() {
   if (fd_ >= 0) close(fd_);
 }

@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 using testing::Script;
 
 RunResult grade_fake(Script& script, GradeOptions options = {}, const FakeProblem& problem = FakeProblem()) {
-  Progress silent(false);
+  Progress silent(Progress::Form::silent);
   return grade({{&problem, Verdict::ok, ""}}, options, script.factory(), silent);
 }
 
@@ -95,7 +95,7 @@ TEST(Grade, ExceptionOfOneTaskDoesNotAffectOthers) {
 TEST(Grade, UncompilableLabDoesNotAffectOthers) {
   const FakeProblem broken, fine;
   Script script;
-  Progress silent(false);
+  Progress silent(Progress::Form::silent);
   const RunResult result =
       grade({{&broken, Verdict::compile_error, "fake.cu(3): error: no"}, {&fine, Verdict::ok, ""}}, {},
             script.factory(), silent);

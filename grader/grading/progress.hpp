@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One line on the terminal that shows what is being done if it takes longer than two seconds. Prints nothing
-// if the stream is not a terminal. Thread-safe; the destructor removes the line.
+// Shows what is being done if it takes longer than two seconds: on a terminal one line that is redrawn,
+// elsewhere a line every 15 seconds. Thread-safe; the destructor removes a terminal's line.
+// Only the outermost Progress of the process draws. One that begins while another exists adds its text to that
+// one's line until it ends. So a function that may wait has its own, whoever calls it.
 #pragma once
 
 #include <chrono>
@@ -13,7 +15,15 @@ namespace course::grader {
 
 class Progress {
  public:
-  explicit Progress(bool enabled);
+  enum class Form : unsigned char {
+    silent,  // also of those that begin inside
+    redrawn,
+    log,
+  };
+  // What suits stderr.
+  static Form form_here();
+
+  explicit Progress(Form form = form_here());
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -24,22 +34,23 @@ class Progress {
   void step(const std::string& what);
   // Removes steps that will not be run.
   void skip(std::size_t n_steps);
+  // How far the step is; "" if nothing is known.
+  void detail(const std::string& text);
 
  private:
   void draw_until_stopped();
   void draw() const;
+  std::string text() const;  // without the time
 
-  const bool enabled_;
+  const Form form_;
+  Progress* const outer_;  // the one that draws; nullptr if it is this one
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;
-  std::string phase_, what_;
+  std::string phase_, what_, detail_;
   std::size_t n_steps_ = 0, n_done_ = 0;
   std::thread painter_;
 };
-
-// Whether stderr is a terminal that can redraw a line.
-bool stderr_is_terminal();
 
 }  // namespace course::grader

@@ -9,6 +9,7 @@ characters, such as `__syncthreads();`, say nothing. Whole functions of a skelet
 subject.
 """
 
+import functools
 import pathlib
 import re
 import subprocess
@@ -66,16 +67,25 @@ def given(root):
     return squeezed("\n".join(texts))
 
 
-def present(lines, text):
-    """Those of the squeezed lines that stand in the squeezed text, in order."""
-    starts = {line[:LEAST] for line in lines}
-    there = starts.intersection(text[i : i + LEAST] for i in range(len(text) - LEAST + 1))
-    return [line for line in lines if line[:LEAST] in there and line in text]
+class Secrets(dict):
+    """{squeezed line: the file that it comes from}. Complete before the first search."""
+
+    @functools.cached_property
+    def by_start(self):
+        """{the first characters of lines: [(number of the line, line)]}."""
+        found = {}
+        for number, line in enumerate(self):
+            found.setdefault(line[:LEAST], []).append((number, line))
+        return found
+
+    def present(self, text):
+        """Those lines that stand in the squeezed text, in order."""
+        there = {start for i in range(len(text) - LEAST + 1) if (start := text[i : i + LEAST]) in self.by_start}
+        return [line for _, line in sorted(one for start in there for one in self.by_start[start] if one[1] in text)]
 
 
 def secrets(root):
-    """{squeezed line: the file that it comes from}."""
-    found = {}
+    found = Secrets()
     for folder, suffixes in {"solutions": SOURCES, "grader/mutants": (".mutant",), "grader/hostile": SOURCES}.items():
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in suffixes or path.parent.name == "peers":  # calls of libraries answer no task
@@ -83,14 +93,13 @@ def secrets(root):
             for line in lines_of(text_of(path)):
                 if len(line) >= LEAST and not line.startswith("#include<"):  # a library's header answers no task
                     found.setdefault(line, path.relative_to(root).as_posix())
-    for line in present(found, given(root)):
-        del found[line]
-    return found
+    known = set(found.present(given(root)))
+    return Secrets({line: file for line, file in found.items() if line not in known})
 
 
 def shown(wanted, text):
     """The secrets that a text shows."""
-    return present(wanted, squeezed(text))
+    return wanted.present(squeezed(text))
 
 
 def find(wanted, out: pathlib.Path):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of ./lab release and ./lab gradescope, on this checkout and on changed copies of it.
 
-usage: release_test.py ROOT
+usage: release_test.py ROOT [PART]       PART: one of PARTS; without it, everything else
 """
 
 import contextlib
@@ -808,6 +808,16 @@ sys.exit(fault)
         self.assertIsNone(results)
         self.assertIn("stopped after 0.05 minutes", done.stderr)
         self.assertIn("--minutes takes", run("grader/gradescope/package.py", self.dir / "a.zip", "--minutes", "0").stderr)
+
+
+# They take about equally long, so that they run beside each other.
+PARTS = {"some labs": [EditionOfSomeLabs], "updates": [Update], "gradescope": [Gradescope]}
+
+
+def load_tests(loader, every, _pattern):
+    chosen = PARTS.get(" ".join(sys.argv[2:]))
+    kept = chosen or [case for case in globals().values() if isinstance(case, type) and issubclass(case, unittest.TestCase) and not any(case in part for part in PARTS.values())]
+    return unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in kept)
 
 
 if __name__ == "__main__":

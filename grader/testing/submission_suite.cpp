@@ -195,7 +195,7 @@ class Graded : public ::testing::Test {
       auto submission = parse_submission(contents(given_.file), given_.name);
       options.jobs = submission->jobs;
       if (submission->expected.size() == 1) options.only_task = task;
-      Progress silent(false);
+      Progress silent(Progress::Form::silent);
       const RunContext context{given_.lab, seed(), false, lab::DeviceKind::sim, false};
       const RunnerFactory factory = [&](const lab::Problem&, lab::DeviceKind device) {
         return session_runner(layout, given_.runner, device, context, kSeconds, bounds());

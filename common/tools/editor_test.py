@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What .vscode/ starts is what is built: its programs, tests and commands, for every lab.
+
+usage: editor_test.py ROOT BUILD
+"""
+
+import json
+import os
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT, BUILD = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+LABS = sorted(path.parent.name for path in ROOT.glob("labs/*/lab.hpp"))
+
+
+def read(name):
+    """A file of VS Code's, which may have comments on lines of their own."""
+    text = (ROOT / ".vscode" / name).read_text(encoding="utf-8")
+    return json.loads("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")))
+
+
+def built(kind):
+    return json.loads((BUILD / f"meson-info/intro-{kind}.json").read_text())
+
+
+def for_lab(lab, word):
+    """What VS Code makes of a word if a file of the lab is open."""
+    return word.replace("${workspaceFolder}/build", str(BUILD)).replace("${workspaceFolder}", str(ROOT)).replace("${fileDirnameBasename}", lab)
+
+
+class Editor(unittest.TestCase):
+    def setUp(self):
+        self.tasks = {task["label"]: task for task in read("tasks.json")["tasks"]}
+        self.launches = read("launch.json")["configurations"]
+        self.programs = {file for target in built("targets") if target["type"] == "executable" for file in target["filename"]}
+
+    def test_every_program_is_built(self):
+        for launch in self.launches:
+            for lab in LABS:
+                with self.subTest(launch["name"], lab=lab):
+                    self.assertIn(for_lab(lab, launch["program"]), self.programs)
+
+    def test_a_task_builds_each_program_first(self):
+        for launch in self.launches:
+            arguments = self.tasks[launch["preLaunchTask"]]["args"]
+            self.assertEqual(arguments[0], "setup")
+            for lab in LABS:
+                made = {str(BUILD / for_lab(lab, word)) for word in arguments[1:]} | {str(BUILD / "grader/labcli")}
+                with self.subTest(launch["name"], lab=lab):
+                    self.assertIn(for_lab(lab, launch["program"]), made)
+                    self.assertLessEqual(made, self.programs)
+
+    def test_every_command_and_test_exists(self):
+        own = set(re.findall(r"^  ([a-z][a-z-]*)(?: \| [^)]*)?\)", (ROOT / "lab").read_text(encoding="utf-8"), re.M))
+        known = own | set(re.findall(r"\badd_(\w+)", (ROOT / "grader/cli/commands.hpp").read_text(encoding="utf-8")))
+        tests = {test["name"] for test in built("tests")}
+        for label, task in self.tasks.items():
+            with self.subTest(label):
+                self.assertEqual(task["command"], "./lab")
+                self.assertIn(task["args"][0], known)
+                if task["args"][0] == "test":
+                    self.assertLessEqual({for_lab(lab, task["args"][1]) for lab in LABS}, tests)
+
+    def test_programs_find_the_tools(self):
+        for launch in self.launches:
+            for variable in launch["environment"]:
+                for path in for_lab("scan", variable["value"]).split(":"):
+                    if path.startswith(str(ROOT)) and not path.startswith(str(ROOT / ".venv")):
+                        self.assertTrue(os.path.exists(path), path)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

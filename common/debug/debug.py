@@ -11,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / "tools")]
 from dap import Adapter  # noqa: E402
 from debugger import Debugger, Ended, Refused  # noqa: E402
 from terminal import Terminal  # noqa: E402
+from waiting import Waiting  # noqa: E402
 
 EPILOG = """\
 Runs the kernels on the simulator, GPU or not, and stops at the first launch.
@@ -60,7 +61,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def compile_with(command: list[str]) -> None:
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    with Waiting("Compiling " + " ".join(pathlib.Path(word).name for word in command if word.endswith(".cu"))):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
         sys.stderr.write(done.stdout)
         raise Refused("the file does not compile")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of the scripts in this folder. Python's unittest, one test per behaviour."""
 
+import io
 import json
 import os
 import pathlib
@@ -10,11 +11,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 import check_includes
 import run_tests
 import systems_table
+import waiting
 
 
 class IncludeRules(unittest.TestCase):
@@ -217,6 +221,27 @@ class SystemsTable(unittest.TestCase):
         page = pathlib.Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
         done = subprocess.run([sys.executable, "-B", systems_table.__file__, "fill", page, "--check"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Shown(unittest.TestCase):
+    """waiting.py, with shorter times."""
+
+    def shown(self, seconds, redraws):
+        stream = io.StringIO()
+        stream.isatty = lambda: redraws
+        with unittest.mock.patch.multiple(waiting, QUIET_AT_FIRST=0.1, REDRAW=0.02, BETWEEN_LINES=0.2):
+            with unittest.mock.patch.dict(os.environ, {"TERM": "xterm"}), waiting.Waiting("Compiling a.cu", stream) as shown:
+                shown.detail = "1 of 2"
+                time.sleep(seconds)
+        return stream.getvalue()
+
+    def test_short_work_shows_nothing(self):
+        for redraws in [True, False]:
+            self.assertEqual(self.shown(0, redraws), "")
+
+    def test_long_work_shows_how_far_it_is(self):
+        self.assertRegex(self.shown(0.5, False), r"\A(lab: Compiling a.cu \(\d+ s\) 1 of 2\n)+\Z")
+        self.assertRegex(self.shown(0.5, True), r"\A(\r\x1b\[Klab: Compiling a.cu \(\d+ s\) 1 of 2)+\r\x1b\[K\Z")
 
 
 class Help(unittest.TestCase):

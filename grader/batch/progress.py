@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-REDRAW, LOG = 0.2, 20.0  # seconds
+REDRAW, LOG = 0.2, 15.0  # seconds
 BAR = 24
 
 

@@ -14,6 +14,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "batch")]
+sys.path.append(str(HERE.parents[1] / "common/tools"))
 
 import class_page
 import exports
@@ -27,6 +28,7 @@ from names import slug
 from options import parser_of
 from roster import read as read_roster
 from settings import Problem
+from waiting import Waiting
 
 START = """# What you decide about this class: ./lab class grades applies it in seconds. The instructor's guide describes every line.
 title = "{title}"
@@ -175,7 +177,8 @@ def main() -> int:
     os.umask(0o077)  # other people's work
     try:
         options = parser_of().parse_args()
-        COMMANDS[options.command](options)
+        with Waiting(f"./lab class {options.command}"):
+            COMMANDS[options.command](options)
         return 0
     except Problem as problem:
         print(f"lab: {problem}", file=sys.stderr)

@@ -27,6 +27,9 @@ import textwrap
 import given
 import leaks
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "common/tools"))
+from waiting import Waiting  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 EDITION = HERE / "edition"
 # Patterns of paths ("*" also stands for "/"); KEPT are exceptions.
@@ -336,15 +339,17 @@ def made_in(root, out, labs, closed):
     """The edition in the folder, which is empty again when it would show a solution."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        wanted = leaks.secrets(root)
-        write_edition(root, out, wanted, labs, closed)
+        with Waiting(f"Writing {out}"):
+            wanted = leaks.secrets(root)
+            write_edition(root, out, wanted, labs, closed)
     except OSError as error:
         refuse(f"{error.filename or out} can't be written: {error.strerror}")
-    if found := leaks.find(wanted, out):
+    with Waiting(f"Searching {out} for lines of the solutions"):
+        found = leaks.find(wanted, out)
+    if found:
         for path in out.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        return found
-    return []
+    return found
 
 
 def main():

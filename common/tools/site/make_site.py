@@ -20,8 +20,9 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 import pages  # noqa: E402
+from waiting import Waiting  # noqa: E402
 
 # What stands in the menu, in this order. A page's title is its first heading.
 MENU = [
@@ -100,10 +101,12 @@ def environment(folder):
     venv = folder / "site-venv"
     stamp, wanted = venv / "requirements.txt", HERE / "requirements.txt"
     if not stamp.exists() or stamp.read_bytes() != wanted.read_bytes():
-        print("Fetching the site generator …", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        with Waiting("Making the site generator's Python environment"):
+            subprocess.run([sys.executable, "-m", "venv", venv], check=True)
         install = [venv / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input", "--timeout", "10", "-r", wanted]
-        if subprocess.run(install).returncode != 0:
+        with Waiting("Fetching the site generator"):
+            done = subprocess.run(install)
+        if done.returncode != 0:
             sys.exit("The site needs packages of the Python index (common/tools/site/requirements.txt), and they can't be had.")
         shutil.copyfile(wanted, stamp)
     return venv / "bin/python"
@@ -146,7 +149,8 @@ def main():
     python = environment(folder)
     config = folder / "mkdocs.yml"
     config.write_text(configuration(folder, gathered), encoding="utf-8")
-    done = subprocess.run([python, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", config], env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    with Waiting(f"Making {sum(1 for _ in gathered.rglob('*.md'))} pages"):
+        done = subprocess.run([python, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", config], env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     if done.returncode != 0:
         sys.exit(done.returncode)
     shutil.copyfile(HERE / "worker_shim.js", folder / "site/assets/worker_shim.js")

@@ -150,6 +150,7 @@ find_ninja() {
 
 # Folder with packages unpacked without root (setup.sh), in pkg-config's search path. Their .pc files lead to the link build/deps.
 DEPS=$LAB_ROOT/.deps
+PATH=$PATH:$DEPS/usr/bin
 export PKG_CONFIG_PATH=$DEPS/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 
 has_library() { command -v pkg-config >/dev/null && pkg-config --exists "$1"; }
@@ -168,7 +169,7 @@ has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 # Debian packages for grades that count that are missing.
 missing_safety() {
   missing_libraries "${SAFETY_LIBRARIES[@]}"
-  command -v bwrap >/dev/null || [[ -x $DEPS/usr/bin/bwrap ]] || printf 'bubblewrap\n'
+  command -v bwrap >/dev/null || printf 'bubblewrap\n'
 }
 
 # Those of these packages that apt can install, each with its version. To apt, a name that no package has is a regular expression:

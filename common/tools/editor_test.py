@@ -28,14 +28,16 @@ def built(kind):
 
 def for_lab(lab, word):
     """What VS Code makes of a word if a file of the lab is open."""
-    return word.replace("${workspaceFolder}/build", str(BUILD)).replace("${workspaceFolder}", str(ROOT)).replace("${fileDirnameBasename}", lab)
+    word = word.replace("${workspaceFolder}/build", str(BUILD)).replace("${workspaceFolder}", str(ROOT))
+    return word.replace("${fileDirnameBasename}", lab)
 
 
 class Editor(unittest.TestCase):
     def setUp(self):
         self.tasks = {task["label"]: task for task in read("tasks.json")["tasks"]}
         self.launches = read("launch.json")["configurations"]
-        self.programs = {file for target in built("targets") if target["type"] == "executable" for file in target["filename"]}
+        programs = [target for target in built("targets") if target["type"] == "executable"]
+        self.programs = {file for program in programs for file in program["filename"]}
 
     def test_every_program_is_built(self):
         for launch in self.launches:
@@ -48,14 +50,15 @@ class Editor(unittest.TestCase):
             arguments = self.tasks[launch["preLaunchTask"]]["args"]
             self.assertEqual(arguments[0], "setup")
             for lab in LABS:
-                made = {str(BUILD / for_lab(lab, word)) for word in arguments[1:]} | {str(BUILD / "grader/labcli")}
+                made = {str(BUILD / for_lab(lab, word)) for word in ["grader/labcli", *arguments[1:]]}
                 with self.subTest(launch["name"], lab=lab):
                     self.assertIn(for_lab(lab, launch["program"]), made)
                     self.assertLessEqual(made, self.programs)
 
     def test_every_command_and_test_exists(self):
-        own = set(re.findall(r"^  ([a-z][a-z-]*)(?: \| [^)]*)?\)", (ROOT / "lab").read_text(encoding="utf-8"), re.M))
-        known = own | set(re.findall(r"\badd_(\w+)", (ROOT / "grader/cli/commands.hpp").read_text(encoding="utf-8")))
+        script, header = (ROOT / name for name in ["lab", "grader/cli/commands.hpp"])
+        known = set(re.findall(r"^  ([a-z][a-z-]*)(?: \| [^)]*)?\)", script.read_text(encoding="utf-8"), re.M))
+        known |= set(re.findall(r"\badd_(\w+)", header.read_text(encoding="utf-8")))
         tests = {test["name"] for test in built("tests")}
         for label, task in self.tasks.items():
             with self.subTest(label):

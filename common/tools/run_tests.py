@@ -5,8 +5,8 @@
 usage: run_tests.py …                what ./lab test takes (HELP)
        run_tests.py --targets        what the tests without --all need, as ninja's targets
 
-The short suite is every test but those whose meson.build puts them into the suite "all-only". With --all it is every test but those
-in the suite "short-only", which do a part of what another test does whole.
+The short suite is every test but those whose meson.build puts them into the suite "all-only". With --all it is every
+test but those in the suite "short-only", which do a part of what another test does whole.
 
 The last line is "N passed, N failed[, N skipped]", counted in test cases, from Meson's JUnit report (which holds every
 GoogleTest case). Exit status 1 when a case failed, when a program failed without naming a case, or when no case passed.

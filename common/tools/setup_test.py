@@ -227,7 +227,8 @@ class Failure(Machine):
             self.assertIn("PIP_CERT=", text)
 
     def test_a_proxy_is_named_without_its_password(self):
-        line = "WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.', OSError('Tunnel connection failed: 407 Proxy Authentication Required'))'"
+        line = ("WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.', "
+                "OSError('Tunnel connection failed: 407 Proxy Authentication Required'))'")  # fmt: skip
         text = self.said(f"cat <<'END'\n{line}\nEND\nexit 1", https_proxy="http://me:secret@proxy.example:3128")
         self.assertIn("the proxy did not let it through: 'ProxyError(", text)
         self.assertIn("https_proxy=proxy.example:3128", text)
@@ -554,7 +555,8 @@ case "$*" in
   *"pip install"*)
     echo installed >>"$here/pip-calls"; sleep ${SLOW-0}
     for name in meson pip; do printf '#!%s/python\\n' "$here" >"$here/$name"; chmod +x "$here/$name"; done
-    printf '#!/bin/sh\\necho 1.11.1\\n' >"$here/ninja"; chmod +x "$here/ninja" ;;
+    printf '#!/bin/sh\\n[ "$1" = --version ] || echo "$@" >"$LAB_BUILD/ninja-call"\\necho 1.11.1\\n' >"$here/ninja"
+    chmod +x "$here/ninja" ;;
   "-m mesonbuild.mesonmain --version") [ -e "$here/pip-calls" ] && echo 1.9.1 ;;
   "-m mesonbuild.mesonmain setup"*) touch "$LAB_BUILD/build.ninja" ;;
 esac"""
@@ -631,6 +633,16 @@ class Checkout(Machine):
         self.dir.rename(new)
         self.ended_well(self.lab("setup", at=new))
         self.assertIn(f"cpp = ['{self.folder.name}/it\\'s/bin/g++']\n", (new / "build/lab-native.ini").read_text())
+
+    def test_a_command_builds_what_the_labs_that_it_names_need(self):
+        (self.dir / "meson.build").write_text("labs = [\n  'scan',\n  'sat',\n]\n")
+        for words, parts in [
+            ("grade scan", "parts_of_scan"), ("check --task x sat", "parts_of_sat"), ("watch scan", "parts_of_scan"),
+            ("grade scan sat", "parts_of_scan parts_of_sat"), ("grade", "parts_of_labs"),
+            ("setup labs/scan_test", "parts_of_labs labs/scan_test"),
+        ]:  # fmt: skip
+            self.lab(*words.split()).communicate()
+            self.assertEqual((self.dir / "build/ninja-call").read_text(), f"-C {self.dir}/build tools {parts}\n")
 
     def test_a_lock_that_can_not_be_had_stops_nothing(self):
         self.without("flock")

@@ -15,7 +15,8 @@ announce_after=2  # seconds
 show_line() {
   local line columns
   columns=$(tput cols 2>/dev/null || echo 80)
-  line=$(tail -c 400 "$3" 2>/dev/null | tr '\r' '\n' | awk '/^== / { last = ""; next } NF { last = $0 } END { print last }') || line=''
+  line=$(tail -c 400 "$3" 2>/dev/null | tr '\r' '\n' |
+    awk '/^== / { last = ""; next } NF { last = $0 } END { print last }') || line=''
   line="lab: $1 ($2 s) ${line}"
   if [[ -t 2 ]]; then printf '\r\033[K%s' "${line:0:columns-1}" >&2; else printf '%s\n' "${line:0:columns-1}" >&2; fi
 }

@@ -248,7 +248,8 @@ class Help(unittest.TestCase):
     def test_lab_test_explains_itself_before_anything_is_built(self):
         root = pathlib.Path(__file__).resolve().parents[2]
         for word in ["-h", "--help"]:
-            done = subprocess.run(["bash", root / "lab", "test", word], capture_output=True, text=True, check=True, env={**os.environ, "LAB_BUILD": "/nonexistent"})
+            done = subprocess.run(["bash", root / "lab", "test", word], capture_output=True, text=True, check=True,
+                                  env={**os.environ, "LAB_BUILD": "/nonexistent"})  # fmt: skip
             self.assertIn("./lab test --all", done.stdout)
             self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
 

@@ -8,7 +8,8 @@
 # --suite: of which Debian (default bookworm, which is 12). --cxx: with that compiler in place of the system's (a clang
 # compiles the host's code, and nvcc takes the system's g++). --cuda: with another toolkit than the one that set-up would fetch (LAB_CUDA: 12, 13, 13.2 …). --meson: with that one in place of the pinned one.
 # --at: the checkout's folder there (default /course). --user: as somebody without root, for whom root runs what the set-up asks for.
-# --with: these packages are installed beforehand. (With --user and "g++ pkg-config python3-venv", the libraries have to be unpacked.)
+# --with: these packages are installed beforehand. (With --user and "g++ pkg-config python3-venv", the libraries
+# have to be unpacked.)
 # --first: the first command only. --refused: the first command must end with a line that holds WORDS instead. --student: of the
 # edition that ./lab release makes, and then what its workflow runs (.github/grade.sh). --test: these arguments to the second command
 # instead of none, for a shorter run. --cache: with ccache, whose folder is DIR of this machine; the CPU time is not that of an empty

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Shows on stderr what a program is doing if that takes longer than two seconds: on a terminal one line that is redrawn, elsewhere a
-line every 15 seconds.
+"""Shows on stderr what a program is doing if that takes longer than two seconds: on a terminal one line that is
+redrawn, elsewhere a line every 15 seconds.
 
     with Waiting("Compiling program.cu") as waiting:
         …
@@ -36,7 +36,8 @@ class Waiting:
         if self.ended.wait(QUIET_AT_FIRST if self.redraws else BETWEEN_LINES):
             return
         while True:
-            line = f"lab: {self.what} ({time.monotonic() - self.begun:.0f} s) {self.detail}".rstrip()[:COLUMNS]
+            seconds = time.monotonic() - self.begun
+            line = f"lab: {self.what} ({seconds:.0f} s) {self.detail}".rstrip()[:COLUMNS]
             print(f"\r\x1b[K{line}" if self.redraws else f"{line}\n", end="", file=self.stream, flush=True)
             if self.ended.wait(REDRAW if self.redraws else BETWEEN_LINES):
                 break

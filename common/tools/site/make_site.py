@@ -150,7 +150,8 @@ def main():
     config = folder / "mkdocs.yml"
     config.write_text(configuration(folder, gathered), encoding="utf-8")
     with Waiting(f"Making {sum(1 for _ in gathered.rglob('*.md'))} pages"):
-        done = subprocess.run([python, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", config], env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+        command = [python, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", config]
+        done = subprocess.run(command, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     if done.returncode != 0:
         sys.exit(done.returncode)
     shutil.copyfile(HERE / "worker_shim.js", folder / "site/assets/worker_shim.js")

@@ -711,6 +711,7 @@ class Unpacked(Machine):
     def test_flags_hold_no_byte_that_pkg_config_would_change(self):
         for locale in ["C", "POSIX", "C.UTF-8"]:
             _, flags = self.set_up(LC_ALL=locale)
+            self.assertIn("-lelf77", flags)
             self.assertTrue(flags.isascii())
             self.assertNotIn("\\", flags)
 

@@ -80,9 +80,10 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
     const bool is_small_and_timed = judged.fresh && !is_counted && plan.cases[i].n <= kCheckedTimedItems;
     judged.checks = !gpu && (is_small_and_timed || options.check_every_size || options.only_case);
     judged.also_calm = judged.fresh && (judged.checks || plan.cases[i].n <= kCheckedTimedItems);
-    const std::uint64_t always = options.check_every_size ? kCalledTwiceItemsIfGraded : kCalledTwiceItems;
-    judged.twice = options.only_case || plan.cases[i].n <= always ||
-                   seed_for(options.seed, plan.cases[i].name) % kOneOfLargeTwice == 0;
+    const bool is_small = plan.cases[i].n <= kSmallForTwice;
+    judged.twice =
+        options.only_case || (options.check_every_size && is_small) ||
+        seed_for(options.seed, plan.cases[i].name) % (is_small ? kOneOfSmallTwice : kOneOfLargeTwice) == 0;
     add(i, Stage::correctness, device, judged);
   }
 

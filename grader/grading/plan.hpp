@@ -44,7 +44,7 @@ struct PlanOptions {
   // Of a lab for several devices: whether the case runs on the simulator even if `device` is the GPU, because
   // it needs more GPUs than are used. Empty: never.
   std::function<bool(const lab::Case&)> needs_simulator = {};
-  std::uint64_t seed = 0;  // of the run, secret; chooses the large cases that are called twice
+  std::uint64_t seed = 0;  // of the run, secret; chooses the cases that are called twice
 };
 
 // Correctness stops after this many failed cases.
@@ -58,12 +58,10 @@ constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
 // Cases that are timed but not counted, of up to this many items, run with all checkers when their output is
 // judged (with PlanOptions::check_every_size all cases do).
 constexpr std::uint64_t kCheckedTimedItems = std::uint64_t{1} << 20;
-// When their output is judged, cases of up to this many items are called twice, and so is one in
-// kOneOfLargeTwice of the larger ones: with other items, a stored answer is wrong. The second number is for
-// runs that check every size.
-constexpr std::uint64_t kCalledTwiceItems = std::uint64_t{1} << 14;
-constexpr std::uint64_t kCalledTwiceItemsIfGraded = std::uint64_t{1} << 18;
-constexpr std::uint64_t kOneOfLargeTwice = 8;
+// When their output is judged, one of so many cases calls the task twice: with other items, a stored answer is
+// wrong. Small cases are those of up to kSmallForTwice items; in runs that check every size, all of them do.
+constexpr std::uint64_t kSmallForTwice = std::uint64_t{1} << 18;
+constexpr std::uint64_t kOneOfSmallTwice = 4, kOneOfLargeTwice = 8;
 // On a GPU a case is timed in rounds, with the CPU baselines between them, so that heat, throttling and load
 // affect both.
 constexpr int kTimingRounds = 3;

@@ -123,23 +123,28 @@ TEST(Plan, JudgesMeasuredCasesInTheOrderOfCountedRunsToo) {
     EXPECT_EQ(step.measure.also_calm, plan.cases[step.case_index].purpose != lab::kCorrectness);
 }
 
-TEST(Plan, CallsSmallCasesAndSomeLargeOnesTwice) {
+TEST(Plan, CallsSomeCasesTwiceAndInGradedRunsAllSmallOnes) {
   std::vector<lab::Case> cases = kProblem.cases(first_task());
-  cases[4].n = kCalledTwiceItemsIfGraded + 1;
-  int n_large = 0;
-  for (std::uint64_t seed = 0; seed < 40 * kOneOfLargeTwice; ++seed) {
-    PlanOptions options;
-    options.seed = seed;
-    options.check_every_size = seed % 2 == 0;
-    for (const Step& step : make_plan(first_task(), cases, options).steps) {
-      if (step.stage != Stage::correctness) continue;
-      const bool is_large = step.case_index == 4;
-      if (is_large) n_large += step.measure.twice ? 1 : 0;
-      EXPECT_TRUE(is_large || step.measure.twice);
+  cases[4].n = kSmallForTwice + 1;
+  for (const bool graded : {false, true}) {
+    std::size_t n_small = 0, n_large = 0, of_small = 0, of_large = 0;
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+      PlanOptions options;
+      options.seed = seed;
+      options.check_every_size = graded;
+      for (const Step& step : make_plan(first_task(), cases, options).steps) {
+        if (step.stage != Stage::correctness) continue;
+        const bool is_large = step.case_index == 4;
+        ++(is_large ? of_large : of_small);
+        if (step.measure.twice) ++(is_large ? n_large : n_small);
+      }
     }
+    EXPECT_NEAR(n_large, of_large / kOneOfLargeTwice, 30);
+    if (graded)
+      EXPECT_EQ(n_small, of_small);
+    else
+      EXPECT_NEAR(n_small, of_small / kOneOfSmallTwice, 100);
   }
-  EXPECT_GT(n_large, 20);
-  EXPECT_LT(n_large, 80);
 }
 
 TEST(Plan, MeasuresDataflowOnlyIfNeeded) {

@@ -34,6 +34,8 @@ namespace {
 // Of a launch: even empty blocks would take minutes.
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 27;
 constexpr std::uint64_t kParameterArea = 32768;  // bytes
+constexpr std::uint64_t kMostThreads = 1 << 20;  // of a block, as far as facts tell more
+constexpr std::uint32_t kMostInCluster = 16;     // blocks
 constexpr std::uint64_t kGridWorkspace = 256;    // bytes: the size, then the word that counts arrivals
 
 struct LoadedModule {
@@ -54,7 +56,7 @@ struct Kernel {
 int sm_of(const std::string& target) {
   int number = 0;
   for (const char c : target)
-    if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
+    if (c >= '0' && c <= '9' && number < 100'000) number = number * 10 + (c - '0');
   return number;
 }
 
@@ -89,6 +91,9 @@ struct Device::Impl {
   Report report;
   Observers observers;
 
+  void released(const Arena::Range& range) {
+    observers.released(range.address, range.n_bytes);
+  }
   const Program* program_of(Kernel& kernel, LaunchResult& result);
   GridOptions grid_options(const LaunchRequest& request, int resident);
   const Program* prepare(LaunchRequest& request, LaunchResult& result);
@@ -113,7 +118,10 @@ Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
   return place;
 }
 Result<void> Device::release(std::uint64_t address) {
-  return impl_->arena.release(address);
+  Arena::Range gone;
+  auto released = impl_->arena.release(address, &gone);
+  if (released) impl_->released(gone);
+  return released;
 }
 const Allocation* Device::find(std::uint64_t address) const {
   return impl_->arena.find(address);
@@ -133,7 +141,7 @@ Result<void> Device::set_heap_bytes(std::uint64_t n_bytes) {
   return impl_->arena.set_heap_bytes(n_bytes);
 }
 void Device::empty_heap() {
-  impl_->arena.empty_heap();
+  impl_->released(impl_->arena.empty_heap());
 }
 void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
                          std::string name, bool is_data) {
@@ -250,23 +258,24 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
   }
   facts.ptx_version = sm_of(loaded.module.target);
   const auto product = [](const std::vector<std::uint32_t>& dims) {
-    int n = 1;
-    for (const auto d : dims) n *= static_cast<int>(d);
-    return n;
+    std::uint64_t n = 1;  // not above the number that kMostThreads stands for: all blocks are smaller
+    for (const auto d : dims) n = std::min<std::uint64_t>(n * d, kMostThreads);
+    return static_cast<int>(n);
   };
   if (!f->required_threads.empty())
     facts.max_threads = product(f->required_threads);
   else if (!f->max_threads.empty())
     facts.max_threads = product(f->max_threads);
   int registers = 0;
-  for (const auto& r : f->registers) registers += (ptx::bits_of(r.type) + 31) / 32;
+  for (const auto& r : f->registers)
+    registers = std::min(registers + (ptx::bits_of(r.type) + 31) / 32, 1 << 20);
   // PTX registers are virtual; about a third remains after register allocation. The compiler respects the
   // launch bounds, and an estimate must not refuse a launch that they allow.
   constexpr int kGranularity = 8;
-  const int threads =
-      (facts.max_threads + kLanes - 1) / kLanes * kLanes * static_cast<int>(f->min_blocks.value_or(1));
-  const int most =
-      impl_->options.preset.registers_per_multiprocessor / std::max(threads, 1) / kGranularity * kGranularity;
+  const std::int64_t threads = (facts.max_threads + kLanes - 1) / kLanes * kLanes *
+                               static_cast<std::int64_t>(f->min_blocks.value_or(1));
+  const auto most = static_cast<int>(impl_->options.preset.registers_per_multiprocessor /
+                                     std::max<std::int64_t>(threads, 1) / kGranularity * kGranularity);
   facts.registers = std::min(std::clamp(registers / 3, 16, 255), std::max(most, 16));
   const auto number = static_cast<KernelId>(impl_->kernels.size() - 1);
   impl_->kernel_ids.emplace(key, number);
@@ -306,6 +315,10 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
   if (r.dynamic_shared > p.shared_per_block_optin || shared > p.shared_per_block_optin)
     return fmt::format("{} bytes of shared memory a block; the device has {}", shared,
                        p.shared_per_block_optin);
+  const auto [cx, cy, cz] = r.cluster;
+  if (std::max({cx, cy, cz}) > kMostInCluster || r.cluster.count() > kMostInCluster)
+    return fmt::format("a cluster of ({}, {}, {}) blocks; the device takes {} blocks", cx, cy, cz,
+                       kMostInCluster);
   if (r.cluster.count() > 1 &&
       (r.grid.x % r.cluster.x != 0 || r.grid.y % r.cluster.y != 0 || r.grid.z % r.cluster.z != 0))
     return fmt::format("the grid ({}, {}, {}) is not a multiple of the cluster ({}, {}, {})", r.grid.x,
@@ -403,6 +416,14 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
               reinterpret_cast<std::byte*>(parameter_area));
   observers.host_wrote(parameter_area, request.parameters.size());
 
+  // The module's variables and those of called functions, which the kernel's own facts do not count.
+  const std::uint64_t all_shared = program->static_shared - program->reserved_shared + request.dynamic_shared;
+  if (all_shared > options.preset.shared_per_block_optin) {
+    result.fault = Fault::invalid_configuration;
+    result.text = fmt::format("{}: {} bytes of shared memory a block; the device has {}",
+                              kernel.facts.demangled, all_shared, options.preset.shared_per_block_optin);
+    return result;
+  }
   const int registers = request.registers > 0 ? request.registers : kernel.facts.registers;
   const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
   const int block_threads = static_cast<int>(request.block.count());

@@ -82,6 +82,10 @@ KernelChecker* CheckerSet::find(Checker checker) const {
   return nullptr;
 }
 
+void CheckerSet::released(std::uint64_t address, std::uint64_t n_bytes) {
+  for (const auto& made : made_) made.it->released(address, n_bytes);
+}
+
 void CheckerSet::code_unloaded() {
   for (const auto& made : made_) made.it->code_unloaded();
 }

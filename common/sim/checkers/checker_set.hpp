@@ -26,6 +26,8 @@ class CheckerSet {
   KernelChecker* find(Checker checker) const;
   // Must be called before a Program is destroyed: the checkers discard what they derived from its code.
   void code_unloaded();
+  // Passed on to all checkers.
+  void released(std::uint64_t address, std::uint64_t n_bytes);
 
  private:
   struct Made {

@@ -41,7 +41,9 @@ void set(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) { word |= mask; });
 }
 void clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
-  for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) { word &= ~mask; });
+  for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) {
+    if ((word & mask) != 0) word &= ~mask;  // pages that are zero are not written, and take no memory
+  });
 }
 // The same as set(), but other threads may set bits at the same time.
 void set_together(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
@@ -105,6 +107,15 @@ bool Initcheck::any_written(std::uint64_t address, std::uint64_t n_bytes) const 
 void Initcheck::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   const std::uint64_t first = address - arena_.base();
   if (first < arena_.size() && n_bytes <= arena_.size() - first) written(first, n_bytes);
+}
+
+void Initcheck::released(std::uint64_t address, std::uint64_t n_bytes) {
+  const std::uint64_t first = address - arena_.base(), end = first + n_bytes;
+  global_->bits.drop((first + 63) / 64, end / 64 - std::min((first + 63) / 64, end / 64));
+  // The partial pages at both ends.
+  const std::uint64_t edge = std::min(n_bytes, 2 * 8 * kPage);
+  clear(global_->bits.data(), first, edge);
+  clear(global_->bits.data(), end - edge, edge);
 }
 
 void Initcheck::trust_all() {

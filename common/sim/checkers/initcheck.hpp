@@ -39,6 +39,7 @@ class Initcheck final : public KernelChecker {
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
+  void released(std::uint64_t address, std::uint64_t n_bytes) override;
   // Kernels have run unobserved, so everything that is allocated counts as written from now on.
   void trust_all();
 

@@ -41,6 +41,9 @@ class KernelChecker : public Observer {
   // Called before a Program is destroyed: the checker must discard everything that it derived from the
   // program's code.
   virtual void code_unloaded() {}
+  // Called between launches: nothing is allocated in this range of the arena any more, so the shadow memory
+  // for it can be returned to the host.
+  virtual void released(std::uint64_t /*address*/, std::uint64_t /*n_bytes*/) {}
 
  private:
   std::uint32_t kinds_;

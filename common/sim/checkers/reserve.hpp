@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -31,6 +32,13 @@ class Reserved {
   const T* data() const { return data_; }
   // Sets all elements to zero.
   void clear() { madvise(data_, bytes_, MADV_DONTNEED); }
+  // Returns the whole pages of elements [first, first + n) to the host; these elements become zero.
+  void drop(std::size_t first, std::size_t n) {
+    constexpr std::size_t kPage = 4096;
+    const std::size_t begin = (first * sizeof(T) + kPage - 1) / kPage * kPage,
+                      end = std::min((first + n) * sizeof(T), bytes_) / kPage * kPage;
+    if (end > begin) madvise(reinterpret_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED);
+  }
 
  private:
   std::size_t bytes_;

@@ -35,6 +35,7 @@ class CheckedTogether::Part final : public Checks {
     if ((mode & kHostcheck) != 0) all.push_back(&recorder_);
     check_with(std::move(all));
   }
+  CheckerSet& checkers() { return checkers_; }
   const Racecheck& race() const { return static_cast<const Racecheck&>(*checkers_.find(Checker::racecheck)); }
 
   void before(Warp& w, const MicroOp& op) override {
@@ -123,6 +124,10 @@ bool CheckedTogether::nobody_met() const {
 
 void CheckedTogether::add_footprints(Footprint& all) const {
   for (std::size_t k = 0; k < n_used_; ++k) all.add(parts_[k]->footprint);
+}
+
+void CheckedTogether::released(std::uint64_t address, std::uint64_t n_bytes) {
+  for (const auto& part : parts_) part->checkers().released(address, n_bytes);
 }
 
 void CheckedTogether::put_back() {

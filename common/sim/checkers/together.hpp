@@ -37,6 +37,8 @@ class CheckedTogether {
   // After the launch. put_back() restores memory as it was at begin().
   bool nothing_found() const;
   void put_back();
+  // Called between launches, see KernelChecker::released().
+  void released(std::uint64_t address, std::uint64_t n_bytes);
   // Adds what the launch accessed. Only in a mode with kHostcheck.
   void add_footprints(Footprint& all) const;
 

@@ -4,8 +4,13 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -17,6 +22,37 @@ constexpr std::uint64_t kGap = 256;  // minimum gap between allocations
 // The additional gap while unused addresses remain (smaller in a small arena), so that an access a few
 // thousand elements past the end of an allocation does not hit the next one.
 constexpr std::uint64_t kWideGap = 64 << 10;
+// Addresses for the heap: room for a heap of the default size that consists of the smallest allocations.
+constexpr std::uint64_t kHeapZone = 32 * kHeapBytes;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::size_t kMostFreed = 65536;  // that are kept for diagnosis
+// How far around a freed allocation memory is returned. A page of shadow memory stands for up to 128 KiB.
+constexpr std::uint64_t kReturned = 1 << 20;
+
+// In builds with AddressSanitizer and with SIM_MARK_GAPS in the environment, it knows the gaps between
+// allocations and what has been freed. Undo copies whole pages, so only on one host thread.
+#ifdef __SANITIZE_ADDRESS__
+bool marks_gaps() {
+  static const bool marks = std::getenv("SIM_MARK_GAPS") != nullptr;
+  return marks;
+}
+void forbid(std::uint64_t address, std::uint64_t n_bytes) {
+  if (marks_gaps()) ASAN_POISON_MEMORY_REGION(reinterpret_cast<void*>(address), n_bytes);
+}
+void permit(std::uint64_t address, std::uint64_t n_bytes) {
+  if (marks_gaps()) ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<void*>(address), n_bytes);
+}
+#else
+void forbid(std::uint64_t, std::uint64_t) {}
+void permit(std::uint64_t, std::uint64_t) {}
+#endif
+
+// Returns the whole pages of a range to the host; they are zero when they are used again.
+void drop_pages(std::uint64_t first, std::uint64_t end) {
+  first = (first + kPage - 1) / kPage * kPage;
+  end = end / kPage * kPage;
+  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
 
 std::uint64_t footprint(std::uint64_t n_bytes) {
   return (n_bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
@@ -48,35 +84,38 @@ void fill_elements(std::byte* dst, std::uint32_t value, std::uint32_t element_by
     std::memcpy(dst + i * element_bytes, &value, element_bytes);  // little-endian: the low bytes
 }
 
-Arena::Arena(std::uint64_t n_bytes) : size_(n_bytes) {
+Arena::Arena(std::uint64_t n_bytes) : capacity_(n_bytes) {
+  const std::uint64_t heap = std::min(kHeapZone, n_bytes / 8 / kPage * kPage);
+  size_ = n_bytes + heap;
   void* place =
-      mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place == MAP_FAILED)
     throw std::runtime_error(fmt::format("the simulator cannot reserve {} MiB of address space: {}",
-                                         n_bytes >> 20, std::strerror(errno)));
+                                         size_ >> 20, std::strerror(errno)));
   base_ = reinterpret_cast<std::uint64_t>(place);
-  fresh_ = base_ + kGap;
+  main_ = {base_ + kGap, base_ + n_bytes, base_ + kGap};
+  heap_ = {base_ + n_bytes, base_ + size_, base_ + n_bytes};
 }
 
 Arena::~Arena() {
+  permit(base_, size_);
   munmap(reinterpret_cast<void*>(base_), size_);
 }
 
-std::optional<std::uint64_t> Arena::place(std::uint64_t n_bytes) {
+std::optional<std::uint64_t> Arena::place(Zone& zone, std::uint64_t n_bytes, std::uint64_t wide_gap) {
   const std::uint64_t need = footprint(n_bytes);
-  if (need > size_ - used_) return std::nullopt;
-  if (fresh_ + need <= base_ + size_) {
-    const std::uint64_t address = fresh_;
-    fresh_ += need + std::min(kWideGap, size_ / 4096 / kAlignment * kAlignment);
+  if (need <= zone.end - zone.fresh) {
+    const std::uint64_t address = zone.fresh;
+    zone.fresh += std::min(need + wide_gap, zone.end - zone.fresh);
     return address;
   }
   // There are no unused addresses left: find the first large enough hole between live allocations.
-  std::uint64_t hole = base_ + kGap;
-  for (const auto& [start, allocation] : live_) {
-    if (start - hole >= need) break;
-    hole = start + footprint(allocation.size);
+  std::uint64_t hole = zone.begin;
+  for (auto it = live_.lower_bound(zone.begin); it != live_.end() && it->first < zone.end; ++it) {
+    if (it->first - hole >= need) break;
+    hole = it->first + footprint(it->second.size);
   }
-  if (hole + need > base_ + size_) return std::nullopt;
+  if (hole > zone.end || need > zone.end - hole) return std::nullopt;
   const auto overlaps = [&](const Allocation& a) {
     return a.base < hole + need && hole < a.base + footprint(a.size);
   };
@@ -84,38 +123,53 @@ std::optional<std::uint64_t> Arena::place(std::uint64_t n_bytes) {
   return hole;
 }
 
-Result<std::uint64_t> Arena::allocate(std::uint64_t n_bytes, MemoryKind kind) {
-  if (n_bytes > size_) return Error{"out of memory"};
-  const auto address = place(n_bytes);
-  if (!address)
-    return Error{
-        fmt::format("out of memory: {} bytes asked for, {} of {} free", n_bytes, free_bytes(), size_)};
-  used_ += footprint(n_bytes);
+const Allocation& Arena::add(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind) {
   Allocation allocation;
-  allocation.base = *address;
+  allocation.base = address;
   allocation.size = n_bytes;
   allocation.kind = kind;
-  live_.emplace(*address, std::move(allocation));
+  forbid(address, footprint(n_bytes));
+  permit(address, n_bytes);
+  return live_.emplace(address, std::move(allocation)).first->second;
+}
+
+Result<std::uint64_t> Arena::allocate(std::uint64_t n_bytes, MemoryKind kind) {
+  if (n_bytes > capacity_) return Error{"out of memory"};
+  const std::uint64_t wide_gap = std::min(kWideGap, capacity_ / 4096 / kAlignment * kAlignment);
+  const auto address =
+      footprint(n_bytes) > capacity_ - used_ ? std::nullopt : place(main_, n_bytes, wide_gap);
+  if (!address)
+    return Error{
+        fmt::format("out of memory: {} bytes asked for, {} of {} free", n_bytes, free_bytes(), capacity_)};
+  used_ += footprint(n_bytes);
+  add(*address, n_bytes, kind);
   return *address;
 }
 
-Result<void> Arena::release(std::uint64_t address) {
+Result<void> Arena::release(std::uint64_t address, Range* range) {
   const auto it = live_.find(address);
   if (it == live_.end()) {
     if (freed_.contains(address)) return Error{"this memory was freed before"};
     return Error{"not the start of an allocation"};
   }
+  // Up to the neighbours.
+  const std::uint64_t end = address + it->second.size;
+  Range dead{address - std::min(address - base_, kReturned), 0};
+  if (it != live_.begin())
+    dead.address = std::max(dead.address, std::prev(it)->first + std::prev(it)->second.size);
+  std::uint64_t dead_end = std::min(base_ + size_, end + kReturned);
+  if (const auto next = std::next(it); next != live_.end()) dead_end = std::min(dead_end, next->first);
+  dead.n_bytes = dead_end - dead.address;
   Allocation gone = std::move(it->second);
   live_.erase(it);
-  used_ -= footprint(gone.size);
+  if (address < heap_.begin) used_ -= footprint(gone.size);
   std::erase_if(named_,
                 [&](const auto& e) { return e.first - gone.base < std::max<std::uint64_t>(gone.size, 1); });
-  // Return whole pages to the host; the partial pages at both ends stay.
-  constexpr std::uint64_t kPage = 4096;
-  const std::uint64_t first = (gone.base + kPage - 1) / kPage * kPage;
-  const std::uint64_t last = (gone.base + gone.size) / kPage * kPage;
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  forbid(gone.base, gone.size);
+  drop_pages(dead.address, dead_end);
   freed_.insert_or_assign(gone.base, std::move(gone));
+  if (freed_.size() > kMostFreed) freed_.erase(freed_.begin());  // about the oldest
+  if (range != nullptr) *range = dead;
   return {};
 }
 
@@ -123,11 +177,17 @@ Result<std::uint64_t> Arena::allocate_on_heap(std::uint64_t n_bytes) {
   heap_in_use_ = true;
   if (n_bytes > heap_bytes_ || heap_share(n_bytes) > heap_bytes_ - heap_used_)
     return Error{fmt::format("the heap of {} bytes is full", heap_bytes_)};
-  const auto address = allocate(n_bytes, MemoryKind::device);
-  if (!address) return address;
+  auto address = place(heap_, n_bytes, std::min<std::uint64_t>(kPage, n_bytes / kAlignment * kAlignment));
+  if (address) {
+    add(*address, n_bytes, MemoryKind::device);
+  } else {  // a heap that the program has made larger than the zone
+    const auto elsewhere = allocate(n_bytes, MemoryKind::device);
+    if (!elsewhere) return elsewhere;
+    address = *elsewhere;
+  }
   live_.at(*address).by_kernel = true;
   heap_used_ += heap_share(n_bytes);
-  return address;
+  return *address;
 }
 
 Result<void> Arena::release_on_heap(std::uint64_t address) {
@@ -145,7 +205,7 @@ Result<void> Arena::set_heap_bytes(std::uint64_t n_bytes) {
   return {};
 }
 
-void Arena::empty_heap() {
+Arena::Range Arena::empty_heap() {
   for (auto it = live_.begin(); it != live_.end();) {
     const Allocation& one = (it++)->second;
     if (one.by_kernel) static_cast<void>(release_on_heap(one.base));
@@ -153,6 +213,10 @@ void Arena::empty_heap() {
   // Also forget what kernels have freed; otherwise a loop of malloc and free would fill the table.
   std::erase_if(freed_, [](const auto& entry) { return entry.second.by_kernel; });
   heap_in_use_ = false;
+  drop_pages(heap_.begin, heap_.fresh);
+  const Range used{heap_.begin, heap_.fresh - heap_.begin};
+  heap_.fresh = heap_.begin;
+  return used;
 }
 
 const Allocation* Arena::find(std::uint64_t address) const {

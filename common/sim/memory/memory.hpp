@@ -2,7 +2,8 @@
 // The simulated chip's memory: one reserved address range (the arena) and the table of its allocations.
 // Invariant: live allocations never overlap, are 256-byte aligned and at least 256 bytes apart, so that an
 // access one element past the end of an allocation never hits another one. Freed addresses are reused only
-// when the arena has no unused addresses left, so that use after free can be detected.
+// when the arena has no unused addresses left, so that use after free can be detected. The heap of kernels has
+// addresses of its own, which are reused when it is emptied.
 #pragma once
 
 #include <cstddef>
@@ -40,14 +41,19 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   Result<std::uint64_t> allocate(std::uint64_t n_bytes, MemoryKind kind);
-  Result<void> release(std::uint64_t address);
+  // Returns the memory's pages to the host. `gone`, if not nullptr, gets the range in which nothing is
+  // allocated any more: the allocation and the gaps around it, so that shadow memory can be returned, too.
+  struct Range {
+    std::uint64_t address = 0, n_bytes = 0;
+  };
+  Result<void> release(std::uint64_t address, Range* gone = nullptr);
   // The same for kernels, which allocate within the heap's size and may free only what kernels allocated.
   // Kernels that call these run on one host thread (Program::order_sensitive), because the tables have no
   // lock.
   Result<std::uint64_t> allocate_on_heap(std::uint64_t n_bytes);
   Result<void> release_on_heap(std::uint64_t address);
   Result<void> set_heap_bytes(std::uint64_t n_bytes);
-  void empty_heap();
+  Range empty_heap();  // the range that the heap used
   const Allocation* find(std::uint64_t address) const;
   // The allocation that contained `address` last before it was freed, or nullptr.
   const Allocation* find_freed(std::uint64_t address) const;
@@ -59,6 +65,13 @@ class Arena {
   const OtherMemory* find_other(std::uint64_t address) const;
   // What kernels may access: live memory of the arena, and other memory unless it is refused.
   const Allocation* find_for_kernel(std::uint64_t address) const;
+  // Whether all of these bytes belong to one live allocation: of the arena, or of what kernels may access.
+  bool has(std::uint64_t address, std::uint64_t n_bytes) const {
+    return covers(find(address), address, n_bytes);
+  }
+  bool has_for_kernel(std::uint64_t address, std::uint64_t n_bytes) const {
+    return covers(find_for_kernel(address), address, n_bytes);
+  }
   bool shares_memory() const { return shares_; }  // kernels may access some of the others
   bool contains(std::uint64_t address) const { return address - base_ < size_; }
   void name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name,
@@ -68,7 +81,7 @@ class Arena {
 
   std::uint64_t base() const { return base_; }
   std::uint64_t size() const { return size_; }
-  std::uint64_t free_bytes() const { return size_ - used_; }
+  std::uint64_t free_bytes() const { return capacity_ - used_; }
   const std::map<std::uint64_t, Allocation>& live() const { return live_; }
   // Records which kernel, source position and thread made an allocation.
   void note_maker(std::uint64_t address, std::string kernel, std::vector<SourcePlace> where,
@@ -79,13 +92,23 @@ class Arena {
   std::vector<Allocation> data_ranges() const;
 
  private:
-  std::optional<std::uint64_t> place(std::uint64_t n_bytes);
+  // Addresses from `begin` to `end`, of which those from `fresh` on have never been used.
+  struct Zone {
+    std::uint64_t begin = 0, end = 0, fresh = 0;
+  };
+  static bool covers(const Allocation* a, std::uint64_t address, std::uint64_t n_bytes) {
+    return a != nullptr && n_bytes <= a->size - (address - a->base);
+  }
+  std::optional<std::uint64_t> place(Zone& zone, std::uint64_t n_bytes, std::uint64_t wide_gap);
+  const Allocation& add(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
 
-  std::uint64_t base_ = 0, size_ = 0, used_ = 0, fresh_ = 0;
+  std::uint64_t base_ = 0, size_ = 0;      // of the address range
+  std::uint64_t capacity_ = 0, used_ = 0;  // bytes for allocations of the host
+  Zone main_, heap_;
   std::uint64_t heap_bytes_ = kHeapBytes, heap_used_ = 0;
   bool heap_in_use_ = false;                   // a kernel has called malloc since the heap was empty
   std::map<std::uint64_t, Allocation> live_;   // by base
-  std::map<std::uint64_t, Allocation> freed_;  // by base; removed when reused
+  std::map<std::uint64_t, Allocation> freed_;  // by base; removed when reused, or when there are too many
   std::map<std::uint64_t, Allocation> named_;  // by base of the part
   std::vector<OtherMemory> others_;            // by address
   bool shares_ = false;

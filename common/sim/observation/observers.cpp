@@ -37,6 +37,12 @@ void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
   initcheck_->allocated(address, n_bytes, MemoryKind::device);
 }
 
+void Observers::released(std::uint64_t address, std::uint64_t n_bytes) {
+  if (n_bytes == 0) return;
+  checkers_.released(address, n_bytes);
+  if (together_) together_->released(address, n_bytes);
+}
+
 void Observers::code_unloaded() {
   checks_.reset();
   composite_.reset();

@@ -35,6 +35,8 @@ class Observers {
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
   bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
+  // Nothing is allocated in this range any more.
+  void released(std::uint64_t address, std::uint64_t n_bytes);
   // Called before a Program is destroyed: discards everything that was derived from its code.
   void code_unloaded();
 

@@ -40,6 +40,18 @@ void Racecheck::start_afresh() {
   base_ = 1;
 }
 
+// Old cells mean nothing, so those at both ends may stay.
+void Racecheck::released(std::uint64_t address, std::uint64_t n_bytes) {
+  const std::uint64_t first = address - arena_.base();
+  for (Reserved<Cell>* cells : {&written_, &read_}) cells->drop((first + 3) / 4, n_bytes / 4);
+  for (Reserved<Cell>* cells : {&line_written_, &line_read_})
+    cells->drop((first + kLineBytes - 1) / kLineBytes, n_bytes / kLineBytes);
+  if (byte_pages_.empty()) return;
+  std::erase_if(byte_pages_, [&](const auto& page) {
+    return page.first * kBytePage >= first && (page.first + 1) * kBytePage <= first + n_bytes;
+  });
+}
+
 RecordId Racecheck::new_record(const Record& r) {
   const RecordId id = next();
   log_.push_back(r);
@@ -110,6 +122,7 @@ void Racecheck::block_begins(Block& block) {
     }
   }
   b.trivial = true;
+  b.shared_bytes = block.shared_bytes;
   const std::size_t words = (block.shared_bytes + 3) / 4;
   if (b.written.size() < words) {
     b.written.resize(words);
@@ -129,8 +142,8 @@ void Racecheck::block_begins(Block& block) {
 
 Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
   if (place == Place::shared)
-    return {b.written.data(),     b.read.data(), nullptr, nullptr, kSharedWindow,
-            b.written.size() * 4, b.first,       b.bound, true};
+    return {b.written.data(), b.read.data(), nullptr, nullptr, kSharedWindow,
+            b.shared_bytes,   b.first,       b.bound, true};
   return {written_.data(),
           read_.data(),
           line_written_.data(),

@@ -89,6 +89,7 @@ class Racecheck final : public KernelChecker {
   const Finding* first_race() const;
   // Whether record numbers have run out, so that the rest of the launch is not checked.
   bool is_full() const { return full_; }
+  void released(std::uint64_t address, std::uint64_t n_bytes) override;
   // `parts`: checkers that each saw some of the blocks of one launch. True if no word of [address, address +
   // n_bytes) was accessed by two of them with at least one write. For launches in which the writes to global
   // memory are either all weak or all atomics; two atomics do not conflict.
@@ -226,6 +227,7 @@ class Racecheck final : public KernelChecker {
     bool trivial = true;       // no warp knows more than the bounds imply
     std::vector<WarpState> warps;
     std::vector<Cell> written, read;  // by word of shared memory
+    std::uint64_t shared_bytes = 0;   // of this block; earlier ones may have had more
     std::vector<Cell> bytes;          // 8 per word that has byte cells: 4 for writes, 4 for reads
     SyncVariables sync_variables;
     std::vector<Flight> flights;

@@ -86,31 +86,29 @@ std::vector<bool> leaders_of(const ptx::Function& f) {
 
 }  // namespace
 
-void Decoder::lay_out_frame(ProgramFunction& f) {
-  // A parameter in a register has the size of its type.
-  const auto size_of = [](const ptx::Variable& v) {
-    return v.space == Space::reg ? static_cast<std::uint32_t>(ptx::bits_of(v.type) / 8 * v.vector)
-                                 : static_cast<std::uint32_t>(v.size);
-  };
-  std::vector<const ptx::Variable*> own;
-  std::uint64_t all = 0;  // bytes; a variable's size may not fit into 32 bits
-  for (const auto& v : source_->variables) {
-    if (v.space != Space::local && v.space != Space::param) continue;
-    own.push_back(&v);
-    all += std::min<std::uint64_t>(v.size, kMostLocal + 1);
-  }
-  if (all > kMostLocal)
+void Decoder::check_frame(std::uint64_t n_bytes) const {
+  if (n_bytes > kMostLocal)
     throw DecodeError(
         fmt::format("'{}' uses too much local data: its variables take more than the {} KiB of a thread",
                     demangled(source_->name), kMostLocal / 1024));
-  std::uint32_t end = 0;
+}
+
+void Decoder::lay_out_frame(ProgramFunction& f) {
+  // A parameter in a register has the size of its type.
+  const auto size_of = [](const ptx::Variable& v) {
+    const std::uint64_t n_bytes =
+        v.space == Space::reg ? static_cast<std::uint64_t>(ptx::bits_of(v.type) / 8 * v.vector) : v.size;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(n_bytes, kMostLocal + 1));
+  };
+  std::uint64_t end = 0;
   const auto place = [&](const ptx::Variable& v) {
-    const std::uint32_t alignment = std::max({v.alignment, 1u, v.space == Space::reg ? 8u : 1u});
+    const std::uint64_t alignment = std::max({v.alignment, 1u, v.space == Space::reg ? 8u : 1u});
     end = (end + alignment - 1) / alignment * alignment;
-    const std::uint32_t at = end;
-    frame_offsets_.emplace(v.name, at);
+    const std::uint64_t at = end;
     end += size_of(v);
-    return at;
+    check_frame(end);
+    frame_offsets_.emplace(v.name, static_cast<std::uint32_t>(at));
+    return static_cast<std::uint32_t>(at);
   };
   if (!source_->is_entry) {
     for (const auto& v : source_->results) {
@@ -122,8 +120,9 @@ void Decoder::lay_out_frame(ProgramFunction& f) {
       f.parameter_sizes.push_back(size_of(v));
     }
   }
-  for (const ptx::Variable* v : own) place(*v);
-  f.frame_bytes = (end + 15) / 16 * 16;
+  for (const auto& v : source_->variables)
+    if (v.space == Space::local || v.space == Space::param) place(v);
+  f.frame_bytes = static_cast<std::uint32_t>((end + 15) / 16 * 16);
 }
 
 void Decoder::open_block_at(std::size_t k) {

@@ -169,6 +169,7 @@ Decoder::Passed Decoder::passed_by_register(const Operand& part, const ptx::Func
   passed.offset = end;
   const std::uint32_t total = passed.bytes * static_cast<std::uint32_t>(passed.operands.size());
   end += (total + 15) / 16 * 16;
+  check_frame(end);
   if (!is_result) {
     const SlotKind kind = slot_kind_of(type);
     std::uint32_t at = passed.offset;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <unordered_map>
 
 #include "sim/decode/decoder.hpp"
@@ -84,6 +85,9 @@ Program Decoder::run(const ptx::Function& kernel) {
         for (const auto& relocation : v.relocations)
           if (const ptx::Function* f = module_.find_function(relocation.symbol)) add(*f);
   }
+  if (reachable.size() > std::numeric_limits<decltype(MicroOp::function)>::max())
+    throw DecodeError(
+        fmt::format("'{}' can reach too many functions: {}", program_.demangled, reachable.size()));
   sources_ = reachable;
   lay_out_shared(reachable);
   program_.function_addresses.assign(reachable.size(), 0);
@@ -107,6 +111,7 @@ Program Decoder::run(const ptx::Function& kernel) {
       for (int lane = 0; lane < 32; ++lane) std::memcpy(at + 8 * lane, &key.second, 8);
     }
   }
+  check_operands();
   rank_blocks(program_);
   // The order of threads can be observed through old values of atomics (also in shared memory), strong loads,
   // and polls of an mbarrier.
@@ -117,6 +122,18 @@ Program Decoder::run(const ptx::Function& kernel) {
                                   (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak);
                          });
   return std::move(program_);
+}
+
+// Handlers do not ask whether the sources that their rows list exist. Only an address may be a constant.
+void Decoder::check_operands() const {
+  for (const MicroOp& op : program_.ops) {
+    const bool accesses = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
+    for (int k = accesses ? 1 : 0; k < std::min<int>(op.n_src, 4); ++k)
+      if (op.src[k] == MicroOp::kNoSlot && op.kind != OpKind::sync)
+        throw DecodeError(
+            fmt::format("an operand is missing in {}, PTX line {}", program_.demangled,
+                        program_.functions[op.function].source->instructions[op.ptx_index].text_line));
+  }
 }
 
 // --- instructions ------------------------------------------------------------------------------------------

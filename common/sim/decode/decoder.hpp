@@ -121,6 +121,7 @@ class Decoder {
   // Emits row `key` with the given slots.
   void simple(std::string_view key, std::uint32_t dst, std::initializer_list<std::uint32_t> sources);
   void table_instruction(const OpRow& r, const Instruction& i);
+  void check_operands() const;
 
   void save_factors(const Instruction& product, std::size_t k);
   void contracted_sum(const Instruction& sum, const Contraction& c);
@@ -134,6 +135,8 @@ class Decoder {
   void take_guard(const Instruction& i, std::int32_t k);
   // The frame: results, parameters (except of kernels), .local and .param variables.
   void lay_out_frame(ProgramFunction& f);
+  // Throws if the current function's frame would need more than the local memory of a thread.
+  void check_frame(std::uint64_t n_bytes) const;
   BasicBlock& block() { return program_.blocks.back(); }
 
   // --- instructions

@@ -144,6 +144,9 @@ void Decoder::load(const Instruction& i) {
       if (p.name == from.name) offset = p.offset;
     offset += static_cast<std::uint64_t>(from.integer);
     const auto bytes = static_cast<std::uint32_t>(ptx::bits_of(a.type) / 8);
+    const std::uint64_t all = source_->parameter_bytes(), wanted = targets.size() * bytes;
+    if (wanted > all || offset > all - wanted)
+      unsupported(from, fmt::format("outside of the kernel's {} bytes of parameters", all));
     for (std::size_t k = 0; k < targets.size(); ++k) {
       helper_ = k > 0;
       const Result out = result(targets[k], kind, is_signed(a.type));
@@ -281,7 +284,9 @@ void Decoder::atomic(const Instruction& i) {
   if (type == "b32" || type == "b64" || type == "b16") type[0] = 'u';
   const OpRow& r = row(fmt::format("atom.{}.{}.{}", a.place, name, type));
   const std::size_t first = returns ? 1 : 0;  // operand index of the address
-  const std::size_t n_values = i.operands.size() - first - 1 - (i.has("L2::cache_hint") ? 1 : 0);
+  const std::size_t n_values = name == "cas" ? 2 : 1;
+  if (i.operands.size() != first + 1 + n_values + (i.has("L2::cache_hint") ? 1 : 0))
+    unsupported("number of operands");
   const auto part = [&](const Operand& o, int k) -> const Operand& {
     if (o.kind == Operand::Kind::vector && o.parts.size() != static_cast<std::size_t>(a.count))
       unsupported("vector width");

@@ -22,9 +22,14 @@ bool is_float(Type t) {
 
 namespace {
 constexpr std::uint32_t kNarrowBytes = 32 * 4, kWideBytes = 32 * 8;
-}
+constexpr std::uint32_t kMostRegisterBytes = std::uint32_t{64} << 20;  // real kernels: a few MiB at most
+}  // namespace
 
 std::uint32_t Decoder::new_slot(SlotKind kind) {
+  if (program_.register_bytes > kMostRegisterBytes)
+    throw DecodeError(fmt::format("'{}' uses too many registers: more than {} MiB in a warp",
+                                  demangled(source_ == nullptr ? program_.name : source_->name),
+                                  kMostRegisterBytes >> 20));
   if (kind == SlotKind::predicate) {
     // predicates are allocated in chunks of 16, so that other slots stay 64-byte aligned
     if (predicates_left_ == 0) {
@@ -212,7 +217,15 @@ void Decoder::lay_out_shared(const std::vector<const ptx::Function*>& functions)
       for (const Operand& operand : i.operands) collect_names(operand, used);
   const bool reserves = std::any_of(used.begin(), used.end(),
                                     [](const std::string& n) { return n.starts_with("%reserved_smem_"); });
-  std::uint32_t end = program_.reserved_shared = reserves ? kReservedShared : 0;
+  std::uint64_t end = program_.reserved_shared = reserves ? kReservedShared : 0;
+  const auto aligned = [&](std::uint64_t alignment) {
+    alignment = std::max<std::uint64_t>(alignment, 1);
+    return (end + alignment - 1) / alignment * alignment;
+  };
+  const auto must_fit = [&] {
+    if (end >= kBlockPart)
+      throw DecodeError(fmt::format("'{}' uses too much shared data: {} bytes", program_.demangled, end));
+  };
   std::vector<const ptx::Variable*> dynamic;
   const auto place = [&](const ptx::Variable& v) {
     if (v.space != Space::shared || shared_offsets_.contains(v.name)) return;
@@ -220,22 +233,23 @@ void Decoder::lay_out_shared(const std::vector<const ptx::Function*>& functions)
       dynamic.push_back(&v);
       return;
     }
-    const std::uint32_t alignment = std::max(v.alignment, 1u);
-    end = (end + alignment - 1) / alignment * alignment;
-    shared_offsets_.emplace(v.name, end);
+    end = aligned(v.alignment);
+    const auto at = static_cast<std::uint32_t>(end);
+    end += std::min<std::uint64_t>(v.size, kBlockPart);
+    must_fit();
+    shared_offsets_.emplace(v.name, at);
     const auto element = static_cast<std::uint32_t>(std::max(ptx::bits_of(v.type) / 8, 1));
-    program_.shared.push_back({v.name, end, static_cast<std::uint32_t>(v.size), element});
-    end += static_cast<std::uint32_t>(v.size);
+    program_.shared.push_back({v.name, at, static_cast<std::uint32_t>(v.size), element});
   };
   for (const ptx::Function* f : functions)
     for (const auto& v : f->variables) place(v);
   for (const auto& v : module_.variables)
     if (used.contains(v.name)) place(v);
-  program_.static_shared = end;
   std::uint32_t alignment = 16;
   for (const ptx::Variable* v : dynamic) alignment = std::max(alignment, v->alignment);
-  const std::uint32_t dynamic_start = dynamic.empty() ? end : (end + alignment - 1) / alignment * alignment;
-  if (!dynamic.empty()) program_.static_shared = dynamic_start;
+  if (!dynamic.empty()) end = aligned(alignment);
+  must_fit();
+  const auto dynamic_start = program_.static_shared = static_cast<std::uint32_t>(end);
   for (const ptx::Variable* v : dynamic) {
     shared_offsets_.emplace(v->name, dynamic_start);
     program_.shared.push_back(

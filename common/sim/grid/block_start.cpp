@@ -84,7 +84,7 @@ void fill_specials(Warp& w, const Worker& worker, bool fresh) {
 void fill_parameters(Warp& w, const LaunchRequest& launch) {
   for (const ParameterSlot& p : w.program->parameters) {
     std::uint64_t value = 0;
-    if (p.offset + p.bytes <= launch.parameters.size())
+    if (std::uint64_t{p.offset} + p.bytes <= launch.parameters.size())
       std::memcpy(&value, launch.parameters.data() + p.offset, p.bytes);
     if (p.is_signed && p.bytes < 8) {
       const int unused = 64 - 8 * static_cast<int>(p.bytes);
@@ -113,9 +113,8 @@ std::unique_ptr<Block> make_block(Worker& worker) {
   block->storage = worker.storages++;
   block->n_threads = static_cast<std::uint32_t>(worker.launch->block.count());
   block->shared_bytes = program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
-  block->shared_store.resize(block->shared_bytes + 128);
-  block->shared = reinterpret_cast<std::byte*>(
-      (reinterpret_cast<std::uintptr_t>(block->shared_store.data()) + 127) / 128 * 128);
+  block->shared_store = aligned_bytes(block->shared_bytes);
+  block->shared = block->shared_store.get();
   block->warps = std::vector<Warp>((block->n_threads + kLanes - 1) / kLanes);
   for (std::uint32_t k = 0; k < block->warps.size(); ++k) {
     Warp& w = block->warps[k];
@@ -123,9 +122,8 @@ std::unique_ptr<Block> make_block(Worker& worker) {
     w.worker = &worker;
     w.block = block.get();
     w.number = k;
-    w.register_store.resize(program.register_bytes + 64);
-    w.registers = reinterpret_cast<std::byte*>(
-        (reinterpret_cast<std::uintptr_t>(w.register_store.data()) + 63) / 64 * 64);
+    w.register_store = aligned_bytes(program.register_bytes);
+    w.registers = w.register_store.get();
     std::memcpy(w.registers, program.register_image.data(), program.register_image.size());
     fill_specials(w, worker, true);
     fill_parameters(w, *worker.launch);

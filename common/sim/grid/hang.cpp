@@ -181,8 +181,10 @@ std::vector<std::string> describe_polls(const HangScene& scene, const Polls& pol
 Hang first_waiting(Block& block, bool running_too) {
   for (Warp& w : block.warps)
     for (const Group& g : w.groups)
-      if (running_too || g.wait != Wait::none)
-        return {"", &w, &w.program->ops[w.program->blocks[g.block].first], g.mask, 0, {}};
+      if (running_too || g.wait != Wait::none) {
+        const BasicBlock& b = w.program->blocks[g.block];
+        return {"", &w, b.first == b.last ? nullptr : &w.program->ops[b.first], g.mask, 0, {}};
+      }
   return {};
 }
 

@@ -130,9 +130,8 @@ void ProgressWatch::before(Warp& w, const MicroOp& op) {
       const auto [at, fresh] = looks_.try_emplace(key, a.at[i]);
       wanders_ = wanders_ || at->second != a.at[i];
     }
-    if (!writes || a.at[i] - arena.base() >= arena.size()) continue;
     Cell c{reinterpret_cast<const std::byte*>(a.at[i]), {0, 0}, std::min(a.bytes, 16u)};
-    if (arena.find(a.at[i]) == nullptr) continue;  // a fault follows
+    if (!writes || !arena.has(a.at[i], c.n_bytes)) continue;  // not global memory, or a fault follows
     std::memcpy(c.old, c.memory, c.n_bytes);
     pending_.push_back(c);
   }

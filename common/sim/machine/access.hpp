@@ -34,16 +34,15 @@ inline Addresses addresses_of(Warp& w, const MicroOp& op) {
   return a;
 }
 
-// Where a generic global or shared address is in the host's memory; nullptr if it belongs to neither.
+// Where a generic global or shared address is in the host's memory; nullptr unless all bytes belong to one live
+// allocation, or to the block's shared memory.
 inline const std::byte* memory_at(const Arena& arena, const Block& block, std::uint64_t address,
                                   std::uint64_t n_bytes) {
   if (address >= kSharedWindow && address < kSharedWindow + kWindowSize) {
     const std::uint64_t offset = address - kSharedWindow;
     return offset + n_bytes <= block.shared_bytes ? block.shared + offset : nullptr;
   }
-  const std::uint64_t offset = address - arena.base();
-  const bool inside = offset < arena.size() && offset + n_bytes <= arena.size();
-  return inside ? reinterpret_cast<const std::byte*>(address) : nullptr;
+  return arena.has(address, n_bytes) ? reinterpret_cast<const std::byte*>(address) : nullptr;
 }
 
 // The first `n_bytes` (8 at most) bytes as a number; 0 if `memory` is nullptr.

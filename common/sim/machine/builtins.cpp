@@ -41,19 +41,24 @@ void give(Warp& w, int lane, const CallSite& site, T value) {
 
 // The host address of a generic address. Throws DeviceFault unless `n_bytes` may be read there.
 const std::byte* readable(Warp& w, int lane, std::uint64_t address, std::uint64_t n_bytes) {
-  if (address >= kLocalWindow && address - kLocalWindow + n_bytes <= w.local_stride)
+  const auto inside = [&](std::uint64_t window, std::uint64_t size) {
+    return address >= window && address - window < size && n_bytes <= size - (address - window);
+  };
+  if (inside(kLocalWindow, w.local_stride))
     return w.local.data() + static_cast<std::size_t>(lane) * w.local_stride + (address - kLocalWindow);
-  if (address >= kSharedWindow && address - kSharedWindow + n_bytes <= w.block->shared_bytes)
-    return w.block->shared + (address - kSharedWindow);
-  const Allocation* allocation = w.worker->arena->find(address);
-  if (allocation != nullptr && address + n_bytes <= allocation->base + allocation->size)
-    return reinterpret_cast<const std::byte*>(address);
+  if (inside(kSharedWindow, w.block->shared_bytes)) return w.block->shared + (address - kSharedWindow);
+  if (w.worker->arena->has_for_kernel(address, n_bytes)) return reinterpret_cast<const std::byte*>(address);
   throw DeviceFault(Fault::illegal_address, "printf or assert got an invalid pointer", 1u << lane, address);
 }
 
+// Bytes. Longer texts are cut; wider fields and more digits count as this many.
+constexpr std::size_t kMostText = 65536;
+// Bytes that a launch prints; what follows is dropped. More than a graded run may print.
+constexpr std::size_t kMostPrinted = std::size_t{64} << 20;
+
 std::string text_at(Warp& w, int lane, std::uint64_t address) {
   std::string text;
-  for (; text.size() < 65536; ++address) {
+  for (; text.size() < kMostText; ++address) {
     const char c = static_cast<char>(*readable(w, lane, address, 1));
     if (c == '\0') break;
     text += c;
@@ -77,6 +82,31 @@ void append(std::string& out, const std::string& specification, T value) {
   std::snprintf(large.data(), large.size(), specification.c_str(), value);
 #pragma GCC diagnostic pop
   out.append(large, 0, static_cast<std::size_t>(n));
+}
+
+// The specification with no width or precision above kMostText, for which snprintf would need gigabytes.
+std::string bounded(const std::string& specification) {
+  std::string out;
+  for (std::size_t k = 0; k < specification.size();) {
+    const std::size_t end = std::min(specification.find_first_not_of("0123456789", k), specification.size());
+    if (end == k) {
+      out += specification[k++];
+      continue;
+    }
+    // A leading 0 is a flag.
+    const bool zero = specification[k] == '0' && (k == 0 || specification[k - 1] != '.');
+    const std::string number = specification.substr(k, end - k);
+    const std::size_t digits = std::min(number.find_first_not_of('0'), number.size());
+    if (zero) out += '0';
+    if (digits < number.size()) {
+      const bool fits = number.size() - digits <= 5 && std::stoul(number.substr(digits)) <= kMostText;
+      out += fits ? number.substr(digits) : std::to_string(kMostText);
+    } else if (!zero) {
+      out += '0';
+    }
+    k = end;
+  }
+  return out;
 }
 
 int print(Warp& w, int lane, const CallSite& site) {
@@ -116,6 +146,7 @@ int print(Warp& w, int lane, const CallSite& site) {
       else if (c != 'L')
         specification += c;
     }
+    specification = bounded(specification);
     const char kind = format[end];
     ++conversions;
     switch (kind) {
@@ -150,7 +181,7 @@ int print(Warp& w, int lane, const CallSite& site) {
     }
     k = end + 1;
   }
-  w.worker->output += out;
+  if (w.worker->output.size() < kMostPrinted) w.worker->output += out;
   if (print_listener != nullptr) print_listener(w, lane, out);
   return conversions;
 }

@@ -19,9 +19,22 @@ CopyQueue& queue_of(Warp& w, CopyKind kind) {
   return kind == CopyKind::small ? w.copies : w.bulk_copies;
 }
 
+// Throws DeviceFault if global memory that a copy accesses has been freed since the copy was issued.
+void check_still_there(Block& block, const CopyBatch& batch, int lane) {
+  const Arena& arena = *block.warps[batch.warp].worker->arena;
+  const auto check = [&](std::uint64_t address, std::uint64_t bytes) {
+    if (bytes == 0 || is_shared(address) || arena.has_for_kernel(address, bytes)) return;
+    throw DeviceFault(Fault::illegal_address, "a copy under way accesses memory that has been freed",
+                      1u << lane, address);
+  };
+  check(batch.to[lane], batch.bytes[lane]);
+  check(batch.from[lane], batch.read[lane]);
+}
+
 // Carries out the copies of `lanes`. `barrier`: the mbarrier to whose phase they belong, or 0.
 void finish(Block& block, CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier) {
   if (lanes == 0) return;
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) check_still_there(block, batch, std::countr_zero(m));
   if (Observer* observer = block.warps[batch.warp].worker->observer; observer != nullptr)
     observer->copies_finished(block, batch, lanes, barrier);
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {

@@ -225,6 +225,8 @@ void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
                        : callee_of(w, w.slot<std::uint64_t>(site.selector)[lane]);
     deepest = std::max(deepest, w.frame_base[lane] + program.functions[b.function].frame_bytes +
                                     program.functions[callee[lane]].frame_bytes);
+    // Each call takes at least 16 bytes of a GPU's stack.
+    if (w.calls[lane].size() >= kMostLocal / 16) deepest = kMostLocal + 1;
   }
   reserve_local(w, deepest);
   w.has_calls = true;
@@ -404,8 +406,10 @@ std::string describe_waits(const Block& block, bool running_too) {
       if (n_listed++ == 4) return text + "; …";
       const Program& program = *w.program;
       const BasicBlock& b = program.blocks[g.block];
-      const MicroOp& op = program.ops[b.first];
-      const std::string place = one_line(places_of(program, op));
+      // A block in which a group waits begins with the op that waits; any other may have no ops.
+      const MicroOp* const op = g.wait == Wait::none ? nullptr : &program.ops[b.first];
+      const std::string place = op == nullptr ? one_line(places_of(program, b.function, b.ptx_index))
+                                              : one_line(places_of(program, *op));
       const int lanes = std::popcount(g.mask);
       if (!text.empty()) text += "; ";
       if (g.wait == Wait::barrier) {
@@ -415,11 +419,10 @@ std::string describe_waits(const Block& block, bool running_too) {
             fmt::format("{} thread(s) of warp {} wait at barrier {}, {}, where {} of {} threads have arrived",
                         lanes, w.number, g.barrier, place, barrier.arrived, expected);
       } else if (g.wait == Wait::none) {
-        text += fmt::format("{} thread(s) of warp {} run at {}", lanes, w.number,
-                            one_line(places_of(program, b.function, b.ptx_index)));
+        text += fmt::format("{} thread(s) of warp {} run at {}", lanes, w.number, place);
       } else {
         Warp& writable = const_cast<Warp&>(w);
-        const std::uint32_t members = writable.slot<std::uint32_t>(op.src[3])[std::countr_zero(g.mask)];
+        const std::uint32_t members = writable.slot<std::uint32_t>(op->src[3])[std::countr_zero(g.mask)];
         text += fmt::format(
             "lanes {:#010x} of warp {} wait at {} for lanes {:#010x} of their member mask {:#010x}", g.mask,
             w.number, place, members & w.live & ~g.mask, members);

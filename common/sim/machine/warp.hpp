@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -79,6 +80,15 @@ struct CallFrame {
   bool spilled;               // the callee was already active in this lane, so its registers were saved
 };
 
+// Zeroed bytes, aligned to 128. Exactly as many as asked for, so that AddressSanitizer finds any access beyond.
+struct AlignedDelete {
+  void operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{128}); }
+};
+using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete>;
+inline AlignedBytes aligned_bytes(std::size_t n) {
+  return AlignedBytes(new (std::align_val_t{128}) std::byte[n]{});
+}
+
 struct alignas(64) Warp {
   std::uint32_t lane_mask[kLanes] = {};  // `mask` as one word per lane, all ones or zero
   std::byte* registers = nullptr;
@@ -105,7 +115,7 @@ struct alignas(64) Warp {
   static constexpr std::uint32_t kNearLines = 32;
   std::uint64_t near_lines[kNearLines] = {};
   std::vector<Group> groups;
-  std::vector<std::byte> register_store;
+  AlignedBytes register_store;
 
   // Local memory: contiguous for each lane; frames grow upwards.
   std::vector<std::byte> local;
@@ -157,7 +167,7 @@ struct Block {
   std::uint64_t linear = 0;
   std::uint32_t storage = 0;  // number of this Block object, which is reused for one block after another
   const LaunchRequest* launch = nullptr;
-  std::vector<std::byte> shared_store;
+  AlignedBytes shared_store;
   std::byte* shared = nullptr;  // static, then dynamic; 128-byte aligned
   std::uint32_t shared_bytes = 0;
   std::vector<Warp> warps;

@@ -76,7 +76,9 @@ void copy_small(Warp& w, const MicroOp& op) {
   check_side(w, op, from, full, op.width, false);
   for (u32 m = w.mask & ~full; m != 0; m &= m - 1) {  // bytes that are not read need not exist
     const int i = std::countr_zero(m);
-    if (batch.read[i] != 0 && !within(*w.worker, op, from[i], from[i] + batch.read[i]))
+    if (batch.read[i] == 0) continue;
+    if ((from[i] & (op.width - 1u)) != 0) misaligned(m & -m, from[i], op.width);
+    if (!within(*w.worker, op, from[i], from[i] + batch.read[i]))
       out_of_bounds(m & -m, from[i], batch.read[i]);
   }
   count_copy(w, op, read);
@@ -112,19 +114,24 @@ void prefetch(Warp& w, const MicroOp& op) {
   w.worker->op_counters[op.index].requests += 1;
 }
 
+// Checks bytes that must lie in the shared memory of the lane's own block.
+void in_own_block(Warp& w, int lane, u64 generic, u64 bytes, u64 alignment, const char* what) {
+  const SharedPlace place = shared_place(*w.block, lane, generic, bytes, alignment, what);
+  if (place.block != w.block || place.address != generic)
+    throw DeviceFault(Fault::illegal_address,
+                      fmt::format("{} must lie in the shared memory of the thread's own block", what),
+                      1u << lane, generic);
+}
+
 // Checks one lane's side of a bulk copy; counts its sectors.
 void check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes, OpKind kind) {
   const u32 bit = 1u << lane;
-  if ((address & 15) != 0) misaligned(bit, address, 16);
   if (place_of(address) == Place::shared) {
-    if (address - kSharedWindow + bytes > w.block->shared_bytes)
-      throw DeviceFault(Fault::illegal_address,
-                        fmt::format("copy of {} bytes {}", bytes,
-                                    outside_of_shared(address - kSharedWindow, w.block->shared_bytes)),
-                        bit, address);
+    in_own_block(w, lane, address, bytes, 16, "a side of the copy");
     if (w.worker->counting) w.worker->op_counters[op.index].wavefronts += (bytes + 127) / 128;
     return;
   }
+  if ((address & 15) != 0) misaligned(bit, address, 16);
   if (place_of(address) != Place::global || !within(*w.worker, op, address, address + bytes))
     throw DeviceFault(Fault::illegal_address,
                       fmt::format("copy of {} bytes reaches outside of any allocation", bytes), bit, address);
@@ -156,10 +163,7 @@ void copy_bulk(Warp& w, const MicroOp& op) {
     batch.bytes[i] = batch.read[i] = bytes[i];
     batch.barrier[i] = 0;
     if (barrier != nullptr) {
-      if (place_of(barrier[i]) != Place::shared || barrier[i] - kSharedWindow + 8 > w.block->shared_bytes ||
-          (barrier[i] & 7) != 0)
-        throw DeviceFault(Fault::illegal_address,
-                          "the copy's mbarrier is no 8 aligned bytes of shared memory", m & -m, barrier[i]);
+      in_own_block(w, i, barrier[i], 8, 8, "the copy's mbarrier");
       batch.barrier[i] = barrier[i];
     }
     copied += bytes[i];
@@ -181,9 +185,10 @@ void wait(Warp& w, const MicroOp& op) {
 
 // --- mbarriers ---------------------------------------------------------------------------------------------
 
-// Calls `each(lane, generic address)` for the active lanes after it has checked their mbarriers (src[0]).
+// Calls `each(lane, generic address)` for the active lanes after it has checked their `bytes` bytes at src[0]:
+// mbarriers, or what st.async writes. `w.block` is the block that has them.
 template <typename Each>
-void for_mbarriers(Warp& w, const MicroOp& op, const Each& each) {
+void for_mbarriers(Warp& w, const MicroOp& op, const Each& each, u64 bytes = 8) {
   Lanes a;
   addresses(w, op, a);
   const Lanes generic = a;
@@ -195,12 +200,12 @@ void for_mbarriers(Warp& w, const MicroOp& op, const Each& each) {
   SIM_FOR_LANES(i) a.at[i] -= kSharedWindow;
   if (reaches_out(w, a)) {
     return for_blocks(w, a, 0, [&](Lanes& there) {
-      prepare_shared(w, op, there, 8);
+      prepare_shared(w, op, there, bytes);
       for (u32 m = w.mask; m != 0; m &= m - 1)
         each(std::countr_zero(m), kSharedWindow + there.at[std::countr_zero(m)]);
     });
   }
-  prepare_shared(w, op, a, 8);
+  prepare_shared(w, op, a, bytes);
   for (u32 m = mask; m != 0; m &= m - 1) each(std::countr_zero(m), generic.at[std::countr_zero(m)]);
 }
 
@@ -270,33 +275,39 @@ void mbarrier_pending(Warp& w, const MicroOp& op) {
 // already includes this arrival; without it the pending count is incremented.
 template <bool kCounted>
 void mbarrier_arrive_by_copies(Warp& w, const MicroOp& op) {
+  const u64* barrier = w.slot<u64>(op.src[0]);
+  for (u32 m = w.mask; m != 0; m &= m - 1)  // copies of another block cannot be handed over
+    in_own_block(w, std::countr_zero(m), barrier[std::countr_zero(m)], 8, 8, "the mbarrier");
   for_mbarriers(w, op, [&](int lane, u64 address) {
     hand_copies_over(w, lane, address);
     if (kCounted) arrive(w, lane, address, 1, Arrival::plain, true);
   });
 }
 
-// Maps a generic address in the shared memory of any block of the cluster to the same address in that block's
-// own window.
-u64 own_part(u64 address) {
-  return kSharedWindow + address % kBlockPart;
-}
-
 // st.async. src: destination, mbarrier (of the same block), values …. The values are written at once and the
 // mbarrier is notified.
 template <typename T, int Count>
 void store_and_signal(Warp& w, const MicroOp& op) {
+  constexpr u64 kBytes = sizeof(T) * Count;
   const u64* barrier = w.slot<u64>(op.src[1]);
   const u32 values[4] = {op.src[2], op.src[3], op.dst[2], op.dst[3]};
-  for_mbarriers(w, op, [&](int lane, u64 address) {
-    if ((address & (sizeof(T) * Count - 1)) != 0) misaligned(1u << lane, address, sizeof(T) * Count);
-    for (int k = 0; k < Count; ++k) {
-      const T value = static_cast<T>(w.slot<Stored<T>>(values[k])[lane]);
-      std::memcpy(host_address(*w.block, address) + static_cast<std::size_t>(k) * sizeof(T), &value,
-                  sizeof value);
-    }
-    complete_bytes(*w.block, own_part(barrier[lane]), sizeof(T) * Count);
-  });
+  Block& own = *w.block;
+  for_mbarriers(
+      w, op,
+      [&](int lane, u64 address) {
+        const SharedPlace counter = shared_place(own, lane, barrier[lane], 8, 8, "the mbarrier of st.async");
+        if (counter.block != w.block)
+          throw DeviceFault(Fault::illegal_address,
+                            "the mbarrier of st.async must lie in the block whose memory it writes",
+                            1u << lane, barrier[lane]);
+        for (int k = 0; k < Count; ++k) {
+          const T value = static_cast<T>(w.slot<Stored<T>>(values[k])[lane]);
+          std::memcpy(host_address(*w.block, address) + static_cast<std::size_t>(k) * sizeof(T), &value,
+                      sizeof value);
+        }
+        complete_bytes(*w.block, counter.address, kBytes);
+      },
+      kBytes);
 }
 
 // --- clusters ----------------------------------------------------------------------------------------------

@@ -333,7 +333,8 @@ enum class Place : u8 { global, shared, local, generic };
 template <Place P>
 using At = std::integral_constant<Place, P>;
 
-// The number of sectors of a local access. The same word of eight lanes is in one sector.
+// The number of sectors of a checked, and so aligned, local access. The same word of eight lanes is in one
+// sector.
 [[gnu::noinline]] inline u64 count_local_sectors(const Warp& w, const Lanes& a, u64 bytes) {
   u64 sectors[kLanes * 4];
   int n = 0;
@@ -345,8 +346,8 @@ using At = std::integral_constant<Place, P>;
   return static_cast<u64>(std::unique(sectors, sectors + n) - sectors);
 }
 
-// Converts the addresses of a local access to host addresses; each lane has its own memory.
-inline void localise(Warp& w, Lanes& a, u64 bytes) {
+// Checks the addresses of a local access.
+inline void check_local(const Warp& w, const Lanes& a, u64 bytes) {
   const u64 size = w.local_stride;
   u32 bad = 0;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
@@ -358,8 +359,12 @@ inline void localise(Warp& w, Lanes& a, u64 bytes) {
     throw DeviceFault(Fault::illegal_address,
                       fmt::format("{}-byte access outside of the thread's local memory", bytes), bad,
                       kLocalWindow + a.at[std::countr_zero(bad)]);
+}
+
+// Converts the checked addresses of a local access to host addresses; each lane has its own memory.
+inline void localise(const Warp& w, Lanes& a) {
   const u64 base = reinterpret_cast<u64>(w.local.data());
-  for (int i = 0; i < kLanes; ++i) a.at[i] += base + static_cast<u64>(i) * size;
+  for (int i = 0; i < kLanes; ++i) a.at[i] += base + static_cast<u64>(i) * w.local_stride;
 }
 
 // The memory space of a generic address.
@@ -374,6 +379,16 @@ inline bool reaches_out(const Warp& w, const Lanes& a) {
   u64 all = 0;
   for (u32 m = w.mask; m != 0; m &= m - 1) all |= a.at[std::countr_zero(m)];
   return all >= kBlockPart;
+}
+
+// For an address in part `part` of the window of shared memory, which is that of no running block.
+[[noreturn, gnu::noinline]] inline void no_such_block(const Block& own, u64 part, u32 lanes, u64 generic) {
+  const u64 size = own.cluster->members.size();
+  throw DeviceFault(Fault::illegal_address,
+                    part <= size
+                        ? fmt::format("shared memory of the cluster's block {}, which has ended", part - 1)
+                        : fmt::format("shared memory of block {} in a cluster of {}", part - 1, size),
+                    lanes, generic);
 }
 
 // Calls `each(offsets of the lanes in that block)` for each block of the cluster whose shared memory the
@@ -402,12 +417,7 @@ inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
       w.block = part <= members.size() ? members[part - 1] : nullptr;
       if (w.block == nullptr) {
         w.block = visit.own;
-        throw DeviceFault(
-            Fault::illegal_address,
-            part <= members.size()
-                ? fmt::format("shared memory of the cluster's block {}, which has ended", part - 1)
-                : fmt::format("shared memory of block {} in a cluster of {}", part - 1, members.size()),
-            same, kSharedWindow + a.at[std::countr_zero(same)] - base);
+        no_such_block(*w.block, part, same, kSharedWindow + a.at[std::countr_zero(same)] - base);
       }
     }
     w.set_mask(same);
@@ -415,6 +425,37 @@ inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
     SIM_FOR_LANES(i) there.at[i] = a.at[i] - part * kBlockPart;
     each(there);
   }
+}
+
+// Where `bytes` bytes at a generic address of a lane of block `own` lie in the shared memory of the cluster.
+// Throws DeviceFault unless they are aligned to `alignment` and inside one block's shared memory. `what` is
+// the subject of the message: "the copy's mbarrier".
+struct SharedPlace {
+  Block* block;
+  u64 address;  // generic, in the block's own part of the window
+};
+[[gnu::noinline]] inline SharedPlace shared_place(Block& own, int lane, u64 generic, u64 bytes, u64 alignment,
+                                                  const char* what) {
+  const u32 bit = 1u << lane;
+  if (place_of(generic) != Place::shared)
+    throw DeviceFault(Fault::illegal_address, fmt::format("{} must lie in shared memory", what), bit,
+                      generic);
+  if ((generic & (alignment - 1)) != 0) misaligned(bit, generic, alignment);
+  SharedPlace found{&own, generic};
+  const u64 part = (generic - kSharedWindow) / kBlockPart;
+  if (part != 0 && own.cluster != nullptr) {
+    const auto& members = own.cluster->members;
+    Block* const other = part <= members.size() ? members[part - 1] : nullptr;
+    if (other == nullptr) no_such_block(own, part, bit, generic);
+    found = {other, generic - part * kBlockPart};
+  }
+  if (ends_beyond(found.address - kSharedWindow, bytes, found.block->shared_bytes))
+    throw DeviceFault(
+        Fault::illegal_address,
+        fmt::format("{}, of {} bytes, is {}", what, bytes,
+                    outside_of_shared(found.address - kSharedWindow, found.block->shared_bytes)),
+        bit, generic);
+  return found;
 }
 
 // The checks and counts of an access, compiled once per size; all rows of loads, stores and atomics call
@@ -428,8 +469,8 @@ template <u64 kBytes>
   return prepare_shared(w, op, a, kBytes);
 }
 template <u64 kBytes>
-[[gnu::noinline]] void localise(Warp& w, Lanes& a) {
-  localise(w, a, kBytes);
+[[gnu::noinline]] void check_local(const Warp& w, const Lanes& a) {
+  check_local(w, a, kBytes);
 }
 
 // Checks the addresses of the active lanes and calls `access(host addresses, contiguous, place)`. `place` is
@@ -452,6 +493,7 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, const Access& acce
     SIM_FOR_LANES(i) a.at[i] += base;
     access(a, run, At<P>{});
   } else if constexpr (P == Place::local) {
+    check_local<kBytes>(w, a);
     if (w.worker->counting) {
       OpCounters& counters = w.worker->op_counters[op.index];
       const u64 n_sectors = count_local_sectors(w, a, kBytes);
@@ -459,7 +501,7 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, const Access& acce
       counters.sectors += n_sectors;
       w.worker->lines += (n_sectors + 3) / 4;
     }
-    localise<kBytes>(w, a);
+    localise(w, a);
     access(a, false, At<P>{});
   } else {
     // Generic addresses: split the lanes by memory space.

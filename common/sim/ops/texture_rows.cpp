@@ -205,7 +205,7 @@ Texel Sampler::sampled(const TextureForm& form, const u32* c) const {
   const auto real = [&](int k) { return std::bit_cast<f32>(at[k]); };
   f32 x = real(0), y = dimensions > 1 ? real(1) : 0;
   const bool cube = form.geometry == Geometry::cube;
-  if (cube) slice = face_of(x, y, real(2));
+  if (cube) slice = std::min<s64>(face_of(x, y, real(2)), d.slices - 1);  // an object that is no cube
   const bool normalised = d.normalised || cube;
   const bool between = d.filters || form.gathers;
   const Along ax = along(x, d.width, normalised, between);
@@ -272,6 +272,9 @@ u64 surface_place(Warp& w, const MicroOp& op, const TextureForm& form, int lane)
   s64 x = static_cast<s32>(at[0]), y = flat ? 0 : static_cast<s32>(at[1]);
   s64 z = layered ? static_cast<s32>(c[0]) : form.geometry == Geometry::volume ? static_cast<s32>(c[2]) : 0;
   const s64 row = s64{d.width} * d.element_bytes();
+  if (row < s64{bytes})
+    throw DeviceFault(Fault::illegal_address,
+                      fmt::format("surface access of {} bytes to rows of {} bytes", bytes, row), 1u << lane);
   const bool inside = x >= 0 && x + bytes <= row && y >= 0 && y < d.height && z >= 0 && z < d.slices;
   if (x % bytes != 0) misaligned(1u << lane, d.base + static_cast<u64>(x), bytes);
   if (!inside) {

@@ -127,7 +127,7 @@ void reduce(Warp& w, const MicroOp& op) {
   alignas(64) u32 result[kLanes] = {};
   u32 peers_of_last = 0, value_of_last = 0;
   for_members(w, op, [&](int i, u32 peers) {
-    if (peers != peers_of_last) {
+    if (peers != peers_of_last && peers != 0) {  // none: the mask does not name the lane itself
       T value = from_stored<T>(a[std::countr_zero(peers)]);
       for (u32 m = peers & (peers - 1); m != 0; m &= m - 1)
         value = Op::of(value, from_stored<T>(a[std::countr_zero(m)]));
@@ -143,6 +143,7 @@ void elect(Warp& w, const MicroOp& op) {
   alignas(64) u32 leader[kLanes] = {};
   u32 elected = 0;
   for_members(w, op, [&](int i, u32 peers) {
+    if (peers == 0) return;  // the mask does not name the lane itself
     leader[i] = static_cast<u32>(std::countr_zero(peers));
     if (leader[i] == static_cast<u32>(i)) elected |= 1u << i;
   });

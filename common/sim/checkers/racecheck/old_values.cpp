@@ -120,7 +120,7 @@ void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
     if (unseen_.size() >= kMostUnseen) continue;
     if (one_write_in_ > 1 && dice_.below(one_write_in_) != 0) continue;
     const auto misses = static_cast<std::uint8_t>(dice_.below(kMisses));
-    if (misses == 0) continue;
+    if (misses == 0 || !arena_.has(address, h.a.bytes)) continue;  // in the second case a fault follows
     Unseen& u = unseen_[word];
     std::memcpy(u.old.data(), reinterpret_cast<const void*>(address), h.a.bytes);
     const auto variable = sync_variables_.find(word);

@@ -89,6 +89,7 @@ bool Racecheck::same_value(const CurrentAccess& h, int lane, std::uint64_t offse
   if (id == h.id && (h.a.mask >> other & 1) != 0 && h.a.at(his_lane) == h.a.at(lane))
     return stored(h.w, h.op, his_lane, within) == mine;  // the same instruction
   const std::uint64_t start = at - within % h.op.width;
+  if (!h.shadow.shared && !arena_.has(start, h.op.width)) return false;  // a fault follows
   const std::byte* const memory = h.shadow.shared ? h.w.block->shared + (start - h.shadow.base)
                                                   : reinterpret_cast<const std::byte*>(start);
   std::uint64_t there = 0;

@@ -7,9 +7,10 @@
  * { "device": "Simulated H200", "mode": 3, "modelled_us": 12.5, "memory_gb_per_s": 4250, "fills": memsets,
  *   "order_sensitive": launches whose results may depend on the order of blocks,
  *   "traffic": {"operations": of several devices, "messages": sent to others, "bytes_sent": …},
- *   "launches": [ {"kernel": "…demangled…", "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1,
+ *   "launches": [ {"kernel": "…demangled…", "times": 1, "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1,
  *                  "bound_by": "memory", "resident_blocks": 8, "occupancy": 1.0, "registers": 32,
  *                  "shared": 1024, "counters": {…}} ],
+ *   "launches_left_out": 0,
  *   "totals": { every field of sim::Counters by its name },
  *   "findings": [ {"checker": "racecheck", "severity": "error|hint", "kind": "shared-race", "kernel": "…",
  *                  "file": "…", "line": 31, "other_file": "…", "other_line": 33,
@@ -27,8 +28,11 @@
  *            "fault": "one sentence" (only in the row of a fault)} ] }
  * With SIM_PROFILE also
  * "lines": [ {"kernel": "…", "file": "…", "line": 31, every field of sim::LineProfile by its name}, … ]
- * "launches" holds the first 4096 launches; later ones are only added to "totals". Findings are sorted:
- * errors come before hints, and memory errors come first. */
+ * "launches" has an entry for each of the first 1024 launches. A later launch is added to an entry of the same
+ * kernel and shape ("times": the launches of which "modelled_us" and "counters" are the sum), or else counted
+ * in "launches_left_out". "totals" are those of all launches. Findings are sorted: errors come before hints,
+ * and memory errors come first. The report takes 4 MiB at most: longer texts, the source lines with the fewest
+ * instructions and the end of a trace are left out. */
 #ifndef COURSE_SIM_CONTROL_H
 #define COURSE_SIM_CONTROL_H
 

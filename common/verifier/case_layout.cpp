@@ -14,7 +14,8 @@ namespace {
 
 // The simulator checks bounds exactly and needs no guard bands.
 constexpr std::uint32_t kGpuGuardBytes = 4096;
-constexpr std::uint64_t kReportCapacity = 4u << 20;  // bytes; untouched pages of the memfd cost nothing
+// Of each device, in bytes: what the simulator writes at most. Untouched pages of the memfd cost nothing.
+constexpr std::uint64_t kReportCapacity = (4u << 20) + 64;
 
 }  // namespace
 
@@ -44,7 +45,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     if (measure.profile) r.sim_mode |= SIM_COUNTERS | SIM_PROFILE;
     if (measure.trace) r.sim_mode |= SIM_TRACE;
     r.forget_poison = measure.checks ? 1 : 0;
-    r.report_capacity = kReportCapacity;
+    r.report_capacity = kReportCapacity * shape.n_devices;
   }
 
   std::uint64_t end = 0;

@@ -135,9 +135,11 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
     const std::string name = string(launch, "kernel");
     ProfiledKernel& kernel = kernels[name];
     kernel.name = short_kernel_name(name);
-    ++kernel.launches;
-    const double us = number(launch, "modelled_us");
-    kernel.modelled_us += us;
+    // An entry may stand for several launches.
+    const std::uint64_t times = std::max<std::uint64_t>(count(launch, "times"), 1);
+    kernel.launches += times;
+    kernel.modelled_us += number(launch, "modelled_us");
+    const double us = number(launch, "modelled_us") / static_cast<double>(times);
     if (us >= longest[name]) {
       longest[name] = us;
       kernel.bound_by = string(launch, "bound_by");

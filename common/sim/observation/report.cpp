@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -15,6 +16,13 @@ namespace course::sim {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostName = 512, kMostMessage = 2000;  // characters that the report keeps
+constexpr std::size_t kMostLines = 2000;
+
+std::string cut(const std::string& text, std::size_t most = kMostName) {
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
 
 Json json_of(const Counters& c) {
   Json j;
@@ -34,14 +42,14 @@ Json json_of(const Finding& f) {
   Json j;
   j["checker"] = name_of(f.checker);
   j["severity"] = f.severity == Severity::hint ? "hint" : "error";
-  j["kind"] = f.kind;
-  j["kernel"] = f.kernel;
-  j["file"] = here.file;
+  j["kind"] = cut(f.kind);
+  j["kernel"] = cut(f.kernel);
+  j["file"] = cut(here.file);
   j["line"] = here.line;
-  j["other_file"] = there.file;
+  j["other_file"] = cut(there.file);
   j["other_line"] = there.line;
-  j["object"] = f.object;
-  j["message"] = f.message;
+  j["object"] = cut(f.object);
+  j["message"] = cut(f.message, kMostMessage);
   j["block"] = f.thread.block;
   j["thread"] = f.thread.thread;
   j["other_block"] = f.other_thread.block;
@@ -51,8 +59,8 @@ Json json_of(const Finding& f) {
 }
 
 Json json_of(const LineProfile& l) {
-  return {{"kernel", l.kernel},
-          {"file", l.file},
+  return {{"kernel", cut(l.kernel)},
+          {"file", cut(l.file)},
           {"line", l.line},
           {"warp_instructions", l.warp_instructions},
           {"lane_instructions", l.lane_instructions},
@@ -133,7 +141,23 @@ int rank(const Finding& f) {
 
 void Report::add(Launch launch) {
   totals += launch.counters;
-  if (launches.size() < kMostLaunches) launches.push_back(std::move(launch));
+  if (launches.size() < kMostLaunches) {
+    launches.push_back(std::move(launch));
+    return;
+  }
+  const auto is_same = [](const Dim3& a, const Dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; };
+  const auto alike = [&](const Launch& one) {
+    return is_same(one.grid, launch.grid) && is_same(one.block, launch.block) &&
+           one.shared == launch.shared && one.registers == launch.registers && one.kernel == launch.kernel;
+  };
+  const auto known = std::find_if(launches.begin(), launches.end(), alike);
+  if (known == launches.end()) {
+    ++launches_left_out;
+    return;
+  }
+  ++known->times;
+  known->counters += launch.counters;
+  known->modelled_us += launch.modelled_us;
 }
 
 namespace {
@@ -192,6 +216,29 @@ std::string to_text(const std::vector<Finding>& findings) {
   return text;
 }
 
+namespace {
+
+std::string text_of(const Json& j) {
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// The lines in their order, without those that have fewer instructions than the first kMostLines.
+Json json_of(const std::vector<LineProfile>& lines) {
+  std::uint64_t least = 0;
+  if (lines.size() > kMostLines) {
+    std::vector<std::uint64_t> costs;
+    for (const LineProfile& line : lines) costs.push_back(line.warp_instructions);
+    std::nth_element(costs.begin(), costs.begin() + kMostLines, costs.end(), std::greater<>());
+    least = costs[kMostLines] + 1;
+  }
+  Json list = Json::array();
+  for (const LineProfile& line : lines)
+    if (line.warp_instructions >= least) list.push_back(json_of(line));
+  return list;
+}
+
+}  // namespace
+
 std::string to_json(const Report& report, std::uint32_t mode) {
   Json j;
   j["device"] = report.device;
@@ -205,7 +252,8 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                   {"bytes_sent", report.traffic.bytes_sent}};
   j["launches"] = Json::array();
   for (const Report::Launch& l : report.launches)
-    j["launches"].push_back({{"kernel", l.kernel},
+    j["launches"].push_back({{"kernel", cut(l.kernel)},
+                             {"times", l.times},
                              {"grid", json_of(l.grid)},
                              {"block", json_of(l.block)},
                              {"modelled_us", l.modelled_us},
@@ -215,18 +263,28 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                              {"registers", l.registers},
                              {"shared", l.shared},
                              {"counters", json_of(l.counters)}});
+  j["launches_left_out"] = report.launches_left_out;
   j["totals"] = json_of(report.totals);
   j["findings"] = Json::array();
   for (const Finding* f : most_telling_first(report.findings)) j["findings"].push_back(json_of(*f));
-  if ((mode & kProfile) != 0) {
-    j["lines"] = Json::array();
-    for (const LineProfile& line : report.lines) j["lines"].push_back(json_of(line));
-  }
+  if ((mode & kProfile) != 0) j["lines"] = json_of(report.lines);
   if ((mode & kTrace) != 0) {
     j["trace"] = {{"truncated", report.trace.truncated}, {"rows", Json::array()}};
     for (const TraceRow& row : report.trace.rows) j["trace"]["rows"].push_back(json_of(row));
   }
-  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = text_of(j);
+  while (text.size() > kMostReportBytes && j.contains("trace") && !j["trace"]["rows"].empty()) {
+    Json& rows = j["trace"]["rows"];
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2), rows.end());
+    j["trace"]["truncated"] = true;
+    text = text_of(j);
+  }
+  for (const char* list : {"lines", "launches", "findings"}) {
+    if (text.size() <= kMostReportBytes) break;
+    j[list] = Json::array();
+    text = text_of(j);
+  }
+  return text;
 }
 
 }  // namespace course::sim

@@ -15,7 +15,9 @@
 namespace course::sim {
 
 struct Report {
-  static constexpr std::size_t kMostLaunches = 4096;  // later ones are only added to the totals
+  // Later launches are added to an earlier one of the same kernel and shape; if there is none, they are only
+  // in the totals.
+  static constexpr std::size_t kMostLaunches = 1024;
 
   struct Launch {
     std::string kernel;  // demangled
@@ -28,6 +30,7 @@ struct Report {
     double occupancy = 0;      // resident threads as a fraction of the multiprocessor's maximum
     int registers = 0;         // per thread; estimated from PTX unless the request gave them
     std::uint64_t shared = 0;  // bytes per block
+    std::uint64_t times = 1;   // launches that this one stands for; times and counters are their sums
   };
 
   std::string device;
@@ -39,6 +42,7 @@ struct Report {
     std::uint64_t operations = 0, messages = 0, bytes_sent = 0;
   } traffic;
   std::vector<Launch> launches;
+  std::uint64_t launches_left_out = 0;  // in no entry of `launches`
   Counters totals;
   double modelled_us = 0;  // from the reset to the end of the last launch or memset
   std::vector<Finding> findings;
@@ -52,6 +56,8 @@ struct Report {
 // other lines of code with the same cause.
 std::string to_text(const std::vector<Finding>& findings);
 
+// At most kMostReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out.
+inline constexpr std::size_t kMostReportBytes = (std::size_t{4} << 20) - 1;
 std::string to_json(const Report& report, std::uint32_t mode);
 
 }  // namespace course::sim

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "sim/observation/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/types.hpp"
+
+namespace course::sim {
+namespace {
+
+using Json = nlohmann::json;
+
+Report::Launch launch_of(std::string kernel, std::uint64_t barriers = 1) {
+  Report::Launch one;
+  one.kernel = std::move(kernel);
+  one.modelled_us = 2;
+  one.counters.launches = 1;
+  one.counters.barriers = barriers;
+  return one;
+}
+
+TEST(Report, AddsManyLaunchesToEarlierOnes) {
+  Report report;
+  for (int k = 0; k < 20000; ++k) report.add(launch_of(k % 2 == 0 ? "nothing" : "something", 3));
+  report.add(launch_of("never before"));
+  const std::string text = to_json(report, kCounters);
+  EXPECT_LT(text.size(), kMostReportBytes);
+  const Json j = Json::parse(text);
+  EXPECT_EQ(j["launches"].size(), Report::kMostLaunches);
+  EXPECT_EQ(j["launches_left_out"], 1);
+  EXPECT_EQ(j["totals"]["launches"], 20001);
+  EXPECT_EQ(j["totals"]["barriers"], 60001);
+  std::uint64_t launches = 0, barriers = 0;
+  double us = 0;
+  for (const Json& one : j["launches"]) {
+    launches += one["times"].get<std::uint64_t>();
+    barriers += one["counters"]["barriers"].get<std::uint64_t>();
+    us += one["modelled_us"].get<double>();
+  }
+  EXPECT_EQ(launches, 20000u);
+  EXPECT_EQ(barriers, 60000u);
+  EXPECT_EQ(us, 40000);
+}
+
+TEST(Report, FitsWhateverItsTextsAre) {
+  Report report;
+  const std::string lengthy(1 << 20, '\x01');
+  for (std::size_t k = 0; k < 2 * Report::kMostLaunches; ++k)
+    report.add(launch_of(std::to_string(k) + lengthy.substr(0, 4096)));
+  for (std::uint32_t k = 0; k < 100; ++k) {
+    Finding f;
+    f.kernel = f.message = f.object = f.kind = lengthy;
+    f.where = f.other_where = {{lengthy, k, lengthy}};
+    add_finding(report.findings, f);
+  }
+  report.lines.resize(100000);
+  for (std::uint32_t k = 0; k < report.lines.size(); ++k) {
+    report.lines[k].file = lengthy.substr(0, 4096);
+    report.lines[k].warp_instructions = report.lines[k].line = k;
+  }
+  const std::string text = to_json(report, kCounters | kProfile);
+  EXPECT_LE(text.size(), kMostReportBytes);
+  EXPECT_EQ(Json::parse(text)["totals"]["launches"], 2 * Report::kMostLaunches);
+}
+
+TEST(Report, KeepsTheLinesWithMostInstructions) {
+  Report report;
+  report.lines.resize(5000);
+  for (std::uint32_t k = 0; k < report.lines.size(); ++k) report.lines[k].warp_instructions = k;
+  const Json j = Json::parse(to_json(report, kCounters | kProfile));
+  EXPECT_LE(j["lines"].size(), 2000u);
+  EXPECT_EQ(j["lines"].back()["warp_instructions"], 4999);
+}
+
+TEST(Report, ShortensATraceThatDoesNotFit) {
+  Report report;
+  report.trace.rows.resize(64);
+  for (TraceRow& row : report.trace.rows) row.contents.resize(1 << 17);
+  const std::string text = to_json(report, kTrace);
+  EXPECT_LE(text.size(), kMostReportBytes);
+  const Json j = Json::parse(text);
+  EXPECT_EQ(j["trace"]["truncated"], true);
+  EXPECT_GT(j["trace"]["rows"].size(), 4u);
+}
+
+}  // namespace
+}  // namespace course::sim

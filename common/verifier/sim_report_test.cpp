@@ -56,6 +56,17 @@ TEST(SimReport, ShortensPathsToTheFilesName) {
   EXPECT_EQ(one_line(finding), "lab.cu:7 against lab.hpp:3 (in x.hpp:9), a/b of 1/2");
 }
 
+TEST(SimReport, ShortensPathsInLinearTime) {
+  SimFinding finding;
+  std::string text;
+  for (int k = 0; k < 200000; ++k) text += "a/:";
+  finding.message = text + "/lab.cu:7" + text;
+  EXPECT_TRUE(one_line(finding).starts_with("lab.cu:7a"));
+  finding.message = text;
+  EXPECT_TRUE(one_line(finding).starts_with("a/:a/:"));
+  EXPECT_LT(one_line(finding).size(), 420u) << "cut, although there is no blank";
+}
+
 TEST(SimReport, CallsAKernelByItsName) {
   SimFinding finding;
   for (const char* kernel : {"void a::k03<int, a::Sum<int> >(int const*, unsigned long)",

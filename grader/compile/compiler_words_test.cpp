@@ -21,6 +21,12 @@ TEST(FirstErrors, AreLimited) {
   EXPECT_EQ(first_errors("Killed\n", 3), "Killed");
 }
 
+TEST(FirstErrors, LooksAtABoundedNumberOfErrors) {
+  std::string many;
+  for (int i = 0; i < 20000; ++i) many += "x.cu(1): warning: \": error\" _ZN1aE\n";
+  EXPECT_THAT(first_errors(many + "x.cu(7): error: late\n", 3), HasSubstr("x.cu(1)"));
+}
+
 // As nvcc prints it for each type with which a template is instantiated.
 constexpr const char* kOneForEachType =
     R"(../labs/reduction/reduction.cu(61): error: identifier "tdi" is undefined

@@ -629,5 +629,105 @@ TEST_F(DevicesProcess, SurvivesRandomPackets) {
   }
 }
 
+// Questions of every kind in any order, with values at their limits. REMOTE_ROUNDS=N asks for longer.
+TEST_F(DevicesProcess, SurvivesHostileQuestions) {
+  const char* const asked = std::getenv("REMOTE_ROUNDS");
+  const int rounds = asked != nullptr ? std::atoi(asked) : 300;
+  std::mt19937_64 dice(13);
+  const auto below = [&](std::uint64_t n) { return dice() % n; };
+  const auto number = [&]() -> std::uint64_t {
+    const std::uint64_t all[] = {0,
+                                 1,
+                                 4,
+                                 8,
+                                 255,
+                                 1020,
+                                 1024,
+                                 4096,
+                                 kBufferBytes + 1,
+                                 1 << 20,
+                                 0x7fffffff,
+                                 0xffffffff,
+                                 std::uint64_t{1} << 32,
+                                 std::uint64_t{1} << 40,
+                                 ~std::uint64_t{0} / 4 + 1,
+                                 ~std::uint64_t{0}};
+    return all[below(std::size(all))];
+  };
+  std::uint64_t mine = 0;  // an allocation of this process
+  const auto address = [&]() -> std::uint64_t {
+    const std::uint64_t all[] = {buffers_[0], buffers_[1], buffers_[0] + kBufferBytes,
+                                 mine,        mine + 64,   number()};
+    return all[below(std::size(all))] + (below(3) == 0 ? number() : 0);
+  };
+  const auto narrow = [&] { return static_cast<std::uint32_t>(number()); };
+  for (int round = 0; round < rounds; ++round) {
+    call([&] {
+      std::uint32_t kernel = find_put();
+      for (std::uint64_t n = 1 + below(12); n > 0; --n) {
+        PacketWriter body = about(below(20) == 0 ? narrow() : static_cast<std::uint32_t>(below(kDevices)));
+        PacketKind kind = PacketKind::find;
+        switch (below(11)) {
+          case 0:
+            kind = PacketKind::find_kernel,
+            body.put_text(below(2) == 0 ? "put" : std::string(below(20000), 'x'));
+            break;
+          case 1: kind = PacketKind::find_symbol, body.put_text(below(2) == 0 ? "table" : ""); break;
+          case 2: {
+            LaunchHead head;
+            head.kernel = below(8) == 0 ? narrow() : kernel;
+            for (std::uint32_t* word :
+                 {&head.grid.x, &head.grid.y, &head.block.x, &head.block.y, &head.cluster.x, &head.cluster.y})
+              if (below(6) == 0) *word = narrow();
+            head.dynamic_shared = below(4) == 0 ? number() : 0;
+            head.cooperative = static_cast<std::uint32_t>(below(2));
+            if (head.grid.count() > 4096) head.grid = {1, 1, 1};  // it would only take long
+            kind = PacketKind::launch, body.put(head).put(address()).put(narrow());
+            break;
+          }
+          case 3:
+            kind = PacketKind::occupancy,
+            body.put(OccupancyQuestion{kernel, static_cast<std::int32_t>(narrow()), number()});
+            break;
+          case 4: {
+            if (const auto got = ask(PacketKind::allocate, body.put(AllocateQuestion{number()}))) {
+              PacketReader in(*got);
+              in.get<std::uint32_t>();
+              mine = in.get<std::uint64_t>();
+            }
+            continue;
+          }
+          case 5: kind = PacketKind::release, body.put(address()); break;
+          case 6: kind = PacketKind::find, body.put(address()); break;
+          case 7:
+            kind = PacketKind::store, body.put(address()).put_bytes(std::vector<std::byte>(below(2000)));
+            break;
+          case 8:
+            kind = PacketKind::fill, body.put(FillQuestion{address(), number() % (1 << 24), narrow(),
+                                                           below(9) == 0 ? narrow() : 1u << below(3)});
+            break;
+          case 9: kind = PacketKind::read, body.put(ReadQuestion{address(), number()}); break;
+          default: {
+            SimOperand both[2] = {operand_of(0, buffers_[0]), operand_of(1, buffers_[1])};
+            SimOperand& one = both[below(2)];
+            one.kind = static_cast<unsigned>(below(12));
+            one.type = static_cast<unsigned>(below(16));
+            one.send = address(), one.receive = address(), one.count = number();
+            if (below(2) == 0)
+              both[0].kind = both[1].kind = one.kind, both[0].count = both[1].count = below(200);
+            kind = PacketKind::operate,
+            body = operation_of(std::span<const SimOperand>(both).first(1 + below(2)));
+          }
+        }
+        static_cast<void>(ask(kind, body));
+      }
+      if (below(2) == 0) finish();
+    });
+    TearDown();
+    SetUp();
+    mine = 0;
+  }
+}
+
 }  // namespace
 }  // namespace course::remote

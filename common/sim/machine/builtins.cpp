@@ -120,7 +120,7 @@ int print(Warp& w, int lane, const CallSite& site) {
   };
   std::string out;
   int conversions = 0;
-  for (std::size_t k = 0; k < format.size();) {
+  for (std::size_t k = 0; k < format.size() && out.size() < kMostPrinted;) {
     if (format[k] != '%') {
       out += format[k++];
       continue;

@@ -34,8 +34,8 @@ inline Addresses addresses_of(Warp& w, const MicroOp& op) {
   return a;
 }
 
-// Where a generic global or shared address is in the host's memory; nullptr unless all bytes belong to one live
-// allocation, or to the block's shared memory.
+// Where a generic global or shared address is in the host's memory; nullptr unless all bytes belong to one
+// live allocation, or to the block's shared memory.
 inline const std::byte* memory_at(const Arena& arena, const Block& block, std::uint64_t address,
                                   std::uint64_t n_bytes) {
   if (address >= kSharedWindow && address < kSharedWindow + kWindowSize) {

@@ -80,7 +80,8 @@ struct CallFrame {
   bool spilled;               // the callee was already active in this lane, so its registers were saved
 };
 
-// Zeroed bytes, aligned to 128. Exactly as many as asked for, so that AddressSanitizer finds any access beyond.
+// Zeroed bytes, aligned to 128. Exactly as many as asked for, so that AddressSanitizer finds any access
+// beyond.
 struct AlignedDelete {
   void operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{128}); }
 };

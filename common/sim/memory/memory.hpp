@@ -2,8 +2,8 @@
 // The simulated chip's memory: one reserved address range (the arena) and the table of its allocations.
 // Invariant: live allocations never overlap, are 256-byte aligned and at least 256 bytes apart, so that an
 // access one element past the end of an allocation never hits another one. Freed addresses are reused only
-// when the arena has no unused addresses left, so that use after free can be detected. The heap of kernels has
-// addresses of its own, which are reused when it is emptied.
+// when the arena has no unused addresses left, so that use after free can be detected. The heap of kernels
+// has addresses of its own, which are reused when it is emptied.
 #pragma once
 
 #include <cstddef>

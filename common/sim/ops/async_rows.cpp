@@ -185,8 +185,8 @@ void wait(Warp& w, const MicroOp& op) {
 
 // --- mbarriers ---------------------------------------------------------------------------------------------
 
-// Calls `each(lane, generic address)` for the active lanes after it has checked their `bytes` bytes at src[0]:
-// mbarriers, or what st.async writes. `w.block` is the block that has them.
+// Calls `each(lane, generic address)` for the active lanes after it has checked their `bytes` bytes at
+// src[0]: mbarriers, or what st.async writes. `w.block` is the block that has them.
 template <typename Each>
 void for_mbarriers(Warp& w, const MicroOp& op, const Each& each, u64 bytes = 8) {
   Lanes a;

@@ -91,9 +91,7 @@ struct Device::Impl {
   Report report;
   Observers observers;
 
-  void released(const Arena::Range& range) {
-    observers.released(range.address, range.n_bytes);
-  }
+  void released(const Arena::Range& range) { observers.released(range.address, range.n_bytes); }
   const Program* program_of(Kernel& kernel, LaunchResult& result);
   GridOptions grid_options(const LaunchRequest& request, int resident);
   const Program* prepare(LaunchRequest& request, LaunchResult& result);

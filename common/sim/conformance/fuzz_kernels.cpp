@@ -4,6 +4,7 @@
 // simulator's own checks and is out of bounds is found.
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>

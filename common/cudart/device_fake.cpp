@@ -99,7 +99,7 @@ void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
   fake().forgotten.emplace_back(address, n_bytes);
 }
 
-Result<ModuleId> Device::load_module(std::string_view ptx_text) {
+Result<ModuleId> Device::load_module(std::string_view ptx_text, const RegisterCounts&) {
   if (!fake().load_failure.empty()) return Error{fake().load_failure};
   fake().modules.emplace_back(ptx_text);
   impl_->modules[impl_->next_module] = true;

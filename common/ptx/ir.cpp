@@ -91,6 +91,13 @@ const Function* Module::find_function(std::string_view name) const {
   return nullptr;
 }
 
+int Module::compute_capability() const {
+  int number = 0;
+  for (const char c : target)
+    if (c >= '0' && c <= '9' && number < 100'000) number = number * 10 + (c - '0');
+  return number;
+}
+
 const Variable* Module::find_variable(std::string_view name) const {
   for (const Variable& variable : variables) {
     if (variable.name == name) return &variable;

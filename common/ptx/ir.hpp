@@ -109,7 +109,7 @@ struct Operand {
   enum class Kind : std::uint8_t {
     none,
     reg,      // `index` into Function::registers; `negated` for !%p and -%r; `name`: the byte selector of a
-              // video instruction ("b0", "h1"), or ""
+              // video instruction ("b0", "h1"), or ""; `integer` is added to it: %r + 4
     special,  // a special register by `name`: "%tid.x", "%lanemask_lt", "%clock64"
     integer,  // `integer`
     real32,   // 0f…: bits in the low half of `integer`
@@ -296,6 +296,7 @@ struct Module {
   const std::string* find_file(std::uint32_t number) const;
   // The function at an index of a symbol operand; aliases are resolved.
   const Function& function_at(std::int32_t index) const;
+  int compute_capability() const;  // of the target, × 10
 };
 
 }  // namespace course::ptx

@@ -42,6 +42,7 @@ struct LoadedModule {
   ptx::Module module;
   ModuleImage image;
   std::vector<std::uint64_t> owned;  // allocations of the module's variables
+  RegisterCounts registers;          // of its machine code
   bool live = true;
 };
 
@@ -53,11 +54,18 @@ struct Kernel {
   std::string decode_error;
 };
 
-int sm_of(const std::string& target) {
-  int number = 0;
-  for (const char c : target)
-    if (c >= '0' && c <= '9' && number < 100'000) number = number * 10 + (c - '0');
-  return number;
+// PTX registers are virtual; about a third remains after register allocation. The compiler respects the
+// launch bounds, and an estimate must not refuse a launch that they allow.
+int estimated_registers(const ptx::Function& f, int max_threads, const DevicePreset& preset) {
+  constexpr int kGranularity = 8;
+  int registers = 0;
+  for (const auto& r : f.registers)
+    registers = std::min(registers + (ptx::bits_of(r.type) + 31) / 32, 1 << 20);
+  const std::int64_t threads =
+      (max_threads + kLanes - 1) / kLanes * kLanes * static_cast<std::int64_t>(f.min_blocks.value_or(1));
+  const auto most = static_cast<int>(preset.registers_per_multiprocessor /
+                                     std::max<std::int64_t>(threads, 1) / kGranularity * kGranularity);
+  return std::min(std::clamp(registers / 3, 16, 255), std::max(most, 16));
 }
 
 }  // namespace
@@ -168,11 +176,12 @@ void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
 
 // --- code --------------------------------------------------------------------------------------------------
 
-Result<ModuleId> Device::load_module(std::string_view ptx_text) {
+Result<ModuleId> Device::load_module(std::string_view ptx_text, const RegisterCounts& registers) {
   auto parsed = ptx::parse(ptx_text);
   if (!parsed) return parsed.error();
   LoadedModule& loaded = impl_->modules.emplace_back();
   loaded.module = std::move(*parsed);
+  loaded.registers = registers;
   loaded.image.module = &loaded.module;
   loaded.image.parameter_area = impl_->parameter_area;
   // All variables of global and constant memory, each with the prefix of its name in the image.
@@ -232,7 +241,7 @@ void Device::unload_module(ModuleId id) {
     kernel.program.reset();
   }
   impl_->kernel_ids.erase(first, last);
-  loaded = LoadedModule{.module = {}, .image = {}, .owned = {}, .live = false};
+  loaded = LoadedModule{.module = {}, .image = {}, .owned = {}, .registers = {}, .live = false};
 }
 
 Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name) {
@@ -254,7 +263,7 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
     if (v.space == ptx::Space::shared && !v.is_extern) facts.static_shared += v.size;
     if (v.space == ptx::Space::local) facts.local_bytes += v.size;
   }
-  facts.ptx_version = sm_of(loaded.module.target);
+  facts.ptx_version = loaded.module.compute_capability();
   const auto product = [](const std::vector<std::uint32_t>& dims) {
     std::uint64_t n = 1;  // not above the number that kMostThreads stands for: all blocks are smaller
     for (const auto d : dims) n = std::min<std::uint64_t>(n * d, kMostThreads);
@@ -264,17 +273,10 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
     facts.max_threads = product(f->required_threads);
   else if (!f->max_threads.empty())
     facts.max_threads = product(f->max_threads);
-  int registers = 0;
-  for (const auto& r : f->registers)
-    registers = std::min(registers + (ptx::bits_of(r.type) + 31) / 32, 1 << 20);
-  // PTX registers are virtual; about a third remains after register allocation. The compiler respects the
-  // launch bounds, and an estimate must not refuse a launch that they allow.
-  constexpr int kGranularity = 8;
-  const std::int64_t threads = (facts.max_threads + kLanes - 1) / kLanes * kLanes *
-                               static_cast<std::int64_t>(f->min_blocks.value_or(1));
-  const auto most = static_cast<int>(impl_->options.preset.registers_per_multiprocessor /
-                                     std::max<std::int64_t>(threads, 1) / kGranularity * kGranularity);
-  facts.registers = std::min(std::clamp(registers / 3, 16, 255), std::max(most, 16));
+  const auto compiled = loaded.registers.find(f->name);
+  facts.registers = compiled != loaded.registers.end()
+                        ? compiled->second
+                        : estimated_registers(*f, facts.max_threads, impl_->options.preset);
   const auto number = static_cast<KernelId>(impl_->kernels.size() - 1);
   impl_->kernel_ids.emplace(key, number);
   return number;
@@ -422,7 +424,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
                               kernel.facts.demangled, all_shared, options.preset.shared_per_block_optin);
     return result;
   }
-  const int registers = request.registers > 0 ? request.registers : kernel.facts.registers;
+  const int registers = kernel.facts.registers;
   const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
   const int block_threads = static_cast<int>(request.block.count());
   const int resident = blocks_per_multiprocessor(options.preset, block_threads, registers, shared);

@@ -88,7 +88,8 @@ class Device {
   // --- code
   // Allocates the module's variables and sets their initial values. Returns an error if the text cannot be
   // parsed or memory is short. Unknown instructions are reported at the first launch of their kernel.
-  Result<ModuleId> load_module(std::string_view ptx_text);
+  // `registers`: of the kernels of which machine code for this chip exists; of others they are estimated.
+  Result<ModuleId> load_module(std::string_view ptx_text, const RegisterCounts& registers = {});
   // Releases the module's variables and code. facts() of its kernels stays valid; launches of them fail.
   void unload_module(ModuleId module);
   Result<KernelId> find_kernel(ModuleId module, std::string_view mangled_name);

@@ -3,8 +3,10 @@
 // a launch and its result. Plain data without behaviour; device.hpp has the operations.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -81,6 +83,15 @@ struct DevicePreset {
   double memory_gb_per_s = 4250;  // achievable bandwidth, measured with a device-to-device copy
   int near_bytes = 256 * 1024;    // per multiprocessor: shared memory and L1 together
   Timing timing;
+
+  // The most warps whose registers fit a multiprocessor: each of its four partitions holds whole warps, whose
+  // registers come in units of 256. (The CUDA toolkit's cuda_occupancy.h has the rules.)
+  int most_warps(int registers_per_thread) const {
+    constexpr int kPartitions = 4, kUnit = 256;
+    const int registers = std::clamp(registers_per_thread, 1, registers_per_multiprocessor);
+    const int per_warp = (registers * 32 + kUnit - 1) / kUnit * kUnit;
+    return registers_per_multiprocessor / kPartitions / per_warp * kPartitions;
+  }
 };
 
 enum class Fault : std::uint8_t {
@@ -98,6 +109,8 @@ enum class Fault : std::uint8_t {
 
 using ModuleId = std::uint32_t;
 using KernelId = std::uint32_t;
+// Registers per thread of kernels, by mangled name.
+using RegisterCounts = std::map<std::string, int>;
 
 struct KernelFacts {
   std::string name;  // mangled
@@ -110,7 +123,7 @@ struct KernelFacts {
   std::uint64_t static_shared = 0;  // bytes
   std::uint64_t local_bytes = 0;    // per thread, in bytes
   std::uint64_t constant_bytes = 0;
-  int registers = 0;       // per thread, estimated
+  int registers = 0;       // per thread: of the machine code, or estimated
   int max_threads = 1024;  // from .maxntid / .reqntid
   int ptx_version = 90;    // compute capability of the module's target × 10: 90 for sm_90
 };
@@ -122,7 +135,6 @@ struct LaunchRequest {
   // Laid out as KernelFacts::parameters says; only read during the launch.
   std::span<const std::byte> parameters;
   bool cooperative = false;
-  int registers = 0;  // per thread, from the machine code; 0: use the estimate KernelFacts::registers
 };
 
 struct LaunchResult {

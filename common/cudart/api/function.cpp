@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cudart/api/api.hpp"
+#include "cudart/device_properties.hpp"
 #include "cudart/runtime/operation.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
@@ -85,34 +86,35 @@ cudaError_t max_active_blocks(const char* call, int* n_blocks, const void* key, 
 }  // namespace
 
 CUDART_EXPORT cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, const void* key) {
-  return with_kernel("cudaFuncGetAttributes", key,
-                     [&](Context& context, Function& function, KernelId id) -> Status {
-                       if (out == nullptr) return cudaErrorInvalidValue;
-                       const KernelFacts& facts = context.device().facts(id);
-                       const course::sim::DevicePreset& chip = context.device().options().preset;
-                       const FunctionSettings& settings = settings_of(context, function);
-                       *out = {};
-                       out->sharedSizeBytes = facts.static_shared;
-                       out->constSizeBytes = facts.constant_bytes;
-                       out->localSizeBytes = facts.local_bytes;
-                       out->maxThreadsPerBlock = std::min(facts.max_threads, chip.max_threads_per_block);
-                       out->numRegs = registers_of(context, function, facts);
-                       out->ptxVersion = facts.ptx_version;
-                       out->binaryVersion = chip.compute_major * 10 + chip.compute_minor;
-                       out->maxDynamicSharedSizeBytes =
-                           settings.max_dynamic_shared >= 0
-                               ? settings.max_dynamic_shared
-                               : static_cast<int>(chip.shared_per_block -
-                                                  std::min(chip.shared_per_block, facts.static_shared));
-                       out->preferredShmemCarveout = settings.carveout;
-                       out->clusterDimMustBeSet = settings.cluster_must_be_set;
-                       out->requiredClusterWidth = settings.cluster[0];
-                       out->requiredClusterHeight = settings.cluster[1];
-                       out->requiredClusterDepth = settings.cluster[2];
-                       out->clusterSchedulingPolicyPreference = settings.cluster_policy;
-                       out->nonPortableClusterSizeAllowed = settings.nonportable_cluster;
-                       return cudaSuccess;
-                     });
+  return with_kernel(
+      "cudaFuncGetAttributes", key, [&](Context& context, Function& function, KernelId id) -> Status {
+        if (out == nullptr) return cudaErrorInvalidValue;
+        const KernelFacts& facts = context.device().facts(id);
+        const course::sim::DevicePreset& chip = context.device().options().preset;
+        const FunctionSettings& settings = settings_of(context, function);
+        *out = {};
+        out->sharedSizeBytes = facts.static_shared;
+        out->constSizeBytes = facts.constant_bytes;
+        out->localSizeBytes = facts.local_bytes;
+        out->maxThreadsPerBlock = std::min(
+            {facts.max_threads, chip.max_threads_per_block, chip.most_warps(facts.registers) * kWarpSize});
+        out->numRegs = facts.registers;
+        out->ptxVersion = facts.ptx_version;
+        out->binaryVersion = chip.compute_major * 10 + chip.compute_minor;
+        out->maxDynamicSharedSizeBytes =
+            settings.max_dynamic_shared >= 0
+                ? settings.max_dynamic_shared
+                : static_cast<int>(chip.shared_per_block -
+                                   std::min(chip.shared_per_block, facts.static_shared));
+        out->preferredShmemCarveout = settings.carveout;
+        out->clusterDimMustBeSet = settings.cluster_must_be_set;
+        out->requiredClusterWidth = settings.cluster[0];
+        out->requiredClusterHeight = settings.cluster[1];
+        out->requiredClusterDepth = settings.cluster[2];
+        out->clusterSchedulingPolicyPreference = settings.cluster_policy;
+        out->nonPortableClusterSizeAllowed = settings.nonportable_cluster;
+        return cudaSuccess;
+      });
 }
 
 CUDART_EXPORT cudaError_t cudaFuncSetAttribute(const void* key, cudaFuncAttribute attribute, int value) {

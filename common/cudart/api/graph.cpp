@@ -125,8 +125,13 @@ CUDART_EXPORT cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* 
 // --- memory of graphs
 
 CUDART_EXPORT cudaError_t cudaDeviceGraphMemTrim(int device) {
-  return api("cudaDeviceGraphMemTrim",
-             [&]() { return runtime().is_device(device) ? Status() : Status(cudaErrorInvalidDevice); });
+  return api("cudaDeviceGraphMemTrim", [&]() -> Status {
+    if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
+    Context& context = runtime().context(device);
+    const std::lock_guard guard(context.lock);
+    context.graph_memory.reserved = reserved_for(context.graph_memory.used);
+    return cudaSuccess;
+  });
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute,
@@ -136,9 +141,9 @@ CUDART_EXPORT cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMe
     if (value == nullptr || attribute > cudaGraphMemAttrReservedMemHigh) return cudaErrorInvalidValue;
     Context& context = runtime().context(device);
     const std::lock_guard guard(context.lock);
-    const bool high =
-        attribute == cudaGraphMemAttrUsedMemHigh || attribute == cudaGraphMemAttrReservedMemHigh;
-    *static_cast<std::uint64_t*>(value) = high ? context.graph_bytes_high : context.graph_bytes;
+    const GraphBytes& bytes = context.graph_memory;
+    const std::uint64_t values[] = {bytes.used, bytes.used_high, bytes.reserved, bytes.reserved_high};
+    *static_cast<std::uint64_t*>(value) = values[attribute];
     return cudaSuccess;
   });
 }
@@ -152,7 +157,11 @@ CUDART_EXPORT cudaError_t cudaDeviceSetGraphMemAttribute(int device, cudaGraphMe
     if (value == nullptr || !high || *static_cast<std::uint64_t*>(value) != 0) return cudaErrorInvalidValue;
     Context& context = runtime().context(device);
     const std::lock_guard guard(context.lock);
-    context.graph_bytes_high = context.graph_bytes;
+    GraphBytes& bytes = context.graph_memory;
+    if (attribute == cudaGraphMemAttrUsedMemHigh)
+      bytes.used_high = bytes.used;
+    else
+      bytes.reserved_high = bytes.reserved;
     return cudaSuccess;
   });
 }

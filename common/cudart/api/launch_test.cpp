@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Launches of kernels, streams and events. Graphs: ../graph/graph_test.cpp.
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -168,6 +169,9 @@ TEST_F(Api, RegistersLimitTheBlock) {
   fake().kernels["sample"].registers = 128;
   EXPECT_EQ(launch(1, 1024), cudaErrorLaunchOutOfResources);
   EXPECT_EQ(launch(1, 512), cudaSuccess);
+  cudaFuncAttributes attributes{};
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &sample_stub_), cudaSuccess);
+  EXPECT_EQ(attributes.maxThreadsPerBlock, 512);
 }
 
 TEST_F(Api, LargeSharedMemoryRequiresOptIn) {
@@ -269,6 +273,38 @@ TEST_F(Api, EventsHaveModelledTime) {
   EXPECT_EQ(cudaEventSynchronize(stop), cudaSuccess);
   EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaSuccess);
   EXPECT_NEAR(ms, 0.5, 0.02) << "the kernels, and little for launching them";
+}
+
+TEST_F(Api, EventsAroundHostCodeTakeItsTime) {
+  cudaEvent_t start = nullptr, stop = nullptr;
+  EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
+  EXPECT_EQ(cudaEventCreate(&stop), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(start, nullptr), cudaSuccess);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(cudaEventRecord(stop, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaEventSynchronize(stop), cudaSuccess);
+  float ms = 0;
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaSuccess);
+  EXPECT_GE(ms, 5);
+  EXPECT_EQ(cudaEventElapsedTime(&ms, stop, start), cudaSuccess);
+  EXPECT_LE(ms, -5);
+  EXPECT_EQ(cudaEventRecord(stop, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaSuccess);
+  EXPECT_GT(ms, 0);
+}
+
+TEST_F(Api, EventsAroundKernelsIgnoreHostTime) {
+  cudaEvent_t start = nullptr, stop = nullptr;
+  EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
+  EXPECT_EQ(cudaEventCreate(&stop), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(start, nullptr), cudaSuccess);
+  EXPECT_EQ(launch(1, 1), cudaSuccess);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(cudaEventRecord(stop, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaEventSynchronize(stop), cudaSuccess);
+  float ms = 0;
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaSuccess);
+  EXPECT_LT(ms, 1) << "modelled: the kernel's 10 us";
 }
 
 TEST_F(Api, CopiesTakeModelledTime) {

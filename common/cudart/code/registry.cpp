@@ -133,7 +133,7 @@ Status link_parts(const std::vector<std::span<const std::byte>>& parts, int comp
 
 // The PTX text of an image for this chip, and the registers that its machine code for the chip uses.
 Status read_image(const FatBinary& image, int compute_capability, std::string& ptx,
-                  std::map<std::string, int>& registers) {
+                  sim::RegisterCounts& registers) {
   std::span<const std::byte> container;
   switch (kind_of_image(image.image)) {
     case CodeImage::ptx_text: ptx = static_cast<const char*>(image.image); return cudaSuccess;
@@ -197,9 +197,10 @@ Status load_module(Context& context, FatBinary& image, sim::ModuleId& module) {
   sim::Device& device = context.device();
   const sim::DevicePreset& chip = device.options().preset;
   std::string ptx;
-  Status status = read_image(image, chip.compute_major * 10 + chip.compute_minor, ptx, here.registers);
+  sim::RegisterCounts registers;
+  Status status = read_image(image, chip.compute_major * 10 + chip.compute_minor, ptx, registers);
   if (status.ok()) {
-    auto loaded = device.load_module(ptx);
+    auto loaded = device.load_module(ptx, registers);
     if (loaded) {
       here.module = module = *loaded;
       publish_managed_variables(device, image, module);
@@ -264,13 +265,6 @@ Status find_symbol_bytes(Context& context, const void* symbol, std::size_t n_byt
   }
   start = reinterpret_cast<std::byte*>(found.address + offset);  // NOLINT: an address of our arena
   return cudaSuccess;
-}
-
-int registers_of(Context& context, Function& function, const sim::KernelFacts& facts) {
-  const std::lock_guard guard(context.lock);
-  const FatBinary::OnDevice& here = function.owner->on_device[context.ordinal];
-  const auto found = here.registers.find(function.name);
-  return found != here.registers.end() ? found->second : facts.registers;
 }
 
 }  // namespace course::cudart

@@ -67,7 +67,6 @@ struct FatBinary {
   struct OnDevice {
     std::optional<sim::ModuleId> module;
     Status failure;  // why loading failed; reported in full only the first time
-    std::map<std::string, int> registers;
   };
   std::map<int, OnDevice> on_device;  // by ordinal; protected by that context's lock
 };
@@ -111,8 +110,4 @@ Status find_kernel(Context& context, Function& function, sim::KernelId& kernel);
 Status find_symbol(Context& context, const void* symbol, sim::Device::Symbol& found);
 Status find_symbol_bytes(Context& context, const void* symbol, std::size_t n_bytes, std::size_t offset,
                          std::byte*& start);
-// Registers per thread: the number in the machine code if the program contains it, else the simulator's
-// estimate.
-int registers_of(Context& context, Function& function, const sim::KernelFacts& facts);
-
 }  // namespace course::cudart

@@ -339,6 +339,29 @@ TEST_F(Graph, GraphMemoryKeepsItsAddress) {
   EXPECT_EQ(after - before, 256u) << "released with the last graph that refers to it";
 }
 
+TEST_F(Graph, MemoryStaysReservedUntilItIsTrimmed) {
+  constexpr std::uint64_t kUnit = std::uint64_t{2} << 20;
+  const auto value = [](cudaGraphMemAttributeType attribute) {
+    std::uint64_t bytes = 1;
+    EXPECT_EQ(cudaDeviceGetGraphMemAttribute(0, attribute, &bytes), cudaSuccess);
+    return bytes;
+  };
+  (void)cudaDeviceGraphMemTrim(0);
+  cudaGraphExec_t executable = captured([&] {
+    void* pointer = nullptr;
+    EXPECT_EQ(cudaMallocAsync(&pointer, kUnit + 1, stream_), cudaSuccess);
+    EXPECT_EQ(cudaFreeAsync(pointer, stream_), cudaSuccess);
+  });
+  EXPECT_EQ(value(cudaGraphMemAttrReservedMemCurrent), 0u) << "before the first launch";
+  EXPECT_EQ(cudaGraphLaunch(executable, stream_), cudaSuccess);
+  EXPECT_EQ(value(cudaGraphMemAttrUsedMemCurrent), 0u);
+  EXPECT_EQ(value(cudaGraphMemAttrUsedMemHigh), kUnit + 1);
+  EXPECT_EQ(value(cudaGraphMemAttrReservedMemCurrent), 2 * kUnit);
+  EXPECT_EQ(cudaDeviceGraphMemTrim(0), cudaSuccess);
+  EXPECT_EQ(value(cudaGraphMemAttrReservedMemCurrent), 0u);
+  EXPECT_EQ(value(cudaGraphMemAttrReservedMemHigh), 2 * kUnit);
+}
+
 TEST_F(Graph, UnfreedGraphMemoryPreventsTheNextLaunch) {
   void* pointer = nullptr;
   cudaGraphExec_t executable =

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cudart/device_properties.hpp"
 #include "cudart/graph/graph.hpp"
 #include "cudart/runtime/array.hpp"
 #include "cudart/runtime/registered.hpp"
@@ -22,7 +23,6 @@ constexpr std::uint64_t kMaxGridYZ = 65535;
 constexpr std::uint32_t kMaxBlockZ = 64;
 constexpr std::uint64_t kPortableClusterSize = 8;
 constexpr std::uint64_t kMaxClusterSize = 16;
-constexpr int kWarpSize = 32;
 
 sim::Dim3 to_sim(dim3 d) {
   return {d.x, d.y, d.z};
@@ -102,11 +102,13 @@ Status check_kernel(Context& context, const KernelOp& kernel) {
                 facts.demangled, threads, facts.max_threads);
   }
   const auto warps = static_cast<int>((threads + kWarpSize - 1) / kWarpSize);
-  const int registers = registers_of(context, *kernel.function, facts);
-  if (registers * warps * kWarpSize > chip.registers_per_multiprocessor) {
+  if (const int most = chip.most_warps(facts.registers); warps > most) {
     return fail(cudaErrorLaunchOutOfResources,
-                "{}: {} threads with {} registers each; a multiprocessor has {}", facts.demangled, threads,
-                registers, chip.registers_per_multiprocessor);
+                "{}: a block of {} threads with {} registers each; a multiprocessor has {} registers, for at "
+                "most {} such threads. Launch smaller blocks, or compile the kernel for this size with "
+                "__launch_bounds__({})",
+                facts.demangled, threads, facts.registers, chip.registers_per_multiprocessor,
+                most * kWarpSize, threads);
   }
   if (Status status = check_shared(kernel, facts, settings, chip); !status.ok()) return status;
   if (Status status = check_cluster(kernel, settings); !status.ok()) return status;
@@ -141,7 +143,6 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
   request.dynamic_shared = kernel.shared;
   request.parameters = kernel.arguments;
   request.cooperative = kernel.cooperative;
-  request.registers = registers_of(context, *kernel.function, context.device().facts(request.kernel));
   (void)context.device().set_other_memory(memory_of_others(context));
   sim::LaunchResult result = context.device().launch(request);
   footprint = std::move(result.footprint);
@@ -162,7 +163,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
     if (event != nullptr && events().contains(event)) {
       event->recorded = true;
       note_record(*event);
-      event->time_us = context.device().timeline().event();
+      event->stamp();
     }
   }
   return cudaSuccess;
@@ -183,7 +184,7 @@ Status execute_record(Context& context, const RecordOp& record) {
   const std::lock_guard guard(context.lock);
   record.event->recorded = true;
   note_record(*record.event);
-  record.event->time_us = context.device().timeline().event();
+  record.event->stamp();
   return cudaSuccess;
 }
 
@@ -196,8 +197,11 @@ Status execute_alloc(const AllocOp& alloc) {
                 memory.address);
   }
   memory.live = true;
-  memory.context.graph_bytes += memory.n_bytes;
-  memory.context.graph_bytes_high = std::max(memory.context.graph_bytes_high, memory.context.graph_bytes);
+  GraphBytes& bytes = memory.context.graph_memory;
+  bytes.used += memory.n_bytes;
+  bytes.used_high = std::max(bytes.used_high, bytes.used);
+  bytes.reserved = std::max(bytes.reserved, reserved_for(bytes.used));
+  bytes.reserved_high = std::max(bytes.reserved_high, bytes.reserved);
   return cudaSuccess;
 }
 
@@ -256,7 +260,7 @@ bool free_graph_memory(Context& context, void* address) {
   const std::lock_guard guard(context.lock);
   if (!memory->live) return false;
   memory->live = false;
-  context.graph_bytes -= memory->n_bytes;
+  context.graph_memory.used -= memory->n_bytes;
   return true;
 }
 

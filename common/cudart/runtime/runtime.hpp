@@ -37,6 +37,16 @@ struct Owned {
   CUmemPoolHandle_st* pool = nullptr;  // Origin::pool
 };
 
+// Bytes that graphs' allocations hold, and bytes that the device keeps for graphs until cudaDeviceGraphMemTrim.
+struct GraphBytes {
+  std::uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
+};
+// Physical memory comes in units of 2 MiB.
+inline std::uint64_t reserved_for(std::uint64_t n_used) {
+  constexpr std::uint64_t kUnit = std::uint64_t{2} << 20;
+  return (n_used + kUnit - 1) / kUnit * kUnit;
+}
+
 struct Context {
   explicit Context(int which);
   ~Context();
@@ -65,7 +75,7 @@ struct Context {
   std::unique_ptr<CUstream_st> legacy_stream;
   std::unique_ptr<CUmemPoolHandle_st> default_pool;
   CUmemPoolHandle_st* current_pool = nullptr;
-  std::uint64_t graph_bytes = 0, graph_bytes_high = 0;  // bytes that graph nodes hold now, and their maximum
+  GraphBytes graph_memory;
 
  private:
   std::unique_ptr<sim::Device> device_;

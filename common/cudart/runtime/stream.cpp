@@ -12,6 +12,13 @@
 #include "cudart/runtime/part.hpp"
 #include "cudart/runtime/registered.hpp"
 
+void CUevent_st::stamp() {
+  const course::sim::Timeline& timeline = context->device().timeline();
+  time_us = timeline.event();
+  n_submitted = timeline.submitted();
+  clock_time = std::chrono::steady_clock::now();
+}
+
 namespace course::cudart {
 namespace {
 

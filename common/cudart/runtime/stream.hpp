@@ -3,6 +3,7 @@
 // submitted. Events contain modelled time: that of their device's timeline when they were recorded.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -61,11 +62,15 @@ struct CUevent_st {
   course::cudart::Context* context = nullptr;
   unsigned flags = 0;
   bool recorded = false;
-  double time_us = 0;
+  double time_us = 0;                                // modelled
+  std::uint64_t n_submitted = 0;                     // the device's work before it
+  std::chrono::steady_clock::time_point clock_time;  // on this machine
   // Covers the work before the event when it was last recorded. Protected as CUstream_st::clock is.
   course::cudart::Clock clock;
   std::weak_ptr<course::cudart::Capture> capture;  // if last recorded in a captured stream
   std::vector<cudaGraphNode_t> tips;
+
+  void stamp();  // under the context's lock
 };
 
 namespace course::cudart {

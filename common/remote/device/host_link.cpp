@@ -165,7 +165,6 @@ Result<void> HostLink::read_program() {
   auto codes = cudart::code_of_program(std::as_bytes(std::span(contents)),
                                        chip.compute_major * 10 + chip.compute_minor);
   if (!codes) return Error{load_failure_ = codes.error().text};
-  for (cudart::DeviceCode& code : *codes) registers_.merge(code.registers);
   codes_ = std::move(*codes);
   return {};
 }
@@ -176,7 +175,7 @@ Result<void> HostLink::load_program() {
   if (about_->modules) return {};
   std::vector<sim::ModuleId> modules;
   for (const cudart::DeviceCode& code : *codes_) {
-    const auto loaded = about_->device->load_module(code.ptx);
+    const auto loaded = about_->device->load_module(code.ptx, code.registers);
     if (!loaded) return Error{load_failure_ = loaded.error().text};
     modules.push_back(*loaded);
   }
@@ -212,8 +211,7 @@ bool HostLink::find_kernel(PacketReader& in) {
     if (!found) continue;
     const sim::KernelFacts& facts = about_->device->facts(*found);
     if (facts.parameters.size() > kMaxParameters) return refuse("a kernel of too many parameters");
-    const auto declared = registers_.find(name);
-    about_->known_kernels[*found] = declared != registers_.end() ? declared->second : facts.registers;
+    about_->known_kernels.insert(*found);
     PacketWriter out;
     out.put(std::uint32_t{1}).put(*found);
     put_facts(out, facts);
@@ -245,7 +243,6 @@ bool HostLink::launch(PacketReader& in) {
   request.cluster = head.cluster;
   request.dynamic_shared = head.dynamic_shared;
   request.cooperative = head.cooperative != 0;
-  request.registers = about_->known_kernels[head.kernel];
   const auto parameters = in.rest();
   if (parameters.size() != about_->device->facts(head.kernel).parameter_bytes) return false;
   const sim::LaunchResult refused = about_->device->check(request);

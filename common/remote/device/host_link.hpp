@@ -49,7 +49,7 @@ class HostLink : public lab::Submission {
   struct Opened {
     sim::Device* device = nullptr;
     std::optional<std::vector<sim::ModuleId>> modules;
-    std::map<sim::KernelId, int> known_kernels;  // kernels that the other process knows, and their registers
+    std::set<sim::KernelId> known_kernels;  // kernels that the other process knows
     std::set<std::uint64_t> allocated;           // addresses allocated by the other process
     std::map<std::uint64_t, std::uint64_t> releasing;  // allocations whose release is recorded: their sizes
     sim::Fault fault = sim::Fault::none;               // the fault of a kernel, after which no kernel runs
@@ -92,7 +92,6 @@ class HostLink : public lab::Submission {
   double host_us_ = 0;                    // on the devices' timelines
   std::size_t n_reports_ = 0;             // in this call
   std::uint64_t n_bytes_read_ = 0;        // in this call
-  std::map<std::string, int> registers_;  // registers of each kernel in its machine code
   bool can_reply_ = true;
 };
 

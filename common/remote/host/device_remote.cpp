@@ -154,7 +154,7 @@ void Device::forget_writes(std::uint64_t, std::uint64_t) {}
 
 // --- code: the device's process has loaded the code in this program's file ---------------------------------
 
-Result<ModuleId> Device::load_module(std::string_view) {
+Result<ModuleId> Device::load_module(std::string_view, const RegisterCounts&) {
   return ModuleId{0};
 }
 void Device::unload_module(ModuleId) {}

@@ -45,7 +45,7 @@ LaunchResult run(const Kernel& k, std::uint64_t ahead = 0, const char* chip = "h
   Device device(options);
   const std::string ptx =
       ".version 9.0\n.target sm_90\n.address_size 64\n" + std::string(kHead) + k.body + "ret;\n}\n";
-  const auto module = device.load_module(ptx);
+  const auto module = device.load_module(ptx, {{"k", 32}});
   EXPECT_TRUE(module) << (module ? "" : module.error().text);
   if (!module) return {};
   if (ahead > 0) static_cast<void>(device.allocate(ahead, MemoryKind::device));
@@ -58,7 +58,6 @@ LaunchResult run(const Kernel& k, std::uint64_t ahead = 0, const char* chip = "h
   request.grid.x = k.blocks;
   request.block.x = k.threads;
   request.parameters = arguments.bytes();
-  request.registers = 32;
   LaunchResult result = device.launch(request);
   EXPECT_EQ(result.fault, Fault::none) << result.text;
   return result;
@@ -232,6 +231,16 @@ TEST(Occupancy, BlocksWithoutSharedMemoryFitOnEveryChip) {
     EXPECT_EQ(blocks_per_multiprocessor(chip.preset, 256, 32, 0),
               chip.preset.max_threads_per_multiprocessor / 256)
         << chip.key;
+}
+
+// The values are those of the CUDA toolkit's cuda_occupancy.h for compute capability 9.0.
+TEST(Occupancy, PartitionsHoldRegistersOfWholeWarps) {
+  const DevicePreset& chip = *cudart::find_preset("h100");
+  EXPECT_EQ(blocks_per_multiprocessor(chip, 1024, 64, 0), 1);
+  EXPECT_EQ(blocks_per_multiprocessor(chip, 1024, 65, 0), 0);
+  EXPECT_EQ(blocks_per_multiprocessor(chip, 960, 66, 0), 0) << "65536 / (72 · 32) is 28 warps";
+  EXPECT_EQ(blocks_per_multiprocessor(chip, 32, 88, 0), 20) << "5 warps in each partition";
+  EXPECT_EQ(blocks_per_multiprocessor(chip, 256, 32, 0), 8);
 }
 
 }  // namespace

@@ -81,11 +81,7 @@ int blocks_per_multiprocessor(const DevicePreset& p, int threads_per_block, int 
   if (threads_per_block <= 0 || threads_per_block > p.max_threads_per_block) return 0;
   const int warps = (threads_per_block + 31) / 32;
   int blocks = std::min(p.max_blocks_per_multiprocessor, p.max_threads_per_multiprocessor / (warps * 32));
-  if (registers_per_thread > 0) {
-    registers_per_thread = std::min(registers_per_thread, p.registers_per_multiprocessor);
-    const int per_warp = (registers_per_thread * 32 + 255) / 256 * 256;
-    blocks = std::min(blocks, p.registers_per_multiprocessor / (per_warp * warps));
-  }
+  blocks = std::min(blocks, p.most_warps(registers_per_thread) / warps);
   const std::uint64_t shared = (shared_bytes + p.reserved_shared_per_block + 127) / 128 * 128;
   if (shared > 0) blocks = std::min(blocks, static_cast<int>(p.shared_per_multiprocessor / shared));
   return blocks;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "sim/timing.hpp"
 
@@ -20,11 +21,13 @@ class Timeline {
   }
   // A copy that takes `us` microseconds.
   void transfer(double us) {
+    ++n_submitted_;
     host_ += timing_.submit_us;
     device_ = std::max(device_ + timing_.gap_us, host_) + us;
   }
   // An operation of several devices that begins at `start` and takes `us` microseconds.
   void together(double start, double us) {
+    ++n_submitted_;
     host_ += timing_.submit_us;
     device_ = std::max(start, host_) + us;
     work_ended_ = device_;
@@ -39,10 +42,13 @@ class Timeline {
   double device() const { return device_; }
   // The end of the last kernel or fill.
   double work_ended() const { return work_ended_; }
+  // The number of kernels, fills, copies and operations so far.
+  std::uint64_t submitted() const { return n_submitted_; }
 
  private:
   Timing timing_;
   double host_ = 0, device_ = 0, work_ended_ = 0;
+  std::uint64_t n_submitted_ = 0;
 };
 
 }  // namespace course::sim

@@ -681,26 +681,39 @@ const char* way_to_the_simulator() {
          "\"-cudart shared\"";
 }
 
+// What to do about a library such as cuBLAS or cuFFT, whose calls fail: a program that does not check them would
+// end with wrong results and without an error.
+std::string explain_library(const std::string& file) {
+  return file +
+         " contains a CUDA runtime of its own, which needs NVIDIA's driver. The simulator cannot run this "
+         "library: its calls fail and compute nothing. Check the status that they return; run the program on "
+         "a GPU, or use kernels, CUB or Thrust instead, which the simulator runs";
+}
+
 // Reports each name once, because libraries look up the same functions repeatedly. NVIDIA's runtime asks for
-// everything that it might use, and for an empty name before that: it gets an explanation instead, and a
-// count at exit.
-void report_missing(const std::string& name) {
+// everything that it might use, and for an empty name before that: it gets an explanation instead, once for
+// each library that contains it, and a count at exit.
+void report_missing(const std::string& name, const void* caller) {
   static auto& lock = *new std::mutex;
-  static auto& reported = *new std::set<std::string>;
+  static auto &reported = *new std::set<std::string>, &runtimes = *new std::set<std::string>;
   static std::size_t n_listed = 0;
-  static bool is_nvidias_runtime = false;
   const std::lock_guard guard(lock);
-  if (!is_nvidias_runtime && (name.empty() || name == "cuGetExportTable")) {
-    is_nvidias_runtime = true;
-    n_listed = reported.size();
-    say(way_to_the_simulator());
-    std::atexit([] {
-      if (reported.size() > n_listed)
-        say("it asked for " + std::to_string(reported.size() - n_listed) +
-            " functions of the driver API that the simulator does not have");
-    });
+  const std::string path = file_of(caller), file = path.substr(path.rfind('/') + 1);
+  if ((name.empty() || name == "cuGetExportTable") && runtimes.insert(file).second) {
+    if (file.find(".so") == std::string::npos || file.starts_with("libcudart"))
+      say(way_to_the_simulator());
+    else if (call("simReportMissing", explain_library(file).c_str()) != kSuccess)
+      say(explain_library(file));
+    if (runtimes.size() == 1) {
+      n_listed = reported.size();
+      std::atexit([] {
+        if (reported.size() > n_listed)
+          say("it asked for " + std::to_string(reported.size() - n_listed) +
+              " functions of the driver API that the simulator does not have");
+      });
+    }
   }
-  if (name.empty() || name == "cuGetExportTable" || !reported.insert(name).second || is_nvidias_runtime)
+  if (name.empty() || name == "cuGetExportTable" || !reported.insert(name).second || !runtimes.empty())
     return;
   say(name + ": the simulator does not have this function of the driver API");
 }
@@ -709,7 +722,7 @@ void report_missing(const std::string& name) {
 
 // "cuMemAlloc" means cuMemAlloc_v2 in current programs. Only cuCtxCreate has other parameters in later
 // versions.
-DRIVER cuGetProcAddress_v2(const char* name, void** function, int cuda, std::uint64_t, int* status) {
+static CUresult find_function(const char* name, void** function, int cuda, int* status, const void* caller) {
   enum { kFound, kSymbolNotFound };
   if (name == nullptr || function == nullptr) return kInvalidValue;
   *function = nullptr;
@@ -721,11 +734,14 @@ DRIVER cuGetProcAddress_v2(const char* name, void** function, int cuda, std::uin
     if (*function == nullptr) *function = own_symbol(std::string(name) + version);
   if (status != nullptr) *status = *function == nullptr ? kSymbolNotFound : kFound;
   if (*function != nullptr) return kSuccess;
-  report_missing(name);
+  report_missing(name, caller);
   return kNotFound;
 }
-DRIVER cuGetProcAddress(const char* name, void** function, int version, std::uint64_t flags) {
-  return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+DRIVER cuGetProcAddress_v2(const char* name, void** function, int cuda, std::uint64_t, int* status) {
+  return find_function(name, function, cuda, status, __builtin_return_address(0));
+}
+DRIVER cuGetProcAddress(const char* name, void** function, int cuda, std::uint64_t) {
+  return find_function(name, function, cuda, nullptr, __builtin_return_address(0));
 }
 
 DRIVER_ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);

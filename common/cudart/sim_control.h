@@ -58,6 +58,9 @@ enum SimMode {
 
 /* Sets what is observed from the next launch on: bits of SimMode. Returns 0. */
 int simSetMode(unsigned mode);
+/* Work of the program cannot be run, for the reason in the message: a finding with SIM_CHECK=1, else a line on
+ * stderr. The exit code becomes 86 if it would be 0. */
+int simReportMissing(const char* message);
 /* Sets the order in which the next launches run blocks, warps and the lanes of an atomic: 0 for the natural
  * order; every other number selects a permutation. Counters do not depend on it. With SIM_CALM_SCHEDULE, a bit
  * of the number, kernels observe what they would observe in a counted launch: each block runs to its end, in a

@@ -6,6 +6,7 @@ import argparse
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,9 +29,11 @@ Examples:
   ./lab debug program.cu argument
   ./lab debug reduction shuffle --commands session.txt
 
-The file is compiled without optimisation (nvcc -G), so that variables can be
-seen: other machine code than the one that is graded. --optimised takes the
-graded code, which has lines but no variables.
+The file is compiled as by ./lab sanitize, but without optimisation and machine
+code (nvcc -G -g, PTX only), so that variables can be seen. This is other code
+than the one that is graded, and its use of registers is not checked.
+--optimised takes the code that ./lab sanitize runs, with sm_90 machine code;
+it has lines but no variables.
 """
 
 
@@ -48,6 +51,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--n", help="items of the lab's example (8)")
     parser.add_argument("--solutions", action="store_true", help="the reference solution")
     parser.add_argument("--optimised", action="store_true", help="the code that is graded: lines, but no variables")
+    parser.add_argument("--nvcc", metavar="OPTIONS", help="more options for the compiler of PROGRAM.cu, such as --nvcc=\"-O2 -rdc=true\"")
     parser.add_argument("--no-checks", action="store_true", help="without checkers, which is faster")
     parser.add_argument("--seed", help="the seed, from a report: of a lab's items and schedule, or of a program's schedule")
     parser.add_argument("--wrong", action="store_true", help="begin at the store that made the output of a lab's case wrong")
@@ -68,9 +72,9 @@ def compile_with(command: list[str]) -> None:
         raise Refused("the file does not compile")
 
 
-def nvcc_flags(optimised: bool) -> list[str]:
-    return [os.environ.get("NVCC", "nvcc"), "-std=c++20", "-gencode", "arch=compute_90,code=compute_90", "-cudart", "shared",
-            "-lineinfo" if optimised else "-G"]
+def compile_program(root: pathlib.Path, source: pathlib.Path, program: pathlib.Path, optimised: bool, more: list[str]) -> None:
+    """As ./lab sanitize does, but unless `optimised`, with -G."""
+    compile_with(["bash", str(root / "common/tools/compile_program.sh"), str(source), str(program), *([] if optimised else ["-G"]), *more])
 
 
 def build_lab(options: argparse.Namespace, root: pathlib.Path, build: pathlib.Path, folder: pathlib.Path) -> list[str]:
@@ -82,8 +86,9 @@ def build_lab(options: argparse.Namespace, root: pathlib.Path, build: pathlib.Pa
     source = root / ("solutions" if options.solutions else "labs") / lab / f"{lab}.cu"
     program = folder / lab
     libraries = build / "common/debug"
-    compile_with([*nvcc_flags(options.optimised), f"-DCOURSE_LAB={lab}", f"-I{root}/common", f"-I{root}/labs", f"-I{root}/solutions", str(source),
-                  str(root / "common/debug/lab_main.cpp"), f"-L{libraries}", "-llab_case", "-o", str(program)])
+    compile_program(root, source, program, options.optimised,
+                    [f"-DCOURSE_LAB={lab}", f"-I{root}/common", f"-I{root}/labs", f"-I{root}/solutions", str(root / "common/debug/lab_main.cpp"),
+                     f"-L{libraries}", "-llab_case"])
     command = [str(program), lab, options.rest[0]]
     if options.case:
         command += ["--case", options.case]
@@ -94,7 +99,7 @@ def build_lab(options: argparse.Namespace, root: pathlib.Path, build: pathlib.Pa
     return command
 
 
-def build_program(options: argparse.Namespace, folder: pathlib.Path) -> list[str]:
+def build_program(options: argparse.Namespace, root: pathlib.Path, folder: pathlib.Path) -> list[str]:
     path = pathlib.Path(options.what)
     if not path.is_file():
         raise Refused(f"there is no lab and no file {path}")
@@ -102,7 +107,7 @@ def build_program(options: argparse.Namespace, folder: pathlib.Path) -> list[str
         if re.search(r'^\s*#\s*include\s*"[a-z0-9_]*/lab\.hpp"', path.read_text(errors="replace"), re.MULTILINE):
             raise Refused(f"{path} is a lab's file, which has no main: ./lab debug {path.stem} TASK")
         program = folder / path.stem
-        compile_with([*nvcc_flags(options.optimised), str(path), "-o", str(program)])
+        compile_program(root, path, program, options.optimised, shlex.split(options.nvcc or ""))
         path = program
     elif not os.access(path, os.X_OK):
         raise Refused(f"{path} is neither a program nor a .cu file")
@@ -113,7 +118,7 @@ def start(options: argparse.Namespace, folder: pathlib.Path) -> Debugger:
     """Compiles what is to be debugged, and runs it to its first launch."""
     root, build = pathlib.Path(os.environ["LAB_ROOT"]), pathlib.Path(os.environ["LAB_BUILD"])
     is_lab = (root / "labs" / options.what / f"{options.what}.cu").is_file()
-    command = build_lab(options, root, build, folder) if is_lab else build_program(options, folder)
+    command = build_lab(options, root, build, folder) if is_lab else build_program(options, root, folder)
     if options.wrong and not is_lab:
         raise Refused("--wrong needs a lab's task: of another program the right output is not known")
     environment = {"SIM_MODE": "fast" if options.no_checks else "checks"}
@@ -134,7 +139,7 @@ def options_of(launch: dict) -> argparse.Namespace:
     what, arguments = launch.get("lab") or launch.get("program"), []
     if not what:
         raise Refused('the launch configuration needs "lab" and "task", or "program"')
-    for name in ("case", "n", "seed"):
+    for name in ("case", "n", "seed", "nvcc"):
         if launch.get(name) is not None:
             arguments += [f"--{name}", str(launch[name])]
     arguments += [f"--{name}" for name in ("solutions", "optimised") if launch.get(name)]

@@ -17,7 +17,7 @@ OWN_OF_BOTH = {
     "simPrepareStream", "simEnterPart", "simPartReady", "simRunParts", "simFailPart", "simCheckMemory", "simReportFault", "simPlaceOfCode", "simChipName"}
 OWN_OF_HOST = OWN_OF_BOTH | {"simOperate"}
 OWN = OWN_OF_BOTH | {
-    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"}
+    "simSetMode", "simReportMissing", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"}
 BARE_MACHINE = re.compile(r"^(libc|libm|libpthread|libdl|librt|ld-linux.*)\.so")
 
 

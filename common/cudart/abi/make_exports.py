@@ -16,7 +16,7 @@ OWN_OF_BOTH = [
     "simPrepareStream", "simEnterPart", "simPartReady", "simRunParts", "simFailPart", "simCheckMemory", "simReportFault", "simPlaceOfCode", "simChipName"]
 OWN_OF_HOST = OWN_OF_BOTH + ["simOperate"]
 OWN = OWN_OF_BOTH + [
-    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"]
+    "simSetMode", "simReportMissing", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"]
 
 
 def read_symbols(path):

@@ -30,6 +30,9 @@ static_assert(unsigned{SIM_COUNTERS} == sim::kCounters && unsigned{SIM_DATAFLOW}
 
 constexpr int kExitWithErrors = 86;
 
+// Work of the program has not run: see simReportMissing.
+std::atomic<bool> lacks_results{false};
+
 // Writes the report, and with SIM_CHECK prints the findings. Returns the number of errors among them.
 std::size_t report_once() {
   static std::atomic<bool> done{false};
@@ -43,7 +46,7 @@ std::size_t report_once() {
 
 // Runs after the program's own exit handlers and destructors, which are registered later.
 void report_at_exit(int status, void*) {
-  if (report_once() == 0 || status != 0) return;
+  if ((report_once() == 0 && !lacks_results) || status != 0) return;
   std::fflush(nullptr);
   std::_Exit(kExitWithErrors);
 }
@@ -66,6 +69,23 @@ __attribute__((constructor)) void prepare_report() {
 }  // namespace course::cudart
 
 using namespace course::cudart;  // NOLINT: what follows is only the exported face
+
+CUDART_EXPORT int simReportMissing(const char* message) {
+  const InsideRuntime inside;
+  lacks_results = true;
+  if (!runtime().environment().check) {
+    say(message);
+    return 0;
+  }
+  sim::Finding finding;
+  finding.checker = sim::Checker::execution;
+  finding.kind = "library-not-simulated";
+  finding.message = message;
+  Context& context = current_context();
+  const std::lock_guard guard(context.lock);
+  context.device().add_finding(std::move(finding));
+  return 0;
+}
 
 CUDART_EXPORT int simSetMode(unsigned mode) {
   Context& context = current_context();

@@ -135,6 +135,13 @@ class Environment(unittest.TestCase):
             self.assertNotIn("checked", run(FINDINGS, what)[2], "unless asked")
             self.assertEqual(run(FINDINGS, what)[0], 0, "unless asked")
 
+    def test_grid_sync_asks_for_a_cooperative_launch(self):
+        code, _, err = run(FINDINGS, "grid", SIM_CHECK="1")
+        self.assertEqual(code, 86, err)
+        self.assertIn("not-cooperative (execution) in wait_for_all(int*), ", err)
+        self.assertIn(f"findings.cu:{line_of('this_grid().sync()')}\n", err)
+        self.assertIn("cudaLaunchCooperativeKernel", err)
+
     def test_no_leaks_are_told_after_a_fault(self):
         code, _, err = run(FINDINGS, "fault", SIM_CHECK="1")
         self.assertEqual(code, 86, err)
@@ -177,7 +184,8 @@ class Environment(unittest.TestCase):
         here = os.path.dirname(os.path.abspath(__file__))
 
         def sanitize(*arguments):
-            environment = os.environ | {"LAB_BUILD": os.path.dirname(os.path.dirname(os.path.realpath(FOLDER)))}
+            environment = os.environ | {"LAB_BUILD": os.path.dirname(os.path.dirname(os.path.realpath(FOLDER))),
+                                        "LAB_ROOT": os.path.realpath(os.path.join(here, "../../.."))}
             done = subprocess.run(["bash", os.path.join(here, "../../tools/sanitize.sh"), *arguments], env=environment,
                                   capture_output=True, text=True, timeout=100, check=False)
             return done.returncode, done.stderr
@@ -189,8 +197,36 @@ class Environment(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertIn("-cudart shared", err)
         self.assertEqual(sanitize("no_such.cu"), (2, "lab: there is no file no_such.cu\n"))
-        if shutil.which("nvcc"):
-            self.assertEqual(sanitize(os.path.join(here, "findings.cu"), "race")[0], 86)
+        if not shutil.which(os.environ.get("NVCC", "nvcc")):
+            return
+        self.assertEqual(sanitize(os.path.join(here, "findings.cu"), "race", "--", "-DANYTHING")[0], 86)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "program.cu")
+
+            def sanitize_text(text, *options):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                return sanitize(path, "--", *options)
+
+            keeps = "for (int k = 0; k < 100; ++k) v[k] = p[k * 32]; for (int k = 0; k < 10; ++k) for (int j = 0; j < 100; ++j)" \
+                    " v[j] = v[j] * v[(j + 1) % 100] + v[(j + 7) % 100]; for (int k = 0; k < 100; ++k) p[k] = v[k];"
+            code, err = sanitize_text("__global__ void k(float* p) { float v[100]; %s }" % keeps.replace("for", "\n#pragma unroll\nfor") +
+                                      "\nint main() { k<<<1, 1024>>>(nullptr); }")
+            self.assertEqual(code, 86, err)
+            self.assertIn("cudaErrorLaunchOutOfResources", err)
+            code, err = sanitize_text("int main() { return STANDARD < 202002L ? 3 : 4; }", "-DSTANDARD=__cplusplus", "-std=c++17")
+            self.assertEqual(code, 3, err)
+            code, err = sanitize_text("""#include <nccl.h>
+                int main() {
+                  ncclComm_t c[2];
+                  int device[] = {0, 1}, *p = nullptr;
+                  if (ncclCommInitAll(c, 2, device) != ncclSuccess) return 1;
+                  cudaMalloc(&p, 4);
+                  ncclSend(p, 1, ncclInt, 0, c[1], nullptr);
+                  return cudaStreamSynchronize(nullptr) == cudaSuccess ? 2 : 0;
+                }""")
+            self.assertEqual(code, 86, err)
+            self.assertIn("nccl-", err)
 
     def test_many_devices(self):
         self.assertEqual(run(QUERY, SIM_DEVICES="4")[0], 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // For environment_test.py: makes the mistake that its argument selects. The program itself never fails.
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -21,6 +22,11 @@ __global__ void several_lines(const int* in, int* out) {
 }
 __global__ void fill(int* out) {
   out[threadIdx.x] = 1;
+}
+
+__global__ void wait_for_all(int* out) {
+  out[threadIdx.x] = 1;
+  cooperative_groups::this_grid().sync();
 }
 
 int main(int argc, char** argv) {
@@ -61,6 +67,7 @@ int main(int argc, char** argv) {
   if (is("fault")) fill<<<1, 64>>>(nullptr), cudaDeviceSynchronize(), cudaDeviceReset(), std::exit(0);
   if (is("abort")) std::abort();
   if (is("launch")) fill<<<1, 4096>>>(out);
+  if (is("grid")) wait_for_all<<<2, 32>>>(out), cudaDeviceSynchronize(), cudaDeviceReset(), std::exit(0);
   int back[64];
   cudaMemcpy(back, out, sizeof back, cudaMemcpyDeviceToHost);
   if (is("middle")) cudaFree(out + 4);

@@ -12,7 +12,13 @@
 namespace course::sim {
 namespace {
 
-const char* kind_of(const GridOutcome& o, const Program& program, const Arena& arena) {
+// grid_group::sync() of cooperative_groups.h traps if the launch has given it no memory to count arrivals in.
+bool lacks_cooperative_launch(const LaunchRequest& launch, const GridOutcome& o) {
+  return o.fault == Fault::trap && !launch.cooperative && !o.where.empty() &&
+         o.where.front().file.ends_with("/cooperative_groups.h");
+}
+
+const char* kind_of(const GridOutcome& o, const LaunchRequest& launch, const Arena& arena) {
   switch (o.fault) {
     case Fault::illegal_address: {
       if (o.address >= kSharedWindow && o.address < kSharedWindow + kWindowSize)
@@ -20,13 +26,12 @@ const char* kind_of(const GridOutcome& o, const Program& program, const Arena& a
       if (o.address >= kLocalWindow) return "out-of-bounds-local";
       if (arena.find_freed(o.address) != nullptr && arena.find(o.address) == nullptr) return "use-after-free";
       if (arena.find_other(o.address) != nullptr) return "no-peer-access";
-      static_cast<void>(program);
       return "out-of-bounds";
     }
     case Fault::misaligned_address: return "misaligned";
-    case Fault::launch_timeout: return "no-progress";
+    case Fault::launch_timeout: return o.out_of_time ? "time-limit" : "no-progress";
     case Fault::device_assert: return "assert";
-    case Fault::trap: return "trap";
+    case Fault::trap: return lacks_cooperative_launch(launch, o) ? "not-cooperative" : "trap";
     default: return "fault";
   }
 }
@@ -38,7 +43,7 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
   Finding f;
   const bool memory = o.fault == Fault::illegal_address || o.fault == Fault::misaligned_address;
   f.checker = memory ? Checker::memcheck : Checker::execution;
-  f.kind = kind_of(o, program, arena);
+  f.kind = kind_of(o, launch, arena);
   f.kernel = program.demangled;
   f.where = o.where;
   f.thread = o.thread;
@@ -52,6 +57,17 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
     f.object = describe_address(program, arena, o.address, o.op == nullptr ? 0 : o.op->width, origins);
   }
   if (memory && o.address == 0) f.object = "a null pointer";
+  if (lacks_cooperative_launch(launch, o)) {
+    const SourcePlace own = own_place(o.where);
+    f.message = fmt::format(
+        "{} at {}: waits for all blocks of the grid, but the kernel was launched with <<<>>>, which does not "
+        "run "
+        "all "
+        "blocks at the same time. Launch it with cudaLaunchCooperativeKernel, or with cudaLaunchKernelEx and "
+        "the attribute cudaLaunchAttributeCooperative",
+        describe_thread(o.thread), file_and_line(own.file, own.line));
+    return f;
+  }
   f.message = fmt::format("{} at {}: {}{}{}", describe_thread(o.thread), one_line(o.where), o.text,
                           f.object.empty() ? "" : ": ", f.object);
   return f;

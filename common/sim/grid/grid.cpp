@@ -256,9 +256,11 @@ class HostThread {
           if (options_.watchdog_seconds > 0) {
             const double used = processor_seconds() - start;
             timed_out = used > options_.watchdog_seconds;
-            if (timed_out)
+            if (timed_out) {
+              note_time_limit();
               throw_hang(fmt::format(
                   "the kernel has not ended after {:.1f} s of processor time (the watchdog's limit)", used));
+            }
           }
           if (worker_.instructions >= next_question_ && is_stuck()) {
             if (scattered_ && shared_.next_block < blocks_.size()) {
@@ -352,6 +354,11 @@ class HostThread {
                     "not have started. Take the number from a counter (a ticket, atomicAdd) instead of "
                     "blockIdx: then the blocks with lower numbers have started",
                     known.hang.wait, block.linear));
+  }
+
+  void note_time_limit() {
+    const std::lock_guard lock(shared_.mutex);
+    shared_.outcome.out_of_time = true;
   }
 
   const Block& hanging() const {

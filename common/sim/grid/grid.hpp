@@ -39,6 +39,7 @@ struct GridOutcome {
   std::uint64_t address = 0;
   std::uint32_t lanes = 0;
   const MicroOp* op = nullptr;  // the op at fault, or nullptr
+  bool out_of_time = false;     // of a launch_timeout: the watchdog's limit; else the launch would never end
   Counters counters;
   std::vector<OpCounters> op_counters;                           // by op
   std::vector<std::uint64_t> guarded_off;                        // by op: lanes whose guard was false

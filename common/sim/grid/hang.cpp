@@ -84,9 +84,13 @@ std::string describe_read(const std::string& line, const std::string& object, bo
   return fmt::format(" runs in a loop that reads {} at {}: it holds {}", object, line, value);
 }
 
-// The line in the student's own file, without the functions that it calls.
+// The line in the student's own file, without the functions of other files that it calls. If it belongs to a
+// function of this file, the line in the kernel where that was called, too.
 std::string line_of(const std::vector<SourcePlace>& places) {
-  return places.empty() ? one_line(places) : one_line({own_place(places)});
+  if (places.empty()) return one_line(places);
+  const SourcePlace own = own_place(places), &kernels = places.back();
+  const bool is_called = kernels.file == own.file && kernels.line != own.line;
+  return one_line({own}) + (is_called ? fmt::format(" (called at line {})", kernels.line) : "");
 }
 
 std::string name_threads(const LaunchRequest& launch, const Block& block, const Warp& w,

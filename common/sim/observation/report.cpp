@@ -134,7 +134,7 @@ Json json_of(const TraceRow& row) {
 // timing. A hang comes after the findings that may explain it.
 int rank(const Finding& f) {
   if (f.severity == Severity::hint) return 9;
-  return f.kind == "no-progress" ? 3 : row_of(f.checker).rank;
+  return f.kind == "no-progress" || f.kind == "time-limit" ? 3 : row_of(f.checker).rank;
 }
 
 }  // namespace

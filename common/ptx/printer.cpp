@@ -69,6 +69,7 @@ void print_operand(std::string& text, const Function& function, const Operand& o
       if (operand.negated) text += predicate ? '!' : '-';
       text += register_name(function, operand.index);
       if (!operand.name.empty()) fmt::format_to(Out(text), ".{}", operand.name);
+      if (operand.integer != 0) fmt::format_to(Out(text), "+{}", operand.integer);
       break;
     }
     case Operand::Kind::special: text += operand.name; break;

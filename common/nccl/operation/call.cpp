@@ -113,7 +113,7 @@ std::string overlap_of(const Call& call) {
     case Kind::scatter:
       if (received == sent + at(call.rank)) return "";
       return "in place, the root's receive buffer is the send buffer + root * count";
-    case Kind::all_to_all: return "an all-to-all needs two buffers";
+    case Kind::all_to_all: return "receive into a second buffer";
     default: return sent == received ? "" : "in place, both buffers begin at the same address";
   }
 }

@@ -402,6 +402,13 @@ const std::map<std::string, std::function<void()>> kCases{
        const Device& d = g_device[1];
        print("call", ncclAllGather(d.b, d.b, kN / 2, ncclFloat, d.comm, d.stream));
      }},
+    {"all_to_all_in_place",
+     [] {
+       NCCL(ncclGroupStart());
+       for (const Device& d : g_device)
+         print("call", ncclAlltoAll(d.b, d.b, kN / 2, ncclFloat, d.comm, d.stream));
+       NCCL(ncclGroupEnd());
+     }},
     {"no_such_root", [] { print("call", broadcast(0, 2)); }},
     {"destroyed_communicator",
      [] {

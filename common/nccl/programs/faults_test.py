@@ -55,6 +55,7 @@ FAULTS = {
     "finalized_communicator": ("call: invalid usage\n", "the communicator has been finalized"),
     "scalar_of_another_rank": ("call: invalid argument\n", "5 is no reduction of this communicator"),
     "wrong_in_place": ("call: invalid usage\n", r"the send and receive buffers overlap: in place, the send buffer is the receive buffer \+ rank"),
+    "all_to_all_in_place": ("call: no error\ncall: no error\n", r"ncclAlltoAll of rank 1 in place: the result is undefined"),
     "no_such_root": ("call: invalid argument\n", r"the root is rank 2, but the ranks are 0 to 1"),
     "destroyed_communicator": ("call: invalid argument\n", r"the communicator has been destroyed"),
     "one_device_twice": ("call: invalid usage\n", r"rank 0 and rank 1 are both on device 0"),

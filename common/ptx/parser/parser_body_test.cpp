@@ -203,6 +203,16 @@ TEST(PtxBlock, MissingBracesAreReportedWithTheOpeningOne) {
 
 // --- calls and tables ---
 
+TEST(PtxOperand, ReadsRegisterPlusConstant) {
+  const Module module = parse_kernel("add.u32 %r1, %r2 + 4, %r3+(1 << 3); st.u32 [%rd1+8], %r1 + 1;");
+  const Function& k = module.functions.back();
+  EXPECT_EQ(operand(k, 0, 1).kind, Kind::reg);
+  EXPECT_EQ(operand(k, 0, 1).integer, 4);
+  EXPECT_EQ(operand(k, 0, 2).integer, 8);
+  EXPECT_EQ(operand(k, 1, 0).kind, Kind::address);
+  EXPECT_EQ(operand(k, 1, 1).integer, 1);
+}
+
 TEST(PtxCall, ReadsResultsCalleeAndArguments) {
   const Module module = parse_kernel(R"({
 .param .b32 p0; .param .b32 r0;

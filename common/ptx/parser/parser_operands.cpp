@@ -34,7 +34,7 @@ Operand Parser::primary() {
   const char c = lexer_.peek();
   if (is_class(c, kDigit)) return constant_operand();
   if (is_class(c, kNameStart)) {
-    if (c != '_' || is_class(lexer_.ahead(1), kNamePart)) return named_operand();
+    if (c != '_' || is_class(lexer_.ahead(1), kNamePart)) return sum_with_constant(named_operand());
     lexer_.advance();
     Operand sink;
     sink.kind = Operand::Kind::sink;
@@ -83,6 +83,15 @@ Operand Parser::primary() {
       if (operand_ != 0 || nesting_ != 0) lexer_.fail_expected("an operand");
       lexer_.fail_expected(fmt::format("an operand or ';' after '{}'", opcode_));
   }
+}
+
+// ptxas takes register + constant as an operand, too, but not inside braces.
+Operand Parser::sum_with_constant(Operand operand) {
+  if (operand.kind != Operand::Kind::reg || !operand.name.empty() || nesting_ != 0 || lexer_.peek() != '+')
+    return operand;
+  lexer_.advance();
+  operand.integer = parse_integer(lexer_, "an integer after the '+'");
+  return operand;
 }
 
 Operand Parser::constant_operand() {

@@ -121,6 +121,7 @@ class Parser {
   Operand register_operand(NameId name, Binding& binding);
   Operand symbol_operand(const Binding& binding);
   Operand special_operand(std::string_view name, Place place);
+  Operand sum_with_constant(Operand operand);
   Operand constant_operand();
   Operand address();
   void subscript(Operand& base);

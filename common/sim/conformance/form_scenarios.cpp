@@ -3,6 +3,7 @@
 // set, packing and unpacking, lop3 with a predicate, address spaces, immediates, special registers.
 #include "sim/conformance/format.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -354,6 +355,31 @@ void add_packing_and_variables(std::vector<Form>& all) {
 
 void add_operands(std::vector<Form>& all) {
   const auto add = [&](Form f) { all.push_back(std::move(f)); };
+  add({"register + constant",
+       "  add.u32 %d0, %a + 4, %b + (1 << 30);\n  mul.wide.u32 %T0, %c + 1, 2;\n  mov.b64 %T1, %A + -1;\n"
+       "  cvt.u32.u64 %d1, %T0;\n  cvt.u32.u64 %d2, %T1;\n",
+       3, [](Word a, Word b, Word c) {
+         return std::vector<Word>{low(a + 4 + b + (1 << 30)), low(2 * Word{low(c + 1)}), low(a - 1)};
+       }});
+  // The word order that nvcc writes for __vimax_s32_relu and the like; the ISA has max.relu.s32.
+  for (const bool maximum : {false, true}) {
+    const auto relu = [=](std::int64_t a, std::int64_t b) {
+      return static_cast<Word>(std::max<std::int64_t>(maximum ? std::max(a, b) : std::min(a, b), 0));
+    };
+    const char* const op = maximum ? "max" : "min";
+    add({fmt::format("{}.type.relu", op),
+         fmt::format("  {0}.s32.relu %d0, %a, %b;\n  {0}.s16x2.relu %d1, %a, %b;\n", op),
+         2,
+         [=](Word a, Word b, Word) {
+           const auto word = [](Word w) { return static_cast<std::int32_t>(low(w)); };
+           const auto half = [](Word w, int k) { return static_cast<std::int16_t>(w >> (16 * k)); };
+           return std::vector<Word>{relu(word(a), word(b)),
+                                    relu(half(a, 0), half(b, 0)) | relu(half(a, 1), half(b, 1)) << 16};
+         },
+         false,
+         {fmt::format("{}.relu.s32", op), fmt::format("{}.relu.s16x2", op)},
+         90});
+  }
   add({"immediates",
        "  add.s32 %d0, %a, -5;\n  add.f32 %d1, %a, 0f3F800000;\n  and.b32 %d2, %b, 0xff00ff00;\n"
        "  sub.u32 %d3, 10, %c;\n",

@@ -138,13 +138,16 @@ void Decoder::check_operands() const {
 
 // --- instructions ------------------------------------------------------------------------------------------
 
-// The key of the op table. Rounding to nearest even is the default, so .rn is left out.
+// The key of the op table. Rounding to nearest even is the default, so .rn is left out. nvcc writes max.s32.relu
+// for the ISA's max.relu.s32.
 std::optional<std::string> Decoder::table_key(const Instruction& i) const {
   static const std::set<std::string, std::less<>> kRounds = {"add", "sub", "mul", "fma",
                                                              "mad", "div", "rcp", "sqrt"};
   std::string key(i.opcode);
+  const bool relu_first = i.opcode == "min" || i.opcode == "max";
+  if (relu_first && i.has("relu")) key += ".relu";
   for (const auto& m : i.modifiers) {
-    if (m == "rn" && kRounds.contains(i.opcode)) continue;
+    if ((m == "rn" && kRounds.contains(i.opcode)) || (relu_first && m == "relu")) continue;
     key += '.';
     key += m;
   }

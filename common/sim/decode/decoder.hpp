@@ -98,6 +98,8 @@ class Decoder {
   // --- operands
   std::uint32_t source(const Operand& operand, SlotKind kind, Type type);
   std::uint32_t predicate_source(const Operand& operand);
+  std::uint32_t sum(const Operand& operand, SlotKind kind, Type type);
+  std::uint32_t members_of(const Instruction& i, std::size_t operand);
   struct Result {  // the destination of an op, and the conversion that must follow
     std::uint32_t slot = MicroOp::kNoSlot;
     std::uint32_t target = MicroOp::kNoSlot;

@@ -14,6 +14,7 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
   switch (operand.kind) {
     case Operand::Kind::reg: {
       if (kind == SlotKind::predicate) return predicate_source(operand);
+      if (operand.integer != 0) return sum(operand, kind, type);
       const SlotKind have = register_kind(operand.index);
       const std::uint32_t slot = register_slot(operand.index);
       if (have == kind) return slot;
@@ -86,10 +87,27 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
   }
 }
 
+// register + constant
+std::uint32_t Decoder::sum(const Operand& operand, SlotKind kind, Type type) {
+  const Type own = source_->registers[static_cast<std::size_t>(operand.index)].type;
+  if (own == Type::f16 || own == Type::f32 || own == Type::f64)
+    unsupported(operand, "the sum of a constant and a register of floats");
+  Operand alone = operand;
+  alone.integer = 0;
+  const std::uint32_t slot = source(alone, kind, type);
+  const bool was_helper = std::exchange(helper_, true);
+  const std::uint32_t added = temporary(kind);
+  simple(kind == SlotKind::wide ? "add.u64" : "add.u32", added,
+         {slot, constant(kind, static_cast<std::uint64_t>(operand.integer))});
+  helper_ = was_helper;
+  return added;
+}
+
 std::uint32_t Decoder::predicate_source(const Operand& operand) {
   if (operand.kind == Operand::Kind::integer)
     return constant(SlotKind::predicate, static_cast<std::uint64_t>(operand.integer) ^ operand.negated);
-  if (operand.kind != Operand::Kind::reg || register_kind(operand.index) != SlotKind::predicate)
+  if (operand.kind != Operand::Kind::reg || operand.integer != 0 ||
+      register_kind(operand.index) != SlotKind::predicate)
     unsupported(operand, "a predicate is expected");
   const std::uint32_t slot = register_slot(operand.index);
   if (!operand.negated) return slot;
@@ -105,7 +123,8 @@ Decoder::Result Decoder::result(const Operand& operand, SlotKind kind, bool sign
     return {temporary(kind), MicroOp::kNoSlot, nullptr};
   if (operand.kind == Operand::Kind::vector)
     unsupported(operand, "a vector where a single register is expected");
-  if (operand.kind != Operand::Kind::reg) unsupported(operand, "a register is expected");
+  if (operand.kind != Operand::Kind::reg || operand.integer != 0)
+    unsupported(operand, "a register is expected");
   const SlotKind have = register_kind(operand.index);
   const std::uint32_t slot = register_slot(operand.index);
   if (have == kind) return {slot, MicroOp::kNoSlot, nullptr};

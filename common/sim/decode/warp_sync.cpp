@@ -51,9 +51,22 @@ void Decoder::barrier(const Instruction& i) {
   finish(out);
 }
 
+// The mask of the lanes that take part. Without .sync, which PTX had before version 6.4 and still has for chips
+// before sm_70, they are the active ones.
+std::uint32_t Decoder::members_of(const Instruction& i, std::size_t operand) {
+  if (i.has("sync")) return source(i.operands.at(operand), SlotKind::narrow, Type::b32);
+  const bool old_version = std::pair(module_.version_major, module_.version_minor) < std::pair(6, 4);
+  if (!old_version && module_.compute_capability() >= 70)
+    unsupported("from PTX 6.4 on, there is no form without .sync for sm_70 and later chips");
+  const bool was_helper = std::exchange(helper_, true);
+  const std::uint32_t active = temporary(SlotKind::narrow);
+  emit("activemask").dst[0] = active;
+  helper_ = was_helper;
+  return active;
+}
+
 // shfl.sync.mode.b32 d[|p], a, b, c, members
 void Decoder::shuffle(const Instruction& i) {
-  if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");
   const ShuffleMode mode = i.has("up")     ? ShuffleMode::up
                            : i.has("down") ? ShuffleMode::down
                            : i.has("bfly") ? ShuffleMode::butterfly
@@ -62,7 +75,8 @@ void Decoder::shuffle(const Instruction& i) {
   const bool pair = i.operands.at(0).kind == Operand::Kind::pair;
   const Operand& value = pair ? i.operands.at(0).parts.at(0) : i.operands.at(0);
   std::uint32_t slots[4];
-  for (std::size_t k = 0; k < 4; ++k) slots[k] = source(i.operands.at(1 + k), SlotKind::narrow, Type::b32);
+  for (std::size_t k = 0; k < 3; ++k) slots[k] = source(i.operands.at(1 + k), SlotKind::narrow, Type::b32);
+  slots[3] = members_of(i, 4);
   open_sync_block();
   const Result out = result(value, SlotKind::narrow, false);
   const Result valid = pair ? result(i.operands.at(0).parts.at(1), SlotKind::predicate, false) : Result{};
@@ -79,14 +93,13 @@ void Decoder::shuffle(const Instruction& i) {
 
 // vote.sync.{all,any,uni}.pred p, [!]a, members · vote.sync.ballot.b32 d, [!]a, members
 void Decoder::vote(const Instruction& i) {
-  if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");
   const bool ballot = i.has("ballot");
   const char* key = ballot         ? "vote.ballot"
                     : i.has("all") ? "vote.all"
                     : i.has("any") ? "vote.any"
                                    : "vote.uni";
   const std::uint32_t a = predicate_source(i.operands.at(1));
-  const std::uint32_t members = source(i.operands.at(2), SlotKind::narrow, Type::b32);
+  const std::uint32_t members = members_of(i, 2);
   open_sync_block();
   const Result out = result(i.operands.at(0), ballot ? SlotKind::narrow : SlotKind::predicate, false);
   MicroOp& op = emit(key);

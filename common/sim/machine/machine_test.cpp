@@ -707,6 +707,51 @@ again:
   EXPECT_EQ(t.launch("meet", 3, 64).counters.barriers, 3u * 2);
 }
 
+// Before PTX 6.4, and for chips before sm_70, votes and shuffles have no mask: the active lanes take part.
+std::string votes_without_sync(const char* head) {
+  return std::string(head) + R"(
+.address_size 64
+.visible .entry votes(.param .u64 data)
+{
+  .reg .pred %p, %q, %odd;
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  and.b32 %r2, %r1, 1;
+  setp.ne.u32 %odd, %r2, 0;
+  setp.lt.u32 %p, %r1, 8;
+  mov.u32 %r3, 0;
+  @%odd vote.ballot.b32 %r3, %p;
+  @%odd bra both;
+  vote.all.pred %q, !%p;
+  shfl.idx.b32 %r3, %r1, 30, 31;
+  @%q add.u32 %r3, %r3, 1000;
+both:
+  st.global.u32 [%rd3], %r3;
+  ret;
+})";
+}
+
+TEST(Machine, VotesWithoutSyncTakeTheActiveLanes) {
+  for (const char* head : {".version 6.3\n.target sm_70", ".version 8.0\n.target sm_60"}) {
+    TestDevice t(votes_without_sync(head));
+    auto data = t.array<int>(32, 0);
+    t.launch("votes", 1, 32, data);
+    for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(data[i], i % 2 != 0 ? 0xaa : 30) << head << ", lane " << i;
+  }
+}
+
+TEST(Machine, VotesWithoutSyncAreRefusedWherePtxHasNone) {
+  TestDevice t(votes_without_sync(".version 6.4\n.target sm_70"));
+  auto data = t.array<int>(32, 0);
+  const LaunchResult refused = t.try_launch("votes", {.grid = {1}, .block = {32}}, data);
+  EXPECT_EQ(refused.fault, Fault::illegal_instruction);
+  EXPECT_NE(refused.text.find("from PTX 6.4 on"), std::string::npos) << refused.text;
+}
+
 TEST(Machine, VoteMaskDoesNotCountAsWork) {
   const char* kVotes = R"(
 .visible .entry votes(.param .u64 data)

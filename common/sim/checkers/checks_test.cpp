@@ -55,6 +55,7 @@ TEST_P(Checkers, ReportTheFaultAndItsLine) {
     EXPECT_TRUE(points_to(c, c.fault_lines, f.where)) << "line " << own_place(f.where).line;
     EXPECT_EQ(f.kernel, c.kernel);
     EXPECT_NE(f.message, "");
+    EXPECT_NE(f.message.find(c.reason), std::string::npos) << f.message;
     if (f.kind == "missing-fence") {
       EXPECT_NE(f.message.find("__threadfence()"), std::string::npos) << f.message;
     }

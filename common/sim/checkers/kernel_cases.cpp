@@ -21,6 +21,8 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
+constexpr std::string_view kReason = "// REASON ";
+
 std::vector<std::string> words_after(const std::string& line, const std::string& mark) {
   const auto at = line.find(mark);
   if (at == std::string::npos) return {};
@@ -52,6 +54,8 @@ std::vector<KernelCase> cases_of(const std::string& file) {
       next.helper_lines = helper_lines;
       for (const std::string& kind : kinds)
         if (kind != "nothing") next.expected.insert(kind);
+    } else if (line.starts_with(kReason)) {
+      next.reason = line.substr(kReason.size());
     } else if (const auto launch = words_after(line, "// LAUNCH "); !launch.empty()) {
       if (launch.size() < 2)
         throw std::runtime_error(fmt::format("{}.cu:{}: LAUNCH grid block", file, number));

@@ -17,6 +17,7 @@ struct KernelCase {
   std::string file;                // "races_shared"
   std::string kernel;              // its name
   std::set<std::string> expected;  // kinds of findings; empty for correct code
+  std::string reason;              // part of each finding's message
   std::uint32_t grid = 1, block = 32, n = 4096, shared = 0;
   bool cooperative = false, free_scratch = false;
   std::set<std::uint32_t> fault_lines, other_lines;

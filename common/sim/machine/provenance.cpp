@@ -182,6 +182,16 @@ std::set<std::uint32_t> loads_before_swaps(const Program& program) {
   return loads;
 }
 
+std::set<std::uint32_t> swaps_of(const Program& program) {
+  std::set<std::uint32_t> swaps;
+  for (const MicroOp& op : program.ops) {
+    if (op.kind != OpKind::atomic) continue;
+    const ptx::Instruction& i = program.functions[op.function].source->instructions[op.ptx_index];
+    if (i.has("exch") || i.has("cas")) swaps.insert(op.index);
+  }
+  return swaps;
+}
+
 std::set<std::uint32_t> atomics_that_only_read(const Program& program) {
   std::set<std::uint32_t> looks;
   std::map<std::uint32_t, Definitions> definitions;  // by function

@@ -22,6 +22,9 @@ std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchR
 //   old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
 std::set<std::uint32_t> loads_before_swaps(const Program& program);
 
+// Atomics that swap a value: atom.exch, atom.cas. Ops are given by number.
+std::set<std::uint32_t> swaps_of(const Program& program);
+
 // Atomics that return the value they find and do not change it: they add 0, OR or XOR with 0, or swap a value
 // for itself. Ops are given by number.
 std::set<std::uint32_t> atomics_that_only_read(const Program& program);

@@ -2,6 +2,7 @@
 // Shared by the kernels of the checkers' tests. Each kernel has one fault, or is correct code that looks
 // faulty. Comments tell the test what to expect:
 //   // EXPECT kind        of every finding; "nothing" for correct code
+//   // REASON words       in the message of every finding
 //   // LAUNCH grid block  further words: n (items of `in` and `out`, 4096), shared (dynamic bytes),
 //                         cooperative, free (the host has freed `scratch`)
 //   // FAULT, // OTHER    at the end of lines: where the finding and its other side must point

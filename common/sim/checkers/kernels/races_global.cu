@@ -106,7 +106,8 @@ KERNEL(look_back_without_acquire) {
 }
 
 // One thread waits and executes a fence; the others of its block read without a barrier in between.
-// EXPECT missing-fence
+// EXPECT global-race
+// REASON has read it, and no barrier comes between
 // LAUNCH 4 64
 KERNEL(look_back_without_barrier) {
   UNUSED;

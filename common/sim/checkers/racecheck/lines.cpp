@@ -58,6 +58,12 @@ bool Racecheck::whole_lines(CurrentAccess& h) {
       written[k] = 0;
       read[k] = 0;
     }
+    if (h.writes && written[k] >= limit) {
+      const std::uint32_t there = written[k] & kLaneMask;
+      for (std::uint32_t word = 0; word < kLineWords; ++word)
+        note_replaced(h, (offset / kLineBytes + k) * kLineWords + word,
+                      (written[k] & ~kLaneMask) | (first_lane_of(there) + word / words_of(there)));
+    }
     if (h.writes)
       written[k] = mine | pattern;
     else if (read[k] < limit || line_ordered(h, read[k], pattern))

@@ -177,7 +177,10 @@ void Racecheck::note_load(CurrentAccess& h, std::uint32_t lanes) {
         to_deliver_.push_back({lane, u.old});
         // Of a word that has changed twice, such as a tile's status in a look-back, either value may be
         // correct.
-        if (u.is_first && misses_.size() < kMostMisses && fence_would_order(h, record(u.id), u.id, it->first))
+        if (u.is_first && misses_.size() < kMostMisses &&
+            missing_between(h, lane, record(u.id), u.id,
+                            static_cast<std::uint32_t>(std::countr_zero(u.lanes)),
+                            it->first) == Missing::fence)
           misses_.try_emplace(it->first,
                               Miss{h.op.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane), u.id,
                                    static_cast<std::uint32_t>(std::countr_zero(u.lanes))});

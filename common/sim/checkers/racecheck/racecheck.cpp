@@ -12,6 +12,7 @@ namespace {
 constexpr RecordId kMostRecords = RecordId{1} << 27;  // record numbers that fit in a cell
 constexpr std::size_t kSteps = 4096;
 constexpr std::uint32_t kNobody = ~0u;
+constexpr std::size_t kMostReplaced = std::size_t{1} << 16;  // a limit for reasons only
 
 }  // namespace
 
@@ -79,6 +80,10 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   readers_.clear();
   sync_variables_.clear();
   n_writers_ = 0;
+  swaps_ = swaps_of(program);
+  replaced_.clear();
+  locks_.clear();
+  n_lock_uses_ = 0;
   reported_.clear();
   known_.clear();
   full_ = false;
@@ -132,8 +137,7 @@ void Racecheck::block_begins(Block& block) {
   b.flights.clear();
   b.gates.clear();
   for (auto& arrivals : b.arrivals) arrivals.clear();
-  b.looked_at = {};
-  b.n_looked_at = 0;
+  b.n_looks = 0;
   b.fence = b.seen_fence = 0;
   b.unreleased.clear();
 }
@@ -214,8 +218,10 @@ void Racecheck::one_word_each(CurrentAccess& h, std::uint32_t lanes) {
     Cell& read = h.shadow.read[offset / 4];
     if ((written >= limit && (keeps_weak || !own(written, lane))) || (read >= limit && !own(read, lane)))
       this->lane(h, static_cast<int>(lane));
-    else
+    else {
+      if (h.writes && written >= limit) note_replaced(h, offset / 4, written);
       (h.writes ? written : read) = mine | lane;
+    }
   }
 }
 
@@ -293,6 +299,7 @@ void Racecheck::cell(CurrentAccess& h, int lane, std::uint64_t offset, Cell& wri
   if (written >= limit && written != mine) check(h, lane, offset, written, true);
   if (h.writes) {
     if (read >= limit) check(h, lane, offset, read, false);
+    if (written >= limit) note_replaced(h, offset / 4, written);
     // A strong write may be unordered with other strong accesses, but it must not hide a weak write. The
     // strong writes before it need not be remembered: an atomic has observed them, so whatever is ordered
     // after the atomic is ordered after them, too (PTX ISA, 8.9.5, causality order).
@@ -449,6 +456,13 @@ void Racecheck::check(CurrentAccess& h, int lane, std::uint64_t offset, Cell cel
     report(h, lane, offset, id, other_lane, old_writes);
     return true;
   });
+}
+
+// Remembers that this access replaces what an earlier weak write of the launch left in a word: a thread that
+// knows of the earlier write may still be reading it.
+void Racecheck::note_replaced(const CurrentAccess& h, std::uint64_t word, Cell written) {
+  if (h.shadow.shared || h.strong || !sync_global_ || replaced_.size() >= kMostReplaced) return;
+  if (record(written >> kLaneBits).kind == Record::access) replaced_[word] = written;
 }
 
 // For a load through the read-only path, which may not see what the same launch has written, ordered or not.

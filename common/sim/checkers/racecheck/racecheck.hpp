@@ -49,7 +49,9 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -196,13 +198,26 @@ class Racecheck final : public KernelChecker {
     std::uint64_t fence = 0;  // BlockState::fence of the blocks that have published it
   };
   struct SyncVariable : Published {
+    // A strong write, with or without a fence, to find out what is missing.
     struct Writer {
-      std::uint32_t block;
-      RecordId before;
+      std::uint32_t block = ~0u, warp = 0, lane = 0;
+      // It came before record `before`, and publishes accesses of its thread, warp and block before the next
+      // three.
+      RecordId before = 0, own = 0, same_warp = 0, same_block = 0;
+      RecordId barrier = 0;       // the last barrier of its block
+      std::uint64_t version = 0;  // of the variable, after the write
     };
-    // With or without a fence, to find out what a missing fence would have ordered.
     std::vector<Writer> writers;
     std::uint32_t next_writer = 0;
+    std::uint64_t version = 0;  // number of strong writes
+    Writer last;
+  };
+  // A strong read of a synchronisation variable in global memory by `lanes` of a warp.
+  struct Look {
+    std::uint64_t place = 0, version = 0;
+    std::uint32_t warp = 0, lanes = 0;
+    RecordId barrier = 0;         // the last barrier of the block
+    SyncVariable::Writer last{};  // whose value it got
   };
   using SyncVariables = std::unordered_map<std::uint64_t, SyncVariable>;
 
@@ -233,9 +248,8 @@ class Racecheck final : public KernelChecker {
     std::vector<Flight> flights;
     std::unordered_map<std::uint64_t, Gate> gates;  // by address
     std::vector<Arrival> arrivals[kBarriers];
-    // Words of global memory that its threads have read last by strong accesses.
-    std::array<std::uint64_t, 16> looked_at{};
-    std::uint32_t n_looked_at = 0;
+    std::array<Look, 64> looks{};  // the last ones of its threads
+    std::uint32_t n_looks = 0;
     // For old values: the last fence.sc that its threads know of; the last one that they will know of after
     // they acquire what they have seen; and the words that they have written since their last release.
     std::uint64_t fence = 0, seen_fence = 0;
@@ -369,8 +383,19 @@ class Racecheck final : public KernelChecker {
   void order_by(CurrentAccess& h, std::uint32_t lanes);
   void observe(CurrentAccess& h, int lane, const Published& from, bool acquires, Scope scope);
   void publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t place, bool replaces);
-  bool fence_would_order(const CurrentAccess& h, const Record& r, RecordId id,
-                         std::uint64_t but_not = 0) const;
+  // What is missing between an earlier access of another thread and this one, although a flag, a counter or a
+  // lock passes between the two.
+  enum class Missing : std::uint8_t { nothing_passes, fence, writers_barrier, readers_barrier, lock_fence };
+  Missing missing_between(const CurrentAccess& h, int lane, const Record& r, RecordId id,
+                          std::uint32_t his_lane, std::uint64_t but_not = 0) const;
+  void note_lock_uses(const CurrentAccess& h, std::uint32_t lanes);
+  bool passes_a_lock(const CurrentAccess& h, int lane, const Record& r, RecordId id,
+                     std::uint32_t his_lane) const;
+  static void note_look(CurrentAccess& h, int lane, std::uint64_t place, const SyncVariable& variable);
+  void note_replaced(const CurrentAccess& h, std::uint64_t word, Cell written);
+  bool knows_thread(const CurrentAccess& h, int lane, const Record& r, std::uint32_t his_lane) const;
+  Cell replaced_by(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
+                   std::uint32_t his_lane, bool old_writes) const;
 
   // --- old values: old_values.cpp
   static bool may_be_old(const MicroOp& op);
@@ -396,6 +421,7 @@ class Racecheck final : public KernelChecker {
   enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed };
   // Lane `lane` of the current access conflicts with lane `other` of record `id`. `old_writes`: the earlier
   // access is a write.
+  static std::uint64_t pair_of(Hazard hazard, std::uint32_t one, std::uint32_t other);
   void report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
               bool old_writes);
   void report_stale(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId writer,
@@ -403,7 +429,9 @@ class Racecheck final : public KernelChecker {
   bool same_value(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                   std::uint32_t other) const;
   Finding describe(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
-                   Hazard hazard) const;
+                   Hazard hazard, bool old_writes) const;
+  std::string reason_between_blocks(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
+                                    std::uint32_t other, bool old_writes, Missing missing) const;
 
   const Arena& arena_;
   std::vector<Finding>& findings_;
@@ -430,6 +458,19 @@ class Racecheck final : public KernelChecker {
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   SyncVariables sync_variables_;                     // of global memory
   std::size_t n_writers_ = 0;                        // that all synchronisation variables remember together
+  std::set<std::uint32_t> swaps_;                    // ops that are atomicExch or atomicCAS
+  // Changes of words that such ops swap: by word and block (~0: global memory), by thread, by op.
+  struct LockUse {
+    RecordId before = 0;
+    std::uint64_t number = 0;
+  };
+  using UsesOfThread = std::map<std::uint32_t, LockUse>;
+  std::map<std::pair<std::uint64_t, std::uint32_t>,
+           std::map<std::pair<std::uint32_t, std::uint32_t>, UsesOfThread>>
+      locks_;
+  std::uint64_t n_lock_uses_ = 0;
+  // By word of global memory: the weak write of this launch that a later one has replaced.
+  std::unordered_map<std::uint64_t, Cell> replaced_;
 
   bool gives_old_values_ = false;
   std::set<std::uint32_t> reading_atomics_;  // see atomics_that_only_read()

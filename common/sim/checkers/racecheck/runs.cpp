@@ -5,6 +5,7 @@
 //   in_pieces      adjacent words; the cells were left by several accesses, as for a neighbour's s[i - 1]
 //   run_with_gaps  adjacent words, but some lanes are missing; the cells are old or the lanes' own
 #include <algorithm>
+#include <bit>
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 
@@ -19,18 +20,25 @@ bool Racecheck::run_of_lanes(CurrentAccess& h) {
   Cell* const written = h.shadow.written + offset / 4;
   Cell* const read = h.shadow.read + offset / 4;
   const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits | h.a.first;
+  const Cell first_written = written[0];
   const lanes::Found found = lanes::meet(written, read, n, words, limit, mine, h.writes);
   if (found.done) return true;
   if (!found.written_below) {
     if (h.writes && h.strong) return false;  // it must not hide a weak write
     if (!run_ordered(h, written, n, words)) return false;
   }
+  const auto note_all = [&] {
+    if (found.written_below) return;
+    for (std::uint32_t k = 0; k < n; ++k)
+      note_replaced(h, offset / 4 + k, (first_written & ~kLaneMask) | (h.a.first + k / words));
+  };
   const Cell first = read[0];
   const bool read_ordered = found.read_below || (found.read_counting && (first & kLaneMask) == h.a.first &&
                                                  first >> kLaneBits >= h.shadow.floor &&
                                                  ordered_alike(h, first >> kLaneBits, true));
   if (h.writes) {
     if (!read_ordered) return false;
+    note_all();
     lanes::set_counting(written, n, words, mine);
     return true;
   }
@@ -96,6 +104,8 @@ bool Racecheck::in_pieces(CurrentAccess& h) {
     const Cell mine = h.id << kLaneBits | lane;
     const Before writes = piece_before(h, written[from], lane), reads = piece_before(h, read[from], lane);
     if (writes == Before::yes && reads == Before::yes) {
+      if (h.writes && written[from] >= limit)
+        for (std::uint32_t k = from; k < end; ++k) note_replaced(h, offset / 4 + k, written[k]);
       lanes::set_counting((h.writes ? written : read) + from, end - from, 1, mine);
     } else if (writes == Before::yes && reads == Before::no && !h.writes) {
       lanes::set_counting(read + from, end - from, 1, with_reader(h, read[from], static_cast<int>(lane), 0));
@@ -153,6 +163,10 @@ bool Racecheck::run_with_gaps(CurrentAccess& h, std::uint32_t lanes) {
   const Cell limit = h.shadow.bound << kLaneBits;
   const auto own = [&](Cell cell) { return cell >= limit && is_own(h, cell, 0) ? cell : 0; };
   const Cell own_written = h.writes && h.strong ? 0 : own(*written);  // it must not hide a weak write
+  if (h.writes && own_written != 0)
+    for (std::uint32_t m = lanes; m != 0; m &= m - 1)
+      if (const Cell there = written[std::countr_zero(m)]; there >= limit)
+        note_replaced(h, offset / 4 + static_cast<std::uint32_t>(std::countr_zero(m)), there);
   return lanes::meet_with_gaps(written, read, h.w.lane_mask, limit, own_written, own(*read),
                                h.id << kLaneBits, h.writes);
 }

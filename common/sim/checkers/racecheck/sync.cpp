@@ -13,6 +13,7 @@ constexpr std::size_t kMostSyncVariables = std::size_t{1} << 20;  // a limit for
 // Limits: writers that all synchronisation variables together remember, and writers that each of them may
 // always remember.
 constexpr std::size_t kMostWriters = std::size_t{1} << 21, kLeastWriters = 4;
+constexpr std::uint64_t kMostLockUses = 1 << 16;  // changes of locks in a launch; a limit for reasons only
 
 }  // namespace
 
@@ -214,6 +215,7 @@ void Racecheck::before(Warp& w, const MicroOp& op) {
 // A strong access acquires what was published at its address, and publishes there.
 void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool shared = h.shadow.shared;
+  if (!swaps_.empty() && h.writes) note_lock_uses(h, lanes);
   if (shared ? !fences_ : !sync_global_) return;
   SyncVariables& variables = shared ? h.b.sync_variables : sync_variables_;
   const int order = h.op.order & kOrderMask;
@@ -233,10 +235,10 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
       // Each element of a vector is an access of its own (PTX ISA 8.2, vector data types).
       for (std::uint64_t k = 0; k < n_elements; ++k) {
         const auto variable = variables.find(place + k * words);
-        if (variable != variables.end()) observe(h, lane, variable->second, acquires, scope);
+        if (variable == variables.end()) continue;
+        observe(h, lane, variable->second, acquires, scope);
+        if (!shared) note_look(h, lane, place + k * words, variable->second);
       }
-      if (!shared && h.b.looked_at[(h.b.n_looked_at - 1) % h.b.looked_at.size()] != place)
-        h.b.looked_at[h.b.n_looked_at++ % h.b.looked_at.size()] = place;
     }
     if (!h.writes) continue;
     if (releases) prepare(clocks_of(h.w, h.ws, lane), h.ws, h.b, scope);
@@ -265,7 +267,18 @@ void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, st
     it = variables.try_emplace(place).first;
   }
   SyncVariable& variable = it->second;
-  const SyncVariable::Writer writer{h.b.number, next()};
+  const Publication& ready = k.ready[kDeviceWide];
+  SyncVariable::Writer writer;
+  writer.block = h.b.number;
+  writer.warp = h.w.number;
+  writer.lane = static_cast<std::uint32_t>(lane);
+  writer.before = next();
+  writer.own = ready.own;
+  writer.same_warp = ready.warp;
+  writer.same_block = ready.block;
+  writer.barrier = h.b.bound;
+  writer.version = ++variable.version;
+  variable.last = writer;
   if (!variable.writers.empty() && variable.writers.back().block == writer.block) {
     variable.writers.back() = writer;
   } else if (variable.writers.size() < kLeastWriters || n_writers_ < kMostWriters) {
@@ -284,22 +297,100 @@ void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, st
   add_publication(variable.block, k.ready[kBlockWide], h.b.number, h.w.number, lanes);
 }
 
-// Whether access `id` of another block would be ordered before this one if its thread had executed a fence
-// before a strong write that a thread of this block has read. `but_not`: a word that does not count.
-bool Racecheck::fence_would_order(const CurrentAccess& h, const Record& r, RecordId id,
-                                  std::uint64_t but_not) const {
-  if (h.shadow.shared || r.block == h.b.number) return false;
-  const std::size_t n = std::min<std::size_t>(h.b.n_looked_at, h.b.looked_at.size());
-  return std::any_of(h.b.looked_at.begin(), h.b.looked_at.begin() + static_cast<std::ptrdiff_t>(n),
-                     [&](std::uint64_t place) {
-                       const auto variable = sync_variables_.find(place);
-                       if (variable == sync_variables_.end() || place == but_not) return false;
-                       const auto& writers = variable->second.writers;
-                       return std::any_of(writers.begin(), writers.end(),
-                                          [&](const SyncVariable::Writer& writer) {
-                                            return writer.block == r.block && writer.before > id;
-                                          });
-                     });
+void Racecheck::note_look(CurrentAccess& h, int lane, std::uint64_t place, const SyncVariable& variable) {
+  BlockState& b = h.b;
+  const auto at = [&](std::uint32_t n) -> Look& { return b.looks[n % b.looks.size()]; };
+  if (b.n_looks == 0 || at(b.n_looks - 1).place != place || at(b.n_looks - 1).warp != h.w.number)
+    at(b.n_looks++) = {place, 0, h.w.number, 0, 0, {}};
+  Look& look = at(b.n_looks - 1);
+  look.lanes |= 1u << lane;
+  look.version = variable.version;
+  look.barrier = b.bound;
+  look.last = variable.last;
+}
+
+Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, const Record& r, RecordId id,
+                                              std::uint32_t his_lane, std::uint64_t but_not) const {
+  if (r.block == h.b.number) {
+    return passes_a_lock(h, lane, r, id, his_lane) ? Missing::lock_fence : Missing::nothing_passes;
+  }
+  if (h.shadow.shared) return Missing::nothing_passes;
+  Missing missing = Missing::nothing_passes;
+  const auto consider = [&](const Look& look, const SyncVariable::Writer& writer) {
+    if (writer.block != r.block || writer.before <= id || writer.version > look.version) return;
+    const bool same_warp = writer.warp == warp_of(r), same_thread = same_warp && writer.lane == his_lane;
+    const bool published =
+        (same_thread && writer.own > id) || (same_warp && writer.same_warp > id) || writer.same_block > id;
+    const bool own_look = look.warp == h.w.number && (look.lanes >> lane & 1) != 0;
+    if (published ? own_look || h.b.bound > look.barrier : same_thread || writer.barrier > id)
+      missing = Missing::fence;
+    else if (missing == Missing::nothing_passes)
+      missing = published ? Missing::readers_barrier : Missing::writers_barrier;
+  };
+  for (std::uint32_t k = 0; k < std::min<std::size_t>(h.b.n_looks, h.b.looks.size()); ++k) {
+    const Look& look = h.b.looks[k];
+    const auto variable = sync_variables_.find(look.place);
+    if (look.place == but_not || variable == sync_variables_.end()) continue;
+    consider(look, look.last);
+    for (const SyncVariable::Writer& writer : variable->second.writers) consider(look, writer);
+  }
+  return missing;
+}
+
+// Remembers which threads change a word that some op swaps, as atomicExch and atomicCAS do for a lock. Of each
+// thread and op only the last change counts, so that a thread that tries again does not hide its release.
+void Racecheck::note_lock_uses(const CurrentAccess& h, std::uint32_t lanes) {
+  const bool swaps = swaps_.contains(h.op.index);
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    // Each block has its own shared memory.
+    const std::pair key{h.a.at(lane) / 4, h.shadow.shared ? h.b.number : ~0u};
+    auto lock = locks_.find(key);
+    if (lock == locks_.end()) {
+      if (!swaps) continue;
+      lock = locks_.try_emplace(key).first;
+    }
+    if (n_lock_uses_ >= kMostLockUses) return;
+    ++n_lock_uses_;
+    lock->second[{h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane)}][h.op.index] = {
+        next(), n_lock_uses_};
+  }
+}
+
+// Whether the thread of record `r` has changed a lock after its access, and this thread after that.
+bool Racecheck::passes_a_lock(const CurrentAccess& h, int lane, const Record& r, RecordId id,
+                              std::uint32_t his_lane) const {
+  return std::any_of(locks_.begin(), locks_.end(), [&](const auto& lock) {
+    const auto his = lock.second.find({r.block, warp_of(r) * kLanes + his_lane});
+    const auto own = lock.second.find({h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane)});
+    if (his == lock.second.end() || own == lock.second.end()) return false;
+    std::uint64_t last = 0;
+    for (const auto& [op, use] : own->second) last = std::max(last, use.number);
+    return std::any_of(his->second.begin(), his->second.end(),
+                       [&](const auto& use) { return use.second.before > id && use.second.number < last; });
+  });
+}
+
+// What the write of this conflict has replaced: a weak write of the same word, of which the reader knows.
+// 0: unknown.
+Racecheck::Cell Racecheck::replaced_by(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
+                                       std::uint32_t his_lane, bool old_writes) const {
+  if (h.shadow.shared || old_writes == h.writes) return 0;
+  if (h.writes) {
+    const Cell earlier = h.shadow.written[offset / 4];
+    const RecordId written = earlier >> kLaneBits;
+    // The reader knows of it, since otherwise it would have been reported.
+    if (written < h.shadow.floor || written >= id || record(written).kind != Record::access) return 0;
+    return reported_.contains(pair_of(Hazard::read_write, record(written).what, record(id).what)) ? 0
+                                                                                                  : earlier;
+  }
+  const auto found = replaced_.find(offset / 4);
+  if (found == replaced_.end()) return 0;
+  const RecordId written = found->second >> kLaneBits;
+  const std::uint32_t written_by = found->second & kLaneMask;
+  const bool known = written < id && record(written).block == record(id).block && written_by == his_lane &&
+                     ordered(h, written, written_by, lane);
+  return known ? found->second : 0;
 }
 
 }  // namespace course::sim

@@ -77,6 +77,13 @@ constexpr const char* kLostChange =
     "atomicAdd, does "
     "the three steps as one";
 
+constexpr const char* kLockWithoutFence =
+    "a lock passes between them, but no __threadfence() after it is taken, or before it is released, so the "
+    "next "
+    "holder may see the old value";
+constexpr const char* kLockInOneWarp =
+    ". These lanes of one warp wait for each other's lock, which hangs on GPUs before Volta";
+
 }  // namespace
 
 // For two writes: whether both store the same value.
@@ -97,20 +104,25 @@ bool Racecheck::same_value(const CurrentAccess& h, int lane, std::uint64_t offse
   return there == mine;
 }
 
+// A pair of ops in reported_, in either order.
+std::uint64_t Racecheck::pair_of(Hazard hazard, std::uint32_t one, std::uint32_t other) {
+  return static_cast<std::uint64_t>(hazard) << 60 | std::uint64_t{std::max(one, other)} << 30 |
+         std::min(one, other);
+}
+
 void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                        bool old_writes) {
   if (h.shadow.shared && offset < program_->reserved_shared) return;  // shared memory that the system uses
   Hazard hazard = Hazard::read_write;
   if (old_writes && h.writes)
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
-  const std::uint64_t key = static_cast<std::uint64_t>(hazard) << 60 | std::uint64_t{h.op.index} << 30 |
-                            program_->ops[record(id).what].index;
-  const auto [known, fresh] = reported_.try_emplace(key, known_.size());
+  const auto [known, fresh] =
+      reported_.try_emplace(pair_of(hazard, h.op.index, record(id).what), known_.size());
   if (!fresh) {
     ++known_[known->second].finding.times;
     return;
   }
-  known_.push_back({describe(h, lane, offset, id, other, hazard), h.op.index, record(id).what});
+  known_.push_back({describe(h, lane, offset, id, other, hazard, old_writes), h.op.index, record(id).what});
 }
 
 void Racecheck::report_stale(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId writer,
@@ -173,7 +185,7 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
 }
 
 Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
-                            std::uint32_t other, Hazard hazard) const {
+                            std::uint32_t other, Hazard hazard, bool old_writes) const {
   const Record& r = record(id);
   const MicroOp& old = program_->ops[r.what];
   struct Side {
@@ -185,7 +197,7 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
   if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader comes first
 
   const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
-  const bool wants_fence = fence_would_order(h, r, id);
+  const Missing missing = missing_between(h, lane, r, id, other);
   const bool at_once = id == h.id && hazard != Hazard::read_write;
   Finding f;
   f.checker = Checker::racecheck;
@@ -194,7 +206,8 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
     f.severity = Severity::hint;
     f.kind = fmt::format("{}-write-write-same-value", space);
   } else {
-    f.kind = wants_fence ? "missing-fence" : fmt::format("{}-race", space);
+    f.kind = missing == Missing::fence || missing == Missing::lock_fence ? "missing-fence"
+                                                                         : fmt::format("{}-race", space);
   }
   f.kernel = program_->demangled;
   f.where = places_of(*program_, *one.op);
@@ -210,7 +223,9 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
     why = "both write the same value, so nothing is lost here";
   else if (at_once)
     why = changes_what_it_reads(*program_, *one.op) ? kLostChange : "one of the two values is lost";
-  else if (wants_fence)
+  else if (missing == Missing::lock_fence)
+    why = fmt::format("{}{}", kLockWithoutFence, same_warp ? kLockInOneWarp : "");
+  else if (missing == Missing::fence)
     why =
         "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
   else if (are_of_one_change(*program_, *one.op, *two.op))
@@ -224,7 +239,7 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
   else if (one.op->kind == OpKind::atomic && two.op->kind == OpKind::atomic)
     why = "an atomic of block scope does not reach other blocks";
   else
-    why = "nothing orders two blocks within a kernel unless a fence and an atomic do";
+    why = reason_between_blocks(h, lane, offset, id, other, old_writes, missing);
   if (hazard == Hazard::read_write && !h.shadow.shared && is_library_kernel(f.kernel)) {
     f.severity = Severity::hint;
     why += kLibraryNote;
@@ -247,6 +262,47 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
     f.message = fmt::format("{} {} {} at {} while {} {} it at {}: {}", describe_thread(one.thread),
                             verb(*one.op), f.object, place, second, verb(*two.op), other_place, why);
   return f;
+}
+
+// For accesses of two blocks, at least one a write, between which no fence is missing.
+std::string Racecheck::reason_between_blocks(const CurrentAccess& h, int lane, std::uint64_t offset,
+                                             RecordId id, std::uint32_t other, bool old_writes,
+                                             Missing missing) const {
+  const Record& r = record(id);
+  if (missing == Missing::writers_barrier)
+    return fmt::format(
+        "a flag or counter passes between them, but another thread of block {} sets it, and no "
+        "barrier comes between this access and that thread's __threadfence()",
+        r.block);
+  if (missing == Missing::readers_barrier)
+    return fmt::format(
+        "a flag or counter passes between them, but another thread of block {} has read it, and "
+        "no barrier comes between that thread's __threadfence() and this access",
+        h.b.number);
+  if (const Cell earlier = replaced_by(h, lane, offset, id, other, old_writes); earlier != 0) {
+    const MicroOp& write = program_->ops[record(earlier >> kLaneBits).what];
+    return fmt::format(
+        "this write overwrites the value from {}, which other blocks may still read: nothing "
+        "makes the writer wait for its readers. Write to another location (separate arrays for "
+        "a tile's total and its prefix, or a second buffer), or wait until they have read it",
+        one_line(places_of(*program_, write)));
+  }
+  if (old_writes && !h.writes && knows_thread(h, lane, r, other))
+    return fmt::format(
+        "the flag or counter by which block {} knows of block {} was set before this write, so "
+        "it does not announce it",
+        h.b.number, r.block);
+  return "nothing orders two blocks within a kernel unless a fence and an atomic do";
+}
+
+// Whether this thread knows of any access of the thread that made record `r`.
+bool Racecheck::knows_thread(const CurrentAccess& h, int lane, const Record& r,
+                             std::uint32_t his_lane) const {
+  const auto first = std::find_if(log_.begin(), log_.end(), [&](const Record& one) {
+    return one.kind == Record::access && one.block == r.block && author(one) == author(r) &&
+           (one.lanes >> his_lane & 1) != 0;
+  });
+  return ordered(h, base_ + static_cast<RecordId>(first - log_.begin()), his_lane, lane);
 }
 
 std::set<std::uint32_t> Racecheck::racing() const {

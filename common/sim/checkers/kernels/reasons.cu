@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// Faults that look alike, but of which the message must name the right reason. kernels.cuh explains the
+// comments.
+#include "sim/checkers/kernels/kernels.cuh"
+
+// A look-back with all fences, in which a tile's prefix overwrites its total: a later tile may still read the
+// total, and takes the prefix for it.
+// EXPECT global-race
+// REASON this write overwrites the value from
+// LAUNCH 16 32
+KERNEL(prefix_overwrites_total) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  const auto tile = static_cast<int>(atomicAdd(&counter[63], 1u));
+  int carry = 0;
+  scratch[tile] = in[tile];
+  __threadfence();
+  flag[tile] = tile == 0 ? 2 : 1;
+  for (int k = tile - 1; k >= 0; --k) {
+    unsigned state;
+    while ((state = flag[k]) == 0) {
+    }
+    __threadfence();
+    carry += scratch[k];  // FAULT
+    if (state == 2) break;
+  }
+  if (tile > 0) {
+    scratch[tile] = carry + in[tile];  // OTHER
+    __threadfence();
+    flag[tile] = 2;
+  }
+  out[tile] = carry;
+}
+
+// A mailbox that is filled again without waiting for its reader.
+// EXPECT global-race
+// REASON this write overwrites the value from
+// LAUNCH 2 32
+KERNEL(mailbox_is_reused) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  if (blockIdx.x == 0) {
+    for (unsigned i = 0; i < 4; ++i) {
+      scratch[0] = in[i];  // OTHER
+      __threadfence();
+      flag[0] = i + 1;
+    }
+  } else {
+    int sum = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      while (flag[0] <= i) {
+      }
+      __threadfence();
+      sum += scratch[0];  // FAULT
+    }
+    out[0] = sum;
+  }
+}
+
+// Two buffers of 32 items, of which each is filled again too early.
+// EXPECT global-race
+// REASON this write overwrites the value from
+// LAUNCH 2 32
+KERNEL(double_buffer_is_reused) {
+  UNUSED;
+  volatile unsigned* flag = counter;
+  int sum = 0;
+  for (unsigned i = 0; i < 6; ++i) {
+    if (blockIdx.x == 0) {
+      scratch[i % 2 * 32 + threadIdx.x] = in[i];  // OTHER
+      __threadfence();
+      __syncwarp();
+      if (threadIdx.x == 0) flag[0] = i + 1;
+    } else {
+      if (threadIdx.x == 0)
+        while (flag[0] <= i) {
+        }
+      __threadfence();
+      __syncwarp();
+      sum += scratch[i % 2 * 32 + threadIdx.x];  // FAULT
+    }
+  }
+  out[blockIdx.x * 32 + threadIdx.x] = sum;
+}
+
+// The flag is set before the data is written, with fences on both sides.
+// EXPECT global-race
+// REASON was set before this write
+// LAUNCH 2 32
+KERNEL(flag_before_data) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  if (blockIdx.x == 0) {
+    scratch[1] = in[1];
+    __threadfence();
+    flag[0] = 1;
+    scratch[0] = in[0];  // OTHER
+  } else {
+    while (flag[0] == 0) {
+    }
+    __threadfence();
+    for (int wait = 0; wait < 20000; ++wait) out[1] += flag[0] != 0;
+    out[0] = scratch[0] + scratch[1];  // FAULT
+  }
+}
+
+// All threads write, but the one that sets the flag does not wait for the others.
+// EXPECT global-race
+// REASON another thread of block 0 sets it
+// LAUNCH 2 64
+KERNEL(flag_without_barrier_before_it) {
+  UNUSED;
+  volatile unsigned* flag = counter;
+  if (blockIdx.x == 0) {
+    scratch[threadIdx.x] = in[threadIdx.x];  // OTHER
+    __threadfence();
+    if (threadIdx.x == 0) flag[0] = 1;
+  } else {
+    if (threadIdx.x == 0)
+      while (flag[0] == 0) {
+      }
+    __syncthreads();
+    __threadfence();
+    out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
+  }
+}
+
+// Threads of one block change a word under a lock of the grid, without fences.
+// EXPECT missing-fence
+// REASON a lock passes between them
+// LAUNCH 1 64
+KERNEL(lock_within_a_block) {
+  UNUSED;
+  if (threadIdx.x % 32 != 0) return;
+  while (atomicExch(&counter[0], 1u) != 0) {
+  }
+  out[0] = out[0] + 1;  // FAULT OTHER
+  atomicExch(&counter[0], 0u);
+}
+
+// Every lane takes the lock in turn.
+// EXPECT missing-fence
+// REASON These lanes of one warp wait for each other's lock
+// LAUNCH 1 32
+KERNEL(lock_within_a_warp) {
+  UNUSED;
+  while (atomicCAS(&counter[0], 0u, 1u) != 0) {
+  }
+  out[0] = out[0] + 1;  // FAULT OTHER
+  atomicExch(&counter[0], 0u);
+}
+
+// A lock in shared memory.
+// EXPECT missing-fence
+// REASON a lock passes between them
+// LAUNCH 1 64
+KERNEL(lock_in_shared_memory) {
+  UNUSED;
+  __shared__ unsigned s_lock;
+  __shared__ int s_sum;
+  if (threadIdx.x == 0) s_lock = 0, s_sum = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) {
+    while (atomicCAS(&s_lock, 0u, 1u) != 0) {
+    }
+    s_sum = s_sum + 1;  // FAULT OTHER
+    atomicExch(&s_lock, 0u);
+  }
+  __syncthreads();
+  out[threadIdx.x] = s_sum;
+}
+
+// A counter beside the data is no lock.
+// EXPECT global-race
+// REASON both read it, change it and write it back
+// LAUNCH 1 64
+KERNEL(counter_is_no_lock) {
+  UNUSED;
+  for (int i = 0; i < 3; ++i) {
+    out[0] = out[0] + 1;  // FAULT OTHER
+    atomicAdd(&counter[0], 1u);
+  }
+}

@@ -7,6 +7,7 @@
 // never overlaps streams.
 // Source: NVIDIA, "CUDA Driver API", version 13.0.
 #include <dlfcn.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <array>
@@ -690,32 +691,77 @@ std::string explain_library(const std::string& file) {
          "a GPU, or use kernels, CUB or Thrust instead, which the simulator runs";
 }
 
+struct Missing {
+  std::mutex lock;
+  std::set<std::string> names;     // of functions
+  std::set<std::string> runtimes;  // files that contain a runtime of NVIDIA's and have been explained
+  std::size_t n_listed = 0;        // names that were reported one by one
+};
+Missing& missing() {
+  static auto& all = *new Missing;
+  return all;
+}
+
+bool is_library(const std::string& file) {
+  return file.find(".so") != std::string::npos && !file.starts_with("libcudart");
+}
+
+// Must be called under the lock.
+void explain_runtime(const std::string& file) {
+  if (!missing().runtimes.insert(file).second) return;
+  if (!is_library(file))
+    say(way_to_the_simulator());
+  else if (call("simReportMissing", explain_library(file).c_str()) != kSuccess)
+    say(explain_library(file));
+  if (missing().runtimes.size() > 1) return;
+  missing().n_listed = missing().names.size();
+  std::atexit([] {
+    if (const std::size_t n = missing().names.size() - missing().n_listed; n > 0)
+      say("it asked for " + std::to_string(n) +
+          " functions of the driver API that the simulator does not have");
+  });
+}
+
+std::string file_name_of(const void* code) {
+  const std::string path = file_of(code);
+  return path.substr(path.rfind('/') + 1);
+}
+
 // Reports each name once, because libraries look up the same functions repeatedly. NVIDIA's runtime asks for
-// everything that it might use, and for an empty name before that: it gets an explanation instead, once for
-// each library that contains it, and a count at exit.
+// everything that it might use, and for an empty name before that: it gets an explanation instead, and a
+// count at exit.
 void report_missing(const std::string& name, const void* caller) {
-  static auto& lock = *new std::mutex;
-  static auto &reported = *new std::set<std::string>, &runtimes = *new std::set<std::string>;
-  static std::size_t n_listed = 0;
-  const std::lock_guard guard(lock);
-  const std::string path = file_of(caller), file = path.substr(path.rfind('/') + 1);
-  if ((name.empty() || name == "cuGetExportTable") && runtimes.insert(file).second) {
-    if (file.find(".so") == std::string::npos || file.starts_with("libcudart"))
-      say(way_to_the_simulator());
-    else if (call("simReportMissing", explain_library(file).c_str()) != kSuccess)
-      say(explain_library(file));
-    if (runtimes.size() == 1) {
-      n_listed = reported.size();
-      std::atexit([] {
-        if (reported.size() > n_listed)
-          say("it asked for " + std::to_string(reported.size() - n_listed) +
-              " functions of the driver API that the simulator does not have");
-      });
-    }
-  }
-  if (name.empty() || name == "cuGetExportTable" || !reported.insert(name).second || !runtimes.empty())
-    return;
+  const std::lock_guard guard(missing().lock);
+  const bool is_nvidias_runtime = name.empty() || name == "cuGetExportTable";
+  if (is_nvidias_runtime) explain_runtime(file_name_of(caller));
+  if (is_nvidias_runtime || !missing().names.insert(name).second || !missing().runtimes.empty()) return;
   say(name + ": the simulator does not have this function of the driver API");
+}
+
+// The first function outside of the loader and the C library.
+_Unwind_Reason_Code find_author(_Unwind_Context* frame, void* found) {
+  // NOLINTNEXTLINE: the unwinder's addresses are numbers
+  const std::string file = file_name_of(reinterpret_cast<const void*>(_Unwind_GetIP(frame) - 1));
+  if (file.empty() || file == file_name_of(reinterpret_cast<const void*>(&find_author)) ||
+      file.starts_with("ld-") || file.starts_with("libc.") || file.starts_with("libdl.") ||
+      file.starts_with("libgcc_s."))
+    return _URC_NO_REASON;
+  *static_cast<std::string*>(found) = file;
+  return _URC_END_OF_STACK;
+}
+
+// Some libraries, such as cuFFT, look up functions one by one when they are first used, and give up without a
+// word. But only they load this library themselves, so they are reported when the program ends.
+__attribute__((constructor)) void note_who_loads() {
+  static auto& file = *new std::string;
+  _Unwind_Backtrace(find_author, &file);
+  const bool is_nvidias =
+      file.starts_with("libcu") || file.starts_with("libnpp") || file.starts_with("libnv");
+  if (!is_nvidias || !is_library(file)) return;
+  std::atexit([] {
+    const std::lock_guard guard(missing().lock);
+    if (missing().runtimes.empty()) explain_runtime(file);
+  });
 }
 
 }  // namespace

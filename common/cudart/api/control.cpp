@@ -77,8 +77,8 @@ CUDART_EXPORT int simReportMissing(const char* message) {
     say(message);
     return 0;
   }
-  sim::Finding finding;
-  finding.checker = sim::Checker::execution;
+  course::sim::Finding finding;
+  finding.checker = course::sim::Checker::execution;
   finding.kind = "library-not-simulated";
   finding.message = message;
   Context& context = current_context();

@@ -76,6 +76,18 @@ class Environment(unittest.TestCase):
         self.assertIn("-cudart shared", lines[0])
         self.assertIn("151 functions", lines[1])
 
+    @unittest.skipIf(not shutil.which("cc"), "needs a C compiler")
+    def test_a_library_with_its_own_runtime_is_named(self):
+        looks_up = "void* dlopen(const char*, int); void* dlsym(void*, const char*);\n" \
+                   "int use(void) { void* d = dlopen(\"libcuda.so.1\", 2); return d != 0 && dlsym(d, \"cuNoSuchFunction\") != 0; }"
+        with tempfile.TemporaryDirectory() as folder:
+            for name, code in (("libcufake.so.12", 86), ("libother.so", 0)):
+                path = os.path.join(folder, name)
+                subprocess.run(["cc", "-x", "c", "-shared", "-fPIC", "-o", path, "-"], input=looks_up, text=True, check=True)
+                done = run(sys.executable, "-c", f"import ctypes; assert ctypes.CDLL({path!r}).use() == 0")
+                self.assertEqual(done[0], code, done)
+                self.assertEqual("libcufake.so.12 contains a CUDA runtime of its own" in done[2], code == 86, done[2])
+
     @unittest.skipIf(not TOOLKIT, "the toolkit's libraries lie where the loader finds them")
     def test_nvidias_runtime_with_the_simulators_driver_is_explained(self):
         code, out, err = run(QUERY, LD_LIBRARY_PATH=f"{TOOLKIT}:{FOLDER}")

@@ -59,26 +59,28 @@ KERNEL(mailbox_is_reused) {
   }
 }
 
-// Two buffers of 32 items, of which each is filled again too early.
+// Two buffers of 32 items. The reader says that it is done with one before it has read it.
 // EXPECT global-race
 // REASON this write overwrites the value from
 // LAUNCH 2 32
 KERNEL(double_buffer_is_reused) {
   UNUSED;
-  volatile unsigned* flag = counter;
+  volatile unsigned *filled = counter, *done = counter + 1;
   int sum = 0;
   for (unsigned i = 0; i < 6; ++i) {
     if (blockIdx.x == 0) {
+      while (done[0] + 2 <= i) {
+      }
+      __threadfence();
       scratch[i % 2 * 32 + threadIdx.x] = in[i];  // OTHER
       __threadfence();
       __syncwarp();
-      if (threadIdx.x == 0) flag[0] = i + 1;
+      if (threadIdx.x == 0) filled[0] = i + 1;
     } else {
-      if (threadIdx.x == 0)
-        while (flag[0] <= i) {
-        }
+      while (filled[0] <= i) {
+      }
       __threadfence();
-      __syncwarp();
+      if (threadIdx.x == 0) done[0] = i + 1;
       sum += scratch[i % 2 * 32 + threadIdx.x];  // FAULT
     }
   }
@@ -109,7 +111,7 @@ KERNEL(flag_before_data) {
 
 // All threads write, but the one that sets the flag does not wait for the others.
 // EXPECT global-race
-// REASON another thread of block 0 sets it
+// REASON by another thread of block 0, which must wait for it at a barrier first
 // LAUNCH 2 64
 KERNEL(flag_without_barrier_before_it) {
   UNUSED;

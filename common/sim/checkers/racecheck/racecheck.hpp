@@ -206,6 +206,7 @@ class Racecheck final : public KernelChecker {
       RecordId before = 0, own = 0, same_warp = 0, same_block = 0;
       RecordId barrier = 0;       // the last barrier of its block
       std::uint64_t version = 0;  // of the variable, after the write
+      bool is_ticket = false;     // an atomic that returns the value before it
     };
     std::vector<Writer> writers;
     std::uint32_t next_writer = 0;
@@ -393,7 +394,9 @@ class Racecheck final : public KernelChecker {
                      std::uint32_t his_lane) const;
   static void note_look(CurrentAccess& h, int lane, std::uint64_t place, const SyncVariable& variable);
   void note_replaced(const CurrentAccess& h, std::uint64_t word, Cell written);
-  bool knows_thread(const CurrentAccess& h, int lane, const Record& r, std::uint32_t his_lane) const;
+  bool has_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp, std::uint32_t lane) const;
+  enum class Announced : std::uint8_t { no, before_by_itself, before_by_another };
+  Announced announced(const CurrentAccess& h, const Record& r, RecordId id, std::uint32_t his_lane) const;
   Cell replaced_by(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                    std::uint32_t his_lane, bool old_writes) const;
 

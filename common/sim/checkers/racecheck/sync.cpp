@@ -278,6 +278,7 @@ void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, st
   writer.same_block = ready.block;
   writer.barrier = h.b.bound;
   writer.version = ++variable.version;
+  writer.is_ticket = h.op.kind == OpKind::atomic && h.op.dst[0] != MicroOp::kNoSlot;
   variable.last = writer;
   if (!variable.writers.empty() && variable.writers.back().block == writer.block) {
     variable.writers.back() = writer;
@@ -316,11 +317,12 @@ Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, 
   }
   if (h.shadow.shared) return Missing::nothing_passes;
   Missing missing = Missing::nothing_passes;
-  const auto consider = [&](const Look& look, const SyncVariable::Writer& writer) {
+  const auto consider = [&](const Look& look, const SyncVariable& variable,
+                            const SyncVariable::Writer& writer) {
     if (writer.block != r.block || writer.before <= id || writer.version > look.version) return;
     const bool same_warp = writer.warp == warp_of(r), same_thread = same_warp && writer.lane == his_lane;
-    const bool published =
-        (same_thread && writer.own > id) || (same_warp && writer.same_warp > id) || writer.same_block > id;
+    const bool published = (same_thread && writer.own > id) || (same_warp && writer.same_warp > id) ||
+                           writer.same_block > id || variable.device.covers(r.block, author(r), his_lane, id);
     const bool own_look = look.warp == h.w.number && (look.lanes >> lane & 1) != 0;
     if (published ? own_look || h.b.bound > look.barrier : same_thread || writer.barrier > id)
       missing = Missing::fence;
@@ -331,8 +333,9 @@ Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, 
     const Look& look = h.b.looks[k];
     const auto variable = sync_variables_.find(look.place);
     if (look.place == but_not || variable == sync_variables_.end()) continue;
-    consider(look, look.last);
-    for (const SyncVariable::Writer& writer : variable->second.writers) consider(look, writer);
+    consider(look, variable->second, look.last);
+    for (const SyncVariable::Writer& writer : variable->second.writers)
+      consider(look, variable->second, writer);
   }
   return missing;
 }
@@ -369,6 +372,19 @@ bool Racecheck::passes_a_lock(const CurrentAccess& h, int lane, const Record& r,
     return std::any_of(his->second.begin(), his->second.end(),
                        [&](const auto& use) { return use.second.before > id && use.second.number < last; });
   });
+}
+
+// Whether this block has seen a flag that the block of record `r` set before that access.
+Racecheck::Announced Racecheck::announced(const CurrentAccess& h, const Record& r, RecordId id,
+                                          std::uint32_t his_lane) const {
+  Announced found = Announced::no;
+  for (std::uint32_t k = 0; k < std::min<std::size_t>(h.b.n_looks, h.b.looks.size()); ++k) {
+    const SyncVariable::Writer& writer = h.b.looks[k].last;
+    if (writer.block != r.block || writer.before > id || writer.is_ticket) continue;
+    if (writer.warp == warp_of(r) && writer.lane == his_lane) return Announced::before_by_itself;
+    found = Announced::before_by_another;
+  }
+  return found;
 }
 
 // What the write of this conflict has replaced: a weak write of the same word, of which the reader knows.

@@ -184,6 +184,14 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
   known_.push_back({std::move(f), load.index, write.index});
 }
 
+// Whether a thread has executed an op in this launch.
+bool Racecheck::has_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp, std::uint32_t lane) const {
+  return std::any_of(log_.begin(), log_.end(), [&](const Record& r) {
+    return r.kind == Record::access && r.what == op && r.block == block && warp_of(r) == warp &&
+           (r.lanes >> lane & 1) != 0;
+  });
+}
+
 Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                             std::uint32_t other, Hazard hazard, bool old_writes) const {
   const Record& r = record(id);
@@ -228,7 +236,10 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
   else if (missing == Missing::fence)
     why =
         "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
-  else if (are_of_one_change(*program_, *one.op, *two.op))
+  else if (are_of_one_change(*program_, *one.op, *two.op) &&
+           has_run(one.op->index, two.op == &old ? r.block : h.b.number,
+                   two.op == &old ? warp_of(r) : h.w.number,
+                   two.op == &old ? other : static_cast<std::uint32_t>(lane)))
     why = kLostChange;
   else if ((r.warp & kByBarrier) != 0)
     why = "only threads that have waited for the mbarrier know that the copy is done";
@@ -287,22 +298,19 @@ std::string Racecheck::reason_between_blocks(const CurrentAccess& h, int lane, s
         "a tile's total and its prefix, or a second buffer), or wait until they have read it",
         one_line(places_of(*program_, write)));
   }
-  if (old_writes && !h.writes && knows_thread(h, lane, r, other))
+  const Announced flag = old_writes && !h.writes ? announced(h, r, id, other) : Announced::no;
+  if (flag == Announced::before_by_itself)
     return fmt::format(
         "the flag or counter by which block {} knows of block {} was set before this write, so "
         "it does not announce it",
         h.b.number, r.block);
+  if (flag == Announced::before_by_another)
+    return fmt::format(
+        "the flag or counter by which block {} knows of block {} was set before this write, by another "
+        "thread "
+        "of block {}, which must wait for it at a barrier first",
+        h.b.number, r.block, r.block);
   return "nothing orders two blocks within a kernel unless a fence and an atomic do";
-}
-
-// Whether this thread knows of any access of the thread that made record `r`.
-bool Racecheck::knows_thread(const CurrentAccess& h, int lane, const Record& r,
-                             std::uint32_t his_lane) const {
-  const auto first = std::find_if(log_.begin(), log_.end(), [&](const Record& one) {
-    return one.kind == Record::access && one.block == r.block && author(one) == author(r) &&
-           (one.lanes >> his_lane & 1) != 0;
-  });
-  return ordered(h, base_ + static_cast<RecordId>(first - log_.begin()), his_lane, lane);
 }
 
 std::set<std::uint32_t> Racecheck::racing() const {

@@ -702,14 +702,18 @@ Missing& missing() {
   return all;
 }
 
-bool is_library(const std::string& file) {
-  return file.find(".so") != std::string::npos && !file.starts_with("libcudart");
+// One of the toolkit's, other than the runtime.
+bool is_nvidias_library(std::string_view file) {
+  constexpr std::string_view kStarts[] = {"libcu", "libnpp", "libnv"};
+  return file.find(".so") != std::string_view::npos && !file.starts_with("libcudart") &&
+         std::any_of(std::begin(kStarts), std::end(kStarts),
+                     [&](std::string_view start) { return file.starts_with(start); });
 }
 
 // Must be called under the lock.
 void explain_runtime(const std::string& file) {
   if (!missing().runtimes.insert(file).second) return;
-  if (!is_library(file))
+  if (!is_nvidias_library(file))
     say(way_to_the_simulator());
   else if (call("simReportMissing", explain_library(file).c_str()) != kSuccess)
     say(explain_library(file));
@@ -755,9 +759,7 @@ _Unwind_Reason_Code find_author(_Unwind_Context* frame, void* found) {
 __attribute__((constructor)) void note_who_loads() {
   static auto& file = *new std::string;
   _Unwind_Backtrace(find_author, &file);
-  const bool is_nvidias =
-      file.starts_with("libcu") || file.starts_with("libnpp") || file.starts_with("libnv");
-  if (!is_nvidias || !is_library(file)) return;
+  if (!is_nvidias_library(file)) return;
   std::atexit([] {
     const std::lock_guard guard(missing().lock);
     if (missing().runtimes.empty()) explain_runtime(file);

@@ -233,12 +233,13 @@ class Environment(unittest.TestCase):
                   ncclComm_t c[2];
                   int device[] = {0, 1}, *p = nullptr;
                   if (ncclCommInitAll(c, 2, device) != ncclSuccess) return 1;
+                  cudaSetDevice(1);
                   cudaMalloc(&p, 4);
                   ncclSend(p, 1, ncclInt, 0, c[1], nullptr);
                   return cudaStreamSynchronize(nullptr) == cudaSuccess ? 2 : 0;
                 }""")
             self.assertEqual(code, 86, err)
-            self.assertIn("nccl-", err)
+            self.assertIn("nccl-deadlock", err)
 
     def test_many_devices(self):
         self.assertEqual(run(QUERY, SIM_DEVICES="4")[0], 0)

@@ -7,7 +7,6 @@
 #include <utility>
 
 namespace course::cudart {
-namespace {
 
 bool is_an_answer(cudaError_t code) {
   constexpr cudaError_t kAnswers[] = {
@@ -18,6 +17,8 @@ bool is_an_answer(cudaError_t code) {
   };
   return std::find(std::begin(kAnswers), std::end(kAnswers), code) != std::end(kAnswers);
 }
+
+namespace {
 
 const char* maker(Origin origin) {
   switch (origin) {

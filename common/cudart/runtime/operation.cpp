@@ -149,7 +149,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
   if (!footprint.empty()) name = fmt::format("kernel {}", context.device().facts(request.kernel).demangled);
   const FaultMeaning meaning = meaning_of(result.fault);
   if (meaning.code != cudaSuccess && !meaning.sticky) return {meaning.code, result.text};
-  if (!result.text.empty()) say(result.text);
+  if (!result.text.empty() && !runtime().environment().check) say(result.text);  // else printed at the end
   if (meaning.sticky) {
     context.sticky = meaning.code;
     return cudaSuccess;

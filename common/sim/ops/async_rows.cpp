@@ -320,10 +320,15 @@ void map_to_block(Warp& w, const MicroOp& op) {
   const u64 size = w.block->cluster == nullptr ? 1 : w.block->cluster->members.size();
   for (u32 m = w.mask; m != 0; m &= m - 1)
     if (rank[std::countr_zero(m)] >= size)
-      throw DeviceFault(Fault::illegal_instruction,
-                        fmt::format("mapa: rank {} in a cluster of {}", rank[std::countr_zero(m)],
-                                    size == 1 ? "one block" : fmt::format("{} blocks", size)),
-                        m & -m);
+      throw DeviceFault(
+          Fault::illegal_instruction,
+          size == 1 ? fmt::format("mapa: rank {} in a cluster of one block, because the launch has no "
+                                  "clusters: declare the kernel with __cluster_dims__, or launch it "
+                                  "with cudaLaunchKernelEx and "
+                                  "cudaLaunchAttributeClusterDimension",
+                                  rank[std::countr_zero(m)])
+                    : fmt::format("mapa: rank {} in a cluster of {} blocks", rank[std::countr_zero(m)], size),
+          m & -m);
   constexpr T kPart = static_cast<T>(kBlockPart), kRanks = T{0xff} * kPart;
   const T* in = w.slot<T>(op.src[0]);
   write_lanes<T>(w, op.dst[0], [&](int i) {

@@ -43,7 +43,8 @@ Outcome check_buffers(const Call& call, int device) {
     // NVIDIA's library accepts this and does not say what it computes: its header has a rule for the other
     // collectives in place, but not for this one, and its tests do not check the results.
     const std::string message = fmt::format(
-        "ncclAlltoAll of rank {} in place: the result is undefined, because a rank may receive items where it "
+        "ncclAlltoAll of rank {} in place: the result is undefined, because a rank may receive items where "
+        "it "
         "has not yet sent its own. Receive into a second buffer",
         call.rank);
     simReportFault(device, "nccl-in-place", message.c_str(), call.code, nullptr, 1);

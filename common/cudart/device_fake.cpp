@@ -76,6 +76,10 @@ std::uint64_t Device::free_bytes() const {
   return kCapacity - used;
 }
 
+std::span<std::byte> Device::device_only_memory() const {
+  return {};
+}
+
 void Device::name_buffer(std::uint64_t address, std::uint64_t, std::uint32_t, std::string name, bool) {
   impl_->allocations.at(address).name = std::move(name);
 }
@@ -182,8 +186,8 @@ Result<void> Device::set_other_memory(std::vector<OtherMemory>) {  // NOLINT: as
 const Allocation* Device::find_freed(std::uint64_t) const {
   return nullptr;
 }
-bool Device::any_written(std::uint64_t, std::uint64_t) const {
-  return true;
+std::vector<ByteRange> Device::never_written(std::uint64_t, std::uint64_t) const {
+  return {};
 }
 void Device::count_sent(std::uint64_t, std::uint64_t) {}
 void Device::add_finding(Finding) {}  // NOLINT: as declared

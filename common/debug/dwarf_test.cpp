@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "debug/authors_files.hpp"
+#include "sim/authors_files.hpp"
 
 namespace course::debug {
 namespace {
@@ -20,13 +20,13 @@ TEST(AuthorsFiles, ToolkitMayLieAnywhere) {
   const std::filesystem::path folder = testing::TempDir() + "/authors_files";
   std::filesystem::create_directories(folder / "include/cooperative_groups/details");
   std::ofstream(folder / "include/cuda_runtime_api.h").put('\n');
-  EXPECT_FALSE(is_authors_file(folder / "include/cooperative_groups/details/sync.h"));
-  EXPECT_FALSE(is_authors_file(folder / "bin/../include/crt/sm_90_rt.hpp"));
-  EXPECT_TRUE(is_authors_file(folder / "reduction.cu"));
-  EXPECT_FALSE(is_authors_file("/usr/include/c++/12/cmath"));
-  EXPECT_FALSE(is_authors_file("/opt/gcc/15/include/c++/15/cmath"));
-  EXPECT_TRUE(is_authors_file("/opt/course/labs/reduction/reduction.cu"));
-  EXPECT_FALSE(is_authors_file(""));
+  EXPECT_FALSE(sim::is_authors_file(folder / "include/cooperative_groups/details/sync.h"));
+  EXPECT_FALSE(sim::is_authors_file(folder / "bin/../include/crt/sm_90_rt.hpp"));
+  EXPECT_TRUE(sim::is_authors_file(folder / "reduction.cu"));
+  EXPECT_FALSE(sim::is_authors_file("/usr/include/c++/12/cmath"));
+  EXPECT_FALSE(sim::is_authors_file("/opt/gcc/15/include/c++/15/cmath"));
+  EXPECT_TRUE(sim::is_authors_file("/opt/course/labs/reduction/reduction.cu"));
+  EXPECT_FALSE(sim::is_authors_file(""));
   std::filesystem::remove_all(folder);
 }
 

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "base/demangle.hpp"
-#include "debug/authors_files.hpp"
+#include "sim/authors_files.hpp"
 
 namespace course::debug {
 namespace {
@@ -71,7 +71,7 @@ void Inspector::add_kernel(const sim::Program& program, const sim::ModuleImage& 
       const std::string* file = module.find_file(l.file);
       if (line != 0)
         ++inlined;
-      else if (l.line != 0 && file != nullptr && is_authors_file(*file))
+      else if (l.line != 0 && file != nullptr && sim::is_authors_file(*file))
         line = line_index(*file, l.line);
     }
     return line;
@@ -122,7 +122,7 @@ std::uint32_t Inspector::line_at(const KernelCode& code, std::uint32_t function,
          at = module.locations[static_cast<std::size_t>(at)].inlined_at) {
       const ptx::Location& l = module.locations[static_cast<std::size_t>(at)];
       const std::string* file = module.find_file(l.file);
-      if (l.line == 0 || file == nullptr || !is_authors_file(*file)) continue;
+      if (l.line == 0 || file == nullptr || !sim::is_authors_file(*file)) continue;
       const auto it = line_numbers_.find(
           fmt::format("{}:{}", std::filesystem::path(*file).lexically_normal().string(), l.line));
       if (it != line_numbers_.end()) return it->second;

@@ -19,7 +19,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "debug/authors_files.hpp"
+#include "sim/authors_files.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
@@ -302,8 +302,9 @@ void Session::add_findings(Json& why) {
         continue;
       // Code of -G copies objects byte by byte through local memory, and their padding with them.
       if (kernel_has_variables_ && f->kind == "uninitialised-local") continue;
-      const bool authors = std::any_of(f->where.begin(), f->where.end(),
-                                       [](const sim::SourcePlace& p) { return is_authors_file(p.file); });
+      const bool authors = std::any_of(f->where.begin(), f->where.end(), [](const sim::SourcePlace& p) {
+        return sim::is_authors_file(p.file);
+      });
       if (authors) why.push_back({{"kind", "finding"}, {"text", f->message}});
     }
 }

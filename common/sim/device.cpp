@@ -143,6 +143,9 @@ const Allocation* Device::find_freed(std::uint64_t address) const {
 std::uint64_t Device::free_bytes() const {
   return impl_->arena.free_bytes();
 }
+std::span<std::byte> Device::device_only_memory() const {
+  return {reinterpret_cast<std::byte*>(impl_->arena.base()), impl_->arena.device_only_bytes()};
+}
 Result<void> Device::set_heap_bytes(std::uint64_t n_bytes) {
   return impl_->arena.set_heap_bytes(n_bytes);
 }
@@ -167,8 +170,8 @@ Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t ele
 void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   impl_->observers.host_wrote(address, n_bytes);
 }
-bool Device::any_written(std::uint64_t address, std::uint64_t n_bytes) const {
-  return impl_->observers.any_written(address, n_bytes);
+std::vector<ByteRange> Device::never_written(std::uint64_t address, std::uint64_t n_bytes) const {
+  return impl_->observers.never_written(address, n_bytes);
 }
 void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
   impl_->observers.forget_writes(address, n_bytes);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,9 @@ class Device {
   // call.
   const Allocation* find(std::uint64_t address) const;
   std::uint64_t free_bytes() const;
+  // Whole pages of this process, without any memory that host code may access (page-locked, managed). They
+  // contain all other memory of the device. Empty if that is not in this process.
+  std::span<std::byte> device_only_memory() const;
   // Size of the heap of malloc() in kernels, in bytes; 8 MiB by default. An error once a kernel has used the
   // heap, as in CUDA.
   Result<void> set_heap_bytes(std::uint64_t n_bytes);
@@ -79,8 +83,9 @@ class Device {
   // Informs the checkers that host code wrote these bytes (memcpy, memset), so that they count as
   // initialised.
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
-  // Whether any of these bytes has been written, as far as the initialisation checker knows.
-  bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
+  // Those of these bytes that have never been written, as far as the initialisation checker knows: in
+  // ascending order, as few ranges as possible. None for memory of others.
+  std::vector<ByteRange> never_written(std::uint64_t address, std::uint64_t n_bytes) const;
   // Makes these bytes count as uninitialised again; their contents do not change. Affects the checkers that
   // the mode has on.
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);

@@ -119,6 +119,24 @@ std::optional<Footprint::Conflict> Footprint::conflict_with(const Footprint& sec
   return conflict;
 }
 
+std::optional<ByteRange> Footprint::written(std::uint64_t address, std::uint64_t n_bytes) const {
+  std::uint64_t first = ~std::uint64_t{0}, last = 0;
+  for (const Use use : {kWrite, kStrongWrite, kSystemWrite})
+    for_each_part(address, n_bytes, [&](std::uint64_t page, std::uint64_t from, std::uint64_t n) {
+      const auto found = pages_.find(page * kUses + use);
+      if (found == pages_.end()) return;
+      for_each_word(from, n, [&](std::uint64_t word, std::uint64_t mask) {
+        const std::uint64_t bits = found->second[word] & mask;
+        if (bits == 0) return;
+        const std::uint64_t start = page * kHostPage + word * kWordBits;
+        first = std::min(first, start + static_cast<std::uint64_t>(std::countr_zero(bits)));
+        last = std::max(last, start + kWordBits - 1 - static_cast<std::uint64_t>(std::countl_zero(bits)));
+      });
+    });
+  if (first > last) return std::nullopt;
+  return ByteRange{first, last - first + 1};
+}
+
 bool Footprint::uses(std::uint64_t address, std::uint64_t n_bytes, Use use) const {
   bool any = false;
   for_each_part(address, n_bytes, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {

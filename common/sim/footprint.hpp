@@ -13,6 +13,11 @@ namespace course::sim {
 
 constexpr std::uint64_t kHostPage = 4096;  // bytes: the granularity of mprotect
 
+struct ByteRange {
+  std::uint64_t first = 0;  // an address
+  std::uint64_t n_bytes = 0;
+};
+
 class Footprint {
  public:
   // Strong accesses (atomic, volatile, relaxed) of one device do not conflict with each other. Those of
@@ -43,6 +48,8 @@ class Footprint {
   void for_each_page(Visit&& visit) const {
     for (const auto& [key, bits] : pages_) visit(key / kUses * kHostPage, static_cast<Use>(key % kUses));
   }
+  // The bytes from the first to the last one of these that has been written. std::nullopt: none has.
+  std::optional<ByteRange> written(std::uint64_t address, std::uint64_t n_bytes) const;
   // Whether any of these bytes has this use.
   bool uses(std::uint64_t address, std::uint64_t n_bytes, Use use) const;
 

@@ -48,7 +48,7 @@ ALLOWED = {
 # The rooms of a part: folders, or files of the part's own folder by their stem. A room may include those that stand before it, and
 # those of the same string. Tests, and what only tests use, may include all.
 ROOMS = {
-    "common/sim": ["checker counters finding footprint timing.hpp types", "memory", "machine", "grid", "ops", "decode", "timing", "checkers", "observation", "device engine", "chips"],
+    "common/sim": ["authors_files checker counters finding footprint timing.hpp types", "memory", "machine", "grid", "ops", "decode", "timing", "checkers", "observation", "device engine", "chips"],
     "common/cudart": ["error_table cuda_abi sim_control sim_parts environment device_properties", "runtime code graph api", "abi"],
     "common/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "smallest", "bench", "batch", "cli", "main"],

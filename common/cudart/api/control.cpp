@@ -33,12 +33,15 @@ constexpr int kExitWithErrors = 86;
 // Work of the program has not run: see simReportMissing.
 std::atomic<bool> lacks_results{false};
 
+enum class End { normal, with_error, by_signal };
+
 // Writes the report, and with SIM_CHECK prints the findings. Returns the number of errors among them.
-std::size_t report_once() {
+std::size_t report_once(End end) {
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return 0;
   const InsideRuntime inside;
-  for (int i = 0; i < runtime().n_devices(); ++i) check_leaks(runtime().context(i));
+  if (end == End::normal) check_waits();
+  for (int i = 0; i < runtime().n_devices() && end != End::by_signal; ++i) check_leaks(runtime().context(i));
   const std::size_t errors = runtime().environment().check ? print_findings() : 0;
   runtime().write_report();
   return errors;
@@ -46,7 +49,8 @@ std::size_t report_once() {
 
 // Runs after the program's own exit handlers and destructors, which are registered later.
 void report_at_exit(int status, void*) {
-  if ((report_once() == 0 && !lacks_results) || status != 0) return;
+  const std::size_t n_errors = report_once(status == 0 ? End::normal : End::with_error);
+  if ((n_errors == 0 && !lacks_results) || status != 0) return;
   std::fflush(nullptr);
   std::_Exit(kExitWithErrors);
 }
@@ -54,7 +58,7 @@ void report_at_exit(int status, void*) {
 // A failed assertion in host code, for example, is often caused by a kernel, so the report must be written as
 // well.
 void report_at_death(int number) {
-  report_once();
+  report_once(End::by_signal);
   std::signal(number, SIG_DFL);
   std::raise(number);
 }

@@ -6,6 +6,7 @@
 #include "cudart/device_properties.hpp"
 #include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/order.hpp"
 #include "cudart/runtime/part.hpp"
 #include "cudart/runtime/registered.hpp"
 #include "cudart/runtime/stream.hpp"
@@ -35,6 +36,7 @@ void reset(Context& context) {
     if (event->context == &context) (void)events().take(event);
   }
   forget_registered(context);
+  host_may_have_waited();
   const std::lock_guard guard(context.lock);
   check_leaks(context);  // before the error is cleared, because nothing can be freed after an error
   context.sticky = cudaSuccess;

@@ -13,8 +13,11 @@ Status launch(Context& context, const void* function, dim3 grid, dim3 block, voi
   CUstream_st* where = nullptr;
   if (Status status = resolve(stream_or_default(stream), where); !status.ok()) return status;
   if (where->context != &context) {
-    return fail(cudaErrorInvalidResourceHandle, "the stream belongs to device {}, the current device is {}",
-                where->context->ordinal, context.ordinal);
+    return fail(
+        cudaErrorInvalidResourceHandle,
+        "the stream belongs to device {0}, the current device is {1}: call cudaSetDevice({0}) before the "
+        "launch",
+        where->context->ordinal, context.ordinal);
   }
   KernelOp kernel;
   if (Status status = make_kernel(context, function, grid, block, arguments, shared, kernel); !status.ok())

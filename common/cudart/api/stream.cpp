@@ -65,6 +65,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamQuery)(cudaStream_t stream) {
     Status status = forbid_if_captured(s, "cudaStreamQuery");
     if (status.ok() && has_parts(s)) return Status(cudaErrorNotReady);
     if (status.ok()) status = s.context->error();
+    if (status.ok() && !has_ended(s)) return Status(cudaErrorNotReady);
     if (status.ok()) host_waited(s);  // it answers that all work has ended
     return status;
   });

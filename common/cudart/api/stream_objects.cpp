@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <utility>
 
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
@@ -103,6 +104,7 @@ CUDART_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
   return device_api("cudaEventQuery", [&](Context&) {
     CUevent_st* known = nullptr;
     Status status = wait_for(event, "cudaEventQuery", known);
+    if (status.ok() && !has_ended(*known)) return Status(cudaErrorNotReady);
     if (status.ok()) host_waited(*known);
     return status;
   });
@@ -131,6 +133,14 @@ CUDART_EXPORT cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cud
     if (((first->flags | last->flags) & cudaEventDisableTiming) != 0) {
       return fail(cudaErrorInvalidResourceHandle, "an event made with cudaEventDisableTiming holds no time");
     }
+    for (const auto& [event, name] : {std::pair{last, "end"}, std::pair{first, "start"}})
+      if (!has_ended(*event))
+        return fail(cudaErrorNotReady,
+                    "the work before the {0} event may still be under way: call cudaEventSynchronize({0}) "
+                    "first",
+                    name)
+            .as("missing-wait");
+    host_waited(*last);
     constexpr double kUsPerMs = 1000;
     double us = last->time_us - first->time_us;
     // Without work of the device between them, the two enclose host code, whose time is not modelled.

@@ -228,17 +228,19 @@ class LineUnit {
   std::vector<Entry> folders_, files_;
 };
 
-std::string function_at(Bytes elf, std::uint64_t address) {
+void find_function(Bytes elf, std::uint64_t address, HostLine& found) {
   const auto symbols = section_of(elf, ".symtab"), names = section_of(elf, ".strtab");
-  if (!symbols || !names) return "";
+  if (!symbols || !names) return;
   Reader in(*symbols);
   while (!in.done()) {
     const auto symbol = in.get<Elf64_Sym>();
-    if (in.ok() && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value <= address &&
-        address - symbol.st_value < symbol.st_size)
-      return std::string(text_at(*names, symbol.st_name));
+    if (!in.ok() || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_value > address ||
+        address - symbol.st_value >= symbol.st_size)
+      continue;
+    found.function = text_at(*names, symbol.st_name);
+    found.begin = symbol.st_value;
+    return;
   }
-  return "";
 }
 
 Bytes section(Bytes elf, std::string_view name) {
@@ -261,7 +263,7 @@ HostLine line_of_code(Bytes elf, std::uint64_t address) {
       break;
     }
   }
-  if (found.line != 0) found.function = function_at(elf, address);
+  if (found.line != 0) find_function(elf, address, found);
   return found;
 }
 

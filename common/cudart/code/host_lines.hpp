@@ -13,9 +13,10 @@
 namespace course::cudart {
 
 struct HostLine {
-  std::string file;        // the path as the compiler recorded it
-  std::uint32_t line = 0;  // 0: not known
-  std::string function;    // mangled; "" without a table of symbols
+  std::string file;         // the path as the compiler recorded it
+  std::uint32_t line = 0;   // 0: not known
+  std::string function;     // mangled; "" without a table of symbols
+  std::uint64_t begin = 0;  // of the function; as in the file
 };
 
 // `address`: as in the file, before it is loaded.

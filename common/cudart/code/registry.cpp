@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cudart/code/registry.hpp"
 
+#include <algorithm>
+
+#include "base/demangle.hpp"
 #include "cudart/code/fatbin.hpp"
+#include "cudart/runtime/host_access.hpp"
 #include "cudart/runtime/runtime.hpp"
 #include "ptx/link.hpp"
 
@@ -87,6 +91,29 @@ Variable* Registry::find_variable(const void* host) {
   return found != variable_of_host_.end() ? found->second : nullptr;
 }
 
+const Variable* Registry::find_shadow(const void* pointer) {
+  for (const Variable* variable : variables())
+    if (reinterpret_cast<std::uintptr_t>(pointer) -
+            reinterpret_cast<std::uintptr_t>(variable->host) <  // NOLINT
+        variable->bytes)
+      return variable;
+  return nullptr;
+}
+
+std::vector<const Variable*> Registry::variables() {
+  const std::lock_guard guard(lock_);
+  std::vector<const Variable*> all;
+  for (const auto& [host, variable] : variable_of_host_)
+    if (variable->managed_pointer == nullptr) all.push_back(variable);
+  return all;
+}
+
+bool Registry::is_stub(const void* host) {
+  const std::lock_guard guard(lock_);
+  return std::any_of(functions_.begin(), functions_.end(),
+                     [&](const auto& function) { return function->host == host; });
+}
+
 bool Registry::is_library(const FatBinary* image) {
   const std::lock_guard guard(lock_);
   return live_images_.contains(image);
@@ -101,6 +128,19 @@ void Registry::forget_device(Context& context) {
     image->on_device.erase(here);
   }
   for (const auto& function : functions_) function->on_device.erase(context.ordinal);
+}
+
+std::string readable_name(std::string_view mangled) {
+  std::string text = demangled(mangled);
+  std::size_t begin = 0;
+  for (std::size_t end = text.find("::"); end != std::string::npos; end = text.find("::", begin)) {
+    const std::string scope = text.substr(begin, end - begin);
+    if (scope.starts_with("_INTERNAL_") || scope == "(anonymous namespace)")
+      text.erase(begin, end + 2 - begin);
+    else
+      begin = end + 2;
+  }
+  return text;
 }
 
 namespace {
@@ -194,6 +234,7 @@ Status load_module(Context& context, FatBinary& image, sim::ModuleId& module) {
   if (image.removed)
     return fail(cudaErrorInvalidResourceHandle, "the library of this kernel or variable has been unloaded");
 
+  open_device_memory();  // for initial values of variables
   sim::Device& device = context.device();
   const sim::DevicePreset& chip = device.options().preset;
   std::string ptx;

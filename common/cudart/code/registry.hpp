@@ -57,6 +57,9 @@ struct Variable {
   void** managed_pointer = nullptr;  // __managed__: the host code's pointer to the variable
 };
 
+// The variable's name without the namespaces that the compiler makes for a file's own variables.
+std::string readable_name(std::string_view mangled);
+
 // One registered image and its modules.
 struct FatBinary {
   const void* image = nullptr;  // wrapper, container or PTX text
@@ -86,6 +89,12 @@ class Registry {
   // Finds a kernel by stub address or by handle; else nullptr.
   Function* find_function(const void* key);
   Variable* find_variable(const void* host);
+  // Whether the host function at this address launches a kernel; also after its image has been removed.
+  bool is_stub(const void* host);
+  // The variable whose name stands, in host code, for memory of the host that contains `pointer`; nullptr:
+  // none. __managed__ variables have no such memory.
+  const Variable* find_shadow(const void* pointer);
+  std::vector<const Variable*> variables();
   bool is_library(const FatBinary* image);
 
   // Unloads everything from a device, for cudaDeviceReset. The caller must hold the context's lock.

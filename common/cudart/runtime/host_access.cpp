@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "cudart/runtime/host_access.hpp"
 
-#include <cxxabi.h>
-#include <dlfcn.h>
-#include <link.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "cudart/code/host_lines.hpp"
+#include "cudart/runtime/call_stack.hpp"
+#include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/order.hpp"
+#include "cudart/runtime/system_calls.hpp"
 
 namespace course::cudart {
 namespace {
@@ -32,27 +29,36 @@ constexpr std::size_t kMostAccesses = 64;  // the most that are recorded between
 // Protected at once; the operating system limits the mappings of a process.
 constexpr std::size_t kMostRanges = 1000;
 
-struct Access {
-  std::uint64_t address = 0;
-  const void* code = nullptr;
-  bool writes = false;
-};
 struct Range {
   // Whole pages: address of the first byte, and of the byte after the last.
   std::uint64_t first = 0, last = 0;
   int allowed = 0;  // access rights for mprotect
+  bool contains(std::uint64_t address) const { return first <= address && address < last; }
+  bool operator==(const Range&) const = default;
 };
+// Accesses of one instruction, or of neighbouring ones, to pages of the same range.
+struct Access {
+  Range range;
+  std::uint64_t first = 0;  // the lowest address
+  std::uint64_t n_pages = 0;
+  const void* code = nullptr;
+  bool writes = false;
+};
+
+thread_local int t_host_functions = 0;  // that calls of the runtime are executing in this thread
 
 struct Protection {
   std::mutex lock;
-  int n_inside = 0;  // threads that are in a call of the runtime
+  std::atomic<int> n_inside = 0;  // threads that are in a call of the runtime
   // Everything below is shared with the signal handler, which takes only this lock. A thread that holds it
   // must not access a protected page.
   std::atomic_flag busy;
   std::vector<Range> ranges;
+  std::vector<Range> device;  // memory of devices, while it is inaccessible
   std::array<Access, kMostAccesses> accesses;
   std::size_t n_accesses = 0;
-  struct sigaction before {};  // the program's handler, for other faults
+  struct sigaction before {};       // the program's handler, for other faults
+  std::set<std::uint64_t> watched;  // by watch_system_calls(): addresses of memory of devices
 };
 Protection& protection() {
   static auto& all = *new Protection;
@@ -96,20 +102,54 @@ const void* code_of(const void* context) {
 #endif
 }
 
-void on_fault(int, siginfo_t* info, void* context) {
-  const std::uint64_t address = address_of(info->si_addr);
+// Continues the record of the last access, or begins one. Must be called under `busy`.
+void record(const Range& range, std::uint64_t address, const void* code, bool writes) {
+  Protection& all = protection();
+  if (all.n_accesses > 0) {
+    Access& last = all.accesses[all.n_accesses - 1];
+    if (last.range == range && last.writes == writes && last.code == code) {
+      last.first = std::min(last.first, address);
+      ++last.n_pages;
+      return;
+    }
+  }
+  if (all.n_accesses < kMostAccesses) all.accesses[all.n_accesses++] = {range, address, 1, code, writes};
+}
+
+// Must be called under `busy`.
+void open_device(Protection& all) {
+  for (const Range& range : all.device) protect(range, PROT_READ | PROT_WRITE);
+  all.device.clear();
+}
+
+// True if the access can be repeated now.
+bool open_for(std::uint64_t address, const void* context) {
   Protection& all = protection();
   const Busy busy;
   for (const Range& range : all.ranges) {
-    if (address < range.first || address >= range.last) continue;
+    if (!range.contains(address)) continue;
     const std::uint64_t page = address / sim::kHostPage * sim::kHostPage;
     protect({page, page + sim::kHostPage, 0}, PROT_READ | PROT_WRITE);
-    if (all.n_accesses < kMostAccesses)
-      all.accesses[all.n_accesses++] = {address, code_of(context),
-                                        range.allowed == PROT_READ || was_write(context)};
-    return;
+    record(range, address, code_of(context), range.allowed == PROT_READ || was_write(context));
+    return true;
   }
-  sigaction(SIGSEGV, &all.before, nullptr);  // the access is repeated and faults again
+  const bool is_ours = all.n_inside > 0 && t_host_functions == 0;
+  for (const Range& range : all.device)
+    if (is_ours && range.contains(address)) {
+      open_device(all);
+      return true;
+    }
+  return false;
+}
+
+void on_fault(int, siginfo_t* info, void* context) {
+  const std::uint64_t address = address_of(info->si_addr);
+  if (open_for(address, context)) return;
+  if (is_protected(address)) {
+    const bool writes = was_write(context);
+    report_host_access({address, code_of(context), writes ? "the host writes" : "the host reads", writes});
+  }
+  sigaction(SIGSEGV, &protection().before, nullptr);  // the access is repeated and faults again
 }
 
 void handle_faults() {
@@ -123,26 +163,57 @@ void handle_faults() {
   sigaction(SIGSEGV, &ours, nullptr);
 }
 
-void judge(const Access& access) {
-  const std::optional<Unfinished> work = unfinished_use(access.address, access.writes);
-  const std::optional<Place> place =
-      locate(reinterpret_cast<const void*>(access.address));  // NOLINT: our arena
-  if (!work || !place) return;
+// What the accesses of a finding have in common.
+struct Cause {
+  std::uint64_t allocation = 0;
+  bool writes = false;
+  std::string line, work;
+  auto operator<=>(const Cause&) const = default;
+};
+struct Race {
+  Access access;
+  Place place;
+  Unfinished work;
+};
+
+void report(const Race& race) {
+  const auto& [access, place, work] = race;
   sim::Finding f;
   f.checker = sim::Checker::racecheck;
-  f.kind = access.writes && work->is_copy && !work->writes ? "host-writes-during-copy" : "host-race";
-  f.where = place_of_code(access.code);
+  f.kind = access.writes && work.is_copy && !work.writes ? "host-writes-during-copy" : "host-race";
+  f.where = place_of(call_stack_from(access.code));
   f.object = fmt::format("{} of {} bytes",
-                         place->kind == sim::MemoryKind::managed ? "managed memory" : "page-locked memory",
-                         place->size);
+                         place.kind == sim::MemoryKind::managed ? "managed memory" : "page-locked memory",
+                         place.size);
+  const std::uint64_t byte = access.first - place.base;
   f.message = fmt::format(
-      "the host {} byte {} of {} while {} ({}), which {} it, may still be under way, because the host has "
+      "the host {} {} of {} while {} ({}), which {} it, may still be under way, because the host has "
       "not waited: "
       "call cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize first{}",
-      access.writes ? "writes" : "reads", access.address - place->base, f.object, work->what, work->where,
-      work->writes ? "writes" : "reads", access.writes ? ", or use a second buffer" : "");
-  const std::lock_guard guard(place->context->lock);
-  place->context->device().add_finding(std::move(f));
+      access.writes ? "writes" : "reads",
+      access.n_pages == 1 ? fmt::format("byte {}", byte)
+                          : fmt::format("{} pages, from byte {} on,", access.n_pages, byte),
+      f.object, work.what, work.where, work.writes ? "writes" : "reads",
+      access.writes ? ", or use a second buffer" : "");
+  const std::lock_guard guard(place.context->lock);
+  place.context->device().add_finding(std::move(f));
+}
+
+// Reports each cause once, however many pages of an allocation were accessed.
+void judge(const std::vector<Access>& accesses) {
+  std::map<Cause, Race> races;
+  for (const Access& access : accesses) {
+    const std::optional<Unfinished> work = unfinished_use(access.first, access.writes);
+    const std::optional<Place> place =
+        locate(reinterpret_cast<const void*>(access.first));  // NOLINT: our arena
+    if (!work || !place) continue;
+    const Cause cause{place->base, access.writes, text_of(place_of({access.code})), work->what + work->where};
+    const auto [race, fresh] = races.try_emplace(cause, Race{access, *place, *work});
+    if (fresh) continue;
+    race->second.access.first = std::min(race->second.access.first, access.first);
+    race->second.access.n_pages += access.n_pages;
+  }
+  for (const auto& [cause, race] : races) report(race);
 }
 
 // The pages to protect while host code runs. If one operation reads a page and another one writes it, it gets
@@ -162,6 +233,28 @@ std::vector<Range> wanted_ranges() {
       ranges.push_back({address, address + sim::kHostPage, allowed});
   }
   return ranges;
+}
+
+// Makes all memory of the devices that are checked inaccessible.
+void close_device_memory() {
+  Protection& all = protection();
+  std::vector<Range> wanted;
+  for (int i = 0; i < runtime().n_devices(); ++i) {
+    Context& context = runtime().context(i);
+    if (!context.created.load(std::memory_order_acquire) || !checks_host(context)) continue;
+    const std::lock_guard guard(context.lock);
+    const std::span<std::byte> memory = context.device().device_only_memory();
+    if (memory.empty()) continue;
+    wanted.push_back({address_of(memory.data()), address_of(memory.data()) + memory.size(), PROT_NONE});
+    if ((runtime().environment().mode & sim::kHostcheck) != 0 &&
+        all.watched.insert(wanted.back().first).second)
+      watch_system_calls(memory);
+  }
+  const Busy busy;
+  if (wanted == all.device) return;
+  open_device(all);
+  all.device = std::move(wanted);
+  for (const Range& range : all.device) protect(range, range.allowed);
 }
 
 }  // namespace
@@ -190,24 +283,6 @@ bool aarch64_fault_was_write(std::span<const std::byte> records) {
   return false;
 }
 
-std::vector<sim::SourcePlace> place_of_code(const void* code) {
-  Dl_info object{};
-  link_map* loaded = nullptr;
-  if (code == nullptr ||
-      dladdr1(code, &object, reinterpret_cast<void**>(&loaded), RTLD_DL_LINKMAP) ==
-          0 ||  // NOLINT: of the call
-      object.dli_fname == nullptr)
-    return {};
-  std::ifstream file(object.dli_fname, std::ios::binary);
-  const std::string contents{std::istreambuf_iterator<char>(file), {}};
-  const HostLine line = line_of_code(std::as_bytes(std::span(contents)), address_of(code) - loaded->l_addr);
-  if (line.line == 0) return {};
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> readable(
-      abi::__cxa_demangle(line.function.c_str(), nullptr, nullptr, &status), std::free);
-  return {{line.file, line.line, readable != nullptr ? readable.get() : line.function}};
-}
-
 InsideRuntime::InsideRuntime() {
   Protection& all = protection();
   std::vector<Access> accesses;
@@ -220,7 +295,7 @@ InsideRuntime::InsideRuntime() {
     accesses.assign(all.accesses.begin(), all.accesses.begin() + static_cast<std::ptrdiff_t>(all.n_accesses));
     all.n_accesses = 0;
   }
-  for (const Access& access : accesses) judge(access);
+  if (!accesses.empty()) judge(accesses);
 }
 
 InsideRuntime::~InsideRuntime() {
@@ -228,11 +303,46 @@ InsideRuntime::~InsideRuntime() {
   const std::lock_guard guard(all.lock);
   if (--all.n_inside > 0) return;
   std::vector<Range> ranges = wanted_ranges();
-  if (ranges.empty()) return;
+  close_device_memory();
+  if (ranges.empty() && all.device.empty()) return;
   handle_faults();
   const Busy busy;
   all.ranges = std::move(ranges);
   for (const Range& range : all.ranges) protect(range, range.allowed);
+}
+
+void open_device_memory() {
+  const Busy busy;
+  open_device(protection());
+}
+
+InsideHostFunction::InsideHostFunction() {
+  ++t_host_functions;
+  close_device_memory();
+}
+InsideHostFunction::~InsideHostFunction() {
+  --t_host_functions;
+}
+
+bool is_protected(std::uint64_t address) {
+  Protection& all = protection();
+  if (all.n_inside > 0 && t_host_functions == 0) return false;
+  const Busy busy;
+  return std::any_of(all.device.begin(), all.device.end(),
+                     [&](const Range& range) { return range.contains(address); });
+}
+
+void report_host_access(const HostAccess& access) {
+  const CallStack calls = call_stack_from(access.code);
+  const InsideRuntime inside;
+  for (int i = 0; i < runtime().n_devices(); ++i) {
+    Context& context = runtime().context(i);
+    if (!context.created.load(std::memory_order_acquire)) continue;
+    const std::lock_guard guard(context.lock);
+    const std::span<std::byte> memory = context.device().device_only_memory();
+    if (access.address - address_of(memory.data()) < memory.size())
+      add_host_access(context, access, place_of(calls));
+  }
 }
 
 }  // namespace course::cudart

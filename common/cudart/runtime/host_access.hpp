@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
-// With SIM_CHECK=1: finds host code that accesses page-locked or managed memory while a kernel or copy may
-// still use it, because the host has not waited for that work ("host-race", "host-writes-during-copy"). While
-// host code runs, mprotect makes the pages that unfinished work has written inaccessible, and those that it
-// has read read-only. The first access to such a page raises SIGSEGV; the handler records the access, opens
-// the page and continues the program. The next call of the runtime decides whether the access was a race.
-// Not found: further accesses to the same page before that call; memory of cudaHostRegister; accesses to the
-// results of kernels that signal the host by volatile or system-scope writes. A system call that gets a
-// protected page fails with EFAULT.
+// With SIM_CHECK=1 (mode bit kHostcheck), mprotect protects memory from host code, while no call of the runtime
+// is in progress:
+// - Memory of the device is inaccessible. The first access adds a finding ("host-access") and then ends the
+//   program with a segmentation fault, as with a GPU. System calls with such an address: system_calls.hpp.
+// - Page-locked and managed memory that unfinished work has written is inaccessible, too, and what it has read
+//   is read-only. The handler of SIGSEGV records the access, opens the page and continues the program. The next
+//   call of the runtime decides whether the access was a race, because the host has not waited for that work
+//   ("host-race", "host-writes-during-copy"). Not found: further accesses to the same page before that call;
+//   memory of cudaHostRegister; accesses to the results of kernels that signal the host by volatile or
+//   system-scope writes. A system call that gets such a page fails with EFAULT.
+// Without this mode, host code reads and writes memory of the device like its own.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <vector>
-
-#include "sim/finding.hpp"
+#include <string>
 
 namespace course::cudart {
-
-// The source line of a host instruction; empty without debug information.
-std::vector<sim::SourcePlace> place_of_code(const void* code);
 
 // Whether a page fault on linux/arm64 was a store. `records`: what the kernel appends to the registers in a
 // signal frame (struct _aarch64_ctx in Linux's asm/sigcontext.h). False if no record describes a data abort.
@@ -33,5 +32,30 @@ class InsideRuntime {
   InsideRuntime(const InsideRuntime&) = delete;
   InsideRuntime& operator=(const InsideRuntime&) = delete;
 };
+
+// Must be called during a call of the runtime, before it accesses memory of the device.
+void open_device_memory();
+
+// One exists while a call of the runtime executes a function of the program (cudaLaunchHostFunc).
+class InsideHostFunction {
+ public:
+  InsideHostFunction();
+  ~InsideHostFunction();
+  InsideHostFunction(const InsideHostFunction&) = delete;
+  InsideHostFunction& operator=(const InsideHostFunction&) = delete;
+};
+
+// Whether host code of this thread has an address that it must not use: memory of the device is protected
+// there, and the thread is not in a call of the runtime.
+bool is_protected(std::uint64_t address);
+// Adds a finding: host code has accessed memory of the device. In a handler of a signal.
+struct HostAccess {
+  std::uint64_t address = 0;
+  const void* code = nullptr;  // the instruction
+  std::string what;            // "the host reads"
+  bool writes = false;
+  bool ends_program = true;  // otherwise a system call fails
+};
+void report_host_access(const HostAccess& access);
 
 }  // namespace course::cudart

@@ -6,6 +6,9 @@
 #include <sstream>
 #include <utility>
 
+#include "cudart/runtime/call_stack.hpp"
+#include "cudart/runtime/order.hpp"
+
 namespace course::cudart {
 
 bool is_an_answer(cudaError_t code) {
@@ -43,7 +46,8 @@ sim::Finding host_finding(sim::Checker checker, std::string kind, std::string ob
 
 bool checks_host(Context& context) {
   const std::lock_guard guard(context.lock);
-  return (context.device().mode() & sim::kHostcheck) != 0;
+  const sim::Device& device = context.device();
+  return (device.mode() & sim::kHostcheck) != 0 && !device.device_only_memory().empty();
 }
 
 void check_call(const char* call, const Status& status) {
@@ -51,31 +55,85 @@ void check_call(const char* call, const Status& status) {
   const std::lock_guard guard(context.lock);
   const bool created = context.created.load(std::memory_order_acquire);
   if (!created && (runtime().environment().mode & sim::kHostcheck) == 0) return;
-  if (!checks_host(context) || is_an_answer(status.code()) || status.code() == context.sticky) return;
+  if ((context.device().mode() & sim::kHostcheck) == 0 ||
+      (is_an_answer(status.code()) && status.kind() == std::string_view("api-error")) ||
+      status.code() == context.sticky)
+    return;
   const std::string text = status.text().empty() ? error_string(status.code()) : status.text();
-  context.device().add_finding(
-      host_finding(sim::Checker::memcheck, status.kind(), "",
-                   fmt::format("{} fails with {}: {}", call, error_name(status.code()), text)));
+  add_host_error(context, status.kind(),
+                 fmt::format("{} fails with {}: {}", call, error_name(status.code()), text));
 }
 
-void check_source(const CopyOp& copy, const std::string& what) {
-  const std::optional<Place> place = locate(copy.src);
-  if (!place) return;
-  const std::lock_guard guard(place->context->lock);
-  sim::Device& device = place->context->device();
-  if (!checks_host(*place->context)) return;
-  for (std::uint64_t z = 0; z < copy.depth; ++z)
-    for (std::uint64_t y = 0; y < copy.height; ++y) {
-      const std::byte* row = copy.src + y * copy.src_pitch + z * copy.src_slice;
-      if (device.any_written(reinterpret_cast<std::uint64_t>(row), copy.width))
-        return;  // NOLINT: of our arena
-    }
-  const std::string name =
-      place->name.empty() ? fmt::format("an allocation of {} bytes", place->size) : place->name;
-  device.add_finding(host_finding(
-      sim::Checker::initcheck, "uninitialised-global", name,
-      fmt::format("{} reads {} bytes of {}, but nothing has been written there since it was allocated", what,
-                  copy.width * copy.height * copy.depth, name)));
+void add_host_error(Context& context, std::string kind, std::string message) {
+  const auto checker = kind == "missing-wait" ? sim::Checker::synccheck : sim::Checker::memcheck;
+  sim::Finding finding = host_finding(checker, std::move(kind), "", std::move(message));
+  finding.where = place_of(call_stack());
+  const std::lock_guard guard(context.lock);
+  context.device().add_finding(std::move(finding));
+}
+
+std::string name_of_memory(Context& context, const sim::Allocation& memory) {
+  if (memory.kind == sim::MemoryKind::module_variable)
+    return fmt::format("the __device__ variable {}", readable_name(memory.name));
+  if (!memory.name.empty()) return memory.name;
+  const auto owned = context.owned.find(memory.base);
+  if (owned == context.owned.end()) return fmt::format("memory of the device ({} bytes)", memory.size);
+  const std::string line = text_of(place_of(owned->second.made_by));
+  return fmt::format("memory of the device ({} bytes from {}{}{})", memory.size, maker(owned->second.origin),
+                     line.empty() ? "" : " at ", line);
+}
+
+void add_host_access(Context& context, const HostAccess& access, std::vector<sim::SourcePlace> where) {
+  const std::lock_guard guard(context.lock);
+  const std::uint64_t address = access.address;
+  const sim::Device& device = context.device();
+  const sim::Allocation* const live = device.find(address);
+  const sim::Allocation* const known = live != nullptr ? live : device.find_freed(address);
+  const std::string object = known == nullptr
+                                 ? "memory of the device, outside of all allocations"
+                                 : (live == nullptr ? "freed " : "") + name_of_memory(context, *known);
+  std::string remedy;
+  if (known != nullptr && known->kind == sim::MemoryKind::module_variable)
+    remedy = access.writes ? fmt::format(": store into host memory and call cudaMemcpyToSymbol({}, host, {})",
+                                         readable_name(known->name), known->size)
+                           : fmt::format(": call cudaMemcpyFromSymbol(host, {}, {}) first",
+                                         readable_name(known->name), known->size);
+  else if (known != nullptr)
+    remedy = access.writes ? ": store into host memory and copy that with cudaMemcpy(device, host, bytes, "
+                             "cudaMemcpyHostToDevice), or set bytes with cudaMemset"
+                           : fmt::format(
+                                 ": copy it to the host first, with cudaMemcpy(host, device, {}, "
+                                 "cudaMemcpyDeviceToHost)",
+                                 known->size);
+  sim::Finding finding = host_finding(
+      sim::Checker::memcheck, "host-access", object,
+      fmt::format("{} {}{}, which only kernels and CUDA's copies can access; with a GPU, {}{}", access.what,
+                  known != nullptr ? fmt::format("byte {} of ", address - known->base) : "", object,
+                  access.ends_program ? "this ends the program with a segmentation fault"
+                                      : "the call fails (EFAULT, \"Bad address\")",
+                  remedy));
+  finding.where = std::move(where);
+  if (!runtime().environment().check) say(finding.message);  // otherwise it is printed at the end
+  context.device().add_finding(std::move(finding));
+}
+
+void check_waits() {
+  for (const Launched& launch : launches_not_waited_for()) {
+    Context& context = *launch.context;
+    sim::Finding finding = host_finding(
+        sim::Checker::synccheck, "missing-wait", launch.kernel,
+        fmt::format(
+            "the program ends, but the host has not waited for {} ({}): with a GPU, the kernel may be "
+            "stopped, "
+            "its printf output is lost, and its errors are not seen. Call cudaDeviceSynchronize() after it, "
+            "and check the result",
+            launch.kernel, launch.where));
+    finding.severity = sim::Severity::hint;
+    finding.where = place_of(launch.calls);
+    const std::lock_guard guard(context.lock);
+    if (checks_host(context) && context.sticky == cudaSuccess)
+      context.device().add_finding(std::move(finding));
+  }
 }
 
 void check_leaks(Context& context) {
@@ -84,16 +142,18 @@ void check_leaks(Context& context) {
   if (!context.created.load(std::memory_order_acquire) || !checks_host(context) ||
       context.sticky != cudaSuccess)
     return;
-  // Number of allocations, by call and bytes.
-  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> kinds;
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<const Owned*>> kinds;  // by call and bytes
   for (const auto& [address, owned] : context.owned)
-    if (owned.origin != Origin::graph) ++kinds[{maker(owned.origin), owned.bytes}];
-  for (const auto& [what, n] : kinds) {
-    const std::string object = fmt::format("{} allocation{} of {} bytes", n, n == 1 ? "" : "s", what.second);
-    context.device().add_finding(
+    if (owned.origin != Origin::graph) kinds[{maker(owned.origin), owned.bytes}].push_back(&owned);
+  for (const auto& [what, leaks] : kinds) {
+    const std::string object =
+        fmt::format("{} allocation{} of {} bytes", leaks.size(), leaks.size() == 1 ? "" : "s", what.second);
+    sim::Finding finding =
         host_finding(sim::Checker::leakcheck, "leak", object,
                      fmt::format("{} by {} {} never freed: {} bytes", object, what.first,
-                                 n == 1 ? "is" : "are", n * what.second)));
+                                 leaks.size() == 1 ? "is" : "are", leaks.size() * what.second));
+    finding.where = place_of(leaks.front()->made_by);
+    context.device().add_finding(std::move(finding));
   }
   context.device().find_heap_leaks();
 }

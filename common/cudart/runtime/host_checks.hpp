@@ -3,6 +3,7 @@
 // memory that is never freed, copies of uninitialised memory. Findings are added to the device's report.
 #pragma once
 
+#include "cudart/runtime/host_access.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/runtime.hpp"
 #include "cudart/runtime/status.hpp"
@@ -16,12 +17,21 @@ bool is_an_answer(cudaError_t code);
 // and a kernel's fault is not reported again.
 void check_call(const char* call, const Status& status);
 
-// Whether the device's mode includes these checks. Takes the context's lock.
+// Whether the device's mode includes these checks, and its memory is in this process; otherwise only failing
+// calls are reported. Takes the context's lock.
 bool checks_host(Context& context);
 
-// Must be called before a copy, or other work that `what` names: checks that some of its source has been
-// written.
-void check_source(const CopyOp& copy, const std::string& what = "a copy");
+// Adds an error at the call of the runtime that is in progress.
+void add_host_error(Context& context, std::string kind, std::string message);
+
+// "memory of the device (400 bytes from cudaMalloc at main.cu:7)", or its name. Must be called under the lock.
+std::string name_of_memory(Context& context, const sim::Allocation& memory);
+
+// Adds a finding: host code has accessed memory of this device, which it can't.
+void add_host_access(Context& context, const HostAccess& access, std::vector<sim::SourcePlace> where);
+
+// Must be called before the program ends by itself: reports kernels that the host has not waited for.
+void check_waits();
 
 // Must be called before the program ends or resets the device: reports what has not been freed.
 void check_leaks(Context& context);

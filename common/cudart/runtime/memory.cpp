@@ -6,6 +6,7 @@
 #include "cudart/runtime/part.hpp"
 #include "cudart/runtime/pool.hpp"
 #include "cudart/runtime/registered.hpp"
+#include "cudart/runtime/written.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::cudart {
@@ -69,6 +70,20 @@ std::string advise(const CopyOp& copy) {
   return fmt::format("Pass a pointer from cudaMalloc that has not been freed, or {}", name_of(fits));
 }
 
+// For an end that is the name of a __device__ variable in host code: what it is, and the call to use.
+std::string explain_name(const Variable& variable, const CopyOp* copy, const void* pointer) {
+  const std::string name = readable_name(variable.name);
+  const std::string call = copy == nullptr ? ""
+                           : copy->dst == pointer
+                               ? fmt::format("call cudaMemcpyToSymbol({}, host, bytes), or ", name)
+                               : fmt::format("call cudaMemcpyFromSymbol(host, {}, bytes), or ", name);
+  return fmt::format(
+      "{} is a __device__ variable; in host code, this name is not its address in device memory: {}get the "
+      "address "
+      "with cudaGetSymbolAddress(&pointer, {})",
+      name, call, name);
+}
+
 // Checks one end of a copy, or of a fill (`copy` is nullptr). With unified addressing only "device" must be
 // true: an end that the direction calls "host" may also be on the device.
 Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes, bool must_be_device,
@@ -80,6 +95,9 @@ Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes,
   const std::optional<Place> place = locate(pointer);
   if (!place) {
     if (!must_be_device) return cudaSuccess;
+    if (const Variable* variable = runtime().registry().find_shadow(pointer))
+      return fail(cudaErrorInvalidValue, "the {} is wrong: {}", what, explain_name(*variable, copy, pointer))
+          .as("host-variable");
     constexpr const char* kWhy = "a host pointer, freed, or never allocated";
     if (copy == nullptr)
       return fail(cudaErrorInvalidValue, "the {} {} is not device memory: {}", what, pointer, kWhy);
@@ -89,13 +107,6 @@ Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes,
   return check_inside(*place, address_of(pointer), n_bytes, what);
 }
 
-void note_written(const void* pointer, std::uint64_t n_bytes) {
-  if (const auto place = locate(pointer)) {
-    const std::lock_guard guard(place->context->lock);
-    place->context->device().host_wrote(address_of(pointer), n_bytes);
-  }
-}
-
 Status copy_row(Context& context, std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
   // The lock is released before locate() is called, because that may take another device's lock.
   const auto copied = [&] {
@@ -103,7 +114,7 @@ Status copy_row(Context& context, std::byte* dst, const std::byte* src, std::uin
     return context.device().copy(dst, src, n_bytes);
   }();
   if (!copied) return {cudaErrorNotPermitted, copied.error().text};
-  note_written(dst, n_bytes);
+  note_copied(dst, src, n_bytes);
   return cudaSuccess;
 }
 
@@ -113,8 +124,24 @@ Status fill_row(Context& context, std::byte* row, const FillOp& fill) {
     return context.device().fill(row, fill.value, fill.element_bytes, fill.width);
   }();
   if (!filled) return {cudaErrorNotPermitted, filled.error().text};
-  note_written(row, fill.width * fill.element_bytes);
+  if (const auto place = locate(row)) {
+    const std::lock_guard guard(place->context->lock);
+    place->context->device().host_wrote(address_of(row), fill.width * fill.element_bytes);
+  }
   return cudaSuccess;
+}
+
+// A copy that CUDA accepts, because it takes the name of a __device__ variable for memory of the host.
+void check_names(Context& context, const CopyOp& copy) {
+  if (!checks_host(context)) return;
+  for (const auto& [pointer, what] : {std::pair<const void*, const char*>{copy.dst, "destination"},
+                                      std::pair<const void*, const char*>{copy.src, "source"}}) {
+    const Variable* const variable = locate(pointer) ? nullptr : runtime().registry().find_shadow(pointer);
+    if (variable != nullptr)
+      add_host_error(
+          context, "host-variable",
+          fmt::format("the {} of a copy is wrong: {}", what, explain_name(*variable, &copy, pointer)));
+  }
 }
 
 template <typename Row>
@@ -207,6 +234,18 @@ AllMemory& all_memory() {
 std::vector<sim::OtherMemory> memory_of_others(const Context& context) {
   std::vector<sim::OtherMemory> others;
   add_registered(others);
+  for (const Variable* variable : runtime().registry().variables()) {
+    sim::OtherMemory other;
+    other.memory.base = address_of(variable->host);
+    other.memory.size = variable->bytes;
+    other.memory.kind = sim::MemoryKind::module_variable;
+    other.refusal = fmt::format(
+        "the name of the __device__ variable {0} in host code, which is not its address in device memory: "
+        "use {0} in "
+        "the kernel, or pass the address from cudaGetSymbolAddress(&pointer, {0})",
+        readable_name(variable->name));
+    others.push_back(std::move(other));
+  }
   const std::lock_guard guard(all_memory().lock);
   for (const auto& [address, one] : all_memory().by_address) {
     if (one.device == context.ordinal) continue;
@@ -237,12 +276,13 @@ Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, O
   const auto address = context.device().allocate(n_bytes, kind);
   if (!address) return {cudaErrorMemoryAllocation, address.error().text};
   owned.bytes = n_bytes;
-  context.owned[*address] = owned;
+  if (checks_host(context)) owned.made_by = call_stack();
+  const Origin origin = owned.origin;
+  context.owned[*address] = std::move(owned);
   if (runtime().n_devices() > 1) {
     const std::lock_guard all_guard(all_memory().lock);
-    all_memory().by_address[*address] = {context.ordinal, n_bytes, kind, owned.origin};
+    all_memory().by_address[*address] = {context.ordinal, n_bytes, kind, origin};
   }
-  if (owned.origin != Origin::pool && owned.origin != Origin::graph) host_may_have_waited();
   forget_accesses(*address, n_bytes);
   // The host can write such memory directly, so it never counts as uninitialised.
   if (kind != sim::MemoryKind::device) context.device().host_wrote(*address, n_bytes);
@@ -263,6 +303,7 @@ Status release(Context& context, std::uint64_t base) {
   }
   if (owned.pool != nullptr) owned.pool->used -= owned.bytes;
   forget_accesses(base, owned.bytes);
+  context.last_writers.erase(base);
   const auto released = context.device().release(base);
   return released ? Status() : Status(cudaErrorInvalidValue, released.error().text);
 }
@@ -353,6 +394,7 @@ Status run_copy(Context& context, const CopyOp& copy) {
   const std::uint64_t n_bytes = copy.width * copy.height * copy.depth;
   if (n_bytes == 0) return cudaSuccess;
   check_source(copy);
+  check_names(context, copy);
   Status status;
   for_each_row(copy.height, copy.depth, [&](std::uint64_t y, std::uint64_t z) {
     std::byte* row = copy.dst + y * copy.dst_pitch + z * copy.dst_slice;
@@ -362,6 +404,8 @@ Status run_copy(Context& context, const CopyOp& copy) {
   if (!status.ok()) return status;
 
   note_copy(context, copy);
+  note_last_writer(copy.dst, copy.src,
+                   span_of(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice));
   const auto on_device = [](const std::optional<Place>& place) { return place && place->on_device_only(); };
   const std::optional<Place> dst = locate(copy.dst), src = locate(copy.src);
   const std::lock_guard guard(context.lock);
@@ -389,6 +433,7 @@ Status run_fill(Context& context, const FillOp& fill) {
   });
   if (!status.ok()) return status;
   note_fill(context, fill);
+  note_last_writer(fill.dst, nullptr, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice));
   const std::lock_guard guard(context.lock);
   const sim::DevicePreset& chip = context.device().options().preset;
   context.device().timeline().launch(fill_us(chip, width * fill.height * fill.depth));

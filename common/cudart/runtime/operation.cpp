@@ -6,8 +6,11 @@
 #include "cudart/device_properties.hpp"
 #include "cudart/graph/graph.hpp"
 #include "cudart/runtime/array.hpp"
+#include "cudart/runtime/host_access.hpp"
+#include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/registered.hpp"
 #include "cudart/runtime/stream.hpp"
+#include "cudart/runtime/written.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::cudart {
@@ -146,7 +149,11 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
   (void)context.device().set_other_memory(memory_of_others(context));
   sim::LaunchResult result = context.device().launch(request);
   footprint = std::move(result.footprint);
-  if (!footprint.empty()) name = fmt::format("kernel {}", context.device().facts(request.kernel).demangled);
+  if (!footprint.empty()) note_launch_wrote(context, request, footprint);
+  if (checks_host(context)) {
+    kernel_launched(context, context.device().facts(request.kernel).demangled);
+    name = fmt::format("kernel {}", context.device().facts(request.kernel).demangled);
+  }
   const FaultMeaning meaning = meaning_of(result.fault);
   if (meaning.code != cudaSuccess && !meaning.sticky) return {meaning.code, result.text};
   if (!result.text.empty() && !runtime().environment().check) say(result.text);  // else printed at the end
@@ -171,6 +178,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
 
 Status execute_host(const HostOp& host) {
   // Not under any lock, because the function may wait for another thread that uses the device.
+  const InsideHostFunction inside;
   if (host.function != nullptr) host.function(host.data);
   if (host.callback != nullptr) host.callback(host.stream, cudaSuccess, host.data);
   // The function may have signalled to other host code that the work before it has ended.
@@ -416,6 +424,7 @@ Status check(Context& context, const Operation& operation) {
 Status execute(Context& context, const Operation& operation) {
   return std::visit(Overloaded{
                         [&](const KernelOp& kernel) {
+                          open_device_memory();
                           const MirroredHostMemory mirrored(context);
                           std::string name;
                           sim::Footprint footprint;
@@ -425,12 +434,14 @@ Status execute(Context& context, const Operation& operation) {
                           return status;
                         },
                         [&](const CopyOp& copy) {
+                          open_device_memory();
                           const MirroredHostMemory mirrored(context);
                           // Checked again, because a graph may be launched long after it was made.
                           Status status = check_copy(copy);
                           return status.ok() ? run_copy(context, copy) : status;
                         },
                         [&](const FillOp& fill) {
+                          open_device_memory();
                           const MirroredHostMemory mirrored(context);
                           Status status = check_fill(fill);
                           return status.ok() ? run_fill(context, fill) : status;

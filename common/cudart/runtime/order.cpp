@@ -39,6 +39,7 @@ struct Ordering {
   std::map<Agent, Fresh> fresh;  // the last work of each agent since take_unordered_work()
   bool unordered = false;
   std::deque<UnderWay> under_way;
+  std::map<Agent, Launched> launches;  // the last one of each agent
   std::deque<Agent> free_agents;
   Agent n_agents = 0;
 };
@@ -143,6 +144,12 @@ std::uint64_t Clock::tick_of(Agent agent) const {
   return found == ticks_.end() ? 0 : found->second;
 }
 
+bool Clock::covers(const Clock& other) const {
+  return std::all_of(other.ticks_.begin(), other.ticks_.end(), [&](const auto& tick) {
+    return covers(Moment{tick.first, tick.second});
+  });
+}
+
 bool Clock::covers(Moment moment) const {
   return moment.tick <= tick_of(moment.agent);
 }
@@ -229,6 +236,23 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
   }
 }
 
+void kernel_launched(Context& context, const std::string& kernel) {
+  if (t_work == nullptr) return;
+  Launched launch{t_work->now, &context, kernel, t_work->where, call_stack()};
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  all.launches[t_work->now.agent] = std::move(launch);
+}
+
+std::vector<Launched> launches_not_waited_for() {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  std::vector<Launched> left;
+  for (const auto& [agent, launch] : all.launches)
+    if (!all.seen.covers(launch.when)) left.push_back(launch);
+  return left;
+}
+
 void forget_accesses(std::uint64_t address, std::uint64_t n_bytes) {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);
@@ -240,6 +264,12 @@ void host_waited_for(const Clock& clock) {
   const std::lock_guard guard(all.lock);
   all.waited.join(clock);
   all.seen.join(clock);
+}
+
+bool host_may_have_waited_for_all(const Clock& clock) {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  return all.seen.covers(clock);
 }
 
 void host_may_have_waited_for(const Clock& clock) {

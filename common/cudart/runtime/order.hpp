@@ -34,6 +34,7 @@ class Clock {
   void join(const Clock& other);
   void join(Moment moment);
   bool covers(Moment moment) const;
+  bool covers(const Clock& other) const;
   std::uint64_t tick_of(Agent agent) const;
 
  private:
@@ -85,6 +86,16 @@ class CurrentWork {
 // Reports that the current work of this thread has accessed this memory. `what` is its name in messages:
 // "kernel fill(int*)", "a copy". Findings are added to the device of `context`, whose lock must not be held.
 void work_accessed(Context& context, const std::string& what, bool is_copy, sim::Footprint footprint);
+// Reports that the current work of this thread is a launch of this kernel, if the host's checks are on.
+void kernel_launched(Context& context, const std::string& kernel);
+// The last launch of each agent for which the host has not waited, and may not have waited.
+struct Launched {
+  Moment when;
+  Context* context = nullptr;
+  std::string kernel, where;
+  CallStack calls;
+};
+std::vector<Launched> launches_not_waited_for();
 // Must be called when memory has been allocated or freed: accesses by earlier work are no longer compared
 // with later ones.
 void forget_accesses(std::uint64_t address, std::uint64_t n_bytes);
@@ -106,7 +117,9 @@ std::vector<HostPage> unfinished_host_pages();
 
 // Must be called when the host has waited for the work that the clock covers.
 void host_waited_for(const Clock& clock);
-// Must be called after calls that may wait for all work, such as cudaMalloc. Earlier work is then no longer
+// Whether the host has waited, or may have waited, for all that the clock covers.
+bool host_may_have_waited_for_all(const Clock& clock);
+// Must be called after calls that may wait for all work, such as cudaFree. Earlier work is then no longer
 // reported, but it does not count as ordered, because a program must not rely on the wait.
 void host_may_have_waited();
 // The same for the work that the clock covers, for example after a host function that was called in its

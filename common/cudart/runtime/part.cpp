@@ -14,6 +14,7 @@
 #include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/stream.hpp"
+#include "cudart/runtime/written.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::cudart {
@@ -179,6 +180,7 @@ CUDART_EXPORT void simRunParts(const SimPartWork* work, size_t n_parts, double s
                                void (*move)(void* user), void* user) {
   const InsideRuntime inside;
   for (std::size_t i = 0; i < n_parts; ++i) check_sources(work[i]);
+  open_device_memory();
   move(user);
   for (std::size_t i = 0; i < n_parts; ++i) note_ranges(work[i], *work[i].part);
   advance_timelines(work, n_parts, start, us);

@@ -19,6 +19,7 @@
 
 #include "cudart/code/registry.hpp"
 #include "cudart/environment.hpp"
+#include "cudart/runtime/call_stack.hpp"
 #include "cudart/runtime/status.hpp"
 #include "sim/device.hpp"
 
@@ -35,6 +36,18 @@ struct Owned {
   std::uint64_t bytes = 0;
   unsigned flags = 0;                  // of cudaHostAlloc or cudaMallocManaged
   CUmemPoolHandle_st* pool = nullptr;  // Origin::pool
+  CallStack made_by;                   // with kHostcheck: the call that allocated it
+};
+
+// With kHostcheck: what wrote last to an allocation.
+struct LastWriter {
+  std::string what;  // "init(float*, int)", "a memset"
+  bool is_launch = false;
+  sim::Dim3 grid, block;
+  std::uint64_t first = 0, n_bytes = 0;  // from the allocation's start
+  std::uint32_t element_bytes = 0;       // 0: not known
+  bool may_be_padded = false;            // some launch may have written structures there
+  CallStack calls;
 };
 
 // Bytes that graphs' allocations hold, and bytes that the device keeps for graphs until cudaDeviceGraphMemTrim.
@@ -65,9 +78,10 @@ struct Context {
   Status error();
 
   // --- protected by the lock
-  std::map<std::uint64_t, Owned> owned;      // by base address
-  cudaError_t sticky = cudaSuccess;          // after a kernel's fault; only cudaDeviceReset clears it
-  std::map<unsigned, std::uint64_t> limits;  // cudaDeviceSetLimit
+  std::map<std::uint64_t, Owned> owned;              // by base address
+  std::map<std::uint64_t, LastWriter> last_writers;  // by base address
+  cudaError_t sticky = cudaSuccess;                  // after a kernel's fault; only cudaDeviceReset clears it
+  std::map<unsigned, std::uint64_t> limits;          // cudaDeviceSetLimit
   unsigned flags = 0;
   cudaFuncCache cache_config = cudaFuncCachePreferNone;
   cudaSharedMemConfig shared_config = cudaSharedMemBankSizeFourByte;

@@ -56,12 +56,14 @@ struct CUstream_st {
   std::shared_ptr<course::cudart::Capture> capture;  // during a capture
   std::vector<cudaGraphNode_t> tips;                 // the nodes on which the next captured operation depends
   std::map<unsigned, cudaLaunchAttributeValue> attributes;
+  unsigned n_queries = 0;  // since its last work
 };
 
 struct CUevent_st {
   course::cudart::Context* context = nullptr;
   unsigned flags = 0;
   bool recorded = false;
+  unsigned n_queries = 0;  // since it was last recorded
   double time_us = 0;                                // modelled
   std::uint64_t n_submitted = 0;                     // the device's work before it
   std::chrono::steady_clock::time_point clock_time;  // on this machine
@@ -112,6 +114,11 @@ void end_in(CUstream_st& stream, const Clock& after);
 void host_waited(const Context& context);
 void host_waited(const CUstream_st& stream);
 void host_waited(const CUevent_st& event);
+// Whether a query answers that the work has ended. Without kHostcheck it has always ended. With it, as long as
+// the host has not waited, the first queries answer no, so that a program that polls goes on after a while;
+// SIM_SCHEDULE_SEED chooses their number.
+bool has_ended(CUstream_st& stream);
+bool has_ended(CUevent_st& event);
 // Whether there has been, since the last call, work that nothing orders before the stream's next work: see
 // order.hpp.
 bool take_unordered_work(const CUstream_st& stream);

@@ -100,7 +100,9 @@ bool has_own_devices(const std::vector<Operand>& all) {
 // A collective reads its send buffer as a kernel would.
 void check_source(sim::Device& device, const Call& call, const SimRange& range) {
   const auto address = reinterpret_cast<std::uint64_t>(range.start);
-  if ((device.mode() & sim::kInitcheck) == 0 || device.any_written(address, range.n_bytes)) return;
+  if ((device.mode() & sim::kInitcheck) == 0) return;
+  const std::vector<sim::ByteRange> missing = device.never_written(address, range.n_bytes);
+  if (missing.size() != 1 || missing.front().n_bytes != range.n_bytes) return;
   const sim::Allocation* found = device.find(address);
   sim::Finding finding;
   finding.checker = sim::Checker::initcheck;

@@ -108,6 +108,10 @@ std::uint64_t Device::free_bytes() const {
   return agreed(answer) ? answer.get<std::uint64_t>() : 0;
 }
 
+std::span<std::byte> Device::device_only_memory() const {
+  return {};
+}
+
 Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
   if (find(address_of(src)) != nullptr) {
     if (find(address_of(dst)) != nullptr)
@@ -228,8 +232,8 @@ const std::vector<Finding>& Device::findings() const {
 const Allocation* Device::find_freed(std::uint64_t) const {
   return nullptr;
 }
-bool Device::any_written(std::uint64_t, std::uint64_t) const {
-  return true;
+std::vector<ByteRange> Device::never_written(std::uint64_t, std::uint64_t) const {
+  return {};
 }
 void Device::count_sent(std::uint64_t, std::uint64_t) {}
 // Of this process's findings, only those about NCCL are reported: host code cannot make others here.

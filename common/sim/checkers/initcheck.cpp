@@ -98,10 +98,31 @@ void Initcheck::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKi
                 (first + n_bytes - 1) / kPage - first / kPage + 1);
 }
 
-bool Initcheck::any_written(std::uint64_t address, std::uint64_t n_bytes) const {
-  const std::uint64_t first = address - arena_.base();
-  return first >= arena_.size() || n_bytes > arena_.size() - first ||
-         any_set(global_->bits.data(), first, n_bytes);
+std::vector<ByteRange> Initcheck::never_written(std::uint64_t address, std::uint64_t n_bytes) const {
+  const std::uint64_t begin = address - arena_.base();
+  std::vector<ByteRange> ranges;
+  if (begin >= arena_.size() || n_bytes > arena_.size() - begin) return ranges;
+  const std::uint64_t* const bits = global_->bits.data();
+  const auto add = [&](std::uint64_t first, std::uint64_t n) {
+    if (ranges.empty() || ranges.back().first + ranges.back().n_bytes != first)
+      ranges.push_back({first, n});
+    else
+      ranges.back().n_bytes += n;
+  };
+  for (std::uint64_t at = begin; at < begin + n_bytes;) {
+    const std::uint64_t here = std::min(64 - at % 64, begin + n_bytes - at);
+    const std::uint64_t mask = here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1;
+    std::uint64_t missing = ~bits[at / 64] >> at % 64 & mask;
+    for (std::uint64_t from = at; missing != 0;) {
+      const int skipped = std::countr_zero(missing), n = std::countr_one(missing >> skipped);
+      add(from + static_cast<std::uint64_t>(skipped) + arena_.base(), static_cast<std::uint64_t>(n));
+      if (skipped + n == 64) break;
+      missing >>= skipped + n;
+      from += static_cast<std::uint64_t>(skipped + n);
+    }
+    at += here;
+  }
+  return ranges;
 }
 
 void Initcheck::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {

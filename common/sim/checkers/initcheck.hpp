@@ -35,9 +35,9 @@ class Initcheck final : public KernelChecker {
   // The bits of global memory, for Undo.
   std::uint64_t* marks() { return global_->bits.data(); }
 
-  // Called for what the host does. any_written() returns true for ranges outside the arena.
+  // Called for what the host does. never_written() returns nothing for ranges outside the arena.
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
-  bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
+  std::vector<ByteRange> never_written(std::uint64_t address, std::uint64_t n_bytes) const;
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
   void released(std::uint64_t address, std::uint64_t n_bytes) override;
   // Kernels have run unobserved, so everything that is allocated counts as written from now on.

@@ -23,9 +23,10 @@ const char* kind_of(const GridOutcome& o, const LaunchRequest& launch, const Are
     case Fault::illegal_address: {
       if (o.address >= kSharedWindow && o.address < kSharedWindow + kWindowSize)
         return "out-of-bounds-shared";
-      if (o.address >= kLocalWindow) return "out-of-bounds-local";
+      if (o.address >= kLocalWindow && o.address < kLocalWindow + kWindowSize) return "out-of-bounds-local";
       if (arena.find_freed(o.address) != nullptr && arena.find(o.address) == nullptr) return "use-after-free";
-      if (arena.find_other(o.address) != nullptr) return "no-peer-access";
+      if (const OtherMemory* other = arena.find_other(o.address))
+        return other->memory.kind == MemoryKind::module_variable ? "host-variable" : "no-peer-access";
       return "out-of-bounds";
     }
     case Fault::misaligned_address: return "misaligned";

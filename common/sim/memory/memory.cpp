@@ -86,7 +86,8 @@ void fill_elements(std::byte* dst, std::uint32_t value, std::uint32_t element_by
 
 Arena::Arena(std::uint64_t n_bytes) : capacity_(n_bytes) {
   const std::uint64_t heap = std::min(kHeapZone, n_bytes / 8 / kPage * kPage);
-  size_ = n_bytes + heap;
+  const std::uint64_t host_begin = (n_bytes + heap + kPage - 1) / kPage * kPage;
+  size_ = host_begin + n_bytes / 2;
   void* place =
       mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place == MAP_FAILED)
@@ -94,7 +95,8 @@ Arena::Arena(std::uint64_t n_bytes) : capacity_(n_bytes) {
                                          size_ >> 20, std::strerror(errno)));
   base_ = reinterpret_cast<std::uint64_t>(place);
   main_ = {base_ + kGap, base_ + n_bytes, base_ + kGap};
-  heap_ = {base_ + n_bytes, base_ + size_, base_ + n_bytes};
+  heap_ = {base_ + n_bytes, base_ + n_bytes + heap, base_ + n_bytes};
+  host_ = {base_ + host_begin, base_ + size_, base_ + host_begin};
 }
 
 Arena::~Arena() {
@@ -136,8 +138,10 @@ const Allocation& Arena::add(std::uint64_t address, std::uint64_t n_bytes, Memor
 Result<std::uint64_t> Arena::allocate(std::uint64_t n_bytes, MemoryKind kind) {
   if (n_bytes > capacity_) return Error{"out of memory"};
   const std::uint64_t wide_gap = std::min(kWideGap, capacity_ / 4096 / kAlignment * kAlignment);
-  const auto address =
-      footprint(n_bytes) > capacity_ - used_ ? std::nullopt : place(main_, n_bytes, wide_gap);
+  const bool host_may_access = kind == MemoryKind::pinned_host || kind == MemoryKind::managed;
+  const auto address = footprint(n_bytes) > capacity_ - used_
+                           ? std::nullopt
+                           : place(host_may_access ? host_ : main_, n_bytes, wide_gap);
   if (!address)
     return Error{
         fmt::format("out of memory: {} bytes asked for, {} of {} free", n_bytes, free_bytes(), capacity_)};
@@ -162,7 +166,7 @@ Result<void> Arena::release(std::uint64_t address, Range* range) {
   dead.n_bytes = dead_end - dead.address;
   Allocation gone = std::move(it->second);
   live_.erase(it);
-  if (address < heap_.begin) used_ -= footprint(gone.size);
+  if (address < heap_.begin || address >= heap_.end) used_ -= footprint(gone.size);
   std::erase_if(named_,
                 [&](const auto& e) { return e.first - gone.base < std::max<std::uint64_t>(gone.size, 1); });
   forbid(gone.base, gone.size);
@@ -269,6 +273,7 @@ void Arena::name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t ele
                  bool is_data) {
   const Allocation* owner = find(address);
   if (owner == nullptr) return;
+  if (owner->base == address && owner->size == n_bytes) live_.at(address).name = name;
   Allocation part = *owner;
   part.base = address;
   part.size = n_bytes;

@@ -3,7 +3,8 @@
 // Invariant: live allocations never overlap, are 256-byte aligned and at least 256 bytes apart, so that an
 // access one element past the end of an allocation never hits another one. Freed addresses are reused only
 // when the arena has no unused addresses left, so that use after free can be detected. The heap of kernels
-// has addresses of its own, which are reused when it is emptied.
+// has addresses of its own, which are reused when it is emptied. So has memory that host code may access
+// (page-locked, managed): they are the last ones, and begin with a page.
 #pragma once
 
 #include <cstddef>
@@ -81,6 +82,8 @@ class Arena {
 
   std::uint64_t base() const { return base_; }
   std::uint64_t size() const { return size_; }
+  // The bytes from base() on that contain all memory of kernels alone: whole pages.
+  std::uint64_t device_only_bytes() const { return host_.begin - base_; }
   std::uint64_t free_bytes() const { return capacity_ - used_; }
   const std::map<std::uint64_t, Allocation>& live() const { return live_; }
   // Records which kernel, source position and thread made an allocation.
@@ -104,7 +107,7 @@ class Arena {
 
   std::uint64_t base_ = 0, size_ = 0;      // of the address range
   std::uint64_t capacity_ = 0, used_ = 0;  // bytes for allocations of the host
-  Zone main_, heap_;
+  Zone main_, heap_, host_;
   std::uint64_t heap_bytes_ = kHeapBytes, heap_used_ = 0;
   bool heap_in_use_ = false;                   // a kernel has called malloc since the heap was empty
   std::map<std::uint64_t, Allocation> live_;   // by base

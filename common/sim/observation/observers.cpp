@@ -26,8 +26,9 @@ void Observers::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   if (initcheck_) initcheck_->host_wrote(address, n_bytes);
 }
 
-bool Observers::any_written(std::uint64_t address, std::uint64_t n_bytes) const {
-  return !initcheck_ || ran_unwatched_ || initcheck_->any_written(address, n_bytes);
+std::vector<ByteRange> Observers::never_written(std::uint64_t address, std::uint64_t n_bytes) const {
+  if (!initcheck_ || ran_unwatched_) return {};
+  return initcheck_->never_written(address, n_bytes);
 }
 
 void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {

@@ -33,7 +33,7 @@ class Observers {
   // Called for what host code does to memory.
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
-  bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
+  std::vector<ByteRange> never_written(std::uint64_t address, std::uint64_t n_bytes) const;
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
   // Nothing is allocated in this range any more.
   void released(std::uint64_t address, std::uint64_t n_bytes);

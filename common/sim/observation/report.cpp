@@ -187,6 +187,8 @@ bool same_cause(const Finding& a, const Finding& b) {
 
 std::string to_text(const std::vector<Finding>& findings) {
   std::string text;
+  const auto failed =
+      std::find_if(findings.begin(), findings.end(), [](const Finding& f) { return f.kind == "api-error"; });
   std::vector<const Finding*> order = most_telling_first(findings);
   for (auto it = order.begin(); it != order.end(); ++it) {
     const Finding* f = *it;
@@ -200,6 +202,9 @@ std::string to_text(const std::vector<Finding>& findings) {
       text += ", " + file_and_line(place.file, place.line);
     if (f->times > 1) text += ", " + std::to_string(f->times) + " times";
     text += "\n  " + f->message + "\n";
+    if (failed != findings.end() && f->checker == Checker::initcheck && f > &*failed)
+      text +=
+          "  this may be a consequence of the call that failed before: what it should have done is missing\n";
     const SourcePlace here = own_place(f->where);
     std::set<std::pair<std::string, std::uint32_t>> places;
     for (auto other = others; other != order.end(); ++other)

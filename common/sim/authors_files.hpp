@@ -4,10 +4,10 @@
 
 #include <string>
 
-namespace course::debug {
+namespace course::sim {
 
 // Whether a source file is the program author's. A file of the toolkit is recognised by the headers beside or
 // above it, because a toolkit may be installed anywhere, also inside of a checkout.
 bool is_authors_file(const std::string& file);
 
-}  // namespace course::debug
+}  // namespace course::sim

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "debug/authors_files.hpp"
+#include "sim/authors_files.hpp"
 
 #include <filesystem>
 #include <map>
 #include <mutex>
 
-namespace course::debug {
+namespace course::sim {
 namespace {
 
 namespace fs = std::filesystem;
 
 bool is_in_a_toolkit(const fs::path& folder) {
   static std::mutex mutex;
-  static std::map<fs::path, bool> known;
+  static auto& known = *new std::map<fs::path, bool>;  // also used while the process ends
   const std::scoped_lock lock(mutex);
   const auto [at, is_new] = known.try_emplace(folder, false);
   if (is_new) {
@@ -31,4 +31,4 @@ bool is_authors_file(const std::string& file) {
          !is_in_a_toolkit(fs::path(file).lexically_normal().parent_path());
 }
 
-}  // namespace course::debug
+}  // namespace course::sim

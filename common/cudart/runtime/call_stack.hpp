@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The positions in the program's source at which host code calls the runtime, or executes an instruction that
+// faults. Source lines need debug information in the program (-g1 is enough). In optimised host code, the line
+// of an inlined call is that of the inlined function.
+#pragma once
+
+#include <vector>
+
+#include "sim/finding.hpp"
+
+namespace course::cudart {
+
+// Addresses of instructions, the innermost call first.
+using CallStack = std::vector<const void*>;
+// The calls of this thread outside of this library.
+CallStack call_stack();
+// In a handler of a signal that the instruction `code` has raised: begins with this instruction.
+CallStack call_stack_from(const void* code);
+
+// The source line of a host instruction; empty without debug information.
+std::vector<sim::SourcePlace> place_of_code(const void* code);
+// The innermost line of the program's author: not of the toolkit's and the system's headers, nor of the
+// functions that nvcc generates for a kernel. Empty without debug information.
+std::vector<sim::SourcePlace> place_of(const CallStack& calls);
+// "FILE:LINE", or "" if there is none.
+std::string text_of(const std::vector<sim::SourcePlace>& place);
+
+}  // namespace course::cudart

@@ -122,6 +122,8 @@ struct LaunchRequest {
   // Laid out as KernelFacts::parameters says; only read during the launch.
   std::span<const std::byte> parameters;
   bool cooperative = false;
+  // It may begin before the launch before it has ended (programmatic stream serialization). Here it never does.
+  bool overlaps = false;
   int registers = 0;  // per thread, from the machine code; 0: use the estimate KernelFacts::registers
 };
 

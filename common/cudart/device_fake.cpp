@@ -199,6 +199,9 @@ void Device::empty_heap() {}
 std::string Device::findings_text() const {
   return "";
 }
+std::string Device::unchecked_text() const {
+  return "";
+}
 std::string Device::report_json() const {
   return R"({"device": "fake"})";
 }

@@ -124,6 +124,7 @@ enum class Stage : std::uint32_t {
   harness_error,    // something else failed in the runner; `text` says what
   host_memory,      // the task's host code ran out of memory
   unordered_work,   // the task left work in another stream than the request's
+  refused,          // the task used what is outside of the course's subset; `text` says what
 };
 
 struct CaseReply {

@@ -18,7 +18,7 @@ struct LaunchHead {  // followed by the bytes of the parameters
   sim::KernelId kernel = 0;
   std::uint32_t cooperative = 0;
   sim::Dim3 grid, block, cluster;
-  std::uint32_t reserved = 0;
+  std::uint32_t overlaps = 0;
   std::uint64_t dynamic_shared = 0;
 };
 struct LaunchAnswer {       // followed by the text

@@ -66,17 +66,17 @@ std::string container_of(const std::string& ptx) {
   return bytes + ptx;
 }
 
-// An ELF file with two sections: the section names, and device code.
-std::string program_with(const std::string& section) {
+// An ELF file with the section names, and `n` sections of the same name with the same device code.
+std::string program_with(const std::string& section, std::uint16_t n = 1) {
   const std::string names("\0.shstrtab\0.nv_fatbin\0", 22);
   std::string file(sizeof(Elf64_Ehdr), '\0');
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = 3;
+  header.e_shnum = static_cast<std::uint16_t>(2 + n);
   header.e_shstrndx = 1;
-  std::array<Elf64_Shdr, 3> sections{};
+  std::vector<Elf64_Shdr> sections(3);
   sections[1].sh_name = 1;
   sections[1].sh_type = SHT_STRTAB;
   sections[1].sh_offset = file.size();
@@ -88,7 +88,8 @@ std::string program_with(const std::string& section) {
   sections[2].sh_size = section.size();
   file += section;
   header.e_shoff = file.size();
-  file.append(reinterpret_cast<const char*>(sections.data()), sizeof sections);
+  sections.resize(std::size_t{2} + n, sections[2]);
+  file.append(reinterpret_cast<const char*>(sections.data()), sections.size() * sizeof sections[0]);
   put(file, 0, header);
   return file;
 }
@@ -99,7 +100,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 
 TEST(ProgramFile, ReturnsPtxOfEveryContainerWithPtx) {
   const std::string file =
-      program_with(container_of("// one\n") + std::string(5, '\0') + container_of("// two\n"));
+      program_with(container_of("// one\n") + std::string(1, '\0') + container_of("// two\n"));
   const auto codes = cudart::code_of_program(bytes_of(file), 90);
   ASSERT_TRUE(codes) << codes.error().text;
   ASSERT_EQ(codes->size(), 2u);
@@ -112,6 +113,25 @@ TEST(ProgramFile, ReportsWhyNoPtxIsUsable) {
   EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(container_of("// for 80\n"))), 75));
   EXPECT_FALSE(cudart::code_of_program(bytes_of("#!/bin/sh\n"), 90));
   EXPECT_FALSE(cudart::code_of_program({}, 90));
+}
+
+// Whatever another reader might take for code, or for its end, is an error.
+TEST(ProgramFile, RefusesBytesOutsideOfContainers) {
+  const std::string text = kPtx;
+  const std::string code = container_of(text + std::string((8 - text.size() % 8) % 8, ' '));
+  ASSERT_EQ(code.size() % 8, 0u);
+  EXPECT_EQ(cudart::code_of_program(bytes_of(program_with(code + code)), 90)->size(), 2u);
+  std::string other_magic = code, longer_entry = code, rest = code;
+  put(other_magic, 0, std::uint32_t{0x466243B1});
+  put(longer_entry, 8, std::uint64_t{code.size() - 16 - 8});
+  rest += std::string(8, '\0');
+  put(rest, 8, std::uint64_t{rest.size() - 16});
+  for (const std::string& odd :
+       {std::string(16, '\0') + code, std::string(8, '\0') + code, code + std::string(8, '\0'),
+        code + std::string(8, '\0') + code, code + "x", code.substr(0, code.size() - 1), other_magic,
+        longer_entry, rest, container_of("// 7 b\n") + "x" + code, std::string("\0\0\0\0", 4)})
+    EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(odd)), 90)) << odd.size();
+  EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(code, 2)), 90)) << "two sections";
 }
 
 // For any file contents, no byte outside the file is read (the build with sanitizers checks this) and the

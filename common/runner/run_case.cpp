@@ -239,6 +239,7 @@ class Case {
                                                                : 0;
     if (lost_ != 0) return std::nullopt;
     if (result.end == CallResult::End::not_ready) return failed(Stage::harness_error, result.why);
+    if (result.end == CallResult::End::refused) return failed(Stage::refused, result.why);
     if (result.end == CallResult::End::out_of_memory) return failed(Stage::host_memory, "");
     static_cast<void>(cudaEventRecord(device_.stop, device_.stream));
     if (is_keyed()) stop_the_clock(kRun);

@@ -27,6 +27,7 @@ struct CallResult {
     lost,               // the process that runs it has ended
     protocol_error,     // that process sent an invalid or unexpected packet
     ended_before_call,  // that process had ended before it sent anything in this call
+    refused,            // it used what is outside of the course's subset: `why`
     not_ready,          // the harness could not prepare the call: `why`
   };
   End end = End::returned;

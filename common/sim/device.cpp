@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "ptx/parser/parser.hpp"
@@ -24,6 +25,7 @@
 #include "sim/observation/observers.hpp"
 #include "sim/observation/profile.hpp"
 #include "sim/observation/report.hpp"
+#include "sim/observation/subset.hpp"
 #include "sim/timing/model.hpp"
 #include "sim/timing/pace.hpp"
 #include "sim/timing/timeline.hpp"
@@ -52,6 +54,7 @@ struct Kernel {
   KernelFacts facts;
   std::unique_ptr<Program> program;  // decoded at the first launch
   std::string decode_error;
+  std::optional<std::vector<Outside>> outside;  // of the program, once somebody has asked
 };
 
 // PTX registers are virtual; about a third remains after register allocation. The compiler respects the
@@ -104,6 +107,7 @@ struct Device::Impl {
   GridOptions grid_options(const LaunchRequest& request, int resident);
   const Program* prepare(LaunchRequest& request, LaunchResult& result);
   LaunchResult launch(const LaunchRequest& request);
+  std::string outside_of_subset(const LaunchRequest& asked);
   std::string check_configuration(const Kernel& kernel, const LaunchRequest& request, Fault& fault) const;
 };
 
@@ -391,6 +395,18 @@ GridOptions Device::Impl::grid_options(const LaunchRequest& request, int residen
   return grid;
 }
 
+std::string Device::Impl::outside_of_subset(const LaunchRequest& asked) {
+  if (kernels[asked.kernel].function == nullptr) return "";
+  LaunchResult result;
+  LaunchRequest request = asked;
+  const Program* program = prepare(request, result);
+  if (program == nullptr) return result.fault == Fault::illegal_instruction ? result.text : "";
+  if (const auto found = outside_of(*program, request); !found.empty()) return describe(found.front());
+  Kernel& kernel = kernels[asked.kernel];
+  if (!kernel.outside) kernel.outside = outside_of(*program, *engine().table);
+  return kernel.outside->empty() ? "" : describe(kernel.outside->front());
+}
+
 // The program of a launch that may run, after adding to `request` what the kernel itself says. nullptr if it
 // may not; then `result` has the fault.
 const Program* Device::Impl::prepare(LaunchRequest& request, LaunchResult& result) {
@@ -436,6 +452,8 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   // cluster.
   const unsigned watched =
       request.cluster.count() > 1 ? mode & ~static_cast<unsigned>(kAllChecks | kTrace) : mode;
+  if ((mode & kAllChecks) != 0)
+    for (std::string& what : unchecked_of(*program, request)) ++report.unchecked[std::move(what)];
   grid.observer = observers.begin(watched, *kernel.program, request, options.schedule_seed);
   if (grid.counting) cache.launch_begins();
   // A launch on several host threads may have to be repeated, for which only the arena can be restored.
@@ -500,6 +518,10 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   return impl_->launch(request);
 }
 
+std::string Device::outside_of_subset(const LaunchRequest& request) {
+  return impl_->outside_of_subset(request);
+}
+
 int Device::occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const {
   const KernelFacts& facts = impl_->kernels[kernel].facts;
   if (threads_per_block > facts.max_threads) return 0;
@@ -541,6 +563,12 @@ void Device::find_heap_leaks() {
 }
 std::string Device::findings_text() const {
   return to_text(impl_->report.findings);
+}
+std::string Device::unchecked_text() const {
+  std::string text;
+  for (const auto& [what, n] : impl_->report.unchecked)
+    text += fmt::format("{} launch{} {}\n", n, n == 1 ? "" : "es", what);
+  return text;
 }
 std::string Device::report_json() const {
   // A memset or a collective operation after the last launch counts, too.

@@ -111,6 +111,9 @@ class Device {
   LaunchResult check(const LaunchRequest& request);
   // Synchronous: when this returns, the kernel has ended, or a fault has ended it, which the result reports.
   LaunchResult launch(const LaunchRequest& request);
+  // What the launch uses outside of the subset that every observer follows (observation/subset.hpp), first
+  // what matters most; "" if nothing. Labs refuse such a launch.
+  std::string outside_of_subset(const LaunchRequest& request);
   // How many blocks of this kernel fit on one multiprocessor at once; 0 if not even one does.
   int occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const;
 
@@ -131,6 +134,8 @@ class Device {
   void find_heap_leaks();
   // The findings as text, the most important first, several lines each.
   std::string findings_text() const;
+  // The checks that did not apply to launches, one line for each reason: "2 launches with clusters: …".
+  std::string unchecked_text() const;
   // Everything seen since the last reset, as JSON: counters per launch, totals, findings (schema:
   // sim_control.h).
   std::string report_json() const;

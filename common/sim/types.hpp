@@ -135,6 +135,8 @@ struct LaunchRequest {
   // Laid out as KernelFacts::parameters says; only read during the launch.
   std::span<const std::byte> parameters;
   bool cooperative = false;
+  // It may begin before the launch before it has ended (programmatic stream serialization). Here it never does.
+  bool overlaps = false;
 };
 
 struct LaunchResult {

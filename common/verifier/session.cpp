@@ -229,7 +229,7 @@ void put_inputs(const Submitted& given) {
 // Whether the runner can take another case after this reply.
 bool is_intact_after(Stage stage) {
   return stage != Stage::out_of_memory && stage != Stage::cuda_error && stage != Stage::harness_error &&
-         stage != Stage::host_memory;
+         stage != Stage::host_memory && stage != Stage::refused;
 }
 
 }  // namespace
@@ -266,6 +266,14 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
           "<<<grid, block, bytes, {0}>>>, and fill with cudaMemsetAsync(…, {0})",
           stream);
       judgement.failure.proved = true;
+      return judgement;
+    }
+    case Stage::refused: {
+      Judgement judgement =
+          judged(Verdict::policy, "uses what the checkers do not follow, so it was stopped");
+      judgement.failure.cause = reply.text.str();
+      judgement.failure.proved = true;
+      judgement.failure.notes.emplace_back("read: handouts/rules.md#kernels");
       return judgement;
     }
     case Stage::host_memory: break;

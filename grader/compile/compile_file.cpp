@@ -274,7 +274,7 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
                           const std::string& source, const std::string& work, const BuildOptions& options) {
   const auto infra = [](const Error& error) { return BuildOutcome{Verdict::infra, error.text}; };
   const std::string file = fmt::format("labs/{0}/{0}.cu", lab), there = layout.root + "/" + file;
-  const std::string copy = fmt::format("{}/{}.cu", work, lab), object = work + "/object.o";
+  const std::string copy = fmt::format("{}/{}.cu", work, lab), object = work + "/" + kScreenedObject;
   const std::string compiled = work + "/compiled";
   if (const auto made = make_fresh(compiled); !made) return infra(made.error());
   std::error_code ignored;
@@ -320,7 +320,7 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
 
 BuildOutcome link_object(const Layout& layout, const Recipe& recipe, const std::string& lab,
                          const std::string& work, const BuildOptions& options) {
-  const std::string linked = work + "/linked", object = work + "/object.o";
+  const std::string linked = work + "/linked", object = work + "/" + kScreenedObject;
   if (const auto made = make_fresh(linked); !made) return {Verdict::infra, made.error().text};
   // it contains a wrapper around nvcc
   std::vector<std::string> visible{object, layout.root + "/common/tools"};

@@ -15,6 +15,9 @@
 
 namespace course::grader {
 
+// In the folder of a student's runner: the object that was screened, and then linked.
+inline constexpr const char* kScreenedObject = "object.o";
+
 // Copies `source` to work/<lab>.cu and compiles it to work/object.o. If the verdict is ok, the program is
 // work/runner. The compilers, which a student's file may control, can only write to two folders below `work`.
 BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std::string& lab,

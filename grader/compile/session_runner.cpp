@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "compile/build.hpp"
+#include "compile/compile_file.hpp"
 #include "compile/recipe.hpp"
 #include "device.hpp"
 #include "text.hpp"
@@ -97,7 +98,14 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
       return probe.works ? "" : probe.why.empty() ? "the GPU does not work" : probe.why;
     };
   }
-  if (!gpu) options.device_program = layout.device_program();
+  if (!gpu) {
+    options.device_program = layout.device_program();
+    // The device runs the code of the object that was screened, and not that of the program linked from it.
+    const std::string screened =
+        std::filesystem::path(options.runner).replace_filename(kScreenedObject).string();
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(screened, ignored)) options.device_code = screened;
+  }
   sandbox::Bounds bounded = bounds;
   if (gpu) bounded.memory_bytes = std::max(bounds.memory_bytes, kHostMemoryWithGpu);
   // Without a control group only the address space can be limited. This works only for the student's process
@@ -117,8 +125,10 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   // The device process has a sandbox of its own, separate from the host code's.
   std::optional<sandbox::Sandbox> around_device;
   if (!gpu)
-    around_device.emplace(isolation_here(layout), sandbox::Purpose::device,
-                          view_for(layout, options.runner, device), bounded);
+    around_device.emplace(
+        isolation_here(layout), sandbox::Purpose::device,
+        view_for(layout, options.device_code.empty() ? options.runner : options.device_code, device),
+        bounded);
   return std::make_unique<SessionRunner>(std::move(options), layout.root, std::move(sandbox),
                                          std::move(around_device));
 }

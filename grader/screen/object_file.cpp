@@ -4,22 +4,26 @@
 
 #ifdef LAB_HAVE_LIBELF
 
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <span>
+#include <string_view>
 
 #include "cudart/code/fatbin.hpp"
+#include "cudart/code/program_file.hpp"
 
 namespace course::grader::screen {
 namespace {
 
 class Reader {
  public:
-  explicit Reader(Elf* elf) : elf_(elf) {}
+  Reader(Elf* elf, std::span<const std::byte> bytes) : elf_(elf), bytes_(bytes) {}
 
   Result<ObjectFile> read() {
     GElf_Ehdr header;
@@ -37,13 +41,17 @@ class Reader {
          section = elf_nextscn(elf_, section)) {
       GElf_Shdr shape;
       if (gelf_getshdr(section, &shape) == nullptr) return Error{"a section of it can't be read"};
-      const char* name = elf_strptr(elf_, names, shape.sh_name);
-      object_.sections.push_back({name == nullptr ? "" : name, shape.sh_size, is_odd(shape)});
-      if (shape.sh_type == SHT_RELA || shape.sh_type == SHT_REL) read_constructors(section, shape);
-      if (object_.sections.back().name == ".nv_fatbin") {
-        object_.odd_device_code += read_fatbins(section);
+      const std::string name(name_at(names, shape.sh_name));
+      object_.sections.push_back({name, shape.sh_size, is_odd(shape)});
+      if (shape.sh_type == SHT_RELA || shape.sh_type == SHT_REL) {
+        read_constructors(section, shape);
+        count_registrations(section, shape);
       }
+      if (name == kCodeSection && ++n_code_sections_ == 1) check_code_section(section, shape);
+      if (name == kWrapperSection && ++n_wrappers_ == 1) check_wrapper(section, shape);
     }
+    if (n_wrappers_ > 1) odd(fmt::format("{} sections {}", n_wrappers_, kWrapperSection));
+    read_device_code();
     return std::move(object_);
   }
 
@@ -70,24 +78,43 @@ class Reader {
   }
 
   struct Place {
-    std::string name;
+    std::string_view name;  // in the file
     std::uint64_t section = 0, offset = 0;
     bool function = false;
   };
 
+  void exceeds(std::string limit) {
+    if (object_.too_much.empty()) object_.too_much = std::move(limit);
+  }
+
+  // A name in a table of strings; the rest of the file's names are not read once there are too many.
+  std::string_view name_at(std::size_t table, std::size_t at) {
+    const char* text = elf_strptr(elf_, table, at);
+    if (text == nullptr) return "";
+    const std::string_view name(text, strnlen(text, kMostNameBytes + 1));
+    if (name.size() > kMostNameBytes - name_bytes_) {
+      name_bytes_ = kMostNameBytes;
+      exceeds(fmt::format("names of more than {} MiB", kMostNameBytes >> 20));
+      return "";
+    }
+    name_bytes_ += name.size();
+    return name;
+  }
+
   void read_symbols(Elf_Scn* section, const GElf_Shdr& shape) {
     Elf_Data* data = elf_getdata(section, nullptr);
     if (data == nullptr || shape.sh_entsize == 0) return;
-    for (std::uint64_t i = 0; i < shape.sh_size / shape.sh_entsize; ++i) {
+    const std::uint64_t n = shape.sh_size / shape.sh_entsize;
+    if (n > kMostSymbols) exceeds(fmt::format("more than {} symbols", kMostSymbols));
+    for (std::uint64_t i = 0; i < n && object_.too_much.empty(); ++i) {
       GElf_Sym symbol;
       if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) continue;
-      const char* text = elf_strptr(elf_, shape.sh_link, symbol.st_name);
-      const std::string name = text == nullptr ? "" : text;
+      const std::string_view name = name_at(shape.sh_link, symbol.st_name);
       const auto type = GELF_ST_TYPE(symbol.st_info);
       places_.push_back({name, symbol.st_shndx, symbol.st_value, type == STT_FUNC});
       if (i == 0 || type == STT_FILE || type == STT_SECTION || name.empty()) continue;
       const auto bind = GELF_ST_BIND(symbol.st_info);
-      object_.symbols.push_back({name,
+      object_.symbols.push_back({std::string(name),
                                  bind == STB_LOCAL                            ? Binding::local
                                  : bind == STB_WEAK || bind == STB_GNU_UNIQUE ? Binding::weak
                                                                               : Binding::global,
@@ -119,53 +146,115 @@ class Reader {
   std::string function_at(std::uint64_t symbol, std::int64_t addend) const {
     if (symbol >= places_.size()) return "";
     const Place& base = places_[symbol];
-    if (!base.name.empty() && addend == 0) return base.name;
+    if (!base.name.empty() && addend == 0) return std::string(base.name);
     const std::uint64_t offset = base.offset + static_cast<std::uint64_t>(addend);
     for (const Place& place : places_) {
-      if (place.function && place.section == base.section && place.offset == offset) return place.name;
+      if (place.function && place.section == base.section && place.offset == offset)
+        return std::string(place.name);
     }
     return "";
   }
 
-  // Adds the PTX of the fat binaries in this section. Returns the error, else "".
-  std::string read_fatbins(Elf_Scn* section) {
-    // In bytes. The labs' files have about 1 MiB, files that use CUB about 10 MiB.
-    constexpr std::size_t kMostPtx = std::size_t{64} << 20;
+  // --- device code
+
+  void odd(const std::string& why) {
+    if (object_.odd_device_code.empty()) object_.odd_device_code = why;
+  }
+
+  // A program may register any bytes with this function, but only nvcc's code does.
+  void count_registrations(Elf_Scn* section, const GElf_Shdr& shape) {
     Elf_Data* data = elf_getdata(section, nullptr);
-    if (data == nullptr || data->d_buf == nullptr) return "";
-    std::span<const std::byte> left(static_cast<const std::byte*>(data->d_buf), data->d_size);
-    // The section holds containers one after the other: magic, version, header size (at 6), size of the body
-    // (at 8).
-    constexpr std::size_t kHeader = 16;
-    while (left.size() > kHeader) {
-      std::uint16_t header_bytes = 0;
-      std::uint64_t body_bytes = 0;
-      std::memcpy(&header_bytes, left.data() + 6, sizeof header_bytes);
-      std::memcpy(&body_bytes, left.data() + 8, sizeof body_bytes);
-      if (header_bytes < kHeader || body_bytes > left.size() || header_bytes + body_bytes > left.size())
-        break;
-      const auto entries = cudart::parse_fatbin(left.first(header_bytes + body_bytes));
-      if (!entries) return entries.error().text;
+    const std::uint64_t n = shape.sh_entsize == 0 ? 0 : shape.sh_size / shape.sh_entsize;
+    for (std::uint64_t i = 0; i < n && data != nullptr; ++i) {
+      GElf_Rela entry;
+      if (gelf_getrela(data, static_cast<int>(i), &entry) == nullptr) continue;
+      const std::uint64_t symbol = GELF_R_SYM(entry.r_info);
+      if (symbol < places_.size() && places_[symbol].name == "__cudaRegisterFatBinary")
+        ++object_.n_registrations;
+    }
+  }
+
+  // The sections that relocate `target`.
+  std::vector<Elf_Scn*> relocations_of(Elf_Scn* target) const {
+    std::vector<Elf_Scn*> found;
+    for (Elf_Scn* section = elf_nextscn(elf_, nullptr); section != nullptr;
+         section = elf_nextscn(elf_, section)) {
+      GElf_Shdr shape;
+      if (gelf_getshdr(section, &shape) != nullptr &&
+          (shape.sh_type == SHT_RELA || shape.sh_type == SHT_REL) && shape.sh_info == elf_ndxscn(target))
+        found.push_back(section);
+    }
+    return found;
+  }
+
+  // The linker must leave its bytes as they are.
+  void check_code_section(Elf_Scn* section, const GElf_Shdr& shape) {
+    if (shape.sh_type != SHT_PROGBITS || shape.sh_flags != SHF_ALLOC || !relocations_of(section).empty())
+      odd(fmt::format("{} is no section of constants", kCodeSection));
+  }
+
+  // The wrapper's pointer to the container is its only relocation; its other bytes are always the same.
+  void check_wrapper(Elf_Scn* section, const GElf_Shdr& shape) {
+    constexpr unsigned char kWrapper[24] = {0xB1, 0x43, 0x62, 0x46, 1};
+    constexpr std::uint64_t kPointer = 8;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    const auto relocations = relocations_of(section);
+    GElf_Shdr of_relocation;
+    GElf_Rela pointer;
+    const bool plain = shape.sh_type == SHT_PROGBITS && shape.sh_flags == (SHF_ALLOC | SHF_WRITE) &&
+                       data != nullptr && data->d_buf != nullptr && data->d_size == sizeof kWrapper &&
+                       std::memcmp(data->d_buf, kWrapper, sizeof kWrapper) == 0;
+    if (!plain || relocations.size() != 1 || gelf_getshdr(relocations[0], &of_relocation) == nullptr ||
+        of_relocation.sh_type != SHT_RELA || of_relocation.sh_size != of_relocation.sh_entsize ||
+        (data = elf_getdata(relocations[0], nullptr)) == nullptr ||
+        gelf_getrela(data, 0, &pointer) == nullptr || pointer.r_offset != kPointer ||
+        !is_start_of_code(GELF_R_SYM(pointer.r_info), pointer.r_addend))
+      odd(fmt::format("{} is no wrapper of nvcc's", kWrapperSection));
+  }
+
+  bool is_start_of_code(std::uint64_t symbol, std::int64_t addend) {
+    if (symbol >= places_.size()) return false;
+    const Place& place = places_[symbol];
+    Elf_Scn* section = elf_getscn(elf_, place.section);
+    GElf_Shdr shape;
+    std::size_t names = 0;
+    return section != nullptr && gelf_getshdr(section, &shape) != nullptr &&
+           elf_getshdrstrndx(elf_, &names) == 0 && name_at(names, shape.sh_name) == kCodeSection &&
+           place.offset + static_cast<std::uint64_t>(addend) == 0;
+  }
+
+  // nvcc makes one container of a file, with PTX and machine code.
+  void read_device_code() {
+    const auto containers = cudart::containers_of(bytes_);
+    if (!containers) return odd(containers.error().text);
+    if (containers->size() > 1) return odd(fmt::format("{} fat binaries", containers->size()));
+    for (const auto container : *containers) {
+      const auto entries = cudart::parse_fatbin(container);
+      if (!entries) return odd(entries.error().text);
+      std::uint64_t ptx_bytes = 0;
       for (const cudart::FatbinEntry& entry : *entries) {
-        if (entry.kind != cudart::FatbinKind::ptx) continue;
+        if (entry.kind == cudart::FatbinKind::cubin) continue;
+        if (entry.kind != cudart::FatbinKind::ptx)
+          return odd("a fat binary with neither PTX nor machine code");
         const bool packed = entry.packing != cudart::Packing::plain;
         const std::uint64_t n_bytes = packed ? entry.unpacked_bytes : entry.payload.size();
-        if (n_bytes > kMostPtx - ptx_bytes_) return "more than 64 MiB of PTX";
-        ptx_bytes_ += n_bytes;
+        if (n_bytes > kMostPtxBytes - ptx_bytes)
+          return odd(fmt::format("more than {} MiB of PTX", kMostPtxBytes >> 20));
+        ptx_bytes += n_bytes;
         auto text = cudart::unpack(entry);
-        if (!text) return text.error().text;
+        if (!text) return odd(text.error().text);
         object_.ptx.push_back(std::move(*text));
       }
-      left = left.subspan(header_bytes + body_bytes);
-      while (!left.empty() && left.front() == std::byte{0}) left = left.subspan(1);  // padding for alignment
     }
-    return "";
   }
 
+  static constexpr std::string_view kCodeSection = ".nv_fatbin", kWrapperSection = ".nvFatBinSegment";
+
   Elf* elf_;
+  std::span<const std::byte> bytes_;  // of the whole file
   ObjectFile object_;
   std::vector<Place> places_;
-  std::uint64_t ptx_bytes_ = 0;
+  std::size_t name_bytes_ = 0, n_code_sections_ = 0, n_wrappers_ = 0;
 };
 
 }  // namespace
@@ -176,13 +265,22 @@ bool can_read_objects() {
 
 Result<ObjectFile> read_object(const std::string& path) {
   if (elf_version(EV_CURRENT) == EV_NONE) return Error{"libelf is of another version"};
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Error{std::string("it can't be opened: ") + std::strerror(errno)};
-  Elf* elf = elf_begin(fd, ELF_C_READ, nullptr);
-  Result<ObjectFile> object =
-      elf == nullptr ? Result<ObjectFile>(Error{"libelf can't read it"}) : Reader(elf).read();
+  // Both readers get the same bytes, whatever becomes of the file.
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff n_bytes = file.tellg();
+  if (!file || n_bytes < 0) return Error{"it can't be opened"};
+  if (static_cast<std::uint64_t>(n_bytes) > kMostObjectBytes) {
+    ObjectFile object;
+    object.too_much = fmt::format("more than {} MiB", kMostObjectBytes >> 20);
+    return object;
+  }
+  std::string bytes(static_cast<std::size_t>(n_bytes), '\0');
+  file.seekg(0);
+  if (!file.read(bytes.data(), n_bytes)) return Error{"it can't be read"};
+  Elf* elf = elf_memory(bytes.data(), bytes.size());
+  Result<ObjectFile> object = elf == nullptr ? Result<ObjectFile>(Error{"libelf can't read it"})
+                                             : Reader(elf, std::as_bytes(std::span(bytes))).read();
   if (elf != nullptr) elf_end(elf);
-  close(fd);
   return object;
 }
 

@@ -3,6 +3,7 @@
 // main, and the embedded PTX. Read with libelf.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,9 +34,17 @@ struct ObjectFile {
   std::vector<Section> sections;
   // The functions that run before or after main, by name; "" for one that no symbol names.
   std::vector<std::string> constructors;
+  std::size_t n_registrations = 0;  // references to the function that registers device code
   std::vector<std::string> ptx;
   std::string odd_device_code;  // why some device code could not be read, else ""
+  std::string too_much;         // the limit that it exceeds; then the rest may be incomplete
 };
+
+// Limits of what is read, well above what compilers make of a student's file.
+inline constexpr std::size_t kMostObjectBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMostSymbols = 100'000;
+inline constexpr std::size_t kMostNameBytes = std::size_t{16} << 20;  // of all symbols and sections together
+inline constexpr std::size_t kMostPtxBytes = std::size_t{16} << 20;
 
 // Whether this build has libelf.
 bool can_read_objects();

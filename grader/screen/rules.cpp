@@ -38,6 +38,7 @@ constexpr Reason kSignals{"changes how errors end the program", "system"};
 constexpr Reason kUnknown{"is not among what a lab's host code may call", "host"};
 constexpr Reason kInterposes{"would take the place of the grader's own or a library's", "definitions"};
 constexpr Reason kSection{"is a section that the compiler does not make by itself", "definitions"};
+constexpr Reason kTooMuch{"is more than a lab's file can have", "definitions"};
 constexpr Reason kBeforeMain{
     "runs before main or after it: a global object with a constructor, #include <iostream>, or an attribute",
     "definitions"};
@@ -438,6 +439,9 @@ bool is_usual_section(std::string_view name) {
 
 const Reason& unusual_section() {
   return kSection;
+}
+const Reason& too_much() {
+  return kTooMuch;
 }
 const Reason& runs_by_itself() {
   return kBeforeMain;

@@ -25,6 +25,7 @@ const Reason& finished_algorithm();
 // Whether compilers emit a section of this name.
 bool is_usual_section(std::string_view name);
 const Reason& unusual_section();
+const Reason& too_much();
 const Reason& runs_by_itself();
 // The reason for a name that is in no table.
 const Reason& unknown_name();

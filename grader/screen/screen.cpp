@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "base/demangle.hpp"
+#include "ptx/parser/parser.hpp"
 #include "screen/rules.hpp"
+#include "sim/machine/op_table.hpp"
+#include "sim/observation/subset.hpp"
 #include "text.hpp"
 
 namespace course::grader::screen {
@@ -18,10 +21,11 @@ namespace {
 
 constexpr std::size_t kShown = 6;
 constexpr std::size_t kMostOfAName = 100;
+constexpr std::size_t kMostObjections = 1000;  // further ones are not counted
 
 // The demangled name, shortened and escaped.
 std::string readable(const std::string& name) {
-  std::string out = demangled(name);
+  std::string out = demangled(name).substr(0, kMostOfAName + 1);
   if (out.size() > kMostOfAName) out = out.substr(0, kMostOfAName) + "…";
   return tame(out);
 }
@@ -70,15 +74,36 @@ std::string name_libraries(const std::set<std::string>& sources) {
       headers.size() > n ? fmt::format(" and {} more of their headers", headers.size() - n) : "");
 }
 
+constexpr std::size_t kMostOfAReason = 300;
+
 class Objections {
  public:
   void add(const std::string& what, const Reason& reason) {
-    if (seen_.insert(what).second)
-      all_.push_back({what, reason.why, reason.anchor, &reason == &unknown_name()});
+    if (is_new(what)) add_new(tame(what.substr(0, kMostOfAName)), reason);
+  }
+  // A mangled name, in `words` ("its own {}"). Names take long to demangle, so only those that the message
+  // shows are.
+  void add_name(const std::string& name, const Reason& reason, std::string_view words = "{}") {
+    if (!is_new(std::string(words) + name)) return;
+    const std::string said =
+        all_.size() < kShown ? readable(name) : tame(std::string_view(name).substr(0, kMostOfAName));
+    add_new(fmt::format(fmt::runtime(words), said), reason);
+  }
+  // Device code that the checkers do not follow.
+  void add_outside(const sim::Outside& one) {
+    const std::string what = sim::name_and_place(one);
+    if (is_new(what))
+      all_.push_back({tame(what.substr(0, kMostOfAReason)),
+                      tame(sim::reason_and_advice(one).substr(0, kMostOfAReason)), "kernels", false});
   }
   std::vector<Objection> take() { return std::move(all_); }
 
  private:
+  bool is_new(const std::string& what) { return all_.size() < kMostObjections && seen_.insert(what).second; }
+  void add_new(std::string what, const Reason& reason) {
+    all_.push_back({std::move(what), reason.why, reason.anchor, &reason == &unknown_name()});
+  }
+
   std::set<std::string> seen_;
   std::vector<Objection> all_;
 };
@@ -96,32 +121,46 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
       if (is_a_source_of_finished_algorithms(source)) finished.insert(source);
     }
   }
+  if (!object.too_much.empty()) out.add(object.too_much, too_much());
   if (algorithm || !finished.empty()) out.add(name_libraries(finished), finished_algorithm());
   for (const Symbol& symbol : object.symbols) {
     if (symbol.defined || names_a_finished_algorithm(symbol.name)) continue;
     if (const Reason* reason = reason_against_import(symbol.name, several_devices))
-      out.add(readable(symbol.name), *reason);
+      out.add_name(symbol.name, *reason);
   }
   for (const Symbol& symbol : object.symbols) {
     if (symbol.name.find('@') != std::string::npos)
-      out.add(fmt::format("a version of {}", readable(symbol.name)), unusual_section());
+      out.add_name(symbol.name, unusual_section(), "a version of {}");
     if (!symbol.defined) continue;
-    if (symbol.resolver) out.add(fmt::format("the resolver of {}", readable(symbol.name)), runs_by_itself());
+    if (symbol.resolver) out.add_name(symbol.name, runs_by_itself(), "the resolver of {}");
     if (symbol.binding == Binding::local || names_a_finished_algorithm(symbol.name)) continue;
     if (const Reason* reason = reason_against_definition(symbol.name, symbol.binding == Binding::weak, lab))
-      out.add(fmt::format("its own {}", readable(symbol.name)), *reason);
+      out.add_name(symbol.name, *reason, "its own {}");
   }
   for (const std::string& constructor : object.constructors) {
-    if (!is_registration(constructor))
-      out.add(constructor.empty() ? "a function without a name" : readable(constructor), runs_by_itself());
+    if (constructor.empty())
+      out.add("a function without a name", runs_by_itself());
+    else if (!is_registration(constructor))
+      out.add_name(constructor, runs_by_itself());
   }
-  if (std::count_if(object.constructors.begin(), object.constructors.end(), is_registration) > 1)
+  if (object.n_registrations > 1 ||
+      std::count_if(object.constructors.begin(), object.constructors.end(), is_registration) > 1)
     out.add("a second registration of kernels", runs_by_itself());
+  // A library's code would give a list of its instructions.
+  if (!algorithm && finished.empty()) {
+    for (const std::string& ptx : object.ptx) {
+      const auto module = ptx::parse(ptx);
+      if (!module)
+        out.add_outside({"device code that can't be read", module.error().text, ""});
+      else
+        for (const sim::Outside& one : sim::outside_of(*module, *sim::engine().table)) out.add_outside(one);
+    }
+  }
   if (!object.odd_device_code.empty())
     out.add(fmt::format("device code that no compiler made ({})", tame(object.odd_device_code)),
             unusual_section());
   for (const Section& section : object.sections) {
-    if (section.odd || !is_usual_section(section.name)) out.add(tame(section.name), unusual_section());
+    if (section.odd || !is_usual_section(section.name)) out.add(section.name, unusual_section());
     if (section.name == ".init_array" && section.bytes > 8 * object.constructors.size())
       out.add("an entry of .init_array", runs_by_itself());
   }

@@ -28,6 +28,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+const std::string kHead = ".version 9.0\n.target sm_90\n.address_size 64\n";
+
 // An object like those that nvcc makes from an ordinary solution.
 ObjectFile honest() {
   ObjectFile object;
@@ -44,7 +46,7 @@ ObjectFile honest() {
     object.sections.push_back({name, 8});
   object.constructors = {"_ZL24__sti____cudaRegisterAllv"};
   object.ptx = {
-      ".version 9.0\n\t.file\t1 \"/home/me/scan.cu\"\n\t.file\t2 "
+      ".version 9.0\n.target sm_90\n.address_size 64\n\t.file\t1 \"/home/me/scan.cu\"\n\t.file\t2 "
       "\"/usr/local/cuda/include/cooperative_groups.h\"\n"};
   return object;
 }
@@ -277,6 +279,8 @@ std::string container(const std::string& ptx, int n) {
   put(out, 0, std::uint32_t{0xBA55ED50});
   put(out, 4, std::uint16_t{1});
   put(out, 6, std::uint16_t{16});
+  packed.resize((packed.size() + 7) / 8 * 8);
+  put(entry, 8, std::uint64_t{packed.size()});
   for (int i = 0; i < n; ++i) out += entry + packed;
   put(out, 8, std::uint64_t{out.size() - 16});
   return out;
@@ -384,28 +388,89 @@ TEST(Screen, RefusesReplacedAllocationOperators) {
 
 TEST(ReadObject, DecompressesDeviceCodeUpToALimit) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
-  const auto few = assembled(container(".version 9.0\n", 2));
+  const auto few = assembled(container(kHead, 2));
   ASSERT_TRUE(few) << few.error().text;
-  EXPECT_EQ(few->ptx, std::vector<std::string>(2, ".version 9.0\n"));
+  EXPECT_EQ(few->ptx, std::vector<std::string>(2, kHead));
   EXPECT_EQ(few->odd_device_code, "");
-  // A few kilobytes that decompress to 160 MiB; a source file of a megabyte could hold many gigabytes.
-  const auto bomb = assembled(container(std::string(std::size_t{16} << 20, ' '), 10));
+  // A few kilobytes that decompress to 40 MiB; a source file of a megabyte could hold many gigabytes.
+  const auto bomb = assembled(container(std::string(std::size_t{4} << 20, ' '), 10));
   ASSERT_TRUE(bomb) << bomb.error().text;
-  EXPECT_THAT(says(*bomb), HasSubstr("device code that no compiler made (more than 64 MiB of PTX)"));
+  EXPECT_THAT(says(*bomb), HasSubstr("device code that no compiler made (more than 16 MiB of PTX)"));
   std::size_t n_bytes = 0;
   for (const std::string& ptx : bomb->ptx) n_bytes += ptx.size();
-  EXPECT_LE(n_bytes, std::size_t{64} << 20);
+  EXPECT_LE(n_bytes, kMostPtxBytes);
 }
 
 // Unreadable device code is a fault of the submission, not of the machine: an INFRA verdict would repeat the
 // run and cost no points.
 TEST(ReadObject, RefusesUnreadableDeviceCode) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
-  std::string torn = container(".version 9.0\n", 1);
+  std::string torn = container(kHead, 1);
   put(torn, 16 + 56, std::uint64_t{1} << 40);
   const auto object = assembled(torn);
   ASSERT_TRUE(object) << object.error().text;
   EXPECT_THAT(says(*object), HasSubstr("device code that no compiler made"));
+}
+
+// Each of these is a way to show code to the device, or to the driver, that screening does not read.
+TEST(ReadObject, AccountsForEveryByteOfDeviceCode) {
+  if (!can_read_objects()) GTEST_SKIP() << "no libelf";
+  const std::string code = container(kHead, 1);
+  std::string other_kind = code;
+  put(other_kind, 16, std::uint16_t{16});
+  for (const std::string& odd :
+       {std::string(16, '\0') + code, code + code, code + std::string(8, '\0'), code + "more", other_kind}) {
+    const auto object = assembled(odd);
+    ASSERT_TRUE(object) << object.error().text;
+    EXPECT_THAT(says(*object), HasSubstr("device code that no compiler made")) << odd.size();
+  }
+  const std::string wrapper = ".section .nvFatBinSegment,\"aw\"\n.long 0x466243B1, 1\n.quad .nv_fatbin, 0\n";
+  EXPECT_EQ(says(*assembled(code, wrapper)), "");
+  for (const std::string& besides :
+       {wrapper + ".quad 0\n", wrapper + wrapper,
+        std::string(".section .nvFatBinSegment,\"aw\"\n.long 0x466243B1, 1\n.quad .nv_fatbin + 8, 0\n"),
+        std::string(".section .nvFatBinSegment,\"aw\"\n.long 0x466243B1, 2\n.quad .nv_fatbin, 0\n"),
+        std::string(".section .nvFatBinSegment,\"aw\"\n.long 0x466243B1, 1\n.quad .nv_fatbin, .text\n"),
+        std::string(".section .nv_fatbin,\"aG\",@progbits,x,comdat\n.quad 0\n"),
+        std::string(".section .nv_fatbin\n.reloc 16, R_X86_64_64, .text\n")}) {
+    const auto object = assembled(code, besides);
+    ASSERT_TRUE(object) << object.error().text;
+    EXPECT_THAT(says(*object), HasSubstr("device code that no compiler made")) << besides;
+  }
+  const auto twice = assembled(code, ".text\ncall __cudaRegisterFatBinary\ncall __cudaRegisterFatBinary\n");
+  ASSERT_TRUE(twice) << twice.error().text;
+  EXPECT_THAT(says(*twice), HasSubstr("a second registration of kernels"));
+}
+
+TEST(ReadObject, LimitsSymbolsAndTheirNames) {
+  if (!can_read_objects()) GTEST_SKIP() << "no libelf";
+  const auto many = assembled("",
+                              ".altmacro\n.macro one n\n.globl s\\n\n.endm\n.set i, 0\n"
+                              ".rept 110000\none %i\n.set i, i + 1\n.endr\n");
+  ASSERT_TRUE(many) << many.error().text;
+  EXPECT_LE(many->symbols.size(), kMostSymbols);
+  EXPECT_THAT(says(*many), HasSubstr("more than 100000 symbols"));
+}
+
+TEST(Screen, ReportsDeviceCodeThatNoCheckFollows) {
+  ObjectFile object = honest();
+  object.ptx = {kHead +
+                ".file 1 \"scan.cu\"\n.visible .entry k()\n{\n.reg .b64 %rd<2>;\n.loc 1 7 0\n"
+                "mov.u64 %rd1, %clock64;\nret;\n}\n.func f()\n{\n.loc 1 9 0\nwgmma.fence.sync.aligned;\n"
+                "ret;\n}\n"};
+  EXPECT_THAT(says(object), HasSubstr("clock64 at scan.cu:7: timing model: clocks count instructions"));
+  EXPECT_THAT(says(object), HasSubstr("use ./lab profile"));
+  EXPECT_THAT(says(object), HasSubstr("wgmma.fence.sync.aligned")) << "in a function that no kernel calls";
+  EXPECT_THAT(says(object), HasSubstr("rules.md#kernels"));
+  object.ptx = {"no PTX"};
+  EXPECT_THAT(says(object), HasSubstr("device code that can't be read"));
+}
+
+TEST(Screen, DemanglesOnlyTheNamesThatItShows) {
+  ObjectFile object = honest();
+  for (int k = 0; k < 5000; ++k) object.symbols.push_back({fmt::format("_Z5call{}v", k), Binding::global});
+  EXPECT_THAT(says(object), HasSubstr("call0"));
+  EXPECT_LE(objections(object, "scan").size(), 1000U);
 }
 
 // The name does not matter, because a linker acts on the section's type.
@@ -431,7 +496,7 @@ TEST(ReadObject, LimitsTheNumberOfConstructorsRead) {
 
 TEST(Screen, ReadsLongLinesInLinearTime) {
   ObjectFile object = honest();
-  object.ptx = {"\n"};
+  object.ptx = {".version 9.0\n.target sm_90\n.address_size 64\n"};
   for (int i = 0; i < 2000000; ++i)
     object.ptx[0] += "\t.file";  // 11 MiB; the search used to be quadratic in the line length
   EXPECT_EQ(says(object), "");

@@ -82,20 +82,17 @@ Result<std::vector<FatbinEntry>> parse_fatbin(std::span<const std::byte> bytes) 
   std::span<const std::byte> rest = bytes.subspan(*container_header, *declared);
 
   std::vector<FatbinEntry> entries;
-  while (rest.size() >= kEntryHeaderBytes) {
+  while (!rest.empty()) {
+    if (rest.size() < kEntryHeaderBytes) return Error{"fat binary: an entry is cut off"};
     const std::uint64_t header_bytes = *read_at<std::uint32_t>(rest, 4);
     const std::uint64_t payload_bytes = *read_at<std::uint64_t>(rest, 8);
     if (header_bytes < kEntryHeaderBytes || header_bytes > rest.size() ||
         payload_bytes > rest.size() - header_bytes) {
       return Error{"fat binary: an entry is cut off"};
     }
-    const auto kind = *read_at<std::uint16_t>(rest, 0);
-    if (kind == static_cast<std::uint16_t>(FatbinKind::ptx) ||
-        kind == static_cast<std::uint16_t>(FatbinKind::cubin)) {
-      Result<FatbinEntry> entry = parse_entry(rest, header_bytes, payload_bytes);
-      if (!entry) return entry.error();
-      entries.push_back(*entry);
-    }
+    Result<FatbinEntry> entry = parse_entry(rest, header_bytes, payload_bytes);
+    if (!entry) return entry.error();
+    entries.push_back(*entry);
     rest = rest.subspan(header_bytes + payload_bytes);
   }
   return entries;
@@ -132,7 +129,8 @@ Result<FatbinEntry> choose_ptx(std::span<const FatbinEntry> entries, int compute
   const FatbinEntry* best = nullptr;
   std::set<int> ptx_targets, cubin_targets;
   for (const FatbinEntry& entry : entries) {
-    (entry.kind == FatbinKind::ptx ? ptx_targets : cubin_targets).insert(entry.sm);
+    if (entry.kind == FatbinKind::ptx) ptx_targets.insert(entry.sm);
+    if (entry.kind == FatbinKind::cubin) cubin_targets.insert(entry.sm);
     const bool runs = entry.kind == FatbinKind::ptx && entry.sm <= compute_capability;
     if (runs && (best == nullptr || entry.sm > best->sm)) best = &entry;
   }

@@ -19,6 +19,7 @@
 
 namespace course::cudart {
 
+// As in the file; there are others.
 enum class FatbinKind : std::uint16_t { ptx = 1, cubin = 2 };
 enum class Packing : std::uint8_t { plain, lz4, zstd, unknown };
 
@@ -30,7 +31,7 @@ struct FatbinEntry {
   std::span<const std::byte> payload;  // compressed or plain, points into the parsed bytes
 };
 
-// The entries of one container, without kinds other than PTX and cubin. The bytes must outlive the result.
+// All entries of one container, of any kind. The bytes must outlive the result.
 Result<std::vector<FatbinEntry>> parse_fatbin(std::span<const std::byte> bytes);
 
 // The entry's contents: PTX text without its trailing NUL, or an ELF image.

@@ -2,9 +2,11 @@
 #include "cudart/code/program_file.hpp"
 
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "cudart/code/fatbin.hpp"
 
@@ -24,8 +26,9 @@ bool read(std::span<const std::byte> bytes, std::uint64_t offset, T& out) {
   return at != nullptr;
 }
 
+constexpr std::uint32_t kContainerMagic = 0xBA55ED50;
 // Magic, version, u16 header size at 6, u64 size of the rest at 8.
-constexpr std::uint64_t kContainerHeader = 16;
+constexpr std::uint64_t kContainerHeader = 16, kContainerAlignment = 8;
 
 }  // namespace
 
@@ -43,41 +46,59 @@ Result<std::span<const std::byte>> section_of(std::span<const std::byte> elf, st
       return {};
     return elf.subspan(section.sh_offset, section.sh_size);
   };
+  // Of a file with 65,280 sections or more, both numbers are elsewhere.
+  if (header.e_shnum == 0 || header.e_shstrndx >= SHN_LORESERVE) return Error{"it has too many sections"};
   Elf64_Shdr names;
   if (!read(table, std::uint64_t{header.e_shstrndx} * sizeof names, names)) return cut_off;
   const auto texts = contents(names);
+  std::optional<std::span<const std::byte>> found;
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
     if (!read(table, i * sizeof section, section)) return cut_off;
     if (section.sh_name >= texts.size()) continue;
     const auto* text = reinterpret_cast<const char*>(texts.data()) + section.sh_name;
-    if (std::string_view(text, strnlen(text, texts.size() - section.sh_name)) == name)
-      return contents(section);
+    const std::size_t left = texts.size() - section.sh_name;
+    if (left <= name.size() || std::string_view(text, name.size()) != name || text[name.size()] != '\0')
+      continue;
+    if (found) return Error{fmt::format("it has several sections {}", name)};
+    if (section.sh_type != SHT_NOBITS && contents(section).size() != section.sh_size)
+      return Error{fmt::format("its section {} is cut off", name)};
+    found = contents(section);
   }
-  return std::span<const std::byte>();
+  return found.value_or(std::span<const std::byte>());
 }
 
 Result<std::vector<std::span<const std::byte>>> containers_in(std::span<const std::byte> section) {
   std::vector<std::span<const std::byte>> containers;
-  for (;;) {
-    section = section.subspan(static_cast<std::size_t>(
-        std::find_if(section.begin(), section.end(), [](std::byte b) { return b != std::byte{0}; }) -
-        section.begin()));
-    if (section.empty()) return containers;
+  while (!section.empty()) {
+    std::uint32_t magic = 0;
     std::uint16_t header_bytes = 0;
     std::uint64_t body_bytes = 0;
+    if (!read(section, 0, magic) || magic != kContainerMagic)
+      return Error{"its device code has bytes that belong to no fat binary"};
     if (!read(section, 6, header_bytes) || !read(section, 8, body_bytes) || header_bytes < kContainerHeader ||
         header_bytes > section.size() || body_bytes > section.size() - header_bytes)
       return Error{"its device code is cut off"};
-    containers.push_back(section.first(header_bytes + body_bytes));
-    section = section.subspan(header_bytes + body_bytes);
+    const std::uint64_t n_bytes = header_bytes + body_bytes;
+    containers.push_back(section.first(n_bytes));
+    const std::uint64_t end = std::min<std::uint64_t>(
+        (n_bytes + kContainerAlignment - 1) / kContainerAlignment * kContainerAlignment, section.size());
+    const auto padding = section.subspan(n_bytes, end - n_bytes);
+    if (std::any_of(padding.begin(), padding.end(), [](std::byte b) { return b != std::byte{0}; }))
+      return Error{"its device code has bytes that belong to no fat binary"};
+    section = section.subspan(end);
   }
+  return containers;
+}
+
+Result<std::vector<std::span<const std::byte>>> containers_of(std::span<const std::byte> elf) {
+  const auto section = section_of(elf, ".nv_fatbin");
+  if (!section) return section.error();
+  return containers_in(*section);
 }
 
 Result<std::vector<DeviceCode>> code_of_program(std::span<const std::byte> elf, int compute_capability) {
-  const auto section = section_of(elf, ".nv_fatbin");
-  if (!section) return section.error();
-  const auto containers = containers_in(*section);
+  const auto containers = containers_of(elf);
   if (!containers) return containers.error();
   std::vector<DeviceCode> codes;
   for (const auto container : *containers) {

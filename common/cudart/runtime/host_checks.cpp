@@ -160,11 +160,13 @@ void check_leaks(Context& context) {
 
 std::size_t print_findings() {
   std::size_t errors = 0, hints = 0;
+  std::string unchecked;
   Runtime& all = runtime();
   for (int i = 0; i < all.n_devices(); ++i) {
     Context& context = all.context(i);
     if (!context.created.load(std::memory_order_acquire)) continue;
     const std::lock_guard guard(context.lock);
+    unchecked += context.device().unchecked_text();
     const std::string text = context.device().findings_text();
     if (text.empty()) continue;
     say(text);
@@ -178,8 +180,10 @@ std::size_t print_findings() {
   const auto count = [](std::size_t n, const char* what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   };
+  std::istringstream lines(unchecked);
+  for (std::string line; std::getline(lines, line);) say(fmt::format("not checked: {}", line));
   if (errors + hints == 0)
-    say("checked: nothing found");
+    say(unchecked.empty() ? "checked: nothing found" : "checked: nothing found in what was checked");
   else
     say(fmt::format("checked: {}, {}", count(errors, "error"), count(hints, "hint")));
   return errors;

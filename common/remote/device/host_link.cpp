@@ -59,6 +59,7 @@ CallResult HostLink::run(const lab::Request& request) {
   // another one.
   result.end = CallResult::End::ended_before_call;
   n_reports_ = 0;
+  outside_.clear();
   n_bytes_read_ = 0;
   host_us_ = 0;
   work_.clear();
@@ -73,6 +74,11 @@ CallResult HostLink::run(const lab::Request& request) {
     if (!packet) return result;
     if ((*packet)->kind != PacketKind::finished) {
       const bool sensible = answer(**packet);
+      if (!outside_.empty()) {
+        result.end = CallResult::End::refused;
+        result.why = outside_;
+        return result;
+      }
       if (sensible || !can_reply_) result.end = CallResult::End::lost;  // if it ends from now on
       if (too_much_work_) result.end = CallResult::End::out_of_memory;
       if (!sensible) return result;
@@ -205,6 +211,10 @@ bool HostLink::is_inside_one_allocation(std::uint64_t address, std::uint64_t n_b
 bool HostLink::find_kernel(PacketReader& in) {
   const std::string name = in.get_text();
   if (!in.complete()) return false;
+  if (const auto read = read_program(); !read) {
+    outside_ = "device code that can't be read: " + read.error().text;
+    return true;
+  }
   if (const auto loaded = load_program(); !loaded) return refuse(loaded.error().text);
   for (const sim::ModuleId module : *about_->modules) {
     const auto found = about_->device->find_kernel(module, name);
@@ -243,9 +253,13 @@ bool HostLink::launch(PacketReader& in) {
   request.cluster = head.cluster;
   request.dynamic_shared = head.dynamic_shared;
   request.cooperative = head.cooperative != 0;
+  request.overlaps = head.overlaps != 0;
   const auto parameters = in.rest();
   if (parameters.size() != about_->device->facts(head.kernel).parameter_bytes) return false;
   const sim::LaunchResult refused = about_->device->check(request);
+  // The process gets no answer: its call ends here.
+  outside_ = about_->device->outside_of_subset(request);
+  if (!outside_.empty()) return true;
   LaunchAnswer launch_answer;
   if (refused.fault != sim::Fault::none && !cudart::meaning_of(refused.fault).sticky) {
     launch_answer.fault = static_cast<std::uint32_t>(refused.fault);

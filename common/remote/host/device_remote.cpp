@@ -189,6 +189,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   remote::LaunchHead head;
   head.kernel = request.kernel;
   head.cooperative = request.cooperative ? 1 : 0;
+  head.overlaps = request.overlaps ? 1 : 0;
   head.grid = request.grid;
   head.block = request.block;
   head.cluster = request.cluster;
@@ -249,6 +250,9 @@ Result<void> Device::set_heap_bytes(std::uint64_t) {
 }
 void Device::empty_heap() {}
 std::string Device::findings_text() const {
+  return "";
+}
+std::string Device::unchecked_text() const {
   return "";
 }
 std::string Device::report_json() const {

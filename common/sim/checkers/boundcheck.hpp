@@ -11,6 +11,8 @@
 
 #include "sim/checkers/kernel_checker.hpp"
 #include "sim/finding.hpp"
+#include "sim/machine/gap.hpp"
+#include "sim/machine/op_table.hpp"
 #include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
 
@@ -19,6 +21,8 @@ namespace course::sim {
 class Boundcheck final : public KernelChecker {
  public:
   Boundcheck(const Arena& arena, std::vector<Finding>& findings) : arena_(arena), findings_(findings) {}
+
+  static Gap gap(const OpRow& row);
 
   void launch_begins(const Program& program, const LaunchRequest& launch) override;
   void launch_ends() override;
@@ -29,6 +33,7 @@ class Boundcheck final : public KernelChecker {
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override {
     if (const Program::SharedVariable* array = (*arrays_)[op.index]; array != nullptr) look(w, op, a, *array);
   }
+  void copies_issued(Warp& w, const CopyBatch& batch) override;
   std::vector<const Finding*> found() const override {
     std::vector<const Finding*> all;
     for (const auto& [key, finding] : reported_) all.push_back(&finding);

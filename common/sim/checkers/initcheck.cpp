@@ -76,6 +76,40 @@ bool only_writes(const MicroOp& op) {
 
 }  // namespace
 
+Gap Initcheck::gap(const OpRow& row) {
+  switch (row.kind) {
+    case OpKind::move:
+    case OpKind::combine:
+    case OpKind::load:
+    case OpKind::store:
+    case OpKind::atomic:
+    case OpKind::shuffle:
+    case OpKind::vote:
+    case OpKind::reduce:
+    case OpKind::sync:
+    case OpKind::fence:
+    case OpKind::control:
+    case OpKind::copy: return nullptr;
+    case OpKind::mbarrier:
+      return is_of(row, {"st.async"}) ? "what an asynchronous store writes is not followed" : nullptr;
+    case OpKind::other: break;
+  }
+  if (is_of(row, {"tex", "suld", "sust"})) return "accesses to textures and surfaces are not followed";
+  if (is_of(row, {"mapa"})) return "accesses to the shared memory of other blocks are not followed";
+  return nullptr;  // before() treats registers that the others read as used
+}
+
+Gap Initcheck::gap(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::device:
+    case MemoryKind::module_variable: return nullptr;
+    case MemoryKind::pinned_host:
+    case MemoryKind::managed: return "what host code writes there is not followed";
+    case MemoryKind::texture: return "accesses to textures and surfaces are not followed";
+  }
+  return "an unknown kind of memory";
+}
+
 Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
     : arena_(arena),
       findings_(findings),

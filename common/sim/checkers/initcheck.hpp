@@ -18,6 +18,8 @@
 #include "sim/checkers/kernel_checker.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
+#include "sim/machine/gap.hpp"
+#include "sim/machine/op_table.hpp"
 #include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
 
@@ -25,6 +27,9 @@ namespace course::sim {
 
 class Initcheck final : public KernelChecker {
  public:
+  static Gap gap(const OpRow& row);
+  static Gap gap(MemoryKind kind);
+
   // Existing allocations count as written, because it was not observed how they were filled.
   Initcheck(const Arena& arena, std::vector<Finding>& findings);
   // For one of several host threads that run blocks of the same launch. Shares `main`'s bits of global

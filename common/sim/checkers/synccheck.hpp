@@ -27,12 +27,16 @@
 
 #include "sim/checkers/kernel_checker.hpp"
 #include "sim/finding.hpp"
+#include "sim/machine/gap.hpp"
+#include "sim/machine/op_table.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
 
 class Synccheck final : public KernelChecker {
  public:
+  static Gap gap(const OpRow& row);
+
   Synccheck(const Arena&, std::vector<Finding>& findings)
       : KernelChecker(bits_of(OpKind::shuffle, OpKind::vote, OpKind::reduce)), findings_(findings) {}
 

@@ -34,6 +34,7 @@ MicroOp& Decoder::emit(const OpRow& r) {
     if (r.results[k] == SlotKind::predicate) op.pred_dst |= static_cast<std::uint8_t>(1u << k);
   }
   program_.ops.push_back(op);
+  program_.rows.push_back(&r);
   block().last = static_cast<std::uint32_t>(program_.ops.size());
   return program_.ops.back();
 }

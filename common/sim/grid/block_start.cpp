@@ -101,6 +101,35 @@ void fill_parameters(Warp& w, const LaunchRequest& launch) {
 
 }  // namespace
 
+Gap gap_of_special(std::string_view name) {
+  for (const std::string_view exact : {"%tid",
+                                       "%ntid",
+                                       "%ctaid",
+                                       "%nctaid",
+                                       "%laneid",
+                                       "%lanemask_eq",
+                                       "%lanemask_le",
+                                       "%lanemask_lt",
+                                       "%lanemask_ge",
+                                       "%lanemask_gt",
+                                       "%dynamic_smem_size",
+                                       "%total_smem_size",
+                                       "%aggr_smem_size",
+                                       "%reserved_smem_offset_begin",
+                                       "%reserved_smem_offset_end",
+                                       "%reserved_smem_offset_cap",
+                                       "%reserved_smem_offset_0",
+                                       "%reserved_smem_offset_1",
+                                       "%envreg1",
+                                       "%envreg2"})
+    if (name == exact || (name.starts_with(exact) && name.substr(exact.size()).starts_with('.')))
+      return nullptr;
+  if (name.find("cluster") != std::string_view::npos) return "clusters are not observed";
+  if (name == "%warpid" || name == "%nwarpid" || name == "%smid" || name == "%nsmid")
+    return "where and when a warp runs is not simulated";
+  return "its value is not simulated";
+}
+
 std::uint32_t rank_in_cluster(const std::uint32_t* index, const Dim3& cluster) {
   const std::uint32_t x = std::max(cluster.x, 1u), y = std::max(cluster.y, 1u), z = std::max(cluster.z, 1u);
   return index[0] % x + x * (index[1] % y + y * (index[2] % z));

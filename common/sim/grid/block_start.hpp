@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
+#include "sim/machine/gap.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
@@ -14,6 +16,9 @@ std::unique_ptr<Block> make_block(Worker& worker);
 // Initialises it as block number `linear` of the grid, counted along x first, and calls the worker's
 // observer.
 void begin_block(Block& block, std::uint64_t linear, Worker& worker);
+
+// What the values of a special register do not show of a GPU.
+Gap gap_of_special(std::string_view name);
 
 // The rank of a block in its cluster, counted along x first. `index`: of the block in the grid.
 std::uint32_t rank_in_cluster(const std::uint32_t* index, const Dim3& cluster);

@@ -159,6 +159,10 @@ void ProgressWatch::threads_exit(Warp& w, const Group& g, const BasicBlock& b) {
 void ProgressWatch::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
   if (inner_ != nullptr) inner_->local_moved(w, lane, offset, bytes);
 }
+void ProgressWatch::local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from,
+                                 std::uint32_t bytes) {
+  if (inner_ != nullptr) inner_->local_copied(w, lane, to, from, bytes);
+}
 void ProgressWatch::frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
   if (inner_ != nullptr) inner_->frame_opened(w, lane, offset, bytes);
 }

@@ -38,6 +38,7 @@ class ProgressWatch final : public Observer {
   void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
   void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override;
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
+  void local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) override;
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   void copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier) override;

@@ -109,6 +109,30 @@ void add_op(Counters& c, const Program& program, const MicroOp& op, const OpCoun
 
 }  // namespace
 
+Gap gap_of_counters(const OpRow& row, const MicroOp* op) {
+  switch (row.kind) {
+    case OpKind::load:
+    case OpKind::store:
+    case OpKind::atomic:
+      // Such as the elements of a vector of atomics, and of a matrix. Those of a call are in local memory.
+      return op != nullptr && !op->counted && op->space != MemorySpace::local
+                 ? "several accesses in one instruction count as one"
+                 : nullptr;
+    case OpKind::move:
+    case OpKind::combine:
+    case OpKind::shuffle:
+    case OpKind::vote:
+    case OpKind::reduce:
+    case OpKind::sync:
+    case OpKind::fence:
+    case OpKind::control:
+    case OpKind::copy: return nullptr;
+    case OpKind::mbarrier: return "accesses to mbarriers are not counted";
+    case OpKind::other: break;
+  }
+  return is_of(row, {"mma"}) ? "an operation on matrices counts as one instruction" : nullptr;
+}
+
 void prepare_model(Worker& worker, const GridOptions& options, Signals* signals) {
   const DevicePreset& preset = *worker.preset;
   const Timing& t = preset.timing;

@@ -9,8 +9,13 @@
 
 #include "sim/grid/grid.hpp"
 #include "sim/grid/signals.hpp"
+#include "sim/machine/gap.hpp"
+#include "sim/machine/op_table.hpp"
 
 namespace course::sim {
+
+// What the counters miss of a row, or of an op of that row.
+Gap gap_of_counters(const OpRow& row, const MicroOp* op = nullptr);
 
 // Gives a worker the constants of the chip and the launch that the timing model needs. `signals`: where it
 // records the communication between blocks; nullptr if blocks cannot communicate.

@@ -48,6 +48,9 @@ class CompositeObserver : public Observer, public KeepsHistory {
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
     for (Observer* o : all_) o->local_moved(w, lane, offset, bytes);
   }
+  void local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) override {
+    for (Observer* o : all_) o->local_copied(w, lane, to, from, bytes);
+  }
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
     for (Observer* o : all_) o->frame_opened(w, lane, offset, bytes);
   }

@@ -176,7 +176,8 @@ void enter(Warp& w, int lane, std::uint32_t call, const CallSite& site, std::uin
   if (observer == nullptr) return;
   observer->frame_opened(w, lane, base, f.frame_bytes);
   for (std::size_t k = 0; k < n; ++k)
-    observer->local_moved(w, lane, base + f.parameter_offsets[k], f.parameter_sizes[k]);
+    observer->local_copied(w, lane, base + f.parameter_offsets[k], caller_base + site.arguments[k].offset,
+                           f.parameter_sizes[k]);
 }
 
 void leave(Warp& w, int lane) {
@@ -193,8 +194,8 @@ void leave(Warp& w, int lane) {
                  std::min(site.results[k].bytes, f.result_sizes[k]));
   if (w.worker->observer != nullptr)
     for (std::size_t k = 0; k < n; ++k)
-      w.worker->observer->local_moved(w, lane, frame.caller_base + site.results[k].offset,
-                                      site.results[k].bytes);
+      w.worker->observer->local_copied(w, lane, frame.caller_base + site.results[k].offset,
+                                       base + f.result_offsets[k], site.results[k].bytes);
   set_frame(w, lane, frame.caller_base);
   if (frame.spilled) restore(w, lane, f);
 }

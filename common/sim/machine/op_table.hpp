@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,11 +20,19 @@ enum class SlotKind : std::uint8_t { narrow, wide, predicate };
 struct OpRow {
   std::string key;  // canonical spelling: "mad.lo.s32"
   Handler fn = nullptr;
-  OpKind kind = OpKind::combine;
+  OpKind kind = OpKind::other;
   std::vector<SlotKind> sources;
   std::vector<SlotKind> results;
   std::int64_t imm = 0;  // becomes MicroOp::imm; distinguishes rows with the same handler
 };
+
+// Whether the row's key begins with one of these families: "cp.async" is also that of "cp.async.bulk".
+inline bool is_of(const OpRow& row, std::initializer_list<std::string_view> families) {
+  for (const std::string_view family : families)
+    if (row.key.starts_with(family) && (row.key.size() == family.size() || row.key[family.size()] == '.'))
+      return true;
+  return false;
+}
 
 class OpTable {
  public:

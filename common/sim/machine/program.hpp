@@ -20,6 +20,7 @@ namespace course::sim {
 
 struct Warp;
 struct MicroOp;
+struct OpRow;
 using Handler = void (*)(Warp&, const MicroOp&);
 
 // What kind of operation an op is, for the observers (counters, dataflow, checkers). Only the handler knows
@@ -143,6 +144,7 @@ struct Program {
   const ptx::Module* module = nullptr;
   std::string name, demangled;
   std::vector<MicroOp> ops;
+  std::vector<const OpRow*> rows;  // of the op table, by op
   std::vector<BasicBlock> blocks;
   std::vector<ProgramFunction> functions;               // [0] is the kernel
   std::vector<CallSite> calls;                          // BasicBlock::target is an index into it for calls

@@ -307,11 +307,17 @@ std::vector<const Program::SharedVariable*> shared_arrays(const Program& program
   std::map<std::uint32_t, ArrayWalk> walks;  // by function
   for (const MicroOp& op : program.ops) {
     const bool accesses = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
-    if (!accesses || (op.space != MemorySpace::shared && op.space != MemorySpace::generic)) continue;
+    // Of a copy, the first address is its destination.
+    const bool copies = op.kind == OpKind::copy;
+    if (!copies && (!accesses || (op.space != MemorySpace::shared && op.space != MemorySpace::generic)))
+      continue;
     const ptx::Function& f = *program.functions[op.function].source;
     const ArrayWalk& walk = walks.try_emplace(op.function, program, f).first->second;
     for (const Operand& o : f.instructions[op.ptx_index].operands)
-      if (o.kind == Operand::Kind::address) arrays[op.index] = walk.of(o).variable();
+      if (o.kind == Operand::Kind::address) {
+        arrays[op.index] = walk.of(o).variable();
+        if (copies) break;
+      }
   }
   return arrays;
 }

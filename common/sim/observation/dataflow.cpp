@@ -9,6 +9,49 @@
 
 namespace course::sim {
 
+Gap Dataflow::gap(const OpRow& row) {
+  switch (row.kind) {
+    case OpKind::move:
+    case OpKind::combine:
+      if (is_of(row, {"dp2a", "dp4a", "video"}) || row.key.ends_with("x2"))
+        return row.kind == OpKind::move ? nullptr : "several operations in one instruction count as one";
+      return nullptr;
+    case OpKind::atomic:
+      return row.key.ends_with("x2") || row.key.ends_with("b128")
+                 ? "several operations in one instruction count as one"
+                 : nullptr;
+    case OpKind::load:
+    case OpKind::store:
+    case OpKind::shuffle:
+    case OpKind::vote:
+    case OpKind::reduce:
+    case OpKind::sync:
+    case OpKind::fence:
+    case OpKind::control: return nullptr;
+    case OpKind::copy:
+      return is_of(row, {"cp.async.bulk"}) ? "copies of parts of words are not followed" : nullptr;
+    case OpKind::mbarrier: return "the state of an mbarrier is not followed";
+    case OpKind::other: break;
+  }
+  if (is_of(row, {"mma", "movmatrix"})) return "values that pass between lanes in a matrix are not followed";
+  if (is_of(row, {"tex", "suld", "sust", "mbarrier", "mapa"}))
+    return "values in such memory are not followed";
+  return nullptr;  // the others compute nothing from data
+}
+
+namespace {
+
+// Whether the op reads or writes the carry flag.
+bool uses_carry(const OpRow& row) {
+  return is_of(row, {"add.cc", "addc", "sub.cc", "subc", "mad.lo.cc", "mad.hi.cc", "madc"});
+}
+
+}  // namespace
+
+Gap Dataflow::gap_of_recursion() {
+  return "the registers of a function that calls itself are not followed";
+}
+
 Dataflow::Dataflow(const Arena& arena) : arena_(arena) {
   void* place =
       mmap(nullptr, arena.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -34,6 +77,8 @@ void Dataflow::mark_data() {
 
 void Dataflow::launch_begins(const Program& program, const LaunchRequest&) {
   program_ = &program;
+  carries_.assign(program.ops.size(), false);
+  for (std::size_t k = 0; k < program.ops.size(); ++k) carries_[k] = uses_carry(*program.rows[k]);
   shadows_.clear();
   mark_data();
 }
@@ -127,6 +172,10 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
         Depth depth = 0;
         for (int k = 0; k < n; ++k)
           depth = op.kind == OpKind::combine ? combined(depth, in[k][lane]) : std::max(depth, in[k][lane]);
+        if (carries_[op.index]) {
+          Depth& carry = of(w, program_->carry_slot, true)[lane];
+          carry = depth = std::max(depth, carry);
+        }
         write(w, op, 0, lane, depth);
       });
       break;
@@ -177,6 +226,13 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
     default:  // a vote's mask and a barrier's result count lanes and do not combine their data
       for (int k = 0; k < 2; ++k) for_lanes([&](int lane) { write(w, op, k, lane, 0); });
       break;
+  }
+}
+
+void Dataflow::local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) {
+  for (std::uint32_t k = 0; k < bytes; ++k) {
+    const Depth depth = memory(w, lane, kLocalWindow + from + k);
+    memory(w, lane, kLocalWindow + to + k) = depth;
   }
 }
 

@@ -13,12 +13,18 @@
 #include <vector>
 
 #include "sim/machine/access.hpp"
+#include "sim/machine/gap.hpp"
+#include "sim/machine/op_table.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
 
 class Dataflow final : public Observer {
  public:
+  static Gap gap(const OpRow& row);
+  // Of a function that calls itself.
+  static Gap gap_of_recursion();
+
   explicit Dataflow(const Arena& arena);
   ~Dataflow() override;
   Dataflow(const Dataflow&) = delete;
@@ -28,6 +34,7 @@ class Dataflow final : public Observer {
   void block_begins(Block& block) override;
   void before(Warp& w, const MicroOp& op) override;
   void after(Warp& w, const MicroOp& op) override;
+  void local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) override;
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override;
 
@@ -57,6 +64,7 @@ class Dataflow final : public Observer {
   std::unordered_map<const Warp*, Shadow> shadows_;
   std::unordered_map<std::uint64_t, Depth> shared_, local_, outside_;
   const Program* program_ = nullptr;
+  std::vector<bool> carries_;  // by op: whether it reads or writes the carry flag
   Addresses addresses_{};
   Depth shuffled_[kLanes] = {};
   std::uint64_t work_ = 0, deepest_ = 0;

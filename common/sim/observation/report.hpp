@@ -3,6 +3,7 @@
 // common/cudart/sim_control.h).
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct Report {
   Counters totals;
   double modelled_us = 0;  // from the reset to the end of the last launch or memset
   std::vector<Finding> findings;
+  std::map<std::string, std::uint64_t> unchecked;  // number of launches, by what was not checked and why
   TraceLog trace;
   std::vector<LineProfile> lines;
 

@@ -165,6 +165,36 @@ InstructionKind kind_of(const ptx::Instruction& i) {
   return Kind::integer;
 }
 
+Gap gap_of_timing(const OpRow& row) {
+  switch (row.kind) {
+    case OpKind::move:
+    case OpKind::combine: return is_of(row, {"video"}) ? "video instructions count as additions" : nullptr;
+    case OpKind::load:
+    case OpKind::store:
+    case OpKind::atomic:
+    case OpKind::shuffle:
+    case OpKind::vote:
+    case OpKind::reduce:
+    case OpKind::sync:
+    case OpKind::fence:
+    case OpKind::control: return nullptr;
+    // The sectors and wavefronts of a copy take their time. Its latency counts as hidden by other work.
+    case OpKind::copy: return is_of(row, {"cp.async.bulk"}) ? "bulk copies are not modelled" : nullptr;
+    case OpKind::mbarrier: return "waiting for an mbarrier takes no time";
+    case OpKind::other: break;
+  }
+  if (is_of(row, {"cp.async.bulk", "mbarrier"}))
+    return "waiting for an mbarrier or a bulk copy takes no time";
+  if (is_of(row, {"clock", "clock_hi", "clock64"})) return "clocks count instructions, not the modelled time";
+  if (is_of(row, {"mma", "movmatrix"})) return "tensor cores are not modelled";
+  if (is_of(row, {"tex", "suld", "sust", "txq", "suq", "mapa"})) return "it counts as arithmetic";
+  // A prefetch moves sectors into the caches. A nanosleep may take any time from zero on (PTX ISA).
+  // %globaltimer may be updated as rarely as once in a millisecond; waiting for an atomic reads it.
+  return is_of(row, {"prefetch", "nanosleep", "cp.async", "globaltimer", "globaltimer_lo", "globaltimer_hi"})
+             ? nullptr
+             : "it is not modelled";
+}
+
 void set_pace(Program& program, const Timing& timing) {
   PaceWalk walk(program, timing);
   std::uint32_t guarded_until = 0;  // blocks before this one are guarded

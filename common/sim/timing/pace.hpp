@@ -4,12 +4,17 @@
 #pragma once
 
 #include "ptx/ir.hpp"
+#include "sim/machine/gap.hpp"
+#include "sim/machine/op_table.hpp"
 #include "sim/machine/program.hpp"
 #include "sim/timing.hpp"
 
 namespace course::sim {
 
 InstructionKind kind_of(const ptx::Instruction& instruction);
+
+// What the timing model misses of a row.
+Gap gap_of_timing(const OpRow& row);
 
 // Fills in BasicBlock::mix, clocks and waits.
 void set_pace(Program& program, const Timing& timing);

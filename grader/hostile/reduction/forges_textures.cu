@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // about: Writes a texture descriptor to its workspace and reads the items through it, uncounted.
-// expect: neighboured WRONG_ANSWER no texture object
-// expect: sequential WRONG_ANSWER no surface object
+// screen: suld.b.1d.b32.trap
+// expect: neighboured POLICY tex.1d.v4.s32.s32
+// expect: sequential POLICY suld.b.1d.b32.trap
 // expect: single_launch OK
 #include "right.cuh"
 

@@ -59,6 +59,8 @@
 #include "sim/checkers/racecheck/clock.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
+#include "sim/machine/gap.hpp"
+#include "sim/machine/op_table.hpp"
 #include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
 
@@ -67,6 +69,8 @@ namespace course::sim {
 class Racecheck final : public KernelChecker {
  public:
   Racecheck(const Arena& arena, std::vector<Finding>& findings);
+
+  static Gap gap(const OpRow& row);
 
   // For tests: checks each lane and word separately, without shortcuts. The findings must be the same.
   void take_no_shortcuts() { shortcuts_ = false; }

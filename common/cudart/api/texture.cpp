@@ -117,7 +117,6 @@ Status create(Context& context, unsigned long long* out, Object object, const Te
   const std::lock_guard guard(context.lock);
   const auto address = context.device().allocate(sizeof d, course::sim::MemoryKind::texture);
   if (!address) return {cudaErrorMemoryAllocation, address.error().text};
-  open_device_memory();
   const auto written = context.device().copy(reinterpret_cast<std::byte*>(*address),
                                              reinterpret_cast<const std::byte*>(&d), sizeof d);  // NOLINT
   if (!written) return {cudaErrorUnknown, written.error().text};

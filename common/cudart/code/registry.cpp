@@ -5,7 +5,6 @@
 
 #include "base/demangle.hpp"
 #include "cudart/code/fatbin.hpp"
-#include "cudart/runtime/host_access.hpp"
 #include "cudart/runtime/runtime.hpp"
 #include "ptx/link.hpp"
 
@@ -234,7 +233,6 @@ Status load_module(Context& context, FatBinary& image, sim::ModuleId& module) {
   if (image.removed)
     return fail(cudaErrorInvalidResourceHandle, "the library of this kernel or variable has been unloaded");
 
-  open_device_memory();  // for initial values of variables
   sim::Device& device = context.device();
   const sim::DevicePreset& chip = device.options().preset;
   std::string ptx;

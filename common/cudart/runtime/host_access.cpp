@@ -28,6 +28,7 @@ namespace {
 constexpr std::size_t kMostAccesses = 64;  // the most that are recorded between two calls of the runtime
 // Protected at once; the operating system limits the mappings of a process.
 constexpr std::size_t kMostRanges = 1000;
+constexpr std::uint64_t kOpenedAtOnce = std::uint64_t{256} << 10;  // bytes of a device's memory
 
 struct Range {
   // Whole pages: address of the first byte, and of the byte after the last.
@@ -54,7 +55,8 @@ struct Protection {
   // must not access a protected page.
   std::atomic_flag busy;
   std::vector<Range> ranges;
-  std::vector<Range> device;  // memory of devices, while it is inaccessible
+  std::vector<Range> device;  // memory of devices: inaccessible, except for what is …
+  std::vector<Range> opened;  // … opened during calls of the runtime
   std::array<Access, kMostAccesses> accesses;
   std::size_t n_accesses = 0;
   struct sigaction before {};       // the program's handler, for other faults
@@ -73,9 +75,9 @@ class Busy {
   ~Busy() { protection().busy.clear(std::memory_order_release); }
 };
 
-void protect(const Range& range, int allowed) {
-  (void)mprotect(reinterpret_cast<void*>(range.first), range.last - range.first,
-                 allowed);  // NOLINT: our arena
+bool protect(const Range& range, int allowed) {
+  return mprotect(reinterpret_cast<void*>(range.first), range.last - range.first,  // NOLINT: our arena
+                  allowed) == 0;
 }
 
 bool was_write(const void* context) {
@@ -116,10 +118,29 @@ void record(const Range& range, std::uint64_t address, const void* code, bool wr
   if (all.n_accesses < kMostAccesses) all.accesses[all.n_accesses++] = {range, address, 1, code, writes};
 }
 
+// Opens memory of a device around an address that a call of the runtime accesses. Not all of it, because that
+// takes milliseconds for each GiB. Must be called under `busy`.
+void open_device(Protection& all, const Range& device, std::uint64_t address) {
+  const std::uint64_t first = address / kOpenedAtOnce * kOpenedAtOnce;
+  Range part{std::max(first, device.first), std::min(first + kOpenedAtOnce, device.last), 0};
+  if (!protect(part, PROT_READ | PROT_WRITE)) {  // too many mappings
+    part = device;
+    protect(part, PROT_READ | PROT_WRITE);
+  }
+  all.opened.push_back(part);
+}
+
 // Must be called under `busy`.
-void open_device(Protection& all) {
-  for (const Range& range : all.device) protect(range, PROT_READ | PROT_WRITE);
-  all.device.clear();
+void close_device(Protection& all) {
+  std::sort(all.opened.begin(), all.opened.end(),
+            [](const Range& a, const Range& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < all.opened.size();) {
+    Range joined = all.opened[i++];
+    for (; i < all.opened.size() && all.opened[i].first <= joined.last; ++i)
+      joined.last = std::max(joined.last, all.opened[i].last);
+    protect(joined, PROT_NONE);
+  }
+  all.opened.clear();
 }
 
 // True if the access can be repeated now.
@@ -136,7 +157,7 @@ bool open_for(std::uint64_t address, const void* context) {
   const bool is_ours = all.n_inside > 0 && t_host_functions == 0;
   for (const Range& range : all.device)
     if (is_ours && range.contains(address)) {
-      open_device(all);
+      open_device(all, range, address);
       return true;
     }
   return false;
@@ -251,8 +272,9 @@ void close_device_memory() {
       watch_system_calls(memory);
   }
   const Busy busy;
+  close_device(all);
   if (wanted == all.device) return;
-  open_device(all);
+  for (const Range& range : all.device) protect(range, PROT_READ | PROT_WRITE);
   all.device = std::move(wanted);
   for (const Range& range : all.device) protect(range, range.allowed);
 }
@@ -289,6 +311,7 @@ InsideRuntime::InsideRuntime() {
   {
     const std::lock_guard guard(all.lock);
     if (all.n_inside++ > 0) return;
+    if (!all.device.empty()) handle_faults();  // the program may have set its own handler
     const Busy busy;
     for (const Range& range : all.ranges) protect(range, PROT_READ | PROT_WRITE);
     all.ranges.clear();
@@ -312,8 +335,12 @@ InsideRuntime::~InsideRuntime() {
 }
 
 void open_device_memory() {
+  Protection& all = protection();
   const Busy busy;
-  open_device(protection());
+  for (const Range& range : all.device) {
+    protect(range, PROT_READ | PROT_WRITE);
+    all.opened.push_back(range);
+  }
 }
 
 InsideHostFunction::InsideHostFunction() {

@@ -33,7 +33,8 @@ class InsideRuntime {
   InsideRuntime& operator=(const InsideRuntime&) = delete;
 };
 
-// Must be called during a call of the runtime, before it accesses memory of the device.
+// During calls of the runtime, memory of the device is opened where it is accessed. All of it must be opened by
+// this function before system calls get it.
 void open_device_memory();
 
 // One exists while a call of the runtime executes a function of the program (cudaLaunchHostFunc).

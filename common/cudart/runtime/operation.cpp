@@ -429,7 +429,6 @@ Status check(Context& context, const Operation& operation) {
 Status execute(Context& context, const Operation& operation) {
   return std::visit(Overloaded{
                         [&](const KernelOp& kernel) {
-                          open_device_memory();
                           const MirroredHostMemory mirrored(context);
                           std::string name;
                           sim::Footprint footprint;
@@ -439,14 +438,12 @@ Status execute(Context& context, const Operation& operation) {
                           return status;
                         },
                         [&](const CopyOp& copy) {
-                          open_device_memory();
                           const MirroredHostMemory mirrored(context);
                           // Checked again, because a graph may be launched long after it was made.
                           Status status = check_copy(copy);
                           return status.ok() ? run_copy(context, copy) : status;
                         },
                         [&](const FillOp& fill) {
-                          open_device_memory();
                           const MirroredHostMemory mirrored(context);
                           Status status = check_fill(fill);
                           return status.ok() ? run_fill(context, fill) : status;

@@ -63,7 +63,7 @@ struct CUevent_st {
   course::cudart::Context* context = nullptr;
   unsigned flags = 0;
   bool recorded = false;
-  unsigned n_queries = 0;  // since it was last recorded
+  unsigned n_queries = 0;                            // since it was last recorded
   double time_us = 0;                                // modelled
   std::uint64_t n_submitted = 0;                     // the device's work before it
   std::chrono::steady_clock::time_point clock_time;  // on this machine

@@ -49,8 +49,8 @@ class HostLink : public lab::Submission {
   struct Opened {
     sim::Device* device = nullptr;
     std::optional<std::vector<sim::ModuleId>> modules;
-    std::set<sim::KernelId> known_kernels;  // kernels that the other process knows
-    std::set<std::uint64_t> allocated;           // addresses allocated by the other process
+    std::set<sim::KernelId> known_kernels;             // kernels that the other process knows
+    std::set<std::uint64_t> allocated;                 // addresses allocated by the other process
     std::map<std::uint64_t, std::uint64_t> releasing;  // allocations whose release is recorded: their sizes
     sim::Fault fault = sim::Fault::none;               // the fault of a kernel, after which no kernel runs
   };
@@ -89,10 +89,10 @@ class HostLink : public lab::Submission {
   std::vector<std::function<void()>> work_;  // recorded, not yet done
   std::uint64_t work_bytes_ = 0;             // that it takes in this process
   bool too_much_work_ = false;
-  std::string outside_;  // what was outside of the subset, in this call
-  double host_us_ = 0;                    // on the devices' timelines
-  std::size_t n_reports_ = 0;             // in this call
-  std::uint64_t n_bytes_read_ = 0;        // in this call
+  std::string outside_;             // what was outside of the subset, in this call
+  double host_us_ = 0;              // on the devices' timelines
+  std::size_t n_reports_ = 0;       // in this call
+  std::uint64_t n_bytes_read_ = 0;  // in this call
   bool can_reply_ = true;
 };
 

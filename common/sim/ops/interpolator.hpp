@@ -226,9 +226,11 @@ struct HighHalfUnit {
 // rsqrt.approx.f64: one step of Newton's method (third order) from the unit's value.
 struct RsqrtApprox64 {
   static f64 of(f64 a) {
-    const f64 size = std::fabs(a);
-    if (!(size > 0) || a < 0 || size > std::numeric_limits<f64>::max()) return HighHalfUnit<true>::of(a);
-    const bool subnormal = size < std::numeric_limits<f64>::min();
+    if (a != a) return a + a;
+    if (a == 0) return std::copysign(std::numeric_limits<f64>::infinity(), a);
+    if (a < 0) return std::bit_cast<f64>(u64{0xfff80000} << 32);
+    if (a > std::numeric_limits<f64>::max()) return 0.0;
+    const bool subnormal = a < std::numeric_limits<f64>::min();
     const f64 x = subnormal ? a * 0x1p54 : a, y = HighHalfUnit<true>::of(x);
     const f64 error = std::fma(x, -(y * y), 1.0);
     const f64 root = std::fma(std::fma(error, 0.375, 0.5), y * error, y);

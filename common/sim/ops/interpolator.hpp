@@ -121,9 +121,9 @@ struct Lg2Unit {
     if (a != a || sign != 0) return std::bit_cast<f32>(kNan32);
     if (size == kInfinity32) return a;
     if (a == 1.0f) return 0.0f;
-    const s64 log = (s64{exponent_of(bits)} << 52) + (interpolated<17>(kLg2Table, bits & kMantissa32) >> 8);
-    // A negative sum is complemented instead of negated.
-    return log < 0 ? normalized(kSign32, static_cast<u64>(~log)) : normalized(0, static_cast<u64>(log));
+    // 36 bits after the point. A negative sum is complemented instead of negated.
+    const s64 log = (s64{exponent_of(bits)} << 36) + (interpolated<17>(kLg2Table, bits & kMantissa32) >> 24);
+    return normalized(log < 0 ? kSign32 : 0, static_cast<u64>(log < 0 ? ~log : log) << 16);
   }
 };
 

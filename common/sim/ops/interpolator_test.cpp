@@ -23,6 +23,8 @@ constexpr Measured kMeasured[] = {
     {"ex2.approx.f32", 0xc2fe0000, 0x003fffff},       {"ex2.approx.f32", 0xc2fc0001, 0x007fffd3},
     {"lg2.approx.ftz.f32", 0x00800000, 0xc2fbffff},   {"lg2.approx.f32", 0x007fffff, 0xc2fc0000},
     {"lg2.approx.f32", 0x3f800000, 0x00000000},       {"lg2.approx.f32", 0x00c0090b, 0xc2fad45c},
+    {"lg2.approx.f32", 0x3f7ffa74, 0xb8fff21a},       {"lg2.approx.f32", 0x3f7ffa7d, 0xb8fe5184},
+
     {"sin.approx.f32", 0x3f800000, 0x3f576aa3},       {"sin.approx.f32", 0x4b000001, 0x80000000},
     {"sin.approx.f32", 0xc3160000, 0x3f3702b2},       {"cos.approx.f32", 0x3f800000, 0x3f0a5141},
     {"cos.approx.f32", 0x4b800000, 0x00000000},       {"cos.approx.f32", 0x7f800000, 0x7fffffff},

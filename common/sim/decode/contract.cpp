@@ -40,20 +40,24 @@ bool has_rounding(const Instruction& i) {
   return i.has("rn") || i.has("rz") || i.has("rm") || i.has("rp");
 }
 
-// Whether an immediate factor is 1 or -1, so that the product is a copy or a negation.
-bool is_unit(const Operand& operand) {
+// The sign of an immediate factor of 1 or -1, which makes the product a copy or a negation; 0 for others.
+int unit(const Operand& operand) {
   const auto bits = static_cast<std::uint64_t>(operand.integer);
-  if (operand.kind == Operand::Kind::real32)
-    return (bits & 0x7fffffffu) == std::bit_cast<std::uint32_t>(1.0f);
-  if (operand.kind == Operand::Kind::real64)
-    return (bits & ~(std::uint64_t{1} << 63)) == std::bit_cast<std::uint64_t>(1.0);
-  return false;
+  if (operand.kind == Operand::Kind::real32) {
+    const float x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    return x == 1.0f ? 1 : x == -1.0f ? -1 : 0;
+  }
+  if (operand.kind == Operand::Kind::real64) {
+    const double x = std::bit_cast<double>(bits);
+    return x == 1.0 ? 1 : x == -1.0 ? -1 : 0;
+  }
+  return 0;
 }
 
 bool is_product(const Instruction& i) {
   return i.opcode == "mul" && is_number(last_type(i)) && !has_rounding(i) && !i.has("sat") && i.guard < 0 &&
-         i.operands.size() == 3 && i.operands[0].kind == Operand::Kind::reg && !is_unit(i.operands[1]) &&
-         !is_unit(i.operands[2]);
+         i.operands.size() == 3 && i.operands[0].kind == Operand::Kind::reg && unit(i.operands[1]) == 0 &&
+         unit(i.operands[2]) == 0;
 }
 
 bool is_sum(const Instruction& i) {
@@ -184,23 +188,25 @@ class Contractor {
       if (!once && blocks_[at(a.instruction)] != blocks_[at(k)]) return false;
       const Instruction& user = f_.instructions[at(a.instruction)];
       if (a.writes) return user.guard < 0;
-      if (!passes_on(user, product))
+      const int sign = passes_on(user, product);
+      if (sign == 0)
         uses.push_back({a.instruction, a.operand, negated});
-      else if (!add_uses(a.instruction, product, negated != (user.opcode == "neg"), uses))
+      else if (!add_uses(a.instruction, product, negated != (sign < 0), uses))
         return false;
     }
     return once;
   }
 
-  // Whether the instruction only copies or negates the product.
-  static bool passes_on(const Instruction& i, const Instruction& product) {
-    if (i.guard >= 0 || i.operands.size() != 2 || i.operands[0].kind != Operand::Kind::reg ||
-        i.operands[1].kind != Operand::Kind::reg)
-      return false;
+  // 1 if the instruction only copies the product, -1 if it negates it, else 0.
+  static int passes_on(const Instruction& i, const Instruction& product) {
+    const auto& o = i.operands;
+    if (i.guard >= 0 || o.size() < 2 || o[0].kind != Operand::Kind::reg) return 0;
     const Type type = last_type(product);
-    if (i.opcode == "mov") return ptx::bits_of(last_type(i)) == ptx::bits_of(type);
-    return i.opcode == "neg" && last_type(i) == type && type != Type::bf16x2 &&
-           i.has("ftz") == product.has("ftz");
+    const bool alike = last_type(i) == type && i.has("ftz") == product.has("ftz");
+    if (i.opcode == "mul" && alike && o.size() == 3 && !i.has("sat")) return unit(o[1]) + unit(o[2]);
+    if (o.size() != 2 || o[1].kind != Operand::Kind::reg) return 0;
+    if (i.opcode == "mov") return ptx::bits_of(last_type(i)) == ptx::bits_of(type) ? 1 : 0;
+    return i.opcode == "neg" && alike && type != Type::bf16x2 ? -1 : 0;
   }
 
   void add_product(std::int32_t k) {

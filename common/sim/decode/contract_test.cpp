@@ -69,6 +69,7 @@ TEST(Contraction, FirstOfTwoProductsIsTaken) {
 }
 
 TEST(Contraction, FactorsOfOneAreNoProducts) {
+  EXPECT_EQ(outcome("mul.f32 %m, %a, %b; mul.f32 %n, %m, 0fBF800000; add.f32 %x, %n, %c;" + kStoreX), "1 1");
   EXPECT_EQ(outcome("mul.f32 %m, %a, 0f3F800000; mul.f32 %n, %c, %d; add.f32 %x, %m, %n;" + kStoreX), "2 1");
   EXPECT_EQ(outcome("mul.f32 %m, %a, 0f40000000; mul.f32 %n, %c, %d; add.f32 %x, %m, %n;" + kStoreX), "1 1");
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pure semantics of the f32 and f64 instructions, and the modifiers around them.
 // The NaN results of f32 instructions are the canonical NaN 0x7fffffff (PTX ISA 9.7.3); f64 instructions keep
-// an operand's bits. The approximate instructions are computed in double and rounded once, well within the
-// errors that the ISA states.
+// an operand's bits. The approximate instructions are in interpolator.hpp.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.3. Included once per instruction set, see lane.hpp.
 #pragma once
 
@@ -119,44 +118,6 @@ struct Sqrt {
   static T of(T a) {
     return std::sqrt(a);
   }
-};
-struct Rsqrt {
-  template <typename T>
-  static T of(T a) {
-    return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a)));
-  }
-};
-// The approximate f64 forms read and write only the high 32 bits, and flush subnormals.
-template <typename Op>
-struct HighHalf {
-  static f64 of(f64 a) {
-    const auto cut = [](f64 x) {
-      if (std::fabs(x) < std::numeric_limits<f64>::min()) return std::copysign(0.0, x);
-      return std::bit_cast<f64>(std::bit_cast<u64>(x) & 0xffffffff00000000u);
-    };
-    const f64 seen = cut(a);
-    return seen != seen ? std::bit_cast<f64>(u64{0x7ff80000} << 32) : cut(Op::of(seen));
-  }
-};
-// Multiplies by the reciprocal, which is zero for the largest divisors.
-struct DivApprox {
-  static f32 of(f32 a, f32 b) {
-    const f32 size = std::fabs(b);
-    return size > 0x1p126f && size <= std::numeric_limits<f32>::max() ? a * std::copysign(0.0f, b)
-                                                                      : Div::of(a, b);
-  }
-};
-struct Ex2 {
-  static f32 of(f32 a) { return static_cast<f32>(std::exp2(static_cast<double>(a))); }
-};
-struct Lg2 {
-  static f32 of(f32 a) { return static_cast<f32>(std::log2(static_cast<double>(a))); }
-};
-struct Sin {
-  static f32 of(f32 a) { return static_cast<f32>(std::sin(static_cast<double>(a))); }
-};
-struct Cos {
-  static f32 of(f32 a) { return static_cast<f32>(std::cos(static_cast<double>(a))); }
 };
 struct Tanh {
   static f32 of(f32 a) { return static_cast<f32>(std::tanh(static_cast<double>(a))); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of f32 and f64 arithmetic, rounded to nearest even. (Other roundings: rounding_rows.cpp.) Compiled
 // once per instruction set of the host.
+#include "sim/ops/interpolator.hpp"
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -37,6 +38,13 @@ void add_saturating(Rows r, const std::string& name) {
   r.row<FtzSat<Op>, f32, Args...>(name + ".ftz.sat.f32");
 }
 
+// The unit itself is the form with .ftz.
+template <typename Approximate, typename Unit>
+void add_approximate(Rows r, const std::string& name) {
+  r.row<Plain<Approximate>, f32, f32>(name + ".f32");
+  r.row<Unit, f32, f32>(name + ".ftz.f32");
+}
+
 template <typename Test>
 void add_test(Rows r, const std::string& name) {
   r.row<Test, bool, f32>("testp." + name + ".f32");
@@ -58,19 +66,22 @@ void add_float_rows(OpTable& table) {
   add_saturating<Fma, f32, f32, f32>(r, "fma");
   add_saturating<Fma, f32, f32, f32>(r, "mad");
   r.binary<Div, f32, f64>("div");
-  r.binary<Div, f32>("div.full");
-  r.binary<DivApprox, f32>("div.approx");
+  r.row<Plain<DivByUnit<true>>, f32, f32, f32>("div.full.f32");
+  r.row<Plain<DivByUnitFlushed<true>>, f32, f32, f32>("div.full.ftz.f32");
+  r.row<Plain<DivByUnit<false>>, f32, f32, f32>("div.approx.f32");
+  r.row<Plain<DivByUnitFlushed<false>>, f32, f32, f32>("div.approx.ftz.f32");
   r.unary<Rcp, f32, f64>("rcp");
-  r.unary<Rcp, f32>("rcp.approx");
-  r.row<HighHalf<Rcp>, f64, f64>("rcp.approx.ftz.f64");
+  add_approximate<RcpApprox, RcpUnit>(r, "rcp.approx");
+  r.row<HighHalfUnit<false>, f64, f64>("rcp.approx.ftz.f64");
   r.unary<Sqrt, f32, f64>("sqrt");
-  r.unary<Sqrt, f32>("sqrt.approx");
-  r.unary<Rsqrt, f32, f64>("rsqrt.approx");
-  r.row<HighHalf<Rsqrt>, f64, f64>("rsqrt.approx.ftz.f64");
-  r.unary<Ex2, f32>("ex2.approx");
-  r.unary<Lg2, f32>("lg2.approx");
-  r.unary<Sin, f32>("sin.approx");
-  r.unary<Cos, f32>("cos.approx");
+  add_approximate<RootApprox<SqrtUnit>, SqrtUnit>(r, "sqrt.approx");
+  add_approximate<RootApprox<RsqrtUnit>, RsqrtUnit>(r, "rsqrt.approx");
+  r.row<RsqrtApprox64, f64, f64>("rsqrt.approx.f64");
+  r.row<HighHalfUnit<true>, f64, f64>("rsqrt.approx.ftz.f64");
+  add_approximate<Ex2Approx, Ex2Unit>(r, "ex2.approx");
+  add_approximate<Lg2Approx, Lg2Unit>(r, "lg2.approx");
+  add_approximate<SinUnit, SinUnit>(r, "sin.approx");
+  add_approximate<CosUnit, CosUnit>(r, "cos.approx");
   r.row<Plain<Tanh>, f32, f32>("tanh.approx.f32");
   r.unary<Neg, f32, f64>("neg");
   r.unary<Abs, f32, f64>("abs");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of f16 and bf16 arithmetic, for one element and for two in a word. Compiled once per instruction
 // set of the host.
-#include "sim/ops/narrow.hpp"
+#include "sim/ops/interpolator.hpp"
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {

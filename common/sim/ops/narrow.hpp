@@ -154,12 +154,6 @@ struct HalfAbs {
     return is_nan<Format>(a) ? u16{0x7fff} : static_cast<u16>(a & 0x7fff);
   }
 };
-struct HalfEx2 {
-  template <typename Format>
-  static u16 of(s64, u16 a) {
-    return narrow<Format>(std::exp2(static_cast<f64>(Format::widen(a))));
-  }
-};
 struct HalfTanh {
   template <typename Format>
   static u16 of(s64, u16 a) {

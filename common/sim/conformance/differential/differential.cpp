@@ -5,6 +5,7 @@
 //   differential --outputs SEED         its output, a line per thread, in the order of Generator::leave()
 //   differential --uses SEED COUNT      in how many kernels each instruction occurs; runs none of them
 //   differential --operands SEED COUNT  a digest of every instruction on COUNT tuples (rounded up to 65,536)
+//   differential --approximate SEED COUNT   the same for approximate instructions
 //   differential --operand ROW SEED     65,536 tuples of the instruction in that row, with its results
 //   differential --expressions SEED COUNT  as the first, for random expressions with contracted products
 //   differential --expression SEED          one module of these, and its output
@@ -220,9 +221,9 @@ const std::vector<std::uint64_t>& run_operation(Buffers& buffers, const Library&
   return buffers.run(library, "k", kTupleBlocks, kTupleThreads, operands);
 }
 
-void print_operands(std::uint64_t seed, std::uint64_t count) {
+void print_operands(const std::vector<Operation>& all, std::uint64_t seed, std::uint64_t count) {
   std::size_t row = 0;
-  for (const Operation& o : operations(kSm)) {
+  for (const Operation& o : all) {
     const Library library(header(kSm) + kernel_for(o, "k"));
     Buffers buffers(kTuples * o.sources.size(), kTuples * kWordsATuple);
     std::uint64_t hash = 0;
@@ -269,7 +270,9 @@ int main(int argc, char** argv) {
   else if (is("--uses", 3))
     print_uses(number(2), number(1));
   else if (is("--operands", 3))
-    print_operands(number(2), number(1));
+    print_operands(operations(kSm), number(2), number(1));
+  else if (is("--approximate", 3))
+    print_operands(approximate_operations(kSm), number(2), number(1));
   else if (is("--operand", 3))
     print_operand(number(2), number(1));
   else if (is("--expressions", 3))
@@ -281,7 +284,8 @@ int main(int argc, char** argv) {
   else {
     std::fputs(
         "usage: differential SEED COUNT | --ptx SEED | --outputs SEED | --uses SEED COUNT | "
-        "--operands SEED COUNT | --operand ROW SEED | --expressions SEED COUNT | --expression SEED | "
+        "--operands SEED COUNT | --approximate SEED COUNT | --operand ROW SEED | --expressions SEED COUNT | "
+        "--expression SEED | "
         "--serve\n",
         stderr);
     return 2;

@@ -642,6 +642,18 @@ const std::vector<Operation>& operations(int sm) {
   return all;
 }
 
+const std::vector<Operation>& approximate_operations(int sm) {
+  static const std::vector<Operation> all = [sm] {
+    std::vector<Operation> some = all_operations();
+    std::erase_if(some, [sm](const Operation& o) {
+      return o.least_sm > sm ||
+             (o.ptx.find(".approx") == std::string::npos && !o.ptx.starts_with("div.full"));
+    });
+    return some;
+  }();
+  return all;
+}
+
 std::string header(int sm) {
   return fmt::format(".version 9.0\n.target sm_{}\n.address_size 64\n", sm);
 }

@@ -20,6 +20,9 @@ inline constexpr std::size_t kWordsIn = 8, kWordsOut = 20;  // of 64 bits, per t
 // `sm`, with an exact result for which the machine code follows the ISA.
 const std::vector<Operation>& operations(int sm);
 
+// The approximate instructions, whose results the simulator takes from measurements.
+const std::vector<Operation>& approximate_operations(int sm);
+
 // `.version` and `.target` of the kernels below.
 std::string header(int sm);
 

@@ -284,7 +284,7 @@ std::vector<std::string> unchecked_of(const Program& program, const LaunchReques
     const std::string who = checks(gaps_of(*program.rows[k], &op));
     if (who.empty()) continue;
     const std::string& key = program.rows[k]->key;
-    instructions[who].insert(key.substr(0, key.find_first_of("._")));
+    instructions[who].insert(key.substr(0, key.find_first_of("._", key.find('.') + 1)));
   }
   for (const auto& [who, names] : instructions)
     found.push_back(fmt::format("with {}: {}", fmt::join(names, ", "), who));

@@ -35,6 +35,7 @@ class Reader {
       if (gelf_getshdr(section, &shape) == nullptr) return Error{"a section of it can't be read"};
       if (shape.sh_type == SHT_SYMTAB) read_symbols(section, shape);
     }
+    read_device_code();
     std::size_t names = 0;
     if (elf_getshdrstrndx(elf_, &names) != 0) return Error{"its section names can't be read"};
     for (Elf_Scn* section = elf_nextscn(elf_, nullptr); section != nullptr;
@@ -51,7 +52,6 @@ class Reader {
       if (name == kWrapperSection && ++n_wrappers_ == 1) check_wrapper(section, shape);
     }
     if (n_wrappers_ > 1) odd(fmt::format("{} sections {}", n_wrappers_, kWrapperSection));
-    read_device_code();
     return std::move(object_);
   }
 

@@ -79,7 +79,7 @@ constexpr std::size_t kMostOfAReason = 300;
 class Objections {
  public:
   void add(const std::string& what, const Reason& reason) {
-    if (is_new(what)) add_new(tame(what.substr(0, kMostOfAName)), reason);
+    if (is_new(what)) add_new(tame(what.substr(0, kMostOfAReason)), reason);
   }
   // A mangled name, in `words` ("its own {}"). Names take long to demangle, so only those that the message
   // shows are.

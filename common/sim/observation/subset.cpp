@@ -339,7 +339,8 @@ std::vector<Outside> outside_of(const ptx::Module& module, const OpTable& table)
       if (const auto& c = f.required_cluster; !c.empty())
         launch.cluster = {c[0], c.size() > 1 ? c[1] : 1, c.size() > 2 ? c[2] : 1};
       for (Outside& one : outside_of(*program, launch)) {
-        one.what = fmt::format("__cluster_dims__ of {}", program->demangled);
+        one.what = "__cluster_dims__";
+        one.where = places_of(*program, 0, 0);
         all.push_back(std::move(one));
       }
       for (Outside& one : outside_of(*program, table)) all.push_back(std::move(one));

@@ -80,7 +80,7 @@ TEST(Subset, NamesWhatIsNotFollowed) {
 TEST(Subset, RefusesClustersAndManagedVariables) {
   const auto clusters = outside_of_kernel("", " .reqnctapercluster 2, 1, 1");
   ASSERT_EQ(clusters.size(), 1u);
-  EXPECT_TRUE(clusters[0].starts_with("__cluster_dims__ of k: memory checks, race checks")) << clusters[0];
+  EXPECT_TRUE(clusters[0].starts_with("__cluster_dims__: memory checks, race checks")) << clusters[0];
   EXPECT_EQ(outside_of_kernel("", " .reqnctapercluster 1, 1, 1").size(), 0u);
   EXPECT_EQ(outside(".visible .global .attribute(.managed) .align 4 .u32 m;\n").size(), 1u);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The simulated device as a process of its own, with memory, counters and checkers. The student's host code
 // runs in another process, which can only send questions to this one (host_link.hpp).
-//   simulated_device PROGRAM    reads the kernels from the student's program, which is never run here
+//   simulated_device PROGRAM [screened]   reads the kernels from the student's program, which is never run
+//                                         here; "screened": it is the object that screening has read
 // Serves cases of the verifier (descriptor 3); the student's process is at descriptor 4.
 #include <sys/prctl.h>
 
 #include <cstdio>
+#include <string_view>
 
 #include "cudart/runtime/runtime.hpp"
 #include "remote/device/host_link.hpp"
@@ -13,7 +15,8 @@
 
 int main(int argc, char** argv) {
   using namespace course;
-  if (argc != 2) {
+  const bool screened = argc == 3 && std::string_view(argv[2]) == "screened";
+  if (argc != 2 && !screened) {
     std::fputs("simulated_device PROGRAM: the grader starts it; try ./lab grade\n", stderr);
     return 2;
   }
@@ -23,12 +26,14 @@ int main(int argc, char** argv) {
                                           &simNameBuffer, &simForgetWrites, &simEmptyHeap},
                            nullptr);
   cudart::Runtime& runtime = cudart::runtime();
-  remote::HostLink link(lab::kHostFd, argv[1], static_cast<std::uint32_t>(runtime.n_devices()),
-                        [&](std::uint32_t ordinal) -> sim::Device& {
-                          cudart::Context& context = runtime.context(static_cast<int>(ordinal));
-                          const std::lock_guard guard(context.lock);
-                          return context.device();
-                        });
+  remote::HostLink link(
+      lab::kHostFd, argv[1], static_cast<std::uint32_t>(runtime.n_devices()),
+      [&](std::uint32_t ordinal) -> sim::Device& {
+        cudart::Context& context = runtime.context(static_cast<int>(ordinal));
+        const std::lock_guard guard(context.lock);
+        return context.device();
+      },
+      screened);
   if (!link.wait_until_ready()) return lab::kExitHostLost;
   return lab::serve_cases(device, link);
 }

@@ -200,7 +200,8 @@ TEST(MemorySafety, ImpossibleShapesAreRefused) {
   }
   launch.grid = launch.cluster = {};
   for (const int registers : {1 << 27, 0x7fffffff, -1, 1}) {  // per thread, from the machine code
-    const auto module = run.test.device.load_module(kernel(""), RegisterCounts{{"k", registers}});
+    const auto module = run.test.device.load_module(
+        ".version 9.0\n.target sm_90\n.address_size 64\n" + kernel(""), RegisterCounts{{"k", registers}});
     ASSERT_TRUE(module);
     launch.kernel = *run.test.device.find_kernel(*module, "k");
     EXPECT_EQ(run.test.device.launch(launch).fault, Fault::none) << registers;

@@ -381,6 +381,7 @@ GridOptions Device::Impl::grid_options(const LaunchRequest& request, int residen
   grid.cache = &cache;
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
+  grid.any_start_order = options.any_start_order;
   // Blocks that poll for each other behave differently when they are interleaved, so counted launches are not
   // (calm.hpp). A trace shows what can happen between blocks, so it is.
   const bool natural = (grid.counting && (mode & kTrace) == 0) || is_calm(options.schedule_seed);
@@ -537,6 +538,7 @@ void Device::set_mode(std::uint32_t mode) {
 }
 void Device::set_schedule(std::uint64_t seed) {
   impl_->options.schedule_seed = seed;
+  impl_->options.any_start_order = true;
 }
 std::uint32_t Device::mode() const {
   return impl_->mode;

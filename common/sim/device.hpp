@@ -25,6 +25,9 @@ struct DeviceOptions {
   int host_threads = 0;  // 0: all cores
   // 0: natural order; otherwise permutes blocks, warps and the lanes of atomics.
   std::uint64_t schedule_seed = 0;
+  // With a seed, blocks that may wait for each other start in any order, a few at once: CUDA guarantees no more.
+  // Without this they start in order, as GPUs do and as libraries expect. Device::set_schedule sets it.
+  bool any_start_order = false;
   // Processor time after which a launch without checkers is ended (with them, kSlowdownByCheckers times as
   // much); 0: no limit.
   double watchdog_seconds = 0;

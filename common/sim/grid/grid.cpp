@@ -54,8 +54,8 @@ constexpr std::uint64_t kShortTurnsThatCrowd = 64;
 
 // Whether blocks that may wait for each other start in an order of the schedule's seed, only a few at once.
 bool scatters(const GridOptions& options, const Program& program, const LaunchRequest& launch) {
-  return options.interleave && options.schedule_seed != 0 && program.order_sensitive && !launch.cooperative &&
-         launch.cluster.count() <= 1;
+  return options.interleave && options.any_start_order && options.schedule_seed != 0 &&
+         program.order_sensitive && !launch.cooperative && launch.cluster.count() <= 1;
 }
 // Warp instructions after which a scattered launch is first checked for progress. It hangs sooner than
 // others.

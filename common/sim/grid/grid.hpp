@@ -18,6 +18,7 @@ struct GridOptions {
   int resident_blocks = 1;
   bool counting = true;
   std::uint64_t schedule_seed = 0;  // 0: natural order
+  bool any_start_order = false;     // see DeviceOptions
   // For kernels whose results may depend on the order of blocks: blocks take short turns of random length in
   // random order, so that a block that waits for another one really has to wait. Otherwise turns are so long
   // that most blocks end within their first one.

@@ -107,6 +107,7 @@ TEST(Progress, LetsLaunchesWithProgressFinish) {
 LaunchResult run_scattered(const char* kernel, int n_blocks, std::uint32_t mode, std::uint64_t seed) {
   DeviceOptions options = TestDevice::one_thread();
   options.schedule_seed = seed;
+  options.any_start_order = true;
   TestDevice t(ptx(), options);
   t.device.set_mode(mode);
   auto place = t.array<int>(4096);

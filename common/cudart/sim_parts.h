@@ -51,6 +51,8 @@ void simRunParts(const struct SimPartWork* work, size_t n_parts, double start, d
 void simFailPart(SimPart* part, int fault);
 /* Checks that kernels of `device` may access these bytes. After an error `why` holds one sentence. */
 int simCheckMemory(const void* start, size_t n_bytes, int device, char* why, size_t capacity);
+/* Copies bytes that simCheckMemory has accepted. Only calls of libcudart may access memory of the device. */
+void simReadMemory(void* to, const void* from, size_t n_bytes);
 /* Adds the message to the device's findings and prints it on stderr; without `prints` only with SIM_CHECK=1.
  * `code` and `other_code`, which may be 0, are addresses of the host's instructions that caused it. */
 void simReportFault(int device, const char* kind, const char* message, const void* code,

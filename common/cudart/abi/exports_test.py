@@ -14,7 +14,7 @@ import sys
 
 OWN_OF_BOTH = {
     "simUnorderedWork",
-    "simPrepareStream", "simEnterPart", "simPartReady", "simRunParts", "simFailPart", "simCheckMemory", "simReportFault", "simPlaceOfCode", "simChipName"}
+    "simPrepareStream", "simEnterPart", "simPartReady", "simRunParts", "simFailPart", "simCheckMemory", "simReadMemory", "simReportFault", "simPlaceOfCode", "simChipName"}
 OWN_OF_HOST = OWN_OF_BOTH | {"simOperate"}
 OWN = OWN_OF_BOTH | {
     "simSetMode", "simReportMissing", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"}

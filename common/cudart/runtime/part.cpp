@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -216,6 +217,11 @@ CUDART_EXPORT int simCheckMemory(const void* start, size_t n_bytes, int device, 
     status = check_range(start, n_bytes, "buffer");
   put(why, capacity, status.text());
   return status.code();
+}
+
+CUDART_EXPORT void simReadMemory(void* to, const void* from, size_t n_bytes) {
+  const InsideRuntime inside;
+  if (n_bytes > 0) std::memcpy(to, from, n_bytes);
 }
 
 CUDART_EXPORT void simReportFault(int device, const char* kind, const char* message, const void* code,

@@ -55,10 +55,15 @@ int open_socket(pid_t process, std::uint64_t secret, Use use) {
 }  // namespace
 
 Message& Message::put_bytes(const void* from, std::size_t n_bytes) {
+  std::byte* const to = append(n_bytes);
+  if (n_bytes > 0) std::memcpy(to, from, n_bytes);
+  return *this;
+}
+
+std::byte* Message::append(std::size_t n_bytes) {
   const std::size_t at = body_.size();
   body_.resize(at + n_bytes);
-  if (n_bytes > 0) std::memcpy(body_.data() + at, from, n_bytes);
-  return *this;
+  return body_.data() + at;
 }
 
 const std::byte* Message::get_bytes(std::size_t n_bytes) {

@@ -40,6 +40,7 @@ class Message {
     return put_bytes(&value, sizeof value);
   }
   Message& put_bytes(const void* from, std::size_t n_bytes);
+  std::byte* append(std::size_t n_bytes);  // to be written by the caller, before the next call
   Message& put_text(const std::string& text) { return put(text.size()).put_bytes(text.data(), text.size()); }
 
   // Throws std::out_of_range if the message is too short.

@@ -86,12 +86,12 @@ Outcome RemoteClique::launch(ncclComm& comm, std::uint64_t group, std::vector<Ca
       launch.put(call.kind).put(call.count).put(call.type).put(call.peer);
       Operator reduction = call.reduction;
       if (const void* scalar = std::exchange(reduction.device_scalar, nullptr); scalar != nullptr)
-        std::memcpy(reduction.scalar, scalar, size_of(call.type));
+        simReadMemory(reduction.scalar, scalar, size_of(call.type));
       launch.put(reduction).put_text(call.function).put_text(line_of(call.code));
     }
     for (const Call& call : calls)
       for (const SimRange& range : ranges_of(call))
-        if (range.writes == 0) launch.put_bytes(range.start, range.n_bytes);
+        if (range.writes == 0) simReadMemory(launch.append(range.n_bytes), range.start, range.n_bytes);
     open_.emplace(id, Open{&comm, part, std::move(calls)});
   }
   // Not under the lock, which the receiver needs: the other process may be sending to this one.

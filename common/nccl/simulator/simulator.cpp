@@ -95,6 +95,10 @@ int simCheckMemory(const void* start, size_t n_bytes, int device, char* why, siz
   static auto* const call = function<decltype(simCheckMemory)>("simCheckMemory");
   return call(start, n_bytes, device, why, capacity);
 }
+void simReadMemory(void* to, const void* from, size_t n_bytes) {
+  static auto* const call = function<decltype(simReadMemory)>("simReadMemory");
+  call(to, from, n_bytes);
+}
 void simReportFault(int device, const char* kind, const char* message, const void* code,
                     const void* other_code, int prints) {
   static auto* const call = function<decltype(simReportFault)>("simReportFault");

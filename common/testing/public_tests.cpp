@@ -91,6 +91,7 @@ SessionOptions session_options_for_tests(const Manifest& manifest, DeviceKind de
   SessionOptions options;
   options.runner = environment_or("RUNNER", here / ("runner_" + std::string(manifest.id)));
   options.device = device;
+  options.of_the_course = environment_or("LAB_RUNGS", "") == "1";
   options.rerun_flags = device == DeviceKind::gpu ? "--device gpu" : "--device sim";
   // The test is in build/labs/, the libraries are in build/common/remote/.
   if (device == DeviceKind::sim) {

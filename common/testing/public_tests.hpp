@@ -6,7 +6,7 @@
 //   LAB_DEVICE     sim or gpu; default: sim
 //   LAB_SEED       the inputs' seed; default: 1
 //   LAB_UNWRITTEN  skip: a task that is not implemented is skipped; otherwise it fails
-//   LAB_RUNGS      1: the further rungs, which only solutions have, too
+//   LAB_RUNGS      1: RUNNER is a solution: also the further rungs, which only solutions have
 #pragma once
 
 #include "lab/problem.hpp"

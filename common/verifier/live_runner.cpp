@@ -92,10 +92,9 @@ Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options, std::ui
     return Error{std::string("socketpair: ") + std::strerror(errno)};
   ChildProcess::Options device;
   device.argv = options.device_launcher;
-  const bool screened = !options.device_code.empty();
-  device.argv.insert(device.argv.end(),
-                     {options.device_program, screened ? options.device_code : options.runner});
-  if (screened) device.argv.push_back("screened");
+  device.argv.insert(device.argv.end(), {options.device_program,
+                                         options.device_code.empty() ? options.runner : options.device_code});
+  if (options.of_the_course) device.argv.push_back("course");
   device.environment = environment_for(options, n_devices);
   device.launched = !options.device_launcher.empty();
   device.reports = options.launchers_report;

@@ -89,6 +89,7 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   options.toolkit_lib_dir = layout.toolkit_lib_dir;
   options.seconds_per_case = seconds_per_case;
   options.rerun_flags = context.rerun_flags();
+  options.of_the_course = context.solutions;
   const bool gpu = device == lab::DeviceKind::gpu;
   // The simulated device is a process of the grader's own, so its reports can be trusted. A GPU's runner
   // contains the student's code, so the GPU is probed separately.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The simulated device as a process of its own, with memory, counters and checkers. The student's host code
 // runs in another process, which can only send questions to this one (host_link.hpp).
-//   simulated_device PROGRAM [screened]   reads the kernels from the student's program, which is never run
-//                                         here; "screened": it is the object that screening has read
+//   simulated_device PROGRAM [course]   reads the kernels from the student's program, which is never run here;
+//                                       "course": the program is not a student's
 // Serves cases of the verifier (descriptor 3); the student's process is at descriptor 4.
 #include <sys/prctl.h>
 
@@ -15,8 +15,8 @@
 
 int main(int argc, char** argv) {
   using namespace course;
-  const bool screened = argc == 3 && std::string_view(argv[2]) == "screened";
-  if (argc != 2 && !screened) {
+  const bool of_the_course = argc == 3 && std::string_view(argv[2]) == "course";
+  if (argc != 2 && !of_the_course) {
     std::fputs("simulated_device PROGRAM: the grader starts it; try ./lab grade\n", stderr);
     return 2;
   }
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
         const std::lock_guard guard(context.lock);
         return context.device();
       },
-      screened);
+      of_the_course);
   if (!link.wait_until_ready()) return lab::kExitHostLost;
   return lab::serve_cases(device, link);
 }

@@ -253,7 +253,7 @@ bool HostLink::launch(PacketReader& in) {
   request.cluster = head.cluster;
   request.dynamic_shared = head.dynamic_shared;
   request.cooperative = head.cooperative != 0;
-  request.overlaps = screened_ && head.overlaps != 0;
+  request.overlaps = !of_the_course_ && head.overlaps != 0;
   const auto parameters = in.rest();
   if (parameters.size() != about_->device->facts(head.kernel).parameter_bytes) return false;
   const sim::LaunchResult refused = about_->device->check(request);

@@ -26,15 +26,15 @@ class HostLink : public lab::Submission {
  public:
   using Devices = std::function<sim::Device&(std::uint32_t ordinal)>;
   // `fd`: the channel, owned by the caller. `program`: the file that the other process runs, from which
-  // kernels are read. `devices`: creates the device at the first call for its ordinal. `screened`: the program
-  // is a student's. Then launches that overlap must wait before they access memory; the course's own kernels
-  // may read before that what no launch writes, which is not followed.
-  HostLink(int fd, std::string program, std::uint32_t n_devices, Devices devices, bool screened = false)
+  // kernels are read. `devices`: creates the device at the first call for its ordinal. Launches that
+  // overlap must wait before they access memory, unless `of_the_course`: its kernels may read before that what
+  // no launch writes, which is not followed.
+  HostLink(int fd, std::string program, std::uint32_t n_devices, Devices devices, bool of_the_course = false)
       : fd_(fd),
         program_(std::move(program)),
         devices_(std::move(devices)),
         opened_(n_devices),
-        screened_(screened) {}
+        of_the_course_(of_the_course) {}
 
   // Waits until the other process is ready; false if it has ended.
   bool wait_until_ready();
@@ -89,7 +89,7 @@ class HostLink : public lab::Submission {
   std::string program_;
   Devices devices_;
   std::vector<Opened> opened_;
-  bool screened_ = false;
+  bool of_the_course_ = false;
   Opened* about_ = nullptr;  // the device of the question that is answered
   std::optional<std::vector<cudart::DeviceCode>> codes_;
   std::string load_failure_;

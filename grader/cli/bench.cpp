@@ -97,6 +97,7 @@ Result<Recipe> bench_recipe(const Layout& layout, const std::string& lab, const 
   recipe.link = "cd " + shell_word(layout.build) + " &&";
   std::istringstream words(said->exit_code == 0 ? said->output : "");
   for (std::string word; words >> word;) {
+    if (fs::path(word).filename() == "ccache") continue;  // the sandbox need not show it
     if (word == target) word = "{runner}";
     if (word.starts_with(target + ".p/") && word.ends_with(lab + ".cu.o")) word = "{object}";
     constexpr std::string_view kToLinker = "-Xlinker=";  // before a library: common/remote/libnccl.so.2

@@ -76,7 +76,7 @@ def commands_of(text):
 def commands_in(edition):
     """What an edition's ./lab knows: its own commands but those of files that are not there, and labcli's."""
     script = (edition / "lab").read_text()
-    own = set(re.findall(r"^  ([a-z][a-z-]*)(?: \| [^)]*)?\) ", script, re.M))
+    own = set(re.findall(r"^  ([a-z][a-z-]*)(?: \| [^)]*)?\)(?= |$)", script, re.M))
     missing = {m[1] for m in re.finditer(r"^  ([a-z-]+)\) .*course_tool \w+ (\S+)", script, re.M) if not (edition / m[2]).is_file()}
     built = {name.replace("_", "-") for name in re.findall(r"\badd_(\w+)", (edition / "grader/cli/commands.hpp").read_text())}
     return (own | built) - missing
@@ -346,13 +346,17 @@ class Workflow(InFolder):
     def asked(self, base="", *labs, **more):
         """What ./lab was asked to grade; None if it was not."""
         (self.dir / "asked").unlink(missing_ok=True)
-        environment = {name: value for name, value in os.environ.items() if name != "GITHUB_STEP_SUMMARY"} | {"BASE": base} | more
+        unset = ("GITHUB_STEP_SUMMARY", "ISOLATION")
+        kept = {name: value for name, value in os.environ.items() if name not in unset}
+        environment = kept | {"BASE": base} | more
         done = subprocess.run(["bash", self.repository / ".github/grade.sh", *labs], env=environment, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         log = (self.dir / "asked").read_text() if (self.dir / "asked").exists() else ""
-        graded = re.findall(r"^grade (.*?) --device sim --json result.json", log, re.M)
+        command = r"^grade (.*?) --device sim --graded --isolation (\S+) --json result\.json"
+        graded = re.findall(command, log, re.M)
         self.assertEqual(not graded, "nothing to grade" in done.stdout)
-        return graded[0].split() if graded else None
+        self.assertLessEqual({isolation for _, isolation in graded}, {more.get("ISOLATION", "limits")})
+        return graded[0][0].split() if graded else None
 
     def test_without_an_answer_of_git_it_fails(self):
         """As in a container without git, or whose checkout belongs to another user."""
@@ -382,6 +386,9 @@ class Workflow(InFolder):
 
     def test_takes_labs_by_name(self):
         self.assertEqual(self.asked(self.first, "sat"), ["sat"])
+
+    def test_asks_for_the_isolation_that_is_needed(self):
+        self.assertEqual(self.asked(self.first, "sat", ISOLATION="namespaces"), ["sat"])
 
     def test_writes_a_summary_for_github_alone(self):
         (self.repository / "labs/scan/scan.cu").write_text("mine")

@@ -78,7 +78,7 @@ TEST(SimReport, CallsAKernelByItsName) {
 }
 
 TEST(SimReport, LongKernelNamesHideNothing) {
-  for (const std::string name :
+  for (const std::string& name :
        {std::string(3000, 'k') + "(int*)", "k<" + std::string(3000, 'T') + ">(int*)"}) {
     const nlohmann::json report = {
         {"totals", {{"launches", 1}}},

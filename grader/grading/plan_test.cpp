@@ -139,11 +139,11 @@ TEST(Plan, CallsSomeCasesTwiceAndInGradedRunsAllSmallOnes) {
         if (step.measure.twice) ++(is_large ? n_large : n_small);
       }
     }
-    EXPECT_NEAR(n_large, of_large / kOneOfLargeTwice, 30);
+    EXPECT_NEAR(static_cast<double>(n_large), static_cast<double>(of_large / kOneOfLargeTwice), 30);
     if (graded)
       EXPECT_EQ(n_small, of_small);
     else
-      EXPECT_NEAR(n_small, of_small / kOneOfSmallTwice, 100);
+      EXPECT_NEAR(static_cast<double>(n_small), static_cast<double>(of_small / kOneOfSmallTwice), 100);
   }
 }
 

@@ -104,7 +104,8 @@ TEST(Progress, LetsLaunchesWithProgressFinish) {
     }
 }
 
-LaunchResult run_scattered(const char* kernel, int n_blocks, std::uint32_t mode, std::uint64_t seed) {
+LaunchResult run_scattered(const char* kernel, std::uint32_t n_blocks, std::uint32_t mode,
+                           std::uint64_t seed) {
   DeviceOptions options = TestDevice::one_thread();
   options.schedule_seed = seed;
   options.any_start_order = true;
@@ -113,7 +114,7 @@ LaunchResult run_scattered(const char* kernel, int n_blocks, std::uint32_t mode,
   auto place = t.array<int>(4096);
   auto out = t.array<int>(4096);
   t.device.name_buffer(place.address, 4096 * sizeof(int), sizeof(int), "place", false);
-  return t.try_launch(kernel, n_blocks, 32, place, out);
+  return t.try_launch(kernel, n_blocks, 32u, place, out);
 }
 
 TEST(Progress, WaitingForAnUnstartedBlockHangs) {
@@ -136,7 +137,7 @@ TEST(Progress, ScatteredHangsKeepTheirReason) {
 }
 
 TEST(Progress, TicketsWorkInAnyOrderOfBlocks) {
-  for (const int n_blocks : {1, 2, 3, 60})
+  for (const std::uint32_t n_blocks : {1u, 2u, 3u, 60u})
     for (const std::uint64_t seed : {1u, 2u, 3u})
       EXPECT_EQ(run_scattered("chain_by_ticket", n_blocks, kAllChecks, seed).fault, Fault::none);
 }

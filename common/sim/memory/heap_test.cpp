@@ -68,7 +68,9 @@ TEST(Heap, IsTheSameAfterItWasEmptied) {
     EXPECT_EQ(run.test.device.free_bytes(), free_bytes) << "host code would see what kernels allocate";
   }
   run.test.device.empty_heap();
-  EXPECT_LT(resident_pages(), pages + 2048);
+  // If each heap of 8 MiB stayed, 37 of them would be there; the host's own allocator keeps up to 7.
+  constexpr std::uint64_t kPagesOfAHeap = 2048;
+  EXPECT_LT(resident_pages(), pages + 12 * kPagesOfAHeap);
   run(1);
   std::memcpy(&address, run.out.data(), sizeof address);
   EXPECT_EQ(address, first);

@@ -39,7 +39,13 @@ def commands(text):
 
 
 def texts():
-    return sorted({(name, tuple(words), str(page.relative_to(ROOT))) for page in links.texts(ROOT) for name, words in commands(page.read_text(encoding="utf-8"))})
+    return sorted(
+        {
+            (name, tuple(words), str(page.relative_to(ROOT)))
+            for page in links.texts(ROOT)
+            for name, words in commands(page.read_text(encoding="utf-8"))
+        }
+    )
 
 
 def stands_for_something(word):
@@ -68,8 +74,16 @@ class Commands(unittest.TestCase):
                     continue
                 ran.add((name, words))
                 with tempfile.TemporaryDirectory() as folder:
-                    solutions = [] if "--solutions" in words or name in ("list", "points") else ["--solutions"]
-                    done = subprocess.run([LABCLI, name, *words, *solutions], capture_output=True, text=True, cwd=folder, stdin=subprocess.DEVNULL)
+                    solutions = (
+                        [] if "--solutions" in words or name in ("list", "points") else ["--solutions"]
+                    )
+                    done = subprocess.run(
+                        [LABCLI, name, *words, *solutions],
+                        capture_output=True,
+                        text=True,
+                        cwd=folder,
+                        stdin=subprocess.DEVNULL,
+                    )
                 self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(len(ran), 15)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What the simulator counts of a lab's rungs, and the limits that its tasks have, for quotes.py:
 
-    counted LAB COLUMNS        a row for each rung, from `labcli profile`; COLUMNS: names of HEADS
-    cases LAB RUNG,... COLUMN CASE=WORDS ...    one figure of some rungs on several cases; in WORDS _ stands for a blank
-    goals LAB TASK             what of the task is counted, and its limits
-    tried LAB                  on which cases the tasks are counted and timed
-    effort all                 the tasks of all labs, with their points, difficulty and hours, as the handouts have them
+counted LAB COLUMNS        a row for each rung, from `labcli profile`; COLUMNS: names of HEADS
+cases LAB RUNG,... COLUMN CASE=WORDS ...    one figure of some rungs on several cases; in WORDS _ stands for a blank
+goals LAB TASK             what of the task is counted, and its limits
+tried LAB                  on which cases the tasks are counted and timed
+effort all                 the tasks of all labs, with their points, difficulty and hours, as the handouts have them
 """
 
 import functools
@@ -47,12 +47,18 @@ def labs(labcli):
 def ladder(lab, labcli):
     """The lab's rungs: the solution's files, read from the top, are the ladder from the bottom."""
     folder = ROOT / "solutions" / lab
-    text = "".join(p.read_text(encoding="utf-8") for p in [folder / f"{lab}.cu", *sorted(folder.glob("*.cuh"))])
+    text = "".join(
+        p.read_text(encoding="utf-8") for p in [folder / f"{lab}.cu", *sorted(folder.glob("*.cuh"))]
+    )
     ids = [r["id"] for r in labs(labcli)[lab]["tasks"] + labs(labcli)[lab]["further_rungs"]]
 
     def place(name):
-        called = re.search(rf"\bRung::{name}: return (\w+)<", text)  # by another one's function, with its own argument
-        own = re.search(rf"^Status {name}\(", text, re.M) or (called and re.search(rf"^Status {called[1]}\(", text, re.M))
+        called = re.search(
+            rf"\bRung::{name}: return (\w+)<", text
+        )  # by another one's function, with its own argument
+        own = re.search(rf"^Status {name}\(", text, re.M) or (
+            called and re.search(rf"^Status {called[1]}\(", text, re.M)
+        )
         return (own or re.search(rf"\bRung::{name}\b", text)).start(), ids.index(name)
 
     return sorted(ids, key=place)
@@ -105,7 +111,10 @@ def counted(arguments, labcli):
 def cases(arguments, labcli):
     lab, tasks, column, *named = arguments.split()
     named = [one.split("=") for one in named]
-    rows = [[f"`{task}`", *(figure(profile(labcli, lab, task, case), column) for case, _ in named)] for task in tasks.split(",")]
+    rows = [
+        [f"`{task}`", *(figure(profile(labcli, lab, task, case), column) for case, _ in named)]
+        for task in tasks.split(",")
+    ]
     return table([HEADS[column], *(words.replace("_", " ") for _, words in named)], rows, "lr")
 
 
@@ -117,12 +126,16 @@ def goals(arguments, labcli):
     limits = []
     for goal in task["efficiency"]:
         bound = "at least" if goal["metric"] in AT_LEAST else "at most"
-        limits.append(f"`{goal['metric']}` {bound} {goal['limit']:g}" if goal["limit"] else f"no `{goal['metric']}`")
+        limits.append(
+            f"`{goal['metric']}` {bound} {goal['limit']:g}" if goal["limit"] else f"no `{goal['metric']}`"
+        )
     tiers = [f"{tier['speedup']:g}" for tier in task["speedup"]]
     said = [f"Limits of the [counters](#points): {', '.join(limits)}."] if limits else []
     if tiers:
         against = {"one_thread": "one CPU thread", "all_cores": "all CPU cores"}[task["baseline"]]
-        said.append(f"Speedup goals: {' and '.join(filter(None, [', '.join(tiers[:-1]), tiers[-1]]))} times as fast as {against}.")
+        said.append(
+            f"Speedup goals: {' and '.join(filter(None, [', '.join(tiers[:-1]), tiers[-1]]))} times as fast as {against}."
+        )
     return " ".join(said) + "\n"
 
 
@@ -132,7 +145,10 @@ def tried(lab, labcli):
         counted_on = task["counted_on"] if task["efficiency"] else []
         timed_on = task["timed_on"] if task["speedup"] else []
         alike.setdefault((tuple(counted_on), tuple(timed_on)), []).append(f"`{task['id']}`")
-    rows = [[", ".join(tasks), *("<br>".join(f"`{c}`" for c in column) for column in on)] for on, tasks in alike.items()]
+    rows = [
+        [", ".join(tasks), *("<br>".join(f"`{c}`" for c in column) for column in on)]
+        for on, tasks in alike.items()
+    ]
     return table(["task", "counted on", "timed on"], rows)
 
 
@@ -148,10 +164,20 @@ def effort(_all, labcli):
             difficulty, time = hint.effort(known[task["id"]][1]) or ("", "")
             bonus = bool(task.get("bonus"))
             of_lab += 0 if bonus else sum(map(int, re.findall(r"\d+", time)))
-            rows.append([name, f"`{task['id']}`{' (bonus)' if bonus else ''}", difficulty, time, task["max_points"]])
+            rows.append(
+                [name, f"`{task['id']}`{' (bonus)' if bonus else ''}", difficulty, time, task["max_points"]]
+            )
             name = ""
         if of_lab:
-            rows.append(["", "*without the bonus*", "", f"*about {of_lab} hours*", f"*{sum(task['max_points'] for task in one['tasks'] if not task.get('bonus'))}*"])
+            rows.append(
+                [
+                    "",
+                    "*without the bonus*",
+                    "",
+                    f"*about {of_lab} hours*",
+                    f"*{sum(task['max_points'] for task in one['tasks'] if not task.get('bonus'))}*",
+                ]
+            )
         hours += of_lab
     rows.append(["**all labs**", "", "", f"**about {hours} hours**", ""])
     return table(["lab", "task", "difficulty", "time", "points"], rows, "llllr")

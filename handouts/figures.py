@@ -144,7 +144,12 @@ def drawn(labcli, name):
     how, title = FIGURES[name]
 
     def run(command):
-        done = subprocess.run([labcli, *command.split(), "--solutions"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [labcli, *command.split(), "--solutions"],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
         if done.returncode != 0:
             sys.exit(f"{name}: labcli {command} failed:\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -194,7 +199,9 @@ def main():
         if path.exists() and path.read_text(encoding="utf-8") == wanted:
             continue
         if arguments.check:
-            complaints.append(f"figures/{name}.svg has drifted: meson compile -C build figures draws it afresh")
+            complaints.append(
+                f"figures/{name}.svg has drifted: meson compile -C build figures draws it afresh"
+            )
         else:
             path.parent.mkdir(exist_ok=True)
             path.write_text(wanted, encoding="utf-8")

@@ -32,10 +32,15 @@ class Glossary(unittest.TestCase):
         self.assertGreater(len(terms), 60)
 
     def test_explains_only_what_the_handouts_say(self):
-        text = " ".join(p.read_text(encoding="utf-8") for p in [*HANDOUTS.glob("[0-9][0-9]-*.md"), HANDOUTS / "memory-model.md"]).lower()
+        text = " ".join(
+            p.read_text(encoding="utf-8")
+            for p in [*HANDOUTS.glob("[0-9][0-9]-*.md"), HANDOUTS / "memory-model.md"]
+        ).lower()
         text = re.sub(r"[\s-]+", " ", text)
         stems = {term: re.sub(r"[\s-]+", " ", term.lower()).rstrip("esy") for term, *_ in ROWS}
-        self.assertEqual([term for term, stem in stems.items() if stem not in text], [], "no handout speaks of these")
+        self.assertEqual(
+            [term for term, stem in stems.items() if stem not in text], [], "no handout speaks of these"
+        )
 
 
 if __name__ == "__main__":

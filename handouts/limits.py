@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a student's process may take, read from the code that bounds it; for quotes.py:
 
-    limits all      a table of them
+limits all      a table of them
 """
 
 import pathlib
@@ -13,9 +13,21 @@ from worked import table
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What is bounded, where its constant stands, and its unit in bytes; 0 for what is not bytes.
 LIMITS = [
-    ("the processor time of a case", "grader/compile/session_runner.hpp", r"kSecondsPerCase = (\d+);", 0, "s"),
+    (
+        "the processor time of a case",
+        "grader/compile/session_runner.hpp",
+        r"kSecondsPerCase = (\d+);",
+        0,
+        "s",
+    ),
     ("what a case may print", "common/verifier/live_runner.cpp", r"kOutputLimit = ([^;]+);", 20, "MiB"),
-    ("a file that it writes, in a `/tmp` of its own", "grader/sandbox/sandbox.hpp", r"file_bytes = ([^;]+);", 20, "MiB"),
+    (
+        "a file that it writes, in a `/tmp` of its own",
+        "grader/sandbox/sandbox.hpp",
+        r"file_bytes = ([^;]+);",
+        20,
+        "MiB",
+    ),
     ("memory", "grader/sandbox/sandbox.hpp", r"memory_bytes = ([^;]+);", 30, "GiB"),
     ("threads and processes", "grader/sandbox/sandbox.hpp", r"threads = (\d+);", 0, ""),
     ("your file", "grader/compile/build.hpp", r"kMaxSource = ([^;]+);", 20, "MiB"),
@@ -32,7 +44,10 @@ def constant(path, pattern):
 
 
 def limits(_arguments, _labcli):
-    rows = [[what, f"{constant(path, pattern) >> shift} {unit}".strip()] for what, path, pattern, shift, unit in LIMITS]
+    rows = [
+        [what, f"{constant(path, pattern) >> shift} {unit}".strip()]
+        for what, path, pattern, shift, unit in LIMITS
+    ]
     return table(["limit", ""], rows, "lr")
 
 

@@ -33,7 +33,9 @@ def prose(text):
 def anchors(text):
     """As the usual renderers make them: of headings, with -1, -2 … for those that come again, and written ones."""
     found = set(re.findall(r"<a id=\"([^\"]+)\"", text))
-    for heading in re.findall(r"^#+ +(.*?)\s*$", re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S), re.M):
+    for heading in re.findall(
+        r"^#+ +(.*?)\s*$", re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S), re.M
+    ):
         heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         anchor = name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         count = 0
@@ -68,7 +70,12 @@ class Links(unittest.TestCase):
         page = ROOT / "handouts/page.md"
         for text in ["[a](nowhere.md)", "[a](#nowhere)", "[a](glossary.md#nowhere)", "[a](../../outside.md)"]:
             self.assertEqual(len(list(broken(page, text, ROOT))), 1, text)
-        for text in ["`[a](nowhere.md)`", "[a](https://example.org/x)", "# A b, c\n[a](#a-b-c)", "# A\n# A\n[a](#a-1)"]:
+        for text in [
+            "`[a](nowhere.md)`",
+            "[a](https://example.org/x)",
+            "# A b, c\n[a](#a-b-c)",
+            "# A\n# A\n[a](#a-1)",
+        ]:
             self.assertEqual(list(broken(page, text, ROOT)), [], text)
 
 

@@ -82,7 +82,9 @@ LINES = {
 
 
 def pages():
-    return [p for p in [*sorted(HANDOUTS.glob("*.md")), HANDOUTS.parent / "README.md"] if p.name not in MADE_WHOLE]
+    return [
+        p for p in [*sorted(HANDOUTS.glob("*.md")), HANDOUTS.parent / "README.md"] if p.name not in MADE_WHOLE
+    ]
 
 
 def typed(text):
@@ -97,7 +99,9 @@ def digits_of(row):
     row = "|".join([first, *rest])
     row = re.sub(r"`[^`]*`|\[[^\]]*\d[^\]]*\]\([^)]*\)|<[^>]*>", "", row)
     row = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", row)
-    row = re.sub(r"\b(labs?|rungs?|tasks?|weeks?|errat(um|a)) \d+(\w\b)?((, | and |–| to )\d+)*", "", row, flags=re.I)
+    row = re.sub(
+        r"\b(labs?|rungs?|tasks?|weeks?|errat(um|a)) \d+(\w\b)?((, | and |–| to )\d+)*", "", row, flags=re.I
+    )
     return row.strip() if re.search(r"(?<![\w.])\d", row) else ""
 
 
@@ -128,7 +132,11 @@ def complaints(name, text):
 class Numbers(unittest.TestCase):
     def test_are_made(self):
         found = [c for page in pages() for c in complaints(page.name, page.read_text(encoding="utf-8"))]
-        self.assertEqual(found, [], "\n" + "\n".join(found) + "\nCONTRIBUTING.md, “A number in a text”, says how one is made.")
+        self.assertEqual(
+            found,
+            [],
+            "\n" + "\n".join(found) + "\nCONTRIBUTING.md, “A number in a text”, says how one is made.",
+        )
 
     def test_exceptions_are_needed(self):
         text = "\n".join(typed(page.read_text(encoding="utf-8")) for page in pages())
@@ -137,11 +145,21 @@ class Numbers(unittest.TestCase):
         self.assertEqual([words for words in LINES if words not in text], [])
 
     def test_typed_ones_are_found(self):
-        sentences = ["It takes 12 µs.", "It reaches 4.1 TB/s.", "It is 86 % of that.", "It takes 28 s.", "It needs 190 MB."]
+        sentences = [
+            "It takes 12 µs.",
+            "It reaches 4.1 TB/s.",
+            "It is 86 % of that.",
+            "It takes 28 s.",
+            "It needs 190 MB.",
+        ]
         for text in ["| a | b |\n|---|--:|\n| x | 3.5 |", *sentences]:
             self.assertEqual(len(list(complaints("page", text))), 1, text)
         generated = "<!-- quote: tops scan -->\n| a |\n|---|\n| 3 |\n<!-- end quote -->\n"
-        for text in ["| a | b |\n|---|---|\n| `x[3]` of lab 3 | rungs 1, 2 and 3 |", "2 · log₂ n steps", generated]:
+        for text in [
+            "| a | b |\n|---|---|\n| `x[3]` of lab 3 | rungs 1, 2 and 3 |",
+            "2 · log₂ n steps",
+            generated,
+        ]:
             self.assertEqual(list(complaints("page", text)), [], text)
         self.assertIn("page:6:", next(complaints("page", generated + "12 ms")))
 

@@ -43,7 +43,9 @@ class Picture:
 
     def rect(self, x, y, width, height, look):
         self.reach(x + width, y + height)
-        self.shapes.append(f'<rect class="{look}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>')
+        self.shapes.append(
+            f'<rect class="{look}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+        )
 
     def path(self, look, d):
         self.shapes.append(f'<path class="{look}" d="{d}"/>')
@@ -60,7 +62,12 @@ class Picture:
         for i, value in enumerate(values):
             look = "box written" if i in written else (looks or {}).get(i, "box")
             self.rect(x + i * width, y, width, height, look)
-            self.text(x + (i + 0.5) * width, y + height / 2 + 5, value, "mono middle bold" if i in written else "mono middle")
+            self.text(
+                x + (i + 0.5) * width,
+                y + height / 2 + 5,
+                value,
+                "mono middle bold" if i in written else "mono middle",
+            )
 
     def svg(self, words):
         width, height = round(self.right + 14), round(self.bottom + 12)
@@ -68,7 +75,9 @@ class Picture:
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title" width="{width}" height="{height}" viewBox="0 0 {width} {height}">\n'
             f'<title id="title">{html.escape(words)}</title>\n<style>\n{STYLE}</style>\n'
             '<defs><marker id="head" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="head" d="M0 0L8 4L0 8Z"/></marker></defs>\n'
-            f'<rect class="card" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>\n' + "\n".join(self.shapes) + "\n</svg>\n"
+            f'<rect class="card" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>\n'
+            + "\n".join(self.shapes)
+            + "\n</svg>\n"
         )
 
 
@@ -80,7 +89,12 @@ def steps(run, command):
     found = []
     for part in re.split(r"^Step \d+ of \d+ +", run(f"{command} --step"), flags=re.M)[1:]:
         _, moment, *lines = part.splitlines()
-        step = {"after": moment, "array": None, "threads": [], "wavefronts": [int(k) for k in re.findall(r"bank\s+conflicts:\s+(\d+)\s+passes", part)]}
+        step = {
+            "after": moment,
+            "array": None,
+            "threads": [],
+            "wavefronts": [int(k) for k in re.findall(r"bank\s+conflicts:\s+(\d+)\s+passes", part)],
+        }
         for line in lines:
             if stored := re.match(r" +(\w+)\[(\d+)\] by thread (\d+)", line):
                 step["threads"].append(int(stored[3]))
@@ -97,7 +111,14 @@ def tables(run, command):
         if line.startswith("|") and not re.match(r"\| after \||\|---", line):
             after, _, array, *cells = (cell.strip() for cell in line.strip("|").split("|"))
             values = [int(c.strip("*")) if c else None for c in cells]
-            rows.append({"after": after, "array": array.strip("`"), "values": values, "written": [i for i, c in enumerate(cells) if "**" in c]})
+            rows.append(
+                {
+                    "after": after,
+                    "array": array.strip("`"),
+                    "values": values,
+                    "written": [i for i, c in enumerate(cells) if "**" in c],
+                }
+            )
     return rows
 
 
@@ -115,12 +136,22 @@ def lanes(run):
         for k, step in enumerate(rounds):
             active = set(step["threads"])
             p.text(14, y + 13, f"round {k + 1}", "note")
-            for look, drawn in (("cold small", set(range(block)) - active), ("one small", active)):  # one path each: there are thousands of boxes
-                corners_of = ((70 + 38 * (t // warp) + 4 * (t % 8), y + 4 * (t % warp // 8)) for t in sorted(drawn))
+            for look, drawn in (
+                ("cold small", set(range(block)) - active),
+                ("one small", active),
+            ):  # one path each: there are thousands of boxes
+                corners_of = (
+                    (70 + 38 * (t // warp) + 4 * (t % 8), y + 4 * (t % warp // 8)) for t in sorted(drawn)
+                )
                 p.path(look, "".join(f"M{left} {top}h4v4h-4Z" for left, top in corners_of))
             busy = len({t // warp for t in active})
             waves = max([1, *step["wavefronts"]])
-            p.text(70 + 38 * 8 + 2, y + 13, f"{busy} warp{'s' * (busy > 1)}" + f", {waves}-way" * (waves > 1), "note")
+            p.text(
+                70 + 38 * 8 + 2,
+                y + 13,
+                f"{busy} warp{'s' * (busy > 1)}" + f", {waves}-way" * (waves > 1),
+                "note",
+            )
             y += 21
         y += 24
     return p
@@ -138,7 +169,13 @@ def busiest(words):
 def banks(_run):
     p = Picture()
     y = 24
-    for title, stride in (("s_data[lane]", 1), ("s_data[2 * lane]", 2), ("s_data[8 * lane]", 8), ("s_data[32 * lane]", 32), ("s_data[33 * lane]", 33)):
+    for title, stride in (
+        ("s_data[lane]", 1),
+        ("s_data[2 * lane]", 2),
+        ("s_data[8 * lane]", 8),
+        ("s_data[32 * lane]", 32),
+        ("s_data[33 * lane]", 33),
+    ):
         wavefronts, filled = busiest(stride * lane for lane in range(32))
         p.text(14, y, title, "mono bold")
         p.text(14 + 32 * 13, y, f"{wavefronts} wavefront{'s' * (wavefronts > 1)}", "end")
@@ -146,12 +183,23 @@ def banks(_run):
         base = y + 10 + height * wavefronts
         for bank, words in enumerate(filled):
             for k in range(len(words)):
-                p.rect(14 + 13 * bank, base - height * (k + 1), 13, height, "one small" if wavefronts == 1 else "two small")
+                p.rect(
+                    14 + 13 * bank,
+                    base - height * (k + 1),
+                    13,
+                    height,
+                    "one small" if wavefronts == 1 else "two small",
+                )
         p.line("line", 14, base, 14 + 32 * 13, base)
         y = base
         if stride in (1, 33):
             for bank in (0, 8, 16, 24, 31):
-                p.text(14 + 13 * bank + 6.5, y + 15, f"bank {bank}" if bank == 0 else bank, "note middle" if bank else "note")
+                p.text(
+                    14 + 13 * bank + 6.5,
+                    y + 15,
+                    f"bank {bank}" if bank == 0 else bank,
+                    "note middle" if bank else "note",
+                )
             y += 14
         y += 28
     p.bottom -= 4
@@ -172,7 +220,9 @@ def coalescing(_run):
         p.text(14 + 8 * 54 - 6, y, f"{len(touched)} sectors for {4 * len(words)} bytes", "end")
         y += 10
         wanted = set(words)
-        far = touched[-1] - touched[0] >= 2 * len(touched)  # sectors that are not neighbours: gaps between them
+        far = touched[-1] - touched[0] >= 2 * len(
+            touched
+        )  # sectors that are not neighbours: gaps between them
         for k, sector in enumerate(touched):
             x, top = 14 + 54 * (k % 8), y + 16 * (k // 8)
             for word in range(8):
@@ -189,7 +239,10 @@ def divergence(_run):
     p = Picture()
     y = 24
     for title, parts in (
-        ("if (lane % 2 == 0) A(); else B();", [("A", lambda lane: lane % 2 == 0), ("B", lambda lane: lane % 2 == 1)]),
+        (
+            "if (lane % 2 == 0) A(); else B();",
+            [("A", lambda lane: lane % 2 == 0), ("B", lambda lane: lane % 2 == 1)],
+        ),
         ("if (tid / 32 % 2 == 0) A(); else B();", [("A", lambda lane: True)]),
     ):
         p.text(14, y, title, "mono bold")
@@ -197,7 +250,9 @@ def divergence(_run):
         for name, active in parts:
             p.text(14, y + 15, name, "mono bold")
             for lane in range(32):
-                p.rect(34 + 13 * lane, y, 13, 22, ("one" if name == "A" else "two") if active(lane) else "cold")
+                p.rect(
+                    34 + 13 * lane, y, 13, 22, ("one" if name == "A" else "two") if active(lane) else "cold"
+                )
             y += 26
         y += 22
     return p
@@ -215,13 +270,38 @@ def preset(name):
 
 def memory(_run):
     clock, many = preset("clock_ghz"), int(preset("multiprocessors"))
-    l2 = int(re.search(r"int l2_bytes = (\d+) \* 1024 \* 1024;", (ROOT / "common/sim/types.hpp").read_text(encoding="utf-8"))[1])
+    l2 = int(
+        re.search(
+            r"int l2_bytes = (\d+) \* 1024 \* 1024;",
+            (ROOT / "common/sim/types.hpp").read_text(encoding="utf-8"),
+        )[1]
+    )
     near = timing("near_passes_per_clock") * 128 * many * clock / 1e3
     levels = [
-        ("registers", f"{4 * preset('registers_per_multiprocessor') / 1024:.0f} KiB per multiprocessor", "no waiting", ""),
-        ("shared memory", f"up to {preset('shared_per_multiprocessor') / 1024:.0f} KiB per multiprocessor", f"{timing('shared_latency') / clock:.0f} ns", f"{near:.0f} TB/s"),
-        ("L2 cache", f"{l2} MiB for the whole GPU", f"{timing('l2_latency') / clock:.0f} ns", f"{timing('l2_sectors_per_clock') * 32 * clock / 1e3:.1f} TB/s"),
-        ("device memory", "141 GB for the whole GPU", f"{timing('memory_latency') / clock:.0f} ns", f"{measured.rate_of('reduction', 'read') / 1e3:.1f} TB/s"),
+        (
+            "registers",
+            f"{4 * preset('registers_per_multiprocessor') / 1024:.0f} KiB per multiprocessor",
+            "no waiting",
+            "",
+        ),
+        (
+            "shared memory",
+            f"up to {preset('shared_per_multiprocessor') / 1024:.0f} KiB per multiprocessor",
+            f"{timing('shared_latency') / clock:.0f} ns",
+            f"{near:.0f} TB/s",
+        ),
+        (
+            "L2 cache",
+            f"{l2} MiB for the whole GPU",
+            f"{timing('l2_latency') / clock:.0f} ns",
+            f"{timing('l2_sectors_per_clock') * 32 * clock / 1e3:.1f} TB/s",
+        ),
+        (
+            "device memory",
+            "141 GB for the whole GPU",
+            f"{timing('memory_latency') / clock:.0f} ns",
+            f"{measured.rate_of('reduction', 'read') / 1e3:.1f} TB/s",
+        ),
     ]
     p = Picture()
     y, width = 16, 200
@@ -253,7 +333,11 @@ def compaction(run):
     p = Picture()
     x, w, y = 118, 36, 14
     kept = [i for i, flag in enumerate(flags) if flag]
-    for name, note, values in (("d_flags", "1 = keep", flags), ("d_positions", "exclusive scan", positions), ("d_in", "the items", items)):
+    for name, note, values in (
+        ("d_flags", "1 = keep", flags),
+        ("d_positions", "exclusive scan", positions),
+        ("d_in", "the items", items),
+    ):
         p.text(14, y + 13, name, "mono bold")
         p.text(14, y + 27, note, "note")
         p.cells(x, y, values, w, 30, kept if name != "d_flags" else ())
@@ -311,7 +395,9 @@ def bitonic(_run):
     p = Picture()
     x, w, y = 112, 40, 14
     tiles = sorted(ITEMS[:4]) + sorted(ITEMS[4:])
-    stages = [("flip", [(i, 7 - i) for i in range(4)])] + [(f"stride {s}", [(i, i + s) for i in range(8) if not i & s]) for s in (2, 1)]
+    stages = [("flip", [(i, 7 - i) for i in range(4)])] + [
+        (f"stride {s}", [(i, i + s) for i in range(8) if not i & s]) for s in (2, 1)
+    ]
     looks = {**{i: "box written" for i in range(4)}, **{i: "box one" for i in range(4, 8)}}
     p.text(14, y + 18, "input", "bold")
     p.cells(x, y, ITEMS, w, 28, (), looks)
@@ -387,21 +473,54 @@ def corners(_run):
     p.text(14, 26, "image", "bold")
     p.text(226, 26, "summed area table", "bold")
     for r in range(5):
-        p.cells(14, 36 + 26 * r, image[r], 30, 26, (), {c: "box one" for c in range(left, right + 1)} if top <= r <= bottom else {})
+        p.cells(
+            14,
+            36 + 26 * r,
+            image[r],
+            30,
+            26,
+            (),
+            {c: "box one" for c in range(left, right + 1)} if top <= r <= bottom else {},
+        )
         marked = {c: name for name, (rr, c) in at.items() if rr == r}
-        p.cells(226, 36 + 26 * r, [f"{marked.get(c, '')}{' ' * (c in marked)}{v}" for c, v in enumerate(table[r])], 38, 26, marked)
+        p.cells(
+            226,
+            36 + 26 * r,
+            [f"{marked.get(c, '')}{' ' * (c in marked)}{v}" for c, v in enumerate(table[r])],
+            38,
+            26,
+            marked,
+        )
     y = 190
     for k, (name, sign) in enumerate((("D", ""), ("B", "−"), ("C", "−"), ("A", "+"))):
         x = 14 + 114 * k
         r1, c1 = at[name]
         for r in range(5):
             for c in range(6):
-                p.rect(x + 14 + 14 * c, y + 14 * r, 14, 14, "box one" if r <= r1 and c <= c1 and sign != "−" else "box two" if r <= r1 and c <= c1 else "box")
-        p.path("ring", f"M{x + 14 + 14 * left} {y + 14 * top}h{14 * (right - left + 1)}v{14 * (bottom - top + 1)}h-{14 * (right - left + 1)}Z")
+                p.rect(
+                    x + 14 + 14 * c,
+                    y + 14 * r,
+                    14,
+                    14,
+                    "box one"
+                    if r <= r1 and c <= c1 and sign != "−"
+                    else "box two"
+                    if r <= r1 and c <= c1
+                    else "box",
+                )
+        p.path(
+            "ring",
+            f"M{x + 14 + 14 * left} {y + 14 * top}h{14 * (right - left + 1)}v{14 * (bottom - top + 1)}h-{14 * (right - left + 1)}Z",
+        )
         if sign:
             p.text(x - 2, y + 40, sign, "bold")
         p.text(x + 14 + 42, y + 88, f"{name} = {value[name]}", "middle")
-    p.text(14, y + 116, f"sum of the box = D − B − C + A = {value['D']} − {value['B']} − {value['C']} + {value['A']} = {inside}", "bold")
+    p.text(
+        14,
+        y + 116,
+        f"sum of the box = D − B − C + A = {value['D']} − {value['B']} − {value['C']} + {value['A']} = {inside}",
+        "bold",
+    )
     return p
 
 
@@ -442,7 +561,11 @@ def hierarchy(_run):
 
 def look_back(run):
     words = {0: "", 1: "aggregate", 2: "prefix"}
-    rows = [r for r in tables(run, "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_flags") if "publishes" in r["after"]]
+    rows = [
+        r
+        for r in tables(run, "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_flags")
+        if "publishes" in r["after"]
+    ]
     p = Picture()
     w, x, y = 80, 70, 14
     n = len(rows[0]["values"]) - 1

@@ -20,7 +20,9 @@ def ranks(_run):
         p.line("arrow", x + w / 2, 46, x + w / 2, 62)
         p.rect(x, 66, w, 112, "box")
         p.text(x + w / 2, 84, f"device {r}", "bold middle")
-        for k, (words, look) in enumerate((("stream", "box"), ("ncclComm_t", "box"), (f"shard {r}", "box one"))):
+        for k, (words, look) in enumerate(
+            (("stream", "box"), ("ncclComm_t", "box"), (f"shard {r}", "box one"))
+        ):
             p.rect(x + 6, 94 + 27 * k, w - 12, 23, look)
             p.text(x + w / 2, 110 + 27 * k, words, "note middle" if k < 2 else "middle")
     y = 196
@@ -46,7 +48,14 @@ def collectives(_run):
             x = 14 + r * 112
             p.cells(x, y, before[r], w, 22)
             p.line("arrow", x + 2 * w, y + 24, x + 2 * w, y + 36)
-            p.cells(x, y + 39, ["" if v is None else v for v in after[r]], w, 22, [i for i, v in enumerate(after[r]) if v is not None])
+            p.cells(
+                x,
+                y + 39,
+                ["" if v is None else v for v in after[r]],
+                w,
+                22,
+                [i for i, v in enumerate(after[r]) if v is not None],
+            )
         y += 90
     for r in range(4):
         p.text(14 + r * 112 + 2 * w, y - 12, f"rank {r}", "note middle")
@@ -68,7 +77,12 @@ def ring(_run):
                 n = len(state[r][c])
                 look = "box written" if received.get(r) == c else "box one" if n == 4 else "box"
                 p.rect(x0 + r * 96 + c * 21, y, 21, 22, look)
-                p.text(x0 + r * 96 + c * 21 + 10.5, y + 16, n, "mono middle bold" if received.get(r) == c else "mono middle")
+                p.text(
+                    x0 + r * 96 + c * 21 + 10.5,
+                    y + 16,
+                    n,
+                    "mono middle bold" if received.get(r) == c else "mono middle",
+                )
         y += 30
         if k + 1 < len(steps):
             for r in range(3):
@@ -144,7 +158,13 @@ def sort(_run):
         first = 0
         for r, run in enumerate(runs):
             if run:
-                p.line("arrow", at[r] + (cuts[r][q] + len(run) / 2) * w, top, at[q] + (first + len(run) / 2) * w, y - 3)
+                p.line(
+                    "arrow",
+                    at[r] + (cuts[r][q] + len(run) / 2) * w,
+                    top,
+                    at[q] + (first + len(run) / 2) * w,
+                    y - 3,
+                )
                 first += len(run)
                 if first < len(flat):
                     p.line("ring", at[q] + first * w, y - 3, at[q] + first * w, y + 29)
@@ -156,7 +176,12 @@ def sort(_run):
 
 # --- Plots.
 
-STYLES = ('class="arrow" style="marker-end:none;stroke-width:2"', 'class="ring"', 'class="line" style="stroke-width:2"', 'class="line" style="stroke-width:2;stroke-dasharray:6 4"')
+STYLES = (
+    'class="arrow" style="marker-end:none;stroke-width:2"',
+    'class="ring"',
+    'class="line" style="stroke-width:2"',
+    'class="line" style="stroke-width:2;stroke-dasharray:6 4"',
+)
 
 
 def plot(curves, xs, ys, x_words, y_words, ideal=None):
@@ -187,7 +212,9 @@ def plot(curves, xs, ys, x_words, y_words, ideal=None):
         p.path("faint", "M" + "L".join(f"{across(x):.1f} {down(y):.1f}" for x, y in ideal))
     ends = []
     for style, (name, points) in zip(STYLES, curves.items()):
-        p.shapes.append(f'<path {style} d="M' + "L".join(f"{across(x):.1f} {down(y):.1f}" for x, y in points) + '"/>')
+        p.shapes.append(
+            f'<path {style} d="M' + "L".join(f"{across(x):.1f} {down(y):.1f}" for x, y in points) + '"/>'
+        )
         ends.append([down(points[-1][1]) + 4, name])
     ends.sort()
     for above, one in zip(ends, ends[1:]):
@@ -202,14 +229,32 @@ def ticks(values):
 
 
 def weak(run):
-    curves = {task: [(n, 100 * scaling.efficiency(run.labcli, task, n)) for n in scaling.DEVICES] for task in scaling.BEST}
-    return plot(curves, ticks(scaling.DEVICES), [(y, f"{y} %") for y in range(0, 101, 20)], "GPUs", "modelled efficiency, 2³⁰ items on each GPU")
+    curves = {
+        task: [(n, 100 * scaling.efficiency(run.labcli, task, n)) for n in scaling.DEVICES]
+        for task in scaling.BEST
+    }
+    return plot(
+        curves,
+        ticks(scaling.DEVICES),
+        [(y, f"{y} %") for y in range(0, 101, 20)],
+        "GPUs",
+        "modelled efficiency, 2³⁰ items on each GPU",
+    )
 
 
 def strong(run):
-    curves = {task: [(n, scaling.speedup(run.labcli, task, n)) for n in scaling.DEVICES] for task in scaling.BEST}
+    curves = {
+        task: [(n, scaling.speedup(run.labcli, task, n)) for n in scaling.DEVICES] for task in scaling.BEST
+    }
     ideal = [(n, n) for n in scaling.DEVICES]
-    return plot(curves, ticks(scaling.DEVICES), [(y, f"{y:,}×") for y in (4, 16, 64, 256, 1024)], "GPUs", "modelled speedup, 2³³ items on all GPUs (dotted: ideal)", ideal)
+    return plot(
+        curves,
+        ticks(scaling.DEVICES),
+        [(y, f"{y:,}×") for y in (4, 16, 64, 256, 1024)],
+        "GPUs",
+        "modelled speedup, 2³³ items on all GPUs (dotted: ideal)",
+        ideal,
+    )
 
 
 def cost(run):
@@ -220,6 +265,16 @@ def cost(run):
     curves = {}
     for n in (2, 8):
         curves[f"{n} GPUs"] = [(size, scaling.estimated(program, "all_reduce", size, n)[0]) for size in sizes]
-    curves["8, bytes only"] = [(size, 2 * 7 / 8 * size / (one["gb_per_s"] * 1e3)) for size in sizes if 2 * 7 / 8 * size / (one["gb_per_s"] * 1e3) >= 10]
+    curves["8, bytes only"] = [
+        (size, 2 * 7 / 8 * size / (one["gb_per_s"] * 1e3))
+        for size in sizes
+        if 2 * 7 / 8 * size / (one["gb_per_s"] * 1e3) >= 10
+    ]
     xs = [(2**3, "8"), (2**10, "1 Ki"), (2**16, "64 Ki"), (2**20, "1 Mi"), (2**25, "32 Mi"), (2**30, "1 Gi")]
-    return plot(curves, xs, [(10, "10 µs"), (100, "100 µs"), (1e3, "1 ms"), (1e4, "10 ms")], "bytes of each rank's buffer", "modelled time of ncclAllReduce over NVLink")
+    return plot(
+        curves,
+        xs,
+        [(10, "10 µs"), (100, "100 µs"), (1e3, "1 ms"), (1e4, "10 ms")],
+        "bytes of each rank's buffer",
+        "modelled time of ncclAllReduce over NVLink",
+    )

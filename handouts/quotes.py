@@ -23,6 +23,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
 
 --only KIND: those quotations alone.
 """
+
 import argparse
 import html
 import pathlib
@@ -67,7 +68,11 @@ def table(command, labcli):
 
 def output(arguments, labcli):
     command, _, pattern = arguments.partition(" /")
-    lines = [line for line in printed(labcli, *command.split()).splitlines() if re.search(pattern.removesuffix("/"), line)]
+    lines = [
+        line
+        for line in printed(labcli, *command.split()).splitlines()
+        if re.search(pattern.removesuffix("/"), line)
+    ]
     lines = list(dict.fromkeys(lines))  # the head of a table is wanted once
     if not any(lines):
         sys.exit(f"labcli {command} prints no line like {pattern}")
@@ -84,7 +89,9 @@ def program_of(name):
 def marked_kernel(name):
     """What the checkers must report of a kernel, its launch, and its lines, with their marks."""
     text = (ROOT / program_of(name)).read_text(encoding="utf-8")
-    found = re.search(rf"^// EXPECT ([\w-]+)\n// LAUNCH ([^\n]*)\n(KERNEL\({name}\) {{\n.*?^}})", text, re.M | re.S)
+    found = re.search(
+        rf"^// EXPECT ([\w-]+)\n// LAUNCH ([^\n]*)\n(KERNEL\({name}\) {{\n.*?^}})", text, re.M | re.S
+    )
     if found is None:
         sys.exit(f"{program_of(name)} has no kernel {name}")
     return found.groups()
@@ -96,13 +103,19 @@ MARK = re.compile(r" *// (?:FAULT OTHER|FAULT|OTHER)$", re.M)
 def kernel(name, _labcli):
     _, launch, code = marked_kernel(name)
     launch = launch.split()
-    how = f"{launch[0]} block{'s' * (launch[0] != '1')} of {launch[1]} threads" + (f" and n = {launch[3]}" if len(launch) > 3 else "")
+    how = f"{launch[0]} block{'s' * (launch[0] != '1')} of {launch[1]} threads" + (
+        f" and n = {launch[3]}" if len(launch) > 3 else ""
+    )
     short = re.match(r"[a-z]+_\d+", name)[0]  # the rest of the name tells what is wrong
     scratch = ", int* scratch" if "scratch" in code else ""
     scratch += ", unsigned* counter" if "counter" in code else ""
-    code = code.replace(f"KERNEL({name})", f"__global__ void {short}(const int* in, int* out{scratch}, int n)").replace("  UNUSED;\n", "")
+    code = code.replace(
+        f"KERNEL({name})", f"__global__ void {short}(const int* in, int* out{scratch}, int n)"
+    ).replace("  UNUSED;\n", "")
     run = f"`./lab sanitize {program_of(name)} {short.partition('_')[2]}`"
-    return fenced("cuda", MARK.sub("", code)) + f"\nThe kernel is launched with {how}. To run it, type {run}.\n"
+    return (
+        fenced("cuda", MARK.sub("", code)) + f"\nThe kernel is launched with {how}. To run it, type {run}.\n"
+    )
 
 
 def finding(name, _labcli):
@@ -110,7 +123,10 @@ def finding(name, _labcli):
     lines = [MARK.sub("", line).strip() for line in code.splitlines() if MARK.search(line)]
     if kind == "nothing":
         return "The checkers report nothing for the launch above.\n"
-    return f"The checkers report `{kind}` for the launch above, and show {'this line' if len(lines) == 1 else 'these lines'}:\n\n" + fenced("cuda", "\n".join(lines))
+    return (
+        f"The checkers report `{kind}` for the launch above, and show {'this line' if len(lines) == 1 else 'these lines'}:\n\n"
+        + fenced("cuda", "\n".join(lines))
+    )
 
 
 def mutant(name, _labcli):
@@ -118,11 +134,22 @@ def mutant(name, _labcli):
     said = dict(re.findall(r"^// (task|verdict|checker): (.*)$", text, re.M))
     says = re.findall(r"^// says: (.*)$", text, re.M)
     diff = []
-    for place, old, new in re.findall(r"^//--- in (.*?)\n//--- replace\n(.*?)//--- with\n(.*?)//--- end", text, re.M | re.S):
-        diff += [f"@@ {place} @@"] + [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
-    verdict = f"the verdict is {said['verdict']}" + (f", found by the checker `{said['checker']}`" if "checker" in said else "")
+    for place, old, new in re.findall(
+        r"^//--- in (.*?)\n//--- replace\n(.*?)//--- with\n(.*?)//--- end", text, re.M | re.S
+    ):
+        diff += (
+            [f"@@ {place} @@"]
+            + [f"-{line}" for line in old.splitlines()]
+            + [f"+{line}" for line in new.splitlines()]
+        )
+    verdict = f"the verdict is {said['verdict']}" + (
+        f", found by the checker `{said['checker']}`" if "checker" in said else ""
+    )
     words = " and ".join(f"“{one}”" for one in says)
-    return fenced("diff", "\n".join(diff)) + f"\nIf `{name}` is graded as task `{said['task']}`, {verdict}. The message contains {words}.\n"
+    return (
+        fenced("diff", "\n".join(diff))
+        + f"\nIf `{name}` is graded as task `{said['task']}`, {verdict}. The message contains {words}.\n"
+    )
 
 
 def said(name, labcli):
@@ -133,7 +160,11 @@ def said(name, labcli):
     if row is None:
         sys.exit(f"the kill matrix has no {name}")
     task, verdict, _about, words = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
-    return fenced("", f"{lab} / {task}: {verdict}\n" + textwrap.fill(words, 110, initial_indent="  ", subsequent_indent="  "))
+    return fenced(
+        "",
+        f"{lab} / {task}: {verdict}\n"
+        + textwrap.fill(words, 110, initial_indent="  ", subsequent_indent="  "),
+    )
 
 
 def comment(arguments, _labcli):
@@ -150,7 +181,24 @@ def comment(arguments, _labcli):
     return fenced("text", "\n".join(said))
 
 
-KINDS = {f.__name__: f for f in (table, output, kernel, finding, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS, *scaling.KINDS, *sessions.KINDS)}
+KINDS = {
+    f.__name__: f
+    for f in (
+        table,
+        output,
+        kernel,
+        finding,
+        mutant,
+        said,
+        comment,
+        worked.worked,
+        *counted.KINDS,
+        *limits.KINDS,
+        *measured.KINDS,
+        *scaling.KINDS,
+        *sessions.KINDS,
+    )
+}
 
 
 def main():
@@ -165,7 +213,14 @@ def main():
         text = path.read_text(encoding="utf-8")
         if text.count("<!-- quote:") != len(BLOCK.findall(text)):
             sys.exit(f"{path}: a quotation has no end")
-        wanted = BLOCK.sub(lambda m: m[0] if arguments.only not in (None, m[2]) else m[1] + KINDS[m[2]](m[3], arguments.labcli) + m[5], text)
+        wanted = BLOCK.sub(
+            lambda m: (
+                m[0]
+                if arguments.only not in (None, m[2])
+                else m[1] + KINDS[m[2]](m[3], arguments.labcli) + m[5]
+            ),
+            text,
+        )
         if wanted == text or (arguments.check and without_places(wanted) == without_places(text)):
             continue
         if arguments.check:

@@ -64,7 +64,9 @@ class Quotes(unittest.TestCase):
 
     def test_what_is_not_there_is_no_quotation(self):
         for what in ["kernel no_such", "output profile /nothing like it/"]:
-            self.assertNotEqual(self.run_on(f"<!-- quote: {what} -->\n<!-- end quote -->\n").returncode, 0, what)
+            self.assertNotEqual(
+                self.run_on(f"<!-- quote: {what} -->\n<!-- end quote -->\n").returncode, 0, what
+            )
         self.assertNotEqual(self.run_on("<!-- quote: kernel erratum_4_scan_in_place -->\n").returncode, 0)
 
     def test_a_kernel_comes_with_its_own_finding(self):
@@ -97,10 +99,19 @@ class Quotes(unittest.TestCase):
             rows = [line.strip("| ").split(" | ") for line in measured.predicted(lab, None).splitlines()[2:]]
             self.assertEqual([row[3] for row in rows], [prediction for _, _, _, prediction, _ in predictions])
             for row in rows:
-                self.assertRegex(row[4], r"^\d[\d.]*×( \(run of \d{4}-\d\d-\d\d\))?$" if row[1] != "time" else r"^\d[\d.]* (µs|ms)( \(run of \d{4}-\d\d-\d\d\))?$", row)
+                self.assertRegex(
+                    row[4],
+                    r"^\d[\d.]*×( \(run of \d{4}-\d\d-\d\d\))?$"
+                    if row[1] != "time"
+                    else r"^\d[\d.]* (µs|ms)( \(run of \d{4}-\d\d-\d\d\))?$",
+                    row,
+                )
 
     def test_limits_are_read_from_the_code(self):
-        self.assertRegex(limits.limits("all", None), r"\| the processor time of a case \| \d+ s \|\n\| what a case may print \| \d+ MiB \|")
+        self.assertRegex(
+            limits.limits("all", None),
+            r"\| the processor time of a case \| \d+ s \|\n\| what a case may print \| \d+ MiB \|",
+        )
         with self.assertRaises(SystemExit):
             limits.constant("grader/compile/build.cpp", "kNoSuchConstant = (.*);")
 
@@ -113,12 +124,33 @@ class Quotes(unittest.TestCase):
         self.assertLess(shown.index("reindexed"), shown.index("sequential"))
 
     def test_a_whole_sort_takes_the_time_of_both_rungs(self):
-        tool = self.answer({"list": {"labs": [{"id": "radix_sort", "tasks": self.rungs_of("radix_sort"), "further_rungs": []}]}})
-        times = dict(re.findall(r"^\| (.*?) \| [^|]* \| ([\d.]+) (?:ms|µs)", measured.times("radix_sort", tool), re.M))
-        self.assertAlmostEqual(float(times["`tile_sort` + `merge`"]), float(times["`tile_sort`"]) / 1000 + float(times["`merge`"]), delta=0.01)
+        tool = self.answer(
+            {
+                "list": {
+                    "labs": [{"id": "radix_sort", "tasks": self.rungs_of("radix_sort"), "further_rungs": []}]
+                }
+            }
+        )
+        times = dict(
+            re.findall(r"^\| (.*?) \| [^|]* \| ([\d.]+) (?:ms|µs)", measured.times("radix_sort", tool), re.M)
+        )
+        self.assertAlmostEqual(
+            float(times["`tile_sort` + `merge`"]),
+            float(times["`tile_sort`"]) / 1000 + float(times["`merge`"]),
+            delta=0.01,
+        )
 
     def rungs_of(self, lab):
-        return [{"id": n} for n in dict.fromkeys(r["name"] for s in measured.published(lab)["sizes"] for t in s["tables"] for r in t["rows"] if r["kind"] == "rung")]
+        return [
+            {"id": n}
+            for n in dict.fromkeys(
+                r["name"]
+                for s in measured.published(lab)["sizes"]
+                for t in s["tables"]
+                for r in t["rows"]
+                if r["kind"] == "rung"
+            )
+        ]
 
     def test_trips_take_as_long_as_their_bytes(self):
         times = [int(x) for x in re.findall(r"(\d+) µs", measured.trips("hierarchical_scan", None))]
@@ -126,33 +158,70 @@ class Quotes(unittest.TestCase):
         self.assertAlmostEqual(times[0] / times[2], 2, delta=0.1)
 
     def answer(self, answers):
-        self.tool.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps({answers!r}[sys.argv[1]]))\n")
+        self.tool.write_text(
+            f"#!{sys.executable}\nimport json, sys\nprint(json.dumps({answers!r}[sys.argv[1]]))\n"
+        )
         return str(self.tool)
 
     def lab_of_our_own(self):
         """A tool that knows one task, and counts its bytes."""
-        task = {"id": "neighboured", "counted_on": ["n4", "n5"], "timed_on": ["n6"], "baseline": "one_thread", "speedup": [{"speedup": 8.0}], "efficiency": [{"metric": "barriers", "limit": 0.0}, {"metric": "active_lanes", "limit": 0.9}]}
-        answers = {"list": {"labs": [{"id": "reduction", "title": "Reduction", "tasks": [task], "further_rungs": [{"id": "reindexed"}]}]}}
-        answers["profile"] = {"case": "n4", "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.25}, "active_lanes": 0.75, "work": 0, "steps": 3}
+        task = {
+            "id": "neighboured",
+            "counted_on": ["n4", "n5"],
+            "timed_on": ["n6"],
+            "baseline": "one_thread",
+            "speedup": [{"speedup": 8.0}],
+            "efficiency": [{"metric": "barriers", "limit": 0.0}, {"metric": "active_lanes", "limit": 0.9}],
+        }
+        answers = {
+            "list": {
+                "labs": [
+                    {
+                        "id": "reduction",
+                        "title": "Reduction",
+                        "tasks": [task],
+                        "further_rungs": [{"id": "reindexed"}],
+                    }
+                ]
+            }
+        }
+        answers["profile"] = {
+            "case": "n4",
+            "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.25},
+            "active_lanes": 0.75,
+            "work": 0,
+            "steps": 3,
+        }
         return self.answer(answers)
 
     def test_goals_are_the_tasks_own(self):
         said = counted.goals("reduction neighboured", self.lab_of_our_own())
-        self.assertIn("no `barriers`, `active_lanes` at least 0.9. Speedup goals: 8 times as fast as one CPU thread.", said)
+        self.assertIn(
+            "no `barriers`, `active_lanes` at least 0.9. Speedup goals: 8 times as fast as one CPU thread.",
+            said,
+        )
         with self.assertRaises(SystemExit):
             counted.goals("reduction nothing", str(self.tool))
 
     def test_cases_are_the_tasks_own(self):
-        self.assertIn("| `neighboured` | `n4`<br>`n5` | `n6` |\n", counted.tried("reduction", self.lab_of_our_own()))
+        self.assertIn(
+            "| `neighboured` | `n4`<br>`n5` | `n6` |\n", counted.tried("reduction", self.lab_of_our_own())
+        )
 
     def test_counts_stand_in_the_order_of_the_ladder(self):
         said = counted.counted("reduction bytes_ratio steps work active_lanes", self.lab_of_our_own())
         self.assertIn("| `neighboured` ★ | 1.50 | 3 | | 75 % |\n| `reindexed` | 1.50 |", said)
-        self.assertIn("| `neighboured` | 1.50 |", counted.cases("reduction neighboured bytes_ratio n4=four_items", str(self.tool)))
+        self.assertIn(
+            "| `neighboured` | 1.50 |",
+            counted.cases("reduction neighboured bytes_ratio n4=four_items", str(self.tool)),
+        )
 
     def test_what_the_grader_said_comes_from_the_kill_matrix(self):
         self.answer({"list": {"labs": [{"id": "histogram", "title": "Histogram"}]}})
-        self.assertIn("histogram / global_atomics: WRONG_ANSWER\n  race: ", quotes.said("histogram/racy", str(self.tool)))
+        self.assertIn(
+            "histogram / global_atomics: WRONG_ANSWER\n  race: ",
+            quotes.said("histogram/racy", str(self.tool)),
+        )
 
     def test_a_mutant_comes_with_its_verdict(self):
         text = quotes.mutant("reduction/tid_guard", None)

@@ -48,13 +48,19 @@ def estimator(labcli):
 def estimated(program, kind, n_bytes, n_ranks):
     """Of a collective: µs, algorithm, messages and bytes of the rank that sends most."""
     query = f"{kind} {n_bytes} {n_ranks}\n"
-    us, algorithm, messages, sent = subprocess.run([program, "nvlink"], input=query, check=True, capture_output=True, text=True).stdout.splitlines()[1].split()
+    us, algorithm, messages, sent = (
+        subprocess.run([program, "nvlink"], input=query, check=True, capture_output=True, text=True)
+        .stdout.splitlines()[1]
+        .split()
+    )
     return float(us), algorithm, int(messages), int(sent)
 
 
 @functools.lru_cache(None)
 def link(program):
-    words = subprocess.run([program, "nvlink"], input="", check=True, capture_output=True, text=True).stdout.split()
+    words = subprocess.run(
+        [program, "nvlink"], input="", check=True, capture_output=True, text=True
+    ).stdout.split()
     return {name: float(value) for name, value in zip(words[::2], words[1::2])}
 
 
@@ -74,11 +80,16 @@ class Machine:
             return 0.0
         moved = n_bytes / (Network.gb_per_s * 1e3)
         ring = passes * (self.nodes - 1) * Network.step_us + moved
-        return min(ring, passes * math.ceil(math.log2(self.nodes)) * Network.short_step_us + moved / Network.short_rate)
+        return min(
+            ring,
+            passes * math.ceil(math.log2(self.nodes)) * Network.short_step_us + moved / Network.short_rate,
+        )
 
     def all_reduce(self, n_bytes):
         slice_bytes = n_bytes / self.local  # that of a device after the node's reduce-scatter
-        return self.inside("all_reduce", n_bytes) + self.between(2, 2 * slice_bytes * (self.nodes - 1) / self.nodes)
+        return self.inside("all_reduce", n_bytes) + self.between(
+            2, 2 * slice_bytes * (self.nodes - 1) / self.nodes
+        )
 
     def sum_by_slices(self, n_bytes):
         """A reduce-scatter, then an all-gather."""
@@ -95,7 +106,10 @@ class Machine:
             return self.inside("all_to_all", n_bytes / self.n)
         one = link(self.program)
         near = n_bytes * (self.local - 1) / self.n / (one["gb_per_s"] * 1e3)
-        far = n_bytes * (self.n - self.local) / self.n / (Network.gb_per_s * 1e3) + (self.n - self.local) * Network.message_us
+        far = (
+            n_bytes * (self.n - self.local) / self.n / (Network.gb_per_s * 1e3)
+            + (self.n - self.local) * Network.message_us
+        )
         return one["launch_us"] + one["pairs_us"] + max(near, far)
 
 
@@ -104,7 +118,13 @@ class Machine:
 
 def median_us(lab, rungs, n, case=""):
     size, _ = measured.measured_at(lab, n)
-    return min(row["median_us"] for one in size["tables"] if case in one["case"] for row in one["rows"] if row["name"] in rungs)
+    return min(
+        row["median_us"]
+        for one in size["tables"]
+        if case in one["case"]
+        for row in one["rows"]
+        if row["name"] in rungs
+    )
 
 
 MEASURED_SIZES = (2**20, 2**24, 2**28)
@@ -112,7 +132,11 @@ BEST = {
     "reduce": ("reduction", ("state_of_the_art", "CUB DeviceReduce")),
     "scan": ("hierarchical_scan", ("state_of_the_art", "CUB DeviceScan")),
     "histogram": ("histogram", ("state_of_the_art", "CUB DeviceHistogram"), f"_b{BINS}_"),
-    "sort": ("radix_sort", ("digits", "onesweep", "CUB DeviceRadixSort keys"), "keys_u32_n1048576_random_bench"),
+    "sort": (
+        "radix_sort",
+        ("digits", "onesweep", "CUB DeviceRadixSort keys"),
+        "keys_u32_n1048576_random_bench",
+    ),
 }
 
 
@@ -139,14 +163,21 @@ def parts(labcli, task, n_devices, n):
     if task == "reduce":
         return [("reduce", alone("reduce", n)), ("all-reduce", machine.all_reduce(8))]
     if task == "scan":
-        return [("reduce", alone("reduce", n)), ("all-gather", machine.all_gather(8)), ("scan", alone("scan", n))]
+        return [
+            ("reduce", alone("reduce", n)),
+            ("all-gather", machine.all_gather(8)),
+            ("scan", alone("scan", n)),
+        ]
     if task == "histogram":
         return [("count", alone("histogram", n)), ("sums", machine.sum_by_slices(BINS * COUNT_BYTES))]
     counts = (n_devices - 1) * DIGIT_VALUES * COUNT_BYTES
     return [
         ("sort", alone("sort", n)),
         ("splitters", DIGITS * machine.all_reduce(counts)),
-        ("exchange", machine.all_gather(2 * (n_devices - 1) * COUNT_BYTES) + machine.all_to_all(KEY_BYTES * n)),
+        (
+            "exchange",
+            machine.all_gather(2 * (n_devices - 1) * COUNT_BYTES) + machine.all_to_all(KEY_BYTES * n),
+        ),
         ("merge", math.ceil(math.log2(n_devices)) * copied(KEY_BYTES * n)),
     ]
 
@@ -182,17 +213,47 @@ def assumptions(labcli):
     return table(
         ["part", "assumption", "value", "source"],
         [
-            ["links of a node", "start of a collective", f"{one['launch_us']:g} µs", "fitted to two H200s; contains PyTorch's overhead"],
+            [
+                "links of a node",
+                "start of a collective",
+                f"{one['launch_us']:g} µs",
+                "fitted to two H200s; contains PyTorch's overhead",
+            ],
             ["", "a step of a ring", f"{one['step_us']:g} µs", "fitted"],
             ["", "start of sends and receives, beyond that", f"{one['pairs_us']:g} µs", "fitted"],
-            ["", "a device sends, and receives at the same time", f"{one['gb_per_s']:g} GB/s", "fitted; assumed to be the same for up to eight devices behind a switch"],
+            [
+                "",
+                "a device sends, and receives at the same time",
+                f"{one['gb_per_s']:g} GB/s",
+                "fitted; assumed to be the same for up to eight devices behind a switch",
+            ],
             ["", "the same in the low-latency protocol", f"{one['direct_gb_per_s']:g} GB/s", "assumed: half"],
-            ["network", f"one adapter of {Network.adapter_gbit_per_s} Gbit/s for each GPU", f"{Network.gb_per_s:g} GB/s", f"data sheet of ConnectX-7, of which {100 * Network.usable:.0f} % are assumed"],
+            [
+                "network",
+                f"one adapter of {Network.adapter_gbit_per_s} Gbit/s for each GPU",
+                f"{Network.gb_per_s:g} GB/s",
+                f"data sheet of ConnectX-7, of which {100 * Network.usable:.0f} % are assumed",
+            ],
             ["", "a step of a ring", f"{Network.step_us:g} µs", "NCCL's tuner"],
-            ["", "a step of a tree, low-latency protocol", f"{Network.short_step_us:g} µs, at {Network.short_rate:.2f} of the rate", "NCCL's tuner"],
-            ["", "a message, until the adapter has accepted it", f"{Network.message_us:g} µs", "NCCL's tuner"],
+            [
+                "",
+                "a step of a tree, low-latency protocol",
+                f"{Network.short_step_us:g} µs, at {Network.short_rate:.2f} of the rate",
+                "NCCL's tuner",
+            ],
+            [
+                "",
+                "a message, until the adapter has accepted it",
+                f"{Network.message_us:g} µs",
+                "NCCL's tuner",
+            ],
             ["", "congestion between nodes", "none", "assumed"],
-            ["one device", "reduction, scan, histogram, sort, copy", "medians", "the published run; above its largest size in proportion"],
+            [
+                "one device",
+                "reduction, scan, histogram, sort, copy",
+                "medians",
+                "the published run; above its largest size in proportion",
+            ],
             ["overlap", "of kernels and communication", "none", "assumed"],
             ["keys of `sort`", "equally many from each rank to each rank", "", "assumed: random keys"],
         ],
@@ -219,10 +280,22 @@ def fit(labcli):
     for kind, n_bytes, rate in rates:
         modelled = estimated(program, kind, n_bytes, 2)[0]
         rate_modelled = n_bytes / modelled / 1e3  # of two devices each sends as many bytes as the call counts
-        rows.append([{"all_reduce": "all-reduce", "all_to_all": "all-to-all"}[kind], size_of(n_bytes), f"{rate:.0f} GB/s", f"{rate_modelled:.0f} GB/s", percent(rate_modelled / rate)])
+        rows.append(
+            [
+                {"all_reduce": "all-reduce", "all_to_all": "all-to-all"}[kind],
+                size_of(n_bytes),
+                f"{rate:.0f} GB/s",
+                f"{rate_modelled:.0f} GB/s",
+                percent(rate_modelled / rate),
+            ]
+        )
     modelled = estimated(program, "all_gather", 16, 2)[0]
     rows.append(["all-gather", "16 bytes", f"{us:.0f} µs", f"{modelled:.0f} µs", percent(modelled / us)])
-    return table(["collective", "bytes sent by each device", "measured on 2 H200s", "modelled", "difference"], rows, "lrrrr")
+    return table(
+        ["collective", "bytes sent by each device", "measured on 2 H200s", "modelled", "difference"],
+        rows,
+        "lrrrr",
+    )
 
 
 @functools.lru_cache(None)
@@ -245,19 +318,45 @@ def us_of(value, unit):
 
 def rows_of(rung):
     """(log2 n, the row of one GPU or None, that of two) by size."""
-    return [(log, bench_output().get((log, rung, 1)), row) for (log, name, n), row in bench_output().items() if name == rung and n == 2]
+    return [
+        (log, bench_output().get((log, rung, 1)), row)
+        for (log, name, n), row in bench_output().items()
+        if name == rung and n == 2
+    ]
 
 
 def measured_on_two(_labcli):
     """The ladder of lab 8 on two GPUs."""
     rows = []
-    for rung in ("reduce", "reduce_in_order", "scan_then_add", "scan", "histogram_all_reduce", "histogram", "sort"):
+    for rung in (
+        "reduce",
+        "reduce_in_order",
+        "scan_then_add",
+        "scan",
+        "histogram_all_reduce",
+        "histogram",
+        "sort",
+    ):
         at = rows_of(rung)
         _, one, two = at[-1]
-        rows.append([f"`{rung}`", *(" ".join(words) for words in (one[:2], two[:2], two[5:7])), *(f"{row[3]} %" for _, _, row in at), *(f"{row[8]} %" for _, _, row in at)])
+        rows.append(
+            [
+                f"`{rung}`",
+                *(" ".join(words) for words in (one[:2], two[:2], two[5:7])),
+                *(f"{row[3]} %" for _, _, row in at),
+                *(f"{row[8]} %" for _, _, row in at),
+            ]
+        )
     sizes = [log for log, _, _ in at]
     last = f"2^{sizes[-1]}"
-    head = ["rung", f"1 GPU, {last}", f"2 GPUs, {last} together", f"2 GPUs, {last} on each", *(f"2^{log} together" for log in sizes), *(f"2^{log} on each" for log in sizes)]
+    head = [
+        "rung",
+        f"1 GPU, {last}",
+        f"2 GPUs, {last} together",
+        f"2 GPUs, {last} on each",
+        *(f"2^{log} together" for log in sizes),
+        *(f"2^{log} on each" for log in sizes),
+    ]
     return table(head, rows, "lr")
 
 
@@ -269,8 +368,20 @@ def checked(labcli):
             for n_items, words in ((2 ** (log - 1), row[:2]), (2**log, row[3:5])):
                 n_bytes = n_items * KEY_BYTES // share
                 us, modelled = us_of(*words), estimated(program, kind, n_bytes, 2)[0]
-                rows.append([{"all_reduce": "all-reduce", "all_to_all": "all-to-all"}[kind], size_of(n_bytes), words_of(us), words_of(modelled), percent(modelled / us)])
-    return table(["collective", "bytes sent by each device", "measured on 2 H100s", "modelled", "difference"], rows, "lrrrr")
+                rows.append(
+                    [
+                        {"all_reduce": "all-reduce", "all_to_all": "all-to-all"}[kind],
+                        size_of(n_bytes),
+                        words_of(us),
+                        words_of(modelled),
+                        percent(modelled / us),
+                    ]
+                )
+    return table(
+        ["collective", "bytes sent by each device", "measured on 2 H100s", "modelled", "difference"],
+        rows,
+        "lrrrr",
+    )
 
 
 NAMES = {"reduce": "`reduce`", "scan": "`scan`", "histogram": "`histogram`", "sort": "`sort`"}
@@ -292,23 +403,44 @@ def exchange(labcli):
     for n in DEVICES:
         phases = parts(labcli, "sort", n, WEAK)
         whole = sum(us for _, us in phases)
-        rows.append([f"{n:,}", words_of(whole), *(f"{words_of(us)} ({100 * us / whole:.0f} %)" for _, us in phases)])
+        rows.append(
+            [f"{n:,}", words_of(whole), *(f"{words_of(us)} ({100 * us / whole:.0f} %)" for _, us in phases)]
+        )
     return table(["GPUs", "modelled time", *(name for name, _ in phases)], rows, "r")
 
 
 def collectives(labcli):
     """What a rank of eight sends for 1 MiB a rank, and for 8 bytes: the model's choice."""
     program, rows = estimator(labcli), []
-    for kind, name in (("all_reduce", "AllReduce"), ("reduce_scatter", "ReduceScatter"), ("all_gather", "AllGather"), ("all_to_all", "AlltoAll"), ("broadcast", "Broadcast")):
+    for kind, name in (
+        ("all_reduce", "AllReduce"),
+        ("reduce_scatter", "ReduceScatter"),
+        ("all_gather", "AllGather"),
+        ("all_to_all", "AlltoAll"),
+        ("broadcast", "Broadcast"),
+    ):
         for n_bytes in (8, 2**26):
             per_rank = n_bytes // 8 if kind in ("reduce_scatter", "all_gather", "all_to_all") else n_bytes
             us, algorithm, messages, sent = estimated(program, kind, per_rank, 8)
-            rows.append([f"`nccl{name}`" if n_bytes == 8 else "", size_of(n_bytes), algorithm, messages, f"{sent:,}", words_of(us)])
-    return table(["collective", "buffer", "algorithm", "messages", "bytes sent", "modelled time"], rows, "lrlrrr")
+            rows.append(
+                [
+                    f"`nccl{name}`" if n_bytes == 8 else "",
+                    size_of(n_bytes),
+                    algorithm,
+                    messages,
+                    f"{sent:,}",
+                    words_of(us),
+                ]
+            )
+    return table(
+        ["collective", "buffer", "algorithm", "messages", "bytes sent", "modelled time"], rows, "lrlrrr"
+    )
 
 
 def scaling(name, labcli):
-    tables = {f.__name__: f for f in (assumptions, fit, checked, collectives, weak, strong, exchange)} | {"measured": measured_on_two}
+    tables = {f.__name__: f for f in (assumptions, fit, checked, collectives, weak, strong, exchange)} | {
+        "measured": measured_on_two
+    }
     if name not in tables:
         sys.exit(f"handouts/scaling.py has no {name}")
     return tables[name](labcli)

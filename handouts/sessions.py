@@ -35,11 +35,18 @@ class Course:
             link.parent.mkdir(parents=True, exist_ok=True)
             if file.suffix != ".cu":
                 link.symlink_to(file)
-        (root / f"labs/{self.lab}/{self.lab}.cu").write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
+        (root / f"labs/{self.lab}/{self.lab}.cu").write_text(
+            (ROOT / name).read_text(encoding="utf-8"), encoding="utf-8"
+        )
 
     def debug(self, build, arguments, **how):
         environment = {**os.environ, "LAB_ROOT": self.folder.name, "LAB_BUILD": str(build)}
-        return subprocess.run([sys.executable, ROOT / "common/debug/debug.py", *arguments], capture_output=True, env=environment, **how)
+        return subprocess.run(
+            [sys.executable, ROOT / "common/debug/debug.py", *arguments],
+            capture_output=True,
+            env=environment,
+            **how,
+        )
 
     def __enter__(self):
         return self
@@ -82,12 +89,18 @@ def messages(data):
 
 def adapter(arguments, labcli):
     with Course(arguments) as course:
-        requests = [("initialize", {"adapterID": "lab-kernel"}), ("launch", {"lab": course.lab, "task": course.task, "stopAtWrongStore": True}),
-                    ("configurationDone", {})]
+        requests = [
+            ("initialize", {"adapterID": "lab-kernel"}),
+            ("launch", {"lab": course.lab, "task": course.task, "stopAtWrongStore": True}),
+            ("configurationDone", {}),
+        ]
         for step in course.steps:
             word, _, rest = step.partition(" ")
             requests.append((word, {"expression": rest} if word == "evaluate" else {"threadId": 1}))
-        asked = [{"seq": k, "type": "request", "command": word, "arguments": given} for k, (word, given) in enumerate(requests, 1)]
+        asked = [
+            {"seq": k, "type": "request", "command": word, "arguments": given}
+            for k, (word, given) in enumerate(requests, 1)
+        ]
         done = course.debug(build_of(labcli), ["--dap"], input=b"".join(map(message, asked)))
         lines = []
         for answer in messages(done.stdout):
@@ -99,7 +112,7 @@ def adapter(arguments, labcli):
             elif answer["event"] in ("stopped", "output"):
                 lines.append(f"       ← event {answer['event']}: {json.dumps(answer['body'])}")
         lines = [line.replace(course.folder.name + "/", "") for line in lines]
-        lines = [line if len(line) <= WIDTH else line[:WIDTH - 2] + " …" for line in lines]
+        lines = [line if len(line) <= WIDTH else line[: WIDTH - 2] + " …" for line in lines]
     if not any("stopped" in line for line in lines):
         sys.exit(f"the debug adapter stopped nowhere:\n{done.stderr.decode()}")
     return fenced("", "\n".join(lines))

@@ -23,7 +23,11 @@ class Worked(unittest.TestCase):
         self.assertEqual(worked.table(["a", "b"], [[1, ""]], "lr"), "| a | b |\n|---|--:|\n| 1 | |\n")
 
     def test_every_example_that_a_page_shows_is_there(self):
-        shown = {m for page in HERE.glob("*.md") for m in re.findall(r"<!-- quote: worked (\w+) (\w+)", page.read_text(encoding="utf-8"))}
+        shown = {
+            m
+            for page in HERE.glob("*.md")
+            for m in re.findall(r"<!-- quote: worked (\w+) (\w+)", page.read_text(encoding="utf-8"))
+        }
         self.assertGreater(len(shown), 20)
         for lab, name in shown:
             self.assertTrue(hasattr(importlib.import_module(f"worked.{lab}"), name), name)
@@ -59,7 +63,9 @@ class Worked(unittest.TestCase):
         self.assertEqual(keys, sorted(ITEMS))
         two_bits = sorted(ITEMS, key=lambda key: key & 3)
         self.assertIn(f"`{worked.row(two_bits)}`", radix_sort.by_digits())
-        self.assertIn(worked.row(sorted(ITEMS)), radix_sort.merge().splitlines()[-1].replace("*", "").replace(" ·", ""))
+        self.assertIn(
+            worked.row(sorted(ITEMS)), radix_sort.merge().splitlines()[-1].replace("*", "").replace(" ·", "")
+        )
 
     def test_flips_keep_the_order_of_numbers(self):
         flipped = re.findall(r"`\w{8}` \| `(\w{8})`", radix_sort.flips())
@@ -68,7 +74,9 @@ class Worked(unittest.TestCase):
 
     def test_histograms_lose_nothing(self):
         self.assertIn(f"`{worked.row(histogram.KEYS.count(b) for b in range(4))}`", histogram.racy())
-        self.assertEqual(sum(map(int, re.findall(r"\*\*(\d+)\*\* \|$", histogram.private(), re.M))), len(ITEMS))
+        self.assertEqual(
+            sum(map(int, re.findall(r"\*\*(\d+)\*\* \|$", histogram.private(), re.M))), len(ITEMS)
+        )
 
     def test_tables_of_sums(self):
         image = sat.WIDE
@@ -99,7 +107,12 @@ class Worked(unittest.TestCase):
             self.assertTrue(all(chunk == set(range(n)) for rank in last for chunk in rank))
 
     def test_an_exchange_sorts_and_keeps_every_length(self):
-        for shards in ([[5, 5, 5], [5], [5, 5]], [[3, 2], [], [1]], [[], [], [2, 2, 1]], multi_gpu.SORT_SHARDS):
+        for shards in (
+            [[5, 5, 5], [5], [5, 5]],
+            [[3, 2], [], [1]],
+            [[], [], [2, 2, 1]],
+            multi_gpu.SORT_SHARDS,
+        ):
             _, cuts, received, results = multi_gpu.sorted_by_exchange(shards)
             self.assertEqual([len(one) for one in results], [len(one) for one in shards])
             self.assertEqual(sum(results, []), sorted(sum(shards, [])))

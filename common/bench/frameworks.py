@@ -12,6 +12,7 @@ memory is read before each run, so that the cache has nothing to write back. The
 allocator puts them. A call that waits for the device, because the size of its result depends on the data, can't be
 submitted in advance: it is marked, and its time includes the host's.
 """
+
 import ctypes
 import json
 import math
@@ -43,26 +44,58 @@ class Npp:
         _fields_ = [("width", ctypes.c_int), ("height", ctypes.c_int)]
 
     class Context(ctypes.Structure):  # NppStreamContext
-        _fields_ = [("stream", ctypes.c_void_p), ("device", ctypes.c_int), ("multiprocessors", ctypes.c_int),
-                    ("threads_per_multiprocessor", ctypes.c_int), ("threads_per_block", ctypes.c_int),
-                    ("shared_per_block", ctypes.c_size_t), ("major", ctypes.c_int), ("minor", ctypes.c_int),
-                    ("stream_flags", ctypes.c_uint), ("reserved", ctypes.c_int)]
+        _fields_ = [
+            ("stream", ctypes.c_void_p),
+            ("device", ctypes.c_int),
+            ("multiprocessors", ctypes.c_int),
+            ("threads_per_multiprocessor", ctypes.c_int),
+            ("threads_per_block", ctypes.c_int),
+            ("shared_per_block", ctypes.c_size_t),
+            ("major", ctypes.c_int),
+            ("minor", ctypes.c_int),
+            ("stream_flags", ctypes.c_uint),
+            ("reserved", ctypes.c_int),
+        ]
 
     def __init__(self):
         library = ctypes.CDLL("libnppist.so")
         self.integral = library.nppiIntegral_8u32s_C1R_Ctx
-        self.integral.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, self.Size, ctypes.c_int,
-                                  self.Context]
+        self.integral.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_int,
+            ctypes.c_void_p,
+            ctypes.c_int,
+            self.Size,
+            ctypes.c_int,
+            self.Context,
+        ]
         chip = torch.cuda.get_device_properties(0)
-        self.context = self.Context(torch.cuda.current_stream().cuda_stream, 0, chip.multi_processor_count,
-                                    chip.max_threads_per_multi_processor, 1024, 48 << 10, chip.major, chip.minor, 0, 0)
+        self.context = self.Context(
+            torch.cuda.current_stream().cuda_stream,
+            0,
+            chip.multi_processor_count,
+            chip.max_threads_per_multi_processor,
+            1024,
+            48 << 10,
+            chip.major,
+            chip.minor,
+            0,
+            0,
+        )
 
     def table(self, image):
         """(height, width) bytes to (height + 1, width + 1) sums: row 0 and column 0 are zero."""
         height, width = image.shape
         sums = torch.empty((height + 1, width + 1), dtype=torch.int32, device=image.device)
-        status = self.integral(image.data_ptr(), width, sums.data_ptr(), 4 * (width + 1), self.Size(width, height), 0,
-                               self.context)
+        status = self.integral(
+            image.data_ptr(),
+            width,
+            sums.data_ptr(),
+            4 * (width + 1),
+            self.Size(width, height),
+            0,
+            self.context,
+        )
         if status != 0:
             raise RuntimeError(f"NPP's status is {status}")
         return sums
@@ -71,7 +104,7 @@ class Npp:
 def rotated(items, n):
     """turn → n of the items, other ones in successive turns."""
     n_parts = len(items) // n
-    return lambda turn: items[turn % n_parts * n:(turn % n_parts + 1) * n]
+    return lambda turn: items[turn % n_parts * n : (turn % n_parts + 1) * n]
 
 
 def wrapped(value):
@@ -87,7 +120,7 @@ def calls(n):
     """(lab, case, library, what is called, turn → result, whether the result of turn 0 is right) for n items."""
     length = max(2 * n, ROTATION_ITEMS)
     torch.manual_seed(1)
-    integers = torch.randint(-2**31, 2**31 - 1, (length,), dtype=torch.int32, device="cuda")
+    integers = torch.randint(-(2**31), 2**31 - 1, (length,), dtype=torch.int32, device="cuda")
     floats = torch.rand(length, device="cuda")
     item, real, small = rotated(integers, n), rotated(floats, n), rotated(integers & 255, n)
     side = math.isqrt(n)
@@ -108,27 +141,75 @@ def calls(n):
 
     n_positive = int((item(0) > 0).sum())
     i32 = torch.int32
-    yield ("reduction", "sum_i32_random", "PyTorch", "torch.sum", lambda t: torch.sum(item(t), dtype=i32), ends_in_sum)
-    yield ("scan", "inclusive_sum_i32_row4096_random", "PyTorch", "torch.cumsum of rows",
-           lambda t: torch.cumsum(item(t).view(-1, ROW), 1, dtype=i32), scans_rows)
-    yield ("compaction", "is_positive_i32_half", "PyTorch", "torch.masked_select",
-           lambda t: torch.masked_select(item(t), item(t) > 0), lambda kept: len(kept) == n_positive)
-    yield ("radix_sort", "pairs_f32_random", "PyTorch", "torch.sort, with 64-bit indices",
-           lambda t: torch.sort(real(t))[0], is_sorted)
-    yield ("histogram", "even_i32_b256_random", "PyTorch", "torch.bincount, 64-bit counts",
-           lambda t: torch.bincount(small(t), minlength=256), counts_all)
-    yield ("sat", "lower_left_f32_random", "PyTorch", "torch.cumsum twice", lambda t: image(t).cumsum(1).cumsum(0),
-           lambda sums: is_close(sums[-1, -1], image(0).sum(dtype=torch.float64)))
-    yield ("hierarchical_scan", "inclusive_sum_i32_random", "PyTorch", "torch.cumsum",
-           lambda t: torch.cumsum(item(t), 0, dtype=i32), ends_in_sum)
+    yield (
+        "reduction",
+        "sum_i32_random",
+        "PyTorch",
+        "torch.sum",
+        lambda t: torch.sum(item(t), dtype=i32),
+        ends_in_sum,
+    )
+    yield (
+        "scan",
+        "inclusive_sum_i32_row4096_random",
+        "PyTorch",
+        "torch.cumsum of rows",
+        lambda t: torch.cumsum(item(t).view(-1, ROW), 1, dtype=i32),
+        scans_rows,
+    )
+    yield (
+        "compaction",
+        "is_positive_i32_half",
+        "PyTorch",
+        "torch.masked_select",
+        lambda t: torch.masked_select(item(t), item(t) > 0),
+        lambda kept: len(kept) == n_positive,
+    )
+    yield (
+        "radix_sort",
+        "pairs_f32_random",
+        "PyTorch",
+        "torch.sort, with 64-bit indices",
+        lambda t: torch.sort(real(t))[0],
+        is_sorted,
+    )
+    yield (
+        "histogram",
+        "even_i32_b256_random",
+        "PyTorch",
+        "torch.bincount, 64-bit counts",
+        lambda t: torch.bincount(small(t), minlength=256),
+        counts_all,
+    )
+    yield (
+        "sat",
+        "lower_left_f32_random",
+        "PyTorch",
+        "torch.cumsum twice",
+        lambda t: image(t).cumsum(1).cumsum(0),
+        lambda sums: is_close(sums[-1, -1], image(0).sum(dtype=torch.float64)),
+    )
+    yield (
+        "hierarchical_scan",
+        "inclusive_sum_i32_random",
+        "PyTorch",
+        "torch.cumsum",
+        lambda t: torch.cumsum(item(t), 0, dtype=i32),
+        ends_in_sum,
+    )
     try:
         npp = Npp()
     except OSError:
         pass
     else:
-        yield ("sat", "lower_left_f32_random", "NPP", "nppiIntegral_8u32s, of bytes",
-               lambda t: npp.table(pixels(t).view(side, side)),
-               lambda sums: int(sums[-1, -1]) == wrapped(pixels(0).sum(dtype=torch.int64)))
+        yield (
+            "sat",
+            "lower_left_f32_random",
+            "NPP",
+            "nppiIntegral_8u32s, of bytes",
+            lambda t: npp.table(pixels(t).view(side, side)),
+            lambda sums: int(sums[-1, -1]) == wrapped(pixels(0).sum(dtype=torch.int64)),
+        )
     if cupy is None:
         return
 
@@ -137,17 +218,54 @@ def calls(n):
 
     x, f, b, p = on_cupy(item), on_cupy(real), on_cupy(small), on_cupy(image)
     yield ("reduction", "sum_i32_random", "CuPy", "cupy.sum", lambda t: x(t).sum(dtype="int32"), ends_in_sum)
-    yield ("scan", "inclusive_sum_i32_row4096_random", "CuPy", "cupy.cumsum of rows",
-           lambda t: cupy.cumsum(x(t).reshape(-1, ROW), axis=1, dtype="int32"), scans_rows)
-    yield ("compaction", "is_positive_i32_half", "CuPy", "x[x > 0]", lambda t: x(t)[x(t) > 0],
-           lambda kept: len(kept) == n_positive)
-    yield ("radix_sort", "pairs_f32_random", "CuPy", "cupy.sort, without values", lambda t: cupy.sort(f(t)), is_sorted)
-    yield ("histogram", "even_i32_b256_random", "CuPy", "cupy.bincount, 64-bit counts",
-           lambda t: cupy.bincount(b(t), minlength=256), counts_all)
-    yield ("sat", "lower_left_f32_random", "CuPy", "cupy.cumsum twice", lambda t: p(t).cumsum(axis=1).cumsum(axis=0),
-           lambda sums: is_close(sums[-1, -1], image(0).sum(dtype=torch.float64)))
-    yield ("hierarchical_scan", "inclusive_sum_i32_random", "CuPy", "cupy.cumsum",
-           lambda t: cupy.cumsum(x(t), dtype="int32"), ends_in_sum)
+    yield (
+        "scan",
+        "inclusive_sum_i32_row4096_random",
+        "CuPy",
+        "cupy.cumsum of rows",
+        lambda t: cupy.cumsum(x(t).reshape(-1, ROW), axis=1, dtype="int32"),
+        scans_rows,
+    )
+    yield (
+        "compaction",
+        "is_positive_i32_half",
+        "CuPy",
+        "x[x > 0]",
+        lambda t: x(t)[x(t) > 0],
+        lambda kept: len(kept) == n_positive,
+    )
+    yield (
+        "radix_sort",
+        "pairs_f32_random",
+        "CuPy",
+        "cupy.sort, without values",
+        lambda t: cupy.sort(f(t)),
+        is_sorted,
+    )
+    yield (
+        "histogram",
+        "even_i32_b256_random",
+        "CuPy",
+        "cupy.bincount, 64-bit counts",
+        lambda t: cupy.bincount(b(t), minlength=256),
+        counts_all,
+    )
+    yield (
+        "sat",
+        "lower_left_f32_random",
+        "CuPy",
+        "cupy.cumsum twice",
+        lambda t: p(t).cumsum(axis=1).cumsum(axis=0),
+        lambda sums: is_close(sums[-1, -1], image(0).sum(dtype=torch.float64)),
+    )
+    yield (
+        "hierarchical_scan",
+        "inclusive_sum_i32_random",
+        "CuPy",
+        "cupy.cumsum",
+        lambda t: cupy.cumsum(x(t), dtype="int32"),
+        ends_in_sum,
+    )
 
 
 def timed(call, other):
@@ -167,8 +285,13 @@ def timed(call, other):
     us.sort()
     half = 0.98 * math.sqrt(RUNS)  # the median's 95 % confidence interval, as in times.hpp
     spread = (us[math.ceil(RUNS / 2 + half)] - us[math.floor(RUNS / 2 - half)]) / us[RUNS // 2]
-    return {"median_us": round(us[RUNS // 2], 3), "min_us": round(us[0], 3), "spread": round(spread, 4), "runs": RUNS,
-            "waits": waits}
+    return {
+        "median_us": round(us[RUNS // 2], 3),
+        "min_us": round(us[0], 3),
+        "spread": round(spread, 4),
+        "runs": RUNS,
+        "waits": waits,
+    }
 
 
 def top_rungs(build, lab, sizes):
@@ -188,8 +311,12 @@ def main():
     build, result = sys.argv[1:3]
     sizes = [int(n) for n in sys.argv[3:]] or [1 << 20, 1 << 24, 1 << 28]
     labs = [top_rungs(build, lab, sizes) for lab in LABS]
-    tables = {(entry["lab"], kind_of(table["case"]), size["n"]): table["rows"]
-              for entry in labs for size in entry["sizes"] for table in size["tables"]}
+    tables = {
+        (entry["lab"], kind_of(table["case"]), size["n"]): table["rows"]
+        for entry in labs
+        for size in entry["sizes"]
+        for table in size["tables"]
+    }
     other = torch.zeros(OTHER_BYTES // 4, device="cuda")
     if cupy is not None:
         cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream).use()
@@ -204,7 +331,11 @@ def main():
             tables[lab, case, n].append(row)
     versions = {"PyTorch": torch.__version__, **({"CuPy": cupy.__version__} if cupy else {})}
     with open(result, "w", encoding="utf-8") as file:
-        json.dump({"schema": 1, "date": time.strftime("%Y-%m-%d"), "versions": versions, "labs": labs}, file, indent=1)
+        json.dump(
+            {"schema": 1, "date": time.strftime("%Y-%m-%d"), "versions": versions, "labs": labs},
+            file,
+            indent=1,
+        )
 
 
 if __name__ == "__main__":

@@ -17,12 +17,26 @@ from collections.abc import Callable
 from debugger import Debugger, Ended, Refused
 
 CAPABILITIES = {
-    "supportsConfigurationDoneRequest": True, "supportsConditionalBreakpoints": True, "supportsStepBack": True, "supportsEvaluateForHovers": True,
-    "supportsDataBreakpoints": True, "supportTerminateDebuggee": True,
-    "exceptionBreakpointFilters": [{"filter": "findings", "label": "Findings of checkers, and faults", "default": True}],
-}  # fmt: skip
-REASONS = {"breakpoint": "breakpoint", "watch": "data breakpoint", "finding": "exception", "fault": "exception", "interrupt": "pause", "launch": "entry",
-           "wrong store": "exception", "no store": "exception"}  # fmt: skip
+    "supportsConfigurationDoneRequest": True,
+    "supportsConditionalBreakpoints": True,
+    "supportsStepBack": True,
+    "supportsEvaluateForHovers": True,
+    "supportsDataBreakpoints": True,
+    "supportTerminateDebuggee": True,
+    "exceptionBreakpointFilters": [
+        {"filter": "findings", "label": "Findings of checkers, and faults", "default": True}
+    ],
+}
+REASONS = {
+    "breakpoint": "breakpoint",
+    "watch": "data breakpoint",
+    "finding": "exception",
+    "fault": "exception",
+    "interrupt": "pause",
+    "launch": "entry",
+    "wrong store": "exception",
+    "no store": "exception",
+}
 LANE_WARPS = 1 << 20  # warps of a block, in thread ids
 
 
@@ -127,7 +141,11 @@ class Adapter:
 
     def show_output(self) -> None:
         for one in self.debugger.take_printed():
-            self.event("output", category="stdout", output=f"thread {one['thread']} of block {one['block']} prints: {one['text'].rstrip()}\n")
+            self.event(
+                "output",
+                category="stdout",
+                output=f"thread {one['thread']} of block {one['block']} prints: {one['text'].rstrip()}\n",
+            )
         if text := self.debugger.output():
             self.event("output", category="stdout", output=text)
 
@@ -148,10 +166,24 @@ class Adapter:
         why = stop["why"]
         texts = [w["text"] for w in why if w["kind"] in ("finding", "fault")]
         texts += [f"{w['text']} was written by {w['who']}" for w in why if w["kind"] == "watch"]
-        texts += [f"{w['text']} becomes {w['got']}, expected is {w['expected']}" for w in why if w["kind"] == "wrong store"]
-        texts += [f"nothing is ever stored in {w['text']}; expected is {w['expected']}" for w in why if w["kind"] == "no store"]
+        texts += [
+            f"{w['text']} becomes {w['got']}, expected is {w['expected']}"
+            for w in why
+            if w["kind"] == "wrong store"
+        ]
+        texts += [
+            f"nothing is ever stored in {w['text']}; expected is {w['expected']}"
+            for w in why
+            if w["kind"] == "no store"
+        ]
         reason = next((REASONS[w["kind"]] for w in why if w["kind"] in REASONS), "step")
-        self.event("stopped", reason=reason, threadId=self.thread_id(focus), allThreadsStopped=True, **({"text": "; ".join(texts)} if texts else {}))
+        self.event(
+            "stopped",
+            reason=reason,
+            threadId=self.thread_id(focus),
+            allThreadsStopped=True,
+            **({"text": "; ".join(texts)} if texts else {}),
+        )
         for text in texts:
             self.event("output", category="console", output=text + "\n")
         return None
@@ -164,7 +196,12 @@ class Adapter:
         return focus["block"] * LANE_WARPS + focus["warp"] + 1
 
     def scene(self, thread: int, frame: int = 0) -> dict:
-        return {"block": (thread - 1) // LANE_WARPS, "warp": (thread - 1) % LANE_WARPS, "lane": self.lane, "frame": frame}
+        return {
+            "block": (thread - 1) // LANE_WARPS,
+            "warp": (thread - 1) % LANE_WARPS,
+            "lane": self.lane,
+            "frame": frame,
+        }
 
     def lane_of(self, thread: int) -> int:
         """The lane to show of a warp: the one that has stopped, else its first that has not ended."""
@@ -178,12 +215,21 @@ class Adapter:
 
     def step(self, arguments: dict, forwards: bool, depth: int | None) -> Callable[[], dict]:
         scene = self.scene(arguments["threadId"])
-        step = {"block": scene["block"], "warp": scene["warp"], "lane": self.lane, "alone": arguments.get("granularity") == "lane"}
+        step = {
+            "block": scene["block"],
+            "warp": scene["warp"],
+            "lane": self.lane,
+            "alone": arguments.get("granularity") == "lane",
+        }
         if depth is not None:
             if depth < 0:
                 raise Refused("this is the kernel itself, which no function has called")
             step["depth"] = depth
-        goal = {"step": step, "findings": self.findings, **({"breakpoints": True} if forwards and depth is not None else {})}
+        goal = {
+            "step": step,
+            "findings": self.findings,
+            **({"breakpoints": True} if forwards and depth is not None else {}),
+        }
         return (lambda: self.debugger.run(**goal)) if forwards else (lambda: self.debugger.run_back(**goal))
 
     # --- requests
@@ -204,7 +250,12 @@ class Adapter:
         for one in arguments.get("breakpoints", []):
             number = self.debugger.next_id
             self.debugger.next_id += 1
-            self.debugger.breakpoints[number] = {"id": number, "file": path, "line": one["line"], "condition": one.get("condition", "")}
+            self.debugger.breakpoints[number] = {
+                "id": number,
+                "file": path,
+                "line": one["line"],
+                "condition": one.get("condition", ""),
+            }
             wanted.append(number)
         self.lines[path] = wanted
         self.debugger.is_set_up = False
@@ -212,7 +263,13 @@ class Adapter:
         made = []
         for number in wanted:
             line = found.get(str(number), {}).get("line", 0)
-            made.append({"id": number, "verified": line > 0, "line": line or self.debugger.breakpoints[number]["line"]})
+            made.append(
+                {
+                    "id": number,
+                    "verified": line > 0,
+                    "line": line or self.debugger.breakpoints[number]["line"],
+                }
+            )
         return {"breakpoints": made}
 
     def do_setExceptionBreakpoints(self, arguments: dict) -> None:
@@ -220,10 +277,20 @@ class Adapter:
 
     def do_dataBreakpointInfo(self, arguments: dict) -> dict:
         try:
-            where = self.debugger.ask({"do": "address", "expression": arguments["name"], **self.scene(self.thread_id(self.debugger.stop["focus"]))})
+            where = self.debugger.ask(
+                {
+                    "do": "address",
+                    "expression": arguments["name"],
+                    **self.scene(self.thread_id(self.debugger.stop["focus"])),
+                }
+            )
         except Refused as error:
             return {"dataId": None, "description": str(error)}
-        return {"dataId": json.dumps({**where, "text": arguments["name"]}), "description": arguments["name"], "accessTypes": ["write"]}
+        return {
+            "dataId": json.dumps({**where, "text": arguments["name"]}),
+            "description": arguments["name"],
+            "accessTypes": ["write"],
+        }
 
     def do_setDataBreakpoints(self, arguments: dict) -> dict:
         self.debugger.watches.clear()
@@ -244,15 +311,31 @@ class Adapter:
     def do_threads(self, arguments: dict) -> dict:
         if "focus" not in self.debugger.stop:
             return {"threads": []}
-        return {"threads": [{"id": self.thread_id({"block": b["block"], "warp": w["warp"]}), "name": f"block {b['block']}, warp {w['warp']}"}
-                            for b in self.debugger.ask({"do": "threads"})["blocks"] for w in b["warps"] if w["live"]]}
+        return {
+            "threads": [
+                {
+                    "id": self.thread_id({"block": b["block"], "warp": w["warp"]}),
+                    "name": f"block {b['block']}, warp {w['warp']}",
+                }
+                for b in self.debugger.ask({"do": "threads"})["blocks"]
+                for w in b["warps"]
+                if w["live"]
+            ]
+        }
 
     def do_stackTrace(self, arguments: dict) -> dict:
         thread = arguments["threadId"]
         scene = {**self.scene(thread), "lane": self.lane_of(thread)}
-        frames = [{"id": self.refer({"kind": "frame", "scene": {**scene, "frame": k}}), "name": f"{f['function']} (lane {scene['lane']})",
-                   "line": f["line"], "column": 1, "source": {"name": pathlib.Path(f["file"]).name, "path": f["file"]}}
-                  for k, f in enumerate(self.debugger.ask({"do": "frames", **scene})["frames"])]
+        frames = [
+            {
+                "id": self.refer({"kind": "frame", "scene": {**scene, "frame": k}}),
+                "name": f"{f['function']} (lane {scene['lane']})",
+                "line": f["line"],
+                "column": 1,
+                "source": {"name": pathlib.Path(f["file"]).name, "path": f["file"]},
+            }
+            for k, f in enumerate(self.debugger.ask({"do": "frames", **scene})["frames"])
+        ]
         return {"stackFrames": frames, "totalFrames": len(frames)}
 
     def refer(self, what: dict) -> int:
@@ -261,8 +344,16 @@ class Adapter:
 
     def do_scopes(self, arguments: dict) -> dict:
         scene = self.references[arguments["frameId"] - 1]["scene"]
-        return {"scopes": [{"name": name, "variablesReference": self.refer({"kind": kind, "scene": scene}), "expensive": kind == "lanes"}
-                           for name, kind in [("Variables of the lane", "locals"), ("All lanes", "lanes")]]}
+        return {
+            "scopes": [
+                {
+                    "name": name,
+                    "variablesReference": self.refer({"kind": kind, "scene": scene}),
+                    "expensive": kind == "lanes",
+                }
+                for name, kind in [("Variables of the lane", "locals"), ("All lanes", "lanes")]
+            ]
+        }
 
     def do_variables(self, arguments: dict) -> dict:
         what = self.references[arguments["variablesReference"] - 1]
@@ -272,20 +363,42 @@ class Adapter:
             return {"name": name, "value": value, "variablesReference": reference, **more}
 
         if kind == "array":
-            reply = self.debugger.ask({"do": "array", "expression": what["expression"], "count": 256, **scene})
-            return {"variables": [variable(f"[{k}]", text, evaluateName=f"{what['expression']}[{k}]") for k, text in enumerate(reply["elements"])]}
+            reply = self.debugger.ask(
+                {"do": "array", "expression": what["expression"], "count": 256, **scene}
+            )
+            return {
+                "variables": [
+                    variable(f"[{k}]", text, evaluateName=f"{what['expression']}[{k}]")
+                    for k, text in enumerate(reply["elements"])
+                ]
+            }
         if kind == "lane values":
-            reply = self.debugger.ask({"do": "value", "lanes": True, "expression": what["expression"], **scene})
-            return {"variables": [variable(f"lane {k}", text) for k, text in enumerate(reply["lanes"]) if text is not None]}
+            reply = self.debugger.ask(
+                {"do": "value", "lanes": True, "expression": what["expression"], **scene}
+            )
+            return {
+                "variables": [
+                    variable(f"lane {k}", text) for k, text in enumerate(reply["lanes"]) if text is not None
+                ]
+            }
         found = []
         for v in self.debugger.ask({"do": "locals", **scene})["locals"]:
             name, text = v["name"], v.get("text", "(no value here)")
             if kind == "lanes":
                 if "text" in v:
-                    found.append(variable(name, text, self.refer({"kind": "lane values", "scene": scene, "expression": name}), type=v["type"]))
+                    found.append(
+                        variable(
+                            name,
+                            text,
+                            self.refer({"kind": "lane values", "scene": scene, "expression": name}),
+                            type=v["type"],
+                        )
+                    )
             else:
                 is_list = v["type"].endswith(("]", "*")) and "text" in v and v["type"].count("[") < 2
-                reference = self.refer({"kind": "array", "scene": scene, "expression": name}) if is_list else 0
+                reference = (
+                    self.refer({"kind": "array", "scene": scene, "expression": name}) if is_list else 0
+                )
                 found.append(variable(name, text, reference, type=v["type"], evaluateName=name))
         return {"variables": found}
 
@@ -294,9 +407,16 @@ class Adapter:
         words = text.split()
         if len(words) == 2 and words[0] == "lane" and words[1].isdigit() and int(words[1]) < 32:
             self.lane = int(words[1])
-            return {"result": f"The variables of lane {self.lane} are shown from the next stop on.", "variablesReference": 0}
+            return {
+                "result": f"The variables of lane {self.lane} are shown from the next stop on.",
+                "variablesReference": 0,
+            }
         frame = arguments.get("frameId")
-        scene = self.references[frame - 1]["scene"] if frame else self.scene(self.thread_id(self.debugger.stop["focus"]))
+        scene = (
+            self.references[frame - 1]["scene"]
+            if frame
+            else self.scene(self.thread_id(self.debugger.stop["focus"]))
+        )
         reply = self.debugger.ask({"do": "value", "expression": text, **scene})
         return {"result": reply["text"], "type": reply["type"], "variablesReference": 0}
 

@@ -4,6 +4,7 @@
 
 usage: dap_test.py LIBRARY_FOLDER PROGRAM_FOLDER
 """
+
 import json
 import os
 import pathlib
@@ -24,8 +25,18 @@ def line_of(text: str) -> int:
 class Client:
     def __init__(self):
         # The build folder is the library folder's grandparent: build/common/debug.
-        environment = dict(os.environ, LAB_ROOT=str(HERE.parent.parent), LAB_BUILD=str(LIBRARIES.parent.parent), SIM_QUIET="1")
-        self.process = subprocess.Popen([sys.executable, str(HERE / "debug.py"), "--dap"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        environment = dict(
+            os.environ,
+            LAB_ROOT=str(HERE.parent.parent),
+            LAB_BUILD=str(LIBRARIES.parent.parent),
+            SIM_QUIET="1",
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "debug.py"), "--dap"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+        )
         self.sequence = 0
         self.events: list[dict] = []
 
@@ -40,7 +51,9 @@ class Client:
 
     def ask(self, command: str, **arguments) -> dict:
         self.sequence += 1
-        body = json.dumps({"seq": self.sequence, "type": "request", "command": command, "arguments": arguments}).encode()
+        body = json.dumps(
+            {"seq": self.sequence, "type": "request", "command": command, "arguments": arguments}
+        ).encode()
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         self.process.stdin.flush()
         while True:
@@ -87,7 +100,11 @@ class Dap(unittest.TestCase):
             self.assertTrue(c.ask("launch", program=str(PROGRAMS / "tree_sum"), stopOnEntry=False)["success"])
             c.wait("initialized")
             line = line_of("T other =")
-            made = c.ask("setBreakpoints", source={"path": str(SOURCE)}, breakpoints=[{"line": line, "condition": "tid == 5 && s == 8"}])["body"]
+            made = c.ask(
+                "setBreakpoints",
+                source={"path": str(SOURCE)},
+                breakpoints=[{"line": line, "condition": "tid == 5 && s == 8"}],
+            )["body"]
             self.assertEqual([(b["verified"], b["line"]) for b in made["breakpoints"]], [(True, line)])
             c.ask("setExceptionBreakpoints", filters=[])
             c.ask("configurationDone")
@@ -98,14 +115,30 @@ class Dap(unittest.TestCase):
             frame = c.top(thread)
             self.assertEqual((frame["line"], frame["source"]["path"]), (line, str(SOURCE)))
             scopes = c.ask("scopes", frameId=frame["id"])["body"]["scopes"]
-            variables = {v["name"]: v for v in c.ask("variables", variablesReference=scopes[0]["variablesReference"])["body"]["variables"]}
+            variables = {
+                v["name"]: v
+                for v in c.ask("variables", variablesReference=scopes[0]["variablesReference"])["body"][
+                    "variables"
+                ]
+            }
             self.assertEqual((variables["tid"]["value"], variables["s"]["value"]), ("5", "8"))
-            elements = c.ask("variables", variablesReference=variables["s_data"]["variablesReference"])["body"]["variables"]
+            elements = c.ask("variables", variablesReference=variables["s_data"]["variablesReference"])[
+                "body"
+            ]["variables"]
             self.assertEqual(len(elements), 64)
-            lanes = {v["name"]: v for v in c.ask("variables", variablesReference=scopes[1]["variablesReference"])["body"]["variables"]}
-            values = c.ask("variables", variablesReference=lanes["tid"]["variablesReference"])["body"]["variables"]
+            lanes = {
+                v["name"]: v
+                for v in c.ask("variables", variablesReference=scopes[1]["variablesReference"])["body"][
+                    "variables"
+                ]
+            }
+            values = c.ask("variables", variablesReference=lanes["tid"]["variablesReference"])["body"][
+                "variables"
+            ]
             self.assertEqual([v["value"] for v in values], [str(k) for k in range(32)])
-            self.assertEqual(c.ask("evaluate", expression="tid + s", frameId=frame["id"])["body"]["result"], "13")
+            self.assertEqual(
+                c.ask("evaluate", expression="tid + s", frameId=frame["id"])["body"]["result"], "13"
+            )
             self.assertFalse(c.ask("evaluate", expression="nothing", frameId=frame["id"])["success"])
 
             self.assertEqual(c.go("next", thread)["body"]["reason"], "step")
@@ -153,7 +186,9 @@ class Dap(unittest.TestCase):
             c.launch("wrong_sum", args=["reduction", "neighboured"], stopAtWrongStore=True)
             c.ask("configurationDone")
             stopped = c.wait("stopped")["body"]
-            self.assertEqual((stopped["reason"], stopped["text"]), ("exception", "d_out[0] becomes 22, expected is 25"))
+            self.assertEqual(
+                (stopped["reason"], stopped["text"]), ("exception", "d_out[0] becomes 22, expected is 25")
+            )
             self.assertTrue(c.top(stopped["threadId"])["source"]["path"].endswith("wrong_sum.cu"))
 
     def test_what_kernels_print_comes_with_the_thread(self):
@@ -163,17 +198,26 @@ class Dap(unittest.TestCase):
             output = ""
             while (message := c.wait("output", "terminated"))["event"] == "output":
                 output += message["body"]["output"]
-            self.assertEqual((output.count("round 1"), output.count("thread 2 of block 0 prints: round 1\n")), (2, 1))
+            self.assertEqual(
+                (output.count("round 1"), output.count("thread 2 of block 0 prints: round 1\n")), (2, 1)
+            )
 
     def test_the_extension_is_linked_where_vs_code_looks(self):
         with tempfile.TemporaryDirectory() as home:
             for _ in range(2):
-                subprocess.run([HERE.parent / "tools/vscode/install.sh"], check=True, env={**os.environ, "HOME": home}, stdout=subprocess.DEVNULL)
+                subprocess.run(
+                    [HERE.parent / "tools/vscode/install.sh"],
+                    check=True,
+                    env={**os.environ, "HOME": home},
+                    stdout=subprocess.DEVNULL,
+                )
             for folder in (".vscode", ".vscode-server"):
                 (linked,) = pathlib.Path(home, folder, "extensions").iterdir()
                 described = json.loads((linked / "package.json").read_text())
                 self.assertEqual(linked.name, "{publisher}.{name}-{version}".format(**described))
-                self.assertTrue(os.access(linked / described["contributes"]["debuggers"][0]["program"], os.X_OK))
+                self.assertTrue(
+                    os.access(linked / described["contributes"]["debuggers"][0]["program"], os.X_OK)
+                )
 
     def test_what_cannot_be_launched_is_refused_with_a_reason(self):
         with Client() as c:

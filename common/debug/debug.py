@@ -42,53 +42,102 @@ def say(text: str) -> None:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="./lab debug", usage="./lab debug LAB TASK [--case NAME]\n       ./lab debug PROGRAM.cu [ARGUMENT…]",
-                                     description="Stops a kernel, steps it forwards and backwards, shows its variables.", epilog=EPILOG,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./lab debug",
+        usage="./lab debug LAB TASK [--case NAME]\n       ./lab debug PROGRAM.cu [ARGUMENT…]",
+        description="Stops a kernel, steps it forwards and backwards, shows its variables.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("what", metavar="LAB|PROGRAM.cu", help="a lab, or a CUDA program's source or binary")
-    parser.add_argument("rest", nargs="*", metavar="TASK|ARGUMENT", help="the lab's task, or the program's arguments")
+    parser.add_argument(
+        "rest", nargs="*", metavar="TASK|ARGUMENT", help="the lab's task, or the program's arguments"
+    )
     parser.add_argument("--case", help="a case, by its name in a report")
     parser.add_argument("--n", help="items of the lab's example (8)")
     parser.add_argument("--solutions", action="store_true", help="the reference solution")
-    parser.add_argument("--optimised", action="store_true", help="the code that is graded: lines, but no variables")
-    parser.add_argument("--nvcc", metavar="OPTIONS", help="more options for the compiler of PROGRAM.cu, such as --nvcc=\"-O2 -rdc=true\"")
+    parser.add_argument(
+        "--optimised", action="store_true", help="the code that is graded: lines, but no variables"
+    )
+    parser.add_argument(
+        "--nvcc",
+        metavar="OPTIONS",
+        help='more options for the compiler of PROGRAM.cu, such as --nvcc="-O2 -rdc=true"',
+    )
     parser.add_argument("--no-checks", action="store_true", help="without checkers, which is faster")
-    parser.add_argument("--seed", help="the seed, from a report: of a lab's items and schedule, or of a program's schedule")
-    parser.add_argument("--wrong", action="store_true", help="begin at the store that made the output of a lab's case wrong")
+    parser.add_argument(
+        "--seed", help="the seed, from a report: of a lab's items and schedule, or of a program's schedule"
+    )
+    parser.add_argument(
+        "--wrong", action="store_true", help="begin at the store that made the output of a lab's case wrong"
+    )
     parser.add_argument("--commands", metavar="FILE", help="read commands from a file")
-    parser.add_argument("--dap", action="store_true", help="alone: speak the Debug Adapter Protocol, for editors")
+    parser.add_argument(
+        "--dap", action="store_true", help="alone: speak the Debug Adapter Protocol, for editors"
+    )
     # What follows "--" is the program's, even if it begins with a dash.
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_intermixed_args(arguments[:cut])
-    options.rest += arguments[cut + 1:]
+    options.rest += arguments[cut + 1 :]
     return options
 
 
 def compile_with(command: list[str]) -> None:
-    with Waiting("Compiling " + " ".join(pathlib.Path(word).name for word in command if word.endswith(".cu"))):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    with Waiting(
+        "Compiling " + " ".join(pathlib.Path(word).name for word in command if word.endswith(".cu"))
+    ):
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
     if done.returncode != 0:
         sys.stderr.write(done.stdout)
         raise Refused("the file does not compile")
 
 
-def compile_program(root: pathlib.Path, source: pathlib.Path, program: pathlib.Path, optimised: bool, more: list[str]) -> None:
+def compile_program(
+    root: pathlib.Path, source: pathlib.Path, program: pathlib.Path, optimised: bool, more: list[str]
+) -> None:
     """As ./lab sanitize does, but unless `optimised`, with -G."""
-    compile_with(["bash", str(root / "common/tools/compile_program.sh"), str(source), str(program), *([] if optimised else ["-G"]), *more])
+    compile_with(
+        [
+            "bash",
+            str(root / "common/tools/compile_program.sh"),
+            str(source),
+            str(program),
+            *([] if optimised else ["-G"]),
+            *more,
+        ]
+    )
 
 
-def build_lab(options: argparse.Namespace, root: pathlib.Path, build: pathlib.Path, folder: pathlib.Path) -> list[str]:
+def build_lab(
+    options: argparse.Namespace, root: pathlib.Path, build: pathlib.Path, folder: pathlib.Path
+) -> list[str]:
     lab = options.what
     if len(options.rest) != 1:
-        raise Refused(f"name a task: ./lab debug {lab} TASK (\"./lab list\" shows them)")
+        raise Refused(f'name a task: ./lab debug {lab} TASK ("./lab list" shows them)')
     if "most_devices" in (root / f"labs/{lab}/points.hpp").read_text(encoding="utf-8"):
-        raise Refused(f"{lab} is for several devices, which the debugger cannot step: see ./lab trace {lab} TASK and ./lab check {lab}")
+        raise Refused(
+            f"{lab} is for several devices, which the debugger cannot step: see ./lab trace {lab} TASK and ./lab check {lab}"
+        )
     source = root / ("solutions" if options.solutions else "labs") / lab / f"{lab}.cu"
     program = folder / lab
     libraries = build / "common/debug"
-    compile_program(root, source, program, options.optimised,
-                    [f"-DCOURSE_LAB={lab}", f"-I{root}/common", f"-I{root}/labs", f"-I{root}/solutions", str(root / "common/debug/lab_main.cpp"),
-                     f"-L{libraries}", "-llab_case"])
+    compile_program(
+        root,
+        source,
+        program,
+        options.optimised,
+        [
+            f"-DCOURSE_LAB={lab}",
+            f"-I{root}/common",
+            f"-I{root}/labs",
+            f"-I{root}/solutions",
+            str(root / "common/debug/lab_main.cpp"),
+            f"-L{libraries}",
+            "-llab_case",
+        ],
+    )
     command = [str(program), lab, options.rest[0]]
     if options.case:
         command += ["--case", options.case]
@@ -104,7 +153,9 @@ def build_program(options: argparse.Namespace, root: pathlib.Path, folder: pathl
     if not path.is_file():
         raise Refused(f"there is no lab and no file {path}")
     if path.suffix == ".cu":
-        if re.search(r'^\s*#\s*include\s*"[a-z0-9_]*/lab\.hpp"', path.read_text(errors="replace"), re.MULTILINE):
+        if re.search(
+            r'^\s*#\s*include\s*"[a-z0-9_]*/lab\.hpp"', path.read_text(errors="replace"), re.MULTILINE
+        ):
             raise Refused(f"{path} is a lab's file, which has no main: ./lab debug {path.stem} TASK")
         program = folder / path.stem
         compile_program(root, path, program, options.optimised, shlex.split(options.nvcc or ""))
@@ -166,7 +217,9 @@ def main(arguments: list[str]) -> int:
             terminal.command("wrong")
         else:
             terminal.show_stop()
-        with open(options.commands, encoding="utf-8") if options.commands else open(0, closefd=False) as lines:
+        with (
+            open(options.commands, encoding="utf-8") if options.commands else open(0, closefd=False) as lines
+        ):
             terminal.loop(iter(lines), interactive)
         return 0
     except Refused as error:

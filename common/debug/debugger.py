@@ -59,7 +59,13 @@ class Connection:
 class Debugger:
     """One program. `stop` describes where it is: the newest "stopped" or "exited" message."""
 
-    def __init__(self, command: list[str], libraries: str, environment: dict[str, str] | None = None, cwd: str | None = None):
+    def __init__(
+        self,
+        command: list[str],
+        libraries: str,
+        environment: dict[str, str] | None = None,
+        cwd: str | None = None,
+    ):
         self.folder = tempfile.TemporaryDirectory(prefix="lab-debug-")
         path = pathlib.Path(self.folder.name)
         self.listener = socket.socket(socket.AF_UNIX)
@@ -70,15 +76,28 @@ class Debugger:
         self.shown = 0
         self.printed: list[dict] = []  # what threads have printed and nobody has been shown yet
         self.printed_until = -1  # the time up to which what threads print has been shown
-        self.in_output: dict[int, str] = {}  # what has been shown so, by launch: the program writes it once more when a launch ends
-        self.wrong_path = path / "wrong"  # a lab's program writes here which elements of its outputs are wrong
+        self.in_output: dict[
+            int, str
+        ] = {}  # what has been shown so, by launch: the program writes it once more when a launch ends
+        self.wrong_path = (
+            path / "wrong"
+        )  # a lab's program writes here which elements of its outputs are wrong
         variables = dict(os.environ, **(environment or {}))
         variables["LAB_DEBUG_SOCKET"] = str(path / "socket")
         variables["LAB_DEBUG_WRONG"] = str(self.wrong_path)
-        variables["LD_LIBRARY_PATH"] = libraries + (":" + variables["LD_LIBRARY_PATH"] if variables.get("LD_LIBRARY_PATH") else "")
+        variables["LD_LIBRARY_PATH"] = libraries + (
+            ":" + variables["LD_LIBRARY_PATH"] if variables.get("LD_LIBRARY_PATH") else ""
+        )
         with open(self.output_path, "wb") as output:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=variables, cwd=cwd,
-                                            start_new_session=True)
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=variables,
+                cwd=cwd,
+                start_new_session=True,
+            )
         self.live: Connection | None = None
         self.live_pid = self.process.pid
         self.snapshots: list[tuple[int, Connection]] = []
@@ -113,7 +132,9 @@ class Debugger:
                 self.live = accepted[1]
                 break
             if self.process.poll() is not None:
-                raise Refused("The program ended before it used the simulator: is it linked with the shared CUDA runtime (-cudart shared)?")
+                raise Refused(
+                    "The program ended before it used the simulator: is it linked with the shared CUDA runtime (-cudart shared)?"
+                )
         self.wait()
         if "exited" not in self.stop:
             self.first_time = self.stop["time"]
@@ -135,7 +156,10 @@ class Debugger:
         self.snapshots.sort(key=lambda s: s[0])
         while len(self.snapshots) > MOST_SNAPSHOTS:
             # Drop the one whose neighbours are closest, never the first.
-            gaps = [(self.snapshots[k + 1][0] - self.snapshots[k - 1][0], k) for k in range(1, len(self.snapshots) - 1)]
+            gaps = [
+                (self.snapshots[k + 1][0] - self.snapshots[k - 1][0], k)
+                for k in range(1, len(self.snapshots) - 1)
+            ]
             self.snapshots.pop(min(gaps)[1])[1].close()
 
     def resume(self, snapshot: tuple[int, Connection]) -> None:
@@ -174,7 +198,7 @@ class Debugger:
         at = 0
         for launch, known in sorted(self.in_output.items()):
             if (found := text.find(known, at)) >= 0:
-                text, at = text[:found] + text[found + len(known):], found
+                text, at = text[:found] + text[found + len(known) :], found
                 del self.in_output[launch]
         return text
 
@@ -195,7 +219,7 @@ class Debugger:
 
     def request(self, message: dict) -> dict:
         if self.live is None or "exited" in self.stop:
-            raise Refused("The program has ended. You can go back: reverse-continue, or \"goto TIME\".")
+            raise Refused('The program has ended. You can go back: reverse-continue, or "goto TIME".')
         self.live.send(message)
         return self.live.receive()
 
@@ -207,7 +231,13 @@ class Debugger:
 
     def set_up(self) -> dict:
         """Tells the live process of breakpoints and watches. The lines at which breakpoints are."""
-        reply = self.ask({"do": "setup", "breakpoints": list(self.breakpoints.values()), "watches": list(self.watches.values())})
+        reply = self.ask(
+            {
+                "do": "setup",
+                "breakpoints": list(self.breakpoints.values()),
+                "watches": list(self.watches.values()),
+            }
+        )
         self.is_set_up = True
         return reply["lines"]
 
@@ -226,7 +256,7 @@ class Debugger:
 
     def request_go(self, message: dict) -> None:
         if self.live is None or "exited" in self.stop:
-            raise Refused("The program has ended. You can go back: reverse-continue, or \"goto TIME\".")
+            raise Refused('The program has ended. You can go back: reverse-continue, or "goto TIME".')
         self.live.send(message)
 
     def wait(self) -> dict:
@@ -245,7 +275,10 @@ class Debugger:
             if message is None:
                 continue
             if "launch_end" in message:
-                self.known_end, self.launches = max(self.known_end, message["launch_end"]), max(self.launches, message["launch"])
+                self.known_end, self.launches = (
+                    max(self.known_end, message["launch_end"]),
+                    max(self.launches, message["launch"]),
+                )
                 continue
             break
         self.collect_snapshots(message.get("snapshots", 0))
@@ -276,7 +309,11 @@ class Debugger:
     def find_last(self, before: int, **goal) -> dict | None:
         """The last event before the time `before` that `goal` asks for. Moves the live process."""
         if not self.travels:
-            raise Refused("This program cannot go back: it has several threads." if self.first_time else "No kernel was launched.")
+            raise Refused(
+                "This program cannot go back: it has several threads."
+                if self.first_time
+                else "No kernel was launched."
+            )
         bound = before
         # A run may add snapshots and drop others, so the next one is chosen anew.
         while earlier := [s for s in self.snapshots if s[0] < bound - 1]:
@@ -304,12 +341,26 @@ class Debugger:
         if not lines or lines[0] == "right":
             if self.travels:
                 self.goto(now)
-            raise Refused("The result is right." if lines else "The program has not come to a result that could be wrong: only a lab's "
-                          "case has one, and only if no kernel fails.")
-        elements = [dict(zip(("text", "address", "bytes", "expected", "got"), line.split("\t"))) for line in lines[1:]]
+            raise Refused(
+                "The result is right."
+                if lines
+                else "The program has not come to a result that could be wrong: only a lab's "
+                "case has one, and only if no kernel fails."
+            )
+        elements = [
+            dict(zip(("text", "address", "bytes", "expected", "got"), line.split("\t"))) for line in lines[1:]
+        ]
         mine = self.watches
-        self.watches = {k: {"id": k, "address": int(e["address"]), "bytes": int(e["bytes"]), "block": 0, "text": e["text"]}
-                        for k, e in enumerate(elements)}
+        self.watches = {
+            k: {
+                "id": k,
+                "address": int(e["address"]),
+                "bytes": int(e["bytes"]),
+                "block": 0,
+                "text": e["text"],
+            }
+            for k, e in enumerate(elements)
+        }
         try:
             if not self.snapshots:
                 raise Refused("This program cannot go back: it has several threads.")
@@ -325,4 +376,8 @@ class Debugger:
         first = min(writes, key=lambda k: writes[k]["time"])
         where, element = writes[first], elements[first]
         focus = {"block": where["block"], "warp": where["thread"] // 32, "lane": where["thread"] % 32}
-        return self.goto(where["time"], [{"kind": "wrong store", **element, "who": where["who"], "n": len(elements)}], focus)
+        return self.goto(
+            where["time"],
+            [{"kind": "wrong store", **element, "who": where["who"], "n": len(elements)}],
+            focus,
+        )

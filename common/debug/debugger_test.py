@@ -5,6 +5,7 @@
 usage: debugger_test.py LIBRARY_FOLDER PROGRAM_FOLDER
 Environment: WALKS is the number of random walks for each program (3).
 """
+
 import faulthandler
 import io
 import os
@@ -34,7 +35,9 @@ class Session:
     """A terminal on a program; a command gives what it prints."""
 
     def __init__(self, program: str, *arguments: str):
-        self.debugger = Debugger([str(PROGRAMS / program), *arguments], LIBRARIES, {"SIM_MODE": "checks", "SIM_QUIET": "1"})
+        self.debugger = Debugger(
+            [str(PROGRAMS / program), *arguments], LIBRARIES, {"SIM_MODE": "checks", "SIM_QUIET": "1"}
+        )
         self.debugger.begin()
         self.terminal = Terminal(self.debugger, io.StringIO())
         self.terminal.show_stop()
@@ -121,7 +124,10 @@ class Terminals(unittest.TestCase):
             text = s.do("array s_data")
             self.assertIn("[0] 32* 34*", text)
             self.assertIn("[32] 32  33 ", text)
-            self.assertEqual(s.do("x in 126"), "  [126] 126  127\n128 elements of type int; elements 126 to 127 are shown.\n")
+            self.assertEqual(
+                s.do("x in 126"),
+                "  [126] 126  127\n128 elements of type int; elements 126 to 127 are shown.\n",
+            )
 
     def test_watch_and_written_name_the_writer(self):
         with Session("tree_sum") as s:
@@ -181,7 +187,10 @@ class Terminals(unittest.TestCase):
             self.assertEqual(s.do("p matrix[1][2]"), "matrix[1][2] = 21\n")
             self.assertEqual(s.do("p shapes::weight"), "shapes::weight = 0.5\n")
             self.assertEqual(s.do("p color"), "color = Color::red\n")
-            self.assertEqual(s.do("thread 9"), f"block 0, warp 0, lane 9: functors.cu:{line_of('functors', 'const bool is_green')}\n")
+            self.assertEqual(
+                s.do("thread 9"),
+                f"block 0, warp 0, lane 9: functors.cu:{line_of('functors', 'const bool is_green')}\n",
+            )
             self.assertEqual(s.do("p threadIdx"), "threadIdx = {x = 1, y = 1, z = 0}\n")
             self.assertEqual(s.do("p row[1]"), "row[1] = 1.5\n")
             self.assertIn("32 elements of type double", s.do("x row"))
@@ -215,7 +224,9 @@ class Terminals(unittest.TestCase):
             self.assertIn("thread 3 of block 0 prints: last of 0", text)
             self.assertIn("program: host 0", text)
             text = s.do("c")
-            self.assertEqual((text.count("round 1"), text.count("last of 1"), text.count("host 1")), (2, 1, 1))
+            self.assertEqual(
+                (text.count("round 1"), text.count("last of 1"), text.count("host 1")), (2, 1, 1)
+            )
             self.assertNotIn("program: round", text)
 
     def test_wrong_goes_to_the_store_of_the_wrong_value(self):
@@ -224,7 +235,10 @@ class Terminals(unittest.TestCase):
             text = s.do("wrong")
             self.assertIn(f"thread 1 of block 0 at wrong_sum.cu:{line}", " ".join(text.split()))
             self.assertIn("d_out[0] becomes 22, expected is 25", " ".join(text.split()))
-            self.assertEqual((s.debugger.stop["place"]["line"], s.do("p tid"), s.do("p total")), (line, "tid = 1\n", "total = 22\n"))
+            self.assertEqual(
+                (s.debugger.stop["place"]["line"], s.do("p tid"), s.do("p total")),
+                (line, "tid = 1\n", "total = 22\n"),
+            )
             time = s.debugger.stop["time"]
             s.do("findings off")
             self.assertIn("program has ended", s.do("c"))
@@ -236,7 +250,9 @@ class Terminals(unittest.TestCase):
             self.assertIn("Nothing is ever stored in d_out[0]; expected is 3.", s.do("wrong"))
 
     def test_lab_cases_have_the_names_and_seeds_of_reports(self):
-        with Session("wrong_sum", "reduction", "neighboured", "--case", "sum_i32_n3_random", "--seed", "0x2a") as s:
+        with Session(
+            "wrong_sum", "reduction", "neighboured", "--case", "sum_i32_n3_random", "--seed", "0x2a"
+        ) as s:
             other = s.do("p d_in[0]")
         with Session("wrong_sum", "reduction", "neighboured", "--case", "sum_i32_n3_random") as s:
             self.assertNotEqual(s.do("p d_in[0]"), other)
@@ -268,7 +284,9 @@ class Terminals(unittest.TestCase):
             self.assertIn("block 2", s.do("c"))
             self.assertEqual(s.do("p value"), f"value = {sum(range(64, 80))}\n")
             s.do("next")
-            self.assertEqual(s.debugger.stop["place"]["line"], line_of("groups", "if (grid.thread_rank() == 0)"))
+            self.assertEqual(
+                s.debugger.stop["place"]["line"], line_of("groups", "if (grid.thread_rank() == 0)")
+            )
             self.assertIn("groups.cu", s.do("where"))
 
     def test_blocks_that_wait_for_each_other_are_stepped(self):
@@ -312,11 +330,24 @@ class Terminals(unittest.TestCase):
 
     def test_wrong_commands_say_what_to_do(self):
         with Session("tree_sum") as s:
-            for command, words in [("p nothing", "no variable"), ("p tid +", "missing"), ("p 1 / 0", "division"), ("frobnicate", "help"),
-                                   ("break", "LINE"), ("delete 9", "info breakpoints"), ("goto x", "time"), ("goto 0", "first launch"),
-                                   ("watch tid", "register"), ("finish", "kernel itself"), ("s x", "number"), ("block 77", "not running"),
-                                   ("p *n", "pointer"), ("info nothing", "info locals"), ("unit x", "unit warp"),
-                                   ("wrong", "only a lab's case")]:
+            for command, words in [
+                ("p nothing", "no variable"),
+                ("p tid +", "missing"),
+                ("p 1 / 0", "division"),
+                ("frobnicate", "help"),
+                ("break", "LINE"),
+                ("delete 9", "info breakpoints"),
+                ("goto x", "time"),
+                ("goto 0", "first launch"),
+                ("watch tid", "register"),
+                ("finish", "kernel itself"),
+                ("s x", "number"),
+                ("block 77", "not running"),
+                ("p *n", "pointer"),
+                ("info nothing", "info locals"),
+                ("unit x", "unit warp"),
+                ("wrong", "only a lab's case"),
+            ]:
                 with self.subTest(command=command):
                     self.assertIn(words.lower(), s.do(command).lower())
 
@@ -333,9 +364,22 @@ class Walks(unittest.TestCase):
         dice = random.Random(seed)
         with Session(program) as s:
             s.do("findings off")
-            s.debugger.snapshot_every = dice.choice([40, 1000, 1 << 17])  # what is between snapshots is executed again
+            s.debugger.snapshot_every = dice.choice(
+                [40, 1000, 1 << 17]
+            )  # what is between snapshots is executed again
             states: dict[int, str] = {}
-            kinds = ["step", "next", "barrier", "reverse-step", "reverse-next", "reverse-barrier", "goto", "unit warp", "unit lane", "thread"]
+            kinds = [
+                "step",
+                "next",
+                "barrier",
+                "reverse-step",
+                "reverse-next",
+                "reverse-barrier",
+                "goto",
+                "unit warp",
+                "unit lane",
+                "thread",
+            ]
             for _ in range(25):
                 kind = dice.choice(kinds)
                 stop = s.debugger.stop
@@ -351,7 +395,9 @@ class Walks(unittest.TestCase):
                 reply = s.debugger.ask({"do": "state"})
                 time = reply["time"]
                 self.assertEqual(time, s.debugger.stop["time"])
-                self.assertEqual(states.setdefault(time, reply["state"]), reply["state"], f"{program}, seed {seed}, {kind}")
+                self.assertEqual(
+                    states.setdefault(time, reply["state"]), reply["state"], f"{program}, seed {seed}, {kind}"
+                )
             # Backwards step by step gives what forwards step by step gave.
             s.do("restart")
             s.do("unit warp")

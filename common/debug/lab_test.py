@@ -4,6 +4,7 @@
 
 usage: lab_test.py LIBRARY_FOLDER PROGRAM LAB
 """
+
 import faulthandler
 import io
 import pathlib
@@ -23,7 +24,9 @@ TASKS = [task for task in TASKS if task != LAB]  # the manifest's own id
 
 class Session:
     def __init__(self, task: str, *arguments: str):
-        self.debugger = Debugger([PROGRAM, LAB, task, *arguments], LIBRARIES, {"SIM_MODE": "checks", "SIM_QUIET": "1"})
+        self.debugger = Debugger(
+            [PROGRAM, LAB, task, *arguments], LIBRARIES, {"SIM_MODE": "checks", "SIM_QUIET": "1"}
+        )
         self.debugger.begin()
         self.terminal = Terminal(self.debugger, io.StringIO())
         self.terminal.show_stop()

@@ -41,7 +41,7 @@ block as numbers. An empty line repeats the last command. quit ends."""
 
 
 def ranges(mask: int) -> str:
-    """"0-15,18" of a mask of lanes."""
+    """ "0-15,18" of a mask of lanes."""
     parts, lane = [], 0
     while lane < 32:
         if mask >> lane & 1:
@@ -78,7 +78,11 @@ class Terminal:
 
     def say(self, text: str = "") -> None:
         for line in text.split("\n"):
-            parts = textwrap.wrap(line, 80, drop_whitespace=False, break_on_hyphens=False) if len(line) > 80 else [line]
+            parts = (
+                textwrap.wrap(line, 80, drop_whitespace=False, break_on_hyphens=False)
+                if len(line) > 80
+                else [line]
+            )
             for k, part in enumerate(parts):
                 print(part.strip() if k > 0 else part.rstrip(), file=self.out)
         self.out.flush()
@@ -110,7 +114,9 @@ class Terminal:
         self.show_output()
         self.frame = 0
         if "exited" in stop:
-            self.say(f"The program has ended, at time {stop['time']} after {plural(stop['launch'], 'launch').replace('launchs', 'launches')}.")
+            self.say(
+                f"The program has ended, at time {stop['time']} after {plural(stop['launch'], 'launch').replace('launchs', 'launches')}."
+            )
             return
         self.focus = dict(stop.get("focus", {}))
         for why in stop["why"]:
@@ -120,7 +126,9 @@ class Terminal:
             return
         f = self.focus
         mask = stop.get("mask", 0)
-        self.say(f"block {f['block']}, warp {f['warp']}, lane {f['lane']}; active lanes {ranges(mask)}; time {stop['time']}")
+        self.say(
+            f"block {f['block']}, warp {f['warp']}, lane {f['lane']}; active lanes {ranges(mask)}; time {stop['time']}"
+        )
         place = stop["place"]
         if place["line"]:
             self.say(f"{pathlib.Path(place['file']).name}:{place['line']}  {self.source_line(place).strip()}")
@@ -146,11 +154,15 @@ class Terminal:
         elif kind == "fault":
             self.say(f"Fault, which ends the kernel: {why['text']}")
         elif kind == "wrong store":
-            self.say(f"This line, executed by {why['who']}, stores the wrong value: {why['text']} becomes {why['got']}, expected is {why['expected']}."
-                     + ("" if why["n"] == 1 else f" (It is the first of {why['n']} wrong elements.)"))
+            self.say(
+                f"This line, executed by {why['who']}, stores the wrong value: {why['text']} becomes {why['got']}, expected is {why['expected']}."
+                + ("" if why["n"] == 1 else f" (It is the first of {why['n']} wrong elements.)")
+            )
         elif kind == "no store":
-            self.say(f"Nothing is ever stored in {why['text']}; expected is {why['expected']}."
-                     + ("" if why["n"] == 1 else f" ({why['n']} wrong elements are never stored.)"))
+            self.say(
+                f"Nothing is ever stored in {why['text']}; expected is {why['expected']}."
+                + ("" if why["n"] == 1 else f" ({why['n']} wrong elements are never stored.)")
+            )
         elif kind == "barrier":
             self.say(f"All threads of block {why['block']} have arrived at the barrier.")
         elif kind == "thread end":
@@ -178,17 +190,30 @@ class Terminal:
         if handler is None:
             close = [name for name in self.COMMANDS if name.startswith(word)]
             if len(close) != 1:
-                self.say(f"There is no command \"{word}\"" + (f": {', '.join(sorted(close))}?" if close else "; \"help\" lists them."))
+                self.say(
+                    f'There is no command "{word}"'
+                    + (f": {', '.join(sorted(close))}?" if close else '; "help" lists them.')
+                )
                 return True
             handler = self.COMMANDS[close[0]]
         try:
             handler(self, rest)
         except Refused as error:
-            self.say(str(error)[:1].upper() + str(error)[1:] + ("" if str(error).endswith((".", "?", ")")) else "."))
+            self.say(
+                str(error)[:1].upper()
+                + str(error)[1:]
+                + ("" if str(error).endswith((".", "?", ")")) else ".")
+            )
         except Ended:
             self.show_output()
-            self.say("The program has crashed or was killed" + (f" (exit status {self.debugger.process.poll()})."
-                                                               if self.debugger.process.poll() is not None else "."))
+            self.say(
+                "The program has crashed or was killed"
+                + (
+                    f" (exit status {self.debugger.process.poll()})."
+                    if self.debugger.process.poll() is not None
+                    else "."
+                )
+            )
         return True
 
     def stops(self) -> dict:
@@ -200,7 +225,9 @@ class Terminal:
             return {"any": True}  # after a launch: the first line of the next one, or the last line before
         step = {**self.focus, "alone": self.unit == "lane"}
         if depth is not None and any(self.focus[k] != stop["focus"][k] for k in ("block", "warp", "lane")):
-            depth += 64 * (len(self.frames()) - 1 - (stop["depth"] >> 6))  # another thread than the one that has stopped
+            depth += 64 * (
+                len(self.frames()) - 1 - (stop["depth"] >> 6)
+            )  # another thread than the one that has stopped
         if depth is not None:
             if depth < 0:
                 raise Refused("this is the kernel itself, which no function has called")
@@ -213,7 +240,7 @@ class Terminal:
 
     def times(self, rest: str) -> int:
         if rest and not rest.isdigit():
-            raise Refused(f"\"{rest}\" is no number of times")
+            raise Refused(f'"{rest}" is no number of times')
         return int(rest or 1)
 
     def step(self, rest: str, forwards: bool = True, over: bool = False) -> None:
@@ -224,7 +251,9 @@ class Terminal:
             if over and forwards:
                 goal["breakpoints"] = True
             self.move(forwards, **goal)
-            if "focus" not in self.debugger.stop or any(w["kind"] not in ("step",) for w in self.debugger.stop["why"]):
+            if "focus" not in self.debugger.stop or any(
+                w["kind"] not in ("step",) for w in self.debugger.stop["why"]
+            ):
                 break
 
     def finish(self, rest: str, forwards: bool = True) -> None:
@@ -269,7 +298,12 @@ class Terminal:
             place = self.debugger.stop.get("place")
             file = place["file"] if place and place["file"] else ""
         made = self.debugger.next_id
-        self.debugger.breakpoints[made] = {"id": made, "file": file, "line": int(number), "condition": condition or ""}
+        self.debugger.breakpoints[made] = {
+            "id": made,
+            "file": file,
+            "line": int(number),
+            "condition": condition or "",
+        }
         try:
             found = self.debugger.set_up()[str(made)]
         except Refused:
@@ -278,16 +312,28 @@ class Terminal:
         if found is None:
             self.say(f"Breakpoint {made} at line {number}.")
         elif found["line"] == 0:
-            self.say(f"Breakpoint {made} at line {number}, where no kernel that has been launched so far has code.")
+            self.say(
+                f"Breakpoint {made} at line {number}, where no kernel that has been launched so far has code."
+            )
         else:
-            self.say(f"Breakpoint {made} at {pathlib.Path(found['file']).name}:{found['line']}"
-                     + ("" if found["line"] == int(number) else f" (line {number} has no code)") + (f", if {condition}" if condition else "") + ".")
+            self.say(
+                f"Breakpoint {made} at {pathlib.Path(found['file']).name}:{found['line']}"
+                + ("" if found["line"] == int(number) else f" (line {number} has no code)")
+                + (f", if {condition}" if condition else "")
+                + "."
+            )
 
     def add_watch(self, rest: str) -> None:
         where = self.address(rest)
         made = self.debugger.next_id
         self.debugger.next_id += 1
-        self.debugger.watches[made] = {"id": made, "address": where["address"], "bytes": where["bytes"], "block": where["block"], "text": rest}
+        self.debugger.watches[made] = {
+            "id": made,
+            "address": where["address"],
+            "bytes": where["bytes"],
+            "block": where["block"],
+            "text": rest,
+        }
         self.debugger.is_set_up = False
         self.say(f"Watch {made}: {rest}, now {where['text']}.")
 
@@ -297,7 +343,7 @@ class Terminal:
             if table.pop(number, None):
                 self.debugger.is_set_up = False
                 return self.say(f"Deleted {number}.")
-        raise Refused("delete takes the number of a breakpoint or a watch (\"info breakpoints\")")
+        raise Refused('delete takes the number of a breakpoint or a watch ("info breakpoints")')
 
     def set_findings(self, rest: str) -> None:
         if rest not in ("on", "off"):
@@ -322,11 +368,20 @@ class Terminal:
         return self.debugger.ask({"do": "address", "expression": rest, **self.thread()})
 
     def lanes(self, rest: str) -> None:
-        expressions = split_expressions(rest) or [v["name"] for v in self.locals() if "text" in v and not v["type"].endswith("*") and v["text"][0] != "{"]
+        expressions = split_expressions(rest) or [
+            v["name"]
+            for v in self.locals()
+            if "text" in v and not v["type"].endswith("*") and v["text"][0] != "{"
+        ]
         columns, errors = [], []
         for expression in expressions:
-            reply = self.debugger.ask({"do": "value", "lanes": True, "expression": expression, **self.thread()}) if len(expressions) == 1 else \
-                self.debugger.request({"do": "value", "lanes": True, "expression": expression, **self.thread()})
+            reply = (
+                self.debugger.ask({"do": "value", "lanes": True, "expression": expression, **self.thread()})
+                if len(expressions) == 1
+                else self.debugger.request(
+                    {"do": "value", "lanes": True, "expression": expression, **self.thread()}
+                )
+            )
             if "error" in reply:
                 errors.append(f"{expression}: {reply['error']}")
                 continue
@@ -339,7 +394,11 @@ class Terminal:
         letters = {}
         for letter, group in zip("abcdefghijklmnopqrstuvwxyz", groups):
             letters.update({lane: letter for lane in range(32) if group["mask"] >> lane & 1})
-        active = self.debugger.stop.get("mask", 0) if self.focus["warp"] == self.debugger.stop["focus"]["warp"] else 0
+        active = (
+            self.debugger.stop.get("mask", 0)
+            if self.focus["warp"] == self.debugger.stop["focus"]["warp"]
+            else 0
+        )
         # As many halves side by side as 80 columns hold.
         widths = [max(len(name), *(len(v or "-") for v in values)) for name, values in columns]
         width = 6 + sum(w + 2 for w in widths)
@@ -354,18 +413,25 @@ class Terminal:
                 if lane < 32:
                     mark = letters.get(lane, " ") if len(groups) > 1 else ("" if lane in letters else "")
                     star = ">" if active >> lane & 1 else " "
-                    cells = "".join(("-" if lane not in letters else values[lane] or "-").rjust(w) + "  " for (_, values), w in zip(columns, widths))
+                    cells = "".join(
+                        ("-" if lane not in letters else values[lane] or "-").rjust(w) + "  "
+                        for (_, values), w in zip(columns, widths)
+                    )
                     parts.append(f"{star}{lane:2}{mark:1}  {cells}")
             self.say("   ".join(parts))
         if len(groups) > 1:
             for letter, group in zip("abcdefghijklmnopqrstuvwxyz", groups):
-                self.say(f"{letter}: lanes {ranges(group['mask'])} at {pathlib.Path(group['file']).name}:{group['line']}{self.waits(group)}")
+                self.say(
+                    f"{letter}: lanes {ranges(group['mask'])} at {pathlib.Path(group['file']).name}:{group['line']}{self.waits(group)}"
+                )
         if len(letters) < 32:
             self.say(f"-: {plural(32 - len(letters), 'lane')} without a thread, or ended")
 
     @staticmethod
     def waits(group: dict) -> str:
-        return {"barrier": ", waiting at a barrier", "warp": ", waiting for other lanes"}.get(group["waits"], "")
+        return {"barrier": ", waiting at a barrier", "warp": ", waiting for other lanes"}.get(
+            group["waits"], ""
+        )
 
     def groups_of_warp(self) -> list[dict]:
         for block in self.debugger.ask({"do": "threads"})["blocks"]:
@@ -379,25 +445,44 @@ class Terminal:
     def array(self, rest: str) -> None:
         match = re.fullmatch(r"(.*?)(?:\s+(\d+))?(?:\s+(\d+))?", rest)
         expression, first, count = match.group(1), int(match.group(2) or 0), int(match.group(3) or 64)
-        reply = self.debugger.ask({"do": "array", "expression": expression, "first": first, "count": count, **self.thread()})
+        reply = self.debugger.ask(
+            {"do": "array", "expression": expression, "first": first, "count": count, **self.thread()}
+        )
         elements = reply["elements"]
         key = f"{expression} {reply['address']} {first} {self.focus['block'] if reply['address'] >= 1 << 56 else ''}"
         before = self.seen_arrays.get(key, [])
         self.seen_arrays[key] = elements
-        cells = [text + ("*" if k < len(before) and before[k] != text else " ") for k, text in enumerate(elements)]
+        cells = [
+            text + ("*" if k < len(before) and before[k] != text else " ") for k, text in enumerate(elements)
+        ]
         width = max((len(c) for c in cells), default=1) + 1
         per_row = max(n for n in (1, 2, 4, 8, 16, 32) if n * width + 8 <= 80 or n == 1)
         if reply["row"] and reply["row"] * width + 8 <= 80:
             per_row = reply["row"]
         for k in range(0, len(cells), per_row):
-            self.say(f"{'[' + str(first + k) + ']':>7}" + "".join(c.rjust(width) for c in cells[k:k + per_row]))
-        self.say(f"{plural(reply['total'], 'element')} of type {reply['type']}"
-                 + (f"; elements {first} to {first + len(elements) - 1} are shown" if len(elements) < reply["total"] and elements else "") + ".")
+            self.say(
+                f"{'[' + str(first + k) + ']':>7}" + "".join(c.rjust(width) for c in cells[k : k + per_row])
+            )
+        self.say(
+            f"{plural(reply['total'], 'element')} of type {reply['type']}"
+            + (
+                f"; elements {first} to {first + len(elements) - 1} are shown"
+                if len(elements) < reply["total"] and elements
+                else ""
+            )
+            + "."
+        )
 
     def written(self, rest: str) -> None:
         where = self.address(rest)
         now, stop, focus = self.debugger.stop["time"], self.debugger.stop, self.focus
-        watch = {"id": 0, "address": where["address"], "bytes": where["bytes"], "block": where["block"], "text": rest}
+        watch = {
+            "id": 0,
+            "address": where["address"],
+            "bytes": where["bytes"],
+            "block": where["block"],
+            "text": rest,
+        }
         others = self.debugger.watches
         self.debugger.watches, self.debugger.is_set_up = {0: watch}, False
         try:
@@ -410,19 +495,26 @@ class Terminal:
             self.say(f"{rest} = {where['text']}: no kernel has written it since the first launch.")
             return
         for why in found["why"]:
-            self.say(f"{rest} = {where['text']}: written by {why['who']}, at time {why['write']} (\"goto {why['write']}\" goes there).")
+            self.say(
+                f'{rest} = {where["text"]}: written by {why["who"]}, at time {why["write"]} ("goto {why["write"]}" goes there).'
+            )
 
     def info(self, rest: str) -> None:
         if rest in ("breakpoints", "break", "b", "watches"):
             for b in self.debugger.breakpoints.values():
-                self.say(f"{b['id']:3}  {pathlib.Path(b['file']).name}:{b['line']}" + (f" if {b['condition']}" if b["condition"] else ""))
+                self.say(
+                    f"{b['id']:3}  {pathlib.Path(b['file']).name}:{b['line']}"
+                    + (f" if {b['condition']}" if b["condition"] else "")
+                )
             for w in self.debugger.watches.values():
                 self.say(f"{w['id']:3}  watch {w['text']}")
             if not self.debugger.breakpoints and not self.debugger.watches:
                 self.say("There are none.")
         elif rest in ("locals", "l", ""):
             for v in self.locals():
-                self.say(f"{v['name']} = {v.get('text', '(no value here)')}   ({'__shared__ ' if v['shared'] else ''}{v['type']})")
+                self.say(
+                    f"{v['name']} = {v.get('text', '(no value here)')}   ({'__shared__ ' if v['shared'] else ''}{v['type']})"
+                )
         elif rest in ("threads", "t"):
             self.info_threads()
         elif rest == "launch":
@@ -432,22 +524,33 @@ class Terminal:
 
     def info_threads(self) -> None:
         for block in self.debugger.ask({"do": "threads"})["blocks"]:
-            self.say(f"block {block['block']}" + (f" ({', '.join(map(str, block['index']))})" if any(block["index"][1:]) else ""))
+            self.say(
+                f"block {block['block']}"
+                + (f" ({', '.join(map(str, block['index']))})" if any(block["index"][1:]) else "")
+            )
             for warp in block["warps"]:
                 if not warp["groups"]:
                     self.say(f"  warp {warp['warp']:2}  ended")
                 for group in warp["groups"]:
-                    mark = ">" if (block["block"], warp["warp"]) == (self.focus["block"], self.focus["warp"]) and \
-                        group["mask"] >> self.focus["lane"] & 1 else " "
-                    self.say(f" {mark}warp {warp['warp']:2}  lanes {ranges(group['mask']):10} {pathlib.Path(group['file']).name}:{group['line']}"
-                             f"{self.waits(group)}")
+                    mark = (
+                        ">"
+                        if (block["block"], warp["warp"]) == (self.focus["block"], self.focus["warp"])
+                        and group["mask"] >> self.focus["lane"] & 1
+                        else " "
+                    )
+                    self.say(
+                        f" {mark}warp {warp['warp']:2}  lanes {ranges(group['mask']):10} {pathlib.Path(group['file']).name}:{group['line']}"
+                        f"{self.waits(group)}"
+                    )
 
     def frames(self) -> list[dict]:
         return self.debugger.ask({"do": "frames", **self.focus})["frames"]
 
     def where(self, rest: str) -> None:
         for k, frame in enumerate(self.frames()):
-            self.say(f"{'>' if k == self.frame else ' '}{k}  {frame['function']}  {pathlib.Path(frame['file']).name}:{frame['line']}")
+            self.say(
+                f"{'>' if k == self.frame else ' '}{k}  {frame['function']}  {pathlib.Path(frame['file']).name}:{frame['line']}"
+            )
 
     def up(self, rest: str, by: int = 1) -> None:
         frames = self.frames()
@@ -486,7 +589,11 @@ class Terminal:
             self.focus = before
             raise
         f = self.focus
-        place = f"{pathlib.Path(frames[0]['file']).name}:{frames[0]['line']}" if frames else "ended, or no such thread"
+        place = (
+            f"{pathlib.Path(frames[0]['file']).name}:{frames[0]['line']}"
+            if frames
+            else "ended, or no such thread"
+        )
         self.say(f"block {f['block']}, warp {f['warp']}, lane {f['lane']}: {place}")
 
     def number(self, rest: str) -> int:
@@ -506,20 +613,55 @@ class Terminal:
         self.say(HELP)
 
     COMMANDS = {
-        "break": add_break, "b": add_break, "watch": add_watch, "delete": delete, "d": delete, "findings": set_findings,
-        "unit": set_unit, "continue": proceed, "c": proceed, "step": step, "s": step,
-        "next": lambda self, rest: self.step(rest, over=True), "n": lambda self, rest: self.step(rest, over=True),
-        "finish": finish, "barrier": barrier, "launch": launch, "goto": goto, "wrong": wrong, "restart": restart, "run": restart,
-        "reverse-continue": lambda self, rest: self.proceed(rest, False), "rc": lambda self, rest: self.proceed(rest, False),
-        "reverse-step": lambda self, rest: self.step(rest, False), "rs": lambda self, rest: self.step(rest, False),
-        "reverse-next": lambda self, rest: self.step(rest, False, True), "rn": lambda self, rest: self.step(rest, False, True),
+        "break": add_break,
+        "b": add_break,
+        "watch": add_watch,
+        "delete": delete,
+        "d": delete,
+        "findings": set_findings,
+        "unit": set_unit,
+        "continue": proceed,
+        "c": proceed,
+        "step": step,
+        "s": step,
+        "next": lambda self, rest: self.step(rest, over=True),
+        "n": lambda self, rest: self.step(rest, over=True),
+        "finish": finish,
+        "barrier": barrier,
+        "launch": launch,
+        "goto": goto,
+        "wrong": wrong,
+        "restart": restart,
+        "run": restart,
+        "reverse-continue": lambda self, rest: self.proceed(rest, False),
+        "rc": lambda self, rest: self.proceed(rest, False),
+        "reverse-step": lambda self, rest: self.step(rest, False),
+        "rs": lambda self, rest: self.step(rest, False),
+        "reverse-next": lambda self, rest: self.step(rest, False, True),
+        "rn": lambda self, rest: self.step(rest, False, True),
         "reverse-finish": lambda self, rest: self.finish(rest, False),
         "reverse-barrier": lambda self, rest: self.barrier(rest, False),
         "reverse-launch": lambda self, rest: self.launch(rest, False),
-        "print": print_value, "p": print_value, "lanes": lanes, "array": array, "x": array, "written": written, "info": info, "i": info,
-        "where": where, "bt": where, "backtrace": where, "up": up, "down": lambda self, rest: self.up(rest, -1),
-        "list": list, "l": list, "thread": look_at_thread, "help": help, "h": help,
-        "lane": lambda self, rest: self.look(lane=self.number(rest)), "warp": lambda self, rest: self.look(warp=self.number(rest)),
+        "print": print_value,
+        "p": print_value,
+        "lanes": lanes,
+        "array": array,
+        "x": array,
+        "written": written,
+        "info": info,
+        "i": info,
+        "where": where,
+        "bt": where,
+        "backtrace": where,
+        "up": up,
+        "down": lambda self, rest: self.up(rest, -1),
+        "list": list,
+        "l": list,
+        "thread": look_at_thread,
+        "help": help,
+        "h": help,
+        "lane": lambda self, rest: self.look(lane=self.number(rest)),
+        "warp": lambda self, rest: self.look(warp=self.number(rest)),
         "block": lambda self, rest: self.look(block=self.number(rest), warp=0, lane=0),
     }
 
@@ -535,7 +677,7 @@ class Terminal:
             except (EOFError, StopIteration):
                 break
             except KeyboardInterrupt:
-                self.say("\n\"quit\" ends the session.")
+                self.say('\n"quit" ends the session.')
                 continue
             if not self.command(line):
                 break

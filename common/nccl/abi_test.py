@@ -7,6 +7,7 @@ usage: abi_test.py CXX TOOLKIT_INCLUDE_FOLDER
 
 Looks for nccl.h in $NCCL_HOME/include, in the Python environment (pip install nvidia-nccl-cu13) and in /usr/include.
 """
+
 import glob
 import os
 import pathlib
@@ -23,7 +24,10 @@ def nvidia_folder():
     places = [os.environ["NCCL_HOME"] + "/include"] if "NCCL_HOME" in os.environ else []
     for prefix in (sys.prefix, os.environ.get("LAB_VENV", sys.prefix)):
         places += glob.glob(prefix + "/lib/python*/site-packages/nvidia/nccl/include")
-    return next((folder for folder in [*places, TOOLKIT, "/usr/include"] if pathlib.Path(folder, "nccl.h").is_file()), None)
+    return next(
+        (folder for folder in [*places, TOOLKIT, "/usr/include"] if pathlib.Path(folder, "nccl.h").is_file()),
+        None,
+    )
 
 
 def values(include, folder):
@@ -38,13 +42,19 @@ def main():
         print("skipped: NVIDIA's nccl.h is not installed; set NCCL_HOME, or pip install nvidia-nccl-cu13")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        different = [pair for pair in zip(values(HERE, folder), values(theirs, folder), strict=True) if pair[0] != pair[1]]
+        different = [
+            pair
+            for pair in zip(values(HERE, folder), values(theirs, folder), strict=True)
+            if pair[0] != pair[1]
+        ]
     for ours, real in different:
         print(f"our header says {ours}, {theirs}/nccl.h says {real}")
     # A definition that differs from its declaration in type is an error.
     for source in ("api/calls.cpp", "api/comm.cpp"):
-        subprocess.run([CXX, *COMMON, "-fsyntax-only", "-include", theirs + "/nccl.h", "-I", HERE.parent, HERE / source],
-                       check=True)
+        subprocess.run(
+            [CXX, *COMMON, "-fsyntax-only", "-include", theirs + "/nccl.h", "-I", HERE.parent, HERE / source],
+            check=True,
+        )
     return 1 if different else 0
 
 

@@ -28,9 +28,15 @@ def labs_of_root(root):
 
 def missing_files(root, lab):
     for path in [
-        f"labs/{lab}/lab.hpp", f"labs/{lab}/points.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/baseline.hpp", f"labs/{lab}/problem.cpp",
-        f"labs/{lab}/{lab}_test.cpp", f"solutions/{lab}/{lab}.cu", f"solutions/{lab}/ladder_test.cpp",
-    ]:  # fmt: skip
+        f"labs/{lab}/lab.hpp",
+        f"labs/{lab}/points.hpp",
+        f"labs/{lab}/{lab}.cu",
+        f"labs/{lab}/baseline.hpp",
+        f"labs/{lab}/problem.cpp",
+        f"labs/{lab}/{lab}_test.cpp",
+        f"solutions/{lab}/{lab}.cu",
+        f"solutions/{lab}/ladder_test.cpp",
+    ]:
         if not (root / path).is_file():
             yield f"{lab}: {path} is missing"
 
@@ -46,7 +52,9 @@ def missing_rungs(root, lab, tasks, further):
 
 def rungs_out_of_order(root, lab, rungs):
     """A request names a rung by its number: the enumeration and the manifest must list them in the same order."""
-    found = re.search(r"enum class Rung : [\w:]+ \{(.*?)\}", text_of(root / f"labs/{lab}/lab.hpp") or "", re.S)
+    found = re.search(
+        r"enum class Rung : [\w:]+ \{(.*?)\}", text_of(root / f"labs/{lab}/lab.hpp") or "", re.S
+    )
     listed = re.findall(r"\w+", re.sub(r"//.*", "", found.group(1))) if found else []
     if found and listed != rungs:
         yield f"{lab}: Rung in lab.hpp lists {', '.join(listed)}; points.hpp lists {', '.join(rungs)}"
@@ -90,8 +98,10 @@ def missing_in_handout(root, lab, tasks):
 def missing_in_readmes(root, lab, tasks):
     for path in sorted({task["section"].split("#")[0] for task in tasks}):
         page = pathlib.PurePosixPath(path).name
-        for name, row in [("README.md", rf"^\| .*`labs/{lab}/{lab}\.cu`.*\(handouts/{re.escape(page)}\)"),
-                          ("handouts/README.md", rf"^\| .*\({re.escape(page)}\)")]:  # fmt: skip
+        for name, row in [
+            ("README.md", rf"^\| .*`labs/{lab}/{lab}\.cu`.*\(handouts/{re.escape(page)}\)"),
+            ("handouts/README.md", rf"^\| .*\({re.escape(page)}\)"),
+        ]:
             if not re.search(row, text_of(root / name) or "", re.M):
                 yield f"{lab}: {name} has no row with {page}"
 
@@ -116,7 +126,9 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     root, labcli = pathlib.Path(sys.argv[1]), sys.argv[2]
-    catalogue = json.loads(subprocess.run([labcli, "list", "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout)
+    catalogue = json.loads(
+        subprocess.run([labcli, "list", "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    )
     found = list(complaints(root, catalogue))
     for line in found:
         print(line)

@@ -35,9 +35,23 @@ ALLOWED = {
     "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share
     "solutions/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
     # Runs the solutions' kernels with other constants.
-    "solutions/tune": ["solutions/device", "solutions/compaction", "solutions/hierarchical_scan", "labs/compaction",
-                       "labs/hierarchical_scan", "lab", "base"],
-    "solutions/lessons": ["bench", "solutions/device", "solutions/histogram", "labs/histogram", "lab", "base"],
+    "solutions/tune": [
+        "solutions/device",
+        "solutions/compaction",
+        "solutions/hierarchical_scan",
+        "labs/compaction",
+        "labs/hierarchical_scan",
+        "lab",
+        "base",
+    ],
+    "solutions/lessons": [
+        "bench",
+        "solutions/device",
+        "solutions/histogram",
+        "labs/histogram",
+        "lab",
+        "base",
+    ],
     "solutions/peers/{lab}": ["bench", "labs/{lab}", "lab", "base"],
     # Submissions that the grader is tested with stand where a student's file would.
     "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],
@@ -48,12 +62,55 @@ ALLOWED = {
 # The rooms of a part: folders, or files of the part's own folder by their stem. A room may include those that stand before it, and
 # those of the same string. Tests, and what only tests use, may include all.
 ROOMS = {
-    "common/sim": ["authors_files checker counters finding footprint timing.hpp types", "memory", "machine", "grid", "ops", "decode", "timing", "checkers", "observation", "device engine", "chips"],
-    "common/cudart": ["error_table cuda_abi sim_control sim_parts environment device_properties", "runtime code graph api", "abi"],
+    "common/sim": [
+        "authors_files checker counters finding footprint timing.hpp types",
+        "memory",
+        "machine",
+        "grid",
+        "ops",
+        "decode",
+        "timing",
+        "checkers",
+        "observation",
+        "device engine",
+        "chips",
+    ],
+    "common/cudart": [
+        "error_table cuda_abi sim_control sim_parts environment device_properties",
+        "runtime code graph api",
+        "abi",
+    ],
     "common/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
-    "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "smallest", "bench", "batch", "cli", "main"],
+    "grader": [
+        "text process layout device",
+        "page",
+        "report",
+        "grading",
+        "sandbox",
+        "screen",
+        "compile",
+        "profile",
+        "trace",
+        "smallest",
+        "bench",
+        "batch",
+        "cli",
+        "main",
+    ],
 }
-FOR_TESTS = {"testing", "conformance", "kernels", "calibration", "programs", "cub", "mutants", "hostile", "kernel_cases", "device_fake", "abi_values"}
+FOR_TESTS = {
+    "testing",
+    "conformance",
+    "kernels",
+    "calibration",
+    "programs",
+    "cub",
+    "mutants",
+    "hostile",
+    "kernel_cases",
+    "device_fake",
+    "abi_values",
+}
 # Tables of names; every reader of the simulator's reports may include them.
 WORDS = {"verifier": {"common/sim/checker.hpp", "common/sim/counters.hpp"}}
 # What a lab's and a solution's tests may include besides, and those of a submission.
@@ -156,7 +213,11 @@ def upward_include(own_path: pathlib.PurePosixPath, target: pathlib.PurePosixPat
     for _, room, place in (own, other):
         if place < 0:
             return f"{room} has no place in ROOMS of check_includes.py"
-    return f"{own[1]} may include only what stands before it in ROOMS of check_includes.py" if other[2] > own[2] else ""
+    return (
+        f"{own[1]} may include only what stands before it in ROOMS of check_includes.py"
+        if other[2] > own[2]
+        else ""
+    )
 
 
 def wrong_includes(root: pathlib.Path, file: pathlib.Path) -> list[str]:
@@ -195,12 +256,18 @@ class Files:
 
     def __init__(self, root: pathlib.Path):
         self.root = root.resolve()
-        self.known: dict[pathlib.Path, tuple[set[str], set[pathlib.Path]]] = {}  # headers of others, files of ours
+        self.known: dict[
+            pathlib.Path, tuple[set[str], set[pathlib.Path]]
+        ] = {}  # headers of others, files of ours
 
     def read(self, file: pathlib.Path) -> tuple[set[str], set[pathlib.Path]]:
         if file not in self.known:
             others, ours = set(), set()
-            for name in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', file.read_text(encoding="utf-8", errors="replace"), re.MULTILINE):
+            for name in re.findall(
+                r'^\s*#\s*include\s*["<]([^">]+)[">]',
+                file.read_text(encoding="utf-8", errors="replace"),
+                re.MULTILINE,
+            ):
                 target = resolve(self.root, file, name)
                 ours.add(self.root / target) if target else others.add(name)
             self.known[file] = others, ours
@@ -232,15 +299,26 @@ def missing_headers(files: Files, file: pathlib.Path) -> list[str]:
         for header, names in USED.items():
             if header not in headers and (used := names.search(line.split("//")[0])):
                 headers.add(header)  # one complaint
-                complaints.append(f"{file.relative_to(files.root)}:{number}: names {used.group().rstrip('(<')} without <{header}>")
+                complaints.append(
+                    f"{file.relative_to(files.root)}:{number}: names {used.group().rstrip('(<')} without <{header}>"
+                )
     return complaints
 
 
 def main(arguments: list[str]) -> int:
     root = pathlib.Path(arguments[0])
-    files = [f for top in TOP_FOLDERS for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES and f.is_file()]
+    files = [
+        f
+        for top in TOP_FOLDERS
+        for f in sorted((root / top).rglob("*"))
+        if f.suffix in SOURCES and f.is_file()
+    ]
     known = Files(root)
-    complaints = [complaint for file in files for complaint in wrong_includes(root, file) + missing_headers(known, file.resolve())]
+    complaints = [
+        complaint
+        for file in files
+        for complaint in wrong_includes(root, file) + missing_headers(known, file.resolve())
+    ]
     for complaint in complaints:
         print(complaint)
     print(f"{len(files)} files, {len(complaints)} wrong or missing includes")

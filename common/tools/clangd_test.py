@@ -16,9 +16,33 @@ if clangd is None or not (ROOT / "build/compile_commands.json").is_file():
     sys.exit(77)
 wrong = []
 for path in sorted(ROOT.glob("labs/*/*.cu")):
-    done = subprocess.run([clangd, f"--check={path}", "--check-lines=1-1", "--log=error"], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        [clangd, f"--check={path}", "--check-lines=1-1", "--log=error"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
     # "E[time] [clang's name of the error] Line 3: …"; warnings look the same, with names that begin with "-W" or are clang-tidy's.
-    errors = [line for line in done.stderr.splitlines() if "] [" in line and not any(w in line for w in ["[-W", "[modernize", "[bugprone", "[readability", "[performance", "[misc", "[clang-analyzer", "[cppcoreguidelines", "[google", "[cert"])]  # fmt: skip
+    errors = [
+        line
+        for line in done.stderr.splitlines()
+        if "] [" in line
+        and not any(
+            w in line
+            for w in [
+                "[-W",
+                "[modernize",
+                "[bugprone",
+                "[readability",
+                "[performance",
+                "[misc",
+                "[clang-analyzer",
+                "[cppcoreguidelines",
+                "[google",
+                "[cert",
+            ]
+        )
+    ]
     wrong += [f"{path.relative_to(ROOT)}: {line}" for line in errors]
 print("\n".join(wrong) or "clangd takes them all")
 sys.exit(1 if wrong else 0)

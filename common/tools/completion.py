@@ -29,9 +29,15 @@ def describe(lab, labcli):
     """{command: {option: the words it takes, None for any, [] for a flag}}, the labs, and their tasks."""
     known = {"commands": {}, "labs": [], "tasks": {}}
     if labcli.is_file():
-        known = json.loads(subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout)
+        known = json.loads(
+            subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout
+        )
     own = scripts_own(subprocess.run([lab, "help"], capture_output=True, text=True).stdout)
-    return {name: {} for name in own if name not in known["commands"]} | known["commands"], known["labs"], known["tasks"]
+    return (
+        {name: {} for name in own if name not in known["commands"]} | known["commands"],
+        known["labs"],
+        known["tasks"],
+    )
 
 
 def of_class(folder):
@@ -41,8 +47,18 @@ def of_class(folder):
     sys.path.insert(0, str(folder))
     from options import parser_of
 
-    (commands,) = (action for action in parser_of()._actions if isinstance(action, argparse._SubParsersAction))
-    return {name: [o for action in sub._actions for o in action.option_strings if o.startswith("--") and o != "--help"] for name, sub in commands.choices.items()}
+    (commands,) = (
+        action for action in parser_of()._actions if isinstance(action, argparse._SubParsersAction)
+    )
+    return {
+        name: [
+            o
+            for action in sub._actions
+            for o in action.option_strings
+            if o.startswith("--") and o != "--help"
+        ]
+        for name, sub in commands.choices.items()
+    }
 
 
 BASH = """_lab_complete() {
@@ -83,7 +99,11 @@ ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 
 
 def script(shell, table, labs, tasks, desk):
-    choices = [f"      '{command} --task') words=$tasks ;;" for command, options in table.items() if "--task" in options]
+    choices = [
+        f"      '{command} --task') words=$tasks ;;"
+        for command, options in table.items()
+        if "--task" in options
+    ]
     choices += [
         f"      '{command} {option}') words='{' '.join(values)}' ;;"
         for command, options in table.items()
@@ -91,12 +111,19 @@ def script(shell, table, labs, tasks, desk):
         if values
     ]
     takes_any = [
-        f"      '{command} {option}') words='' ;;" for command, options in table.items() for option, values in options.items() if values is None and option != "--task"
+        f"      '{command} {option}') words='' ;;"
+        for command, options in table.items()
+        for option, values in options.items()
+        if values is None and option != "--task"
     ]
-    options = [f"        {command}) words='{' '.join(options)}' ;;" for command, options in table.items() if options]
+    options = [
+        f"        {command}) words='{' '.join(options)}' ;;" for command, options in table.items() if options
+    ]
     text = BASH.replace("@LABS@", " ".join(labs)).replace("@COMMANDS@", " ".join(table))
     of_labs = [f"      {lab}) tasks='{' '.join(ids)}' ;;" for lab, ids in tasks.items()]
-    text = text.replace("@TASKS@", "\n".join(of_labs)).replace("@ALL_TASKS@", " ".join(sorted({i for ids in tasks.values() for i in ids})))
+    text = text.replace("@TASKS@", "\n".join(of_labs)).replace(
+        "@ALL_TASKS@", " ".join(sorted({i for ids in tasks.values() for i in ids}))
+    )
     text = text.replace("@CHOICES@", "\n".join(choices + takes_any)).replace("@OPTIONS@", "\n".join(options))
     of_desk = [f"      *:{name}:-*) words='{' '.join(taken)}' ;;" for name, taken in desk.items()]
     text = text.replace("@CLASS@", " ".join(desk)).replace("@CLASS_OPTIONS@", "\n".join(of_desk))

@@ -17,7 +17,9 @@ ENVIRONMENT = {**os.environ, "LAB_ROOT": str(ROOT), "LAB_BUILD": str(BUILD)}
 
 
 def script(shell):
-    return subprocess.run([ROOT / "lab", "completion", shell], check=True, capture_output=True, text=True, env=ENVIRONMENT).stdout
+    return subprocess.run(
+        [ROOT / "lab", "completion", shell], check=True, capture_output=True, text=True, env=ENVIRONMENT
+    ).stdout
 
 
 def completed(shell, *words):
@@ -26,9 +28,15 @@ def completed(shell, *words):
     asked = f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _lab_complete; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     if shell == "zsh":  # as bashcompinit calls it
         asked = f"emulate -L bash; setopt ksharrays; {asked}"
-    done = subprocess.run([shell, "-c", script(shell) + "\n" + asked], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        [shell, "-c", script(shell) + "\n" + asked], capture_output=True, text=True, cwd=ROOT
+    )
     # zsh's compgen leaves it to what comes after it to drop what does not begin with the word.
-    return sorted(word for word in done.stdout.split() if word.startswith(words[-1])) if done.returncode == 0 else done.stderr
+    return (
+        sorted(word for word in done.stdout.split() if word.startswith(words[-1]))
+        if done.returncode == 0
+        else done.stderr
+    )
 
 
 class Completion(unittest.TestCase):
@@ -54,9 +62,14 @@ class Completion(unittest.TestCase):
         self.assertNotIn("README.md", completed(self.shell, "./lab", "grade", "--task", ""))
 
     def test_what_class_takes(self):
-        self.assertEqual(completed(self.shell, "./lab", "class", ""), ["export", "feedback", "grades", "new", "show", "sources"])
+        self.assertEqual(
+            completed(self.shell, "./lab", "class", ""),
+            ["export", "feedback", "grades", "new", "show", "sources"],
+        )
         self.assertEqual(completed(self.shell, "./lab", "class", "ex"), ["export"])
-        self.assertEqual(completed(self.shell, "./lab", "class", "show", "term", "--"), ["--html", "--similarity"])
+        self.assertEqual(
+            completed(self.shell, "./lab", "class", "show", "term", "--"), ["--html", "--similarity"]
+        )
         self.assertEqual(completed(self.shell, "./lab", "class", "new", "--roster", "READ"), ["README.md"])
 
     def test_files_where_an_option_takes_any(self):
@@ -70,7 +83,9 @@ class InZsh(Completion):
 
 class Usage(unittest.TestCase):
     def test_names_the_shells(self):
-        done = subprocess.run([ROOT / "lab", "completion", "fish"], capture_output=True, text=True, env=ENVIRONMENT)
+        done = subprocess.run(
+            [ROOT / "lab", "completion", "fish"], capture_output=True, text=True, env=ENVIRONMENT
+        )
         self.assertEqual(done.returncode, 1)
         self.assertIn("bash|zsh", done.stderr)
 

@@ -18,7 +18,9 @@ ROOT, LABCLI = pathlib.Path(sys.argv[1]), sys.argv[2]
 sys.path.insert(0, str(ROOT / "common/tools"))
 import check_course  # noqa: E402
 
-CATALOGUE = json.loads(subprocess.run([LABCLI, "list", "--json"], check=True, capture_output=True, text=True).stdout)
+CATALOGUE = json.loads(
+    subprocess.run([LABCLI, "list", "--json"], check=True, capture_output=True, text=True).stdout
+)
 LABS = [lab["id"] for lab in CATALOGUE["labs"]]
 NEW = "eighth" + "_lab" * sum(lab.startswith("eighth") for lab in LABS)
 
@@ -54,17 +56,27 @@ class Completeness(Copy):
             text = path.read_text(encoding="utf-8")
             for lab in CATALOGUE["labs"]:
                 page = lab["tasks"][0]["section"].split("#")[0].removeprefix("handouts/")
-                path.write_text("".join(line for line in text.splitlines(True) if page not in line), encoding="utf-8")
+                path.write_text(
+                    "".join(line for line in text.splitlines(True) if page not in line), encoding="utf-8"
+                )
                 self.assertEqual(self.added(), [f"{lab['id']}: {name} has no row with {page}"])
             path.write_text(text, encoding="utf-8")
 
     def test_names_each_file_that_is_taken_away(self):
         for lab in LABS:
-            handout = next(task["section"].split("#")[0] for task in CATALOGUE["labs"][LABS.index(lab)]["tasks"])
+            handout = next(
+                task["section"].split("#")[0] for task in CATALOGUE["labs"][LABS.index(lab)]["tasks"]
+            )
             for path in [
-                f"labs/{lab}/lab.hpp", f"labs/{lab}/points.hpp", f"labs/{lab}/baseline.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/{lab}_test.cpp",
-                f"solutions/{lab}/{lab}.cu", f"solutions/{lab}/ladder_test.cpp", handout,
-            ]:  # fmt: skip
+                f"labs/{lab}/lab.hpp",
+                f"labs/{lab}/points.hpp",
+                f"labs/{lab}/baseline.hpp",
+                f"labs/{lab}/{lab}.cu",
+                f"labs/{lab}/{lab}_test.cpp",
+                f"solutions/{lab}/{lab}.cu",
+                f"solutions/{lab}/ladder_test.cpp",
+                handout,
+            ]:
                 with self.subTest(path=path):
                     kept = (self.root / path).read_text(encoding="utf-8")
                     (self.root / path).unlink()
@@ -89,9 +101,13 @@ class Completeness(Copy):
             path = self.root / f"labs/{lab['id']}/lab.hpp"
             kept = path.read_text(encoding="utf-8")
             start = kept.index("enum class Rung")
-            swapped = re.sub(rf"\b{ids[0]}\b(.*?)\b{ids[1]}\b", rf"{ids[1]}\1{ids[0]}", kept[start:], count=1, flags=re.S)
+            swapped = re.sub(
+                rf"\b{ids[0]}\b(.*?)\b{ids[1]}\b", rf"{ids[1]}\1{ids[0]}", kept[start:], count=1, flags=re.S
+            )
             path.write_text(kept[:start] + swapped, encoding="utf-8")
-            self.assertTrue(any(c.startswith(f"{lab['id']}: Rung in lab.hpp lists") for c in self.complaints()), lab["id"])
+            self.assertTrue(
+                any(c.startswith(f"{lab['id']}: Rung in lab.hpp lists") for c in self.complaints()), lab["id"]
+            )
             path.write_text(kept, encoding="utf-8")
 
     def test_names_a_lab_whose_mutants_are_taken_away(self):
@@ -128,8 +144,13 @@ class NewLab(Copy):
         self.assertEqual(check_course.labs_of_root(self.root), [*LABS, NEW])
         self.assertEqual(self.added(), [f"{NEW}: the registry does not have it"])  # until it is built
         lacks = [complaint for complaint in self.complaints(self.built()) if complaint not in self.before]
-        self.assertEqual([re.sub(r"\d+", "#", complaint) for complaint in lacks],
-                         [f"{NEW}: grader/mutants/{NEW} has # {kind} submissions, # are the least" for kind in ("wrong", "right-but-different")])
+        self.assertEqual(
+            [re.sub(r"\d+", "#", complaint) for complaint in lacks],
+            [
+                f"{NEW}: grader/mutants/{NEW} has # {kind} submissions, # are the least"
+                for kind in ("wrong", "right-but-different")
+            ],
+        )
         for complaint in lacks:
             self.assertIn(complaint, done.stdout)
         for path in self.root.rglob(f"*{NEW}*/**/*"):
@@ -139,31 +160,52 @@ class NewLab(Copy):
     def built(self):
         """What the registry has when the new lab is built."""
         section = f"{next((self.root / 'handouts').glob('*-' + NEW.replace('_', '-') + '.md')).relative_to(self.root)}#map"
-        return {"labs": [*CATALOGUE["labs"], {"id": NEW, "tasks": [{"id": "map", "section": section}], "further_rungs": []}]}
+        return {
+            "labs": [
+                *CATALOGUE["labs"],
+                {"id": NEW, "tasks": [{"id": "map", "section": section}], "further_rungs": []},
+            ]
+        }
 
     def test_stands_in_both_readmes_and_in_the_students(self):
         self.assertEqual(self.new(NEW, "--title", "An eighth lab").returncode, 0)
         page = next((self.root / "handouts").glob("*-" + NEW.replace("_", "-") + ".md"))
         number = int(page.name[:2])
-        self.assertIn(f"| {number} An eighth lab | `labs/{NEW}/{NEW}.cu` | [{page.stem}](handouts/{page.name}) |\n\n",
-                      (self.root / "README.md").read_text(encoding="utf-8"))
+        self.assertIn(
+            f"| {number} An eighth lab | `labs/{NEW}/{NEW}.cu` | [{page.stem}](handouts/{page.name}) |\n\n",
+            (self.root / "README.md").read_text(encoding="utf-8"),
+        )
         rows = (self.root / "handouts/README.md").read_text(encoding="utf-8").splitlines()
-        self.assertEqual([f"[Lab {number}: An eighth lab]({page.name})" in row for row in rows].count(True), 1)
+        self.assertEqual(
+            [f"[Lab {number}: An eighth lab]({page.name})" in row for row in rows].count(True), 1
+        )
         sys.path.insert(0, str(ROOT / "grader/release"))
         import release
 
-        self.assertIn(f"| {number} An eighth lab | `labs/{NEW}/{NEW}.cu`", release.labs_table(self.root, [*LABS, NEW]))
+        self.assertIn(
+            f"| {number} An eighth lab | `labs/{NEW}/{NEW}.cu`", release.labs_table(self.root, [*LABS, NEW])
+        )
 
     def test_the_course_with_it_gives_a_plain_list_and_no_tracebacks(self):
         self.assertEqual(self.new(NEW).returncode, 0)
         labcli = self.root / "labcli"
         labcli.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(self.built())}\nEND\n")
         labcli.chmod(0o755)
-        done = subprocess.run([sys.executable, self.root / "common/tools/check_course.py", self.root, labcli], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, self.root / "common/tools/check_course.py", self.root, labcli],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertEqual(done.stdout.splitlines(), self.complaints(self.built()))
-        tests = ["Completeness", "NewLab.test_is_one_line_in_the_list_and_lacks_but_its_own_content", "NewLab.test_overwrites_nothing"]
-        done = subprocess.run([sys.executable, __file__, self.root, labcli, *tests], capture_output=True, text=True)
+        tests = [
+            "Completeness",
+            "NewLab.test_is_one_line_in_the_list_and_lacks_but_its_own_content",
+            "NewLab.test_overwrites_nothing",
+        ]
+        done = subprocess.run(
+            [sys.executable, __file__, self.root, labcli, *tests], capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_includes_are_sorted_whatever_its_name(self):
@@ -178,7 +220,12 @@ class NewLab(Copy):
         if not header.exists():
             header.write_text("namespace course::sim {}\n")
         before = (self.root / "meson.build").read_text()
-        for name, why in (("class", "word of C++"), ("int", "word of C++"), ("std", "word of C++"), ("sim", "namespace of the course")):
+        for name, why in (
+            ("class", "word of C++"),
+            ("int", "word of C++"),
+            ("std", "word of C++"),
+            ("sim", "namespace of the course"),
+        ):
             done = self.new(name)
             self.assertEqual(done.returncode, 1)
             self.assertIn(why, done.stderr)

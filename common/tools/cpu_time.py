@@ -22,7 +22,9 @@ import sys
 
 def run(command: str, folder: pathlib.Path) -> float:
     """Runs a shell command; the CPU seconds of it and its children."""
-    process = subprocess.Popen(["/bin/sh", "-c", command], cwd=folder, env={**os.environ, "CCACHE_DISABLE": "1"})
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command], cwd=folder, env={**os.environ, "CCACHE_DISABLE": "1"}
+    )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
@@ -31,16 +33,20 @@ def run(command: str, folder: pathlib.Path) -> float:
 
 
 def ninja(folder: pathlib.Path, *arguments: str) -> str:
-    return subprocess.run(["ninja", "-C", folder, *arguments], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["ninja", "-C", folder, *arguments], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def target_of(output: str) -> str:
-    """"grader/libgrader.a.p/grade.cpp.o" belongs to "grader/libgrader.a"."""
+    """ "grader/libgrader.a.p/grade.cpp.o" belongs to "grader/libgrader.a"."""
     return output.split(".p/")[0]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("targets", nargs="*", default=["tools"])
     parser.add_argument("--only", default="")
@@ -48,7 +54,9 @@ def main() -> None:
     parser.add_argument("-j", dest="jobs", type=int, default=1)
     options = parser.parse_args()
 
-    outputs = {entry["command"]: entry["output"] for entry in json.loads(ninja(options.build, "-t", "compdb"))}
+    outputs = {
+        entry["command"]: entry["output"] for entry in json.loads(ninja(options.build, "-t", "compdb"))
+    }
     wanted = []
     for command in ninja(options.build, "-t", "commands", *options.targets).splitlines():
         output = outputs.get(command, command)
@@ -58,9 +66,13 @@ def main() -> None:
     # Neighbours that compile are independent of each other; everything else waits for what stands before it.
     steps = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for _, group in itertools.groupby(enumerate(wanted), lambda step: step[0] if " -c " not in step[1][0] else -1):
+        for _, group in itertools.groupby(
+            enumerate(wanted), lambda step: step[0] if " -c " not in step[1][0] else -1
+        ):
             todo = [step for _, step in group]
-            steps += zip(pool.map(lambda step: run(step[0], options.build), todo), (output for _, output in todo))
+            steps += zip(
+                pool.map(lambda step: run(step[0], options.build), todo), (output for _, output in todo)
+            )
 
     totals, counts = collections.Counter(), collections.Counter()
     for seconds, output in steps:

@@ -57,7 +57,9 @@ class Editor(unittest.TestCase):
 
     def test_every_command_and_test_exists(self):
         script, header = (ROOT / name for name in ["lab", "grader/cli/commands.hpp"])
-        known = set(re.findall(r"^  ([a-z][a-z-]*)(?: \| [^)]*)?\)", script.read_text(encoding="utf-8"), re.M))
+        known = set(
+            re.findall(r"^  ([a-z][a-z-]*)(?: \| [^)]*)?\)", script.read_text(encoding="utf-8"), re.M)
+        )
         known |= set(re.findall(r"\badd_(\w+)", header.read_text(encoding="utf-8")))
         tests = {test["name"] for test in built("tests")}
         for label, task in self.tasks.items():

@@ -18,13 +18,17 @@ LABS = sorted(path.parent.name for path in ROOT.glob("labs/*/lab.hpp"))
 def needed(lab):
     """The files that are made for it."""
     command = ["ninja", "-C", BUILD, "-t", "commands", "tools", f"parts_of_{lab}"]
-    return re.findall(r" -o (\S+)", subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return re.findall(
+        r" -o (\S+)", subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
 
 
 class FirstBuild(unittest.TestCase):
     def test_only_the_runner_of_the_lab(self):
         for lab in LABS:
-            parts = {match[1] for file in needed(lab) if (match := re.search(r"runner/\w+_part_(\w+)\.o$", file))}
+            parts = {
+                match[1] for file in needed(lab) if (match := re.search(r"runner/\w+_part_(\w+)\.o$", file))
+            }
             self.assertEqual(parts, {lab})
 
     def test_nccl_only_for_several_devices(self):
@@ -34,7 +38,14 @@ class FirstBuild(unittest.TestCase):
 
     def test_only_the_cuda_version_in_use(self):
         other = {"12": "13", "13": "12"}[CUDA]
-        self.assertEqual([file for file in needed("reduction") if re.search(rf"libcudart\.so\.{other}|(abi|twins|stubs){other}", file)], [])
+        self.assertEqual(
+            [
+                file
+                for file in needed("reduction")
+                if re.search(rf"libcudart\.so\.{other}|(abi|twins|stubs){other}", file)
+            ],
+            [],
+        )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,9 @@ def refuse(text):
 
 def handouts(root):
     """{lab: its page}"""
-    found = {page.stem[3:].replace("-", "_"): page for page in sorted((root / "handouts").glob("[0-9][0-9]-*.md"))}
+    found = {
+        page.stem[3:].replace("-", "_"): page for page in sorted((root / "handouts").glob("[0-9][0-9]-*.md"))
+    }
     return {lab: page for lab, page in found.items() if (root / "labs" / lab / "lab.hpp").is_file()}
 
 
@@ -44,7 +46,11 @@ def effort(section):
 
 
 def folded(section, kind, task):
-    found = re.search(rf"^<details><summary>{kind} for <code>{task}</code></summary>\n(.*?)^</details>$", section, re.S | re.M)
+    found = re.search(
+        rf"^<details><summary>{kind} for <code>{task}</code></summary>\n(.*?)^</details>$",
+        section,
+        re.S | re.M,
+    )
     return found[1].strip() if found else None
 
 
@@ -57,30 +63,45 @@ def plain(markdown):
             continue
         for paragraph in re.split(r"\n{2,}", part.strip()):
             words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
-            words = re.sub(r"`([^`]*)`|\*\*(.+?)\*\*|(?<!\w)\*(\w[^*]*?)\*(?!\w)", lambda m: m[1] or m[2] or m[3], words)
+            words = re.sub(
+                r"`([^`]*)`|\*\*(.+?)\*\*|(?<!\w)\*(\w[^*]*?)\*(?!\w)", lambda m: m[1] or m[2] or m[3], words
+            )
             if words:
-                parts.append(textwrap.fill(" ".join(words.split()), WIDTH, break_long_words=False, break_on_hyphens=False))
+                parts.append(
+                    textwrap.fill(
+                        " ".join(words.split()), WIDTH, break_long_words=False, break_on_hyphens=False
+                    )
+                )
     return "\n\n".join(parts)
 
 
 def overview(page, tasks):
     width = max(map(len, tasks))
-    rows = [f"  {task:{width}}  {', '.join(effort(section) or ('no help yet',))}" for task, (_, section) in tasks.items()]
+    rows = [
+        f"  {task:{width}}  {', '.join(effort(section) or ('no help yet',))}"
+        for task, (_, section) in tasks.items()
+    ]
     return f"Tasks of handouts/{page.name}:\n" + "\n".join(rows)
 
 
 def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it without a message
-    parser = argparse.ArgumentParser(prog="./lab hint", description="Prints the help that a lab's handout has for a task.")
+    parser = argparse.ArgumentParser(
+        prog="./lab hint", description="Prints the help that a lab's handout has for a task."
+    )
     parser.add_argument("lab", metavar="LAB")
-    parser.add_argument("task", metavar="TASK", nargs="?", help="without it: all tasks, with difficulty and time")
+    parser.add_argument(
+        "task", metavar="TASK", nargs="?", help="without it: all tasks, with difficulty and time"
+    )
     parser.add_argument("--more", action="store_true", help="the pseudocode, too")
     arguments = parser.parse_args()
     root = pathlib.Path(os.environ["LAB_ROOT"])
     pages = handouts(root)
     if arguments.lab not in pages:
         if re.fullmatch(r"\w+", arguments.lab) and (root / "labs" / arguments.lab / "lab.hpp").is_file():
-            refuse(f"{arguments.lab} has no handout, and so no hints: read labs/{arguments.lab}/{arguments.lab}.cu")
+            refuse(
+                f"{arguments.lab} has no handout, and so no hints: read labs/{arguments.lab}/{arguments.lab}.cu"
+            )
         refuse(f'there is no lab "{arguments.lab}"; there are {", ".join(pages)}')
     page = pages[arguments.lab]
     tasks = tasks_of(page.read_text(encoding="utf-8"))

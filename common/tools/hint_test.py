@@ -64,12 +64,22 @@ class Hints(unittest.TestCase):
             (root / "handouts").mkdir()
             (root / "labs/demo").mkdir(parents=True)
             (root / "labs/demo/lab.hpp").touch()
-            said = subprocess.run([sys.executable, ROOT / "common/tools/hint.py", "demo"], capture_output=True, text=True,
-                                  env={**os.environ, "LAB_ROOT": folder})
-        self.assertEqual((said.returncode, said.stderr), (1, "lab: demo has no handout, and so no hints: read labs/demo/demo.cu\n"))
+            said = subprocess.run(
+                [sys.executable, ROOT / "common/tools/hint.py", "demo"],
+                capture_output=True,
+                text=True,
+                env={**os.environ, "LAB_ROOT": folder},
+            )
+        self.assertEqual(
+            (said.returncode, said.stderr),
+            (1, "lab: demo has no handout, and so no hints: read labs/demo/demo.cu\n"),
+        )
 
     def test_unknown_words_name_what_there_is(self):
-        for words, there in {("bogus",): "reduction, scan", ("scan", "bogus"): "hillis_steele, blelloch"}.items():
+        for words, there in {
+            ("bogus",): "reduction, scan",
+            ("scan", "bogus"): "hillis_steele, blelloch",
+        }.items():
             done = asked(*words)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(there, " ".join(done.stderr.split()))
@@ -77,10 +87,15 @@ class Hints(unittest.TestCase):
     def test_sections_end_at_the_next_heading(self):
         text = "### 1. `a`\n*Difficulty: easy. Time: about 1 hour.*\n### 2. `b` (bonus)\nx\n## Next\n*Difficulty: hard. Time: about 9 hours.*\n"
         sections = hint.tasks_of(text)
-        self.assertEqual([hint.effort(section) for _, section in sections.values()], [("easy", "about 1 hour"), None])
+        self.assertEqual(
+            [hint.effort(section) for _, section in sections.values()], [("easy", "about 1 hour"), None]
+        )
 
     def test_markup_becomes_plain_text(self):
-        self.assertEqual(hint.plain("**a** `b_c` *d* 2 * 3 [e](f.md)\ng\n\n```text\nif  x:\n```"), "a b_c d 2 * 3 e g\n\n  if  x:")
+        self.assertEqual(
+            hint.plain("**a** `b_c` *d* 2 * 3 [e](f.md)\ng\n\n```text\nif  x:\n```"),
+            "a b_c d 2 * 3 e g\n\n  if  x:",
+        )
 
 
 if __name__ == "__main__":

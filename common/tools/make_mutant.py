@@ -26,6 +26,7 @@ its name; left out, the text must occur once in the whole file.
     //--- with
     //--- end
 """
+
 import pathlib
 import re
 import sys
@@ -63,7 +64,9 @@ def parse(text, name):
             new.append(line)
         elif field := re.match(r"// (\w+): (.*)$", line):
             if field.group(1) not in KEYS:
-                raise MutantError(f"{where}: unknown key {field.group(1)}; known are {', '.join(sorted(KEYS))}")
+                raise MutantError(
+                    f"{where}: unknown key {field.group(1)}; known are {', '.join(sorted(KEYS))}"
+                )
             header.setdefault(field.group(1), []).append(field.group(2).strip())
         elif line.strip() and not line.startswith("// SPDX"):
             raise MutantError(f"{where}: neither header nor change: {line}")
@@ -113,7 +116,10 @@ def in_namespace(source, mutant, name):
     if len(opened) != 1:
         raise MutantError(f"{name}: the solution opens {len(opened)} namespaces course::LAB, not one")
     lab = opened[0].group(1)
-    return lab, f"{source[: opened[0].start()]}namespace course::{lab}::{mutant} {{{source[opened[0].end() :]}"
+    return (
+        lab,
+        f"{source[: opened[0].start()]}namespace course::{lab}::{mutant} {{{source[opened[0].end() :]}",
+    )
 
 
 CHOOSER = """// Made by make_mutant.py: the copy that this program is named after answers.
@@ -140,10 +146,12 @@ lab::Status run(const lab::Request& request) {{
 
 def chooser(lab, mutants):
     declarations = "\n".join(
-        f"namespace course::{lab}::m_{mutant} {{\nlab::Status run(const lab::Request&);\n}}" for mutant in mutants
+        f"namespace course::{lab}::m_{mutant} {{\nlab::Status run(const lab::Request&);\n}}"
+        for mutant in mutants
     )
     choices = "\n".join(
-        f'  if (std::strcmp(name, "mutant_{lab}_{mutant}") == 0) return m_{mutant}::run(request);' for mutant in mutants
+        f'  if (std::strcmp(name, "mutant_{lab}_{mutant}") == 0) return m_{mutant}::run(request);'
+        for mutant in mutants
     )
     return CHOOSER.format(lab=lab, declarations=declarations, choices=choices)
 

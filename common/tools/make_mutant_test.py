@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests of make_mutant.py: python3 -m unittest, from this folder."""
+
 import pathlib
 import sys
 import tempfile
@@ -64,7 +65,9 @@ class Mutant(unittest.TestCase):
             m.only_task(SOLUTION, "c", "x")
 
     def test_each_copy_has_a_namespace_of_its_own(self):
-        lab, copy = m.in_namespace("namespace course::scan {\nint a;\n}  // namespace course::scan\n", "m_x", "x")
+        lab, copy = m.in_namespace(
+            "namespace course::scan {\nint a;\n}  // namespace course::scan\n", "m_x", "x"
+        )
         self.assertEqual(lab, "scan")
         self.assertTrue(copy.startswith("namespace course::scan::m_x {\nint a;\n"))
         with self.assertRaisesRegex(m.MutantError, "opens 0 namespaces"):
@@ -73,7 +76,9 @@ class Mutant(unittest.TestCase):
     def test_a_program_answers_as_the_copy_it_is_named_after(self):
         text = m.chooser("scan", ["x", "y"])
         for name in ("x", "y"):
-            self.assertIn(f'if (std::strcmp(name, "mutant_scan_{name}") == 0) return m_{name}::run(request);', text)
+            self.assertIn(
+                f'if (std::strcmp(name, "mutant_scan_{name}") == 0) return m_{name}::run(request);', text
+            )
 
     def test_checks_every_mutant_of_a_repository(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +87,10 @@ class Mutant(unittest.TestCase):
                 (root / path).mkdir(parents=True)
             (root / "solutions/scan/scan.cu").write_text("namespace course::scan {\n" + SOLUTION + "}\n")
             mutant = root / "grader/mutants/scan/x.mutant"
-            for text, answer in [(HEADER + "//--- in a\n" + CHANGE, "^0$"), (HEADER + CHANGE, "^scan: x.mutant: this occurs 2 times")]:
+            for text, answer in [
+                (HEADER + "//--- in a\n" + CHANGE, "^0$"),
+                (HEADER + CHANGE, "^scan: x.mutant: this occurs 2 times"),
+            ]:
                 mutant.write_text(text)
                 with self.assertRaises(SystemExit) as ended:
                     m.check(root)

@@ -13,6 +13,7 @@ Lines of the solution that start with //@ steer it:
     //@reference          what follows, down to //@end, is left out
     //@student TEXT       a line that only the students' file has
 """
+
 import argparse
 import pathlib
 import re
@@ -95,7 +96,9 @@ def main():
     import difflib
 
     sys.stdout.writelines(
-        list(difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), "committed", "generated"))[:40]
+        list(difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), "committed", "generated"))[
+            :40
+        ]
     )
     root = pathlib.Path(__file__).resolve().parents[2]
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests of make_skeleton.py: python3 -m unittest, from this folder."""
+
 import pathlib
 import subprocess
 import sys

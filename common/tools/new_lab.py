@@ -17,12 +17,14 @@ import sys
 
 import check_course
 
-KEYWORDS = set("""alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const
+KEYWORDS = set(
+    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const
     consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum
     explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
     private protected public register reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch
     template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-    main std""".split())
+    main std""".split()
+)
 PLACES = {"lab": "labs/{id}", "solution": "solutions/{id}", "mutants": "grader/mutants/{id}"}
 
 
@@ -52,7 +54,13 @@ def add_row(path, like, row):
 def namespaces(root):
     """The names behind course:: in the course's own code; a lab's namespace must be another one."""
     sources = [path for top in ("common", "grader") for path in (root / top).rglob("*.[hc]pp")]
-    return {name for path in sources for name in re.findall(r"\bnamespace course::(\w+)", path.read_text(encoding="utf-8", errors="replace"))}
+    return {
+        name
+        for path in sources
+        for name in re.findall(
+            r"\bnamespace course::(\w+)", path.read_text(encoding="utf-8", errors="replace")
+        )
+    }
 
 
 def in_columns(rows):
@@ -69,11 +77,13 @@ def main():
     arguments = parser.parse_args()
     root, lab = arguments.root, arguments.id
     if not re.fullmatch(r"[a-z][a-z0-9_]*", lab):
-        refuse(f'"{lab}" can be no folder and namespace: take small letters, digits and underscores, a letter first')
+        refuse(
+            f'"{lab}" can be no folder and namespace: take small letters, digits and underscores, a letter first'
+        )
     if lab in KEYWORDS:
         refuse(f'"{lab}" is a word of C++ and can be no namespace: take another name, such as {lab}_lab')
     if lab in namespaces(root):
-        refuse(f'course::{lab} is a namespace of the course already: take another name, such as {lab}_lab')
+        refuse(f"course::{lab} is a namespace of the course already: take another name, such as {lab}_lab")
     title = arguments.title or lab.replace("_", " ").capitalize()
     if '"' in title or "\\" in title or "\n" in title:
         refuse("a title has no quotes, backslashes or line breaks")
@@ -88,7 +98,9 @@ def main():
     def filled(text):
         text = re.sub("|".join(words), lambda m: words[m.group()], text)
         # As clang-format sorts them: the lab's name has its place among the others.
-        return re.sub(r'(?:^#include ".*\n)+', lambda m: "".join(sorted(m.group().splitlines(True))), text, flags=re.M)
+        return re.sub(
+            r'(?:^#include ".*\n)+', lambda m: "".join(sorted(m.group().splitlines(True))), text, flags=re.M
+        )
 
     template = root / "common/template"
     for part, place in PLACES.items():
@@ -96,24 +108,48 @@ def main():
             target = root / place.format(id=lab) / filled(source.name)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(filled(source.read_text(encoding="utf-8")), encoding="utf-8")
-    (root / "handouts" / handout).write_text(filled((template / "handout.md").read_text(encoding="utf-8")), encoding="utf-8")
-    skeleton = [sys.executable, root / "common/tools/make_skeleton.py", root / f"solutions/{lab}/{lab}.cu", root / f"labs/{lab}/{lab}.cu"]
+    (root / "handouts" / handout).write_text(
+        filled((template / "handout.md").read_text(encoding="utf-8")), encoding="utf-8"
+    )
+    skeleton = [
+        sys.executable,
+        root / "common/tools/make_skeleton.py",
+        root / f"solutions/{lab}/{lab}.cu",
+        root / f"labs/{lab}/{lab}.cu",
+    ]
     subprocess.run(skeleton, check=True)
     add_to_list(root / "meson.build", "labs = [\n", lab)
     add_to_list(root / "handouts/meson.build", "handouts = files(\n", handout)
     page = pathlib.PurePosixPath(handout).stem
     in_table = title.replace("|", "\\|")
-    add_row(root / "README.md", r"\| \d+ .*`labs/\w+/\w+\.cu`", f"| {number} {in_table} | `labs/{lab}/{lab}.cu` | [{page}](handouts/{handout}) |")
-    add_row(root / "handouts/README.md", r"\| \[Lab \d+: ", f"| [Lab {number}: {in_table}]({handout}) | in a few words: what it is about |")
+    add_row(
+        root / "README.md",
+        r"\| \d+ .*`labs/\w+/\w+\.cu`",
+        f"| {number} {in_table} | `labs/{lab}/{lab}.cu` | [{page}](handouts/{handout}) |",
+    )
+    add_row(
+        root / "handouts/README.md",
+        r"\| \[Lab \d+: ",
+        f"| [Lab {number}: {in_table}]({handout}) | in a few words: what it is about |",
+    )
     print(f"{lab} is there, with one task that only stands for yours. Next:")
     print(
         in_columns(
             [
                 (f"./lab grade {lab} --solutions --device sim", "it grades"),
                 (f"labs/{lab}/lab.hpp", "its API; points.hpp beside it says what it is worth"),
-                (f"solutions/{lab}/{lab}.cu", f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it"),
-                (f"handouts/{handout}", "its text; handouts/quotes.py fills in its tables, and handouts/instructor/syllabus.md"),
-                ("README.md, handouts/README.md", "their tables of labs have it; the second one with words to replace"),
+                (
+                    f"solutions/{lab}/{lab}.cu",
+                    f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it",
+                ),
+                (
+                    f"handouts/{handout}",
+                    "its text; handouts/quotes.py fills in its tables, and handouts/instructor/syllabus.md",
+                ),
+                (
+                    "README.md, handouts/README.md",
+                    "their tables of labs have it; the second one with words to replace",
+                ),
                 ("./lab test 'course is complete'", "names what is still missing"),
             ]
         )
@@ -121,7 +157,11 @@ def main():
     # As the registry will have it when it is built.
     built = {"labs": [{"id": lab, "tasks": [{"id": "map", "section": f"handouts/{handout}#map"}]}]}
     lacks = [one for one in check_course.complaints(root, built) if one.startswith(f"{lab}: ")]
-    print("\n".join(["It is complete when these are done, too:", *(f"  {one}" for one in lacks)]) if lacks else "It is complete.")
+    print(
+        "\n".join(["It is complete when these are done, too:", *(f"  {one}" for one in lacks)])
+        if lacks
+        else "It is complete."
+    )
 
 
 if __name__ == "__main__":

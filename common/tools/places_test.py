@@ -13,19 +13,49 @@ import unittest
 # what CONTRIBUTING calls it: an example as a regular expression, and the files that name it.
 PLACES = {
     # The host reports a kind in synccheck's name, "missing-wait": another checker needs no such line.
-    "a checker": (r"(?i:^(?!.*\"missing-wait\").*\b(?:k|SIM_)?synccheck)\b", {
-        "common/sim/checker.hpp", "common/cudart/sim_control.h", "common/sim/checkers/checker_set.cpp", "common/sim/checkers/synccheck.hpp",
-        "common/sim/checkers/synccheck.cpp", "common/sim/checkers/meson.build",
-        "common/sim/observation/subset.cpp"}),
-    "a counter": (r"\bpartial_sectors\b", {
-        "common/sim/counters.hpp", "common/sim/grid/tally.cpp", "common/sim/machine/warp.hpp", "common/sim/ops/memory.hpp",
-        "common/sim/timing/model.cpp"}),
-    "a metric": (r"\bbank_conflicts\b", {"common/lab/manifest.hpp", "common/lab/metrics.hpp", "grader/grading/metrics.cpp"}),
-    "a command": (r"\badd_points\b|\bcli/points\b", {"grader/cli/commands.hpp", "grader/cli/points.cpp", "grader/meson.build"}),
-    "a verdict": (r"\bmemory_limit\b|\bMEMORY_LIMIT\b", {
-        "common/verifier/session.hpp", "common/verifier/session.cpp", "common/verifier/judge.cpp"}),
-    "a form in which results are reported": (r"\bto_csv\b|\breport/csv\b", {
-        "grader/report/formats.hpp", "grader/report/csv.cpp", "grader/cli/report_files.cpp", "grader/meson.build"}),
+    "a checker": (
+        r"(?i:^(?!.*\"missing-wait\").*\b(?:k|SIM_)?synccheck)\b",
+        {
+            "common/sim/checker.hpp",
+            "common/cudart/sim_control.h",
+            "common/sim/checkers/checker_set.cpp",
+            "common/sim/checkers/synccheck.hpp",
+            "common/sim/checkers/synccheck.cpp",
+            "common/sim/checkers/meson.build",
+            "common/sim/observation/subset.cpp",
+        },
+    ),
+    "a counter": (
+        r"\bpartial_sectors\b",
+        {
+            "common/sim/counters.hpp",
+            "common/sim/grid/tally.cpp",
+            "common/sim/machine/warp.hpp",
+            "common/sim/ops/memory.hpp",
+            "common/sim/timing/model.cpp",
+        },
+    ),
+    "a metric": (
+        r"\bbank_conflicts\b",
+        {"common/lab/manifest.hpp", "common/lab/metrics.hpp", "grader/grading/metrics.cpp"},
+    ),
+    "a command": (
+        r"\badd_points\b|\bcli/points\b",
+        {"grader/cli/commands.hpp", "grader/cli/points.cpp", "grader/meson.build"},
+    ),
+    "a verdict": (
+        r"\bmemory_limit\b|\bMEMORY_LIMIT\b",
+        {"common/verifier/session.hpp", "common/verifier/session.cpp", "common/verifier/judge.cpp"},
+    ),
+    "a form in which results are reported": (
+        r"\bto_csv\b|\breport/csv\b",
+        {
+            "grader/report/formats.hpp",
+            "grader/report/csv.cpp",
+            "grader/cli/report_files.cpp",
+            "grader/meson.build",
+        },
+    ),
     "a simulated chip": (r"\brtx4060\b", {"common/sim/chips/presets.cpp"}),
 }
 SOURCES = {".cpp", ".hpp", ".h", ".build"}
@@ -42,7 +72,9 @@ def naming(root, pattern):
             if file.suffix not in SOURCES or NOT_COUNTED.search(name):
                 continue
             comment = "#" if file.suffix == ".build" else "//"
-            if any(word.search(line.split(comment)[0]) for line in file.read_text(encoding="utf-8").splitlines()):
+            if any(
+                word.search(line.split(comment)[0]) for line in file.read_text(encoding="utf-8").splitlines()
+            ):
                 found.add(name)
     return found
 
@@ -54,7 +86,9 @@ class Places(unittest.TestCase):
                 self.assertEqual(naming(ROOT, pattern), known)
 
     def test_contributing_names_each_kind(self):
-        rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+        rows = re.findall(
+            r"^\| ([^|]+) \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE
+        )
         for what in PLACES:
             self.assertTrue(any(row.startswith(what) for row in rows), what)
 

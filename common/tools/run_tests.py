@@ -48,7 +48,9 @@ LEFT_OUT = {"short": "all-only", "all": "short-only"}
 def targets_of_short(build: pathlib.Path) -> list[str]:
     """What the tests of the short suite need, as ninja names it."""
     info = build / "meson-info"
-    files = {target["id"]: target["filename"] for target in json.loads((info / "intro-targets.json").read_text())}
+    files = {
+        target["id"]: target["filename"] for target in json.loads((info / "intro-targets.json").read_text())
+    }
     needed = set()
     for test in json.loads((info / "intro-tests.json").read_text()):
         if all(suite.rsplit(":", 1)[-1] != LEFT_OUT["short"] for suite in test["suite"]):
@@ -105,7 +107,9 @@ def main(arguments: list[str]) -> int:
     if report.is_file():
         counts = count(report.read_text(), googletest_names(build))
     if status != 0 and counts["failed"] == 0:
-        print(f"meson test ended with status {status} although no case is marked as failed: counted as one failure.")
+        print(
+            f"meson test ended with status {status} although no case is marked as failed: counted as one failure."
+        )
         counts["failed"] = 1
     if counts["passed"] + counts["failed"] == 0:
         print("No test ran: counted as one failure.")

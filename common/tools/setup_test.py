@@ -47,7 +47,10 @@ class Machine(unittest.TestCase):
         self.program("meson", "echo 1.9.1")
         self.program("ninja", "echo 1.11.1")
         # A Python whose environments can be made and reach no index.
-        self.program("python3", 'case "$*" in "-c "*) ;; "-m venv"*) mkdir -p $3/bin; cp "$0" $3/bin/python;; *pip*) echo "Network is unreachable"; exit 1;; esac')
+        self.program(
+            "python3",
+            'case "$*" in "-c "*) ;; "-m venv"*) mkdir -p $3/bin; cp "$0" $3/bin/python;; *pip*) echo "Network is unreachable"; exit 1;; esac',
+        )
 
     def tearDown(self):
         self.folder.cleanup()
@@ -65,25 +68,41 @@ class Machine(unittest.TestCase):
     def packages(self, *known, unless=""):
         """What apt-cache says if these are its packages: for a name that it does not know, of all that begin with it or end with it."""
         lines = " ".join(known)
-        self.program("apt-cache", f"""{unless}
+        self.program(
+            "apt-cache",
+            f"""{unless}
             for asked in "${{@:2}}"; do for package in {lines}; do
               name=${{package%%=*}}
               [[ $name = "$asked" || ! " {lines} " = *" $asked="* && ( $name = "$asked"* || $name = *"${{asked##*++}}" ) ]] || continue
               printf '%s:\n  Installed: (none)\n  Candidate: %s\n  Version table:\n' "$name" "${{package#*=}}"
-            done; done""")
+            done; done""",
+        )
 
     def run_tool(self, tool, root=True, **environment):
         """Output and exit status; root=False: as somebody who may not install anything."""
         variables = {
-            "PATH": str(self.dir / "bin"), "HOME": str(self.dir), "LAB_ROOT": str(self.dir), "LAB_BUILD": str(self.dir / "build"),
-            "LAB_VENV": str(self.dir / "venv"), "SYSTEM_CUDA": "/nowhere", "TMPDIR": self.folder.name, **environment,
-        }  # fmt: skip
+            "PATH": str(self.dir / "bin"),
+            "HOME": str(self.dir),
+            "LAB_ROOT": str(self.dir),
+            "LAB_BUILD": str(self.dir / "build"),
+            "LAB_VENV": str(self.dir / "venv"),
+            "SYSTEM_CUDA": "/nowhere",
+            "TMPDIR": self.folder.name,
+            **environment,
+        }
         user = {} if root else other_user()
         if user:
             for path in [self.dir, *self.dir.rglob("*")]:
                 os.chown(path, 65534, 65534, follow_symlinks=False)
         script = self.dir / f"common/tools/{tool}.sh"
-        done = subprocess.run([shutil.which("bash"), script], capture_output=True, text=True, env=variables, stdin=subprocess.DEVNULL, **user)
+        done = subprocess.run(
+            [shutil.which("bash"), script],
+            capture_output=True,
+            text=True,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            **user,
+        )
         return done.stdout + done.stderr, done.returncode
 
 
@@ -97,7 +116,14 @@ class OthersCheckout(unittest.TestCase):
             (checkout / "build").mkdir()
             (checkout / "build").chmod(0o555)
             variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-            done = subprocess.run(["bash", checkout / "lab", "list"], env=variables, capture_output=True, text=True, cwd="/", **other_user())
+            done = subprocess.run(
+                ["bash", checkout / "lab", "list"],
+                env=variables,
+                capture_output=True,
+                text=True,
+                cwd="/",
+                **other_user(),
+            )
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"You may not write to {checkout}/build, which belongs to", done.stderr)
         self.assertIn("LAB_BUILD=", done.stderr)
@@ -110,32 +136,50 @@ class Progress(Machine):
     def logged(self, *command):
         """What stands in a log, with a line a second."""
         program = f'set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; progress_every=1; step --quiet "Doing it" "$@"'
-        done = subprocess.run(["bash", "-c", program, "step", *command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(
+            ["bash", "-c", program, "step", *command],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
         return done.stderr
 
     def test_a_longer_step_shows_how_far_it_is_without_a_terminal(self):
         text = self.logged("bash", "-c", "echo [3/9] Compiling; sleep 2.7")
-        self.assertRegex(text, r"(?m)^lab: Doing it \(\d+ s\) \[3/9\] Compiling\n(.*\n)*lab: Doing it: done \(\d+ s\)\n$")
+        self.assertRegex(
+            text, r"(?m)^lab: Doing it \(\d+ s\) \[3/9\] Compiling\n(.*\n)*lab: Doing it: done \(\d+ s\)\n$"
+        )
         self.assertNotIn("\r", text)
         self.assertEqual(self.logged("true"), "")
 
     def test_a_wait_is_announced_after_two_seconds(self):
         program = f'LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; step --quiet "Doing it" sleep 2.9'
-        done = subprocess.run(["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(
+            ["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20
+        )
         self.assertRegex(done.stderr, r"^lab: Doing it \(2 s\) \nlab: Doing it: done")
 
     def test_nothing_outlives_a_step(self):
         """A progress that still slept would keep a pipe open, and the lock of the build."""
         program = f"""set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; sleep() {{ command sleep 30; }}
             take_lock "$LAB_BUILD.lock"; step --quiet "Doing it" bash -c "command sleep 0.2"; release_lock; flock -n "$LAB_BUILD.lock" echo free"""
-        done = subprocess.run(["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(
+            ["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20
+        )
         self.assertEqual(done.stdout, "free\n", done.stderr)
 
     def seen(self, *command):
         """What a terminal shows of a step."""
         screen, terminal = pty.openpty()
         program = f'set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; step --quiet "Doing it" "$@"'
-        subprocess.run(["bash", "-c", program, "step", *command], stdin=terminal, stdout=terminal, stderr=terminal, check=False)
+        subprocess.run(
+            ["bash", "-c", program, "step", *command],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            check=False,
+        )
         os.close(terminal)
         text = b""
         try:
@@ -160,8 +204,19 @@ class Failure(Machine):
 
     def said(self, script, **environment):
         program = f'set -euo pipefail; source {self.dir}/common/tools/step.sh; LAB_LOG=$LAB_BUILD/lab-build.log; step --quiet Building bash -c "$1"'
-        variables = {"PATH": f"{self.dir}/bin", "LAB_ROOT": str(self.dir), "LAB_BUILD": str(self.dir / "build"), **environment}
-        done = subprocess.run([shutil.which("bash"), "-c", program, "step", script], capture_output=True, text=True, env=variables, stdin=subprocess.DEVNULL)
+        variables = {
+            "PATH": f"{self.dir}/bin",
+            "LAB_ROOT": str(self.dir),
+            "LAB_BUILD": str(self.dir / "build"),
+            **environment,
+        }
+        done = subprocess.run(
+            [shutil.which("bash"), "-c", program, "step", script],
+            capture_output=True,
+            text=True,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+        )
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
         lines = done.stderr.splitlines()
@@ -173,10 +228,17 @@ class Failure(Machine):
 
     def test_a_real_compilers_error(self):
         # A header's mistake behind many templates, with a warning before it.
-        (self.dir / "common/wrong.hpp").write_text("template <int N> struct A { A<N - 1> a; };\ntemplate <> struct A<0> { Nothing a; };\n")
-        (self.dir / "common/wrong.cpp").write_text('#include "wrong.hpp"\nint unused() { int x; return 0; }\nA<30> a;\n')
+        (self.dir / "common/wrong.hpp").write_text(
+            "template <int N> struct A { A<N - 1> a; };\ntemplate <> struct A<0> { Nothing a; };\n"
+        )
+        (self.dir / "common/wrong.cpp").write_text(
+            '#include "wrong.hpp"\nint unused() { int x; return 0; }\nA<30> a;\n'
+        )
         (self.dir / "build").mkdir()
-        text = self.said(f"cd {self.dir}/build && {shutil.which('g++')} -Wall -fdiagnostics-color=always -c ../common/wrong.cpp", PATH=f"{self.dir}/bin:/usr/bin:/bin")
+        text = self.said(
+            f"cd {self.dir}/build && {shutil.which('g++')} -Wall -fdiagnostics-color=always -c ../common/wrong.cpp",
+            PATH=f"{self.dir}/bin:/usr/bin:/bin",
+        )
         self.assertIn("stopped at common/wrong.hpp, line 2:", text)
         self.assertIn("Nothing", text)
         self.assertIn("a fault of the course, not of your code", text)
@@ -190,7 +252,9 @@ class Failure(Machine):
             echo '/usr/include/fmt/core.h:1761:3: error: array subscript 3 is outside array bounds [-Werror=array-bounds]'
             for i in {1..9999}; do echo "note: template $i of a page of templates that nobody can read"; done
             echo 'cc1plus: all warnings being treated as errors'; exit 1""")
-        self.assertIn("stopped at /usr/include/fmt/core.h, line 1761 (included by grader/report/result.cpp):", text)
+        self.assertIn(
+            "stopped at /usr/include/fmt/core.h, line 1761 (included by grader/report/result.cpp):", text
+        )
         self.assertIn("a fault of the course", text)
 
     def test_the_students_own_file(self):
@@ -200,7 +264,9 @@ class Failure(Machine):
         self.assertNotIn("fault of the course", text)
 
     def test_a_missing_header(self):
-        text = self.said("echo '../grader/a.cpp:3:10: fatal error: fmt/format.h: No such file or directory'; exit 1")
+        text = self.said(
+            "echo '../grader/a.cpp:3:10: fatal error: fmt/format.h: No such file or directory'; exit 1"
+        )
         self.assertIn("stopped at grader/a.cpp, line 3:", text)
         self.assertIn("./lab doctor", text)
         self.assertNotIn("fault of the course", text)
@@ -213,8 +279,16 @@ class Failure(Machine):
         self.assertIn("./lab doctor", text)
 
     def test_a_full_disk_and_memory(self):
-        self.assertIn("disk is full", self.said("echo 'a.s: fatal error: error writing to b.o: No space left on device'; for i in {1..9999}; do echo and a long line after it; done; exit 1"))
-        self.assertIn("memory is used up", self.said("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1"))
+        self.assertIn(
+            "disk is full",
+            self.said(
+                "echo 'a.s: fatal error: error writing to b.o: No space left on device'; for i in {1..9999}; do echo and a long line after it; done; exit 1"
+            ),
+        )
+        self.assertIn(
+            "memory is used up",
+            self.said("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1"),
+        )
 
     def test_a_refused_certificate(self):
         for line in [
@@ -222,24 +296,36 @@ class Failure(Machine):
             "'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed'))'",
             "  Certificate verification failed: The certificate is NOT trusted. The certificate issuer is unknown.",
         ]:
-            text = self.said(f"cat <<'END'\n{line}\nERROR: No matching distribution found for meson==1.9.1\nEND\nexit 1")
+            text = self.said(
+                f"cat <<'END'\n{line}\nERROR: No matching distribution found for meson==1.9.1\nEND\nexit 1"
+            )
             self.assertIn("certificate was refused: " + line.strip()[:60], text)
             self.assertIn("PIP_CERT=", text)
 
     def test_a_proxy_is_named_without_its_password(self):
-        line = ("WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.', "
-                "OSError('Tunnel connection failed: 407 Proxy Authentication Required'))'")  # fmt: skip
-        text = self.said(f"cat <<'END'\n{line}\nEND\nexit 1", https_proxy="http://me:secret@proxy.example:3128")
+        line = (
+            "WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.', "
+            "OSError('Tunnel connection failed: 407 Proxy Authentication Required'))'"
+        )
+        text = self.said(
+            f"cat <<'END'\n{line}\nEND\nexit 1", https_proxy="http://me:secret@proxy.example:3128"
+        )
         self.assertIn("the proxy did not let it through: 'ProxyError(", text)
         self.assertIn("https_proxy=proxy.example:3128", text)
         self.assertNotIn("secret", text)
-        text = self.said("echo 'Could not connect to 10.0.0.1:3128 (10.0.0.1). - connect (111: Connection refused)'; exit 1", http_proxy="http://10.0.0.1:3128")
+        text = self.said(
+            "echo 'Could not connect to 10.0.0.1:3128 (10.0.0.1). - connect (111: Connection refused)'; exit 1",
+            http_proxy="http://10.0.0.1:3128",
+        )
         self.assertIn("network can't be reached", text)
         self.assertIn("http_proxy=http://10.0.0.1:3128", text)
 
     def test_a_full_disk_that_no_program_names(self):
         self.program("df", "printf 'x\\nfs 1 1 3 99%% /\\n'")
-        self.assertIn(f"the disk with {self.dir}/build is full", self.said("echo 'Error: Command ensurepip returned non-zero exit status 1.'; exit 1"))
+        self.assertIn(
+            f"the disk with {self.dir}/build is full",
+            self.said("echo 'Error: Command ensurepip returned non-zero exit status 1.'; exit 1"),
+        )
 
     def test_a_failure_without_a_reason(self):
         text = self.said("echo something odd; exit 3")
@@ -253,7 +339,10 @@ class Failure(Machine):
 
 class Warnings(Machine):
     def test_warnings_are_errors_on_request_alone(self):
-        self.program("meson", 'case $1 in --version) echo 1.9.1;; *) echo "$@" >>$LAB_BUILD/asked; touch $LAB_BUILD/build.ninja;; esac')
+        self.program(
+            "meson",
+            'case $1 in --version) echo 1.9.1;; *) echo "$@" >>$LAB_BUILD/asked; touch $LAB_BUILD/build.ninja;; esac',
+        )
         self.assertEqual(self.run_tool("setup")[1], 0)
         asked = self.dir / "build/asked"
         self.assertNotIn("werror", asked.read_text())
@@ -268,9 +357,10 @@ class Processor(Machine):
     """The simulator is built for the instruction sets of the machines that use the build folder."""
 
     FLAGS = {
-        "portable": "fpu sse2", "avx2": "avx2 fma bmi1 bmi2 abm popcnt f16c",
+        "portable": "fpu sse2",
+        "avx2": "avx2 fma bmi1 bmi2 abm popcnt f16c",
         "avx512": "avx2 fma bmi1 bmi2 abm popcnt f16c avx512f avx512dq avx512vl avx512bw avx512cd",
-    }  # fmt: skip
+    }
 
     def cpuinfo(self, isa):
         path = self.dir / f"cpuinfo-{isa}"
@@ -283,10 +373,15 @@ class Processor(Machine):
         self.assertEqual(self.run_tool("host_isa", CPUINFO="/nowhere"), ("portable\n", 0))
 
     def test_another_machine_is_added(self):
-        self.program("meson", 'case $1 in --version) echo 1.9.1;; *) echo "$@" >>$LAB_BUILD/asked; touch $LAB_BUILD/build.ninja;; esac')
+        self.program(
+            "meson",
+            'case $1 in --version) echo 1.9.1;; *) echo "$@" >>$LAB_BUILD/asked; touch $LAB_BUILD/build.ninja;; esac',
+        )
         for isa, wanted in [("avx512", "avx512"), ("avx2", "avx2,avx512"), ("avx512", "avx2,avx512")]:
             self.assertEqual(self.run_tool("setup", CPUINFO=self.cpuinfo(isa))[1], 0)
-            self.assertIn(f"-Dsimulator_isas={wanted} ", (self.dir / "build/asked").read_text().splitlines()[-1])
+            self.assertIn(
+                f"-Dsimulator_isas={wanted} ", (self.dir / "build/asked").read_text().splitlines()[-1]
+            )
             self.assertIn(f"STAMP_ISAS={wanted}\n", (self.dir / "build/.lab-stamp").read_text())
 
 
@@ -373,7 +468,9 @@ class Setup(Machine):
         home = self.dir / f"cuda-{release}"
         for folder in ["bin", "include/crt"]:
             (home / folder).mkdir(parents=True)
-        (home / "include/crt/host_config.h").write_text(f"#if __GNUC__ > {newest_gcc}\n#error -- unsupported GNU version!\n#endif\n")
+        (home / "include/crt/host_config.h").write_text(
+            f"#if __GNUC__ > {newest_gcc}\n#error -- unsupported GNU version!\n#endif\n"
+        )
         (home / "bin/nvcc").write_text(f'#!/bin/bash\necho "release {release}, V{release}.1"\n')
         (home / "bin/nvcc").chmod(0o755)
         return str(home)
@@ -390,13 +487,22 @@ class Setup(Machine):
         self.assertNotIn("g++", self.run_tool("setup", root=False, CUDA_HOME=self.toolkit("13.4", 16))[0])
 
     # As on Ubuntu 22.04: apt takes "g++-15" for a regular expression, which clang-15's name fits.
-    OLDER = ("g++=4:11.2.0-1ubuntu1", "g++-11=11.4.0-1", "g++-12=12.3.0-1", "clang-15=1:15.0.7", "libx11-13=2")
+    OLDER = (
+        "g++=4:11.2.0-1ubuntu1",
+        "g++-11=11.4.0-1",
+        "g++-12=12.3.0-1",
+        "clang-15=1:15.0.7",
+        "libx11-13=2",
+    )
 
     def test_the_newest_compiler_that_apt_has_under_this_very_name(self):
         self.gcc("g++", 11)
         self.packages(*self.OLDER)
-        self.program("apt-get", f'echo "$@" >>{self.dir}/asked; [[ $1 != install ]] || ln -s g++ {self.dir}/bin/g++-12 && sed s/11.1.0/12.1.0/ {self.dir}/bin/g++ >{self.dir}/new '
-                     f"&& mv {self.dir}/new {self.dir}/bin/g++-12 && chmod +x {self.dir}/bin/g++-12")
+        self.program(
+            "apt-get",
+            f'echo "$@" >>{self.dir}/asked; [[ $1 != install ]] || ln -s g++ {self.dir}/bin/g++-12 && sed s/11.1.0/12.1.0/ {self.dir}/bin/g++ >{self.dir}/new '
+            f"&& mv {self.dir}/new {self.dir}/bin/g++-12 && chmod +x {self.dir}/bin/g++-12",
+        )
         self.fails("sudo apt-get install -y g++-12\n", root=False)
         self.assertIn("install -y g++-12\n", self.run_tool("doctor")[0])
         self.assertFalse((self.dir / "asked").exists())
@@ -414,7 +520,9 @@ class Setup(Machine):
         self.gcc("g++", 11)
         self.packages("g++=4:11.2.0-1ubuntu1", "clang-15=1:15.0.7")
         self.program("apt-get", f'echo "$@" >>{self.dir}/asked')
-        text = self.fails("g++ 12 to 15 is needed", "no source of packages here has one", "CXX=/path/to/g++ ./lab")
+        text = self.fails(
+            "g++ 12 to 15 is needed", "no source of packages here has one", "CXX=/path/to/g++ ./lab"
+        )
         self.assertNotIn("apt-get install", text)
         self.assertEqual((self.dir / "asked").read_text(), "update -o Acquire::Retries=3\n")
         self.assertIn("apt knows none of them", self.run_tool("doctor")[0])
@@ -422,14 +530,14 @@ class Setup(Machine):
     def test_lists_of_packages_that_were_never_fetched(self):
         self.without("bwrap")
         self.packages("bubblewrap=0.8", unless=f"[ -e {self.dir}/updated ] || exit 0")
-        self.program("apt-get", f'echo $1 >>{self.dir}/asked; [ $1 != update ] || touch {self.dir}/updated')
+        self.program("apt-get", f"echo $1 >>{self.dir}/asked; [ $1 != update ] || touch {self.dir}/updated")
         self.run_tool("setup")
         self.assertEqual((self.dir / "asked").read_text(), "update\ninstall\n")
 
     def test_a_package_that_apt_does_not_know_is_never_asked_for(self):
         self.without("bwrap")
         self.packages("bubblewrap-doc=1")
-        self.program("apt-get", f'echo $1 >>{self.dir}/asked')
+        self.program("apt-get", f"echo $1 >>{self.dir}/asked")
         self.run_tool("setup")
         self.assertEqual((self.dir / "asked").read_text(), "update\n")
 
@@ -442,10 +550,14 @@ class Setup(Machine):
     def test_a_compiler_asked_for_that_nvcc_refuses(self):
         self.gcc("g++-14", 14)
         text, _ = self.run_tool("setup", CXX="g++-14", CUDA_HOME=self.toolkit("12.4", 13))
-        self.assertRegex(text, r"CXX is g\+\+-14, but nvcc 12\.4 takes g\+\+ 12 to 13: going on with [^ ]+/g\+\+\.\n")
+        self.assertRegex(
+            text, r"CXX is g\+\+-14, but nvcc 12\.4 takes g\+\+ 12 to 13: going on with [^ ]+/g\+\+\.\n"
+        )
         self.gcc("g++", 14)
         self.program("apt-get", "exit 1")
-        self.fails("sudo apt-get install -y g++-12\n", root=False, CXX="g++-14", CUDA_HOME=self.toolkit("12.5", 13))
+        self.fails(
+            "sudo apt-get install -y g++-12\n", root=False, CXX="g++-14", CUDA_HOME=self.toolkit("12.5", 13)
+        )
 
     def test_clang_compiles_the_host_code_and_gxx_stays_with_nvcc(self):
         self.program("clang++-19", 'echo "Debian clang version 19.1.7"')
@@ -457,7 +569,11 @@ class Setup(Machine):
 
     def test_a_c_library_that_a_toolkit_does_not_know(self):
         self.program("getconf", "echo glibc 2.41")
-        self.fails("CUDA 12 does not compile with this system's C library, glibc 2.41", "LAB_CUDA=13 ./lab", LAB_CUDA="12")
+        self.fails(
+            "CUDA 12 does not compile with this system's C library, glibc 2.41",
+            "LAB_CUDA=13 ./lab",
+            LAB_CUDA="12",
+        )
         self.program("getconf", "echo glibc 2.43")
         self.fails("CUDA 13.1 does not compile", LAB_CUDA="13.1")
         self.without("nvcc")
@@ -476,19 +592,32 @@ class Setup(Machine):
 
     def test_no_network_and_no_toolkit(self):
         self.without("nvcc")
-        self.fails("Network is unreachable", "The pinned Meson can't be had; going on with", "CUDA_HOME=/path/to/cuda ./lab")
+        self.fails(
+            "Network is unreachable",
+            "The pinned Meson can't be had; going on with",
+            "CUDA_HOME=/path/to/cuda ./lab",
+        )
 
     def test_no_network_and_no_meson(self):
         self.without("meson")
-        self.fails("Neither the Python index nor a Meson", "sudo apt-get install -y meson ninja-build", root=False)
+        self.fails(
+            "Neither the Python index nor a Meson", "sudo apt-get install -y meson ninja-build", root=False
+        )
 
     def pip_says(self, words):
-        self.program("python3", f"""case "$*" in "-c "*) ;; "-m venv"*) mkdir -p $3/bin; cp "$0" $3/bin/python;; *pip*) cat <<'END'\n{words}\nEND\nexit 1;; esac""")
+        self.program(
+            "python3",
+            f"""case "$*" in "-c "*) ;; "-m venv"*) mkdir -p $3/bin; cp "$0" $3/bin/python;; *pip*) cat <<'END'\n{words}\nEND\nexit 1;; esac""",
+        )
 
     CERTIFICATE = "Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed'))'"
 
     def test_what_stopped_pip_is_not_mistaken_for_something_missing(self):
-        for words, reason in [(self.CERTIFICATE, "PIP_CERT="), ("ProxyError('Cannot connect to proxy.')", "proxy did not let"), ("[Errno 28] No space left on device", "disk is full")]:
+        for words, reason in [
+            (self.CERTIFICATE, "PIP_CERT="),
+            ("ProxyError('Cannot connect to proxy.')", "proxy did not let"),
+            ("[Errno 28] No space left on device", "disk is full"),
+        ]:
             for lacks in ["meson", "nvcc"]:
                 with self.subTest(words=words, lacks=lacks):
                     self.pip_says(words)
@@ -501,8 +630,12 @@ class Setup(Machine):
 
     def test_too_little_space_where_the_environment_will_be(self):
         self.without("meson")
-        self.program("df", "case $2 in */venv) free=8;; *) free=9999;; esac; printf \"x\\nfs 1 1 $free 1%% /\\n\"")
-        text = self.fails(f"Only 8 MiB are free where {self.dir}/venv is, and about 60 MiB are needed for the Python environment")
+        self.program(
+            "df", 'case $2 in */venv) free=8;; *) free=9999;; esac; printf "x\\nfs 1 1 $free 1%% /\\n"'
+        )
+        text = self.fails(
+            f"Only 8 MiB are free where {self.dir}/venv is, and about 60 MiB are needed for the Python environment"
+        )
         self.assertNotIn("index", text)
         self.assertRegex(self.run_tool("doctor")[0], r"MISSING +Disk +8 MiB free +60 MiB for the Python")
 
@@ -532,10 +665,22 @@ class Setup(Machine):
         self.fails("Only 100 MiB are free", "LAB_BUILD=/some/folder")
 
     def test_a_path_that_compilers_can_not_read_is_refused(self):
-        for name, said in [(b'a"b', "the character"), (b"a$b", "the character"), (b"a,b", "the character ,"), (b"a\\b", "the character"), (b"a`b", "the character"),
-                           (b"a|b", "the character"), (b"a\nb", "a line break"), (b"f\xfcr", "bytes that are no UTF-8")]:  # fmt: skip
+        for name, said in [
+            (b'a"b', "the character"),
+            (b"a$b", "the character"),
+            (b"a,b", "the character ,"),
+            (b"a\\b", "the character"),
+            (b"a`b", "the character"),
+            (b"a|b", "the character"),
+            (b"a\nb", "a line break"),
+            (b"f\xfcr", "bytes that are no UTF-8"),
+        ]:
             with self.subTest(name=name):
-                self.fails(f"The path of the build folder holds {said}", "LAB_BUILD=", LAB_BUILD=os.fsdecode(os.fsencode(self.dir) + b"/" + name))
+                self.fails(
+                    f"The path of the build folder holds {said}",
+                    "LAB_BUILD=",
+                    LAB_BUILD=os.fsdecode(os.fsencode(self.dir) + b"/" + name),
+                )
 
     def test_spaces_and_letters_of_any_script_are_no_obstacle(self):
         for name in ["gpu labs für alle", "日本 ラボ", "a'b", "a#b", "a(b)&;[c]!@~=*:%"]:
@@ -573,8 +718,20 @@ class Checkout(Machine):
         self.without("meson", "ninja")
 
     def lab(self, *arguments, at=None, **environment):
-        variables = {"PATH": str((at or self.dir) / "bin"), "HOME": str(at or self.dir), "SYSTEM_CUDA": "/nowhere", **environment}
-        return subprocess.Popen(["bash", (at or self.dir) / "lab", *arguments], env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        variables = {
+            "PATH": str((at or self.dir) / "bin"),
+            "HOME": str(at or self.dir),
+            "SYSTEM_CUDA": "/nowhere",
+            **environment,
+        }
+        return subprocess.Popen(
+            ["bash", (at or self.dir) / "lab", *arguments],
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     def ended_well(self, process):
         text = process.communicate(timeout=60)[0]
@@ -599,7 +756,10 @@ class Checkout(Machine):
         (self.dir / "build/.lab-stamp").unlink()
         self.ended_well(self.lab("setup"))
         for name in ["meson", "pip"]:
-            self.assertEqual(subprocess.run([self.dir / ".venv/bin" / name, "--version"], capture_output=True).returncode, 0)
+            self.assertEqual(
+                subprocess.run([self.dir / ".venv/bin" / name, "--version"], capture_output=True).returncode,
+                0,
+            )
 
     def test_an_environment_of_a_removed_python_is_made_again(self):
         self.ended_well(self.lab("setup"))
@@ -607,7 +767,7 @@ class Checkout(Machine):
         python.unlink()
         python.symlink_to("/nowhere/python3.9")
         (self.dir / ".venv/bin/pip-calls").unlink()
-        self.program("python3", PIP.replace('mkdir -p', 'rm -f "$3/bin/python"; mkdir -p'))
+        self.program("python3", PIP.replace("mkdir -p", 'rm -f "$3/bin/python"; mkdir -p'))
         self.ended_well(self.lab("setup"))
         self.assertEqual((self.dir / ".venv/bin/pip-calls").read_text(), "installed\n")
 
@@ -618,7 +778,9 @@ class Checkout(Machine):
         waited = [text for text in texts if "Waiting" in text]
         self.assertEqual(len(waited), 1, texts)
         holder = second.pid if waited[0] is texts[0] else first.pid
-        self.assertRegex(waited[0], rf'(?m)^lab: Waiting for "./lab setup", process {holder}, busy for \d+ s \(2 s\)')
+        self.assertRegex(
+            waited[0], rf'(?m)^lab: Waiting for "./lab setup", process {holder}, busy for \d+ s \(2 s\)'
+        )
         self.assertNotIn("Configuring", waited[0])
 
     def test_two_checkouts_with_one_environment_wait_for_each_other(self):
@@ -632,17 +794,24 @@ class Checkout(Machine):
         new = pathlib.Path(self.folder.name) / "it's"
         self.dir.rename(new)
         self.ended_well(self.lab("setup", at=new))
-        self.assertIn(f"cpp = ['{self.folder.name}/it\\'s/bin/g++']\n", (new / "build/lab-native.ini").read_text())
+        self.assertIn(
+            f"cpp = ['{self.folder.name}/it\\'s/bin/g++']\n", (new / "build/lab-native.ini").read_text()
+        )
 
     def test_a_command_builds_what_the_labs_that_it_names_need(self):
         (self.dir / "meson.build").write_text("labs = [\n  'scan',\n  'sat',\n]\n")
         for words, parts in [
-            ("grade scan", "parts_of_scan"), ("check --task x sat", "parts_of_sat"), ("watch scan", "parts_of_scan"),
-            ("grade scan sat", "parts_of_scan parts_of_sat"), ("grade", "parts_of_labs"),
+            ("grade scan", "parts_of_scan"),
+            ("check --task x sat", "parts_of_sat"),
+            ("watch scan", "parts_of_scan"),
+            ("grade scan sat", "parts_of_scan parts_of_sat"),
+            ("grade", "parts_of_labs"),
             ("setup labs/scan_test", "parts_of_labs labs/scan_test"),
-        ]:  # fmt: skip
+        ]:
             self.lab(*words.split()).communicate()
-            self.assertEqual((self.dir / "build/ninja-call").read_text(), f"-C {self.dir}/build tools {parts}\n")
+            self.assertEqual(
+                (self.dir / "build/ninja-call").read_text(), f"-C {self.dir}/build tools {parts}\n"
+            )
 
     def test_a_lock_that_can_not_be_had_stops_nothing(self):
         self.without("flock")
@@ -654,7 +823,9 @@ class Unpacked(Machine):
     names that this machine's own libraries do not have."""
 
     FOLDER = "gpu labs für alle"
-    TRIPLET = subprocess.run(["g++", "-dumpmachine"], capture_output=True, text=True, check=True).stdout.strip()
+    TRIPLET = subprocess.run(
+        ["g++", "-dumpmachine"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
     def setUp(self):
         super().setUp()
@@ -662,28 +833,51 @@ class Unpacked(Machine):
         self.debs = self.dir / "debs"
         there = self.dir / "there"
         there.mkdir()
-        for name in ["fmt", "CLI11", "nlohmann_json", "libzstd", "liblz4", "stb", "libseccomp", "gtest", "gmock"]:
+        for name in [
+            "fmt",
+            "CLI11",
+            "nlohmann_json",
+            "libzstd",
+            "liblz4",
+            "stb",
+            "libseccomp",
+            "gtest",
+            "gmock",
+        ]:
             (there / f"{name}.pc").write_text(f"Name: {name}\nDescription: {name}\nVersion: 1\n")
         lib = f"usr/lib/{self.TRIPLET}"
         self.package("libelf1", f"{lib}/libelf77.so.1", None)
         self.package("zlib1g", f"lib/{self.TRIPLET}/libz77.so.1", None)
         self.package("libelf-dev", f"{lib}/libelf77.so", "libelf77.so.1")
         self.package("zlib1g-dev", f"{lib}/libz77.so", f"/lib/{self.TRIPLET}/libz77.so.1")
-        for package, name, more in [("libelf-dev", "libelf", "Requires.private: zlib"), ("zlib1g-dev", "zlib", "")]:
+        for package, name, more in [
+            ("libelf-dev", "libelf", "Requires.private: zlib"),
+            ("zlib1g-dev", "zlib", ""),
+        ]:
             file = self.debs / package / lib / f"pkgconfig/{name}.pc"
             file.parent.mkdir()
-            file.write_text(f"prefix=/usr\nlibdir=${{prefix}}/lib/{self.TRIPLET}\nincludedir=/usr/include\n\nName: {name}\nDescription: {name}\nVersion: 1\n"
-                            f"Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -l{name.removeprefix('lib').removesuffix('lib')}77\n{more}\n")
+            file.write_text(
+                f"prefix=/usr\nlibdir=${{prefix}}/lib/{self.TRIPLET}\nincludedir=/usr/include\n\nName: {name}\nDescription: {name}\nVersion: 1\n"
+                f"Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -l{name.removeprefix('lib').removesuffix('lib')}77\n{more}\n"
+            )
         header = self.debs / "libelf-dev/usr/include"
         header.mkdir()
         (header / "gelf.h").write_text("#include <config_of_zlib.h>\n")
         header = self.debs / "zlib1g-dev/usr/include" / self.TRIPLET  # g++ looks there only in /usr
         header.mkdir(parents=True)
         (header / "config_of_zlib.h").touch()
-        self.program("apt-get", """case $1 in
+        self.program(
+            "apt-get",
+            """case $1 in
             install) for name in libelf1 zlib1g zlib1g-dev libelf-dev; do echo "Inst $name (1.0 Debian:12.0 [amd64])"; done ;;
-            download) while [[ $2 = -* ]]; do shift 2; done; shift; for name; do touch "$name.deb"; done ;; esac""")
-        self.program("dpkg", f"""name=$(basename "$2" .deb); cp -a {self.debs!s}/"$name"/. "$3" """.replace(str(self.debs), f"'{self.debs}'"))
+            download) while [[ $2 = -* ]]; do shift 2; done; shift; for name; do touch "$name.deb"; done ;; esac""",
+        )
+        self.program(
+            "dpkg",
+            f"""name=$(basename "$2" .deb); cp -a {self.debs!s}/"$name"/. "$3" """.replace(
+                str(self.debs), f"'{self.debs}'"
+            ),
+        )
 
     def package(self, name, file, leads_to):
         path = self.debs / name / file
@@ -694,10 +888,23 @@ class Unpacked(Machine):
             subprocess.run(["g++", "-shared", "-x", "c++", "/dev/null", "-o", path], check=True)
 
     def set_up(self, **environment):
-        text, _ = self.run_tool("setup", root=False, PATH=f"{self.dir}/bin:/usr/bin:/bin", PKG_CONFIG_LIBDIR=str(self.dir / "there"), **environment)
+        text, _ = self.run_tool(
+            "setup",
+            root=False,
+            PATH=f"{self.dir}/bin:/usr/bin:/bin",
+            PKG_CONFIG_LIBDIR=str(self.dir / "there"),
+            **environment,
+        )
         shown = subprocess.run(
-            ["pkg-config", "--cflags", "--libs", "libelf"], capture_output=True, text=True,
-            env={"PATH": "/usr/bin:/bin", "PKG_CONFIG_PATH": str(self.dir / ".deps/pkgconfig"), "PKG_CONFIG_LIBDIR": str(self.dir / "there")})  # fmt: skip
+            ["pkg-config", "--cflags", "--libs", "libelf"],
+            capture_output=True,
+            text=True,
+            env={
+                "PATH": "/usr/bin:/bin",
+                "PKG_CONFIG_PATH": str(self.dir / ".deps/pkgconfig"),
+                "PKG_CONFIG_LIBDIR": str(self.dir / "there"),
+            },
+        )
         return text, shown.stdout
 
     def test_what_a_library_needs_is_unpacked_and_linked_with(self):
@@ -705,7 +912,13 @@ class Unpacked(Machine):
         self.assertNotIn("Going on without libelf-dev", text)
         self.assertIn("-lelf77", flags)
         program = ["g++", "-x", "c++", "-", "-x", "none", *flags.split(), "-o", "program"]
-        done = subprocess.run(program, input="#include <gelf.h>\nint main() {}", text=True, cwd=self.dir / "build", capture_output=True)
+        done = subprocess.run(
+            program,
+            input="#include <gelf.h>\nint main() {}",
+            text=True,
+            cwd=self.dir / "build",
+            capture_output=True,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_flags_hold_no_byte_that_pkg_config_would_change(self):
@@ -728,15 +941,27 @@ class Cache(Machine):
 
     def compiled(self, cache, *command):
         self.program("ccache", cache)
-        self.program("g++", f'echo "$@" >>{self.dir}/compiled; [[ $* != *wrong.cpp* ]] || {{ echo "wrong.cpp:1:1: error: no" >&2; exit 1; }}')
-        done = subprocess.run([self.dir / "common/tools/cache/ccache", *command], capture_output=True, text=True, env={"PATH": str(self.dir / "bin")}, cwd=self.dir)
+        self.program(
+            "g++",
+            f'echo "$@" >>{self.dir}/compiled; [[ $* != *wrong.cpp* ]] || {{ echo "wrong.cpp:1:1: error: no" >&2; exit 1; }}',
+        )
+        done = subprocess.run(
+            [self.dir / "common/tools/cache/ccache", *command],
+            capture_output=True,
+            text=True,
+            env={"PATH": str(self.dir / "bin")},
+            cwd=self.dir,
+        )
         file = self.dir / "compiled"
         calls = file.read_text().splitlines() if file.exists() else []
         file.unlink(missing_ok=True)
         return done, calls
 
     def test_the_compiler_runs_alone_where_the_cache_fails(self):
-        for cache in ["echo 'ccache: error: Failed to create directory /root/.cache/ccache: Permission denied' >&2; exit 1", "exit 127"]:
+        for cache in [
+            "echo 'ccache: error: Failed to create directory /root/.cache/ccache: Permission denied' >&2; exit 1",
+            "exit 127",
+        ]:
             done, calls = self.compiled(cache, "g++", "-c", "right.cpp")
             self.assertEqual((done.returncode, done.stderr, len(calls)), (0, "", 1), cache)
 

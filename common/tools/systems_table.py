@@ -15,7 +15,19 @@ import subprocess
 import sys
 
 TABLE = pathlib.Path(__file__).with_name("systems.tsv")
-COLUMNS = ["system", "machine", "g++", "CUDA", "Meson", "Python", "first command", "CPU time", "second command", "CPU time", "date"]
+COLUMNS = [
+    "system",
+    "machine",
+    "g++",
+    "CUDA",
+    "Meson",
+    "Python",
+    "first command",
+    "CPU time",
+    "second command",
+    "CPU time",
+    "date",
+]
 BEGIN, END = "<!-- systems: common/tools/systems_table.py -->", "<!-- end systems -->"
 NAMES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
 
@@ -44,7 +56,9 @@ def describe(options: argparse.Namespace) -> int:
     native = settings(course / "build/lab-native.ini")
     cuda = re.search(r"^STAMP_CUDA=(.*)$", settings(course / "build/.lab-stamp"), re.MULTILINE)
     cxx = re.search(r"'-ccbin', '(.*?)'", native)
-    clang = f"clang {there(options.cxx, '-dumpversion')} and " if cxx and "clang" in (options.cxx or "") else ""
+    clang = (
+        f"clang {there(options.cxx, '-dumpversion')} and " if cxx and "clang" in (options.cxx or "") else ""
+    )
     if options.refused:
         result = "refused" if options.refused in output else "NOT REFUSED"
     else:
@@ -52,13 +66,21 @@ def describe(options: argparse.Namespace) -> int:
 
     def cpu_time(number: int) -> str:
         used = settings(tree / f"cpu-{number}")
-        return minutes(sum(map(float, used.split()))) + (" (compiler cache)" if options.cached else "") if used else "-"
+        return (
+            minutes(sum(map(float, used.split()))) + (" (compiler cache)" if options.cached else "")
+            if used
+            else "-"
+        )
 
     at = options.course + ("" if options.course == "/course" else " ")
     row = {
-        "system": NAMES[options.suite] + (", without root" if options.user else "") + (f", in `{at.strip()}`" if at.endswith(" ") else ""),
+        "system": NAMES[options.suite]
+        + (", without root" if options.user else "")
+        + (f", in `{at.strip()}`" if at.endswith(" ") else ""),
         "machine": there("uname", "-m"),
-        "g++": clang + there(cxx[1], "-dumpfullversion") if cxx else (options.cxx or "").removeprefix("g++-") or there("g++", "-dumpfullversion"),
+        "g++": clang + there(cxx[1], "-dumpfullversion")
+        if cxx
+        else (options.cxx or "").removeprefix("g++-") or there("g++", "-dumpfullversion"),
         "CUDA": cuda[1] if cuda else options.cuda or "none",
         "Meson": there(options.course + "/.venv/bin/meson", "--version"),
         "Python": there("python3", "-c", "import platform; print(platform.python_version())"),
@@ -74,7 +96,12 @@ def describe(options: argparse.Namespace) -> int:
     print(f"{len(warnings)} warnings", *warnings[:20], sep="\n  ")
     for folder in ["build", ".venv", ".deps"]:
         if (course / folder).exists():
-            print(f"{folder}:", subprocess.run(["du", "-sh", course / folder], capture_output=True, text=True, check=True).stdout.split()[0])
+            print(
+                f"{folder}:",
+                subprocess.run(
+                    ["du", "-sh", course / folder], capture_output=True, text=True, check=True
+                ).stdout.split()[0],
+            )
     archives = sum(path.stat().st_size for path in (tree / "var/cache/apt/archives").glob("*.deb"))
     print(f"downloaded: {archives / 1e6:.0f} MB of packages, beside the wheels")
     if options.record:
@@ -101,14 +128,18 @@ def fill(options: argparse.Namespace) -> int:
     filled = head + BEGIN + "\n" + table(rows) + END + rest.split(END)[1]
     if options.check:
         if filled != text:
-            sys.exit(f"{page} does not show what {TABLE.name} holds: common/tools/systems_table.py fill {page}")
+            sys.exit(
+                f"{page} does not show what {TABLE.name} holds: common/tools/systems_table.py fill {page}"
+            )
     else:
         page.write_text(filled, encoding="utf-8")
     return 0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(required=True)
     describing = commands.add_parser("describe")
     describing.set_defaults(run=describe)

@@ -26,10 +26,19 @@ class IncludeRules(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self.folder.name)
         for name in [
-            "common/base/a.hpp", "common/lab/a.hpp", "common/ptx/a.hpp", "common/sim/a.hpp", "common/cudart/a.hpp",
-            "common/cudart/sim_control.h", "labs/registry.hpp", "labs/reduction/lab.hpp", "labs/scan/lab.hpp",
-            "solutions/reduction/a.hpp", "solutions/device/tile.cuh", "grader/a.hpp",
-        ]:  # fmt: skip
+            "common/base/a.hpp",
+            "common/lab/a.hpp",
+            "common/ptx/a.hpp",
+            "common/sim/a.hpp",
+            "common/cudart/a.hpp",
+            "common/cudart/sim_control.h",
+            "labs/registry.hpp",
+            "labs/reduction/lab.hpp",
+            "labs/scan/lab.hpp",
+            "solutions/reduction/a.hpp",
+            "solutions/device/tile.cuh",
+            "grader/a.hpp",
+        ]:
             self.write(name, "")
 
     def tearDown(self):
@@ -65,10 +74,16 @@ class IncludeRules(unittest.TestCase):
 
     def test_names_the_standard_header_that_is_missing(self):
         header = self.write("common/base/own.hpp", "#include <vector>\n")
-        file = self.write("common/base/own.cpp", '#include "base/own.hpp"\n\nstd::vector<int> all;  // std::map<int, int>\nint low = std::min(1, 2);\n')
-        self.assertEqual(check_includes.missing_headers(check_includes.Files(self.root), header.resolve()), [])
+        file = self.write(
+            "common/base/own.cpp",
+            '#include "base/own.hpp"\n\nstd::vector<int> all;  // std::map<int, int>\nint low = std::min(1, 2);\n',
+        )
         self.assertEqual(
-            check_includes.missing_headers(check_includes.Files(self.root), file.resolve()), ["common/base/own.cpp:4: names std::min without <algorithm>"]
+            check_includes.missing_headers(check_includes.Files(self.root), header.resolve()), []
+        )
+        self.assertEqual(
+            check_includes.missing_headers(check_includes.Files(self.root), file.resolve()),
+            ["common/base/own.cpp:4: names std::min without <algorithm>"],
         )
 
     def test_names_what_it_forbids(self):
@@ -93,7 +108,12 @@ class IncludeRules(unittest.TestCase):
                 self.assertTrue(complaints[0].startswith(f"{name}:2: includes {target};"), complaints[0])
 
     def test_rooms_are_included_downwards_alone(self):
-        for target in ["common/sim/types.hpp", "common/sim/device.hpp", "common/sim/memory/a.hpp", "common/sim/decode/a.hpp"]:
+        for target in [
+            "common/sim/types.hpp",
+            "common/sim/device.hpp",
+            "common/sim/memory/a.hpp",
+            "common/sim/decode/a.hpp",
+        ]:
             self.write(target, "")
         for name, included, ok in [
             ("common/sim/machine/b.cpp", "sim/memory/a.hpp", True),
@@ -157,7 +177,11 @@ class TestTargets(unittest.TestCase):
 class Headers(unittest.TestCase):
     def test_files_that_join_include_the_header_of_newer_fmt(self):
         root = pathlib.Path(__file__).resolve().parents[2]
-        users = [path for folder in ["common", "grader", "labs", "solutions"] for path in (root / folder).rglob("*.[ch]pp")]
+        users = [
+            path
+            for folder in ["common", "grader", "labs", "solutions"]
+            for path in (root / folder).rglob("*.[ch]pp")
+        ]
         texts = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in users}
         users = {name: text for name, text in texts.items() if "fmt::join(" in text}
         self.assertGreater(len(users), 0)
@@ -182,12 +206,24 @@ class CompilerCache(unittest.TestCase):
                 (root / "ccache").write_text('#!/bin/sh\nexec "$@"\n')
                 (root / "ccache").chmod(0o755)
                 environment = {**os.environ, "PATH": f"{root}:{os.environ['PATH']}"}
-                command = [root / "common/tools/cache/ccache", "g++", "-g", "-S", joined.relative_to(build), "-o", "-"]
-                done = subprocess.run(command, cwd=build, env=environment, capture_output=True, text=True, check=True)
+                command = [
+                    root / "common/tools/cache/ccache",
+                    "g++",
+                    "-g",
+                    "-S",
+                    joined.relative_to(build),
+                    "-o",
+                    "-",
+                ]
+                done = subprocess.run(
+                    command, cwd=build, env=environment, capture_output=True, text=True, check=True
+                )
                 self.assertIn("./../common/x.cpp", done.stdout)
                 self.assertNotIn(folder, done.stdout)
                 copy = joined.with_name("x-unity0.relative.cpp")
-                self.assertEqual(copy.stat().st_mtime, 1)  # a newer one would be compiled at every call of ninja
+                self.assertEqual(
+                    copy.stat().st_mtime, 1
+                )  # a newer one would be compiled at every call of ninja
                 seen.append((copy.read_text(), done.stdout))
         self.assertEqual(seen[0], seen[1])
 
@@ -203,7 +239,19 @@ class CompilerCache(unittest.TestCase):
 
 
 class SystemsTable(unittest.TestCase):
-    ROW = ["Debian 13", "x86_64", "14.2.0", "13.0", "1.9.1", "3.13.5", "100/100", "5 min 00 s", "-", "-", "2026-01-01"]
+    ROW = [
+        "Debian 13",
+        "x86_64",
+        "14.2.0",
+        "13.0",
+        "1.9.1",
+        "3.13.5",
+        "100/100",
+        "5 min 00 s",
+        "-",
+        "-",
+        "2026-01-01",
+    ]
 
     def test_a_score_is_that_of_the_tasks_without_bonus(self):
         output = "  One launch (bonus)               OK                  20/20      206x     206x\n"
@@ -219,7 +267,12 @@ class SystemsTable(unittest.TestCase):
 
     def test_contributing_shows_what_was_recorded(self):
         page = pathlib.Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
-        done = subprocess.run([sys.executable, "-B", systems_table.__file__, "fill", page, "--check"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-B", systems_table.__file__, "fill", page, "--check"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
@@ -230,7 +283,10 @@ class Shown(unittest.TestCase):
         stream = io.StringIO()
         stream.isatty = lambda: redraws
         with unittest.mock.patch.multiple(waiting, QUIET_AT_FIRST=0.1, REDRAW=0.02, BETWEEN_LINES=0.2):
-            with unittest.mock.patch.dict(os.environ, {"TERM": "xterm"}), waiting.Waiting("Compiling a.cu", stream) as shown:
+            with (
+                unittest.mock.patch.dict(os.environ, {"TERM": "xterm"}),
+                waiting.Waiting("Compiling a.cu", stream) as shown,
+            ):
                 shown.detail = "1 of 2"
                 time.sleep(seconds)
         return stream.getvalue()
@@ -241,15 +297,22 @@ class Shown(unittest.TestCase):
 
     def test_long_work_shows_how_far_it_is(self):
         self.assertRegex(self.shown(0.5, False), r"\A(lab: Compiling a.cu \(\d+ s\) 1 of 2\n)+\Z")
-        self.assertRegex(self.shown(0.5, True), r"\A(\r\x1b\[Klab: Compiling a.cu \(\d+ s\) 1 of 2)+\r\x1b\[K\Z")
+        self.assertRegex(
+            self.shown(0.5, True), r"\A(\r\x1b\[Klab: Compiling a.cu \(\d+ s\) 1 of 2)+\r\x1b\[K\Z"
+        )
 
 
 class Help(unittest.TestCase):
     def test_lab_test_explains_itself_before_anything_is_built(self):
         root = pathlib.Path(__file__).resolve().parents[2]
         for word in ["-h", "--help"]:
-            done = subprocess.run(["bash", root / "lab", "test", word], capture_output=True, text=True, check=True,
-                                  env={**os.environ, "LAB_BUILD": "/nonexistent"})  # fmt: skip
+            done = subprocess.run(
+                ["bash", root / "lab", "test", word],
+                capture_output=True,
+                text=True,
+                check=True,
+                env={**os.environ, "LAB_BUILD": "/nonexistent"},
+            )
             self.assertIn("./lab test --all", done.stdout)
             self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
 
@@ -259,7 +322,9 @@ class EditorTasks(unittest.TestCase):
 
     def setUp(self):
         text = (pathlib.Path(__file__).parents[2] / ".vscode/tasks.json").read_text(encoding="utf-8")
-        self.matchers = json.loads("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")))["problemMatcher"]
+        self.matchers = json.loads(
+            "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
+        )["problemMatcher"]
 
     def places(self, line):
         """(file, line, message) by each matcher that takes the line."""
@@ -272,7 +337,9 @@ class EditorTasks(unittest.TestCase):
 
     def test_marks_compiler_errors(self):
         error = "  labs/reduction/reduction.cu(12): error: expected a declaration"
-        self.assertEqual(self.places(error), [("labs/reduction/reduction.cu", "12", "expected a declaration")])
+        self.assertEqual(
+            self.places(error), [("labs/reduction/reduction.cu", "12", "expected a declaration")]
+        )
 
     def test_marks_findings_of_the_checkers(self):
         for line in [
@@ -283,7 +350,11 @@ class EditorTasks(unittest.TestCase):
             self.assertEqual([place[:2] for place in self.places(line)], [("scan.cu", "31")], line)
 
     def test_marks_nothing_else(self):
-        for line in ["  run it again:  ./lab grade scan --case x", "  12:31 o'clock", "  labs/scan                  0/100"]:
+        for line in [
+            "  run it again:  ./lab grade scan --case x",
+            "  12:31 o'clock",
+            "  labs/scan                  0/100",
+        ]:
             self.assertEqual(self.places(line), [], line)
 
 

@@ -25,31 +25,86 @@ FAULTS = [
     ("common/cudart/programs/transpose.cu", "int main", "int not_main", "transpose"),
     ("common/cudart/abi/symbols13.txt", "\ncudaMalloc3D\n", "\ncudaMalloc4D\n", "cudart exports 13"),
     ("common/fuzz/driver.cpp", "bound == 0 ? 0 :", "bound != 0 ? 0 :", "fuzz ptx"),
-    ("common/lab/compare.cpp", "if (std::isnan(got)) return false;", "if (std::isnan(got)) return true;", "lab"),
+    (
+        "common/lab/compare.cpp",
+        "if (std::isnan(got)) return false;",
+        "if (std::isnan(got)) return true;",
+        "lab",
+    ),
     ("common/nccl/clique/matcher.cpp", "b.code, a.code);", "nullptr, nullptr), Outcome{};", "nccl faults"),
-    ("common/nccl/operation/move.cpp", "default: return add(a, b);", "default: return add(b, add(a, b));", "nccl collectives of 3 in group"),
-    ("common/tools/make_mutant.py", "source.count(old, start, end)) != 1", "source.count(old, start, end)) == 0", "make_mutant"),
+    (
+        "common/nccl/operation/move.cpp",
+        "default: return add(a, b);",
+        "default: return add(b, add(a, b));",
+        "nccl collectives of 3 in group",
+    ),
+    (
+        "common/tools/make_mutant.py",
+        "source.count(old, start, end)) != 1",
+        "source.count(old, start, end)) == 0",
+        "make_mutant",
+    ),
     ("common/ptx/printer.cpp", "return found->name;", 'return "L";', "ptx"),
-    ("common/remote/device/host_link.cpp", "if (packet && !*packet) return result;", "if (packet) return result;", "remote"),
+    (
+        "common/remote/device/host_link.cpp",
+        "if (packet && !*packet) return result;",
+        "if (packet) return result;",
+        "remote",
+    ),
     ("common/sim/checkers/initcheck.cpp", "return missing == 0;", "return true;", "checkers"),
     ("common/sim/memory/cache.cpp", "return copies;", "return {};", "sim"),
     ("common/tools/run_tests.py", 'counts["failed"] += 1', 'counts["passed"] += 1', "tools"),
     ("grader/batch/names.py", "return name[: -len(ending)]", "return name", "batch"),
     ("grader/gradescope/package.py", "def main", "def not_main", "release"),
-    ("grader/hostile/histogram/claims_counts.cu", "namespace course::histogram {", "namespace course::histogram {\nnonsense", "some hostile histogram"),
-    ("grader/mutants/scan/shuffle_mask.mutant", "// verdict: WRONG_ANSWER", "// verdict: OK", "some mutants scan"),
-    ("grader/mutants/sat/right_row_by_row.mutant", "//--- replace\n", "//--- replace\nnowhere\n", "mutants can be made"),
-    ("grader/profile/profile.cpp", "below > 0 ? std::optional(above / below)", "below > 0 ? std::optional(below / above)", "grader"),
+    (
+        "grader/hostile/histogram/claims_counts.cu",
+        "namespace course::histogram {",
+        "namespace course::histogram {\nnonsense",
+        "some hostile histogram",
+    ),
+    (
+        "grader/mutants/scan/shuffle_mask.mutant",
+        "// verdict: WRONG_ANSWER",
+        "// verdict: OK",
+        "some mutants scan",
+    ),
+    (
+        "grader/mutants/sat/right_row_by_row.mutant",
+        "//--- replace\n",
+        "//--- replace\nnowhere\n",
+        "mutants can be made",
+    ),
+    (
+        "grader/profile/profile.cpp",
+        "below > 0 ? std::optional(above / below)",
+        "below > 0 ? std::optional(below / above)",
+        "grader",
+    ),
     ("grader/report/csv.cpp", 'fmt::format("{:.6g}", value)', 'fmt::format("{:.1g}", value)', "reports"),
     ("grader/sandbox/view.cpp", '"--tmpfs", "/tmp"', '"--bind", "/tmp", "/tmp"', "sandbox"),
     ("grader/screen/rules.cpp", '{"cudaMemcpy", &kCopies},', "", "grader"),
-    ("grader/trace/tables.cpp", "array.starts_with(\"d_\") &&", "array.starts_with(\"d_\") ||", "grader"),
+    ("grader/trace/tables.cpp", 'array.starts_with("d_") &&', 'array.starts_with("d_") ||', "grader"),
     ("handouts/01-reduction.md", "](", "](nowhere/", "links"),
     ("labs/histogram/histogram.cu", "not_implemented(job)", "not_implemented( job)", "skeleton histogram"),
-    ("labs/reduction/problem.cpp", "sum.add(static_cast<long double>(item))", "sum.add(1 + static_cast<long double>(item))", "reduction"),
+    (
+        "labs/reduction/problem.cpp",
+        "sum.add(static_cast<long double>(item))",
+        "sum.add(1 + static_cast<long double>(item))",
+        "reduction",
+    ),
     ("labs/sat/app/image.cpp", 'return error_in(path, "is larger than 1 GiB");', "break;", "sat pictures"),
-    ("solutions/device/block_scan.cuh", "inclusive ? next : prefix;", "inclusive ? prefix : next;", "hierarchical_scan"),
-    ("solutions/scan/scan.cu", "job.op(s_data[k - half], s_data[k])", "job.op(s_data[k], s_data[k - half])", "scan"),
+    (
+        "solutions/device/block_scan.cuh",
+        "inclusive ? next : prefix;",
+        "inclusive ? prefix : next;",
+        "hierarchical_scan",
+    ),
+    (
+        "solutions/scan/scan.cu",
+        "job.op(s_data[k - half], s_data[k])",
+        "job.op(s_data[k], s_data[k - half])",
+        "scan",
+    ),
 ]
 
 
@@ -91,7 +146,10 @@ def main():
         begin = time.monotonic()
         problem = try_one(options.build, fault)
         missed += problem != ""
-        print(f"{fault[0]}: {problem or 'noticed by ' + repr(fault[3])} ({time.monotonic() - begin:.0f} s)", flush=True)
+        print(
+            f"{fault[0]}: {problem or 'noticed by ' + repr(fault[3])} ({time.monotonic() - begin:.0f} s)",
+            flush=True,
+        )
     return 1 if missed else 0
 
 

@@ -33,7 +33,11 @@ SECONDS_BETWEEN_LOOKS = 0.05
 
 def task_at(source, line, tasks):
     """The task to which a line (from 1) belongs: the first one whose host function ends after it; the last one for what follows."""
-    heads = [(number, match[1]) for number, text in enumerate(source.splitlines(), 1) if (match := re.match(r"Status (\w+)\(const \w*Job", text))]
+    heads = [
+        (number, match[1])
+        for number, text in enumerate(source.splitlines(), 1)
+        if (match := re.match(r"Status (\w+)\(const \w*Job", text))
+    ]
     for number, name in heads:
         if name in tasks and end_of(source, number) >= line:
             return name
@@ -62,7 +66,9 @@ class Stage:
         self.result_file = pathlib.Path(folder) / f"{time.monotonic_ns()}.json"
         self.output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
         command = [labcli, "grade", *arguments, "--device", "sim", "--json", str(self.result_file)]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT
+        )
 
     def result(self):
         """The result once it is written; it may be there before the process ends."""
@@ -96,7 +102,13 @@ class Watch:
         self.labcli, self.lab, self.tasks, self.only_task, self.show = labcli, lab, tasks, only_task, show
         self.source = ""
         self.last = {}  # task: (verdict, points, max_points), of its last whole run
-        self.state = {"lab": lab, "file": str(self.file.relative_to(root)), "running": "", "tasks": {}, "history": []}
+        self.state = {
+            "lab": lab,
+            "file": str(self.file.relative_to(root)),
+            "running": "",
+            "tasks": {},
+            "history": [],
+        }
         self.lock = threading.Lock()
         self.latencies = []  # seconds from a save to the first answer
 
@@ -129,7 +141,10 @@ class Watch:
         line = first_difference(self.source, new) if self.source else None
         self.source = new
         task = self.only_task or (task_at(new, line, self.tasks) if line else self.tasks[0])
-        stages = [([self.lab, "--task", task, "--quick"], "first operator and type"), ([self.lab, "--task", task], "all of it")]
+        stages = [
+            ([self.lab, "--task", task, "--quick"], "first operator and type"),
+            ([self.lab, "--task", task], "all of it"),
+        ]
         if not self.only_task:
             stages.append(([self.lab], ""))
         for number in range(len(stages)):
@@ -170,7 +185,10 @@ class Watch:
             if stage.ended():
                 result = stage.result()
                 if result is None:
-                    self.say("the grader ended without a result:\n" + textwrap.indent(stage.printed().strip(), "    "))
+                    self.say(
+                        "the grader ended without a result:\n"
+                        + textwrap.indent(stage.printed().strip(), "    ")
+                    )
                 return result
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
@@ -178,7 +196,9 @@ class Watch:
         """Shows the first answer. Returns whether it is right, or nothing is there yet."""
         found = result["labs"][0]["tasks"][0]
         with self.lock:
-            self.state["tasks"].setdefault(task, {}).update(verdict=found["verdict"], message=found["message"], partial=True)
+            self.state["tasks"].setdefault(task, {}).update(
+                verdict=found["verdict"], message=found["message"], partial=True
+            )
         if found["verdict"] == "OK":
             self.say(f"{task}: right in {found['cases_run']} short cases ({seconds:.1f} s)")
         else:
@@ -195,9 +215,13 @@ class Watch:
             self.last[found["id"]] = now
             with self.lock:
                 self.state["tasks"][found["id"]] = {
-                    "verdict": now[0], "points": now[1], "max_points": now[2], "message": found["message"], "partial": False,
+                    "verdict": now[0],
+                    "points": now[1],
+                    "max_points": now[2],
+                    "message": found["message"],
+                    "partial": False,
                     "before": list(before) if before and before != now else None,
-                }  # fmt: skip
+                }
             if len(lab["tasks"]) > 1 and before == now:
                 continue
             change = f", before: {before[0]} {before[1]}/{before[2]}" if before and before != now else ""
@@ -211,7 +235,13 @@ class Watch:
         for line in message.splitlines():
             # A command stays one that can be pasted.
             end = " \\" if "./lab " in line else ""
-            parts = textwrap.wrap(line, WIDTH - len(end), initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
+            parts = textwrap.wrap(
+                line,
+                WIDTH - len(end),
+                initial_indent="    ",
+                subsequent_indent="      ",
+                break_on_hyphens=False,
+            )
             self.show(f"{end}\n".join(parts or [""]))
 
     def show_smallest(self, task, printed):
@@ -239,18 +269,25 @@ class Watch:
 
 def main():
     root, build = pathlib.Path(os.environ["LAB_ROOT"]), pathlib.Path(os.environ["LAB_BUILD"])
-    parser = argparse.ArgumentParser(prog="./lab watch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(
+        prog="./lab watch",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=argparse.SUPPRESS,
+    )
     parser.add_argument("lab", metavar="LAB")
     parser.add_argument("task", metavar="TASK", nargs="?")
     parser.add_argument("--page", metavar="PORT", nargs="?", type=int, const=8081)
     arguments = parser.parse_args()
     labcli = build / "grader/labcli"
-    known = json.loads(subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout)["tasks"]
+    known = json.loads(
+        subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout
+    )["tasks"]
     lab = arguments.lab.rstrip("/").rsplit("/", 1)[-1]
     if lab not in known:
-        sys.exit(f"lab: There is no lab \"{arguments.lab}\"; the labs are {', '.join(known)}")
+        sys.exit(f'lab: There is no lab "{arguments.lab}"; the labs are {", ".join(known)}')
     if arguments.task and arguments.task not in known[lab]:
-        sys.exit(f"lab: There is no task \"{arguments.task}\" in {lab}; its tasks are {', '.join(known[lab])}")
+        sys.exit(f'lab: There is no task "{arguments.task}" in {lab}; its tasks are {", ".join(known[lab])}')
     watch = Watch(root, labcli, lab, known[lab], arguments.task, lambda text: print(text, flush=True))
     if not watch.file.is_file():
         sys.exit(f"lab: {watch.state['file']} is not there")
@@ -258,7 +295,9 @@ def main():
         try:
             address = watch_page.serve(watch, arguments.page)
         except OSError as error:
-            sys.exit(f"lab: The page can't be served on port {arguments.page}: {error.strerror}. Name another one: --page 8090")
+            sys.exit(
+                f"lab: The page can't be served on port {arguments.page}: {error.strerror}. Name another one: --page 8090"
+            )
         watch.say(f"page: {address}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

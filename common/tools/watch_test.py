@@ -109,14 +109,23 @@ class Watching(Fake):
         self.edit("two", "three")
         self.watch.on_save(self.folder.name)
         asked = [note.split("--device")[0] for note in self.began()]
-        self.assertEqual(asked, ["began grade fake --task second --quick ", "began grade fake --task second ", "began grade fake "])
+        self.assertEqual(
+            asked,
+            [
+                "began grade fake --task second --quick ",
+                "began grade fake --task second ",
+                "began grade fake ",
+            ],
+        )
         self.assertIn("second: right in 4 short cases", "\n".join(self.said))
         self.assertEqual(len(self.watch.latencies), 1)
 
     def test_grades_only_the_task_that_was_asked_for(self):
         self.watch.only_task = "first"
         self.watch.on_save(self.folder.name)
-        self.assertEqual([" ".join(note.split()[1:5]) for note in self.began()], ["grade fake --task first"] * 2)
+        self.assertEqual(
+            [" ".join(note.split()[1:5]) for note in self.began()], ["grade fake --task first"] * 2
+        )
 
     def test_the_next_save_ends_what_runs(self):
         self.set(delay="60")
@@ -137,7 +146,9 @@ class Watching(Fake):
         self.assertEqual(len(self.began()), 2)  # first operator and type, then the lab
 
     def test_commands_in_messages_can_be_pasted(self):
-        self.watch.show_message("  again:  ./lab grade reduction --task neighboured --case product_i32_n70001_random --seed 14815593011046728194")
+        self.watch.show_message(
+            "  again:  ./lab grade reduction --task neighboured --case product_i32_n70001_random --seed 14815593011046728194"
+        )
         lines = self.said[-1].splitlines()
         self.assertEqual(len(lines), 2)
         self.assertTrue(lines[0].endswith(" \\"), lines)
@@ -158,7 +169,15 @@ class Watching(Fake):
 class Edits(unittest.TestCase):
     def test_a_line_belongs_to_the_task_whose_function_ends_next(self):
         tasks = ["first", "second"]
-        for line, task in [(1, "first"), (3, "first"), (7, "first"), (8, "first"), (9, "second"), (11, "second"), (18, "second")]:
+        for line, task in [
+            (1, "first"),
+            (3, "first"),
+            (7, "first"),
+            (8, "first"),
+            (9, "second"),
+            (11, "second"),
+            (18, "second"),
+        ]:
             self.assertEqual(watch.task_at(SOURCE, line, tasks), task, line)
         self.assertEqual(watch.task_at("int x;", 1, tasks), "first")
 
@@ -180,15 +199,24 @@ class Page(Fake):
         self.assertIn("textContent", urllib.request.urlopen(self.address).read().decode())
 
     def test_traces_the_smallest_case_that_fails(self):
-        self.watch.show_smallest("second", "A small input that fails: fake / second, case sum_n2_example\n  …")
+        self.watch.show_smallest(
+            "second", "A small input that fails: fake / second, case sum_n2_example\n  …"
+        )
         for task, case in [("second", " --case sum_n2_example"), ("first", "")]:
             with urllib.request.urlopen(f"{self.address}trace?task={task}&version=1") as answer:
-                self.assertEqual((answer.headers.get_content_type(), answer.read()), ("text/html", b"<h1>a page</h1>"))
+                self.assertEqual(
+                    (answer.headers.get_content_type(), answer.read()), ("text/html", b"<h1>a page</h1>")
+                )
             self.assertEqual(self.notes()[-1], f"began trace fake {task}{case} --html")
 
     def test_answers_only_requests_for_this_computer(self):
         port = int(self.address.rstrip("/").rsplit(":", 1)[1])
-        for host, status in [("127.0.0.1", 200), (f"localhost:{port}", 200), ("evil.example", 403), (f"evil.example:{port}", 403)]:
+        for host, status in [
+            ("127.0.0.1", 200),
+            (f"localhost:{port}", 200),
+            ("evil.example", 403),
+            (f"evil.example:{port}", 403),
+        ]:
             connection = http.client.HTTPConnection("127.0.0.1", port)
             connection.request("GET", "/state", headers={"Host": host})
             self.assertEqual(connection.getresponse().status, status, host)

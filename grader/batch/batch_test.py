@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Everything of grader/batch but the grading itself, which testing/fake_labcli.py stands in for. BATCH_FUZZ=SECONDS makes the
 random tests go on for that long each."""
+
 import csv
 import io
 import json
@@ -80,8 +81,18 @@ class Names(unittest.TestCase):
             ("lovelaceada_LATE_12_345_scan-1.cu", "lovelaceada_12", "scan-1.cu", True),
             ("lovelaceada_12_345_scan.cu", "lovelaceada_12", "scan.cu", False),
             # The last part of a file's name is the student's own, who may dress up as another or hide that it is late.
-            ("Eve_9_assignsubmission_file_Bob_456_assignsubmission_file_scan.cu", "Eve_9", "Bob_456_assignsubmission_file_scan.cu", False),
-            ("eve_LATE_9_5_Bob_456_assignsubmission_file_scan.cu", "eve_9", "Bob_456_assignsubmission_file_scan.cu", True),
+            (
+                "Eve_9_assignsubmission_file_Bob_456_assignsubmission_file_scan.cu",
+                "Eve_9",
+                "Bob_456_assignsubmission_file_scan.cu",
+                False,
+            ),
+            (
+                "eve_LATE_9_5_Bob_456_assignsubmission_file_scan.cu",
+                "eve_9",
+                "Bob_456_assignsubmission_file_scan.cu",
+                True,
+            ),
             ("eve_LATE_9_5_assignsubmission_file_scan.cu", "eve_9", "assignsubmission_file_scan.cu", True),
             ("ada.tar.gz", "ada", "ada.tar.gz", False),
             ("ada", "ada", "ada", False),
@@ -89,8 +100,16 @@ class Names(unittest.TestCase):
             self.assertEqual(names.student_of(entry, True), (student, file, late), entry)
 
     def test_files(self):
-        for name, lab in [("scan.cu", "scan"), ("a/b/Scan-2.cu", "scan"), ("scan (1).cu", "scan"), ("x\\scan.cu", "scan"),
-                          ("hierarchical_scan.cu", "hierarchical_scan"), ("myscan.cu", None), ("scan.cpp", None), ("scan.cu.zip", None)]:
+        for name, lab in [
+            ("scan.cu", "scan"),
+            ("a/b/Scan-2.cu", "scan"),
+            ("scan (1).cu", "scan"),
+            ("x\\scan.cu", "scan"),
+            ("hierarchical_scan.cu", "hierarchical_scan"),
+            ("myscan.cu", None),
+            ("scan.cpp", None),
+            ("scan.cu.zip", None),
+        ]:
             self.assertEqual(names.lab_of(name, LABS), lab, name)
 
     def test_what_a_file_includes(self):
@@ -111,14 +130,27 @@ class Names(unittest.TestCase):
 
     def test_slugs_are_file_names_and_differ(self):
         slugs = {}
-        for student in ["Ada", "ada", "ADA", "ada/../x", "..", "", "李", "a" * 300, "con", "ada-0123456789", "<b>", "Ada "]:
+        for student in [
+            "Ada",
+            "ada",
+            "ADA",
+            "ada/../x",
+            "..",
+            "",
+            "李",
+            "a" * 300,
+            "con",
+            "ada-0123456789",
+            "<b>",
+            "Ada ",
+        ]:
             made = names.slug(student)
             self.assertRegex(made, r"^[a-z0-9][a-z0-9._-]{0,80}$")
             self.assertEqual(slugs.setdefault(made, student), student)
 
 
 class LedgerFile(InFolder):
-    RECORDS = [{"event": "start", "key": f"k{i}", "attempt": i, "text": "é\n\0\"" * i} for i in range(1, 6)]
+    RECORDS = [{"event": "start", "key": f"k{i}", "attempt": i, "text": 'é\n\0"' * i} for i in range(1, 6)]
 
     def test_cut_off_anywhere(self):
         data = b"".join(map(ledger.encode, self.RECORDS))
@@ -160,7 +192,12 @@ class LedgerFile(InFolder):
             state = ledger.State()
             for record in ledger.parse(bytes(data) + random_.randbytes(random_.randrange(30)))[0]:
                 state.add(record)
-        for record in [{"event": "end"}, {"event": "hand_in", "student": 3}, {"event": "start", "key": [], "attempt": 1}, {"event": "x"}]:
+        for record in [
+            {"event": "end"},
+            {"event": "hand_in", "student": 3},
+            {"event": "start", "key": [], "attempt": 1},
+            {"event": "x"},
+        ]:
             ledger.State().add(record)
 
     def test_the_attempt_that_counts(self):
@@ -181,14 +218,26 @@ class Unpack(InFolder):
         return str(caught.exception)
 
     def test_takes_only_kernels(self):
-        entries = [("a/scan.cu", b"1"), ("b.txt", b"2"), ("__MACOSX/a/._scan.cu", b"3"), ("x/._scan.cu", b"4")]
+        entries = [
+            ("a/scan.cu", b"1"),
+            ("b.txt", b"2"),
+            ("__MACOSX/a/._scan.cu", b"3"),
+            ("x/._scan.cu", b"4"),
+        ]
         for data in (make_class.zipped(entries), make_class.tarred(entries), make_class.tarred(entries, "w")):
             found = self.unpack(data)
             self.assertEqual(found.files, {"a/scan.cu": b"1"})
             self.assertIn("b.txt", found.others)
 
     def test_refuses_what_leads_out(self):
-        for name in ["../scan.cu", "/scan.cu", "a/../../scan.cu", "..\\scan.cu", "C:\\scan.cu", "../notes.txt"]:
+        for name in [
+            "../scan.cu",
+            "/scan.cu",
+            "a/../../scan.cu",
+            "..\\scan.cu",
+            "C:\\scan.cu",
+            "../notes.txt",
+        ]:
             self.assertIn("leads out", self.refused(make_class.zipped([(name, b"")])), name)
             self.assertIn("leads out", self.refused(make_class.tarred([(name, b"")])), name)
 
@@ -206,19 +255,34 @@ class Unpack(InFolder):
         zeros = b"\0" * (unpack.LARGEST_FILE + 1)
         self.assertIn("larger than", self.refused(make_class.zipped([("scan.cu", zeros)])))
         self.assertIn("larger than", self.refused(make_class.tarred([("scan.cu", zeros)])))
-        self.assertIn("unpacks to more", self.refused(make_class.tarred([("filler", b"\0" * (unpack.MOST_BYTES + 1)), ("scan.cu", b"")])))
-        self.assertIn("entries", self.refused(make_class.tarred([(f"{i}", b"") for i in range(unpack.MOST_ENTRIES + 1)])))
-        self.assertIn(".cu files", self.refused(make_class.zipped([(f"{i}.cu", b"") for i in range(unpack.MOST_FILES + 1)])))
+        self.assertIn(
+            "unpacks to more",
+            self.refused(make_class.tarred([("filler", b"\0" * (unpack.MOST_BYTES + 1)), ("scan.cu", b"")])),
+        )
+        self.assertIn(
+            "entries",
+            self.refused(make_class.tarred([(f"{i}", b"") for i in range(unpack.MOST_ENTRIES + 1)])),
+        )
+        self.assertIn(
+            ".cu files",
+            self.refused(make_class.zipped([(f"{i}.cu", b"") for i in range(unpack.MOST_FILES + 1)])),
+        )
 
     def test_one_name_twice(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # zipfile's own, about the name
             self.assertIn("twice", self.refused(make_class.zipped([("scan.cu", b"1"), ("scan.cu", b"2")])))
-            self.assertEqual(self.unpack(make_class.zipped([("scan.cu", b"1"), ("scan.cu", b"1")])).files, {"scan.cu": b"1"})
+            self.assertEqual(
+                self.unpack(make_class.zipped([("scan.cu", b"1"), ("scan.cu", b"1")])).files,
+                {"scan.cu": b"1"},
+            )
         self.assertIn("twice", self.refused(make_class.tarred([("scan.cu", b"1"), ("scan.cu", b"2")])))
 
     def test_names_that_are_no_text(self):
-        for data in (make_class.tarred([("n\udcff\udcfe/scan.cu", b"1")]), make_class.zipped([("n?_/scan.cu", b"1")]).replace(b"n?_/", b"n\xff\xfe/")):
+        for data in (
+            make_class.tarred([("n\udcff\udcfe/scan.cu", b"1")]),
+            make_class.zipped([("n?_/scan.cu", b"1")]).replace(b"n?_/", b"n\xff\xfe/"),
+        ):
             answer = unpack.answer(self.put("odd", data))
             self.assertEqual((answer["refused"], len(answer["files"])), ("", 1))
             json.dumps(answer).encode()  # goes through a pipe
@@ -226,7 +290,9 @@ class Unpack(InFolder):
     def test_does_not_believe_sizes(self):
         data = bytearray(make_class.zipped([("scan.cu", b"\0" * (4 << 20))]))
         directory = data.index(b"PK\1\2")
-        data[directory + 24 : directory + 28] = (100).to_bytes(4, "little")  # uncompressed size, says the directory
+        data[directory + 24 : directory + 28] = (100).to_bytes(
+            4, "little"
+        )  # uncompressed size, says the directory
         self.refused(bytes(data))
 
     def test_refuses_passwords_in_words(self):
@@ -236,7 +302,11 @@ class Unpack(InFolder):
 
     def test_damaged_archives_never_raise_anything_else(self):
         random_ = random.Random(3)
-        entries = [("a/scan.cu", b"int main() {}" * 50), ("reduction.cu", random_.randbytes(300)), ("notes", b"n" * 3000)]
+        entries = [
+            ("a/scan.cu", b"int main() {}" * 50),
+            ("reduction.cu", random_.randbytes(300)),
+            ("notes", b"n" * 3000),
+        ]
         seeds = [make_class.zipped(entries), make_class.tarred(entries), make_class.tarred(entries, "w")]
         for _ in rounds():
             data = bytearray(random_.choice(seeds))
@@ -250,7 +320,9 @@ class Unpack(InFolder):
                 elif what == 2:
                     data[at:at] = data[random_.randrange(len(data)) :][: random_.randrange(60)]
                 else:
-                    data[at : at + 4] = random_.choice([b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f"])
+                    data[at : at + 4] = random_.choice(
+                        [b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f"]
+                    )
                 if not data:
                     data = bytearray(b"PK")
             try:
@@ -299,7 +371,11 @@ def hostile_hand_ins(test):
     first = overlapping.index(b"PK\1\2")
     for _ in range(3):  # several names, one member
         at = overlapping.index(b"PK\1\2", first + 1)
-        overlapping = overlapping[: at + 42] + overlapping[overlapping.index(b"PK\1\2") + 42 :][:4] + overlapping[at + 46 :]
+        overlapping = (
+            overlapping[: at + 42]
+            + overlapping[overlapping.index(b"PK\1\2") + 42 :][:4]
+            + overlapping[at + 46 :]
+        )
         first = at
     out = "leads out"
     link = "regular file"
@@ -311,10 +387,14 @@ def hostile_hand_ins(test):
         about_packed = "can't be read"
     archives = {
         # Slip
-        "slip up.zip": (zipped([("../reduction.cu", b"1")]), out), "slip deep.zip": (zipped([("a/b/../../../reduction.cu", b"1")]), out),
-        "slip root.zip": (zipped([("/reduction.cu", b"1")]), out), "slip windows.zip": (zipped([("..\\reduction.cu", b"1")]), out),
-        "slip drive.zip": (zipped([("C:reduction.cu", b"1")]), out), "slip beside.zip": (zipped([(cu, b"1"), ("../x.txt", b"2")]), out),
-        "slip up.tar.gz": (tarred([("../reduction.cu", b"1")]), out), "slip root.tar": (tarred([("/etc/reduction.cu", b"1")], "w"), out),
+        "slip up.zip": (zipped([("../reduction.cu", b"1")]), out),
+        "slip deep.zip": (zipped([("a/b/../../../reduction.cu", b"1")]), out),
+        "slip root.zip": (zipped([("/reduction.cu", b"1")]), out),
+        "slip windows.zip": (zipped([("..\\reduction.cu", b"1")]), out),
+        "slip drive.zip": (zipped([("C:reduction.cu", b"1")]), out),
+        "slip beside.zip": (zipped([(cu, b"1"), ("../x.txt", b"2")]), out),
+        "slip up.tar.gz": (tarred([("../reduction.cu", b"1")]), out),
+        "slip root.tar": (tarred([("/etc/reduction.cu", b"1")], "w"), out),
         # Links and devices
         "symlink.zip": (zipped([(zip_entry(cu, stat.S_IFLNK | 0o777), b"/etc/passwd")]), link),
         "pipe.zip": (zipped([(zip_entry(cu, stat.S_IFIFO | 0o777), b"")]), link),
@@ -322,13 +402,28 @@ def hostile_hand_ins(test):
         "socket.zip": (zipped([(zip_entry(cu, stat.S_IFSOCK | 0o777), b"")]), link),
         "symlink.tar": (tarred([(tar_entry(cu, tarfile.SYMTYPE, linkname="/etc/passwd"), b"")], "w"), link),
         "hard link.tar": (tarred([(tar_entry(cu, tarfile.LNKTYPE, linkname="/etc/passwd"), b"")], "w"), link),
-        "link then through it.tar": (tarred([(tar_entry("a.cu", tarfile.SYMTYPE, linkname="/etc"), b""), ("a.cu/reduction.cu", b"1")], "w"), link),
+        "link then through it.tar": (
+            tarred(
+                [(tar_entry("a.cu", tarfile.SYMTYPE, linkname="/etc"), b""), ("a.cu/reduction.cu", b"1")], "w"
+            ),
+            link,
+        ),
         "pipe.tar": (tarred([(tar_entry(cu, tarfile.FIFOTYPE), b"")], "w"), link),
-        "character device.tar": (tarred([(tar_entry(cu, tarfile.CHRTYPE, devmajor=1, devminor=5), b"")], "w"), link),
-        "block device.tar": (tarred([(tar_entry(cu, tarfile.BLKTYPE, devmajor=8, devminor=0), b"")], "w"), link),
+        "character device.tar": (
+            tarred([(tar_entry(cu, tarfile.CHRTYPE, devmajor=1, devminor=5), b"")], "w"),
+            link,
+        ),
+        "block device.tar": (
+            tarred([(tar_entry(cu, tarfile.BLKTYPE, devmajor=8, devminor=0), b"")], "w"),
+            link,
+        ),
         # Bombs
-        "bomb.zip": (zipped([(cu, small_bomb)]), "larger than"), "bomb.tar.gz": (tarred([(cu, small_bomb)]), "larger than"),
-        "bomb beside.tar.gz": (tarred([("x", b"\0" * (unpack.MOST_BYTES + 1)), (cu, b"1")]), "unpacks to more"),
+        "bomb.zip": (zipped([(cu, small_bomb)]), "larger than"),
+        "bomb.tar.gz": (tarred([(cu, small_bomb)]), "larger than"),
+        "bomb beside.tar.gz": (
+            tarred([("x", b"\0" * (unpack.MOST_BYTES + 1)), (cu, b"1")]),
+            "unpacks to more",
+        ),
         "many entries.zip": (zipped([(f"{i}", b"") for i in range(unpack.MOST_ENTRIES + 1)]), "entries"),
         "many files.tar.gz": (tarred([(f"{i}.cu", b"") for i in range(unpack.MOST_FILES + 1)]), ".cu files"),
         "large.zip": (b"PK" + b"\0" * unpack.LARGEST_ARCHIVE, "larger than"),
@@ -340,17 +435,23 @@ def hostile_hand_ins(test):
         "lies offset.zip": (lying(plain, b"PK\1\2", 42, 4, 0x7FFFFFFF), "can't be read"),
         "lies checksum.zip": (lying(plain, b"PK\1\2", 16, 4, 1), "can't be read"),
         "lies method.zip": (lying(plain, b"PK\1\2", 10, 2, 99), "can't be read"),
-        "lies directory.zip": (lying(plain, b"PK\5\6", 10, 2, 60000), ""), "lies size.tar": (bytes(sparse), "larger than"),
-        "half.zip": (plain[: len(plain) // 2], "can't be read"), "half.tar.gz": (tarred([(cu, b"1" * 5000)])[:60], "can't be read"),
-        "a picture.zip": (b"\x89PNG\r\n" * 99, "can't be read"), "nothing.zip": (b"", "can't be read"),
+        "lies directory.zip": (lying(plain, b"PK\5\6", 10, 2, 60000), ""),
+        "lies size.tar": (bytes(sparse), "larger than"),
+        "half.zip": (plain[: len(plain) // 2], "can't be read"),
+        "half.tar.gz": (tarred([(cu, b"1" * 5000)])[:60], "can't be read"),
+        "a picture.zip": (b"\x89PNG\r\n" * 99, "can't be read"),
+        "nothing.zip": (b"", "can't be read"),
         "password.zip": (lying(plain, b"PK\1\2", 8, 2, 1), "password"),
         # Names
         "nul.zip": (zipped([("a?reduction.cu", b"fine")]).replace(b"a?red", b"a\0red"), ""),
-        "escapes.zip": (zipped([("\x1b[31m/../x", b"1")]), out), "no text.tar": (tarred([("\udcff/reduction.cu", b"fine")], "w"), ""),
-        "long name.tar": (tarred([("d/" * 3000 + cu, b"fine")], "w"), ""), "twice.tar": (tarred([(cu, b"1"), (cu, b"2")], "w"), "twice"),
+        "escapes.zip": (zipped([("\x1b[31m/../x", b"1")]), out),
+        "no text.tar": (tarred([("\udcff/reduction.cu", b"fine")], "w"), ""),
+        "long name.tar": (tarred([("d/" * 3000 + cu, b"fine")], "w"), ""),
+        "twice.tar": (tarred([(cu, b"1"), (cu, b"2")], "w"), "twice"),
         "two.zip": (zipped([("a/reduction.cu", b"1"), ("b/reduction.cu", b"2")]), "more than one file"),
         # Nesting
-        "nested.zip": (nested, ""), "other kind.zip": (tarred([(cu, b"fine")]), ""),
+        "nested.zip": (nested, ""),
+        "other kind.zip": (tarred([(cu, b"fine")]), ""),
     }
     expected = {}
     for name, (data, reason) in archives.items():
@@ -369,8 +470,11 @@ def hostile_hand_ins(test):
         deep.mkdir()
     (deep / cu).write_text("too deep", encoding="utf-8")
     expected["deep"] = ("", None)
-    for name, make in {"pipe inside": os.mkfifo, "link inside": lambda path: os.symlink("/etc/passwd", path),
-                       "folder of that name": lambda path: os.makedirs(f"{path}/x")}.items():
+    for name, make in {
+        "pipe inside": os.mkfifo,
+        "link inside": lambda path: os.symlink("/etc/passwd", path),
+        "folder of that name": lambda path: os.makedirs(f"{path}/x"),
+    }.items():
         (test.folder / name).mkdir()
         make(f"{test.folder}/{name}/{cu}")
         expected[name] = ("file" if "folder" not in name else "", None)
@@ -402,11 +506,18 @@ class Ingest(InFolder):
         self.assertEqual({student: one.source for (student, _), one in taken.items()}, expected)
 
     def test_refuses_and_goes_on(self):
-        expected = make_class.refused_ones(str(self.folder), "".join(f"// line {i * i}\n" for i in range(500)))
+        expected = make_class.refused_ones(
+            str(self.folder), "".join(f"// line {i * i}\n" for i in range(500))
+        )
         self.put("good/scan.cu", "fine")
         taken, _ = self.take(["reduction"])
-        got = {student: "refused" if one.refused else "missing" if one.source is None else "taken" for (student, _), one in taken.items()}
-        self.assertEqual(got, {**{student: one["status"] for student, one in expected.items()}, "good": "missing"})
+        got = {
+            student: "refused" if one.refused else "missing" if one.source is None else "taken"
+            for (student, _), one in taken.items()
+        }
+        self.assertEqual(
+            got, {**{student: one["status"] for student, one in expected.items()}, "good": "missing"}
+        )
 
     def test_hostile_hand_ins_each_get_their_reason(self):
         """Slip, links, devices, bombs, lies, odd names, nesting, depth: the one who sent it, and nobody else."""
@@ -416,17 +527,30 @@ class Ingest(InFolder):
         begun = time.process_time()
         taken, _ = self.take(["reduction"])
         self.assertLess(time.process_time() - begun, 60)
-        self.assertEqual({student for student, _ in taken}, {names.shown(name) for name in expected} | {"good"})
+        self.assertEqual(
+            {student for student, _ in taken}, {names.shown(name) for name in expected} | {"good"}
+        )
         for name, (reason, source) in expected.items():
             with self.subTest(name):
                 one = taken[names.shown(name), "reduction"]
                 self.assertEqual(one.source, source, one.refused)
                 self.assertIn(reason, one.refused)
                 self.assertTrue(one.refused.isprintable(), "people read this")
-                self.assertTrue(one.refused or one.source or f"Nothing for this lab was found in {names.shown(name)}" in one.origin, one.origin)
+                self.assertTrue(
+                    one.refused
+                    or one.source
+                    or f"Nothing for this lab was found in {names.shown(name)}" in one.origin,
+                    one.origin,
+                )
                 self.assertLess(len(one.refused), 1000)
         self.assertEqual(taken["good", "reduction"].source, b"fine")
-        for place in (self.folder, self.folder.parent, self.folder.parent.parent, pathlib.Path("/"), pathlib.Path("/etc")):
+        for place in (
+            self.folder,
+            self.folder.parent,
+            self.folder.parent.parent,
+            pathlib.Path("/"),
+            pathlib.Path("/etc"),
+        ):
             for name in ("reduction.cu", "x.txt"):
                 self.assertFalse((place / name).exists(), "nothing was unpacked anywhere")
 
@@ -455,7 +579,13 @@ class Ingest(InFolder):
         """Headers, build files and links to the grader's own beside it are as if they were not there."""
         secret = self.put("../secret.cu", "the solution")
         try:
-            for name in ("labs/reduction/reduction.cu", "labs/reduction/lab.hpp", "labs/reduction/own.hpp", "labs/reduction/meson.build", "meson.build"):
+            for name in (
+                "labs/reduction/reduction.cu",
+                "labs/reduction/lab.hpp",
+                "labs/reduction/own.hpp",
+                "labs/reduction/meson.build",
+                "meson.build",
+            ):
                 self.put(f"ada/{name}", name)
             os.symlink(os.path.dirname(secret), self.folder / "bob")
             os.symlink(secret, self.folder / "ada/scan.cu")
@@ -485,12 +615,16 @@ class Ingest(InFolder):
         def ask(path):
             if path.endswith("bob.zip"):
                 unpacker.process.send_signal(signal.SIGSTOP)
-            with unittest.mock.patch.object(ingest, "SECONDS_TO_UNPACK", 0.5 if path.endswith("bob.zip") else 60):
+            with unittest.mock.patch.object(
+                ingest, "SECONDS_TO_UNPACK", 0.5 if path.endswith("bob.zip") else 60
+            ):
                 return asked(path)
 
         with unittest.mock.patch.object(unpacker, "ask", ask):
             taken, _ = self.take()
-        self.assertEqual([taken[student, "scan"].source for student in ("ada", "bob", "cy")], [b"ada", None, b"cy"])
+        self.assertEqual(
+            [taken[student, "scan"].source for student in ("ada", "bob", "cy")], [b"ada", None, b"cy"]
+        )
         self.assertIn("can't be unpacked", taken["bob", "scan"].refused)
 
     def test_several_files_of_one_student(self):
@@ -523,10 +657,21 @@ class Ingest(InFolder):
         taken, labs = self.take()
         self.assertEqual(labs, ["scan"])
         for student, refused, reason in [
-            ("rar", True, "RAR"), ("seven", True, "7-Zip"), ("folder with rar", True, "RAR"), ("text", False, "text.txt"),
-            ("no ending", False, "no ending"), ("wide", True, "UTF-16"), ("wide bare", True, "UTF-16"), ("nested", False, "inner.zip"),
-            ("deep", False, f"deeper than {ingest.DEPTH}"), ("empty", False, "empty"), ("empty archive", False, "empty"),
-            ("wrong name", False, "kernel.cu"), ("wrong ending", False, "scan.cpp"), ("Ada_7", False, "scan.docx"), ("Bob_8", False, "scan.docx"),
+            ("rar", True, "RAR"),
+            ("seven", True, "7-Zip"),
+            ("folder with rar", True, "RAR"),
+            ("text", False, "text.txt"),
+            ("no ending", False, "no ending"),
+            ("wide", True, "UTF-16"),
+            ("wide bare", True, "UTF-16"),
+            ("nested", False, "inner.zip"),
+            ("deep", False, f"deeper than {ingest.DEPTH}"),
+            ("empty", False, "empty"),
+            ("empty archive", False, "empty"),
+            ("wrong name", False, "kernel.cu"),
+            ("wrong ending", False, "scan.cpp"),
+            ("Ada_7", False, "scan.docx"),
+            ("Bob_8", False, "scan.docx"),
         ]:
             with self.subTest(student):
                 one = taken.pop((student, "scan"))
@@ -540,8 +685,10 @@ class Ingest(InFolder):
         for name in ("john.c", "john.h", "john.zip"):
             self.put(f"{name}/scan.cu", name)
         taken, _ = self.take()
-        self.assertEqual({student: one.source for (student, _), one in taken.items()},
-                         {"john.c": b"john.c", "john.h": b"john.h", "john.zip": b"john.zip"})
+        self.assertEqual(
+            {student: one.source for (student, _), one in taken.items()},
+            {"john.c": b"john.c", "john.h": b"john.h", "john.zip": b"john.zip"},
+        )
 
     def test_what_is_passed_over_is_reported_and_hides_nothing(self):
         self.put("ada/build.ninja")
@@ -560,7 +707,14 @@ class Ingest(InFolder):
 
     def test_no_text_takes_long_to_compare(self):
         million = 10**6
-        for text in ('"' + '\\"' * million, "'" + "\\'" * million, "/*" * million, '"' * million, "\n" * million, "\\\n" * million):
+        for text in (
+            '"' + '\\"' * million,
+            "'" + "\\'" * million,
+            "/*" * million,
+            '"' * million,
+            "\n" * million,
+            "\\\n" * million,
+        ):
             begun = time.process_time()
             source_text.code_of(text)
             names.lab_included(text.encode(), LABS)
@@ -575,7 +729,9 @@ class Ingest(InFolder):
         self.put("ada.zip", archive(2026, b"new"))
         self.put("ada (1).zip", archive(2025, b"old"))
         self.put("bob.zip", archive(2025, b"old"))
-        self.put("bob (1).tar.gz", make_class.tarred([(tar_entry("scan.cu", mtime=1_780_000_000, size=3), b"new")]))
+        self.put(
+            "bob (1).tar.gz", make_class.tarred([(tar_entry("scan.cu", mtime=1_780_000_000, size=3), b"new")])
+        )
         self.put("cy.zip", archive(2026, b"old"))
         self.put("cy(2).zip", archive(2026, b"new"))
         self.put("dan.zip", archive(2026, b"fine"))
@@ -583,13 +739,26 @@ class Ingest(InFolder):
         self.put("eve (1).zip", archive(2026, b"a group"))
         self.put("eve (2).zip", archive(2026, b"another group"))
         self.put("fay.zip", archive(2026, b"one"))
-        self.put("fay.tar.gz", make_class.tarred([(tar_entry("scan.cu", mtime=1_767_323_046, size=3), b"two")]))
+        self.put(
+            "fay.tar.gz", make_class.tarred([(tar_entry("scan.cu", mtime=1_767_323_046, size=3), b"two")])
+        )
         self.put("gus.zip", archive(2026, b"same"))
         self.put("gus (1).zip", archive(2025, b"same"))
         taken, _ = self.take()
         got = {student: one.source for (student, _), one in taken.items()}
-        self.assertEqual(got, {"ada": b"new", "bob": b"new", "cy": b"new", "dan": b"fine", "eve (1)": b"a group", "eve (2)": b"another group",
-                               "fay": None, "gus": b"same"})
+        self.assertEqual(
+            got,
+            {
+                "ada": b"new",
+                "bob": b"new",
+                "cy": b"new",
+                "dan": b"fine",
+                "eve (1)": b"a group",
+                "eve (2)": b"another group",
+                "fay": None,
+                "gus": b"same",
+            },
+        )
         self.assertIn("newer than ada (1).zip", taken["ada", "scan"].note)
         self.assertIn("newer than bob.zip", taken["bob", "scan"].note)
         self.assertIn("RAR", taken["dan", "scan"].note)
@@ -600,14 +769,24 @@ class Ingest(InFolder):
         self.put("ada.zip", make_class.zipped([("scan.cu", b"s")]))
         self.put("ada (1).zip", make_class.zipped([("reduction.cu", b"r")]))
         taken, labs = self.take()
-        self.assertEqual((labs, taken["ada", "scan"].source, taken["ada", "reduction"].source), (["reduction", "scan"], b"s", b"r"))
+        self.assertEqual(
+            (labs, taken["ada", "scan"].source, taken["ada", "reduction"].source),
+            (["reduction", "scan"], b"s", b"r"),
+        )
 
     def test_a_whole_repository_is_graded_on_its_changes(self):
         skeletons = {lab: f"// what to do\nvoid {lab}() {{ TODO; }}\n" for lab in LABS}
         for lab in LABS:
-            self.put(f"ada/labs/{lab}/{lab}.cu", skeletons[lab].replace("\n", "\r\n") + "// an older comment\n")
-            self.put(f"bob.zip", make_class.zipped([(f"repo/labs/{lab}/{lab}.cu", skeletons[lab].encode()) for lab in LABS]
-                                                   + [("scan.cu", b"void scan() { mine; }\n")]))
+            self.put(
+                f"ada/labs/{lab}/{lab}.cu", skeletons[lab].replace("\n", "\r\n") + "// an older comment\n"
+            )
+            self.put(
+                f"bob.zip",
+                make_class.zipped(
+                    [(f"repo/labs/{lab}/{lab}.cu", skeletons[lab].encode()) for lab in LABS]
+                    + [("scan.cu", b"void scan() { mine; }\n")]
+                ),
+            )
         self.put("ada/labs/reduction/reduction.cu", "void reduction() { mine; }\n")
         hand_ins, labs = ingest.ingest(str(self.folder), LABS, [], skeletons)
         taken = {(one.student, one.lab): one for one in hand_ins}
@@ -616,11 +795,19 @@ class Ingest(InFolder):
         self.assertEqual(taken["bob", "scan"].source, b"void scan() { mine; }\n")
         self.assertIn(b"TODO", taken["ada", "scan"].source)
         self.assertIn("not changed", taken["ada", "scan"].note)
-        self.assertEqual(ingest.ingest(str(self.folder), LABS, ["hierarchical_scan"], skeletons)[1], ["hierarchical_scan"])
+        self.assertEqual(
+            ingest.ingest(str(self.folder), LABS, ["hierarchical_scan"], skeletons)[1], ["hierarchical_scan"]
+        )
 
 
-HAND_INS = {"ada": "// points 70\n", "bob": "// points 0\n", "cy": "// points 70\n// infra 1\n", "dan": "// points 5\n// slow\n",
-            **{f"student {i}": f"// points {i}\n" for i in range(1, 13)}, "twin": "// points 70\n"}
+HAND_INS = {
+    "ada": "// points 70\n",
+    "bob": "// points 0\n",
+    "cy": "// points 70\n// infra 1\n",
+    "dan": "// points 5\n// slow\n",
+    **{f"student {i}": f"// points {i}\n" for i in range(1, 13)},
+    "twin": "// points 70\n",
+}
 
 
 class GradeAll(InFolder):
@@ -631,7 +818,12 @@ class GradeAll(InFolder):
         shutil.copy(HERE / "testing/fake_labcli.py", build / "labcli")
         os.chmod(build / "labcli", 0o755)
         self.log = self.folder / "log"
-        self.environment = {**os.environ, "LAB_BUILD": str(build.parent), "LAB_ROOT": str(self.folder), "FAKE_LOG": str(self.log)}
+        self.environment = {
+            **os.environ,
+            "LAB_BUILD": str(build.parent),
+            "LAB_ROOT": str(self.folder),
+            "FAKE_LOG": str(self.log),
+        }
         for student, text in HAND_INS.items():
             self.put(f"in/{student}/reduction.cu", text)
         self.out = self.folder / "in.graded"
@@ -640,7 +832,14 @@ class GradeAll(InFolder):
         return [sys.executable, str(HERE / "grade_all.py"), str(self.folder / "in"), "--jobs", "3", *more]
 
     def grade(self, *more, code=0):
-        done = subprocess.run(self.command(*more), env=self.environment, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(
+            self.command(*more),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
@@ -660,7 +859,9 @@ class GradeAll(InFolder):
     def test_grades_everybody_once(self):
         said = self.grade()
         self.assertEqual(self.points(), self.expected())
-        self.assertEqual(self.n_graded(), len(set(HAND_INS.values())) + 1, "the same file once, a fault again")
+        self.assertEqual(
+            self.n_graded(), len(set(HAND_INS.values())) + 1, "the same file once, a fault again"
+        )
         for words in ("17 students", "17 hand-ins graded", "gradebook.sqlite"):
             self.assertIn(words, said)
         self.assertNotIn("\r", said, "no bar in a log")
@@ -698,7 +899,14 @@ class GradeAll(InFolder):
         said = self.grade("--retries", "1", code=1)
         self.assertEqual(self.points(), self.expected(unlucky=None, crasher=None))
         self.assertIn("no grade  unlucky", said)
-        self.assertIn(",,,infra,", [line for line in (self.out / "grades.csv").read_text().splitlines() if line.startswith("unlucky")][0])
+        self.assertIn(
+            ",,,infra,",
+            [
+                line
+                for line in (self.out / "grades.csv").read_text().splitlines()
+                if line.startswith("unlucky")
+            ][0],
+        )
         os.remove(self.folder / "in/crasher/reduction.cu")
         os.rmdir(self.folder / "in/crasher")
         n_before = self.n_graded()
@@ -710,7 +918,9 @@ class GradeAll(InFolder):
     def test_the_same_fault_twice_is_not_retried(self):
         self.put("in/unlucky/reduction.cu", "// points 50\n// infra 9\n")
         self.grade("--retries", "7", code=1)
-        results = [path for path in self.out.glob("results/*/2.json") if not path.with_name("3.json").exists()]
+        results = [
+            path for path in self.out.glob("results/*/2.json") if not path.with_name("3.json").exists()
+        ]
         self.assertEqual(len(results), 2, "cy's second attempt, which is good, and unlucky's")
 
     def test_a_full_disk_gives_one_line_and_resumes(self):
@@ -724,8 +934,23 @@ class GradeAll(InFolder):
             grep -v "to grade\\|Timing the CPU\\|running" <<< "$first"
             sqlite=$1/gradebook.sqlite; cp "$sqlite" "$1.sqlite"
         """
-        done = subprocess.run(["unshare", "-m" if os.geteuid() == 0 else "-rm", "bash", "-c", script, "bash", str(self.out), *self.command("--jobs", "1")],
-                              env=self.environment, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(
+            [
+                "unshare",
+                "-m" if os.geteuid() == 0 else "-rm",
+                "bash",
+                "-c",
+                script,
+                "bash",
+                str(self.out),
+                *self.command("--jobs", "1"),
+            ],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
         if done.returncode == 77 or "unshare" in done.stderr:
             self.skipTest("no file system can be mounted here")
         again, first, *said = done.stdout.strip().splitlines()
@@ -757,7 +982,11 @@ class GradeAll(InFolder):
         self.assertIn("did you mean ada", self.grade("--only", "adda", code=1))
         self.grade()
         self.assertEqual(self.points(), self.expected(bob=8))
-        self.assertGreater(self.n_graded(), n_before + len(set(HAND_INS.values())) - 2, "without --only everybody is graded with the same")
+        self.assertGreater(
+            self.n_graded(),
+            n_before + len(set(HAND_INS.values())) - 2,
+            "without --only everybody is graded with the same",
+        )
 
     def test_new_cases_start_from_earlier_results(self):
         self.grade("--seed", "7")
@@ -766,21 +995,45 @@ class GradeAll(InFolder):
         self.put("in/new/reduction.cu", "// points 9\n// never seen\n")
         self.grade("--new-cases")
         said = self.log.read_text().splitlines()
-        self.assertEqual(said.count("known grade"), len(set(HAND_INS.values())) + 1, "each file, and one a second time, from its earlier result")
+        self.assertEqual(
+            said.count("known grade"),
+            len(set(HAND_INS.values())) + 1,
+            "each file, and one a second time, from its earlier result",
+        )
         self.assertEqual(self.n_graded(), n_before + 1, "only the new file from nothing")
         self.assertEqual(self.points(), self.expected(new=9))
 
     def test_points_change_without_grading(self):
         catalogue = self.folder / "catalogue.json"
         self.environment["FAKE_CATALOGUE"] = str(catalogue)
-        task = {"id": "one", "title": "One", "bonus": False, "baseline": "one_thread", "correctness_points": 70, "efficiency": [], "speedup": []}
+        task = {
+            "id": "one",
+            "title": "One",
+            "bonus": False,
+            "baseline": "one_thread",
+            "correctness_points": 70,
+            "efficiency": [],
+            "speedup": [],
+        }
         for points in (70, 50):
             task["correctness_points"] = points
-            catalogue.write_text(json.dumps({"labs": [{"id": "reduction", "title": "Reduction", "tasks": [task]}]}))
+            catalogue.write_text(
+                json.dumps({"labs": [{"id": "reduction", "title": "Reduction", "tasks": [task]}]})
+            )
             self.grade()
-            self.assertEqual(self.points(), {student: points if int(text.split()[2]) else 0 for student, text in HAND_INS.items()})
-            self.assertIn(f"one: OK, {points} of {points} points", (self.out / "reports/students/ada/reduction.txt").read_text())
-        self.assertIn("50 points", (self.out / "reports/students/ada/reduction.html").read_text(), "the page is made anew")
+            self.assertEqual(
+                self.points(),
+                {student: points if int(text.split()[2]) else 0 for student, text in HAND_INS.items()},
+            )
+            self.assertIn(
+                f"one: OK, {points} of {points} points",
+                (self.out / "reports/students/ada/reduction.txt").read_text(),
+            )
+        self.assertIn(
+            "50 points",
+            (self.out / "reports/students/ada/reduction.html").read_text(),
+            "the page is made anew",
+        )
         self.assertEqual(self.n_graded(), len(set(HAND_INS.values())) + 1)
 
     def test_one_that_never_ends_stops_nobody(self):
@@ -793,7 +1046,12 @@ class GradeAll(InFolder):
         calm = gradebook.grades(self.folder / "calm/gradebook.sqlite")
         random_ = random.Random(4)
         for _ in range(8):
-            run = subprocess.Popen(self.command("--seed", "7"), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            run = subprocess.Popen(
+                self.command("--seed", "7"),
+                env=self.environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
             time.sleep(random_.uniform(0.05, 0.9))
             run.send_signal(signal.SIGKILL)
             run.wait()
@@ -808,7 +1066,9 @@ class GradeAll(InFolder):
 
     def test_workers_die_with_it(self):
         self.put("in/endless/reduction.cu", "// hang\n")
-        run = subprocess.Popen(self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        run = subprocess.Popen(
+            self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         time.sleep(1.5)
         run.kill()
         run.wait()
@@ -827,7 +1087,9 @@ class GradeAll(InFolder):
 
     def test_one_at_a_time(self):
         self.put("in/endless/reduction.cu", "// hang\n")
-        run = subprocess.Popen(self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        run = subprocess.Popen(
+            self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         time.sleep(1.0)
         self.assertIn("in use", self.grade(code=1))
         run.kill()
@@ -841,7 +1103,9 @@ class GradeAll(InFolder):
         os.utime(self.folder / "in/ada (1)/reduction.cu", (1, 1))
         said = self.grade()
         self.assertIn("refused   rar, reduction: rar.rar is a RAR archive", said)
-        self.assertIn("missing   words: Nothing for this lab was found in words (not a .cu file: words/notes.txt)", said)
+        self.assertIn(
+            "missing   words: Nothing for this lab was found in words (not a .cu file: words/notes.txt)", said
+        )
         self.assertIn("Not a submission, ignored: grades.csv", said)
         table = {line.split(",")[0]: line for line in (self.out / "grades.csv").read_text().splitlines()}
         self.assertIn("RAR archive", table["rar"])
@@ -869,8 +1133,14 @@ class GradeAll(InFolder):
                     path.unlink()
                 before = (self.out / "ledger.jsonl").stat().st_size
                 # A shell's background jobs ignore Ctrl-C, and hand that down.
-                run = subprocess.Popen(self.command(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                run = subprocess.Popen(
+                    self.command(),
+                    env=self.environment,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                )
                 self.addCleanup(run.kill)
                 deadline = time.monotonic() + 60
                 while (self.out / "ledger.jsonl").stat().st_size == before:
@@ -891,14 +1161,22 @@ class GradeAll(InFolder):
         latest = {one["student"]: one for one in records if one["event"] == "hand_in"}
         ended = {one["sha256"] for one in records if one["event"] == "end" and one["outcome"] == "graded"}
         db = sqlite3.connect(self.out / "gradebook.sqlite")
-        rows = {student: (status, points) for student, status, points in db.execute("SELECT student, status, points FROM latest")}
-        n_hand_ins, = db.execute("SELECT count(*) FROM hand_ins").fetchone()
+        rows = {
+            student: (status, points)
+            for student, status, points in db.execute("SELECT student, status, points FROM latest")
+        }
+        (n_hand_ins,) = db.execute("SELECT count(*) FROM hand_ins").fetchone()
         db.close()
         self.assertEqual(n_hand_ins, sum(one["event"] == "hand_in" for one in records))
-        self.assertEqual({student: status == "graded" for student, (status, _) in rows.items()},
-                         {student: one["sha256"] in ended for student, one in latest.items()})
+        self.assertEqual(
+            {student: status == "graded" for student, (status, _) in rows.items()},
+            {student: one["sha256"] in ended for student, one in latest.items()},
+        )
         with open(self.out / "grades.csv", encoding="utf-8", newline="") as file:
-            table = {row["student"]: (row["reduction status"], int(row["reduction"]) if row["reduction"] else None) for row in csv.DictReader(file)}
+            table = {
+                row["student"]: (row["reduction status"], int(row["reduction"]) if row["reduction"] else None)
+                for row in csv.DictReader(file)
+            }
         self.assertEqual(table, rows)
         for student, (status, points) in rows.items():
             text = (self.out / f"reports/students/{names.slug(student)}/reduction.txt").read_text()
@@ -929,7 +1207,10 @@ class GradeAll(InFolder):
         for path in (self.out / "reports/students").glob("*/*"):
             self.assertNotIn("5eed", path.read_text())
             self.assertNotIn("<script>", path.read_text())
-        self.assertIn("one: OK, 70 of 100 points\n  rerun\n", (self.out / "reports/students/ada/reduction.txt").read_text())
+        self.assertIn(
+            "one: OK, 70 of 100 points\n  rerun\n",
+            (self.out / "reports/students/ada/reduction.txt").read_text(),
+        )
         self.assertIn("5eed", (self.out / "reports/instructors/ada/reduction.json").read_text())
         self.assertIn("'=1+1", (self.out / "grades.csv").read_text())
         self.assertIn("' =2+2", (self.out / "grades.csv").read_text())
@@ -945,7 +1226,9 @@ class GradeAll(InFolder):
             for _ in range(random_.randrange(1, 9)):
                 data[random_.randrange(len(data))] ^= random_.randrange(1, 256)
             path.write_bytes(data)
-        done = subprocess.run(self.command(), env=self.environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            self.command(), env=self.environment, capture_output=True, text=True, check=False
+        )
         self.assertEqual((done.returncode, done.stdout[:3]), (0, "17 "), done.stderr)
         self.assertEqual(self.points(), self.expected())
 
@@ -960,8 +1243,14 @@ class Submit(InFolder):
         self.put("labs/scan/scan.cu", "// done, wrong\n")
 
     def submit(self, *more, code=0):
-        done = subprocess.run([sys.executable, str(HERE / "submit.py"), *more], cwd=self.folder, capture_output=True, text=True, check=False,
-                              env={**os.environ, "LAB_ROOT": str(self.folder), "LAB_BUILD": str(self.folder / "build")})
+        done = subprocess.run(
+            [sys.executable, str(HERE / "submit.py"), *more],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "LAB_ROOT": str(self.folder), "LAB_BUILD": str(self.folder / "build")},
+        )
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
@@ -977,7 +1266,9 @@ class Submit(InFolder):
         (self.folder / "in").mkdir()
         shutil.move(self.folder / "in ada.zip", self.folder / "in/ada.zip")
         hand_ins, labs = ingest.ingest(str(self.folder / "in"), LABS, [])
-        self.assertEqual([(one.student, one.lab, one.source) for one in hand_ins], [("ada", "scan", b"// done, wrong\n")])
+        self.assertEqual(
+            [(one.student, one.lab, one.source) for one in hand_ins], [("ada", "scan", b"// done, wrong\n")]
+        )
 
     def test_warns_of_what_is_not_implemented(self):
         self.assertIn("warning: one: not implemented", self.submit("reduction"))
@@ -1001,21 +1292,36 @@ class Submit(InFolder):
 
 
 class Similarity(unittest.TestCase):
-    CODE = "".join(f"int f{i}(int a) {{ int s = a * {i} + {i % 3}; for (int j = 0; j < s; ++j) s ^= j{' + 1' * (i % 4)}; return s; }}\n" for i in range(30))
+    CODE = "".join(
+        f"int f{i}(int a) {{ int s = a * {i} + {i % 3}; for (int j = 0; j < s; ++j) s ^= j{' + 1' * (i % 4)}; return s; }}\n"
+        for i in range(30)
+    )
 
     def compare(self, texts, skeleton=""):
         common = {one for one, _ in similarity.grams(skeleton)}
-        return similarity.pairs_of({who: similarity.fingerprints(text, common) for who, text in texts.items()}, 0.5)
+        return similarity.pairs_of(
+            {who: similarity.fingerprints(text, common) for who, text in texts.items()}, 0.5
+        )
 
     def test_renaming_and_comments_hide_nothing(self):
-        other = self.CODE.replace("int s", "/* my own */ int mine").replace("s ^=", "mine ^=").replace("return s", "return mine") \
-            .replace("j < s", "j < mine").replace("\n", "  // hm\n\n")
+        other = (
+            self.CODE.replace("int s", "/* my own */ int mine")
+            .replace("s ^=", "mine ^=")
+            .replace("return s", "return mine")
+            .replace("j < s", "j < mine")
+            .replace("\n", "  // hm\n\n")
+        )
         pair = self.compare({"a": self.CODE, "b": other})
         self.assertEqual((pair[0]["a"], pair[0]["b"], pair[0]["similarity"]), ("a", "b", 1.0))
         self.assertLessEqual(len(pair[0]["regions"]), 3)
 
     def test_different_code_is_no_pair(self):
-        self.assertEqual(self.compare({"a": self.CODE, "b": "while (x[i] != y) { x[++i] <<= 2; q->next(y ? x : 0); }\n" * 20}), [])
+        self.assertEqual(
+            self.compare(
+                {"a": self.CODE, "b": "while (x[i] != y) { x[++i] <<= 2; q->next(y ? x : 0); }\n" * 20}
+            ),
+            [],
+        )
 
     def test_the_skeleton_does_not_count(self):
         self.assertEqual(self.compare({"a": self.CODE, "b": self.CODE}, self.CODE), [])
@@ -1025,7 +1331,10 @@ class Similarity(unittest.TestCase):
         words = ["if", "x", "(", ")", "+", "1", "<", ";", "{", "}", "for", "return", "*"]
         for _ in range(200):
             run = " ".join(random_.choices(words, k=similarity.K + similarity.WINDOW - 1))
-            texts = [" ".join(random_.choices(words, k=60)) + f" {run} " + " ".join(random_.choices(words, k=60)) for _ in range(2)]
+            texts = [
+                " ".join(random_.choices(words, k=60)) + f" {run} " + " ".join(random_.choices(words, k=60))
+                for _ in range(2)
+            ]
             a, b = (similarity.fingerprints(text, set()) for text in texts)
             self.assertTrue(a.keys() & b.keys())
 
@@ -1039,22 +1348,38 @@ class Similarity(unittest.TestCase):
             (old / "sources/abc.cu").write_text(self.CODE)
             with open(old / "ledger.jsonl", "wb") as file:
                 for student in ("bob", "cy"):
-                    file.write(ledger.encode({"event": "hand_in", "student": student, "lab": "scan", "sha256": "abc", "refused": "", "origin": "", "late": False,
-                                              "time": ""}))
+                    file.write(
+                        ledger.encode(
+                            {
+                                "event": "hand_in",
+                                "student": student,
+                                "lab": "scan",
+                                "sha256": "abc",
+                                "refused": "",
+                                "origin": "",
+                                "late": False,
+                                "time": "",
+                            }
+                        )
+                    )
             book = unittest.mock.Mock(harness={"root": name})
             mine = [ingest.HandIn("ada", "scan", self.CODE.encode()), ingest.HandIn("dan", "scan", b"int x;")]
             similarity.write(book, mine, folder / "pairs.json", 0.5, [old])
             pairs = json.loads((folder / "pairs.json").read_text())["labs"]["scan"]["pairs"]
-            self.assertEqual({frozenset((pair["a"], pair["b"])) for pair in pairs},
-                             {frozenset(("ada", "2025.graded: bob")), frozenset(("ada", "2025.graded: cy"))})
+            self.assertEqual(
+                {frozenset((pair["a"], pair["b"])) for pair in pairs},
+                {frozenset(("ada", "2025.graded: bob")), frozenset(("ada", "2025.graded: cy"))},
+            )
             with self.assertRaisesRegex(similarity.Problem, "not a class's folder"):
                 similarity.write(book, mine, folder / "pairs.json", 0.5, [folder])
 
     def test_a_student_named_like_the_reference_is_compared_too(self):
         with tempfile.TemporaryDirectory(prefix="named-") as name:
             folder = pathlib.Path(name)
-            for part, text in [("solutions/scan/scan.cu", "// reference\n" + self.CODE),
-                               ("common/tools/make_skeleton.py", "import sys; open(sys.argv[2], 'w')")]:
+            for part, text in [
+                ("solutions/scan/scan.cu", "// reference\n" + self.CODE),
+                ("common/tools/make_skeleton.py", "import sys; open(sys.argv[2], 'w')"),
+            ]:
                 (folder / part).parent.mkdir(parents=True)
                 (folder / part).write_text(text)
             texts = {similarity.REFERENCE: self.CODE, "ada": self.CODE}

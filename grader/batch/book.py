@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
 """One class's folder: what stands where, and the only place that begins and ends attempts.
 
-    class.json       what the class is graded with: seed, device, task; fixed when the folder is made
-    class.toml       the instructor's: roster, due dates, points (settings.py); may change at any time
-    catalogue.json   the labs' points, as labcli list --json writes them
-    digests.json     what each lab was last graded with; part of the key of an attempt
-    ledger.jsonl     what was handed in and what was done (ledger.py)
-    sources/         what was handed in, named by its SHA-256
-    baselines/       the CPU's times, a file a lab and harness
-    results/KEY/N.json   attempt N's result, as ./lab grade --json writes it; never overwritten
-    work/KEY-N/      where attempt N compiles; gone when it has ended
-    gradebook.sqlite, grades.csv, tasks.csv, reports/    made from the above, any time
+class.json       what the class is graded with: seed, device, task; fixed when the folder is made
+class.toml       the instructor's: roster, due dates, points (settings.py); may change at any time
+catalogue.json   the labs' points, as labcli list --json writes them
+digests.json     what each lab was last graded with; part of the key of an attempt
+ledger.jsonl     what was handed in and what was done (ledger.py)
+sources/         what was handed in, named by its SHA-256
+baselines/       the CPU's times, a file a lab and harness
+results/KEY/N.json   attempt N's result, as ./lab grade --json writes it; never overwritten
+work/KEY-N/      where attempt N compiles; gone when it has ended
+gradebook.sqlite, grades.csv, tasks.csv, reports/    made from the above, any time
 """
+
 import fcntl
 import hashlib
 import json
@@ -87,11 +88,20 @@ def read_result(path: pathlib.Path, lab: str) -> dict | None:
         result = json.loads(path.read_bytes())
         (graded,) = result["labs"]
         whole = graded["id"] == lab and all(
-            isinstance(graded[name], int) for name in ("points", "max_points", "bonus_points"))
+            isinstance(graded[name], int) for name in ("points", "max_points", "bonus_points")
+        )
         for task in graded["tasks"]:
-            whole = whole and all(isinstance(task[name], str) for name in ("id", "verdict", "message")) and all(
-                isinstance(task[name], int) for name in ("points", "max_points")) and isinstance(task.get("speedup") or 0, (int, float))
-        return result if whole and len({task["id"] for task in graded["tasks"]}) == len(graded["tasks"]) else None
+            whole = (
+                whole
+                and all(isinstance(task[name], str) for name in ("id", "verdict", "message"))
+                and all(isinstance(task[name], int) for name in ("points", "max_points"))
+                and isinstance(task.get("speedup") or 0, (int, float))
+            )
+        return (
+            result
+            if whole and len({task["id"] for task in graded["tasks"]}) == len(graded["tasks"])
+            else None
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -108,7 +118,9 @@ class Book:
         self.table: scoring.Table = {}  # what evidence is worth
         self.settings: dict = {}
         self.began: dict[tuple[str, int], float] = {}
-        self.known: dict[tuple[str, str], tuple[dict, dict]] = {}  # what grade() has found: a result does not change any more
+        self.known: dict[
+            tuple[str, str], tuple[dict, dict]
+        ] = {}  # what grade() has found: a result does not change any more
         if not read_only:
             self.claim()
         self.ledger = Ledger(self.folder / "ledger.jsonl", read_only)
@@ -124,7 +136,9 @@ class Book:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Problem(f"{self.folder} is in use by another ./lab grade-all; wait for it, or stop it.") from None
+            raise Problem(
+                f"{self.folder} is in use by another ./lab grade-all; wait for it, or stop it."
+            ) from None
 
     @property
     def state(self):
@@ -142,8 +156,10 @@ class Book:
                 raise Problem(f"{path} is damaged. Mend it, or grade into a new folder (--out).") from None
             for name, value in wished.items():
                 if value is not None and value != self.settings.get(name):
-                    raise Problem(f"This class was begun with --{name} {self.settings.get(name) or '(none)'}; now it is {value}. "
-                                  f"One folder holds one kind of grades: take another one with --out.")
+                    raise Problem(
+                        f"This class was begun with --{name} {self.settings.get(name) or '(none)'}; now it is {value}. "
+                        f"One folder holds one kind of grades: take another one with --out."
+                    )
         else:
             self.settings = {name: value for name, value in wished.items() if value is not None}
             self.settings.setdefault("seed", hex(int.from_bytes(os.urandom(8), "little")))
@@ -156,11 +172,24 @@ class Book:
         programs = digest_files(harness["programs"], harness["build"])
         self.digests = self.read_digests()  # a run may be about some labs only
         for lab, recipe in harness["labs"].items():
-            linked = digest_files([f"{harness['build']}/{path}" for path in recipe["linked"]], harness["build"])
+            linked = digest_files(
+                [f"{harness['build']}/{path}" for path in recipe["linked"]], harness["build"]
+            )
             # points.hpp is not evidence; what of it decides how evidence is collected is in `asked`.
-            sources = [path for path in {*recipe["headers"], *recipe["judging"]} if os.path.basename(path) != "points.hpp"]
-            parts = [programs, linked, digest_files(sources, harness["root"]), json.dumps(recipe["asked"], sort_keys=True),
-                     harness["toolchain"], PATH_OF_SHELL.sub("", recipe["compile"]), recipe["link"]]
+            sources = [
+                path
+                for path in {*recipe["headers"], *recipe["judging"]}
+                if os.path.basename(path) != "points.hpp"
+            ]
+            parts = [
+                programs,
+                linked,
+                digest_files(sources, harness["root"]),
+                json.dumps(recipe["asked"], sort_keys=True),
+                harness["toolchain"],
+                PATH_OF_SHELL.sub("", recipe["compile"]),
+                recipe["link"],
+            ]
             self.digests[lab] = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         write_atomically(self.folder / "harness.json", json.dumps(harness, indent=1).encode())
         write_atomically(self.folder / "digests.json", json.dumps(self.digests, indent=1).encode())
@@ -175,7 +204,9 @@ class Book:
             self.settings = json.loads((self.folder / "class.json").read_text(encoding="utf-8"))
             self.digests = self.read_digests()
         except (OSError, ValueError):
-            raise Problem(f"{self.folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here.") from None
+            raise Problem(
+                f"{self.folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
+            ) from None
 
     def use_points(self, catalogue: dict | None = None) -> None:
         """What evidence is worth: by the labs' own points, changed by class.toml. Without a catalogue, that of the last run."""
@@ -191,11 +222,20 @@ class Book:
             for task in tasks:
                 if labs and task not in labs.get(lab, {}):
                     there = ", ".join(labs.get(lab, {})) or ", ".join(labs)
-                    raise Problem(f"{self.folder / settings.NAME}: points.{lab}.{task} is no task; there is: {there}.")
+                    raise Problem(
+                        f"{self.folder / settings.NAME}: points.{lab}.{task} is no task; there is: {there}."
+                    )
         self.table = scoring.change(labs, wishes)
 
     def unit(self, lab: str, sha256: str) -> Unit:
-        parts = [sha256, self.digests[lab], lab, self.settings["device"], self.settings["seed"], self.settings.get("task") or ""]
+        parts = [
+            sha256,
+            self.digests[lab],
+            lab,
+            self.settings["device"],
+            self.settings["seed"],
+            self.settings.get("task") or "",
+        ]
         return Unit(hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40], lab, sha256)
 
     def baselines(self, lab: str) -> pathlib.Path:
@@ -214,13 +254,30 @@ class Book:
                 path = self.source(sha256)
                 if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
                     write_atomically(path, one.source)
-            record = {"student": one.student, "lab": one.lab, "sha256": sha256, "refused": one.refused, "late": one.late, "note": one.note}
+            record = {
+                "student": one.student,
+                "lab": one.lab,
+                "sha256": sha256,
+                "refused": one.refused,
+                "late": one.late,
+                "note": one.note,
+            }
             if not sha256:
                 record["origin"] = one.origin  # the reason
             before = known.get((one.student, one.lab))
             if before is None or any(before[name] != value for name, value in record.items()):
-                submitted = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(one.submitted)) if one.submitted else ""
-                self.ledger.append({"event": "hand_in", "origin": one.origin, **record, "submitted": submitted, "time": utc_now()})
+                submitted = (
+                    time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(one.submitted)) if one.submitted else ""
+                )
+                self.ledger.append(
+                    {
+                        "event": "hand_in",
+                        "origin": one.origin,
+                        **record,
+                        "submitted": submitted,
+                        "time": utc_now(),
+                    }
+                )
                 n_new += 1
         return n_new
 
@@ -252,14 +309,27 @@ class Book:
         folder.mkdir(exist_ok=True)
         there = [int(path.stem) for path in folder.glob("*.json") if path.stem.isdigit()]
         attempt = 1 + max([self.state.started.get(unit.key, 0), *there])
-        self.ledger.append({"event": "start", "key": unit.key, "lab": unit.lab, "sha256": unit.sha256, "attempt": attempt, "time": utc_now()})
+        self.ledger.append(
+            {
+                "event": "start",
+                "key": unit.key,
+                "lab": unit.lab,
+                "sha256": unit.sha256,
+                "attempt": attempt,
+                "time": utc_now(),
+            }
+        )
         self.began[unit.key, attempt] = time.monotonic()
         return attempt
 
     def result(self, unit: Unit, attempt: int) -> dict | None:
         """A whole and fitting result, or nothing."""
         result = read_result(self.result_path(unit, attempt), unit.lab)
-        return result if result is not None and result.get("seed") == hex(int(self.settings["seed"], 0)) else None
+        return (
+            result
+            if result is not None and result.get("seed") == hex(int(self.settings["seed"], 0))
+            else None
+        )
 
     def grade(self, key: str, lab: str) -> tuple[dict, dict] | None:
         """The attempt that counts and its result, without its cases: the first whose result is still whole."""
@@ -287,15 +357,25 @@ class Book:
         result = self.result(unit, attempt)
         if result is None:
             self.check_disk()
-        record = {"event": "end", "key": unit.key, "lab": unit.lab, "sha256": unit.sha256, "attempt": attempt, "time": utc_now()}
+        record = {
+            "event": "end",
+            "key": unit.key,
+            "lab": unit.lab,
+            "sha256": unit.sha256,
+            "attempt": attempt,
+            "time": utc_now(),
+        }
         if (begun := self.began.pop((unit.key, attempt), None)) is not None:
             record["seconds"] = round(time.monotonic() - begun, 3)
         if result is None:
             record.update(outcome="infra", message=problem or "It ended without a result.")
         else:
             faults = [task["message"] for task in result["labs"][0]["tasks"] if task["verdict"] == "INFRA"]
-            record.update(outcome="infra" if faults else "graded", message=faults[0] if faults else "",
-                          result=digest(self.result_path(unit, attempt)))
+            record.update(
+                outcome="infra" if faults else "graded",
+                message=faults[0] if faults else "",
+                result=digest(self.result_path(unit, attempt)),
+            )
         self.ledger.append(record)
         shutil.rmtree(self.work(unit, attempt), ignore_errors=True)
         return record["outcome"]
@@ -304,13 +384,19 @@ class Book:
         """Whether the last two attempts failed in the same way: a third would, too, and the file may have a part in it."""
         ended = [record for _, record in sorted(self.state.ended.get(unit.key, {}).items())]
         same = {kind_of_fault(record.get("message", "")) for record in ended[-2:]}
-        return len(ended) >= 2 and len(same) == 1 and all(record.get("outcome") == "infra" for record in ended[-2:])
+        return (
+            len(ended) >= 2
+            and len(same) == 1
+            and all(record.get("outcome") == "infra" for record in ended[-2:])
+        )
 
     def check_disk(self) -> None:
         """What fails for want of room is no fault of a file: nothing more is begun."""
         if shutil.disk_usage(self.folder).free < LEAST_FREE:
-            raise Problem(f"The disk with {self.folder} is full: less than {LEAST_FREE >> 20} MiB are free. Make room, then run the same "
-                          f"command again; it goes on from here.")
+            raise Problem(
+                f"The disk with {self.folder} is full: less than {LEAST_FREE >> 20} MiB are free. Make room, then run the same "
+                f"command again; it goes on from here."
+            )
 
     def adopt(self, unit: Unit) -> bool:
         """Whether an attempt that an earlier run began, and did not see the end of, has left its result."""

@@ -6,6 +6,7 @@ Reading order: main here; ingest.py (what was handed in), book.py (the class's f
 gradebook.py, reports.py, similarity.py (what comes out). A submission's grade depends on its file, the harness, the toolchain and
 the class's seed: neither on the order nor on who else handed in.
 """
+
 import argparse
 import contextlib
 import difflib
@@ -49,28 +50,80 @@ Examples:
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="./lab grade-all", description="Grades a whole class.", epilog=EPILOG,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./lab grade-all",
+        description="Grades a whole class.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("folder", metavar="DIR", help="the hand-ins")
     parser.add_argument("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
-    parser.add_argument("--labs", nargs="+", metavar="LAB", default=[], help="only these; default: all that somebody handed in")
-    parser.add_argument("--only", nargs="+", metavar="STUDENT", default=[], help="grade these only, named as in the tables; the others keep what they have")
-    parser.add_argument("--new-cases", action="store_true", help="run only the cases that stored results lack; you say that nothing else has changed")
+    parser.add_argument(
+        "--labs",
+        nargs="+",
+        metavar="LAB",
+        default=[],
+        help="only these; default: all that somebody handed in",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="STUDENT",
+        default=[],
+        help="grade these only, named as in the tables; the others keep what they have",
+    )
+    parser.add_argument(
+        "--new-cases",
+        action="store_true",
+        help="run only the cases that stored results lack; you say that nothing else has changed",
+    )
     parser.add_argument("--task", help="only this task; such grades are partial")
     parser.add_argument("--device", choices=["sim", "gpu"], help="where kernels run; default: sim")
     parser.add_argument("--seed", help="of the class; fresh and secret when not given")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="submissions at a time on this machine (default: its cores)")
-    parser.add_argument("--slurm", action="store_true", help="let Slurm's nodes do it; all see this checkout, its build folder and --out")
-    parser.add_argument("--slurm-compile", default="", metavar="OPTIONS", help="of sbatch, for compiling: --partition=cpu --cpus-per-task=1")
-    parser.add_argument("--slurm-time", default=None, metavar="OPTIONS",
-                        help="of sbatch, for running; default with --device gpu: --gres=gpu:1 --exclusive")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 2,
+        help="submissions at a time on this machine (default: its cores)",
+    )
+    parser.add_argument(
+        "--slurm",
+        action="store_true",
+        help="let Slurm's nodes do it; all see this checkout, its build folder and --out",
+    )
+    parser.add_argument(
+        "--slurm-compile",
+        default="",
+        metavar="OPTIONS",
+        help="of sbatch, for compiling: --partition=cpu --cpus-per-task=1",
+    )
+    parser.add_argument(
+        "--slurm-time",
+        default=None,
+        metavar="OPTIONS",
+        help="of sbatch, for running; default with --device gpu: --gres=gpu:1 --exclusive",
+    )
     parser.add_argument("--retries", type=int, default=2, help="after a fault of the machine (default: 2)")
-    parser.add_argument("--again", action="store_true", help="also what has failed twice in the same way and waits for a person")
-    parser.add_argument("--minutes", type=float, default=30, help="that one submission may take (default: 30)")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="also what has failed twice in the same way and waits for a person",
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=30, help="that one submission may take (default: 30)"
+    )
     parser.add_argument("--isolation", choices=LEVELS, default="full", help="that is needed (default: full)")
-    parser.add_argument("--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder")
+    parser.add_argument(
+        "--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder"
+    )
     parser.add_argument("--similarity", metavar="FILE", help="write similar pairs as JSON")
-    parser.add_argument("--against", nargs="+", metavar="FOLDER", default=[], help="with --similarity: also compare with these classes, their --out")
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        metavar="FOLDER",
+        default=[],
+        help="with --similarity: also compare with these classes, their --out",
+    )
     parser.add_argument("--threshold", type=float, default=0.5, help="how similar: 0 to 1 (default: 0.5)")
     options = parser.parse_args(argv)
     if not 1 <= options.jobs <= 1024:
@@ -88,7 +141,9 @@ def labcli_of() -> str:
 
 
 def ask(command: list[str]) -> None:
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
     if done.returncode != 0:
         raise Problem((done.stderr or done.stdout).strip().removeprefix("lab: ") or f"{command[1]} failed.")
 
@@ -119,7 +174,14 @@ def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
 
 def catalogue_of(labcli: str) -> dict:
     """The labs with their points."""
-    done = subprocess.run([labcli, "list", "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        [labcli, "list", "--json"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
     if done.returncode != 0:
         raise Problem((done.stderr or done.stdout).strip().removeprefix("lab: "))
     return json.loads(done.stdout)
@@ -135,11 +197,15 @@ def prepare(book: Book, options: argparse.Namespace) -> dict:
     if harness["device_problem"] and not options.slurm:
         raise Problem(harness["device_problem"])
     if not options.slurm and LEVELS.index(harness["isolation"]) < LEVELS.index(options.isolation):
-        raise Problem(f'Grades that count need isolation "{options.isolation}", and this machine offers "{harness["isolation"]}".\n'
-                      f"  What is missing: {'; '.join(harness['isolation_missing'])}.\n"
-                      f"  --isolation {harness['isolation']} accepts this machine.")
+        raise Problem(
+            f'Grades that count need isolation "{options.isolation}", and this machine offers "{harness["isolation"]}".\n'
+            f"  What is missing: {'; '.join(harness['isolation_missing'])}.\n"
+            f"  --isolation {harness['isolation']} accepts this machine."
+        )
     if not harness["screening"] and options.isolation != "none":
-        raise Problem("Grades that count need screening, and this build has no libelf: install libelf-dev, then run ./lab setup.")
+        raise Problem(
+            "Grades that count need screening, and this build has no libelf: install libelf-dev, then run ./lab setup."
+        )
     return harness
 
 
@@ -167,7 +233,9 @@ class Here:
         ask(worker.baselines_command(self.book, lab))
 
     def run(self, units: list[Unit], progress: Progress) -> None:
-        Pool(self.book, self.options.jobs, self.options.retries, 60 * self.options.minutes, progress).run(units)
+        Pool(self.book, self.options.jobs, self.options.retries, 60 * self.options.minutes, progress).run(
+            units
+        )
 
 
 def units_of(book: Book, hand_ins: list[ingest.HandIn]) -> list[Unit]:
@@ -181,13 +249,23 @@ def units_of(book: Book, hand_ins: list[ingest.HandIn]) -> list[Unit]:
     return sorted(found.values(), key=lambda unit: (unit.lab, unit.key))
 
 
-def summary(book: Book, hand_ins: list[ingest.HandIn], lists: list[str], n_now: int, n_cached: int, seconds: float) -> int:
-    rows = [(one, gradebook.row_of(book, book.state.latest_hand_in(one.student, one.lab), current=True)[0]) for one in hand_ins]
-    by_status = {status: [one for one, row in rows if row["status"] == status] for status in ("graded", "refused", "missing", "infra", "pending")}
+def summary(
+    book: Book, hand_ins: list[ingest.HandIn], lists: list[str], n_now: int, n_cached: int, seconds: float
+) -> int:
+    rows = [
+        (one, gradebook.row_of(book, book.state.latest_hand_in(one.student, one.lab), current=True)[0])
+        for one in hand_ins
+    ]
+    by_status = {
+        status: [one for one, row in rows if row["status"] == status]
+        for status in ("graded", "refused", "missing", "infra", "pending")
+    }
     n_students = len({one.student for one in hand_ins})
-    print(f"{n_students} students: {len(by_status['graded'])} hand-ins graded ({n_now} files now, {n_cached} known from before), "
-          f"{len(by_status['refused'])} refused, {len(by_status['missing'])} missing, "
-          f"{len(by_status['infra']) + len(by_status['pending'])} without a grade.  {seconds:.0f} s")
+    print(
+        f"{n_students} students: {len(by_status['graded'])} hand-ins graded ({n_now} files now, {n_cached} known from before), "
+        f"{len(by_status['refused'])} refused, {len(by_status['missing'])} missing, "
+        f"{len(by_status['infra']) + len(by_status['pending'])} without a grade.  {seconds:.0f} s"
+    )
     for one, row in rows:
         if row["status"] == "refused":
             print(f"  refused   {one.student}, {one.lab}: {row['message']}")
@@ -200,11 +278,15 @@ def summary(book: Book, hand_ins: list[ingest.HandIn], lists: list[str], n_now: 
             print(f"  missing   {student}: {own[0]['message']}")
     if lists:
         print(f"Not a submission, ignored: {', '.join(names.shown(name) for name in lists)}")
-    print(f"Gradebook  {book.folder / 'gradebook.sqlite'}\nTables     {book.folder / 'grades.csv'}, tasks.csv\n"
-          f"Reports    {book.folder / 'reports'}/students, instructors")
+    print(
+        f"Gradebook  {book.folder / 'gradebook.sqlite'}\nTables     {book.folder / 'grades.csv'}, tasks.csv\n"
+        f"Reports    {book.folder / 'reports'}/students, instructors"
+    )
     n_without = len(by_status["infra"]) + len(by_status["pending"])
     if n_without:
-        print(f"{n_without} have no grade: run the same command again; --again also grades what waits for a person.")
+        print(
+            f"{n_without} have no grade: run the same command again; --again also grades what waits for a person."
+        )
     return 1 if n_without else 0
 
 
@@ -212,29 +294,44 @@ def run(options: argparse.Namespace) -> int:
     begun = time.monotonic()
     folder = pathlib.Path(options.folder)
     if not folder.is_dir():
-        raise Problem(f"{folder} is no folder. Give the folder with the hand-ins, one folder, archive or .cu file for each student.")
+        raise Problem(
+            f"{folder} is no folder. Give the folder with the hand-ins, one folder, archive or .cu file for each student."
+        )
     book = open_book(options, folder)
     harness = prepare(book, options)
     book.use_harness(harness)
     book.use_points(catalogue_of(book.labcli))
     book.clean()
     if book.ledger.n_damaged:
-        print(f"The ledger has {book.ledger.n_damaged} damaged lines, as a kill leaves; they count as not written.", file=sys.stderr)
+        print(
+            f"The ledger has {book.ledger.n_damaged} damaged lines, as a kill leaves; they count as not written.",
+            file=sys.stderr,
+        )
 
     all_labs = list(harness["labs"])
-    hand_ins, labs = ingest.ingest(str(folder), all_labs, options.labs, skeletons_of(pathlib.Path(harness["root"]), all_labs))
+    hand_ins, labs = ingest.ingest(
+        str(folder), all_labs, options.labs, skeletons_of(pathlib.Path(harness["root"]), all_labs)
+    )
     if not hand_ins:
-        raise Problem(f"{folder} holds no hand-ins for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected.")
+        raise Problem(
+            f"{folder} holds no hand-ins for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected."
+        )
     if not options.labs and all(one.source is None for one in hand_ins):
-        reasons = "\n".join(f"  {one.student}: {one.refused or one.origin}" for one in hand_ins if one.lab == labs[0])
+        reasons = "\n".join(
+            f"  {one.student}: {one.refused or one.origin}" for one in hand_ins if one.lab == labs[0]
+        )
         raise Problem(f"Nothing in {folder} can be graded; --labs LAB records that for a lab.\n{reasons}")
     chosen = only(options.only, hand_ins)
     try:
         book.keep_earlier(labs, bool(options.only))
         n_new = book.take_in(hand_ins)
         units, waiting = waiting_of(book, options, chosen)
-        print(f"{len({one.student for one in hand_ins})} students, {', '.join(labs)}: {len(units)} different files, "
-              f"{n_new} hand-ins new or changed, {len(waiting)} files to grade.", file=sys.stderr, flush=True)
+        print(
+            f"{len({one.student for one in hand_ins})} students, {', '.join(labs)}: {len(units)} different files, "
+            f"{n_new} hand-ins new or changed, {len(waiting)} files to grade.",
+            file=sys.stderr,
+            flush=True,
+        )
         grade(book, options, waiting)
     except BaseException:
         # The reason of the stop is what counts: a full disk may hold no tables either.
@@ -244,8 +341,21 @@ def run(options: argparse.Namespace) -> int:
     book.clean()  # again: what a killed run had started lives a little longer than it, and writes
     conclude(book, hand_ins)
     if options.similarity:
-        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold, [pathlib.Path(one) for one in options.against])
-    return summary(book, chosen, ingest.ignored(str(folder)), len(waiting), len(units) - len(waiting), time.monotonic() - begun)
+        similarity.write(
+            book,
+            hand_ins,
+            pathlib.Path(options.similarity),
+            options.threshold,
+            [pathlib.Path(one) for one in options.against],
+        )
+    return summary(
+        book,
+        chosen,
+        ingest.ignored(str(folder)),
+        len(waiting),
+        len(units) - len(waiting),
+        time.monotonic() - begun,
+    )
 
 
 def only(students: list[str], hand_ins: list[ingest.HandIn]) -> list[ingest.HandIn]:
@@ -254,16 +364,25 @@ def only(students: list[str], hand_ins: list[ingest.HandIn]) -> list[ingest.Hand
     for student in students:
         if student not in there:
             near = difflib.get_close_matches(student, there)
-            raise Problem(f'--only {student}: nobody of that name handed something in; ' + (f"did you mean {' or '.join(near)}?" if near else
-                          "grades.csv has the names."))
+            raise Problem(
+                f"--only {student}: nobody of that name handed something in; "
+                + (f"did you mean {' or '.join(near)}?" if near else "grades.csv has the names.")
+            )
     return [one for one in hand_ins if not students or one.student in students]
 
 
-def waiting_of(book: Book, options: argparse.Namespace, hand_ins: list[ingest.HandIn]) -> tuple[list[Unit], list[Unit]]:
+def waiting_of(
+    book: Book, options: argparse.Namespace, hand_ins: list[ingest.HandIn]
+) -> tuple[list[Unit], list[Unit]]:
     """All files, and those of them that have to be graded now."""
     units = units_of(book, hand_ins)
-    return units, [unit for unit in units if book.grade(unit.key, unit.lab) is None and not book.adopt(unit)
-                   and (options.again or not book.needs_a_person(unit))]
+    return units, [
+        unit
+        for unit in units
+        if book.grade(unit.key, unit.lab) is None
+        and not book.adopt(unit)
+        and (options.again or not book.needs_a_person(unit))
+    ]
 
 
 def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
@@ -287,7 +406,11 @@ def conclude(book: Book, hand_ins: list[ingest.HandIn]) -> None:
 
 def skeletons_of(root: pathlib.Path, labs: list[str]) -> dict[str, str]:
     """What students start from, of the labs that are in this checkout."""
-    return {lab: similarity.skeleton_and_solution(root, lab)[0] for lab in labs if (root / "labs" / lab / f"{lab}.cu").exists()}
+    return {
+        lab: similarity.skeleton_and_solution(root, lab)[0]
+        for lab in labs
+        if (root / "labs" / lab / f"{lab}.cu").exists()
+    }
 
 
 def main() -> int:

@@ -5,6 +5,7 @@
 
 handouts/instructor-guide.md describes the tables to those who query them.
 """
+
 import contextlib
 import csv
 import io
@@ -43,31 +44,54 @@ CREATE VIEW best AS SELECT * FROM hand_ins AS h WHERE id = (
 
 def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list[dict]]:
     """The columns of a hand-in and its tasks. One that is not the current one has what it got at its time."""
-    row = {"status": "missing", "points": 0, "max_points": None, "bonus_points": 0, "message": hand_in["note"], "key": None, "attempt": None}
+    row = {
+        "status": "missing",
+        "points": 0,
+        "max_points": None,
+        "bonus_points": 0,
+        "message": hand_in["note"],
+        "key": None,
+        "attempt": None,
+    }
     if hand_in["refused"]:
         row.update(status="refused", message=hand_in["refused"])
     if not hand_in["sha256"]:
         row["message"] = row["message"] or hand_in["origin"]
         return row, []
     units = [book.unit(hand_in["lab"], hand_in["sha256"])] if hand_in["lab"] in book.digests else []
-    keys = [unit.key for unit in units] + ([] if current and not book.keeps_earlier(hand_in["lab"]) else book.state.keys_of(hand_in["lab"], hand_in["sha256"]))
+    keys = [unit.key for unit in units] + (
+        []
+        if current and not book.keeps_earlier(hand_in["lab"])
+        else book.state.keys_of(hand_in["lab"], hand_in["sha256"])
+    )
     graded = next((found for key in keys if (found := book.grade(key, hand_in["lab"]))), None)
     if graded is None:
         faults = [record for unit in units for record in book.state.ended.get(unit.key, {}).values()]
         message = faults[-1].get("message", "") if faults else ""
         if any(book.needs_a_person(unit) for unit in units):
-            message = f"It failed twice in the same way: a person has to look, then --again grades it. {message}"
+            message = (
+                f"It failed twice in the same way: a person has to look, then --again grades it. {message}"
+            )
         row.update(status="infra" if faults else "pending", points=None, bonus_points=None, message=message)
         return row, []
     ended, result = graded[0], scoring.rescored(graded[1]["labs"][0], book.table)
-    row.update(status="graded", points=result["points"], max_points=result["max_points"], bonus_points=result["bonus_points"],
-               key=ended["key"], attempt=ended["attempt"])
+    row.update(
+        status="graded",
+        points=result["points"],
+        max_points=result["max_points"],
+        bonus_points=result["bonus_points"],
+        key=ended["key"],
+        attempt=ended["attempt"],
+    )
     return row, result["tasks"]
 
 
 def write_tables(book: Book) -> None:
     """All of them, from the ledger. A kill between the renames can leave them different; the next run writes them again."""
-    files = {name: book.folder / f".{name}.{os.getpid()}.tmp" for name in ("gradebook.sqlite", "grades.csv", "tasks.csv")}
+    files = {
+        name: book.folder / f".{name}.{os.getpid()}.tmp"
+        for name in ("gradebook.sqlite", "grades.csv", "tasks.csv")
+    }
     try:
         write_gradebook(book, files["gradebook.sqlite"])
         write_csv(files["gradebook.sqlite"], files["grades.csv"], files["tasks.csv"])
@@ -93,21 +117,64 @@ def fill(db: sqlite3.Connection, book: Book) -> None:
         last = {(one["student"], one["lab"]): number for number, one in enumerate(book.state.hand_ins, 1)}
         for number, one in enumerate(book.state.hand_ins, 1):
             row, tasks = row_of(book, one, current=last[one["student"], one["lab"]] == number)
-            db.execute("INSERT INTO hand_ins VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                       (number, one["student"], one["lab"], one["sha256"], one["origin"], int(one["late"]), one["submitted"], one["time"], row["status"],
-                        row["points"], row["max_points"], row["bonus_points"], row["message"], row["key"], row["attempt"]))
+            db.execute(
+                "INSERT INTO hand_ins VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    number,
+                    one["student"],
+                    one["lab"],
+                    one["sha256"],
+                    one["origin"],
+                    int(one["late"]),
+                    one["submitted"],
+                    one["time"],
+                    row["status"],
+                    row["points"],
+                    row["max_points"],
+                    row["bonus_points"],
+                    row["message"],
+                    row["key"],
+                    row["attempt"],
+                ),
+            )
             for task in tasks:
-                db.execute("INSERT INTO tasks VALUES (?,?,?,?,?,?,?,?)",
-                           (number, task["id"], task["verdict"], task["points"], task["max_points"], int(task.get("bonus", False)),
-                            task.get("speedup"), task["message"]))
+                db.execute(
+                    "INSERT INTO tasks VALUES (?,?,?,?,?,?,?,?)",
+                    (
+                        number,
+                        task["id"],
+                        task["verdict"],
+                        task["points"],
+                        task["max_points"],
+                        int(task.get("bonus", False)),
+                        task.get("speedup"),
+                        task["message"],
+                    ),
+                )
         for key, attempts in book.state.ended.items():
             for number, record in attempts.items():
                 graded = book.grade(key, record.get("lab", ""))
-                about = graded[1] if graded and graded[0] is record else \
-                    read_result(book.folder / "results" / key / f"{number}.json", record.get("lab", "")) or {}
-                db.execute("INSERT INTO attempts VALUES (?,?,?,?,?,?,?,?,?,?)",
-                           (key, number, record.get("lab", ""), record.get("sha256", ""), record.get("outcome", ""), record.get("time", ""),
-                            record.get("seconds"), about.get("device"), about.get("isolation"), record.get("message", "")))
+                about = (
+                    graded[1]
+                    if graded and graded[0] is record
+                    else read_result(book.folder / "results" / key / f"{number}.json", record.get("lab", ""))
+                    or {}
+                )
+                db.execute(
+                    "INSERT INTO attempts VALUES (?,?,?,?,?,?,?,?,?,?)",
+                    (
+                        key,
+                        number,
+                        record.get("lab", ""),
+                        record.get("sha256", ""),
+                        record.get("outcome", ""),
+                        record.get("time", ""),
+                        record.get("seconds"),
+                        about.get("device"),
+                        about.get("isolation"),
+                        record.get("message", ""),
+                    ),
+                )
 
 
 def cell(value) -> object:
@@ -127,11 +194,24 @@ def write_csv(gradebook: pathlib.Path, grades_file: pathlib.Path, tasks_file: pa
 
 def grades_table(db: sqlite3.Connection) -> str:
     labs = [lab for (lab,) in db.execute("SELECT DISTINCT lab FROM hand_ins ORDER BY lab")]
-    latest = {(student, lab): row for student, lab, *row in
-              db.execute("SELECT student, lab, status, points, bonus_points, late, message FROM latest")}
+    latest = {
+        (student, lab): row
+        for student, lab, *row in db.execute(
+            "SELECT student, lab, status, points, bonus_points, late, message FROM latest"
+        )
+    }
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["student", "total", "bonus", *(f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")), "late", "notes"])
+    writer.writerow(
+        [
+            "student",
+            "total",
+            "bonus",
+            *(f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")),
+            "late",
+            "notes",
+        ]
+    )
     for (student,) in db.execute("SELECT student FROM students ORDER BY student"):
         rows = [latest.get((student, lab), ("missing", 0, 0, 0, "")) for lab in labs]
         # A total is no total while a part is unknown: it must never look like a zero.
@@ -147,9 +227,13 @@ def grades_table(db: sqlite3.Connection) -> str:
 def tasks_table(db: sqlite3.Connection) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["student", "lab", "task", "verdict", "points", "max_points", "bonus", "speedup", "message"])
-    for row in db.execute("SELECT student, lab, task, verdict, t.points, t.max_points, bonus, speedup, t.message FROM latest "
-                          "JOIN tasks t ON hand_in = id ORDER BY student, lab, t.rowid"):
+    writer.writerow(
+        ["student", "lab", "task", "verdict", "points", "max_points", "bonus", "speedup", "message"]
+    )
+    for row in db.execute(
+        "SELECT student, lab, task, verdict, t.points, t.max_points, bonus, speedup, t.message FROM latest "
+        "JOIN tasks t ON hand_in = id ORDER BY student, lab, t.rowid"
+    ):
         writer.writerow([cell(value) for value in row])
     return out.getvalue()
 
@@ -157,10 +241,18 @@ def tasks_table(db: sqlite3.Connection) -> str:
 def grades(path: pathlib.Path) -> list[tuple]:
     """Everything that a grade consists of, without times and attempts."""
     db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    rows = list(db.execute("SELECT student, lab, sha256, status, points, max_points, bonus_points, message, '', '', 0 FROM latest "
-                           "ORDER BY student, lab"))
-    rows += list(db.execute("SELECT student, lab, sha256, task, t.points, t.max_points, bonus, t.message, verdict, '', speedup FROM latest "
-                            "JOIN tasks t ON hand_in = id ORDER BY student, lab, task"))
+    rows = list(
+        db.execute(
+            "SELECT student, lab, sha256, status, points, max_points, bonus_points, message, '', '', 0 FROM latest "
+            "ORDER BY student, lab"
+        )
+    )
+    rows += list(
+        db.execute(
+            "SELECT student, lab, sha256, task, t.points, t.max_points, bonus, t.message, verdict, '', speedup FROM latest "
+            "JOIN tasks t ON hand_in = id ORDER BY student, lab, task"
+        )
+    )
     db.close()
     return rows
 

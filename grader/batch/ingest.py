@@ -6,6 +6,7 @@ plain ones (no link is followed, no pipe opened), of a bounded size. Whatever li
 POLICY verdict with a message for the student, and no other student is affected. Every entry of the folder, except the platform's own lists,
 gives a row. If an entry has no usable file, the row contains the reason.
 """
+
 import base64
 import contextlib
 import json
@@ -26,7 +27,16 @@ DEPTH = 8
 SECONDS_TO_UNPACK = 60
 MOST_ARCHIVES = 4
 MOST_OTHERS = 20  # that are listed
-MACHINE_MADE = (".git", ".venv", "venv", ".deps", ".cache", "__pycache__", "node_modules", "__MACOSX")  # folders of files that no student wrote
+MACHINE_MADE = (
+    ".git",
+    ".venv",
+    "venv",
+    ".deps",
+    ".cache",
+    "__pycache__",
+    "node_modules",
+    "__MACOSX",
+)  # folders of files that no student wrote
 HIDDEN = (".DS_Store", ".git", "__MACOSX", "Thumbs.db", "desktop.ini")
 
 
@@ -65,23 +75,37 @@ class Found:
 
     def nothing_for(self, lab: str, labs: list[str]) -> str:
         def some(what: list[str]) -> str:
-            return ", ".join(names.shown(name) for name in what[:5]) + (f" and {len(what) - 5} more" if len(what) > 5 else "")
+            return ", ".join(names.shown(name) for name in what[:5]) + (
+                f" and {len(what) - 5} more" if len(what) > 5 else ""
+            )
 
         labs_of = [(path, lab_of_file(path, data, labs)) for path, data in self.files]
         of_no_lab = [path for path, of in labs_of if of is None]
         of_others = [path for path, of in labs_of if of not in (None, lab)]
         archives = [path for path in self.others if is_archive(path)]
         others = [path for path in self.others if not is_archive(path)]
-        reasons = [f"{some(of_no_lab)}: not named {lab}.cu, and \"{lab}/lab.hpp\" is not included"] if of_no_lab else []
+        reasons = (
+            [f'{some(of_no_lab)}: not named {lab}.cu, and "{lab}/lab.hpp" is not included']
+            if of_no_lab
+            else []
+        )
         reasons += [f"{some(archives)}: an archive within an archive is not opened"] if archives else []
         reasons += [f"folders deeper than {DEPTH} are not searched"] if self.too_deep else []
         reasons += [f"not a .cu file: {some(others)}"] if others else []
         reasons += [f"of another lab: {some(of_others)}"] if of_others else []
         reasons += [why for _, why in self.bad_files[:5]]
-        reasons += [f"folders of builds and environments are not searched: {some(self.passed_over)}"] if self.passed_over else []
+        reasons += (
+            [f"folders of builds and environments are not searched: {some(self.passed_over)}"]
+            if self.passed_over
+            else []
+        )
         if not reasons:
             reasons = ["it is empty"]
-        return f"Nothing for this lab was found in {self.where()}" + (f" ({'; '.join(reasons)})" if reasons else "") + f". Submit {lab}.cu."
+        return (
+            f"Nothing for this lab was found in {self.where()}"
+            + (f" ({'; '.join(reasons)})" if reasons else "")
+            + f". Submit {lab}.cu."
+        )
 
 
 def read_plain(path: str) -> bytes | str:
@@ -121,7 +145,9 @@ class Unpacker:
     def ask(self, path: str) -> dict:
         if self.process is None or self.process.poll() is not None:
             command = [sys.executable, "-I", str(pathlib.Path(__file__).with_name("unpack.py"))]
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
         try:
             self.process.stdin.write(json.dumps(path).encode() + b"\n")
             self.process.stdin.flush()
@@ -223,14 +249,20 @@ def add_folder(found: Found, path: str, inside: str) -> None:
                 if n_archives <= MOST_ARCHIVES:
                     add_archive(found, full, seen)
                 elif n_archives == MOST_ARCHIVES + 1:
-                    found.refused.append(f"{names.shown(inside)} holds more than {MOST_ARCHIVES} archives; the others are not opened")
+                    found.refused.append(
+                        f"{names.shown(inside)} holds more than {MOST_ARCHIVES} archives; the others are not opened"
+                    )
             elif len(found.others) < MOST_OTHERS:
                 found.others.append(seen)
 
 
 def add_file(found: Found, path: str, inside: str) -> None:
     found.received = max(found.received, os.lstat(path).st_mtime)
-    data = read_plain(path) if kind_of(path) in ("file", "link") else "is not a regular file: submit the file itself"
+    data = (
+        read_plain(path)
+        if kind_of(path) in ("file", "link")
+        else "is not a regular file: submit the file itself"
+    )
     if kind_of(path) == "link":
         data = "is a link: submit the file itself"
     if isinstance(data, str):
@@ -267,7 +299,9 @@ def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons
     for path, reason in found.bad_files:
         if names.lab_of(path, labs) == lab:
             return HandIn(student, lab, None, reason, names.shown(path), found.late)
-    candidates = [(rank(path), path, data) for path, data in found.files if lab_of_file(path, data, labs) == lab]
+    candidates = [
+        (rank(path), path, data) for path, data in found.files if lab_of_file(path, data, labs) == lab
+    ]
     candidates = [one for one in candidates if not skeletons.is_unchanged(lab, one[2])] or candidates
     if not candidates:
         if found.refused:
@@ -277,12 +311,23 @@ def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons
     candidates = [one for one in candidates if one[0] == best]
     if len({data for _, _, data in candidates}) > 1:
         paths = ", ".join(sorted(names.shown(path) for _, path, _ in candidates)[:5])
-        return HandIn(student, lab, None, f"There is more than one file for {lab}, and they differ: {paths}. Hand in one.",
-                      late=found.late)
+        return HandIn(
+            student,
+            lab,
+            None,
+            f"There is more than one file for {lab}, and they differ: {paths}. Hand in one.",
+            late=found.late,
+        )
     _, path, data = min(candidates, key=lambda one: one[1])
     if encoding := text_of(data)[1]:
-        return HandIn(student, lab, None, f"{names.shown(path)} is {encoding} text, which compilers do not read: save it as UTF-8.",
-                      names.shown(path), found.late)
+        return HandIn(
+            student,
+            lab,
+            None,
+            f"{names.shown(path)} is {encoding} text, which compilers do not read: save it as UTF-8.",
+            names.shown(path),
+            found.late,
+        )
     note = "The file was not changed: it is the lab's skeleton." if skeletons.is_unchanged(lab, data) else ""
     return HandIn(student, lab, data, "", names.shown(path), found.late, note)
 
@@ -297,9 +342,18 @@ def choose(versions: list[Found], student: str, lab: str, labs: list[str], skele
     refused = [one for _, one in chosen if one is not None and one.source is None]
     if not usable:
         if refused:
-            return refused[0] if len(refused) == 1 else HandIn(student, lab, None, "; ".join(one.refused for one in refused),
-                                                               late=any(one.late for one in refused),
-                                                               submitted=max(one.submitted for one in refused))
+            return (
+                refused[0]
+                if len(refused) == 1
+                else HandIn(
+                    student,
+                    lab,
+                    None,
+                    "; ".join(one.refused for one in refused),
+                    late=any(one.late for one in refused),
+                    submitted=max(one.submitted for one in refused),
+                )
+            )
         reasons = " ".join(found.nothing_for(lab, labs) for found in versions)
         return HandIn(student, lab, None, "", reasons, any(found.late for found in versions))
     usable = [(found, one) for found, one in usable if not skeletons.is_unchanged(lab, one.source)] or usable
@@ -309,11 +363,19 @@ def choose(versions: list[Found], student: str, lab: str, labs: list[str], skele
     older = [found for found, one in usable if one.source != hand_in.source]
     if any(found.time >= newest - 2 and found.copy == best.copy for found in older):
         where = ", ".join(sorted(one.origin for _, one in usable)[:5])
-        return HandIn(student, lab, None, f"There is more than one file for {lab}, and they differ: {where}. Hand in one.", late=hand_in.late,
-                      submitted=hand_in.submitted)
+        return HandIn(
+            student,
+            lab,
+            None,
+            f"There is more than one file for {lab}, and they differ: {where}. Hand in one.",
+            late=hand_in.late,
+            submitted=hand_in.submitted,
+        )
     notes = [hand_in.note] if hand_in.note else []
     if older:
-        notes.append(f"{best.where()} counts: it is newer than {', '.join(found.where() for found in older[:3])}.")
+        notes.append(
+            f"{best.where()} counts: it is newer than {', '.join(found.where() for found in older[:3])}."
+        )
     notes += [f"Not used: {one.refused}" for one in refused]
     hand_in.note = " ".join(notes)
     return hand_in
@@ -325,7 +387,11 @@ def entries_of(folder: str) -> list[str]:
 
 def is_list(folder: str, name: str) -> bool:
     """Whether it is the platform's own; a file of that kind whose name says that a student submitted it is not."""
-    return (kind_of(f"{folder}/{name}") == "file" and name.lower().endswith(names.LISTS) and names.student_of(name, True).file == name)
+    return (
+        kind_of(f"{folder}/{name}") == "file"
+        and name.lower().endswith(names.LISTS)
+        and names.student_of(name, True).file == name
+    )
 
 
 def ignored(folder: str) -> list[str]:
@@ -335,7 +401,11 @@ def ignored(folder: str) -> list[str]:
 
 def collect(folder: str) -> dict[str, list[Found]]:
     """By student, the versions of what was submitted. What a platform lists as one student's is one version, whatever its parts."""
-    owners = {name: names.student_of(name, kind_of(f"{folder}/{name}") != "folder") for name in entries_of(folder) if not is_list(folder, name)}
+    owners = {
+        name: names.student_of(name, kind_of(f"{folder}/{name}") != "folder")
+        for name in entries_of(folder)
+        if not is_list(folder, name)
+    }
     students: dict[str, list[Found]] = {}
     known = {owner.student for owner in owners.values()}
     for name, owner in owners.items():
@@ -355,7 +425,9 @@ def collect(folder: str) -> dict[str, list[Found]]:
     return students
 
 
-def from_folder(folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str]) -> list[HandIn]:
+def from_folder(
+    folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str]
+) -> list[HandIn]:
     """What one student has put into a folder, for each lab of `wanted`."""
     found = Found(containers=["the submission"])
     try:
@@ -365,7 +437,9 @@ def from_folder(folder: str, all_labs: list[str], wanted: list[str], skeletons: 
     return [choose([found], "", lab, all_labs, Skeletons(skeletons)) for lab in wanted]
 
 
-def ingest(folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str] | None = None) -> tuple[list[HandIn], list[str]]:
+def ingest(
+    folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str] | None = None
+) -> tuple[list[HandIn], list[str]]:
     """Every student's hand-in for every lab: of `wanted`, or of those whose skeleton somebody has changed. And those labs.
 
     Without any usable file the labs are all, so that everybody gets the reason."""
@@ -374,9 +448,14 @@ def ingest(folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[
     finally:
         UNPACKER.stop()
     known = Skeletons(skeletons or {})
-    chosen = {(student, lab): choose(versions, student, lab, all_labs, known)
-              for student, versions in students.items() for lab in wanted or all_labs}
+    chosen = {
+        (student, lab): choose(versions, student, lab, all_labs, known)
+        for student, versions in students.items()
+        for lab in wanted or all_labs
+    }
     usable = [one for one in chosen.values() if one.source is not None]
-    changed = {one.lab for one in usable if not known.is_unchanged(one.lab, one.source)} or {one.lab for one in usable}
+    changed = {one.lab for one in usable if not known.is_unchanged(one.lab, one.source)} or {
+        one.lab for one in usable
+    }
     labs = wanted or [lab for lab in all_labs if lab in changed] or all_labs
     return [chosen[student, lab] for student in sorted(students) for lab in labs], labs

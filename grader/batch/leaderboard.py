@@ -7,6 +7,7 @@
 PSEUDONYMS.csv has a line for each student who takes part: the name as in grades.csv, and the pseudonym. Nobody else is on the page, no real
 name is, and nothing but the best speedup of a bonus task that is right. A class can be graded again afterwards: run the command again.
 """
+
 import argparse
 import contextlib
 import csv
@@ -59,24 +60,37 @@ def standings(book: pathlib.Path, names: dict[str, str]) -> dict[tuple[str, str]
 
 
 def page(boards: dict[tuple[str, str], list[tuple[str, float]]]) -> str:
-    out = [f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Leaderboard</title>'
-           f"<style>{STYLE}</style></head><body><main><h1>Leaderboard</h1>"]
+    out = [
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Leaderboard</title>'
+        f"<style>{STYLE}</style></head><body><main><h1>Leaderboard</h1>"
+    ]
     if not boards:
         out.append("<p>Nobody who takes part has solved a bonus task yet.</p>")
     for (lab, task), rows in boards.items():
-        out.append(f"<h2>{html.escape(lab)}: <code>{html.escape(task)}</code></h2><table><thead><tr><th class=number>place</th><th>name</th>"
-                   f"<th class=number>speedup</th></tr></thead><tbody>")
+        out.append(
+            f"<h2>{html.escape(lab)}: <code>{html.escape(task)}</code></h2><table><thead><tr><th class=number>place</th><th>name</th>"
+            f"<th class=number>speedup</th></tr></thead><tbody>"
+        )
         for name, speedup in rows:
             place = 1 + sum(other > speedup for _, other in rows)
-            out.append(f"<tr><td class=number>{place}</td><td>{html.escape(name)}</td><td class=number>{speedup:.1f}×</td></tr>")
+            out.append(
+                f"<tr><td class=number>{place}</td><td>{html.escape(name)}</td><td class=number>{speedup:.1f}×</td></tr>"
+            )
         out.append("</tbody></table>")
     return "\n".join(out) + "\n</main></body></html>\n"
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="leaderboard.py", description="Writes a leaderboard of the bonus tasks under pseudonyms.")
+    parser = argparse.ArgumentParser(
+        prog="leaderboard.py", description="Writes a leaderboard of the bonus tasks under pseudonyms."
+    )
     parser.add_argument("folder", metavar="CLASS.graded", type=pathlib.Path)
-    parser.add_argument("names", metavar="PSEUDONYMS.csv", type=pathlib.Path, help="lines of a student and a pseudonym; nobody else is shown")
+    parser.add_argument(
+        "names",
+        metavar="PSEUDONYMS.csv",
+        type=pathlib.Path,
+        help="lines of a student and a pseudonym; nobody else is shown",
+    )
     parser.add_argument("out", metavar="OUT.html", type=pathlib.Path)
     options = parser.parse_args(argv)
     try:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests of leaderboard.py, on a gradebook with the tables of gradebook.py."""
+
 import contextlib
 import io
 import pathlib
@@ -17,10 +18,15 @@ import leaderboard  # noqa: E402
 
 # student, task, verdict, bonus, speedup; a hand-in for each
 GRADES = [
-    ("Ada", "look_back", "OK", 1, 12.5), ("Ada", "look_back", "OK", 1, 31.0), ("Ada", "look_back", "CRASH", 1, None),
-    ("Bo", "look_back", "OK", 1, 31.0), ("Cy", "look_back", "OK", 1, 90.0), ("Di", "look_back", "WRONG_ANSWER", 1, None),
-    ("Ada", "chained", "OK", 0, 99.0), ("Ed", "look_back", "OK", 1, 8.0),
-]  # fmt: skip
+    ("Ada", "look_back", "OK", 1, 12.5),
+    ("Ada", "look_back", "OK", 1, 31.0),
+    ("Ada", "look_back", "CRASH", 1, None),
+    ("Bo", "look_back", "OK", 1, 31.0),
+    ("Cy", "look_back", "OK", 1, 90.0),
+    ("Di", "look_back", "WRONG_ANSWER", 1, None),
+    ("Ada", "chained", "OK", 0, 99.0),
+    ("Ed", "look_back", "OK", 1, 8.0),
+]
 
 
 class Leaderboard(unittest.TestCase):
@@ -33,8 +39,14 @@ class Leaderboard(unittest.TestCase):
             for student in sorted({row[0] for row in GRADES}):
                 db.execute("INSERT INTO students VALUES (?, ?)", (student, student.lower()))
             for number, (student, task, verdict, bonus, speedup) in enumerate(GRADES, 1):
-                db.execute("INSERT INTO hand_ins VALUES (?, ?, 'scan', '', '', 0, '', '', 'graded', 0, 0, 0, '', '', 0)", (number, student))
-                db.execute("INSERT INTO tasks VALUES (?, ?, ?, 0, 0, ?, ?, '')", (number, task, verdict, bonus, speedup))
+                db.execute(
+                    "INSERT INTO hand_ins VALUES (?, ?, 'scan', '', '', 0, '', '', 'graded', 0, 0, 0, '', '', 0)",
+                    (number, student),
+                )
+                db.execute(
+                    "INSERT INTO tasks VALUES (?, ?, ?, 0, 0, ?, ?, '')",
+                    (number, task, verdict, bonus, speedup),
+                )
 
     def made(self, names):
         (self.dir / "names.csv").write_text(names, encoding="utf-8")
@@ -47,7 +59,9 @@ class Leaderboard(unittest.TestCase):
         code, said, page = self.made("Ada,Tiger\nBo,Lynx\nDi,Puma\nEd,<b>Fox\n")
         self.assertEqual((code, said), (0, ""))
         rows = re.findall(r"<td class=number>(\d+)</td><td>(.*?)</td><td class=number>(.*?)</td>", page)
-        self.assertEqual(rows, [("1", "Lynx", "31.0×"), ("1", "Tiger", "31.0×"), ("3", "&lt;b&gt;Fox", "8.0×")])
+        self.assertEqual(
+            rows, [("1", "Lynx", "31.0×"), ("1", "Tiger", "31.0×"), ("3", "&lt;b&gt;Fox", "8.0×")]
+        )
         for hidden in ["Ada", "Bo", "Cy", "90.0", "Puma", "chained", "99.0"]:
             self.assertNotIn(hidden, page)
 
@@ -57,7 +71,13 @@ class Leaderboard(unittest.TestCase):
         self.assertNotIn("<table>", page)
 
     def test_refuses_names_that_are_wrong(self):
-        for names, words in [("Ada\n", "line 1"), ("Ada,\n", "line 1"), ("Ada,x\nAda,y\n", "twice"), ("Ada,x\nBo,X\n", "two students"), ("Zoe,x\n", "no Zoe")]:
+        for names, words in [
+            ("Ada\n", "line 1"),
+            ("Ada,\n", "line 1"),
+            ("Ada,x\nAda,y\n", "twice"),
+            ("Ada,x\nBo,X\n", "two students"),
+            ("Zoe,x\n", "no Zoe"),
+        ]:
             code, said, _ = self.made(names)
             self.assertEqual(code, 1, names)
             self.assertIn(words, said)

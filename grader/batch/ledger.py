@@ -5,6 +5,7 @@ A line is the checksum of its text, a space, the text (a JSON object). One proce
 before anything that counts on it. A kill or a full disk may tear the last line: a line that does not match its checksum was never
 written. Nothing is changed or taken away, ever.
 """
+
 import contextlib
 import json
 import os
@@ -54,18 +55,32 @@ def parse(data: bytes) -> tuple[list[dict], int]:
 class State:
     """What the ledger says, summed up."""
 
-    hand_ins: list[dict] = field(default_factory=list)  # in order; the last of a student and lab is the one that counts
+    hand_ins: list[dict] = field(
+        default_factory=list
+    )  # in order; the last of a student and lab is the one that counts
     started: dict[str, int] = field(default_factory=dict)  # key: the highest attempt begun
     ended: dict[str, dict[int, dict]] = field(default_factory=dict)  # key: attempt: record
-    keys: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)  # lab and file: keys, in the order in which they first ended
+    keys: dict[tuple[str, str], dict[str, None]] = field(
+        default_factory=dict
+    )  # lab and file: keys, in the order in which they first ended
     latest: dict[tuple[str, str], dict] = field(default_factory=dict)  # student and lab: the last of hand_ins
-    kept: dict[str, str] = field(default_factory=dict)  # lab: the harness under which earlier results still stand
+    kept: dict[str, str] = field(
+        default_factory=dict
+    )  # lab: the harness under which earlier results still stand
 
     def add(self, record: dict) -> None:
         try:
             if record["event"] == "hand_in":
-                self.hand_ins.append({"note": record.get("note", ""), "submitted": record.get("submitted", ""),  # which earlier versions did not write
-                                      **{name: record[name] for name in ("student", "lab", "sha256", "refused", "origin", "late", "time")}})
+                self.hand_ins.append(
+                    {
+                        "note": record.get("note", ""),
+                        "submitted": record.get("submitted", ""),  # which earlier versions did not write
+                        **{
+                            name: record[name]
+                            for name in ("student", "lab", "sha256", "refused", "origin", "late", "time")
+                        },
+                    }
+                )
                 self.latest[record["student"], record["lab"]] = self.hand_ins[-1]
             elif record["event"] == "start":
                 self.started[record["key"]] = max(self.started.get(record["key"], 0), int(record["attempt"]))
@@ -79,7 +94,11 @@ class State:
 
     def graded(self, key: str) -> list[dict]:
         """Attempts that were not the machine's fault, the one that counts first."""
-        return [record for _, record in sorted(self.ended.get(key, {}).items()) if record.get("outcome") == "graded"]
+        return [
+            record
+            for _, record in sorted(self.ended.get(key, {}).items())
+            if record.get("outcome") == "graded"
+        ]
 
     def keys_of(self, lab: str, sha256: str) -> list[str]:
         """Under which a file has been graded, with whatever harness, the last first."""

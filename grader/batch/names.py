@@ -8,16 +8,56 @@
 Names come from strangers: whatever bytes they hold, `shown` makes of them text that no terminal, page or spreadsheet obeys, and
 `slug` a file name.
 """
+
 import hashlib
 import re
 import unicodedata
 from typing import NamedTuple
 
 # Whether an archive can be read is decided by its contents.
-ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".tbz2", ".txz", ".tar", ".zip", ".rar", ".7z", ".gz", ".bz2", ".xz", ".zst")
+ARCHIVES = (
+    ".tar.gz",
+    ".tar.bz2",
+    ".tar.xz",
+    ".tar.zst",
+    ".tgz",
+    ".tbz2",
+    ".txz",
+    ".tar",
+    ".zip",
+    ".rar",
+    ".7z",
+    ".gz",
+    ".bz2",
+    ".xz",
+    ".zst",
+)
 # Files that students submit by mistake: their endings are no part of a student's name.
-MISTAKEN = (".txt", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".cuh", ".py", ".md", ".pdf", ".doc", ".docx", ".odt", ".rtf", ".ipynb",
-            ".o", ".ptx", ".patch", ".diff", ".png", ".jpg", ".jpeg")
+MISTAKEN = (
+    ".txt",
+    ".c",
+    ".cc",
+    ".cpp",
+    ".cxx",
+    ".h",
+    ".hpp",
+    ".cuh",
+    ".py",
+    ".md",
+    ".pdf",
+    ".doc",
+    ".docx",
+    ".odt",
+    ".rtf",
+    ".ipynb",
+    ".o",
+    ".ptx",
+    ".patch",
+    ".diff",
+    ".png",
+    ".jpg",
+    ".jpeg",
+)
 # What a platform puts beside the submissions.
 LISTS = (".csv", ".tsv", ".html", ".htm", ".json", ".yml", ".yaml", ".xml", ".xls", ".xlsx", ".ods")
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.S)
@@ -65,7 +105,9 @@ def without_ending(name: str, is_file: bool) -> str:
 def student_of(entry: str, is_file: bool) -> Owner:
     """`entry`: a name directly in the folder of all hand-ins. The name of a folder has no ending, whatever it looks like."""
     # What comes first is the platform's, what comes last the student's, who may choose any name.
-    if (found := CANVAS.fullmatch(entry)) and (found["late"] or not found["rest"].startswith("assignsubmission_")):
+    if (found := CANVAS.fullmatch(entry)) and (
+        found["late"] or not found["rest"].startswith("assignsubmission_")
+    ):
         return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], found["late"] is not None)
     if found := MOODLE.fullmatch(entry):
         return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], False)
@@ -89,6 +131,9 @@ def lab_of(file: str, labs: list[str]) -> str | None:
 
 def lab_included(text: bytes, labs: list[str]) -> str | None:
     """The lab whose header the text includes, when it is one."""
-    named = {found.decode("ascii") for found in re.findall(rb'^[ \t]*#[ \t]*include[ \t]+"([a-z0-9_]+)/lab\.hpp"', text, re.M)}
+    named = {
+        found.decode("ascii")
+        for found in re.findall(rb'^[ \t]*#[ \t]*include[ \t]+"([a-z0-9_]+)/lab\.hpp"', text, re.M)
+    }
     known = named & set(labs)
     return known.pop() if len(known) == 1 else None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Grades on this machine, a few submissions at a time. Workers die with this process, even when it is killed."""
+
 import collections
 import ctypes
 import os
@@ -39,7 +40,13 @@ class Pool:
     """`jobs` at a time. On a GPU many compile, and one is timed: it has the device for itself."""
 
     def __init__(self, book: Book, jobs: int, retries: int, seconds: float, progress) -> None:
-        self.book, self.jobs, self.retries, self.seconds, self.progress = book, jobs, retries, seconds, progress
+        self.book, self.jobs, self.retries, self.seconds, self.progress = (
+            book,
+            jobs,
+            retries,
+            seconds,
+            progress,
+        )
         self.running: list[Running] = []
         self.n_failed: collections.Counter = collections.Counter()
 
@@ -68,9 +75,17 @@ class Pool:
     def start(self, unit: Unit, attempt: int, compile_only: bool) -> None:
         command = (worker.compile_command if compile_only else worker.grade_command)(self.book, unit, attempt)
         said = tempfile.TemporaryFile()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
-                                   preexec_fn=die_with_parent)
-        self.running.append(Running(unit, attempt, compile_only, process, said, time.monotonic() + self.seconds))
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+            preexec_fn=die_with_parent,
+        )
+        self.running.append(
+            Running(unit, attempt, compile_only, process, said, time.monotonic() + self.seconds)
+        )
 
     def ended(self) -> list[Running]:
         done = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """How far it is: a bar that is redrawn on a terminal; in a log a line now and then."""
+
 import os
 import sys
 import time
@@ -17,7 +18,14 @@ class Progress:
         self.note = ""
         self.redraws = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
-    def update(self, done: int = 0, retried: int = 0, infra: int = 0, running: int | None = None, note: str | None = None) -> None:
+    def update(
+        self,
+        done: int = 0,
+        retried: int = 0,
+        infra: int = 0,
+        running: int | None = None,
+        note: str | None = None,
+    ) -> None:
         self.done += done
         self.retried += retried
         self.infra += infra
@@ -41,7 +49,9 @@ class Progress:
     def draw(self) -> None:
         if self.redraws:
             filled = BAR * self.done // max(1, self.total)
-            self.stream.write(f"\r[{'#' * filled}{'.' * (BAR - filled)}] {self.line()}"[:200].ljust(79) + "\x1b[K")
+            self.stream.write(
+                f"\r[{'#' * filled}{'.' * (BAR - filled)}] {self.line()}"[:200].ljust(79) + "\x1b[K"
+            )
         else:
             self.stream.write(f"grade-all: {self.line()}\n")
         self.stream.flush()

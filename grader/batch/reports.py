@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A report a student and lab, in two editions: for the student (no seed of the class, nothing of this machine), and for instructors.
 
-    reports/students/SLUG/LAB.html, LAB.txt         to be handed back
-    reports/instructors/SLUG/LAB.html, LAB.json     the whole result
+reports/students/SLUG/LAB.html, LAB.txt         to be handed back
+reports/instructors/SLUG/LAB.html, LAB.json     the whole result
 """
+
 import contextlib
 import html
 import json
@@ -39,8 +40,10 @@ def text_for_student(lab: str, row: sqlite3.Row, tasks: list[dict]) -> str:
 
 
 def page(title: str, text: str) -> str:
-    return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-            f"<title>{html.escape(title)}</title></head><body><main><h1>{html.escape(title)}</h1><pre>{html.escape(text)}</pre></main></body></html>\n")
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        f"<title>{html.escape(title)}</title></head><body><main><h1>{html.escape(title)}</h1><pre>{html.escape(text)}</pre></main></body></html>\n"
+    )
 
 
 def write_reports(book: Book) -> None:
@@ -48,7 +51,9 @@ def write_reports(book: Book) -> None:
         db.row_factory = sqlite3.Row
         rows = db.execute("SELECT latest.*, slug FROM latest JOIN students USING (student)").fetchall()
     for row in rows:
-        student, instructor = (book.folder / "reports" / name / row["slug"] for name in ("students", "instructors"))
+        student, instructor = (
+            book.folder / "reports" / name / row["slug"] for name in ("students", "instructors")
+        )
         student.mkdir(parents=True, exist_ok=True)
         instructor.mkdir(parents=True, exist_ok=True)
         write_report(book, row, ".student", student / f"{row['lab']}.html", row["lab"])
@@ -62,7 +67,9 @@ def edition_of(book: Book, row: sqlite3.Row, edition: str) -> tuple[dict | None,
     if result is None:
         return None, True
     lab = scoring.rescored(result["labs"][0], book.table)
-    return {**result, "labs": [lab]}, all(lab.get(name) == result["labs"][0].get(name) for name in ("tasks", "points", "bonus_points"))
+    return {**result, "labs": [lab]}, all(
+        lab.get(name) == result["labs"][0].get(name) for name in ("tasks", "points", "bonus_points")
+    )
 
 
 def write_report(book: Book, row: sqlite3.Row, edition: str, html_file: pathlib.Path, title: str) -> None:
@@ -76,7 +83,11 @@ def write_report(book: Book, row: sqlite3.Row, edition: str, html_file: pathlib.
         about = result or {name: row[name] for name in ("student", "lab", "status", "message")}
         write_atomically(html_file.with_suffix(".json"), json.dumps(about, indent=2).encode() + b"\n")
     graded = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}{edition}.html"
-    if result is None or not (as_graded or render(book, result, html_file)) or (as_graded and not graded.exists()):
+    if (
+        result is None
+        or not (as_graded or render(book, result, html_file))
+        or (as_graded and not graded.exists())
+    ):
         write_atomically(html_file, page(title, text).encode())
     elif as_graded:
         copy(graded, html_file)
@@ -89,8 +100,13 @@ def render(book: Book, result: dict, html_file: pathlib.Path) -> bool:
     beside = html_file.with_name(f".{html_file.name}.json.tmp")
     try:
         beside.write_text(json.dumps(result), encoding="utf-8")
-        done = subprocess.run([book.labcli, "report", str(beside), "--html", str(html_file)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            [book.labcli, "report", str(beside), "--html", str(html_file)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
         return done.returncode == 0
     finally:
         beside.unlink(missing_ok=True)

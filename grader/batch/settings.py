@@ -4,6 +4,7 @@ kernels run again.
 
     settings = read(folder)       checked; a Problem names the line's key and what may stand there
 """
+
 import datetime
 import difflib
 import pathlib
@@ -14,7 +15,17 @@ from dataclasses import dataclass, field
 NAME = "class.toml"
 COUNTS = ("best", "latest")
 BONUS = ("separate", "added", "capped")
-METRICS = ("work_ratio", "step_ratio", "bytes_ratio", "active_lanes", "bank_conflicts", "launches", "barriers", "atomics", "contention")
+METRICS = (
+    "work_ratio",
+    "step_ratio",
+    "bytes_ratio",
+    "active_lanes",
+    "bank_conflicts",
+    "launches",
+    "barriers",
+    "atomics",
+    "contention",
+)
 
 
 class Problem(Exception):
@@ -73,7 +84,9 @@ class Settings:
     zone: datetime.tzinfo = datetime.UTC
     late: Late = Late()
     labs: dict[str, Lab] = field(default_factory=dict)
-    groups: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)  # members, and labs ([]: all)
+    groups: dict[str, tuple[list[str], list[str]]] = field(
+        default_factory=dict
+    )  # members, and labs ([]: all)
     aliases: dict[str, str] = field(default_factory=dict)  # the name of a submission: a student's id
     extensions: list[Extension] = field(default_factory=list)
     excused: list[Excused] = field(default_factory=list)
@@ -107,7 +120,9 @@ class Reader:
         return value
 
     def number(self, key: str, default, whole: bool = False, most: float = 1e6):
-        value = self.take(key, int if whole else (int, float), default, "a whole number" if whole else "a number")
+        value = self.take(
+            key, int if whole else (int, float), default, "a whole number" if whole else "a number"
+        )
         if value is not None and not 0 <= value <= most:
             raise self.wrong(key, f"must be from 0 to {most:g}")
         return value
@@ -152,15 +167,24 @@ def read_points(path: pathlib.Path, tables: dict) -> dict:
                 if metric not in METRICS:
                     raise reader.wrong(f"efficiency.{metric}", f"is no metric: {', '.join(METRICS)}")
                 one = Reader(path, goal, f"{reader.where}.efficiency.{metric}")
-                limit, points = one.number("limit", None, most=1e12), one.number("points", None, whole=True, most=1000)
+                limit, points = (
+                    one.number("limit", None, most=1e12),
+                    one.number("points", None, whole=True, most=1000),
+                )
                 if limit is None or points is None:
                     raise one.wrong("limit, points", "are both needed")
                 one.done()
                 out.setdefault("efficiency", {})[metric] = {"limit": limit, "points": points}
             tiers = reader.take("speedup", list, None, "a list of [speedup, points]")
             if tiers is not None:
-                if not all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], (int, float)) and type(one[1]) is int and one[1] >= 0
-                           for one in tiers):
+                if not all(
+                    isinstance(one, list)
+                    and len(one) == 2
+                    and isinstance(one[0], (int, float))
+                    and type(one[1]) is int
+                    and one[1] >= 0
+                    for one in tiers
+                ):
                     raise reader.wrong("speedup", "must be a list of [speedup, points]: [[8, 2], [16, 2]]")
                 out["speedup"] = tiers
             reader.done()
@@ -170,14 +194,23 @@ def read_points(path: pathlib.Path, tables: dict) -> dict:
 
 def check_labs(settings: Settings, known: set[str]) -> None:
     """Raises a Problem for a lab that does not exist: its rules would apply to nothing, and those of the real one would be lost."""
-    named = [(f"labs.{lab}", lab) for lab in settings.labs] + [(f"points.{lab}", lab) for lab in settings.points]
+    named = [(f"labs.{lab}", lab) for lab in settings.labs] + [
+        (f"points.{lab}", lab) for lab in settings.points
+    ]
     named += [(f"groups.{group}", lab) for group, (_, labs) in settings.groups.items() for lab in labs]
-    for where, rows in (("extensions", settings.extensions), ("excused", settings.excused), ("overrides", settings.overrides)):
+    for where, rows in (
+        ("extensions", settings.extensions),
+        ("excused", settings.excused),
+        ("overrides", settings.overrides),
+    ):
         named += [(where, one.lab) for one in rows if one.lab]
     for where, lab in named:
         if lab not in known:
             near = difflib.get_close_matches(lab, sorted(known), 1)
-            raise Problem(f"{NAME}, {where}: there is no lab \"{lab}\". " + (f"Did you mean {near[0]}?" if near else f"The labs are {', '.join(sorted(known))}."))
+            raise Problem(
+                f'{NAME}, {where}: there is no lab "{lab}". '
+                + (f"Did you mean {near[0]}?" if near else f"The labs are {', '.join(sorted(known))}.")
+            )
 
 
 def parse(path: pathlib.Path, table: dict) -> Settings:
@@ -186,18 +219,34 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
     try:
         zone = datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-        raise top.wrong("timezone", f'"{name}" is not known on this machine: Europe/Berlin, for example (Debian\'s package tzdata has the list)') from None
-    settings = Settings(title=top.text("title", "Class"), roster=[path.parent / one for one in top.texts("roster")],
-                        counts=top.one_of("counts", COUNTS, "best"), bonus=top.one_of("bonus", BONUS, "separate"), zone=zone)
+        raise top.wrong(
+            "timezone",
+            f'"{name}" is not known on this machine: Europe/Berlin, for example (Debian\'s package tzdata has the list)',
+        ) from None
+    settings = Settings(
+        title=top.text("title", "Class"),
+        roster=[path.parent / one for one in top.texts("roster")],
+        counts=top.one_of("counts", COUNTS, "best"),
+        bonus=top.one_of("bonus", BONUS, "separate"),
+        zone=zone,
+    )
     if times := top.text("times"):
         settings.times = path.parent / times
     late = Reader(path, top.tables("late"), "late")
-    settings.late = Late(late.number("grace_minutes", 0), late.number("percent_per_day", 0, whole=True, most=100),
-                         late.number("most_days", 0, whole=True, most=1000))
+    settings.late = Late(
+        late.number("grace_minutes", 0),
+        late.number("percent_per_day", 0, whole=True, most=100),
+        late.number("most_days", 0, whole=True, most=1000),
+    )
     late.done()
     for lab, about in top.tables("labs").items():
         one = Reader(path, about, f"labs.{lab}")
-        settings.labs[lab] = Lab(one.time("due", zone), one.one_of("counts", COUNTS, ""), one.text("column", lab), one.text("bonus_column"))
+        settings.labs[lab] = Lab(
+            one.time("due", zone),
+            one.one_of("counts", COUNTS, ""),
+            one.text("column", lab),
+            one.text("bonus_column"),
+        )
         one.done()
     for group, about in top.tables("groups").items():
         one = Reader(path, about if isinstance(about, dict) else {"members": about}, f"groups.{group}")
@@ -206,7 +255,13 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
     aliases = top.tables("aliases")
     settings.aliases = {key: Reader(path, aliases, "aliases").needed(key) for key in aliases}
     for one in top.rows("extensions"):
-        made = Extension(one.needed("student"), one.text("lab"), one.time("due", zone), one.number("days", 0), one.text("reason"))
+        made = Extension(
+            one.needed("student"),
+            one.text("lab"),
+            one.time("due", zone),
+            one.number("days", 0),
+            one.text("reason"),
+        )
         if (made.due is None) == (made.days == 0):
             raise one.wrong("due, days", "exactly one of them is needed")
         settings.extensions.append(made)
@@ -218,7 +273,15 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
         points = one.number("points", None)
         if points is None:
             raise one.wrong("points", "is missing")
-        settings.overrides.append(Override(one.needed("student"), one.needed("lab"), points, one.number("bonus", None), one.needed("reason")))
+        settings.overrides.append(
+            Override(
+                one.needed("student"),
+                one.needed("lab"),
+                points,
+                one.number("bonus", None),
+                one.needed("reason"),
+            )
+        )
         one.done()
     settings.points = read_points(path, top.tables("points"))
     top.done()

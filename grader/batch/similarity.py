@@ -5,6 +5,7 @@ Winnowing: S. Schleimer, D. Wilkerson, A. Aiken, "Winnowing: local algorithms fo
 (DOI 10.1145/872757.872770). Names, numbers and comments do not count, so that renaming hides nothing; the skeleton that everybody
 starts from is left out; the reference solution takes part under its own name. Any copied run of K + WINDOW - 1 tokens is found.
 """
+
 import hashlib
 import json
 import pathlib
@@ -20,9 +21,11 @@ K, WINDOW = 14, 10  # tokens in a gram; grams of which one is kept
 LEAST_SHARED = 6  # fingerprints: fewer say nothing
 NEAR = 8  # lines between two fingerprints of one stretch
 REFERENCE = "(reference solution)"
-KEYWORDS = set("""if else for while do switch case default break continue return goto struct class template typename auto const constexpr
+KEYWORDS = set(
+    """if else for while do switch case default break continue return goto struct class template typename auto const constexpr
     static inline void bool char int unsigned signed long short float double sizeof new delete this true false nullptr namespace using
-    __global__ __device__ __host__ __shared__ __syncthreads __syncwarp threadIdx blockIdx blockDim gridDim""".split())
+    __global__ __device__ __host__ __shared__ __syncthreads __syncwarp threadIdx blockIdx blockDim gridDim""".split()
+)
 
 
 def tokens(text: str) -> list[tuple[str, int]]:
@@ -44,7 +47,14 @@ def grams(text: str) -> list[tuple[int, int]]:
     out = []
     for at in range(len(words) - K + 1):
         joined = "\0".join(word for word, _ in words[at : at + K])
-        out.append((int.from_bytes(hashlib.blake2b(joined.encode("utf-8", "replace"), digest_size=8).digest(), "big"), words[at][1]))
+        out.append(
+            (
+                int.from_bytes(
+                    hashlib.blake2b(joined.encode("utf-8", "replace"), digest_size=8).digest(), "big"
+                ),
+                words[at][1],
+            )
+        )
     return out
 
 
@@ -90,8 +100,16 @@ def pairs_of(prints: dict[str, dict[int, int]], threshold: float) -> list[dict]:
         part = count / min(len(prints[a]), len(prints[b]))
         if count >= LEAST_SHARED and part >= threshold:
             lines = [(prints[a][one], prints[b][one]) for one in prints[a].keys() & prints[b].keys()]
-            pairs.append({"a": a, "b": b, "shared": count, "similarity": round(part, 4),
-                          "jaccard": round(count / (len(prints[a]) + len(prints[b]) - count), 4), "regions": regions(lines)})
+            pairs.append(
+                {
+                    "a": a,
+                    "b": b,
+                    "shared": count,
+                    "similarity": round(part, 4),
+                    "jaccard": round(count / (len(prints[a]) + len(prints[b]) - count), 4),
+                    "regions": regions(lines),
+                }
+            )
     return sorted(pairs, key=lambda pair: (-pair["similarity"], -pair["shared"], pair["a"], pair["b"]))
 
 
@@ -102,7 +120,9 @@ def skeleton_and_solution(root: pathlib.Path, lab: str) -> tuple[str, str | None
         return (root / "labs" / lab / f"{lab}.cu").read_text(encoding="utf-8"), None
     with tempfile.TemporaryDirectory() as folder:
         made = pathlib.Path(folder) / "skeleton.cu"
-        subprocess.run([sys.executable, str(tool), str(solution), str(made)], check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, str(tool), str(solution), str(made)], check=True, stdin=subprocess.DEVNULL
+        )
         return made.read_text(encoding="utf-8"), solution.read_text(encoding="utf-8")
 
 
@@ -120,8 +140,13 @@ def compare(root: pathlib.Path, lab: str, texts: dict[str, str], threshold: floa
     prints = {who: fingerprints(text, common) for who, text in texts.items()}
     if solution is not None:
         prints[name_of_reference(texts)] = fingerprints(solution, common)
-    return {"fingerprints": {who: {f"{one:016x}": line for one, line in sorted(found.items())} for who, found in sorted(prints.items())},
-            "pairs": pairs_of(prints, threshold)}
+    return {
+        "fingerprints": {
+            who: {f"{one:016x}": line for one, line in sorted(found.items())}
+            for who, found in sorted(prints.items())
+        },
+        "pairs": pairs_of(prints, threshold),
+    }
 
 
 def earlier(folder: pathlib.Path, lab: str) -> dict[str, str]:
@@ -129,10 +154,17 @@ def earlier(folder: pathlib.Path, lab: str) -> dict[str, str]:
     from book import Book
 
     if not (folder / "ledger.jsonl").exists():
-        raise Problem(f"--against {folder}: not a class's folder. Name what an earlier ./lab grade-all wrote, its --out.")
+        raise Problem(
+            f"--against {folder}: not a class's folder. Name what an earlier ./lab grade-all wrote, its --out."
+        )
     book = Book(folder, read_only=True)
     last = [one for one in book.state.latest.values() if one["lab"] == lab and one["sha256"]]
-    return {f"{folder.name}: {one['student']}": book.source(one["sha256"]).read_text(encoding="utf-8", errors="replace") for one in last}
+    return {
+        f"{folder.name}: {one['student']}": book.source(one["sha256"]).read_text(
+            encoding="utf-8", errors="replace"
+        )
+        for one in last
+    }
 
 
 def write(book, hand_ins, path: pathlib.Path, threshold: float, against: list[pathlib.Path]) -> None:
@@ -142,10 +174,19 @@ def write(book, hand_ins, path: pathlib.Path, threshold: float, against: list[pa
     root = pathlib.Path(book.harness["root"])
     labs = {}
     for lab in sorted({one.lab for one in hand_ins if one.source is not None}):
-        texts = {one.student: one.source.decode("utf-8", "replace") for one in hand_ins if one.lab == lab and one.source is not None}
+        texts = {
+            one.student: one.source.decode("utf-8", "replace")
+            for one in hand_ins
+            if one.lab == lab and one.source is not None
+        }
         others = {who: text for folder in against for who, text in earlier(folder, lab).items()}
         strangers = others.keys() | {name_of_reference(texts | others)}
         labs[lab] = compare(root, lab, texts | others, threshold)
         labs[lab]["pairs"] = [pair for pair in labs[lab]["pairs"] if not {pair["a"], pair["b"]} <= strangers]
-    out = {"schema": 1, "method": {"name": "winnowing", "k": K, "window": WINDOW, "hash": "blake2b-64"}, "threshold": threshold, "labs": labs}
+    out = {
+        "schema": 1,
+        "method": {"name": "winnowing", "k": K, "window": WINDOW, "hash": "blake2b-64"},
+        "threshold": threshold,
+        "labs": labs,
+    }
     write_atomically(path, json.dumps(out, indent=1).encode() + b"\n")

@@ -5,6 +5,7 @@ left the queue without a result is handed in again.
 
 All nodes must see the checkout, the build folder and the class's folder at the same paths.
 """
+
 import json
 import os
 import pathlib
@@ -32,16 +33,35 @@ class Unreachable(Exception):
 
 def slurm(command: list[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     except FileNotFoundError:
-        raise Problem(f"There is no {command[0]} here: --slurm needs Slurm's client programs (Debian: slurm-client).") from None
+        raise Problem(
+            f"There is no {command[0]} here: --slurm needs Slurm's client programs (Debian: slurm-client)."
+        ) from None
     except subprocess.TimeoutExpired:
         raise Unreachable(f"{command[0]} does not answer") from None
     if done.returncode != 0:
         said = done.stderr.strip() or f"{command[0]} ended with code {done.returncode}"
         # What will not mend itself.
-        for word in ("invalid partition", "Invalid generic resource", "Invalid account", "unrecognized option", "Unable to open",
-                     "Requested node configuration", "invalid option", "Invalid feature", "Invalid qos"):
+        for word in (
+            "invalid partition",
+            "Invalid generic resource",
+            "Invalid account",
+            "unrecognized option",
+            "Unable to open",
+            "Requested node configuration",
+            "invalid option",
+            "Invalid feature",
+            "Invalid qos",
+        ):
             if word.lower() in said.lower():
                 raise Problem(f"Slurm refuses the jobs: {said}\n  Mend --slurm-compile or --slurm-time.")
         raise Unreachable(said.splitlines()[-1])
@@ -72,7 +92,15 @@ class Slurm:
         """Jobs of a run that was killed: what they have done is there, the rest is begun anew."""
         names = ",".join(path.name for path in self.folder.iterdir() if path.is_dir())
         if names:
-            self.patiently(lambda: slurm(["scancel", "--quiet", f"--name={','.join(f'{name}-c,{name}-g' for name in names.split(','))}"]))
+            self.patiently(
+                lambda: slurm(
+                    [
+                        "scancel",
+                        "--quiet",
+                        f"--name={','.join(f'{name}-c,{name}-g' for name in names.split(','))}",
+                    ]
+                )
+            )
             for path in self.folder.iterdir():
                 path.rename(path.with_name(f".{path.name}")) if not path.name.startswith(".") else None
 
@@ -84,17 +112,31 @@ class Slurm:
                 return ask()
             except Unreachable as reason:
                 if time.monotonic() - begun > PATIENCE:
-                    raise Problem(f"Slurm's controller has been away for an hour: {reason}. The same command goes on from here.") from None
+                    raise Problem(
+                        f"Slurm's controller has been away for an hour: {reason}. The same command goes on from here."
+                    ) from None
                 print(f"grade-all: waiting for Slurm: {reason}", file=sys.stderr, flush=True)
                 time.sleep(ASK)
 
     def submit(self, name: str, options: list[str], n_tasks: int, stage: str, after: str = "") -> str:
         folder = self.folder / name.rsplit("-", 1)[0]
-        command = ["sbatch", "--parsable", f"--job-name={name}", f"--array=0-{n_tasks - 1}", "--no-requeue", f"--chdir={folder}",
-                   f"--output={folder}/{stage}-%a.out", f"--time={max(1, round(self.minutes))}", "--open-mode=append", *options]
+        command = [
+            "sbatch",
+            "--parsable",
+            f"--job-name={name}",
+            f"--array=0-{n_tasks - 1}",
+            "--no-requeue",
+            f"--chdir={folder}",
+            f"--output={folder}/{stage}-%a.out",
+            f"--time={max(1, round(self.minutes))}",
+            "--open-mode=append",
+            *options,
+        ]
         if after:
             command += [f"--dependency=aftercorr:{after}", "--kill-on-invalid-dep=yes"]
-        command += [f"--wrap=exec {shlex.quote(sys.executable)} {shlex.quote(str(TASK))} {shlex.quote(str(folder / 'tasks.json'))} {stage}"]
+        command += [
+            f"--wrap=exec {shlex.quote(sys.executable)} {shlex.quote(str(TASK))} {shlex.quote(str(folder / 'tasks.json'))} {stage}"
+        ]
         return slurm(command).strip().split(";")[0]
 
     def hand_over(self, tasks: list[dict]) -> list[str]:
@@ -104,7 +146,9 @@ class Slurm:
         folder.mkdir()
         (folder / "tasks.json").write_text(json.dumps(tasks), encoding="utf-8")
         names = [f"{name}-c", f"{name}-g"]
-        compiles = self.submit(names[0], self.to_compile, len(tasks), "compile") if "compile" in tasks[0] else ""
+        compiles = (
+            self.submit(names[0], self.to_compile, len(tasks), "compile") if "compile" in tasks[0] else ""
+        )
         self.submit(names[1], self.to_time, len(tasks), "grade", compiles)
         return names
 
@@ -117,7 +161,9 @@ class Slurm:
         except Unreachable as reason:
             self.lost_since = self.lost_since or time.monotonic()
             if time.monotonic() - self.lost_since > PATIENCE:
-                raise Problem(f"Slurm's controller has been away for an hour: {reason}. The same command goes on from here.") from None
+                raise Problem(
+                    f"Slurm's controller has been away for an hour: {reason}. The same command goes on from here."
+                ) from None
             return None
 
     # --- The work ---
@@ -125,7 +171,9 @@ class Slurm:
     def baselines(self, lab: str) -> None:
         path = self.book.baselines(lab)
         for _ in range(MOST_LOST):
-            names = self.patiently(lambda: self.hand_over([{"grade": worker.baselines_command(self.book, lab)}]))
+            names = self.patiently(
+                lambda: self.hand_over([{"grade": worker.baselines_command(self.book, lab)}])
+            )
             absent = 0
             while not path.exists() and absent < 2:
                 time.sleep(POLL)
@@ -133,7 +181,9 @@ class Slurm:
                 absent = 0 if queued is None or queued & set(names) else absent + 1
             if path.exists():
                 return
-        raise Problem(f"The CPU baselines of {lab} could not be timed on the cluster: see {self.folder}/*/grade-0.out.")
+        raise Problem(
+            f"The CPU baselines of {lab} could not be timed on the cluster: see {self.folder}/*/grade-0.out."
+        )
 
     def run(self, units: list[Unit], progress) -> None:
         waiting = list(units)
@@ -144,8 +194,13 @@ class Slurm:
             while waiting:
                 batch, waiting = waiting[:LARGEST_ARRAY], waiting[LARGEST_ARRAY:]
                 begun = [(unit, self.book.begin(unit)) for unit in batch]
-                tasks = [{"compile": worker.compile_command(self.book, unit, attempt), "grade": worker.grade_command(self.book, unit, attempt)}
-                         for unit, attempt in begun]
+                tasks = [
+                    {
+                        "compile": worker.compile_command(self.book, unit, attempt),
+                        "grade": worker.grade_command(self.book, unit, attempt),
+                    }
+                    for unit, attempt in begun
+                ]
                 try:
                     rounds.append(Round(begun, self.hand_over(tasks)))
                 except Unreachable as reason:

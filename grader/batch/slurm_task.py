@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One task of a job array: becomes the command that tasks.json has for it.   slurm_task.py TASKS.JSON compile|grade"""
+
 import json
 import os
 import sys

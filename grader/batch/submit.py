@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """./lab submit: packs your labs' files into one archive to hand in, and says what is in it and what it lacks."""
+
 import argparse
 import difflib
 import hashlib
@@ -31,8 +32,12 @@ class Problem(Exception):
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="./lab submit", description="Packs your files to hand them in.", epilog=EPILOG,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./lab submit",
+        description="Packs your files to hand them in.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("labs", nargs="*", metavar="LAB")
     parser.add_argument("--out", metavar="FILE", default="submission.zip", help="default: submission.zip")
     parser.add_argument("--no-check", action="store_true", help="pack at once, without grading first")
@@ -40,7 +45,9 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def command(words: list[str], **options) -> subprocess.CompletedProcess:
-    return subprocess.run(words, stdin=subprocess.DEVNULL, text=True, errors="replace", check=False, **options)
+    return subprocess.run(
+        words, stdin=subprocess.DEVNULL, text=True, errors="replace", check=False, **options
+    )
 
 
 def labs_here(labcli: str, wanted: list[str]) -> list[str]:
@@ -51,7 +58,10 @@ def labs_here(labcli: str, wanted: list[str]) -> list[str]:
     for lab in wanted:
         if lab not in known:
             near = difflib.get_close_matches(lab, known)
-            raise Problem(f'There is no lab "{lab}"; ' + (f"did you mean {' or '.join(near)}?" if near else f"there is: {', '.join(known)}."))
+            raise Problem(
+                f'There is no lab "{lab}"; '
+                + (f"did you mean {' or '.join(near)}?" if near else f"there is: {', '.join(known)}.")
+            )
     return [lab for lab in known if lab in wanted] if wanted else known
 
 
@@ -60,8 +70,14 @@ def read_files(root: pathlib.Path, labs: list[str]) -> dict[str, bytes]:
     for lab in labs:
         name = f"labs/{lab}/{lab}.cu"
         if not os.path.lexists(root / name):
-            raise Problem(f"{name} is not there. Bring it back (git checkout {name}) or name the labs to pack.")
-        data = read_plain(str(root / name)) if not (root / name).is_symlink() else "is a link: put the file itself there"
+            raise Problem(
+                f"{name} is not there. Bring it back (git checkout {name}) or name the labs to pack."
+            )
+        data = (
+            read_plain(str(root / name))
+            if not (root / name).is_symlink()
+            else "is a link: put the file itself there"
+        )
         if isinstance(data, str):
             raise Problem(f"{name} {data}.")
         files[lab] = data
@@ -72,9 +88,13 @@ def grade(labcli: str, labs: list[str]) -> dict[str, dict]:
     """What each lab is worth on the simulator, as ./lab grade has it."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "result.json"
-        done = command([labcli, "grade", *labs, "--device", "sim", "--json", str(path)], stdout=subprocess.DEVNULL)
+        done = command(
+            [labcli, "grade", *labs, "--device", "sim", "--json", str(path)], stdout=subprocess.DEVNULL
+        )
         if not path.exists():
-            raise Problem(f"The files could not be graded (exit code {done.returncode}); --no-check packs them all the same.")
+            raise Problem(
+                f"The files could not be graded (exit code {done.returncode}); --no-check packs them all the same."
+            )
         return {lab["id"]: lab for lab in json.loads(path.read_text(encoding="utf-8"))["labs"]}
 
 
@@ -96,7 +116,11 @@ def pack(path: pathlib.Path, files: dict[str, bytes], manifest: dict) -> None:
         with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
             for lab, data in files.items():
                 archive.writestr(zipfile.ZipInfo(f"labs/{lab}/{lab}.cu", now), data, zipfile.ZIP_DEFLATED)
-            archive.writestr(zipfile.ZipInfo("manifest.json", now), json.dumps(manifest, indent=2) + "\n", zipfile.ZIP_DEFLATED)
+            archive.writestr(
+                zipfile.ZipInfo("manifest.json", now),
+                json.dumps(manifest, indent=2) + "\n",
+                zipfile.ZIP_DEFLATED,
+            )
         os.replace(beside, path)
     except OSError as error:
         beside.unlink(missing_ok=True)
@@ -118,11 +142,23 @@ def run(options: argparse.Namespace) -> int:
     if not options.labs and results:
         labs = [lab for lab in labs if not untouched(results[lab])]
         if not labs:
-            raise Problem("Nothing is implemented yet, so there is nothing to hand in. Name a lab to pack its file as it is.")
+            raise Problem(
+                "Nothing is implemented yet, so there is nothing to hand in. Name a lab to pack its file as it is."
+            )
     files = {lab: files[lab] for lab in labs}
-    manifest = {"schema": 1, "commit": commit_of(root), "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "labs": {lab: {"file": f"labs/{lab}/{lab}.cu", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-                         for lab, data in files.items()}}
+    manifest = {
+        "schema": 1,
+        "commit": commit_of(root),
+        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "labs": {
+            lab: {
+                "file": f"labs/{lab}/{lab}.cu",
+                "bytes": len(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+            }
+            for lab, data in files.items()
+        },
+    }
     path = pathlib.Path(options.out)
     pack(path, files, manifest)
     print(f"Packed into {path}:")
@@ -130,10 +166,16 @@ def run(options: argparse.Namespace) -> int:
         print(f"  labs/{lab}/{lab}.cu  {len(data)} bytes, SHA-256 {manifest['labs'][lab]['sha256'][:16]}…")
         for task in results.get(lab, {}).get("tasks", []):
             if task["verdict"] != "OK" and not (task["bonus"] and task["verdict"] == "NOT_IMPLEMENTED"):
-                warned = "not implemented: 0 points" if task["verdict"] == "NOT_IMPLEMENTED" else f"{task['verdict']}: ./lab grade {lab} --task {task['id']}"
+                warned = (
+                    "not implemented: 0 points"
+                    if task["verdict"] == "NOT_IMPLEMENTED"
+                    else f"{task['verdict']}: ./lab grade {lab} --task {task['id']}"
+                )
                 print(f"    warning: {task['id']}: {warned}")
         if lab in results:
-            print(f"    {results[lab]['points']} of {results[lab]['max_points']} points here, simulated; the course's machine gives the grade")
+            print(
+                f"    {results[lab]['points']} of {results[lab]['max_points']} points here, simulated; the course's machine gives the grade"
+            )
     return 0
 
 

@@ -7,6 +7,7 @@
 Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are refused by name.
 What an archive says of its sizes is not believed: reading stops at the limits.
 """
+
 import base64
 import bz2
 import calendar
@@ -66,7 +67,9 @@ class Found:
                 self.others.append(name[:200])
             return
         if not is_file:
-            raise Refused(f"holds {name[:200]!r}, which is not a regular file: submit the file itself, no link")
+            raise Refused(
+                f"holds {name[:200]!r}, which is not a regular file: submit the file itself, no link"
+            )
         if size > LARGEST_FILE:
             raise Refused(f"holds {name[:200]!r}, which is larger than {LARGEST_FILE >> 10} KiB")
         if len(self.files) >= MOST_FILES:
@@ -145,14 +148,18 @@ def unpack(path: pathlib.Path) -> Found:
             if begins.startswith(b"PK"):
                 read_zip(file, found)
             else:
-                opened = next((opener for magic, opener in COMPRESSED.items() if begins.startswith(magic)), None)
+                opened = next(
+                    (opener for magic, opener in COMPRESSED.items() if begins.startswith(magic)), None
+                )
                 read_tar(opened(file) if opened else file, found)
     except Refused:
         raise
     except MemoryError:
         raise Refused("needs more memory to unpack than any hand-in should") from None
     except Exception as error:  # the libraries raise what they like for damaged archives
-        raise Refused(f"can't be read as .zip or .tar.gz: {type(error).__name__}: {str(error)[:200]}") from None
+        raise Refused(
+            f"can't be read as .zip or .tar.gz: {type(error).__name__}: {str(error)[:200]}"
+        ) from None
     return found
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The command lines of the steps for one submission: the same on this machine and on a node of a cluster."""
+
 from book import Book, Unit
 
 
@@ -11,10 +12,19 @@ def grade_command(book: Book, unit: Unit, attempt: int) -> list[str]:
     """Compiles first, unless that has been done."""
     out = book.result_path(unit, attempt)
     known = book.earlier_result(unit) if book.only_new_cases else None
-    return _command(book, unit, attempt) + ["--out", str(out), "--html", str(out.with_suffix(".html")),
-                                            "--student-html", str(out.with_suffix(".student.html")),
-                                            "--student-json", str(out.with_suffix(".student.json")),
-                                            "--baselines", str(book.baselines(unit.lab)), *(["--known", str(known)] if known else [])]
+    return _command(book, unit, attempt) + [
+        "--out",
+        str(out),
+        "--html",
+        str(out.with_suffix(".html")),
+        "--student-html",
+        str(out.with_suffix(".student.html")),
+        "--student-json",
+        str(out.with_suffix(".student.json")),
+        "--baselines",
+        str(book.baselines(unit.lab)),
+        *(["--known", str(known)] if known else []),
+    ]
 
 
 def baselines_command(book: Book, lab: str) -> list[str]:
@@ -27,6 +37,16 @@ def _how(book: Book) -> list[str]:
 
 
 def _command(book: Book, unit: Unit, attempt: int) -> list[str]:
-    command = [book.labcli, "grade-one", unit.lab, *_how(book), "--harness", str(book.folder / "harness.json"),
-               "--source", str(book.source(unit.sha256)), "--work", str(book.work(unit, attempt))]
+    command = [
+        book.labcli,
+        "grade-one",
+        unit.lab,
+        *_how(book),
+        "--harness",
+        str(book.folder / "harness.json"),
+        "--source",
+        str(book.source(unit.sha256)),
+        "--work",
+        str(book.work(unit, attempt)),
+    ]
     return command + ["--graded", "--isolation", book.isolation]

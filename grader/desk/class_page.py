@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """How the class is doing, as one HTML file and as a table for an 80-column terminal: both are made of the same parts.
 
-    parts = parts_of(book, term)        what is shown; `book` may be read-only, while a class is being graded
-    to_text(parts), to_html(parts, …)
+parts = parts_of(book, term)        what is shown; `book` may be read-only, while a class is being graded
+to_text(parts), to_html(parts, …)
 """
+
 import fcntl
 import html
 import json
@@ -47,6 +48,7 @@ class Part:
 
 # --- What there is to say ---
 
+
 def is_running(folder: pathlib.Path) -> bool:
     try:
         with open(folder / "lock", "rb") as lock:
@@ -60,8 +62,11 @@ def is_running(folder: pathlib.Path) -> bool:
 
 def last_of(term: Term) -> list[tuple[str, str, Candidate]]:
     """Everybody's last submission for each lab."""
-    return [(owner, lab, [one for one in submissions if one.status != "missing"][-1]) for (owner, lab), submissions in sorted(term.rows.items())
-            if any(one.status != "missing" for one in submissions)]
+    return [
+        (owner, lab, [one for one in submissions if one.status != "missing"][-1])
+        for (owner, lab), submissions in sorted(term.rows.items())
+        if any(one.status != "missing" for one in submissions)
+    ]
 
 
 def progress(book: Book, term: Term) -> Part:
@@ -71,12 +76,24 @@ def progress(book: Book, term: Term) -> Part:
     for lab in term.labs:
         there = Counter(one.status for _, of, one in last if of == lab)
         n_done = there["graded"] + there["refused"]
-        rows.append([lab, Share(n_done, sum(there.values()), f"{n_done} of {sum(there.values())}"), there["pending"], there["infra"]])
+        rows.append(
+            [
+                lab,
+                Share(n_done, sum(there.values()), f"{n_done} of {sum(there.values())}"),
+                there["pending"],
+                there["infra"],
+            ]
+        )
     at_work = sum(attempt not in book.state.ended.get(key, {}) for key, attempt in book.state.started.items())
     ends = [one for attempts in book.state.ended.values() for one in attempts.values()]
     newest = max((one.get("time", "") for one in ends), default="")
     note = f"A batch is running: {at_work} files are being graded." if running else "No batch is running."
-    return Part("Progress", ["lab", "graded", "waiting", "machine's fault"], rows, note + (f" The last attempt ended at {newest}." if newest else ""))
+    return Part(
+        "Progress",
+        ["lab", "graded", "waiting", "machine's fault"],
+        rows,
+        note + (f" The last attempt ended at {newest}." if newest else ""),
+    )
 
 
 def bin_of(final: Final) -> int:
@@ -90,29 +107,69 @@ def distribution(term: Term) -> list[Part]:
         finals = [final for (_, of), final in term.finals.items() if of == lab]
         known = [final for final in finals if final.points is not None and final.status != "missing"]
         points = [final.points for final in known]
-        sums.append([lab, len(known), *((round(statistics.mean(points), 1), round(statistics.median(points), 1)) if points else ("", "")),
-                     sum(final.status == "missing" for final in finals), sum(final.status == "no grade" for final in finals)])
+        sums.append(
+            [
+                lab,
+                len(known),
+                *(
+                    (round(statistics.mean(points), 1), round(statistics.median(points), 1))
+                    if points
+                    else ("", "")
+                ),
+                sum(final.status == "missing" for final in finals),
+                sum(final.status == "no grade" for final in finals),
+            ]
+        )
         columns.append(Counter(map(bin_of, known)))
     bar = max(0, min(BAR, (WIDTH - 8) // max(1, len(columns)) - 7))
-    rows = [[name, *(Share(counts[at], max(counts.values(), default=1), str(counts[at]), bar) for counts in columns)] for at, name in enumerate(BINS)]
-    return [Part("Points", ["lab", "students", "mean", "median", "submitted nothing", "no grade yet"], sums),
-            Part("Distribution", ["percent", *term.labs], rows, "Students by the share of a lab's points that they have.")]
+    rows = [
+        [
+            name,
+            *(Share(counts[at], max(counts.values(), default=1), str(counts[at]), bar) for counts in columns),
+        ]
+        for at, name in enumerate(BINS)
+    ]
+    return [
+        Part("Points", ["lab", "students", "mean", "median", "submitted nothing", "no grade yet"], sums),
+        Part(
+            "Distribution",
+            ["percent", *term.labs],
+            rows,
+            "Students by the share of a lab's points that they have.",
+        ),
+    ]
 
 
 def hardest(book: Book, term: Term) -> Part:
     counting = {one.number: one for submissions in term.rows.values() for one in submissions}
     rows = []
     for lab in term.labs:
-        chosen = [counting[final.submission] for (_, of), final in term.finals.items() if of == lab and final.submission in counting]
+        chosen = [
+            counting[final.submission]
+            for (_, of), final in term.finals.items()
+            if of == lab and final.submission in counting
+        ]
         for task in dict.fromkeys(task for one in chosen for task in one.verdicts):
             with_task = [one for one in chosen if task in one.verdicts]
             solved = sum(one.verdicts[task][0] == SOLVED for one in with_task)
             known = book.table.get(lab, {}).get(task)
             mean = statistics.mean(one.tasks[task] for one in with_task)
-            rows.append((solved / len(with_task), [f"{lab}: {task}" + (" (bonus)" if known and known.bonus else ""), Share(solved, len(with_task), f"{100 * solved // len(with_task)} %"),
-                                                   f"{mean:.1f}" + (f" of {known.max_points}" if known else "")]))
-    return Part("Hardest tasks", ["task", "solved by", "mean points"], [row for _, row in sorted(rows, key=lambda row: row[0])],
-                "Of the submissions that count.")
+            rows.append(
+                (
+                    solved / len(with_task),
+                    [
+                        f"{lab}: {task}" + (" (bonus)" if known and known.bonus else ""),
+                        Share(solved, len(with_task), f"{100 * solved // len(with_task)} %"),
+                        f"{mean:.1f}" + (f" of {known.max_points}" if known else ""),
+                    ],
+                )
+            )
+    return Part(
+        "Hardest tasks",
+        ["task", "solved by", "mean points"],
+        [row for _, row in sorted(rows, key=lambda row: row[0])],
+        "Of the submissions that count.",
+    )
 
 
 def first_line(message: str) -> str:
@@ -124,11 +181,22 @@ def commonest(term: Term) -> Part:
     for owner, lab, one in last_of(term):
         for task, (verdict, message) in one.verdicts.items():
             if verdict not in (SOLVED, "INFRA"):
-                groups.setdefault((f"{lab}: {task}", verdict, kind_of_fault(first_line(message))), []).append((owner, first_line(message)))
+                groups.setdefault((f"{lab}: {task}", verdict, kind_of_fault(first_line(message))), []).append(
+                    (owner, first_line(message))
+                )
     common = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    rows = [[task, verdict, len(examples), f"{examples[0][1] or 'no message'} ({examples[0][0]})"] for (task, verdict, _), examples in common[:MOST_KINDS]]
-    return Part("Commonest wrong verdicts", ["task", "verdict", "students", "an example, and whose"], rows,
-                "Of everybody's last submission. Messages that differ in numbers only are one kind." if rows else "All tasks are right.")
+    rows = [
+        [task, verdict, len(examples), f"{examples[0][1] or 'no message'} ({examples[0][0]})"]
+        for (task, verdict, _), examples in common[:MOST_KINDS]
+    ]
+    return Part(
+        "Commonest wrong verdicts",
+        ["task", "verdict", "students", "an example, and whose"],
+        rows,
+        "Of everybody's last submission. Messages that differ in numbers only are one kind."
+        if rows
+        else "All tasks are right.",
+    )
 
 
 def to_solution(term: Term) -> Part:
@@ -139,7 +207,10 @@ def to_solution(term: Term) -> Part:
         graded = [one for one in submissions if one.status == "graded"]
         for task in dict.fromkeys(task for one in graded for task in one.verdicts):
             name = f"{lab}: {task}"
-            at = next((number for number, one in enumerate(graded) if one.verdicts.get(task, ("",))[0] == SOLVED), None)
+            at = next(
+                (number for number, one in enumerate(graded) if one.verdicts.get(task, ("",))[0] == SOLVED),
+                None,
+            )
             tries.setdefault(name, [])
             if at is None:
                 never[name] += 1
@@ -148,10 +219,22 @@ def to_solution(term: Term) -> Part:
             if graded[0].submitted and graded[at].submitted:
                 span = parse_time(graded[at].submitted, None) - parse_time(graded[0].submitted, None)
                 days.setdefault(name, []).append(max(0.0, span.total_seconds() / 86400))
-    rows = [[name, f"{statistics.mean(counts):.1f}" if counts else "", max(counts, default=""),
-             f"{statistics.median(days[name]):.1f}" if days.get(name) else "", never[name]] for name, counts in tries.items()]
-    return Part("Time to solution", ["task", "submissions, mean", "most", "days, median", "not yet solved"], rows,
-                "Submissions up to the first right one, and days from the first submission to it.")
+    rows = [
+        [
+            name,
+            f"{statistics.mean(counts):.1f}" if counts else "",
+            max(counts, default=""),
+            f"{statistics.median(days[name]):.1f}" if days.get(name) else "",
+            never[name],
+        ]
+        for name, counts in tries.items()
+    ]
+    return Part(
+        "Time to solution",
+        ["task", "submissions, mean", "most", "days, median", "not yet solved"],
+        rows,
+        "Submissions up to the first right one, and days from the first submission to it.",
+    )
 
 
 def lists(term: Term) -> list[Part]:
@@ -161,13 +244,26 @@ def lists(term: Term) -> list[Part]:
 
     def part(title: str, statuses: tuple[str, ...], nobody: str) -> Part:
         found = [final for final in term.finals.values() if final.status in statuses]
-        rows = [[named(final), final.lab, shown(final.points), joined(final.notes)] for final in sorted(found, key=lambda one: (one.lab, named(one)))]
+        rows = [
+            [named(final), final.lab, shown(final.points), joined(final.notes)]
+            for final in sorted(found, key=lambda one: (one.lab, named(one)))
+        ]
         return Part(title, ["student", "lab", "points", "notes"], rows, f"{len(rows)}." if rows else nobody)
 
-    return [part("Without a grade", ("no grade",), "Everybody has a grade."), part("Refused", ("refused",), "Nothing was refused."),
-            part("Late", ("late", "too late"), "Nobody was late."), part("Set by hand", ("override",), "No grade was set by hand."),
-            Part("Unknown names", ["submission", "why"], [[owner, why] for owner, why in sorted(term.unknown.items())],
-                 "These submissions count for nobody: name them under [aliases] in class.toml." if term.unknown else "All submissions belong to somebody.")]
+    return [
+        part("Without a grade", ("no grade",), "Everybody has a grade."),
+        part("Refused", ("refused",), "Nothing was refused."),
+        part("Late", ("late", "too late"), "Nobody was late."),
+        part("Set by hand", ("override",), "No grade was set by hand."),
+        Part(
+            "Unknown names",
+            ["submission", "why"],
+            [[owner, why] for owner, why in sorted(term.unknown.items())],
+            "These submissions count for nobody: name them under [aliases] in class.toml."
+            if term.unknown
+            else "All submissions belong to somebody.",
+        ),
+    ]
 
 
 def source_of(book: Book, term: Term, owner: str, lab: str) -> list[str] | None:
@@ -180,16 +276,33 @@ def pairs(book: Book, term: Term, file: pathlib.Path) -> Part:
     """`file`: what grade-all --similarity wrote."""
     try:
         labs = json.loads(file.read_text(encoding="utf-8"))["labs"]
-        found = sorted(((pair["similarity"], lab, pair["a"], pair["b"], pair["regions"]) for lab, about in labs.items() for pair in about["pairs"]),
-                       key=lambda pair: (-pair[0], *pair[1:4]))
+        found = sorted(
+            (
+                (pair["similarity"], lab, pair["a"], pair["b"], pair["regions"])
+                for lab, about in labs.items()
+                for pair in about["pairs"]
+            ),
+            key=lambda pair: (-pair[0], *pair[1:4]),
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise Problem(f"{file} is not what grade-all --similarity writes.") from None
-    out = Part("Similar pairs", ["lab", "one", "the other", "similar"], [[lab, a, b, f"{100 * part:.0f} %"] for part, lab, a, b, _ in found],
-               f"{len(found)} pairs. Read the code before you accuse anybody: the labs lead all students to similar kernels." if found else "No pairs.")
+    out = Part(
+        "Similar pairs",
+        ["lab", "one", "the other", "similar"],
+        [[lab, a, b, f"{100 * part:.0f} %"] for part, lab, a, b, _ in found],
+        f"{len(found)} pairs. Read the code before you accuse anybody: the labs lead all students to similar kernels."
+        if found
+        else "No pairs.",
+    )
     for part, lab, a, b, regions in found[:MOST_PAIRS]:
-        sides = [(name, source_of(book, term, name, lab), [(one[at], one[at + 1]) for one in regions]) for name, at in ((a, 0), (b, 2))]
+        sides = [
+            (name, source_of(book, term, name, lab), [(one[at], one[at + 1]) for one in regions])
+            for name, at in ((a, 0), (b, 2))
+        ]
         columns = "".join(side(name, lines, marked) for name, lines, marked in sides)
-        out.pages.append(f"<details><summary>{escape(f'{lab}: {a} and {b}, {100 * part:.0f} %')}</summary>\n<div class=\"pair\">{columns}</div></details>\n")
+        out.pages.append(
+            f'<details><summary>{escape(f"{lab}: {a} and {b}, {100 * part:.0f} %")}</summary>\n<div class="pair">{columns}</div></details>\n'
+        )
     return out
 
 
@@ -197,13 +310,23 @@ def side(name: str, lines: list[str] | None, marked: list[tuple[int, int]]) -> s
     """One file of a pair, its stretches marked."""
     if lines is None:
         return f'<div class="beside"><h3>{escape(name)}</h3><p>Not a submission of this class.</p></div>'
-    code = "".join(f'<span class="line{" hot" if any(first <= number <= last for first, last in marked) else ""}"><span class="n">{number:4} </span>'
-                   f"{escape(line)}</span>" for number, line in enumerate(lines, 1))
+    code = "".join(
+        f'<span class="line{" hot" if any(first <= number <= last for first, last in marked) else ""}"><span class="n">{number:4} </span>'
+        f"{escape(line)}</span>"
+        for number, line in enumerate(lines, 1)
+    )
     return f'<div class="beside"><h3>{escape(name)}</h3><pre class="source" tabindex="0" role="region" aria-label="Code of {escape(name)}">{code}</pre></div>'
 
 
 def parts_of(book: Book, term: Term, similarity: pathlib.Path | None = None) -> list[Part]:
-    out = [progress(book, term), *distribution(term), hardest(book, term), commonest(term), to_solution(term), *lists(term)]
+    out = [
+        progress(book, term),
+        *distribution(term),
+        hardest(book, term),
+        commonest(term),
+        to_solution(term),
+        *lists(term),
+    ]
     if term.warnings:
         out.insert(0, Part("Warnings", [""], [[one] for one in term.warnings]))
     return out + ([pairs(book, term, similarity)] if similarity else [])
@@ -211,13 +334,19 @@ def parts_of(book: Book, term: Term, similarity: pathlib.Path | None = None) -> 
 
 def tame(text: str) -> str:
     """What neither a terminal nor a page obeys: no escape sequences, nothing that turns a line around."""
-    return "".join(char if char in "\n\t" or unicodedata.category(char)[0] != "C" else "\ufffd" for char in text)
+    return "".join(
+        char if char in "\n\t" or unicodedata.category(char)[0] != "C" else "\ufffd" for char in text
+    )
 
 
 # --- As text ---
 
+
 def width_of(text: str) -> int:
-    return sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
 
 
 def cut(text: str, width: int) -> str:
@@ -254,6 +383,7 @@ def to_text(title: str, parts: list[Part]) -> str:
 
 # --- As HTML ---
 
+
 def escape(text) -> str:
     return html.escape(tame(str(text)))
 
@@ -261,8 +391,10 @@ def escape(text) -> str:
 def html_cell(value) -> str:
     if isinstance(value, Share):
         filled = 60 * value.value / value.most if value.most else 0
-        return (f'<svg class="meter" viewBox="0 0 60 10" aria-hidden="true"><rect class="whole" width="60" height="10"/>'
-                f'<rect width="{filled:.1f}" height="10"/></svg> {escape(value.text)}')
+        return (
+            f'<svg class="meter" viewBox="0 0 60 10" aria-hidden="true"><rect class="whole" width="60" height="10"/>'
+            f'<rect width="{filled:.1f}" height="10"/></svg> {escape(value.text)}'
+        )
     return escape(value)
 
 
@@ -272,8 +404,17 @@ def html_table(heads: list[str], rows: list[list]) -> str:
     numbers = [all(isinstance(row[at], (int, float)) for row in rows) for at in range(len(heads))]
     kind = [' class="number"' if one else "" for one in numbers]
     head = "".join(f'<th scope="col"{one}>{escape(name)}</th>' for name, one in zip(heads, kind))
-    body = "".join("<tr>" + "".join(f'<th scope="row">{html_cell(value)}</th>' if at == 0 else f"<td{kind[at]}>{html_cell(value)}</td>"
-                                    for at, value in enumerate(row)) + "</tr>\n" for row in rows)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<th scope="row">{html_cell(value)}</th>'
+            if at == 0
+            else f"<td{kind[at]}>{html_cell(value)}</td>"
+            for at, value in enumerate(row)
+        )
+        + "</tr>\n"
+        for row in rows
+    )
     return f'<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>\n'
 
 
@@ -282,15 +423,22 @@ def document(title: str, summary: str, body: str, sections: list[tuple[str, str]
     links = "".join(f'<li><a href="#{anchor}">{escape(name)}</a></li>\n' for anchor, name in sections or [])
     nav = f'<nav aria-label="On this page"><ul>\n{links}</ul></nav>\n' if links else ""
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    return (f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<title>{escape(title)}</title>\n'
-            f'<style>\n{STYLE.read_text(encoding="utf-8")}</style>\n</head>\n<body>\n<a class="skip" href="#main">Skip to the content</a>\n'
-            f'<header>\n<h1>{escape(title)}</h1>\n<p>{escape(summary)}</p>\n</header>\n{nav}<main id="main" tabindex="-1">\n{body}</main>\n</body>\n</html>\n')
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<title>{escape(title)}</title>\n'
+        f'<style>\n{STYLE.read_text(encoding="utf-8")}</style>\n</head>\n<body>\n<a class="skip" href="#main">Skip to the content</a>\n'
+        f'<header>\n<h1>{escape(title)}</h1>\n<p>{escape(summary)}</p>\n</header>\n{nav}<main id="main" tabindex="-1">\n{body}</main>\n</body>\n</html>\n'
+    )
 
 
 def to_html(title: str, summary: str, parts: list[Part]) -> str:
     sections = [(f"part-{number}", part.title) for number, part in enumerate(parts)]
-    body = "".join(f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escape(part.title)}</h2>\n'
-                   + (f"<p>{escape(part.note)}</p>\n" if part.note else "") + html_table(part.heads, part.rows) + "".join(part.pages) + "</section>\n"
-                   for (anchor, _), part in zip(sections, parts))
+    body = "".join(
+        f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escape(part.title)}</h2>\n'
+        + (f"<p>{escape(part.note)}</p>\n" if part.note else "")
+        + html_table(part.heads, part.rows)
+        + "".join(part.pages)
+        + "</section>\n"
+        for (anchor, _), part in zip(sections, parts)
+    )
     return document(title, summary, body, sections)

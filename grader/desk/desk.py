@@ -6,6 +6,7 @@ platforms, feedback and a page about the class. Nothing here compiles or runs a 
 Reading order: main here; settings.py in ../batch (class.toml), roster.py (who), grades.py (what it comes to), exports.py, feedback.py,
 class_page.py (what comes out). README.md says who calls whom.
 """
+
 import argparse
 import os
 import pathlib
@@ -73,7 +74,9 @@ most_days = 0             # later: 0 points; 0: no limit
 
 def open_book(folder: pathlib.Path, read_only: bool = False) -> Book:
     if not (folder / "ledger.jsonl").exists():
-        raise Problem(f"{folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here.")
+        raise Problem(
+            f"{folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
+        )
     book = Book(folder, read_only)
     book.use_last_harness()
     book.labcli = labcli_of()
@@ -89,8 +92,14 @@ def new(options: argparse.Namespace) -> None:
     n_students = len(read_roster(options.roster, {}).students)
     labs = [lab["id"] for lab in catalogue_of(labcli_of())["labs"]]
     listed = ", ".join(f'"{toml(os.path.relpath(one, options.folder))}"' for one in options.roster)
-    write_atomically(path, START.format(title=toml(options.folder.resolve().name.removesuffix(".graded")), roster=listed,
-                                        labs="".join(f"# [labs.{lab}]\n# due = 2026-10-05T23:59:00\n\n" for lab in labs)).encode())
+    write_atomically(
+        path,
+        START.format(
+            title=toml(options.folder.resolve().name.removesuffix(".graded")),
+            roster=listed,
+            labs="".join(f"# [labs.{lab}]\n# due = 2026-10-05T23:59:00\n\n" for lab in labs),
+        ).encode(),
+    )
     settings.read(options.folder)
     print(f"{path}: {n_students} students in the roster. Fill in the due dates there.")
 
@@ -103,7 +112,10 @@ def warn(term: grades.Term) -> None:
     for one in term.warnings:
         print(f"warning: {one}", file=sys.stderr)
     for owner, why in sorted(term.unknown.items()):
-        print(f"unknown: {owner}: {why}. It counts for nobody; name the student under [aliases] in class.toml.", file=sys.stderr)
+        print(
+            f"unknown: {owner}: {why}. It counts for nobody; name the student under [aliases] in class.toml.",
+            file=sys.stderr,
+        )
 
 
 def regrade(book: Book) -> grades.Term:
@@ -115,18 +127,27 @@ def regrade(book: Book) -> grades.Term:
     for line in lines:
         print(line)
     n_open = sum(final.status == "no grade" for final in term.finals.values())
-    print(f"Students: {len(term.roster.students)}. Labs: {len(term.labs)}. Grades moved: {len(lines)}"
-          + (f", not known yet: {n_open}" if n_open else "") + (f". Unknown names: {len(term.unknown)}" if term.unknown else "")
-          + f".\nFinal grades  {book.folder / 'final.csv'}")
+    print(
+        f"Students: {len(term.roster.students)}. Labs: {len(term.labs)}. Grades moved: {len(lines)}"
+        + (f", not known yet: {n_open}" if n_open else "")
+        + (f". Unknown names: {len(term.unknown)}" if term.unknown else "")
+        + f".\nFinal grades  {book.folder / 'final.csv'}"
+    )
     return term
 
 
 def export(options: argparse.Namespace) -> None:
     term = regrade(open_book(options.folder))
-    wanted = [(options.moodle, lambda: exports.moodle(term)), (options.gradescope, lambda: exports.gradescope(term)), (options.csv, lambda: exports.plain(term))]
+    wanted = [
+        (options.moodle, lambda: exports.moodle(term)),
+        (options.gradescope, lambda: exports.gradescope(term)),
+        (options.csv, lambda: exports.plain(term)),
+    ]
     if options.canvas:
         if not options.canvas_from:
-            raise Problem("--canvas needs --canvas-from FILE: Canvas's gradebook, exported there, with the rows to fill in.")
+            raise Problem(
+                "--canvas needs --canvas-from FILE: Canvas's gradebook, exported there, with the rows to fill in."
+            )
         wanted.append((options.canvas, lambda: exports.canvas(term, options.canvas_from)))
     if not any(path for path, _ in wanted):
         raise Problem("Name a table to write: --canvas, --moodle, --gradescope or --csv FILE.")
@@ -141,14 +162,18 @@ def give_feedback(options: argparse.Namespace) -> None:
     out = options.out or options.folder / "feedback"
     out.mkdir(parents=True, exist_ok=True)
     n_students = feedback.write(book, regrade(book), out)
-    print(f"Feedback  {out}: {n_students} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent.")
+    print(
+        f"Feedback  {out}: {n_students} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent."
+    )
 
 
 def show(options: argparse.Namespace) -> None:
     book = open_book(options.folder, read_only=True)
     term = grades.compute(book)
     parts = class_page.parts_of(book, term, options.similarity)
-    summary = f"{len(term.roster.students)} students, {len(term.labs)} lab{'s' if len(term.labs) != 1 else ''}"
+    summary = (
+        f"{len(term.roster.students)} students, {len(term.labs)} lab{'s' if len(term.labs) != 1 else ''}"
+    )
     if options.html:
         write_atomically(options.html, class_page.to_html(term.settings.title, summary, parts).encode())
         print(f"Written  {options.html}")
@@ -169,8 +194,14 @@ def sources(options: argparse.Namespace) -> None:
     print(f"{n_files} files in {options.out}, one folder for each lab and student.")
 
 
-COMMANDS = {"new": new, "grades": lambda options: regrade(open_book(options.folder)), "export": export, "feedback": give_feedback, "show": show,
-            "sources": sources}
+COMMANDS = {
+    "new": new,
+    "grades": lambda options: regrade(open_book(options.folder)),
+    "export": export,
+    "feedback": give_feedback,
+    "show": show,
+    "sources": sources,
+}
 
 
 def main() -> int:

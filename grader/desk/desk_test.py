@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The parts of the instructor's desk, and every ./lab class command of the instructor's guide. term_test.py tries a whole term."""
+
 import csv
 import datetime
 import io
@@ -17,7 +18,12 @@ import tomllib
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "testing"), str(HERE.parent / "batch"), str(HERE.parent / "page/browser")]
+sys.path[:0] = [
+    str(HERE),
+    str(HERE / "testing"),
+    str(HERE.parent / "batch"),
+    str(HERE.parent / "page/browser"),
+]
 
 import chromium
 import class_page
@@ -52,33 +58,72 @@ class ClassToml(InFolder):
         self.assertEqual(settings.read(self.folder), settings.Settings())
 
     def test_reads_dates_in_the_timezone(self):
-        got = self.read('timezone = "Europe/Berlin"\n[labs.scan]\ndue = 2026-10-05T23:59:00\n[labs.sat]\ndue = 2026-10-05T23:59:00Z\n')
+        got = self.read(
+            'timezone = "Europe/Berlin"\n[labs.scan]\ndue = 2026-10-05T23:59:00\n[labs.sat]\ndue = 2026-10-05T23:59:00Z\n'
+        )
         self.assertEqual(got.labs["scan"].due.utcoffset(), datetime.timedelta(hours=2))
         self.assertEqual(got.labs["sat"].due.utcoffset(), datetime.timedelta(0))
 
     def test_mistakes_are_named(self):
-        for text, part in [("counts = 'first'", "counts must be best or latest"), ("conuts = 'best'", "conuts is unknown"), ("title = 3", "title must be a text"),
-                           ("[late]\npercent_per_day = 120", "late.percent_per_day must be from 0 to 100"), ("[late]\ndays = 1", "late.days is unknown"),
-                           ("[labs.scan]\ndue = 2026-10-05", "labs.scan.due must be a date and a time"), ("timezone = 'Mars'", "timezone"),
-                           ("[[extensions]]\nstudent = 'a'", "extensions[1].due, days exactly one"), ("[[overrides]]\nstudent = 'a'\nlab = 'scan'\npoints = 3", "reason is missing"),
-                           ("[points.scan.blelloch]\ncorrectness = true", "correctness must be a whole number"), ("points = 3", "points must be a table"),
-                           ("[points.scan.blelloch.efficiency]\nwrok = { limit = 1, points = 2 }", "wrok is no metric"), ("roster = [1]", "roster must be a list"),
-                           ("[points.scan.blelloch]\nspeedup = [8, 2]", "speedup must be a list of"), ("labs = 1", "labs must be a table"), ("x = = 1", "no TOML"),
-                           ("extensions = [1]", "must be a table"), ("late = 5", "late must be a table")]:
+        for text, part in [
+            ("counts = 'first'", "counts must be best or latest"),
+            ("conuts = 'best'", "conuts is unknown"),
+            ("title = 3", "title must be a text"),
+            ("[late]\npercent_per_day = 120", "late.percent_per_day must be from 0 to 100"),
+            ("[late]\ndays = 1", "late.days is unknown"),
+            ("[labs.scan]\ndue = 2026-10-05", "labs.scan.due must be a date and a time"),
+            ("timezone = 'Mars'", "timezone"),
+            ("[[extensions]]\nstudent = 'a'", "extensions[1].due, days exactly one"),
+            ("[[overrides]]\nstudent = 'a'\nlab = 'scan'\npoints = 3", "reason is missing"),
+            ("[points.scan.blelloch]\ncorrectness = true", "correctness must be a whole number"),
+            ("points = 3", "points must be a table"),
+            ("[points.scan.blelloch.efficiency]\nwrok = { limit = 1, points = 2 }", "wrok is no metric"),
+            ("roster = [1]", "roster must be a list"),
+            ("[points.scan.blelloch]\nspeedup = [8, 2]", "speedup must be a list of"),
+            ("labs = 1", "labs must be a table"),
+            ("x = = 1", "no TOML"),
+            ("extensions = [1]", "must be a table"),
+            ("late = 5", "late must be a table"),
+        ]:
             with self.subTest(text), self.assertRaises(settings.Problem) as caught:
                 self.read(text)
             self.assertIn(part, str(caught.exception))
 
     def test_the_guides_example_is_one(self):
-        (example,) = [text for text in re.findall(r"```toml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S) if "roster" in text]
+        (example,) = [
+            text
+            for text in re.findall(r"```toml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
+            if "roster" in text
+        ]
         got = self.read(example)
-        self.assertTrue(got.labs and got.groups and got.aliases and got.extensions and got.excused and got.overrides and got.points)
+        self.assertTrue(
+            got.labs
+            and got.groups
+            and got.aliases
+            and got.extensions
+            and got.excused
+            and got.overrides
+            and got.points
+        )
 
 
 class Scoring(unittest.TestCase):
-    TASK = {"id": "fast", "verdict": "OK", "points": 0, "max_points": 0, "bonus": False, "message": "", "speedup": 9.0,
-            "metrics": {"work_ratio": 1.5, "active_lanes": 0.9}, "timing": {"speedup_one_thread": 9.0, "speedup_all_cores": 3.0}}
-    POINTS = scoring.TaskPoints(10, (scoring.Goal("work_ratio", 1.5, 5), scoring.Goal("active_lanes", 0.9, 4)), (scoring.Tier(8, 3), scoring.Tier(9.5, 2)))
+    TASK = {
+        "id": "fast",
+        "verdict": "OK",
+        "points": 0,
+        "max_points": 0,
+        "bonus": False,
+        "message": "",
+        "speedup": 9.0,
+        "metrics": {"work_ratio": 1.5, "active_lanes": 0.9},
+        "timing": {"speedup_one_thread": 9.0, "speedup_all_cores": 3.0},
+    }
+    POINTS = scoring.TaskPoints(
+        10,
+        (scoring.Goal("work_ratio", 1.5, 5), scoring.Goal("active_lanes", 0.9, 4)),
+        (scoring.Tier(8, 3), scoring.Tier(9.5, 2)),
+    )
 
     def points(self, task, **changed):
         return scoring.rescored_task({**self.TASK, **task}, scoring.changed(self.POINTS, changed))["points"]
@@ -94,7 +139,9 @@ class Scoring(unittest.TestCase):
         self.assertEqual(self.points({"verdict": "SUSPECT"}), 19)
 
     def test_what_was_not_measured_is_reported(self):
-        task = scoring.rescored_task(self.TASK, scoring.changed(self.POINTS, {"efficiency": {"barriers": {"limit": 1, "points": 5}}}))
+        task = scoring.rescored_task(
+            self.TASK, scoring.changed(self.POINTS, {"efficiency": {"barriers": {"limit": 1, "points": 5}}})
+        )
         self.assertEqual(task["points"], 22)
         self.assertEqual(scoring.not_measured({"tasks": [task]}), ["fast: barriers"])
         self.assertIn("barriers: not measured (5 points lost).", task["message"])
@@ -106,35 +153,79 @@ class Scoring(unittest.TestCase):
 
 class Rosters(InFolder):
     def test_platforms_tables_complete_each_other(self):
-        canvas = self.put("c.csv", "Student,ID,SIS User ID,SIS Login ID,Section,Lab 1 (5)\n    Points Possible,,,,,100\n\"Lovelace, Ada\",77,m1,al@x.org,S1,\n"
-                          "\"Student, Test\",99,,zzz,S1,\n")
-        moodle = self.put("m.csv", "\ufeffIdentifier;Full name;ID number;Email address;Status\nParticipant 812;Ada Lovelace;m1;AL@x.org;\n"
-                          "Participant 813;Bob Ng;m2;bn@x.org;\n")
-        gradescope = self.put("g.csv", "First Name,Last Name,SID,Email,Role\nBob,Ng,m2,bn@x.org,Student\nAnn,Teacher,t1,t@x.org,Instructor\nCy,Öz,m3,co@x.org,Student\n")
+        canvas = self.put(
+            "c.csv",
+            'Student,ID,SIS User ID,SIS Login ID,Section,Lab 1 (5)\n    Points Possible,,,,,100\n"Lovelace, Ada",77,m1,al@x.org,S1,\n'
+            '"Student, Test",99,,zzz,S1,\n',
+        )
+        moodle = self.put(
+            "m.csv",
+            "\ufeffIdentifier;Full name;ID number;Email address;Status\nParticipant 812;Ada Lovelace;m1;AL@x.org;\n"
+            "Participant 813;Bob Ng;m2;bn@x.org;\n",
+        )
+        gradescope = self.put(
+            "g.csv",
+            "First Name,Last Name,SID,Email,Role\nBob,Ng,m2,bn@x.org,Student\nAnn,Teacher,t1,t@x.org,Instructor\nCy,Öz,m3,co@x.org,Student\n",
+        )
         got = roster.read([canvas, moodle, gradescope], {"Group of Cy": "m3"})
-        self.assertEqual({one.id: (one.name, one.email, one.section) for one in got.students.values()},
-                         {"m1": ("Ada Lovelace", "al@x.org", "S1"), "m2": ("Bob Ng", "bn@x.org", ""), "m3": ("Cy Öz", "co@x.org", "")})
-        for name, student in [("Ada Lovelace_812", "m1"), ("lovelaceada_77", "m1"), ("al@x.org", "m1"), ("al", "m1"), ("M1", "m1"), ("Ng, Bob", "m2"),
-                              ("Bob Ng_813", "m2"), ("ozcy_5", "m3"), ("Group of Cy", "m3"), ("somebody_77", "m1")]:
+        self.assertEqual(
+            {one.id: (one.name, one.email, one.section) for one in got.students.values()},
+            {
+                "m1": ("Ada Lovelace", "al@x.org", "S1"),
+                "m2": ("Bob Ng", "bn@x.org", ""),
+                "m3": ("Cy Öz", "co@x.org", ""),
+            },
+        )
+        for name, student in [
+            ("Ada Lovelace_812", "m1"),
+            ("lovelaceada_77", "m1"),
+            ("al@x.org", "m1"),
+            ("al", "m1"),
+            ("M1", "m1"),
+            ("Ng, Bob", "m2"),
+            ("Bob Ng_813", "m2"),
+            ("ozcy_5", "m3"),
+            ("Group of Cy", "m3"),
+            ("somebody_77", "m1"),
+        ]:
             with self.subTest(name):
                 self.assertEqual(getattr(got.find(name), "id", None), student)
         for name in ("somebody", "Bob Ng_812x", "x_9", "", "_"):
             self.assertIsNone(got.find(name), name)
 
     def test_canvas_with_names_in_two_columns(self):
-        canvas = self.put("c.csv", "LastName;FirstName;ID;SIS User ID;SIS Login ID;Section\n    Points Possible;;;;;\nde la Cruz;Łukasz;1001;m7;lc@x.org;S1\n"
-                          "Student;Test;1099;;t@x.org;S1\n")
+        canvas = self.put(
+            "c.csv",
+            "LastName;FirstName;ID;SIS User ID;SIS Login ID;Section\n    Points Possible;;;;;\nde la Cruz;Łukasz;1001;m7;lc@x.org;S1\n"
+            "Student;Test;1099;;t@x.org;S1\n",
+        )
         (student,) = roster.read([canvas], {}).students.values()
-        self.assertEqual((student.id, student.name, student.first, student.last), ("m7", "Łukasz de la Cruz", "Łukasz", "de la Cruz"))
+        self.assertEqual(
+            (student.id, student.name, student.first, student.last),
+            ("m7", "Łukasz de la Cruz", "Łukasz", "de la Cruz"),
+        )
 
     def test_moodles_heads_in_other_languages(self):
-        for heads in ("Vorname,Nachname,ID-Nummer,E-Mail-Adresse", "Prénom,Nom de famille,Numéro d'identification,Adresse de courriel", "名,姓,学号,电子邮件地址",
-                      "Nombre,Apellido(s),Número de ID,Dirección de correo", "名,姓,IDナンバー,メールアドレス"):
-            (student,) = roster.read([self.put("m.csv", f"{heads}\nAda,King Noel,m1,al@x.org\n")], {}).students.values()
-            self.assertEqual((student.id, student.first, student.last, student.email), ("m1", "Ada", "King Noel", "al@x.org"), heads)
+        for heads in (
+            "Vorname,Nachname,ID-Nummer,E-Mail-Adresse",
+            "Prénom,Nom de famille,Numéro d'identification,Adresse de courriel",
+            "名,姓,学号,电子邮件地址",
+            "Nombre,Apellido(s),Número de ID,Dirección de correo",
+            "名,姓,IDナンバー,メールアドレス",
+        ):
+            (student,) = roster.read(
+                [self.put("m.csv", f"{heads}\nAda,King Noel,m1,al@x.org\n")], {}
+            ).students.values()
+            self.assertEqual(
+                (student.id, student.first, student.last, student.email),
+                ("m1", "Ada", "King Noel", "al@x.org"),
+                heads,
+            )
 
     def test_a_name_of_two_is_nobodys(self):
-        got = roster.read([self.put("r.csv", "id,name,email,section\na,Kim Lee,k1@x,\nb,Lee Kim,k2@x,\nc,José,c@x,\n")], {})
+        got = roster.read(
+            [self.put("r.csv", "id,name,email,section\na,Kim Lee,k1@x,\nb,Lee Kim,k2@x,\nc,José,c@x,\n")], {}
+        )
         self.assertIsNone(got.find("Kim Lee"))
         self.assertEqual(got.find("jose").id, "c")
 
@@ -146,9 +237,13 @@ class Rosters(InFolder):
                     with self.assertRaisesRegex(settings.Problem, part):
                         roster.read([path], {})
                 else:
-                    self.assertEqual(len(roster.read([path], {}).students), 1, "the same id is the same person")
+                    self.assertEqual(
+                        len(roster.read([path], {}).students), 1, "the same id is the same person"
+                    )
         with self.assertRaisesRegex(settings.Problem, "contradict"):
-            roster.read([self.put("1.csv", "id,email\na,a@x\nb,b@x\n"), self.put("2.csv", "id,email\na,b@x\n")], {})
+            roster.read(
+                [self.put("1.csv", "id,email\na,a@x\nb,b@x\n"), self.put("2.csv", "id,email\na,b@x\n")], {}
+            )
         with self.assertRaisesRegex(settings.Problem, "can't be read"):
             roster.read([self.folder / "none.csv"], {})
 
@@ -164,11 +259,23 @@ class Desk(InFolder):
         shutil.copy(HERE.parent / "batch/testing/fake_labcli.py", build / "labcli")
         os.chmod(build / "labcli", 0o755)
         self.put("catalogue.json", json.dumps(self.term.table))
-        self.environment = {**os.environ, "LAB_BUILD": str(build.parent), "LAB_ROOT": str(self.folder), "FAKE_CATALOGUE": str(self.folder / "catalogue.json")}
+        self.environment = {
+            **os.environ,
+            "LAB_BUILD": str(build.parent),
+            "LAB_ROOT": str(self.folder),
+            "FAKE_CATALOGUE": str(self.folder / "catalogue.json"),
+        }
 
     def desk(self, *words, code=0):
-        done = subprocess.run([sys.executable, str(HERE / "desk.py"), *map(str, words)], env=self.environment, capture_output=True, text=True,
-                              check=False, cwd=self.folder, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [sys.executable, str(HERE / "desk.py"), *map(str, words)],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+        )
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertNotIn("Traceback", done.stderr)
         return done.stdout + done.stderr
@@ -180,8 +287,15 @@ class Desk(InFolder):
     def test_every_command_of_the_guide_works(self):
         text = GUIDE.read_text(encoding="utf-8")
         blocks = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
-        commands = [shlex.split(re.split(r"\s{2,}", line.strip())[0])[2:] for block in blocks for line in block.splitlines() if line.startswith("./lab class ")]
-        self.assertEqual({words[0] for words in commands}, {"new", "grades", "show", "export", "feedback", "sources"})
+        commands = [
+            shlex.split(re.split(r"\s{2,}", line.strip())[0])[2:]
+            for block in blocks
+            for line in block.splitlines()
+            if line.startswith("./lab class ")
+        ]
+        self.assertEqual(
+            {words[0] for words in commands}, {"new", "grades", "show", "export", "feedback", "sources"}
+        )
         for name in ("canvas.csv", "moodle.csv"):
             shutil.copy(self.term.folder / name, self.folder / name)
         self.put("pairs.json", json.dumps({"labs": {}}))
@@ -189,7 +303,11 @@ class Desk(InFolder):
         for words in commands:
             with self.subTest(words):
                 self.desk(*words)
-        self.assertNotRegex((self.term.folder / "final.csv").read_text(encoding="utf-8"), r"\.\.|\.;", "notes have one full stop")
+        self.assertNotRegex(
+            (self.term.folder / "final.csv").read_text(encoding="utf-8"),
+            r"\.\.|\.;",
+            "notes have one full stop",
+        )
 
     def test_a_new_class_toml_is_valid_and_is_not_overwritten(self):
         self.assertIn("is there already", self.desk("new", "term.graded", code=1))
@@ -207,19 +325,33 @@ class Desk(InFolder):
         said = self.desk("grades", "term.graded")
         self.assertIn("overrides: nobody is not in the roster", said)
         self.settings("[points.scan.blelloch]\ncorrectness = 3\n")
-        self.assertIn("points.scan.blelloch is no task; there is: plain, fast, extra", self.desk("grades", "term.graded", code=1))
+        self.assertIn(
+            "points.scan.blelloch is no task; there is: plain, fast, extra",
+            self.desk("grades", "term.graded", code=1),
+        )
 
     def test_a_lab_that_does_not_exist_is_refused(self):
         self.desk("grades", "term.graded")
         before = (self.term.folder / "final.json").read_text()
         text = (self.term.folder / "class.toml").read_text()
-        for more in ("[labs.reductoin]\ndue = 2026-10-05T23:59:00\n", '[[overrides]]\nstudent = "s001"\nlab = "reductoin"\npoints = 1\nreason = "x"\n',
-                     "[points.reductoin.plain]\ncorrectness = 3\n", '[groups]\nred = { members = ["s001"], labs = ["reductoin"] }\n',
-                     '[[extensions]]\nstudent = "s001"\nlab = "reductoin"\ndays = 1\n', '[[excused]]\nstudent = "s001"\nlab = "reductoin"\nreason = "x"\n'):
+        for more in (
+            "[labs.reductoin]\ndue = 2026-10-05T23:59:00\n",
+            '[[overrides]]\nstudent = "s001"\nlab = "reductoin"\npoints = 1\nreason = "x"\n',
+            "[points.reductoin.plain]\ncorrectness = 3\n",
+            '[groups]\nred = { members = ["s001"], labs = ["reductoin"] }\n',
+            '[[extensions]]\nstudent = "s001"\nlab = "reductoin"\ndays = 1\n',
+            '[[excused]]\nstudent = "s001"\nlab = "reductoin"\nreason = "x"\n',
+        ):
             with self.subTest(more):
-                self.put("term.graded/class.toml", (text if "[groups]" not in more else text.partition("[groups]")[0]) + more)
+                self.put(
+                    "term.graded/class.toml",
+                    (text if "[groups]" not in more else text.partition("[groups]")[0]) + more,
+                )
                 said = self.desk("grades", "term.graded", code=1)
-                self.assertRegex(said, r'there is no lab "reductoin". Did you mean reduction\?|reductoin\S* is no task; there is: reduction')
+                self.assertRegex(
+                    said,
+                    r'there is no lab "reductoin". Did you mean reduction\?|reductoin\S* is no task; there is: reduction',
+                )
         self.assertEqual((self.term.folder / "final.json").read_text(), before, "nobody's grade has changed")
 
     def someone_without_submissions(self):
@@ -257,20 +389,26 @@ class Desk(InFolder):
         for days, status in ((3, "not due"), (0, "missing")):
             self.put("term.graded/class.toml", re.sub(r"most_days = \d+", f"most_days = {days}", text))
             self.desk("grades", "term.graded")
-            self.assertEqual(json.loads((self.term.folder / "final.json").read_text())[student]["scan"]["status"], status)
+            self.assertEqual(
+                json.loads((self.term.folder / "final.json").read_text())[student]["scan"]["status"], status
+            )
 
     def test_who_is_excused_has_no_zero_and_a_total(self):
         student = self.someone_without_submissions()
         self.desk("grades", "term.graded")
         self.settings(f'[[excused]]\nstudent = "{student}"\nlab = "scan"\nreason = "ill"\n')
-        said = self.desk("export", "term.graded", "--canvas", "c.csv", "--canvas-from", "canvas.csv", "--csv", "out.csv")
+        said = self.desk(
+            "export", "term.graded", "--canvas", "c.csv", "--canvas-from", "canvas.csv", "--csv", "out.csv"
+        )
         self.assertIn("missing → excused", said)
         with open(self.folder / "out.csv", encoding="utf-8", newline="") as file:
             row = next(row for row in csv.DictReader(file) if row["id"] == student)
         self.assertEqual((row["scan"], row["scan status"]), ("", "excused"))
         self.assertIn("excused: ill", row["notes"])
         with open(self.folder / "c.csv", encoding="utf-8", newline="") as file:
-            self.assertEqual(next(row["scan"] for row in csv.DictReader(file) if row["SIS User ID"] == student), "EX")
+            self.assertEqual(
+                next(row["scan"] for row in csv.DictReader(file) if row["SIS User ID"] == student), "EX"
+            )
 
     def test_the_bonus_is_separate_added_or_capped(self):
         text = (self.term.folder / "class.toml").read_text()
@@ -295,9 +433,15 @@ class Desk(InFolder):
         self.assertGreater(n_bonus, 0)
 
     def test_a_table_of_times_says_when(self):
-        student, lab = next((owner, lab) for (owner, lab), made in self.term.submissions.items()
-                            if owner in {one["id"] for one in self.term.students} and lab == "reduction" and [one["kind"] for one in made] == ["graded"]
-                            and made[0]["when"] < make_term.DUE[lab] and not any(one["student"] == owner for one in self.term.extensions))
+        student, lab = next(
+            (owner, lab)
+            for (owner, lab), made in self.term.submissions.items()
+            if owner in {one["id"] for one in self.term.students}
+            and lab == "reduction"
+            and [one["kind"] for one in made] == ["graded"]
+            and made[0]["when"] < make_term.DUE[lab]
+            and not any(one["student"] == owner for one in self.term.extensions)
+        )
         self.put("term.graded/times.csv", f"student,lab,submitted\n{student},{lab},2026-10-07 12:00:00\n")
         text = (self.term.folder / "class.toml").read_text()
         self.put("term.graded/class.toml", 'times = "times.csv"\n' + text)
@@ -328,22 +472,52 @@ class Desk(InFolder):
 
     def test_sources_are_one_folder_a_student(self):
         self.desk("sources", "term.graded", "--out", "sources")
-        found = {str(path.relative_to(self.folder / "sources").parent.parent) for path in (self.folder / "sources").rglob("*.cu")}
+        found = {
+            str(path.relative_to(self.folder / "sources").parent.parent)
+            for path in (self.folder / "sources").rglob("*.cu")
+        }
         self.assertEqual(found, set(make_term.LABS))
 
     def test_wrong_usage_says_what_is_right(self):
         self.assertIn("Run ./lab grade-all first", self.desk("grades", "nothing", code=1))
         self.assertIn("--canvas-from", self.desk("export", "term.graded", "--canvas", "x.csv", code=1))
         self.assertIn("Name a table", self.desk("export", "term.graded", code=1))
-        self.assertIn("not what grade-all --similarity writes", self.desk("show", "term.graded", "--similarity", "catalogue.json", code=1))
-        self.assertIn("not Canvas's gradebook", self.desk("export", "term.graded", "--canvas", "x.csv", "--canvas-from", "term.graded/moodle.csv", code=1))
+        self.assertIn(
+            "not what grade-all --similarity writes",
+            self.desk("show", "term.graded", "--similarity", "catalogue.json", code=1),
+        )
+        self.assertIn(
+            "not Canvas's gradebook",
+            self.desk(
+                "export",
+                "term.graded",
+                "--canvas",
+                "x.csv",
+                "--canvas-from",
+                "term.graded/moodle.csv",
+                code=1,
+            ),
+        )
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_pages_are_readable_everywhere(self):
-        owners = [(owner, made) for (owner, lab), made in self.term.submissions.items() if lab == "scan" and made[-1]["sha256"]]
+        owners = [
+            (owner, made)
+            for (owner, lab), made in self.term.submissions.items()
+            if lab == "scan" and made[-1]["sha256"]
+        ]
         shown = {one["id"]: one["shown"] for one in self.term.students}
         a, b = (shown[owner] for owner, _ in owners[:2])
-        self.put("pairs.json", json.dumps({"labs": {"scan": {"pairs": [{"a": a, "b": b, "similarity": 0.9, "regions": [[1, 1, 1, 1]]}]}}}))
+        self.put(
+            "pairs.json",
+            json.dumps(
+                {
+                    "labs": {
+                        "scan": {"pairs": [{"a": a, "b": b, "similarity": 0.9, "regions": [[1, 1, 1, 1]]}]}
+                    }
+                }
+            ),
+        )
         self.desk("show", "term.graded", "--html", "class.html", "--similarity", "pairs.json")
         self.desk("feedback", "term.graded", "--out", "feedback")
         self.assertIn('class="line hot"', (self.folder / "class.html").read_text())
@@ -354,7 +528,9 @@ class Desk(InFolder):
                     for dark in (False, True):
                         with self.subTest(page=path.name, width=width, dark=dark):
                             page = browser.open(path, width=width, dark=dark)
-                            page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+                            page.run(
+                                "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
+                            )
                             for check in ("overflow", "contrast", "structure"):
                                 self.assertEqual(page.run(f"({checks}).{check}()"), [], check)
                             self.assertEqual(page.problems, [])

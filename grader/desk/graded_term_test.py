@@ -5,6 +5,7 @@ the grader. grade-all is killed five times, its disk runs full, a case is added 
 
     graded_term_test.py [--students N] [--slurm]        as root; exit code 77 (skipped) where something is missing
 """
+
 import argparse
 import json
 import os
@@ -48,8 +49,17 @@ class Run:
         shutil.copy(BATCH / "testing/fake_labcli.py", build / "labcli")
         os.chmod(build / "labcli", 0o755)
         (root / "catalogue.json").write_text(json.dumps(self.term.table), encoding="utf-8")
-        self.environment = {**os.environ, "LAB_BUILD": str(build.parent), "LAB_ROOT": str(root), "FAKE_CATALOGUE": str(root / "catalogue.json")}
-        self.how = ["--slurm", "--slurm-compile=--partition=cpu", "--slurm-time=--partition=gpu"] if options.slurm else ["--jobs", "4"]
+        self.environment = {
+            **os.environ,
+            "LAB_BUILD": str(build.parent),
+            "LAB_ROOT": str(root),
+            "FAKE_CATALOGUE": str(root / "catalogue.json"),
+        }
+        self.how = (
+            ["--slurm", "--slurm-compile=--partition=cpu", "--slurm-time=--partition=gpu"]
+            if options.slurm
+            else ["--jobs", "4"]
+        )
         self.failures = 0
 
     def mount(self, how):
@@ -62,10 +72,23 @@ class Run:
         self.failures += not right
 
     def command(self, lab):
-        return [sys.executable, str(BATCH / "grade_all.py"), str(self.root / lab), "--labs", lab, "--out", str(self.out), "--seed", "0x5eed", *self.how]
+        return [
+            sys.executable,
+            str(BATCH / "grade_all.py"),
+            str(self.root / lab),
+            "--labs",
+            lab,
+            "--out",
+            str(self.out),
+            "--seed",
+            "0x5eed",
+            *self.how,
+        ]
 
     def grade(self, lab):
-        done = subprocess.run(self.command(lab), env=self.environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            self.command(lab), env=self.environment, capture_output=True, text=True, check=False
+        )
         if done.returncode not in (0, 1) or "Traceback" in done.stderr:
             self.check(f"{lab} is graded", False, done.stdout + done.stderr)
         return done
@@ -78,7 +101,9 @@ class Run:
     def kill(self, lab, more):
         """When `more` attempts have ended."""
         goal = self.n_ended() + more
-        run = subprocess.Popen(self.command(lab), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        run = subprocess.Popen(
+            self.command(lab), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         while run.poll() is None and self.n_ended() < goal:
             time.sleep(0.02)
         ended = run.poll() is not None
@@ -91,27 +116,52 @@ class Run:
     def fill_the_disk(self, lab):
         self.mount(f"remount,size={shutil.disk_usage(self.out).used + book.LEAST_FREE + LEFT}")
         done = self.grade(lab)
-        self.check(f"a full disk stops within {lab}", done.returncode == 1 and "disk" in done.stderr.splitlines()[-1], done.stdout + done.stderr)
+        self.check(
+            f"a full disk stops within {lab}",
+            done.returncode == 1 and "disk" in done.stderr.splitlines()[-1],
+            done.stdout + done.stderr,
+        )
         self.mount("remount,size=2g")
 
     def check_grades(self, what):
         begun, used = time.monotonic(), cpu_seconds()
-        done = subprocess.run([sys.executable, str(HERE / "desk.py"), "grades", str(self.out)], env=self.environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, str(HERE / "desk.py"), "grades", str(self.out)],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         took = f"{time.monotonic() - begun:.1f} s, {cpu_seconds() - used:.1f} s of processor"
-        found = json.loads((self.out / "final.json").read_text(encoding="utf-8")) if done.returncode == 0 else {}
+        found = (
+            json.loads((self.out / "final.json").read_text(encoding="utf-8")) if done.returncode == 0 else {}
+        )
         expected = self.term.expected(self.table)
-        wrong = [] if sum(map(len, found.values())) == len(expected) else [done.stderr or f"{sum(map(len, found.values()))} grades"]
+        wrong = (
+            []
+            if sum(map(len, found.values())) == len(expected)
+            else [done.stderr or f"{sum(map(len, found.values()))} grades"]
+        )
         for (student, lab), right in expected.items():
             got = found.get(student, {}).get(lab, {})
-            exact = tuple(None if got.get(name) is None else Fraction(str(got[name])) for name in ("points", "bonus"))
+            exact = tuple(
+                None if got.get(name) is None else Fraction(str(got[name])) for name in ("points", "bonus")
+            )
             if (*exact, got.get("status")) != right:
                 wrong.append(f"{student}, {lab}: {got}, expected {right}")
-        self.check(f"{what}: {len(expected)} final grades equal those by hand ({took})", not wrong, "\n".join(wrong[:10]))
+        self.check(
+            f"{what}: {len(expected)} final grades equal those by hand ({took})",
+            not wrong,
+            "\n".join(wrong[:10]),
+        )
 
     def run(self):
         self.table = self.term.table
         n = sum(len(entries) for _, entries in self.term.exports)
-        print(f"{len(self.term.students)} students, {n} submissions in {len(self.term.exports)} exports", flush=True)
+        print(
+            f"{len(self.term.students)} students, {n} submissions in {len(self.term.exports)} exports",
+            flush=True,
+        )
         random_ = random.Random(5)
         first = {lab: at for at, (lab, _) in reversed(list(enumerate(self.term.exports)))}
         killed = [first[lab] for lab in make_term.LABS][:KILLS]

@@ -5,6 +5,7 @@ stored results and class.toml alone; nothing is compiled or run.
     term = compute(book)            book.use_points() decides what evidence is worth
     write(book, term)               final.csv, final.json; returns who moved since the last time, and why
 """
+
 import csv
 import datetime
 import io
@@ -76,7 +77,11 @@ def total(finals: list[Final]) -> tuple[float | None, float | None]:
     """Points and bonus of all labs that count; None while a part is unknown, which must never look like a 0."""
     finals = [one for one in finals if one.status not in LEFT_OUT]
     known = all(one.points is not None and one.bonus is not None for one in finals)
-    return (tidy(sum(one.points for one in finals)), tidy(sum(one.bonus for one in finals))) if known else (None, None)
+    return (
+        (tidy(sum(one.points for one in finals)), tidy(sum(one.bonus for one in finals)))
+        if known
+        else (None, None)
+    )
 
 
 def tidy(points: float) -> float:
@@ -96,7 +101,9 @@ def read_times(settings: Settings, roster: Roster) -> dict[tuple[str, str], date
         try:
             time = parse_time(first_of(row, ("submitted", "submission time")), settings.zone)
         except ValueError:
-            raise Problem(f"{settings.times}: \"{first_of(row, ('submitted', 'submission time'))}\" is no time; write 2026-10-05 23:59:00.") from None
+            raise Problem(
+                f'{settings.times}: "{first_of(row, ("submitted", "submission time"))}" is no time; write 2026-10-05 23:59:00.'
+            ) from None
         if student:
             found[student.id, row.get("lab", "")] = time
     return found
@@ -108,15 +115,32 @@ def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
     found: dict[tuple[str, str], list[Candidate]] = {}
     for number, one in enumerate(book.state.hand_ins, 1):
         row, tasks = gradebook.row_of(book, one, current=last[one["student"], one["lab"]] == number)
-        found.setdefault((one["student"], one["lab"]), []).append(Candidate(
-            number, one["student"], row["status"], row["points"], row["bonus_points"], row["max_points"], row["message"],
-            one["submitted"], one["late"], {task["id"]: task["points"] for task in tasks},
-            {task["id"]: (task["verdict"], task["message"]) for task in tasks}, scoring.not_measured({"tasks": tasks}), one["sha256"]))
+        found.setdefault((one["student"], one["lab"]), []).append(
+            Candidate(
+                number,
+                one["student"],
+                row["status"],
+                row["points"],
+                row["bonus_points"],
+                row["max_points"],
+                row["message"],
+                one["submitted"],
+                one["late"],
+                {task["id"]: task["points"] for task in tasks},
+                {task["id"]: (task["verdict"], task["message"]) for task in tasks},
+                scoring.not_measured({"tasks": tasks}),
+                one["sha256"],
+            )
+        )
     return found
 
 
 def max_points_of(book: Book, lab: str) -> int | None:
-    return sum(task.max_points for task in book.table[lab].values() if not task.bonus) if book.table.get(lab) else None
+    return (
+        sum(task.max_points for task in book.table[lab].values() if not task.bonus)
+        if book.table.get(lab)
+        else None
+    )
 
 
 class Judge:
@@ -137,13 +161,19 @@ class Judge:
             if who is student and one.lab in ("", lab):
                 extended = one.due or (start and start + datetime.timedelta(days=one.days))
                 if extended and (due is None or extended > due):
-                    due, why = extended, f"extension to {extended:%Y-%m-%d %H:%M}" + (f" ({one.reason})" if one.reason else "")
+                    due, why = (
+                        extended,
+                        f"extension to {extended:%Y-%m-%d %H:%M}"
+                        + (f" ({one.reason})" if one.reason else ""),
+                    )
         return due, why
 
     def is_open(self, due: datetime.datetime | None) -> bool:
         """Whether what is submitted now can still earn points: until then nothing is missing."""
         late = self.settings.late
-        return due is not None and self.now <= due + datetime.timedelta(days=late.most_days, minutes=late.grace_minutes)
+        return due is not None and self.now <= due + datetime.timedelta(
+            days=late.most_days, minutes=late.grace_minutes
+        )
 
     def days_late(self, one: Candidate, time: datetime.datetime | None, due: datetime.datetime | None) -> int:
         """`time`: of submission by a table of the instructor's; else the file's time counts."""
@@ -167,7 +197,9 @@ class Judge:
         most = one.max_points if self.settings.bonus == "capped" and one.max_points is not None else math.inf
         return tidy(min(points + bonus, max(points, most))), 0
 
-    def final(self, student: Student, lab: str, submissions: list[Candidate], max_points: int | None) -> Final:
+    def final(
+        self, student: Student, lab: str, submissions: list[Candidate], max_points: int | None
+    ) -> Final:
         out = Final(student.id, lab, "missing", max_points=max_points)
         due, why = self.due(student, lab)
         handed_in = [one for one in submissions if one.status != "missing"]
@@ -177,9 +209,16 @@ class Judge:
             out.notes = [one.message for one in submissions[-1:] if one.message]
         elif any(one.status in UNKNOWN for one in handed_in):
             out.status, out.points, out.bonus = "no grade", None, None
-            out.notes = [one.message or "It has not been graded yet." for one in handed_in if one.status in UNKNOWN][:1]
+            out.notes = [
+                one.message or "It has not been graded yet." for one in handed_in if one.status in UNKNOWN
+            ][:1]
         else:
-            days = {one.number: self.days_late(one, self.times.get((student.id, lab)) if one is handed_in[-1] else None, due) for one in handed_in}
+            days = {
+                one.number: self.days_late(
+                    one, self.times.get((student.id, lab)) if one is handed_in[-1] else None, due
+                )
+                for one in handed_in
+            }
             worth = {one.number: self.worth(one, days[one.number]) for one in handed_in}
             most = self.settings.late.most_days or math.inf
             in_time = [one for one in handed_in if days[one.number] <= most] or handed_in
@@ -189,8 +228,21 @@ class Judge:
                 chosen = in_time[-1]
             n_late = days[chosen.number]
             out.points, out.bonus = worth[chosen.number]
-            out.status = chosen.status if chosen.status == "refused" else "too late" if n_late > most else "late" if n_late else "graded"
-            out.submission, out.submitted, out.days_late, out.tasks = chosen.number, chosen.submitted, n_late, chosen.tasks
+            out.status = (
+                chosen.status
+                if chosen.status == "refused"
+                else "too late"
+                if n_late > most
+                else "late"
+                if n_late
+                else "graded"
+            )
+            out.submission, out.submitted, out.days_late, out.tasks = (
+                chosen.number,
+                chosen.submitted,
+                n_late,
+                chosen.tasks,
+            )
             out.max_points = max_points if max_points is not None else chosen.max_points
             out.notes = [chosen.message] if chosen.message else []
             if n_late:
@@ -221,10 +273,16 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     if not settings.roster:  # those who have handed something in
         roster = Roster([Student(owner, owner) for owner in owners], settings.aliases)
     labs = [*settings.labs, *sorted({lab for _, lab in rows} - settings.labs.keys())]
-    warnings = [f"{lab} has been graded and is not in {settings_of.NAME}: it has no due date." for lab in labs if settings.labs and lab not in settings.labs]
+    warnings = [
+        f"{lab} has been graded and is not in {settings_of.NAME}: it has no due date."
+        for lab in labs
+        if settings.labs and lab not in settings.labs
+    ]
     warnings += check_names(settings, roster)
 
-    owned: dict[str, list[tuple[str, list[str]]]] = {}  # student's id: owners of submissions that count for them, and for which labs
+    owned: dict[
+        str, list[tuple[str, list[str]]]
+    ] = {}  # student's id: owners of submissions that count for them, and for which labs
     unknown = {}
     for owner in owners:
         if owner in settings.groups:
@@ -249,11 +307,32 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     finals = {}
     for student in roster.students.values():
         for lab in labs:
-            own = [one for owner, only_labs in owned.get(student.id, []) if not only_labs or lab in only_labs for one in rows.get((owner, lab), [])]
-            finals[student.id, lab] = judge.final(student, lab, sorted(own, key=lambda one: one.number), maxima[lab])
-    warnings += [f"{lab}: the tasks without a bonus are worth {most} points together." for lab, most in maxima.items() if most not in (None, 0, 100)]
-    lacking = sorted({f"{lab}, {what}" for (_, lab), submissions in rows.items() for one in submissions for what in one.lacks})
-    warnings += [f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more." for what in lacking]
+            own = [
+                one
+                for owner, only_labs in owned.get(student.id, [])
+                if not only_labs or lab in only_labs
+                for one in rows.get((owner, lab), [])
+            ]
+            finals[student.id, lab] = judge.final(
+                student, lab, sorted(own, key=lambda one: one.number), maxima[lab]
+            )
+    warnings += [
+        f"{lab}: the tasks without a bonus are worth {most} points together."
+        for lab, most in maxima.items()
+        if most not in (None, 0, 100)
+    ]
+    lacking = sorted(
+        {
+            f"{lab}, {what}"
+            for (_, lab), submissions in rows.items()
+            for one in submissions
+            for what in one.lacks
+        }
+    )
+    warnings += [
+        f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more."
+        for what in lacking
+    ]
     return Term(settings, roster, labs, finals, unknown, warnings, rows)
 
 
@@ -268,9 +347,18 @@ def why_unknown(roster: Roster, owner: str, settings: Settings) -> str:
 def check_names(settings: Settings, roster: Roster) -> list[str]:
     """The students that class.toml names and who are not in the roster."""
     found = []
-    people = [(where, one.student) for where, rows in (("extensions", settings.extensions), ("excused", settings.excused), ("overrides", settings.overrides))
-              for one in rows]
-    people += [(f"groups.{group}", member) for group, (members, _) in settings.groups.items() for member in members]
+    people = [
+        (where, one.student)
+        for where, rows in (
+            ("extensions", settings.extensions),
+            ("excused", settings.excused),
+            ("overrides", settings.overrides),
+        )
+        for one in rows
+    ]
+    people += [
+        (f"groups.{group}", member) for group, (members, _) in settings.groups.items() for member in members
+    ]
     people += [("aliases", student) for student in settings.aliases.values()]
     for where, student in people:
         if roster.by_id(student) is None:
@@ -280,6 +368,7 @@ def check_names(settings: Settings, roster: Roster) -> list[str]:
 
 # --- Writing, and what has changed ---
 
+
 def joined(notes: list[str]) -> str:
     """Some are sentences with a full stop, some are not."""
     return "; ".join(note.rstrip(".") for note in notes)
@@ -287,11 +376,22 @@ def joined(notes: list[str]) -> str:
 
 def table(term: Term) -> list[list]:
     """The grades with a row for a student: the head first."""
-    heads = ["id", "name", "email", "section", "total", "bonus", *(f"{lab}{what}" for lab in term.labs for what in ("", " bonus", " status", " days late")), "notes"]
+    heads = [
+        "id",
+        "name",
+        "email",
+        "section",
+        "total",
+        "bonus",
+        *(f"{lab}{what}" for lab in term.labs for what in ("", " bonus", " status", " days late")),
+        "notes",
+    ]
     rows = [heads]
     for student in sorted(term.roster.students.values(), key=lambda one: (one.section, one.name, one.id)):
         finals = term.of(student)
-        cells = [value for one in finals for value in (one.points, one.bonus, one.status, one.days_late or "")]
+        cells = [
+            value for one in finals for value in (one.points, one.bonus, one.status, one.days_late or "")
+        ]
         notes = " ".join(f"{one.lab}: {joined(one.notes)}." for one in finals if one.notes)
         rows.append([student.id, student.name, student.email, student.section, *total(finals), *cells, notes])
     return rows
@@ -307,7 +407,13 @@ def difference(before: dict, now: dict) -> list[str]:
     """Why a grade is another one, in words."""
     why = []
     if before["submission"] != now["submission"]:
-        why.append("another submission counts" if before["submission"] and now["submission"] else "a submission came" if now["submission"] else "no submission counts")
+        why.append(
+            "another submission counts"
+            if before["submission"] and now["submission"]
+            else "a submission came"
+            if now["submission"]
+            else "no submission counts"
+        )
     for task in [*now["tasks"], *(set(before["tasks"]) - set(now["tasks"]))]:
         was, is_ = before["tasks"].get(task), now["tasks"].get(task)
         if was != is_ and before["tasks"] and now["tasks"]:
@@ -316,7 +422,11 @@ def difference(before: dict, now: dict) -> list[str]:
         why.append(f"{before['days_late']} → {now['days_late']} days late")
     if before["status"] != now["status"]:
         why.append(f"{before['status']} → {now['status']}")
-    why += [note for note in now["notes"] if note not in before["notes"] and note.startswith(("set by", "extension", "excused"))]
+    why += [
+        note
+        for note in now["notes"]
+        if note not in before["notes"] and note.startswith(("set by", "extension", "excused"))
+    ]
     return why or ["the late rule"]
 
 
@@ -331,10 +441,14 @@ def moved(before: dict, term: Term) -> list[str]:
         was, now = before.get(student, {}).get(lab), asdict(final)
         if was is None or (was["points"], was["bonus"]) == (now["points"], now["bonus"]):
             continue
-        bonus = "" if was["bonus"] == now["bonus"] else f", bonus {shown(was['bonus'])} → {shown(now['bonus'])}"
+        bonus = (
+            "" if was["bonus"] == now["bonus"] else f", bonus {shown(was['bonus'])} → {shown(now['bonus'])}"
+        )
         name = term.roster.students[student].name
-        lines.append(f"{student}{f' ({name})' if name not in ('', student) else ''}, {lab}: {shown(was['points'])} → {shown(now['points'])}{bonus}: "
-                     f"{'; '.join(difference(was, now))}")
+        lines.append(
+            f"{student}{f' ({name})' if name not in ('', student) else ''}, {lab}: {shown(was['points'])} → {shown(now['points'])}{bonus}: "
+            f"{'; '.join(difference(was, now))}"
+        )
     return lines
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What ./lab class takes. Needs nothing but Python: completion of the shell reads it, too (common/tools/completion.py)."""
+
 import argparse
 import pathlib
 
@@ -17,8 +18,12 @@ Examples:
 
 
 def parser_of() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="./lab class", description="Final grades, tables for platforms, feedback, and how the class is doing.",
-                                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./lab class",
+        description="Final grades, tables for platforms, feedback, and how the class is doing.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, about: str) -> argparse.ArgumentParser:
@@ -27,18 +32,35 @@ def parser_of() -> argparse.ArgumentParser:
         return sub
 
     new = command("new", "Start a class.toml")
-    new.add_argument("--roster", nargs="+", metavar="FILE", type=pathlib.Path, default=[], help="tables of Canvas, Moodle, Gradescope, or plain ones")
+    new.add_argument(
+        "--roster",
+        nargs="+",
+        metavar="FILE",
+        type=pathlib.Path,
+        default=[],
+        help="tables of Canvas, Moodle, Gradescope, or plain ones",
+    )
     command("grades", "Final grades from stored results; who moved, and why")
     export = command("export", "Tables that platforms import")
     export.add_argument("--canvas", metavar="FILE", type=pathlib.Path)
-    export.add_argument("--canvas-from", metavar="FILE", type=pathlib.Path, help="Canvas's exported gradebook, whose rows --canvas fills in")
+    export.add_argument(
+        "--canvas-from",
+        metavar="FILE",
+        type=pathlib.Path,
+        help="Canvas's exported gradebook, whose rows --canvas fills in",
+    )
     for name in ("moodle", "gradescope", "csv"):
         export.add_argument(f"--{name}", metavar="FILE", type=pathlib.Path)
     made = command("feedback", "A folder for each student, and what to send to whom")
     made.add_argument("--out", metavar="FOLDER", type=pathlib.Path, help="default: CLASS/feedback")
     show = command("show", "How the class is doing")
     show.add_argument("--html", metavar="FILE", type=pathlib.Path, help="as a page")
-    show.add_argument("--similarity", metavar="FILE", type=pathlib.Path, help="show the pairs that grade-all --similarity has found")
+    show.add_argument(
+        "--similarity",
+        metavar="FILE",
+        type=pathlib.Path,
+        help="show the pairs that grade-all --similarity has found",
+    )
     sources = command("sources", "Everybody's last submission, one folder for each lab and student")
     sources.add_argument("--out", metavar="FOLDER", type=pathlib.Path, required=True)
     return parser

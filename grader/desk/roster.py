@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Who is in the class: read from the tables of Canvas, Moodle, Gradescope, or a plain one; and whose a submission is.
 
-    roster = read([path, …], aliases)      tables of the same people complete each other
-    roster.find("Ada Lovelace_123")        the student, or None: unknown or ambiguous names are for people to look at
+roster = read([path, …], aliases)      tables of the same people complete each other
+roster.find("Ada Lovelace_123")        the student, or None: unknown or ambiguous names are for people to look at
 """
+
 import csv
 import io
 import pathlib
@@ -14,15 +15,78 @@ from dataclasses import dataclass, field
 from settings import Problem
 
 # Columns that say who somebody is, by what they are called (lower case), also in Moodle's translations. The first that has a value is the id.
-IDS = ("id", "student id", "sis user id", "sid", "id number", "id-nummer", "numéro d'identification", "número de id", "número de identificación",
-       "学号", "id号", "idナンバー", "username", "anmeldename", "nom d'utilisateur", "nombre de usuario", "用户名", "ユーザ名", "sis login id")
-EMAILS = ("email", "email address", "e-mail", "e-mail-adresse", "adresse de courriel", "dirección de correo", "dirección email", "电子邮件地址",
-          "电子邮件", "メールアドレス")
+IDS = (
+    "id",
+    "student id",
+    "sis user id",
+    "sid",
+    "id number",
+    "id-nummer",
+    "numéro d'identification",
+    "número de id",
+    "número de identificación",
+    "学号",
+    "id号",
+    "idナンバー",
+    "username",
+    "anmeldename",
+    "nom d'utilisateur",
+    "nombre de usuario",
+    "用户名",
+    "ユーザ名",
+    "sis login id",
+)
+EMAILS = (
+    "email",
+    "email address",
+    "e-mail",
+    "e-mail-adresse",
+    "adresse de courriel",
+    "dirección de correo",
+    "dirección email",
+    "电子邮件地址",
+    "电子邮件",
+    "メールアドレス",
+)
 KEYS = (*IDS, "identifier", "login", *EMAILS)
-NAMES = ("name", "full name", "student", "vollständiger name", "nom complet", "nombre completo", "全名", "姓名", "フルネーム", "氏名")
+NAMES = (
+    "name",
+    "full name",
+    "student",
+    "vollständiger name",
+    "nom complet",
+    "nombre completo",
+    "全名",
+    "姓名",
+    "フルネーム",
+    "氏名",
+)
 FIRST = ("first name", "firstname", "first_name", "given name", "vorname", "prénom", "nombre", "名")
-LAST = ("last name", "lastname", "last_name", "surname", "family name", "nachname", "nom de famille", "nom", "apellido(s)", "apellidos", "姓", "姓氏")
-SECTIONS = ("section", "sections", "section_name", "groups", "gruppen", "groupes", "grupos", "小组", "グループ")
+LAST = (
+    "last name",
+    "lastname",
+    "last_name",
+    "surname",
+    "family name",
+    "nachname",
+    "nom de famille",
+    "nom",
+    "apellido(s)",
+    "apellidos",
+    "姓",
+    "姓氏",
+)
+SECTIONS = (
+    "section",
+    "sections",
+    "section_name",
+    "groups",
+    "gruppen",
+    "groupes",
+    "grupos",
+    "小组",
+    "グループ",
+)
 NOBODY = ("points possible", "student, test", "test student")  # rows of Canvas
 
 
@@ -84,7 +148,11 @@ class Roster:
             return self.by_id(alias)
         if found := self.by_id(submission):
             return found
-        name, number = (parts[1], parts[2]) if (parts := re.fullmatch(r"(.+)_(\d+)", submission, re.S)) else (submission, "")
+        name, number = (
+            (parts[1], parts[2])
+            if (parts := re.fullmatch(r"(.+)_(\d+)", submission, re.S))
+            else (submission, "")
+        )
         named = [one for one in self.by_key.get("~" + plain(name), [])]
         if number:  # Moodle's Participant 123, Canvas's ID 123
             numbered = self.one(f"participant {number}") or self.one(number)
@@ -111,7 +179,11 @@ def table_of(path: pathlib.Path) -> tuple[str, list[list[str]]]:
 def rows_of(path: pathlib.Path) -> list[dict[str, str]]:
     _, rows = table_of(path)
     heads = [head.strip().casefold() for head in rows[0]]
-    return [dict(zip(heads, (cell.strip() for cell in row))) for row in rows[1:] if any(cell.strip() for cell in row)]
+    return [
+        dict(zip(heads, (cell.strip() for cell in row)))
+        for row in rows[1:]
+        if any(cell.strip() for cell in row)
+    ]
 
 
 def first_of(row: dict[str, str], names: tuple[str, ...]) -> str:
@@ -122,25 +194,41 @@ def students_of(path: pathlib.Path) -> list[Student]:
     rows = rows_of(path)
     heads = set(rows[0]) if rows else set()
     if rows and not heads & set(KEYS):
-        raise Problem(f"{path} has no column that says who a student is. Canvas's, Moodle's and Gradescope's tables have one; a plain table "
-                      f"needs id, name, email and section.")
+        raise Problem(
+            f"{path} has no column that says who a student is. Canvas's, Moodle's and Gradescope's tables have one; a plain table "
+            f"needs id, name, email and section."
+        )
     canvas = "sis login id" in heads  # there "ID" is Canvas's own number, which nobody knows
     ids = ("sis user id", "sis login id", "id") if canvas else IDS
     found = []
     for row in rows:
         parts = (first_of(row, FIRST), first_of(row, LAST))
         name = first_of(row, NAMES) or " ".join(parts).strip()
-        if name.casefold() in NOBODY or any(value.casefold() == NOBODY[0] for value in row.values()) or row.get("role", "student").casefold() not in ("student", ""):
+        if (
+            name.casefold() in NOBODY
+            or any(value.casefold() == NOBODY[0] for value in row.values())
+            or row.get("role", "student").casefold() not in ("student", "")
+        ):
             continue
-        email = first_of(row, EMAILS) or (row.get("sis login id", "") if "@" in row.get("sis login id", "") else "")
+        email = first_of(row, EMAILS) or (
+            row.get("sis login id", "") if "@" in row.get("sis login id", "") else ""
+        )
         keys = {row[key].casefold() for key in KEYS if row.get(key)}
         if not keys and not name:
             continue
         if "," in name:
             last, first = (part.strip() for part in name.split(",", 1))
             parts, name = (first, last), f"{first} {last}"
-        found.append(Student(first_of(row, ids) or email or first_of(row, KEYS) or name, name, email, first_of(row, SECTIONS), keys,
-                             parts if any(parts) else None))
+        found.append(
+            Student(
+                first_of(row, ids) or email or first_of(row, KEYS) or name,
+                name,
+                email,
+                first_of(row, SECTIONS),
+                keys,
+                parts if any(parts) else None,
+            )
+        )
     return found
 
 
@@ -156,7 +244,11 @@ def merge(students: list[Student]) -> list[Student]:
         person = next(iter(known.values()), None)
         if person is None:
             merged.append(person := one)
-        person.name, person.email, person.section = person.name or one.name, person.email or one.email, person.section or one.section
+        person.name, person.email, person.section = (
+            person.name or one.name,
+            person.email or one.email,
+            person.section or one.section,
+        )
         person.parts = person.parts or one.parts
         person.keys |= one.keys
         by_key |= {key: person for key in person.keys}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A whole term on the instructor's desk: 300 students, five labs, about 2,000 submissions with all kinds of trouble (testing/make_term.py).
 The final grades equal the table that is computed by hand, before and after every change; how long a change takes is printed."""
+
 import csv
 import io
 import json
@@ -34,7 +35,12 @@ class WholeTerm(unittest.TestCase):
         shutil.copy(HERE.parent / "batch/testing/fake_labcli.py", build / "labcli")
         os.chmod(build / "labcli", 0o755)
         cls.catalogue = cls.root / "catalogue.json"
-        cls.environment = {**os.environ, "LAB_BUILD": str(build.parent), "LAB_ROOT": str(cls.root), "FAKE_CATALOGUE": str(cls.catalogue)}
+        cls.environment = {
+            **os.environ,
+            "LAB_BUILD": str(build.parent),
+            "LAB_ROOT": str(cls.root),
+            "FAKE_CATALOGUE": str(cls.catalogue),
+        }
         n = sum(map(len, cls.term.submissions.values()))
         print(f"{len(cls.term.students)} students, {n} submissions", flush=True)
         assert n >= 6 * len(cls.term.students)
@@ -45,10 +51,18 @@ class WholeTerm(unittest.TestCase):
 
     def desk(self, command, *more, code=0):
         begun, used = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-        done = subprocess.run([sys.executable, str(HERE / "desk.py"), command, str(self.term.folder), *map(str, more)], env=self.environment,
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, str(HERE / "desk.py"), command, str(self.term.folder), *map(str, more)],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        print(f"  {command}: {time.monotonic() - begun:.1f} s, {sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - used:.1f} s of processor", flush=True)
+        print(
+            f"  {command}: {time.monotonic() - begun:.1f} s, {sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - used:.1f} s of processor",
+            flush=True,
+        )
         return done.stdout + done.stderr
 
     def check(self, expected):
@@ -56,21 +70,30 @@ class WholeTerm(unittest.TestCase):
         self.assertEqual(sum(map(len, found.values())), len(expected))
         for (student, lab), (points, bonus, status) in expected.items():
             got = found[student][lab]
-            exact = [None if value is None else Fraction(str(value)) for value in (got["points"], got["bonus"])]
+            exact = [
+                None if value is None else Fraction(str(value)) for value in (got["points"], got["bonus"])
+            ]
             self.assertEqual((*exact, got["status"]), (points, bonus, status), (student, lab, got))
 
     def moved(self, before, after):
         return {one for one in before if before[one][:2] != after[one][:2]}
 
     def lines_of(self, said):
-        return {(found[1], found[2]) for line in said.splitlines() if (found := re.match(r"(s\d+) \(.*?\), (\w+): .* → .*: .+", line))}
+        return {
+            (found[1], found[2])
+            for line in said.splitlines()
+            if (found := re.match(r"(s\d+) \(.*?\), (\w+): .* → .*: .+", line))
+        }
 
     def test_1_final_grades_equal_those_by_hand(self):
         said = self.desk("grades")
         expected = self.term.expected()
         self.check(expected)
-        self.assertEqual({status for *_, status in expected.values()},
-                         {"graded", "late", "too late", "refused", "missing", "no grade", "override"}, "all kinds of trouble")
+        self.assertEqual(
+            {status for *_, status in expected.values()},
+            {"graded", "late", "too late", "refused", "missing", "no grade", "override"},
+            "all kinds of trouble",
+        )
         for name in self.term.unknown:
             self.assertIn(f"unknown: {name}: ", said)
         with open(self.term.folder / "final.csv", encoding="utf-8", newline="") as file:
@@ -78,8 +101,14 @@ class WholeTerm(unittest.TestCase):
         for student, row in rows.items():
             parts = [expected[student, lab] for lab in make_term.LABS]
             known = all(points is not None for points, *_ in parts)
-            self.assertEqual(Fraction(row["total"]) if row["total"] else None, sum(one[0] for one in parts) if known else None)
-            self.assertEqual(Fraction(row["bonus"]) if row["bonus"] else None, sum(one[1] for one in parts) if known else None)
+            self.assertEqual(
+                Fraction(row["total"]) if row["total"] else None,
+                sum(one[0] for one in parts) if known else None,
+            )
+            self.assertEqual(
+                Fraction(row["bonus"]) if row["bonus"] else None,
+                sum(one[1] for one in parts) if known else None,
+            )
         self.assertIn("Grades moved: 0", self.desk("grades"))
 
     def test_2_a_change_of_points_moves_those_whom_it_concerns(self):
@@ -101,7 +130,13 @@ class WholeTerm(unittest.TestCase):
         self.term.write_settings(more=more)
         said = self.desk("grades")
         table = make_term.catalogue()
-        (task,) = [task for lab in table["labs"] if lab["id"] == "scan" for task in lab["tasks"] if task["id"] == "fast"]
+        (task,) = [
+            task
+            for lab in table["labs"]
+            if lab["id"] == "scan"
+            for task in lab["tasks"]
+            if task["id"] == "fast"
+        ]
         task.update(correctness_points=12, speedup=[{"speedup": 5, "points": 4}])
         task["efficiency"][0].update(limit=1.2, points=7)
         after = self.term.expected(table)
@@ -126,17 +161,39 @@ class WholeTerm(unittest.TestCase):
 
     def test_5_tables_for_platforms_have_everybody_and_no_false_zero(self):
         expected = self.term.expected()
-        self.desk("export", "--canvas", self.root / "c.csv", "--canvas-from", self.term.folder / "canvas.csv", "--moodle", self.root / "m.csv",
-                  "--gradescope", self.root / "g.csv", "--csv", self.root / "p.csv")
-        for name, head in [("c.csv", "SIS User ID"), ("m.csv", "ID number"), ("g.csv", "SID"), ("p.csv", "id")]:
+        self.desk(
+            "export",
+            "--canvas",
+            self.root / "c.csv",
+            "--canvas-from",
+            self.term.folder / "canvas.csv",
+            "--moodle",
+            self.root / "m.csv",
+            "--gradescope",
+            self.root / "g.csv",
+            "--csv",
+            self.root / "p.csv",
+        )
+        for name, head in [
+            ("c.csv", "SIS User ID"),
+            ("m.csv", "ID number"),
+            ("g.csv", "SID"),
+            ("p.csv", "id"),
+        ]:
             with self.subTest(name):
                 text = (self.root / name).read_text(encoding="utf-8")
                 rows = {row[head]: row for row in csv.DictReader(io.StringIO(text)) if row[head]}
                 self.assertEqual(rows.keys(), {one["id"] for one in self.term.students})
                 for (student, lab), (points, bonus, _) in expected.items():
-                    bonus_column = [] if name == "c.csv" else [(f"{lab} bonus", bonus)]  # Canvas would make an assignment of it
+                    bonus_column = (
+                        [] if name == "c.csv" else [(f"{lab} bonus", bonus)]
+                    )  # Canvas would make an assignment of it
                     for column, value in ((lab, points), *bonus_column):
-                        self.assertEqual(Fraction(rows[student][column]) if rows[student][column] else None, value, (student, column))
+                        self.assertEqual(
+                            Fraction(rows[student][column]) if rows[student][column] else None,
+                            value,
+                            (student, column),
+                        )
 
     def test_6_everybody_gets_feedback(self):
         self.desk("feedback", "--out", self.root / "feedback")
@@ -154,7 +211,17 @@ class WholeTerm(unittest.TestCase):
                 self.assertLessEqual(len(line), 80)
         self.desk("show", "--html", self.root / "class.html")
         page = (self.root / "class.html").read_text(encoding="utf-8")
-        for title in ("Progress", "Points", "Distribution", "Hardest tasks", "Commonest wrong verdicts", "Time to solution", "Refused", "Late", "Unknown names"):
+        for title in (
+            "Progress",
+            "Points",
+            "Distribution",
+            "Hardest tasks",
+            "Commonest wrong verdicts",
+            "Time to solution",
+            "Refused",
+            "Late",
+            "Unknown names",
+        ):
             self.assertIn(title.upper(), said)
             self.assertIn(f">{title}</h2>", page)
         self.assertNotIn("5eed", page)

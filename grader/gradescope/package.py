@@ -41,7 +41,12 @@ def pack(root, out, labs, minutes, isolation, leaderboard):
         add(archive, "minutes.txt", f"{minutes:g}\n", False)
         add(archive, "isolation.txt", isolation + "\n", False)
         if leaderboard:
-            add(archive, "leaderboard.txt", "The results hold the speedups of the bonus tasks for Gradescope's leaderboard.\n", False)
+            add(
+                archive,
+                "leaderboard.txt",
+                "The results hold the speedups of the bonus tasks for Gradescope's leaderboard.\n",
+                False,
+            )
         for name in sorted(names):
             path = root / name
             data = path.read_bytes()
@@ -55,16 +60,31 @@ def pack(root, out, labs, minutes, isolation, leaderboard):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./lab gradescope", description="Packs an autograder for Gradescope.")
+    parser = argparse.ArgumentParser(
+        prog="./lab gradescope", description="Packs an autograder for Gradescope."
+    )
     parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("out", metavar="OUT.zip", type=pathlib.Path)
     parser.add_argument("labs", metavar="LAB", nargs="*", help="labs to grade; all when none is named")
-    parser.add_argument("--minutes", type=float, default=9, help="stop grading after so long, without a score: less than the limit that is set "
-                        "on Gradescope, at which it gives 0 points (default: 9, for its 10)")
-    parser.add_argument("--isolation", choices=["none", "limits", "namespaces", "full"], default="limits",
-                        help="grade only with this isolation or a higher one (default: limits, which "
-                        "Gradescope's containers offer)")
-    parser.add_argument("--leaderboard", action="store_true", help="put the speedups of the bonus tasks on the assignment's leaderboard")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=9,
+        help="stop grading after so long, without a score: less than the limit that is set "
+        "on Gradescope, at which it gives 0 points (default: 9, for its 10)",
+    )
+    parser.add_argument(
+        "--isolation",
+        choices=["none", "limits", "namespaces", "full"],
+        default="limits",
+        help="grade only with this isolation or a higher one (default: limits, which "
+        "Gradescope's containers offer)",
+    )
+    parser.add_argument(
+        "--leaderboard",
+        action="store_true",
+        help="put the speedups of the bonus tasks on the assignment's leaderboard",
+    )
     arguments = parser.parse_args()
     if not 0.1 <= arguments.minutes <= 600:
         release.refuse("--minutes takes 0.1 to 600")
@@ -76,13 +96,21 @@ def main():
         release.refuse(f"{arguments.out} should end in .zip")
     beside = arguments.out.with_name(arguments.out.name + ".tmp")
     try:
-        pack(arguments.root.resolve(), beside, arguments.labs or known, arguments.minutes,
-             arguments.isolation, arguments.leaderboard)
+        pack(
+            arguments.root.resolve(),
+            beside,
+            arguments.labs or known,
+            arguments.minutes,
+            arguments.isolation,
+            arguments.leaderboard,
+        )
         beside.replace(arguments.out)
     except OSError as error:
         beside.unlink(missing_ok=True)
         release.refuse(f"{arguments.out} can't be written: {error.strerror}")
-    print(f"{arguments.out}: {arguments.out.stat().st_size // 1024} KiB, grades {', '.join(arguments.labs or known)}")
+    print(
+        f"{arguments.out}: {arguments.out.stat().st_size // 1024} KiB, grades {', '.join(arguments.labs or known)}"
+    )
 
 
 if __name__ == "__main__":

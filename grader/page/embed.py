@@ -4,6 +4,7 @@
 
 usage: embed.py HEADER FILE...     style.css becomes kStyle and kStyleHash
 """
+
 import base64
 import hashlib
 import pathlib

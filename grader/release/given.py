@@ -36,17 +36,28 @@ ANSWERS = {
 }
 # (the lab that shows, a later lab whose task it answers): why the earlier lab may show it all the same.
 ON_PURPOSE = {
-    ("compaction", "hierarchical_scan"): "lab 3 needs a scan of any length; lab 7 states the same recursion in words, and asks for it on tiles of its own",
-    ("radix_sort", "hierarchical_scan"): "lab 4 needs a scan of any length; lab 7 states the same recursion in words, and asks for it on tiles of its own",
+    (
+        "compaction",
+        "hierarchical_scan",
+    ): "lab 3 needs a scan of any length; lab 7 states the same recursion in words, and asks for it on tiles of its own",
+    (
+        "radix_sort",
+        "hierarchical_scan",
+    ): "lab 4 needs a scan of any length; lab 7 states the same recursion in words, and asks for it on tiles of its own",
     ("radix_sort", "sat"): "students have written the scan of a warp and of a block in lab 2",
     ("histogram", "sat"): "students have written the scan of a warp and of a block in lab 2",
     ("sat", "compaction"): "two lines that set words to 0",
     ("hierarchical_scan", "compaction"): "two lines that set words to 0",
 }
 GRAM = 12  # tokens
-LEAST, SHARE = 20, 0.25  # grams of a function that an answer contains, at least: this many, and this part of the function's
-KEYWORDS = set("""if else for while do switch case default break continue return struct template typename auto const constexpr static inline void bool
-    char int unsigned long float double sizeof true false __global__ __device__ __shared__ __syncthreads __syncwarp threadIdx blockIdx blockDim gridDim""".split())
+LEAST, SHARE = (
+    20,
+    0.25,
+)  # grams of a function that an answer contains, at least: this many, and this part of the function's
+KEYWORDS = set(
+    """if else for while do switch case default break continue return struct template typename auto const constexpr static inline void bool
+    char int unsigned long float double sizeof true false __global__ __device__ __shared__ __syncthreads __syncwarp threadIdx blockIdx blockDim gridDim""".split()
+)
 
 
 def grams(text):
@@ -58,7 +69,11 @@ def grams(text):
 def functions(skeleton):
     """{name: body} of the given functions: those without a TODO."""
     pattern = r"^(?![ }#/]|namespace|struct|enum|template)[^;{}]*?\b(\w+)\((?:[^;{}])*?\)[^;{}]*\{\n(.*?)^\}"
-    return {m[1]: m[2] for m in re.finditer(pattern, skeleton, re.M | re.S) if "TODO(student)" not in m[2] and m[1] != "run"}
+    return {
+        m[1]: m[2]
+        for m in re.finditer(pattern, skeleton, re.M | re.S)
+        if "TODO(student)" not in m[2] and m[1] != "run"
+    }
 
 
 def asked(solution):
@@ -88,15 +103,32 @@ def undeclared(root, labs):
     read = texts(root, labs)
     # The example of a new lab is a kernel of one line: what looks like it answers nothing.
     example = set(grams(asked(leaks.text_of(root / "common/template/solution/LAB_ID.cu"))))
-    answers = {lab: set(grams(wanted)) - set(grams(skeleton)) - example for lab, (skeleton, wanted) in read.items()}
-    given = {f"{lab}/{name}": grams(body) for lab, (skeleton, _) in read.items() for name, body in functions(skeleton).items()}
+    answers = {
+        lab: set(grams(wanted)) - set(grams(skeleton)) - example for lab, (skeleton, wanted) in read.items()
+    }
+    given = {
+        f"{lab}/{name}": grams(body)
+        for lab, (skeleton, _) in read.items()
+        for name, body in functions(skeleton).items()
+    }
     complaints = []
     for name, run in given.items():
         for lab, answer in answers.items():
             n = sum(gram in answer for gram in run)
-            if lab != name.split("/")[0] and n >= LEAST and n >= SHARE * len(run) and lab not in ANSWERS.get(name, ()):
-                complaints.append(f"labs/{name.split('/')[0]}: the given function {name.split('/')[1]} is an answer of {lab} ({n} of {len(run)} runs of tokens)")
-    complaints += [f"labs/{name.split('/')[0]} gives no function {name.split('/')[1]}" for name in ANSWERS if name.split("/")[0] in read and name not in given]
+            if (
+                lab != name.split("/")[0]
+                and n >= LEAST
+                and n >= SHARE * len(run)
+                and lab not in ANSWERS.get(name, ())
+            ):
+                complaints.append(
+                    f"labs/{name.split('/')[0]}: the given function {name.split('/')[1]} is an answer of {lab} ({n} of {len(run)} runs of tokens)"
+                )
+    complaints += [
+        f"labs/{name.split('/')[0]} gives no function {name.split('/')[1]}"
+        for name in ANSWERS
+        if name.split("/")[0] in read and name not in given
+    ]
     return complaints
 
 

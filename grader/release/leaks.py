@@ -51,16 +51,30 @@ def text_of(path):
 
 def skeleton(root, solution):
     tool = root / "common/tools/make_skeleton.py"
-    return subprocess.run([sys.executable, tool, solution, "/dev/stdout"], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, tool, solution, "/dev/stdout"], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def given(root):
     """What is no secret, squeezed: skeletons, the labs' own headers and host code, and that of common/ and grader/."""
     texts = [text_of(p) for p in sorted((root / "labs").rglob("*")) if p.suffix in (".hpp", ".cpp")]
-    texts += [text_of(p) for p in sorted((root / "common").rglob("*")) if p.suffix in (".hpp", ".cpp") and "template" not in p.parts]
-    texts += [text_of(p) for p in sorted((root / "grader").rglob("*")) if p.suffix in (".hpp", ".cpp") and not {"hostile", "mutants"} & set(p.parts)]
+    texts += [
+        text_of(p)
+        for p in sorted((root / "common").rglob("*"))
+        if p.suffix in (".hpp", ".cpp") and "template" not in p.parts
+    ]
+    texts += [
+        text_of(p)
+        for p in sorted((root / "grader").rglob("*"))
+        if p.suffix in (".hpp", ".cpp") and not {"hostile", "mutants"} & set(p.parts)
+    ]
     texts += [text_of(p) for p in sorted((root / "grader/release/edition/labs").rglob("*")) if p.is_file()]
-    texts += [text_of(p) for folder in ["cudart/programs", "sim/checkers/kernels"] for p in sorted((root / "common" / folder).glob("*.cu"))]
+    texts += [
+        text_of(p)
+        for folder in ["cudart/programs", "sim/checkers/kernels"]
+        for p in sorted((root / "common" / folder).glob("*.cu"))
+    ]
     for solution in sorted((root / "solutions").glob("*/*.cu")):
         if "//@solution" in text_of(solution):
             texts.append(skeleton(root, solution))
@@ -80,18 +94,31 @@ class Secrets(dict):
 
     def present(self, text):
         """Those lines that stand in the squeezed text, in order."""
-        there = {start for i in range(len(text) - LEAST + 1) if (start := text[i : i + LEAST]) in self.by_start}
-        return [line for _, line in sorted(one for start in there for one in self.by_start[start] if one[1] in text)]
+        there = {
+            start for i in range(len(text) - LEAST + 1) if (start := text[i : i + LEAST]) in self.by_start
+        }
+        return [
+            line
+            for _, line in sorted(one for start in there for one in self.by_start[start] if one[1] in text)
+        ]
 
 
 def secrets(root):
     found = Secrets()
-    for folder, suffixes in {"solutions": SOURCES, "grader/mutants": (".mutant",), "grader/hostile": SOURCES}.items():
+    for folder, suffixes in {
+        "solutions": SOURCES,
+        "grader/mutants": (".mutant",),
+        "grader/hostile": SOURCES,
+    }.items():
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in suffixes or path.parent.name == "peers":  # calls of libraries answer no task
+            if (
+                path.suffix not in suffixes or path.parent.name == "peers"
+            ):  # calls of libraries answer no task
                 continue
             for line in lines_of(text_of(path)):
-                if len(line) >= LEAST and not line.startswith("#include<"):  # a library's header answers no task
+                if len(line) >= LEAST and not line.startswith(
+                    "#include<"
+                ):  # a library's header answers no task
                     found.setdefault(line, path.relative_to(root).as_posix())
     known = set(found.present(given(root)))
     return Secrets({line: file for line, file in found.items() if line not in known})

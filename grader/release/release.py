@@ -35,17 +35,70 @@ EDITION = HERE / "edition"
 # Patterns of paths ("*" also stands for "/"); KEPT are exceptions.
 LEFT_OUT = [
     # answers, and what gives them away
-    "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "handouts/top-rungs.md", "common/template/*",
+    "solutions/*",
+    "grader/mutants/*",
+    "grader/hostile/*",
+    "handouts/kill-matrix.md",
+    "handouts/top-rungs.md",
+    "common/template/*",
     # what only instructors need
-    "grader/release/*", "grader/gradescope/*", "grader/batch/*.py", "grader/batch/testing/*", "grader/desk/*", "handouts/instructor-guide.md", "handouts/instructor/*", "common/tools/new_lab.py", "common/tools/check_course.py",
-    "common/tools/check_includes.py", "common/tools/make_*.py", "handouts/quotes.py", "handouts/counted.py", "handouts/limits.py", "handouts/measured.py", "handouts/sessions.py", "handouts/worked/*", "handouts/figures.py", "handouts/pictures*.py", "handouts/scaling.py", "common/tools/site/*", "grader/page/browser/*",
+    "grader/release/*",
+    "grader/gradescope/*",
+    "grader/batch/*.py",
+    "grader/batch/testing/*",
+    "grader/desk/*",
+    "handouts/instructor-guide.md",
+    "handouts/instructor/*",
+    "common/tools/new_lab.py",
+    "common/tools/check_course.py",
+    "common/tools/check_includes.py",
+    "common/tools/make_*.py",
+    "handouts/quotes.py",
+    "handouts/counted.py",
+    "handouts/limits.py",
+    "handouts/measured.py",
+    "handouts/sessions.py",
+    "handouts/worked/*",
+    "handouts/figures.py",
+    "handouts/pictures*.py",
+    "handouts/scaling.py",
+    "common/tools/site/*",
+    "grader/page/browser/*",
     # the project's own tests and development
-    "*_test.*", "grader/testing/*", "common/sim/testing/*", "common/sim/checkers/kernels/*", "common/cudart/programs/*", "common/cudart/cub/*", "common/nccl/programs/*", "common/nccl/abi_values.cpp", "common/remote/several/*", "common/debug/programs/*",
-    "common/ptx/testdata/*", "common/fuzz/*", "*/fuzz_*", "labs/sat/app/make_images.py", "common/tools/fresh_debian.sh",
-    "common/tools/try_*", "common/tools/systems*", "common/tools/cpu_time.py", "common/bench/frameworks.py", "common/tools/lint.sh", ".ci/*", ".github/*", ".clang-tidy", "*/.clang-tidy", "README.md", "CONTRIBUTING.md",
-]  # fmt: skip
-KEPT = ["labs/*/*_test.cpp"] + [f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "source_text", "unpack"]]  # ./lab submit
-KEPT += [f"common/sim/checkers/kernels/{name}" for name in ["errata.cu", "memory_model.cu", "kernels.cuh", "program.cuh"]]  # to be run with ./lab sanitize
+    "*_test.*",
+    "grader/testing/*",
+    "common/sim/testing/*",
+    "common/sim/checkers/kernels/*",
+    "common/cudart/programs/*",
+    "common/cudart/cub/*",
+    "common/nccl/programs/*",
+    "common/nccl/abi_values.cpp",
+    "common/remote/several/*",
+    "common/debug/programs/*",
+    "common/ptx/testdata/*",
+    "common/fuzz/*",
+    "*/fuzz_*",
+    "labs/sat/app/make_images.py",
+    "common/tools/fresh_debian.sh",
+    "common/tools/try_*",
+    "common/tools/systems*",
+    "common/tools/cpu_time.py",
+    "common/bench/frameworks.py",
+    "common/tools/lint.sh",
+    ".ci/*",
+    ".github/*",
+    ".clang-tidy",
+    "*/.clang-tidy",
+    "README.md",
+    "CONTRIBUTING.md",
+]
+KEPT = ["labs/*/*_test.cpp"] + [
+    f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "source_text", "unpack"]
+]  # ./lab submit
+KEPT += [
+    f"common/sim/checkers/kernels/{name}"
+    for name in ["errata.cu", "memory_model.cu", "kernels.cuh", "program.cuh"]
+]  # to be run with ./lab sanitize
 RECORD = ".edition.json"  # in an edition: its labs, and those that were closed when it was made
 LINK = re.compile(r"\[([^\]\n]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 
@@ -74,7 +127,8 @@ def files_of(root):
     return [
         path.relative_to(root).as_posix()
         for path in root.rglob("*")
-        if path.is_file() and not any(p in skipped or p.startswith("build") for p in path.relative_to(root).parts[:-1])
+        if path.is_file()
+        and not any(p in skipped or p.startswith("build") for p in path.relative_to(root).parts[:-1])
     ]
 
 
@@ -95,7 +149,13 @@ def graders_message(root, name):
     if row is None:
         refuse(f"the kill matrix has no {name}, of which a handout shows the change")
     task, verdict, _about, said = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
-    said = textwrap.fill(re.sub(r"mutant_\w+\.cu", f"{lab}.cu", said), 110, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+    said = textwrap.fill(
+        re.sub(r"mutant_\w+\.cu", f"{lab}.cu", said),
+        110,
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_long_words=False,
+    )
     return f"The grader's answer to a solution of task `{task}` with this mistake:\n\n```\n{lab} / {task}: {verdict}\n{said}\n```\n"
 
 
@@ -105,14 +165,22 @@ def without_secrets(root, wanted, name, text):
 
     def shown(match):
         kind, arguments, quoted = match.groups()
-        quoted = re.sub(r"^\$ \./lab (.*?) --solutions(.*)$", r"recorded from the reference solution: \1\2", quoted, flags=re.M)
+        quoted = re.sub(
+            r"^\$ \./lab (.*?) --solutions(.*)$",
+            r"recorded from the reference solution: \1\2",
+            quoted,
+            flags=re.M,
+        )
         quoted = re.sub(r"If `\w+/\w+` is graded", "If a solution with this change is graded", quoted)
         if not leaks.shown(wanted, quoted):
             return quoted
         if kind == "mutant":
             return graders_message(root, arguments)
         if kind == "output":
-            lines = [PROFILED.sub(r"\1  (code not shown)", line) if leaks.shown(wanted, line) else line for line in quoted.splitlines()]
+            lines = [
+                PROFILED.sub(r"\1  (code not shown)", line) if leaks.shown(wanted, line) else line
+                for line in quoted.splitlines()
+            ]
             return "\n".join(lines) + "\n"
         return quoted  # refused by the search at the end
 
@@ -132,16 +200,28 @@ def explanations(root, labs):
     page = ""
     for lab, (number, name) in titles(root, labs).items():
         rungs, named = [], {}
-        known = re.search(r"^enum class Rung\b.*?^\}", (root / f"labs/{lab}/lab.hpp").read_text(encoding="utf-8"), re.S | re.M)[0]
-        for source in sorted((root / "solutions" / lab).glob("*.cu*"), key=lambda path: path.suffix == ".cuh"):
+        known = re.search(
+            r"^enum class Rung\b.*?^\}",
+            (root / f"labs/{lab}/lab.hpp").read_text(encoding="utf-8"),
+            re.S | re.M,
+        )[0]
+        for source in sorted(
+            (root / "solutions" / lab).glob("*.cu*"), key=lambda path: path.suffix == ".cuh"
+        ):
             for part in RUNG.findall(source.read_text(encoding="utf-8")):
                 first = re.match(r".*\n(?://.*\n)*", part)[0]
                 comments = "// " + first + "".join(EXPLAINS.findall(part[len(first) :]))
-                lines = [line.removeprefix("//").removeprefix(" ") for line in comments.splitlines() if not line.startswith("//@")]
+                lines = [
+                    line.removeprefix("//").removeprefix(" ")
+                    for line in comments.splitlines()
+                    if not line.startswith("//@")
+                ]
                 comment = "\n".join(lines).strip()
                 rungs.append((natural(part), comment))
                 functions = re.findall(r"\b(?:Status |k\d\d_)(\w+)\(", part)
-                named[comment] = next((function for function in functions if re.search(rf"^ *{function},", known, re.M)), "")
+                named[comment] = next(
+                    (function for function in functions if re.search(rf"^ *{function},", known, re.M)), ""
+                )
         if rungs:
             page += f'\n<a id="{lab}"></a>\n## Lab {number}: {name}\n'
         for _, comment in sorted(rungs):
@@ -165,12 +245,20 @@ class References:
 
     def __init__(self, root, present, labs):
         self.present, self.labs = present, labs
-        self.tracked = {os.path.normpath(parent) for name in files_of(root) for parent in [name, *pathlib.PurePosixPath(name).parents]}
+        self.tracked = {
+            os.path.normpath(parent)
+            for name in files_of(root)
+            for parent in [name, *pathlib.PurePosixPath(name).parents]
+        }
 
     def dead(self, text, page):
         return [
             *(path for path in re.findall(r"`([\w./-]+)`", text) if not self.there(path)),
-            *(m[2] for m in LINK.finditer(text) if ":" not in m[2] and os.path.normpath(page.parent / m[2]) not in self.present),
+            *(
+                m[2]
+                for m in LINK.finditer(text)
+                if ":" not in m[2] and os.path.normpath(page.parent / m[2]) not in self.present
+            ),
         ]
 
     def there(self, path):
@@ -206,8 +294,13 @@ class References:
 
 def titles(root, labs):
     """{lab: ("1", "Reduction")}, from the handouts' first lines and in their order."""
-    found = {page.stem[3:].replace("-", "_"): page for page in sorted((root / "handouts").glob("[0-9][0-9]-*.md"))}
-    heads = {lab: re.match(r"# (?:Lab )?(\d+)[:.] (.*)", page.read_text(encoding="utf-8")) for lab, page in found.items()}
+    found = {
+        page.stem[3:].replace("-", "_"): page for page in sorted((root / "handouts").glob("[0-9][0-9]-*.md"))
+    }
+    heads = {
+        lab: re.match(r"# (?:Lab )?(\d+)[:.] (.*)", page.read_text(encoding="utf-8"))
+        for lab, page in found.items()
+    }
     return {lab: head.groups() for lab, head in heads.items() if head and lab in labs}
 
 
@@ -232,22 +325,35 @@ def labs_of(root):
 
 def of_a_lab(name, lab):
     """Whether a file belongs to this lab alone."""
-    return name.startswith(f"labs/{lab}/") or re.fullmatch(rf"handouts/\d\d-{lab.replace('_', '-')}\.md", name) is not None
+    return (
+        name.startswith(f"labs/{lab}/")
+        or re.fullmatch(rf"handouts/\d\d-{lab.replace('_', '-')}\.md", name) is not None
+    )
 
 
 def write_edition(root, out, wanted, labs, closed):
     held_back = set(labs_of(root)) - set(labs)
     names = [name for name in released_files(root) if not any(of_a_lab(name, lab) for lab in held_back)]
     # ".in": its links lead somewhere in the edition, not from where it stands.
-    added = {path.relative_to(EDITION).as_posix().removesuffix(".in"): path for path in EDITION.rglob("*") if path.is_file()}
+    added = {
+        path.relative_to(EDITION).as_posix().removesuffix(".in"): path
+        for path in EDITION.rglob("*")
+        if path.is_file()
+    }
     sources = {name: root / name for name in names} | added
-    present = {os.path.normpath(parent) for name in sources for parent in [name, *pathlib.PurePosixPath(name).parents]}
+    present = {
+        os.path.normpath(parent)
+        for name in sources
+        for parent in [name, *pathlib.PurePosixPath(name).parents]
+    }
     references = References(root, present, labs)
     for name, source in sources.items():
         target = out / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.suffix == ".md":
-            text = without_instructors_parts(source.read_text(encoding="utf-8")).replace("@LABS@", labs_table(root, labs))
+            text = without_instructors_parts(source.read_text(encoding="utf-8")).replace(
+                "@LABS@", labs_table(root, labs)
+            )
             text = text.replace("@RUNGS@", explanations(root, labs))
             text = without_secrets(root, wanted, name, text)
             target.write_text(references.mended(text, pathlib.PurePosixPath(name)), encoding="utf-8")
@@ -258,7 +364,9 @@ def write_edition(root, out, wanted, labs, closed):
         start_afresh(root, out, lab)
     build = (out / "meson.build").read_text(encoding="utf-8")
     listed = "".join(f"  '{lab}',\n" for lab in ["demo", *labs])
-    (out / "meson.build").write_text(re.sub(r"(?<=^labs = \[\n).*?(?=^\])", listed, build, flags=re.S | re.M), encoding="utf-8")
+    (out / "meson.build").write_text(
+        re.sub(r"(?<=^labs = \[\n).*?(?=^\])", listed, build, flags=re.S | re.M), encoding="utf-8"
+    )
     if held_back:
         handouts = (out / "handouts/meson.build").read_text(encoding="utf-8")
         pattern = rf"^ *'\d\d-({'|'.join(lab.replace('_', '-') for lab in held_back)})\.md',\n"
@@ -274,17 +382,25 @@ def start_afresh(root, out, lab):
     """The students' file as it is generated: an instructor may have worked in the checkout's."""
     solution, skeleton = root / f"solutions/{lab}/{lab}.cu", out / f"labs/{lab}/{lab}.cu"
     if solution.is_file():
-        subprocess.run([sys.executable, root / "common/tools/make_skeleton.py", solution, skeleton], check=True)
+        subprocess.run(
+            [sys.executable, root / "common/tools/make_skeleton.py", solution, skeleton], check=True
+        )
 
 
 def in_repository(out):
     """Runs git there; as somebody, where nobody is configured."""
-    who = [] if git(out, "config", "user.email") else ["-c", "user.name=GPU labs", "-c", "user.email=course@localhost"]
+    who = (
+        []
+        if git(out, "config", "user.email")
+        else ["-c", "user.name=GPU labs", "-c", "user.email=course@localhost"]
+    )
 
     def do(*arguments, check=True, **more):
         done = subprocess.run(["git", "-C", out, *who, *arguments], capture_output=True, text=True, **more)
         if check and done.returncode != 0:
-            refuse(f"git failed in {out}: {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}")
+            refuse(
+                f"git failed in {out}: {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}"
+            )
         return done
 
     return do
@@ -328,11 +444,17 @@ def shown_answers(labs, closed):
 def check_given_code(root, labs, closed):
     """Refuses labs that would show answers of others."""
     if complaints := given.undeclared(root, labs_of(root)):
-        refuse("given code answers tasks of other labs; change it, or list it in grader/release/given.py:\n  " + "\n  ".join(complaints))
+        refuse(
+            "given code answers tasks of other labs; change it, or list it in grader/release/given.py:\n  "
+            + "\n  ".join(complaints)
+        )
     if early := shown_answers(labs, closed):
         others = sorted({line.rsplit(" ", 1)[1] for line in early}, key=labs_of(root).index)
-        refuse("given code would show answers of labs that are not closed:\n  " + "\n  ".join(early)
-               + f"\nRelease these labs later, or, if nobody submits the others any more, add --closed {','.join(others)}")
+        refuse(
+            "given code would show answers of labs that are not closed:\n  "
+            + "\n  ".join(early)
+            + f"\nRelease these labs later, or, if nobody submits the others any more, add --closed {','.join(others)}"
+        )
 
 
 def made_in(root, out, labs, closed):
@@ -354,13 +476,30 @@ def made_in(root, out, labs, closed):
 
 def main():
     parser = argparse.ArgumentParser(
-        prog="./lab release", description="Writes the student edition: no solutions, no wrong or hostile submissions, its own README."
+        prog="./lab release",
+        description="Writes the student edition: no solutions, no wrong or hostile submissions, its own README.",
     )
     parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
-    parser.add_argument("dir", metavar="DIR", type=pathlib.Path, help="a folder that does not exist yet, or is empty; with --update an edition")
-    parser.add_argument("--labs", metavar="LAB,…", help="only these labs (default: all); with --update: these, too")
-    parser.add_argument("--closed", metavar="LAB,…", default="", help="labs whose answers may be shown, because nobody submits them any more or the course does not use them")
-    parser.add_argument("--update", action="store_true", help="brings the edition in DIR, or a student's repository, up to date as a commit; students' work is kept")
+    parser.add_argument(
+        "dir",
+        metavar="DIR",
+        type=pathlib.Path,
+        help="a folder that does not exist yet, or is empty; with --update an edition",
+    )
+    parser.add_argument(
+        "--labs", metavar="LAB,…", help="only these labs (default: all); with --update: these, too"
+    )
+    parser.add_argument(
+        "--closed",
+        metavar="LAB,…",
+        default="",
+        help="labs whose answers may be shown, because nobody submits them any more or the course does not use them",
+    )
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="brings the edition in DIR, or a student's repository, up to date as a commit; students' work is kept",
+    )
     parser.add_argument("--no-git", action="store_true", help="a plain folder, no repository")
     arguments = parser.parse_args()
     root, out = arguments.root.resolve(), arguments.dir.resolve()
@@ -378,7 +517,9 @@ def main():
 
         return update.update(root, out, labs or [], closed)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        refuse(f"{out} is not empty: name a folder that does not exist yet, or take --update to bring an edition up to date")
+        refuse(
+            f"{out} is not empty: name a folder that does not exist yet, or take --update to bring an edition up to date"
+        )
     if root == out or root in out.parents and not (has_git and git(root, "check-ignore", out) is not None):
         refuse(f"{out} lies inside of the course: name a folder elsewhere")
     if not arguments.no_git and not has_git:
@@ -391,11 +532,16 @@ def main():
     if found := made_in(root, out, labs, closed):
         if not existed:
             out.rmdir()
-        refuse("the edition would show lines of the solutions; nothing was written:\n  " + "\n  ".join(found[:20]))
+        refuse(
+            "the edition would show lines of the solutions; nothing was written:\n  "
+            + "\n  ".join(found[:20])
+        )
     if not arguments.no_git:
         make_repository(out, labs)
     if everything and (shown := shown_answers(labs, closed)):
-        print(f"{len(shown)} times, given code of a lab answers a task of another lab. To release one lab after the other, use --labs and --update.")
+        print(
+            f"{len(shown)} times, given code of a lab answers a task of another lab. To release one lab after the other, use --labs and --update."
+        )
     print(f"The student edition is in {out}. Try it: cd {out} && ./lab grade")
 
 

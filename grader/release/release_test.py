@@ -35,7 +35,10 @@ PLAIN = [] if shutil.which("git") else ["--no-git"]  # an edition without a hist
 
 def run(tool, *arguments, root=ROOT, **environment):
     return subprocess.run(
-        [sys.executable, "-B", root / tool, root, *arguments], capture_output=True, text=True, env=os.environ | environment
+        [sys.executable, "-B", root / tool, root, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
     )
 
 
@@ -49,7 +52,14 @@ def configured(folder, build):
 def empty_panels(name, text):
     """Panels without content, quotations that were not taken over, and words that stand for what was left out."""
     for panel in re.findall(r"^ *```.*?^ *```$", text, re.S | re.M):
-        if not [line for line in panel.splitlines()[1:-1] if line.strip() and not re.match(r"\$ |recorded from ", line)] and "$ " not in panel:
+        if (
+            not [
+                line
+                for line in panel.splitlines()[1:-1]
+                if line.strip() and not re.match(r"\$ |recorded from ", line)
+            ]
+            and "$ " not in panel
+        ):
             yield f"{name}: a panel shows nothing: {panel!r}"
     patterns = {
         r"<details><summary>[^\n]*</summary>\s*</details>": "nothing to unfold",
@@ -77,8 +87,15 @@ def commands_in(edition):
     """What an edition's ./lab knows: its own commands but those of files that are not there, and labcli's."""
     script = (edition / "lab").read_text()
     own = set(re.findall(r"^  ([a-z][a-z-]*)(?: \| [^)]*)?\)(?= |$)", script, re.M))
-    missing = {m[1] for m in re.finditer(r"^  ([a-z-]+)\) .*course_tool \w+ (\S+)", script, re.M) if not (edition / m[2]).is_file()}
-    built = {name.replace("_", "-") for name in re.findall(r"\badd_(\w+)", (edition / "grader/cli/commands.hpp").read_text())}
+    missing = {
+        m[1]
+        for m in re.finditer(r"^  ([a-z-]+)\) .*course_tool \w+ (\S+)", script, re.M)
+        if not (edition / m[2]).is_file()
+    }
+    built = {
+        name.replace("_", "-")
+        for name in re.findall(r"\badd_(\w+)", (edition / "grader/cli/commands.hpp").read_text())
+    }
     return (own | built) - missing
 
 
@@ -89,10 +106,22 @@ def impossible(edition, known, tasks, page, words, line):
         yield f"{page}: there is no command {command}: {line}"
     if "--solutions" in rest:
         yield f"{page}: there are no solutions: {line}"
-    if command == "sanitize" and rest and "/" in rest[0] and rest[0].endswith(".cu") and not (edition / rest[0]).is_file():
+    if (
+        command == "sanitize"
+        and rest
+        and "/" in rest[0]
+        and rest[0].endswith(".cu")
+        and not (edition / rest[0]).is_file()
+    ):
         yield f"{page}: there is no {rest[0]}: {line}"
     if command in ("trace", "profile", "check", "grade") and rest and rest[0] in tasks:
-        named = rest[rest.index("--task") + 1 :][:1] if "--task" in rest else rest[1:2] if command in ("trace", "profile") else []
+        named = (
+            rest[rest.index("--task") + 1 :][:1]
+            if "--task" in rest
+            else rest[1:2]
+            if command in ("trace", "profile")
+            else []
+        )
         for task in named:
             if not re.search(r"[A-Z<\[…-]", task) and task not in tasks[rest[0]]:
                 yield f"{page}: {rest[0]} has no task {task}: {line}"
@@ -103,10 +132,17 @@ def impossible(edition, known, tasks, page, words, line):
 def dead_references(left_out, page, text):
     """Files of the course, by path or name, that a text speaks of and the edition lacks."""
     folders = {os.path.dirname(name) for name in left_out}
-    pages = {os.path.basename(name) for name in left_out if name.startswith("handouts/") and name.endswith(".md")} - NAMES
+    pages = {
+        os.path.basename(name) for name in left_out if name.startswith("handouts/") and name.endswith(".md")
+    } - NAMES
     for path in re.findall(r"(?<![\w/.])[\w.-]+(?:/[\w.-]+)+/?", text):
         path = path.rstrip("/.")
-        if path in left_out or re.match(r"(build/)?(solutions|grader/(mutants|hostile|gradescope|release))\b", path) or path in folders - {""} and not (FOLDERS & {path}):
+        if (
+            path in left_out
+            or re.match(r"(build/)?(solutions|grader/(mutants|hostile|gradescope|release))\b", path)
+            or path in folders - {""}
+            and not (FOLDERS & {path})
+        ):
             yield f"{page}: {path}"
     for name in pages:
         if re.search(rf"(?<![\w/-]){re.escape(name)}|\b{name.removesuffix('.md').replace('-', ' ')}\b", text):
@@ -114,30 +150,71 @@ def dead_references(left_out, page, text):
 
 
 FOLDERS = {os.path.dirname(name) for name in release.released_files(ROOT)}
-NAMES = {os.path.basename(name) for name in release.released_files(ROOT)}  # of which there may be others that stay behind
+NAMES = {
+    os.path.basename(name) for name in release.released_files(ROOT)
+}  # of which there may be others that stay behind
 
 
 class Readers(unittest.TestCase):
     """What the searches of Edition must find, and must not."""
 
     def test_empty_panels(self):
-        for text in ["```\n```", "```\nrecorded from a run\n```", "*(Your own kernel shows this: `x`.)*", "<details><summary>a</summary>\n\n</details>", "# A\n# B\nb", "See:\n\n# B\nb"]:
+        for text in [
+            "```\n```",
+            "```\nrecorded from a run\n```",
+            "*(Your own kernel shows this: `x`.)*",
+            "<details><summary>a</summary>\n\n</details>",
+            "# A\n# B\nb",
+            "See:\n\n# B\nb",
+        ]:
             self.assertTrue(list(empty_panels("page", text)), text)
-        for text in ["```\nx\n```", "```cuda\n# x\n# y\n```", "# A\n## B\nb", "See:\n\n```\nx\n```", "<details><summary>a</summary>\n\nb\n</details>"]:
+        for text in [
+            "```\nx\n```",
+            "```cuda\n# x\n# y\n```",
+            "# A\n## B\nb",
+            "See:\n\n```\nx\n```",
+            "<details><summary>a</summary>\n\nb\n</details>",
+        ]:
             self.assertEqual(list(empty_panels("page", text)), [], text)
 
     def test_impossible_commands(self):
         def found(text):
-            return [c for words, line in commands_of(text) for c in impossible(ROOT, {"grade", "trace", "test", "sanitize"}, {"scan": {"blelloch"}}, "page", words, line)]
+            return [
+                c
+                for words, line in commands_of(text)
+                for c in impossible(
+                    ROOT, {"grade", "trace", "test", "sanitize"}, {"scan": {"blelloch"}}, "page", words, line
+                )
+            ]
 
-        for text in ["`./lab release DIR`", "`./lab trace scan blelloch --solutions`", "$ ./lab trace scan compact", "`./lab grade scan --task compact`", "`./lab test 'links'`", "`./lab sanitize no/such.cu`"]:
+        for text in [
+            "`./lab release DIR`",
+            "`./lab trace scan blelloch --solutions`",
+            "$ ./lab trace scan compact",
+            "`./lab grade scan --task compact`",
+            "`./lab test 'links'`",
+            "`./lab sanitize no/such.cu`",
+        ]:
             self.assertEqual(len(found(text)), 1, text)
-        for text in ["`./lab trace scan blelloch --n 8`", "./lab grade scan    grades all", "./lab test     # what is there", "`./lab trace LAB TASK`", "`./lab sanitize program.cu`"]:
+        for text in [
+            "`./lab trace scan blelloch --n 8`",
+            "./lab grade scan    grades all",
+            "./lab test     # what is there",
+            "`./lab trace LAB TASK`",
+            "`./lab sanitize program.cu`",
+        ]:
             self.assertEqual(found(text), [], text)
 
     def test_dead_references(self):
         left_out = {"solutions/scan/scan.cu", "handouts/kill-matrix.md", "common/tools/lint.sh"}
-        for text in ["`solutions/scan/scan.cu`", "see solutions/device", "the kill matrix", "[x](kill-matrix.md)", "`common/tools/lint.sh`", "grader/mutants/"]:
+        for text in [
+            "`solutions/scan/scan.cu`",
+            "see solutions/device",
+            "the kill matrix",
+            "[x](kill-matrix.md)",
+            "`common/tools/lint.sh`",
+            "grader/mutants/",
+        ]:
             self.assertTrue(list(dead_references(left_out, "page", text)), text)
         for text in ["labs/scan/scan.cu", "and/or", "common/tools"]:
             self.assertEqual(list(dead_references(left_out, "page", text)), [], text)
@@ -182,14 +259,35 @@ class Edition(unittest.TestCase):
 
     @unittest.skipIf(PLAIN, "no git here")
     def test_nor_in_its_history(self):
-        log = subprocess.run(["git", "-C", self.out, "log", "--all", "-p"], capture_output=True, text=True, errors="replace").stdout
-        self.assertEqual([line for line in leaks.shown(SECRETS, log) if not any(line in meant for meant in leaks.MEANT.values())], [])
+        log = subprocess.run(
+            ["git", "-C", self.out, "log", "--all", "-p"], capture_output=True, text=True, errors="replace"
+        ).stdout
+        self.assertEqual(
+            [
+                line
+                for line in leaks.shown(SECRETS, log)
+                if not any(line in meant for meant in leaks.MEANT.values())
+            ],
+            [],
+        )
         self.assertEqual(log.count("\ncommit ") + log.startswith("commit "), 1)
 
     def test_instructors_files_stay_behind(self):
         names = {p.relative_to(self.out).as_posix() for p in self.files()}
         for name in names:
-            self.assertFalse(name.startswith(("solutions/", "grader/mutants/", "grader/hostile/", "grader/release/", "grader/gradescope/", "handouts/instructor")), name)
+            self.assertFalse(
+                name.startswith(
+                    (
+                        "solutions/",
+                        "grader/mutants/",
+                        "grader/hostile/",
+                        "grader/release/",
+                        "grader/gradescope/",
+                        "handouts/instructor",
+                    )
+                ),
+                name,
+            )
             self.assertFalse("_test." in name and not name.startswith("labs/"), name)
         self.assertNotIn("grader/batch/grade_all.py", names)
         for lab in self.LABS:
@@ -209,25 +307,43 @@ class Edition(unittest.TestCase):
             self.assertIn(f"`labs/{lab}/{lab}.cu`", text)
 
     def test_links_lead_somewhere(self):
-        done = subprocess.run([sys.executable, "-B", ROOT / "handouts/links_test.py", self.out], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-B", ROOT / "handouts/links_test.py", self.out], capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def pages(self):
         """{path: text} of what students read: handouts, the README, headers and skeletons."""
         names = ["*.md", "handouts/*.md", "labs/*/*.hpp", "labs/*/*.cu", "labs/*/*.cpp"]
-        return {p.relative_to(self.out).as_posix(): p.read_text() for name in names for p in sorted(self.out.glob(name))}
+        return {
+            p.relative_to(self.out).as_posix(): p.read_text()
+            for name in names
+            for p in sorted(self.out.glob(name))
+        }
 
     def test_no_panel_is_empty(self):
         pages = {name: text for name, text in self.pages().items() if name.endswith(".md")}
         self.assertGreater(sum(text.count("```") for text in pages.values()), 100)
-        self.assertEqual([complaint for name, text in pages.items() for complaint in empty_panels(name, text)], [])
+        self.assertEqual(
+            [complaint for name, text in pages.items() for complaint in empty_panels(name, text)], []
+        )
 
     def test_every_command_is_possible(self):
         commands = [(name, *command) for name, text in self.pages().items() for command in commands_of(text)]
         self.assertGreater(len(commands), 50)
         known = commands_in(self.out)
-        tasks = {lab: set(re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text())) for lab in ["demo", *self.LABS]}
-        self.assertEqual([c for name, words, line in commands for c in impossible(self.out, known, tasks, name, words, line)], [])
+        tasks = {
+            lab: set(re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text()))
+            for lab in ["demo", *self.LABS]
+        }
+        self.assertEqual(
+            [
+                c
+                for name, words, line in commands
+                for c in impossible(self.out, known, tasks, name, words, line)
+            ],
+            [],
+        )
 
     def test_pages_keep_what_speaks_of_no_file(self):
         rules = (self.out / "handouts/rules.md").read_text()
@@ -236,7 +352,9 @@ class Edition(unittest.TestCase):
 
     def test_no_reference_is_dead(self):
         left_out = {*release.files_of(ROOT)} - {p.relative_to(self.out).as_posix() for p in self.files()}
-        self.assertEqual([c for name, text in self.pages().items() for c in dead_references(left_out, name, text)], [])
+        self.assertEqual(
+            [c for name, text in self.pages().items() for c in dead_references(left_out, name, text)], []
+        )
 
     def test_every_rung_is_explained(self):
         page = (self.out / "handouts/rungs.md").read_text()
@@ -255,14 +373,20 @@ class Edition(unittest.TestCase):
     def test_kernels_of_pages_are_programs(self):
         for file, prefix in {"errata": "erratum", "memory_model": "example"}.items():
             source = (self.out / f"common/sim/checkers/kernels/{file}.cu").read_text()
-            launches = re.findall(rf"^// LAUNCH (\d+) (\d+)(?: n (\d+))?\nKERNEL\(({prefix}_(\d+)_\w+)\)", source, re.M)
+            launches = re.findall(
+                rf"^// LAUNCH (\d+) (\d+)(?: n (\d+))?\nKERNEL\(({prefix}_(\d+)_\w+)\)", source, re.M
+            )
             table = re.findall(r"\{(\d+), (\w+), (\d+), (\d+), (\d+)\}", source)
             self.assertGreater(len(table), 4)
-            self.assertEqual([(number, name, grid, block, n or "4096") for grid, block, n, name, number in launches], table)
+            self.assertEqual(
+                [(number, name, grid, block, n or "4096") for grid, block, n, name, number in launches], table
+            )
 
     @unittest.skipIf(PLAIN, "no git here")
     def test_it_is_a_clean_repository(self):
-        status = subprocess.run(["git", "-C", self.out, "status", "--porcelain"], capture_output=True, text=True)
+        status = subprocess.run(
+            ["git", "-C", self.out, "status", "--porcelain"], capture_output=True, text=True
+        )
         self.assertEqual((status.returncode, status.stdout), (0, ""))
 
     def test_the_build_misses_nothing(self):
@@ -270,16 +394,26 @@ class Edition(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
 
     def test_hand_ins_can_be_packed(self):
-        done = subprocess.run([sys.executable, "-B", self.out / "grader/batch/submit.py", "--help"], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-B", self.out / "grader/batch/submit.py", "--help"],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_demonstration_is_solved_and_not_submitted(self):
         self.assertNotIn("TODO", (self.out / "labs/demo/demo.cu").read_text())
         fake = pathlib.Path(self.folder.name) / "labcli"
-        fake.write_text("#!/bin/sh\necho '%s'\n" % json.dumps({"labs": [{"id": lab} for lab in ["demo", *self.LABS]]}))
+        fake.write_text(
+            "#!/bin/sh\necho '%s'\n" % json.dumps({"labs": [{"id": lab} for lab in ["demo", *self.LABS]]})
+        )
         fake.chmod(0o755)
         code = "import sys; sys.path.insert(0, sys.argv[1]); import submit; print(*submit.labs_here(sys.argv[2], []))"
-        done = subprocess.run([sys.executable, "-B", "-c", code, self.out / "grader/batch", fake], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", code, self.out / "grader/batch", fake],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual((done.stdout.split(), done.stderr), (self.LABS, ""))
 
     def test_programs_stay_programs(self):
@@ -288,7 +422,12 @@ class Edition(unittest.TestCase):
 
     def test_no_answer_of_the_instructors_stands_anywhere(self):
         pages = sorted((ROOT / "handouts/instructor").glob("[0-9]*.md"))
-        answers = {line for page in pages for line in page.read_text().splitlines() if len(line) > 60 and not line.startswith("#")}
+        answers = {
+            line
+            for page in pages
+            for line in page.read_text().splitlines()
+            if len(line) > 60 and not line.startswith("#")
+        }
         self.assertGreater(len(answers), 300)
         for path in self.files():
             self.assertFalse(answers & set(path.read_text(encoding="latin-1").splitlines()), path)
@@ -310,7 +449,15 @@ class EditionOfSomeLabs(Edition):
     def test_other_labs_are_held_back(self):
         names = {p.relative_to(self.out).as_posix() for p in self.files()}
         held_back = set(LABS) - set(self.LABS)
-        self.assertEqual([name for name in names for lab in held_back if name.startswith(f"labs/{lab}") or name.endswith(f"-{lab.replace('_', '-')}.md")], [])
+        self.assertEqual(
+            [
+                name
+                for name in names
+                for lab in held_back
+                if name.startswith(f"labs/{lab}") or name.endswith(f"-{lab.replace('_', '-')}.md")
+            ],
+            [],
+        )
         self.assertEqual(release.labs_of(self.out), ["demo", *self.LABS])
         self.assertNotIn("05-histogram.md", (self.out / "handouts/meson.build").read_text())
         self.assertNotIn("handouts/figures/sat-corners.svg", names)
@@ -329,14 +476,18 @@ class Workflow(InFolder):
             (self.repository / f"labs/{lab}/{lab}.cu").write_text("empty")
         (self.repository / ".github").mkdir()
         shutil.copy(ROOT / "grader/release/edition/.github/grade.sh", self.repository / ".github")
-        (self.repository / "lab").write_text('#!/bin/sh\n[ "$1" != report ] || echo points >summary.md\necho "$@" >>../asked\n')
+        (self.repository / "lab").write_text(
+            '#!/bin/sh\n[ "$1" != report ] || echo points >summary.md\necho "$@" >>../asked\n'
+        )
         (self.repository / "lab").chmod(0o755)
         self.git("init", "--quiet")
         self.first = self.commit("release")
 
     def git(self, *arguments):
         who = ["-c", "user.name=x", "-c", "user.email=x@localhost"]
-        return subprocess.run(["git", "-C", self.repository, *who, *arguments], check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", self.repository, *who, *arguments], check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     def commit(self, message):
         self.git("add", "--all")
@@ -349,7 +500,12 @@ class Workflow(InFolder):
         unset = ("GITHUB_STEP_SUMMARY", "ISOLATION")
         kept = {name: value for name, value in os.environ.items() if name not in unset}
         environment = kept | {"BASE": base} | more
-        done = subprocess.run(["bash", self.repository / ".github/grade.sh", *labs], env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", self.repository / ".github/grade.sh", *labs],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         log = (self.dir / "asked").read_text() if (self.dir / "asked").exists() else ""
         command = r"^grade (.*?) --device sim --graded --isolation (\S+) --json result\.json"
@@ -361,7 +517,12 @@ class Workflow(InFolder):
     def test_without_an_answer_of_git_it_fails(self):
         """As in a container without git, or whose checkout belongs to another user."""
         shutil.rmtree(self.repository / ".git")
-        done = subprocess.run(["bash", self.repository / ".github/grade.sh"], env={**os.environ, "GIT_CEILING_DIRECTORIES": str(self.dir)}, capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", self.repository / ".github/grade.sh"],
+            env={**os.environ, "GIT_CEILING_DIRECTORIES": str(self.dir)},
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("nothing was graded", done.stderr)
         self.assertFalse((self.dir / "asked").exists())
@@ -424,7 +585,9 @@ class Refusals(InFolder):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse((self.dir / ".git").exists())
         # which is no course to make editions of
-        done = subprocess.run([self.dir / "lab", "release", self.dir / "again"], capture_output=True, text=True)
+        done = subprocess.run(
+            [self.dir / "lab", "release", self.dir / "again"], capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 1)
         self.assertIn("student edition", done.stderr)
 
@@ -481,7 +644,9 @@ class Update(InFolder):
         for lab in LABS:
             (self.course / f"labs/{lab}").mkdir(parents=True)
             for name in [f"{lab}.cu", "lab.hpp", "points.hpp"]:
-                (self.course / f"labs/{lab}/{name}").write_text(f"// of {lab}\n" + "a line\n" * 9 + "return not_implemented(job);\n" + "more\n" * 9)
+                (self.course / f"labs/{lab}/{name}").write_text(
+                    f"// of {lab}\n" + "a line\n" * 9 + "return not_implemented(job);\n" + "more\n" * 9
+                )
         (self.course / "README.md").write_text("# Labs\n")
         patched = unittest.mock.patch.object(release, "made_in", self.made_in)
         patched.start()
@@ -513,7 +678,9 @@ class Update(InFolder):
 
     def git(self, *arguments, at=None):
         who = ["-c", "user.name=x", "-c", "user.email=x@localhost"]
-        return subprocess.run(["git", "-C", at or self.edition, *who, *arguments], check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", at or self.edition, *who, *arguments], check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     def change(self, name, old, new, at=None, commit=False):
         path = (at or self.course) / name
@@ -531,12 +698,20 @@ class Update(InFolder):
             self.git("init", "--quiet", "--initial-branch=main", at=repository)
             self.git("add", "--all", at=repository)
             self.git("commit", "--quiet", "--message", "Initial commit", at=repository)
-        self.change("labs/reduction/reduction.cu", "return not_implemented(job);", "return my_own(job);", at=repository, commit=True)
+        self.change(
+            "labs/reduction/reduction.cu",
+            "return not_implemented(job);",
+            "return my_own(job);",
+            at=repository,
+            commit=True,
+        )
         return repository
 
     def test_adds_a_lab(self):
         self.assertIn("new: scan", self.update(self.edition, "scan"))
-        self.assertEqual(json.loads((self.edition / release.RECORD).read_text())["labs"], ["reduction", "scan"])
+        self.assertEqual(
+            json.loads((self.edition / release.RECORD).read_text())["labs"], ["reduction", "scan"]
+        )
         self.assertTrue((self.edition / "labs/scan/scan.cu").is_file())
         self.assertEqual(self.git("status", "--porcelain"), "")
         self.assertEqual(self.git("rev-list", "--count", "HEAD"), "2")
@@ -553,7 +728,9 @@ class Update(InFolder):
             with self.subTest(copy=copy):
                 student = self.students(copy)
                 self.change("labs/reduction/lab.hpp", "// of", f"// Corrected {copy}.\n// of")
-                self.change("labs/reduction/reduction.cu", "// of reduction", f"// of reduction. Corrected {copy}.")
+                self.change(
+                    "labs/reduction/reduction.cu", "// of reduction", f"// of reduction. Corrected {copy}."
+                )
                 self.assertNotIn("both sides", self.update(student, "scan compaction"))
                 text = (student / "labs/reduction/reduction.cu").read_text()
                 self.assertIn("return my_own(job);", text)
@@ -573,7 +750,15 @@ class Update(InFolder):
         self.update(self.edition, "scan")
         # The command of the edition's README, as students type it: git has no settings, and both sides have commits.
         words = re.search(r"`git (pull[^`]*)`", (ROOT / "grader/release/edition/README.md.in").read_text())[1]
-        with unittest.mock.patch.dict(os.environ, {"HOME": str(self.dir), "XDG_CONFIG_HOME": str(self.dir), "GIT_CONFIG_NOSYSTEM": "1", "GIT_EDITOR": "false"}):
+        with unittest.mock.patch.dict(
+            os.environ,
+            {
+                "HOME": str(self.dir),
+                "XDG_CONFIG_HOME": str(self.dir),
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_EDITOR": "false",
+            },
+        ):
             self.git(*words.split(), at=student)
         self.assertIn("// Corrected.", (student / "labs/reduction/lab.hpp").read_text())
         self.assertIn("return my_own(job);", (student / "labs/reduction/reduction.cu").read_text())
@@ -600,7 +785,9 @@ class Update(InFolder):
 
     def test_a_changed_list_of_labs_gets_the_new_ones(self):
         def course(*labs):
-            (self.course / "meson.build").write_text("labs = [\n" + "".join(f"  '{lab}',\n" for lab in labs) + "]\n")
+            (self.course / "meson.build").write_text(
+                "labs = [\n" + "".join(f"  '{lab}',\n" for lab in labs) + "]\n"
+            )
 
         course("reduction")
         self.update(self.edition)
@@ -640,7 +827,9 @@ class Leaks(InFolder):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.line = next(
-            line for line in (self.root / "solutions/scan/scan.cu").read_text().splitlines() if leaks.squeezed(line) in SECRETS and "//" not in line
+            line
+            for line in (self.root / "solutions/scan/scan.cu").read_text().splitlines()
+            if leaks.squeezed(line) in SECRETS and "//" not in line
         ).strip()
 
     def expect_refusal(self, name):
@@ -672,7 +861,9 @@ class Leaks(InFolder):
         self.expect_refusal("common/base/harmless.dat")
 
     def test_a_wrong_submission(self):
-        shutil.copy(next((self.root / "grader/mutants/scan").glob("*.mutant")), self.root / "handouts/example.txt")
+        shutil.copy(
+            next((self.root / "grader/mutants/scan").glob("*.mutant")), self.root / "handouts/example.txt"
+        )
         self.expect_refusal("handouts/example.txt")
 
 
@@ -690,7 +881,13 @@ class Gradescope(InFolder):
             for program in ["setup.sh", "run_autograder", "grade_submission.py", "course/lab"]:
                 self.assertTrue(archive.getinfo(program).external_attr >> 16 & 0o100, program)
         # What the build asks for, whether it is built or not.
-        for name in ["grader/batch/ingest.py", "grader/batch/source_text.py", "labs/scan/problem.cpp", "labs/scan/scan_test.cpp", "handouts/02-scan.md"]:
+        for name in [
+            "grader/batch/ingest.py",
+            "grader/batch/source_text.py",
+            "labs/scan/problem.cpp",
+            "labs/scan/scan_test.cpp",
+            "handouts/02-scan.md",
+        ]:
             self.assertIn("course/" + name, names)
         self.assertFalse([name for name in names if "solutions/" in name or "mutants/" in name])
         self.assertEqual(leaks.find(SECRETS, self.dir / "source/course"), [])
@@ -703,7 +900,9 @@ class Gradescope(InFolder):
         self.assertEqual((self.dir / "a.zip").read_bytes(), (self.dir / "b.zip").read_bytes())
 
     def test_refuses_what_is_no_lab_and_no_archive(self):
-        self.assertIn('no lab "bogus"', run("grader/gradescope/package.py", self.dir / "a.zip", "bogus").stderr)
+        self.assertIn(
+            'no lab "bogus"', run("grader/gradescope/package.py", self.dir / "a.zip", "bogus").stderr
+        )
         self.assertIn(".zip", run("grader/gradescope/package.py", self.dir / "a.tar").stderr)
         self.assertIn("can't be written", run("grader/gradescope/package.py", self.dir / "none/a.zip").stderr)
         self.assertEqual(list(self.dir.iterdir()), [])
@@ -750,20 +949,34 @@ sys.exit(fault)
             else:
                 path.write_bytes(data.encode() if isinstance(data, str) else data)
         submission.mkdir(exist_ok=True)
-        done = subprocess.run(["bash", source / "run_autograder"], env={**os.environ, "AUTOGRADER": str(self.dir)}, capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", source / "run_autograder"],
+            env={**os.environ, "AUTOGRADER": str(self.dir)},
+            capture_output=True,
+            text=True,
+        )
         results = self.dir / "results/results.json"
         placed = {path.stem: path.read_text() for path in source.glob("course/labs/*/*.cu")}
         return done, json.loads(results.read_text()) if results.exists() else None, placed
 
     def test_a_submission_is_put_in_place_and_nothing_else_is_taken(self):
-        done, results, placed = self.grade_on_gradescope(["scan", "sat", "histogram"], {
-            "labs/scan/scan.cu": "mine", "labs/scan/lab.hpp": "mine", "sat.cu": "flat", "histogram.cu": pathlib.Path("/etc/passwd")})  # fmt: skip
+        done, results, placed = self.grade_on_gradescope(
+            ["scan", "sat", "histogram"],
+            {
+                "labs/scan/scan.cu": "mine",
+                "labs/scan/lab.hpp": "mine",
+                "sat.cu": "flat",
+                "histogram.cu": pathlib.Path("/etc/passwd"),
+            },
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(placed, {"scan": "mine", "sat": "flat", "histogram": "empty"})
         self.assertFalse((self.dir / "source/course/labs/scan/lab.hpp").exists())
         # As ./lab grade-all does: otherwise a case would be judged with fewer checks.
-        self.assertIn("grade scan sat histogram --device sim --graded --isolation namespaces",
-                      (self.dir / "asked").read_text())
+        self.assertIn(
+            "grade scan sat histogram --device sim --graded --isolation namespaces",
+            (self.dir / "asked").read_text(),
+        )
         self.assertIn("histogram: submission/histogram.cu is a link", results["output"])
 
     def test_takes_what_grade_all_takes_and_says_why_not(self):
@@ -771,13 +984,18 @@ sys.exit(fault)
         with zipfile.ZipFile(packed, "w") as archive:
             archive.writestr("labs/scan/scan.cu", "zipped")
         for files, taken, said in [
-            ({"scan-2.cu": "numbered"}, "numbered", ""), ({"a/b/Scan.cu": "deep"}, "deep", ""),
-            ({"kernel.cu": '#include "scan/lab.hpp"\n'}, '#include "scan/lab.hpp"\n', ""), ({"all.zip": packed.getvalue()}, "zipped", ""),
-            ({"kernel.cu": "int x;"}, "empty", "kernel.cu: not named scan.cu"), ({"scan.cpp": "int x;"}, "empty", "not a .cu file: submission/scan.cpp"),
-            ({}, "empty", "it is empty"), ({"scan.rar": b"Rar!\x1a\x07\x00"}, "empty", "RAR archive"),
-            ({"scan.cu": "int x;".encode("utf-16")}, "empty", "UTF-16"), ({"scan.cu": "empty // mine"}, "empty // mine", "not changed"),
+            ({"scan-2.cu": "numbered"}, "numbered", ""),
+            ({"a/b/Scan.cu": "deep"}, "deep", ""),
+            ({"kernel.cu": '#include "scan/lab.hpp"\n'}, '#include "scan/lab.hpp"\n', ""),
+            ({"all.zip": packed.getvalue()}, "zipped", ""),
+            ({"kernel.cu": "int x;"}, "empty", "kernel.cu: not named scan.cu"),
+            ({"scan.cpp": "int x;"}, "empty", "not a .cu file: submission/scan.cpp"),
+            ({}, "empty", "it is empty"),
+            ({"scan.rar": b"Rar!\x1a\x07\x00"}, "empty", "RAR archive"),
+            ({"scan.cu": "int x;".encode("utf-16")}, "empty", "UTF-16"),
+            ({"scan.cu": "empty // mine"}, "empty // mine", "not changed"),
             ({"a/scan.cu": "one", "b/scan.cu": "two"}, "empty", "more than one file"),
-        ]:  # fmt: skip
+        ]:
             with self.subTest(files=files):
                 done, results, placed = self.grade_on_gradescope(["scan"], files)
                 self.assertEqual((done.returncode, placed["scan"]), (0, taken), done.stderr)
@@ -790,7 +1008,10 @@ sys.exit(fault)
         _, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "mine"})
         self.assertNotIn("leaderboard", results)
         _, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "mine"}, leaderboard=True)
-        self.assertEqual(results["leaderboard"], [{"name": "Scan: fast", "value": 41.26}, {"name": "Scan: wrong", "value": 0}])
+        self.assertEqual(
+            results["leaderboard"],
+            [{"name": "Scan: fast", "value": 41.26}, {"name": "Scan: wrong", "value": 0}],
+        )
         self.assertEqual(results["score"], 90)
         for options, there in [([], False), (["--leaderboard"], True)]:
             done = run("grader/gradescope/package.py", self.dir / "a.zip", "scan", *options)
@@ -814,7 +1035,10 @@ sys.exit(fault)
         self.assertNotEqual(done.returncode, 0)
         self.assertIsNone(results)
         self.assertIn("stopped after 0.05 minutes", done.stderr)
-        self.assertIn("--minutes takes", run("grader/gradescope/package.py", self.dir / "a.zip", "--minutes", "0").stderr)
+        self.assertIn(
+            "--minutes takes",
+            run("grader/gradescope/package.py", self.dir / "a.zip", "--minutes", "0").stderr,
+        )
 
 
 # They take about equally long, so that they run beside each other.
@@ -823,7 +1047,9 @@ PARTS = {"some labs": [EditionOfSomeLabs], "updates": [Update], "gradescope": [G
 
 def load_tests(loader, every, _pattern):
     chosen = PARTS.get(" ".join(sys.argv[2:]))
-    cases = [case for case in globals().values() if isinstance(case, type) and issubclass(case, unittest.TestCase)]
+    cases = [
+        case for case in globals().values() if isinstance(case, type) and issubclass(case, unittest.TestCase)
+    ]
     kept = chosen or [case for case in cases if not any(case in part for part in PARTS.values())]
     return unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in kept)
 

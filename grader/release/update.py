@@ -21,7 +21,9 @@ def base_of(do, out):
     base = marked or do("rev-list", "--max-parents=0", "HEAD").stdout.split()[-1]
     recorded = do("show", f"{base}:{release.RECORD}", check=False)
     if recorded.returncode != 0:
-        release.refuse(f"{out} did not begin as an edition of ./lab release: its first commit has no {release.RECORD}")
+        release.refuse(
+            f"{out} did not begin as an edition of ./lab release: its first commit has no {release.RECORD}"
+        )
     return base, json.loads(recorded.stdout)
 
 
@@ -39,7 +41,12 @@ def committed(do, out, folder, base, labs):
 
 def merge(do, edition):
     """Files in which both have changed the same lines: they stay as the students have them."""
-    if do("merge", "--quiet", "--no-edit", "-m", "Merge the course's update", edition, check=False).returncode == 0:
+    if (
+        do(
+            "merge", "--quiet", "--no-edit", "-m", "Merge the course's update", edition, check=False
+        ).returncode
+        == 0
+    ):
         return []
     unmerged = do("ls-files", "--unmerged", "-z").stdout.split("\0")
     stages = {}
@@ -69,8 +76,18 @@ def complete_list(do, out, labs):
         return labs if text else []
     lacking = [lab for lab in labs if lab not in re.findall(r"'(\w+)'", found[1])]
     if lacking:
-        path.write_text(text[: found.end(1)] + "".join(f"  '{lab}',\n" for lab in lacking) + text[found.end(1) :], encoding="utf-8")
-        do("commit", "--quiet", "--message", f"Add {', '.join(lacking)} to the list of labs", "--", "meson.build")
+        path.write_text(
+            text[: found.end(1)] + "".join(f"  '{lab}',\n" for lab in lacking) + text[found.end(1) :],
+            encoding="utf-8",
+        )
+        do(
+            "commit",
+            "--quiet",
+            "--message",
+            f"Add {', '.join(lacking)} to the list of labs",
+            "--",
+            "meson.build",
+        )
     return []
 
 
@@ -80,7 +97,9 @@ def update(root, out, more, closed):
     if top.returncode != 0 or pathlib.Path(top.stdout.strip()).resolve() != out:
         release.refuse(f"{out} is no git repository: make an edition with ./lab release {out}")
     if changed := do("status", "--porcelain", "--untracked-files=no").stdout.splitlines():
-        release.refuse(f"{out} has changes that are not committed: commit them first:\n  " + "\n  ".join(changed[:10]))
+        release.refuse(
+            f"{out} has changes that are not committed: commit them first:\n  " + "\n  ".join(changed[:10])
+        )
     base, record = base_of(do, out)
     known = release.labs_of(root)
     labs = [lab for lab in known if lab in record["labs"] or lab in more]
@@ -89,20 +108,31 @@ def update(root, out, more, closed):
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch) / "edition"
         if found := release.made_in(root, folder, labs, closed):
-            release.refuse("the edition would show lines of the solutions; nothing was changed:\n  " + "\n  ".join(found[:20]))
+            release.refuse(
+                "the edition would show lines of the solutions; nothing was changed:\n  "
+                + "\n  ".join(found[:20])
+            )
         edition = committed(do, out, folder, base, labs)
     if edition is None:
         print(f"{out} is up to date.")
         return
     kept = merge(do, edition)
     if kept is None:
-        release.refuse(f"git could not merge the update into {out}; nothing was changed. See: git -C {out} merge {edition}")
+        release.refuse(
+            f"git could not merge the update into {out}; nothing was changed. See: git -C {out} merge {edition}"
+        )
     unlisted = complete_list(do, out, labs) if "meson.build" in kept else []
     changed = do("diff", "--name-only", base, edition).stdout.splitlines()
     added = [lab for lab in labs if lab not in record["labs"]]
-    news = (f"new: {', '.join(added)}; " if added else "") + f"{len(changed)} files differ from the edition before"
+    news = (
+        f"new: {', '.join(added)}; " if added else ""
+    ) + f"{len(changed)} files differ from the edition before"
     print(f"{out} is up to date: {news}.")
     for name in kept:
-        print(f"  {name}: both sides changed the same lines. It stays as it was; the course's change: git diff {base[:12]} {edition[:12]} -- {name}")
+        print(
+            f"  {name}: both sides changed the same lines. It stays as it was; the course's change: git diff {base[:12]} {edition[:12]} -- {name}"
+        )
     if unlisted:
-        print(f"  meson.build has no list of labs any more: it must name {', '.join(unlisted)}, or they are not built.")
+        print(
+            f"  meson.build has no list of labs any more: it must name {', '.join(unlisted)}, or they are not built."
+        )

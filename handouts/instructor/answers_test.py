@@ -30,7 +30,9 @@ def answers_of(page):
         return {}  # a new lab, which asks nothing yet
     text = path.read_text(encoding="utf-8")
     found = HEADING.findall(text)
-    assert len({(kind, number) for kind, number, *_ in found}) == len(found), f"{page.name}: a number occurs twice"
+    assert len({(kind, number) for kind, number, *_ in found}) == len(found), (
+        f"{page.name}: a number occurs twice"
+    )
     return {(kind, int(number)): (title, body) for kind, number, title, body in found}
 
 
@@ -56,7 +58,11 @@ def counted(lab, rung, column):
     """A cell of the table of counts in a lab's handout."""
     page = next(page for page in PAGES if page.stem[3:].replace("-", "_") == lab)
     block = re.search(r"<!-- quote: counted .*?<!-- end quote -->", page.read_text(encoding="utf-8"), re.S)[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines() if line.startswith("| ")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in block.splitlines()
+        if line.startswith("| ")
+    ]
     row = next(row for row in rows if row[0].startswith(f"`{rung}`"))
     return row[rows[0].index(column)]
 
@@ -66,24 +72,34 @@ RUNS = [json.loads(p.read_text(encoding="utf-8")) for p in sorted((HANDOUTS / "r
 
 def sizes(lab):
     """The sizes of a lab, each from the newest run that has it."""
-    return {size["n"]: size for run in RUNS for one in run["labs"] if one["lab"] == lab for size in one["sizes"]}
+    return {
+        size["n"]: size for run in RUNS for one in run["labs"] if one["lab"] == lab for size in one["sizes"]
+    }
 
 
 def measured(lab, rung, n):
     """Median in µs."""
-    return next(row["median_us"] for table in sizes(lab)[n]["tables"] for row in table["rows"] if row["name"] == rung)
+    return next(
+        row["median_us"] for table in sizes(lab)[n]["tables"] for row in table["rows"] if row["name"] == rung
+    )
 
 
 def share(lab, rung, n):
     """Percent of the plain copy's rate."""
-    table = next(table for table in sizes(lab)[n]["tables"] if any(row["name"] == rung for row in table["rows"]))
+    table = next(
+        table for table in sizes(lab)[n]["tables"] if any(row["name"] == rung for row in table["rows"])
+    )
     gb_per_s = table["ideal_bytes"] / measured(lab, rung, n) / 1000
     return f"{100 * gb_per_s / sizes(lab)[n]['ceilings']['copy']['gb_per_s']:.0f} %"
 
 
 def assumed(words):
     """The value of an assumption of the page on scaling; the first one that has these words."""
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in (HANDOUTS / "scaling.md").read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in (HANDOUTS / "scaling.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("|")
+    ]
     return float(next(row[2] for row in rows if len(row) == 4 and words in row[1]).split()[0])
 
 
@@ -95,7 +111,11 @@ def fullest(balls, boxes):
 
     total = 0.0
     for most in range(balls):  # the probability that some box has more than `most`
-        power, base, left = [1.0] + [0.0] * balls, [(k <= most) / math.factorial(k) for k in range(balls + 1)], boxes
+        power, base, left = (
+            [1.0] + [0.0] * balls,
+            [(k <= most) / math.factorial(k) for k in range(balls + 1)],
+            boxes,
+        )
         while left:
             power, base, left = product(power, base) if left % 2 else power, product(base, base), left // 2
         total += 1 - power[balls] * math.factorial(balls) / float(boxes) ** balls
@@ -202,31 +222,126 @@ def recursive_bytes(n, tile=2048):
 def numbers():
     k, m = 2**10, 2**24
     yield "00", "Exam", 1, [grouped(parts(100_000, 256)), grouped(100_000 - 390 * 256), "96"]
-    yield "00", "Exam", 2, [f"{12 / 8}", f"{16.7 / 4.1:.1f} operations", f"{1.5 * 4.1:.2f}·10¹²", f"{16.7 / 4.1 * 8:.1f}"]
-    yield "00", "Exam", 3, [", ".join(str(wavefronts([k * lane for lane in range(32)])) for k in [1, 2, 6, 8, 17]) + f" and {wavefronts([32 * lane for lane in range(32)])}"]
-    sectors = [len({index(lane) // 8 for lane in range(32)}) for index in [lambda i: 3 * i, lambda i: i + 1, lambda i: i // 2]]
+    yield (
+        "00",
+        "Exam",
+        2,
+        [f"{12 / 8}", f"{16.7 / 4.1:.1f} operations", f"{1.5 * 4.1:.2f}·10¹²", f"{16.7 / 4.1 * 8:.1f}"],
+    )
+    yield (
+        "00",
+        "Exam",
+        3,
+        [
+            ", ".join(str(wavefronts([k * lane for lane in range(32)])) for k in [1, 2, 6, 8, 17])
+            + f" and {wavefronts([32 * lane for lane in range(32)])}"
+        ],
+    )
+    sectors = [
+        len({index(lane) // 8 for lane in range(32)})
+        for index in [lambda i: 3 * i, lambda i: i + 1, lambda i: i // 2]
+    ]
     yield "00", "Exam", 4, ["{}, {} and {}.".format(*sectors)]
-    yield "00", "Exam", 5, [f"{228 // 65} blocks", f"{228 // 65 * 256} threads", f"{100 * (228 // 65) * 256 / 2048} %"]
+    yield (
+        "00",
+        "Exam",
+        5,
+        [f"{228 // 65} blocks", f"{228 // 65 * 256} threads", f"{100 * (228 // 65) * 256 / 2048} %"],
+    )
 
     # Lab 1
-    warps = [sum(any((t % (2 * s)) == 0 for t in range(32 * w, 32 * w + 32)) for w in range(8)) for s in [1, 2, 4, 8, 16, 32, 64, 128]]
+    warps = [
+        sum(any((t % (2 * s)) == 0 for t in range(32 * w, 32 * w + 32)) for w in range(8))
+        for s in [1, 2, 4, 8, 16, 32, 64, 128]
+    ]
     lower = [parts(s, 32) for s in [128, 64, 32, 16, 8, 4, 2, 1]]
-    yield "01", "Prediction", 1, [f"{sum(warps)} instructions", f"{100 * 255 / (32 * sum(warps)):.0f} %", f"{sum(lower)} instructions", f"{100 * 255 / (32 * sum(lower)):.0f} %"]
-    yield "01", "Prediction", 1, [f"{counted('reduction', 'neighboured', 'active lanes')} and {counted('reduction', 'sequential', 'active lanes')}"]
-    rounds = [wavefronts([2 * s * t if 2 * s * t < 256 else None for t in range(32)]) for s in [1, 2, 4, 8, 16, 32, 64, 128]]
+    yield (
+        "01",
+        "Prediction",
+        1,
+        [
+            f"{sum(warps)} instructions",
+            f"{100 * 255 / (32 * sum(warps)):.0f} %",
+            f"{sum(lower)} instructions",
+            f"{100 * 255 / (32 * sum(lower)):.0f} %",
+        ],
+    )
+    yield (
+        "01",
+        "Prediction",
+        1,
+        [
+            f"{counted('reduction', 'neighboured', 'active lanes')} and {counted('reduction', 'sequential', 'active lanes')}"
+        ],
+    )
+    rounds = [
+        wavefronts([2 * s * t if 2 * s * t < 256 else None for t in range(32)])
+        for s in [1, 2, 4, 8, 16, 32, 64, 128]
+    ]
     yield "01", "Prediction", 2, [", ".join(map(str, rounds[:-1])) + f" and {rounds[-1]}"]
-    yield "01", "Prediction", 3, [counted("reduction", "sequential", "steps"), f"15 + 8 + 3 + 4 = {15 + 8 + 3 + 4}", counted("reduction", "coarsened", "steps")]
+    yield (
+        "01",
+        "Prediction",
+        3,
+        [
+            counted("reduction", "sequential", "steps"),
+            f"15 + 8 + 3 + 4 = {15 + 8 + 3 + 4}",
+            counted("reduction", "coarsened", "steps"),
+        ],
+    )
     written = levels(m, 256)
     moved = 4 * m + sum(32 * blocks for blocks in written) + sum(4 * blocks for blocks in written[:-1])
-    yield "01", "Prediction", 4, [grouped(moved), f"{100 * (moved / (4 * m) - 1):.1f} %", grouped(4 * m), grouped(written[0])]
-    times = [measured("reduction", rung, m) / measured("reduction", "coarsened", m) for rung in ["neighboured", "sequential", "shuffle"]]
+    yield (
+        "01",
+        "Prediction",
+        4,
+        [grouped(moved), f"{100 * (moved / (4 * m) - 1):.1f} %", grouped(4 * m), grouped(written[0])],
+    )
+    times = [
+        measured("reduction", rung, m) / measured("reduction", "coarsened", m)
+        for rung in ["neighboured", "sequential", "shuffle"]
+    ]
     yield "01", "Prediction", 5, ["{:.1f}, {:.1f}, {:.1f} and 1".format(*times)]
     yield "01", "Prediction", 6, [f"{2e-6 * 4.2e12 / 1e6:.1f} MB", f"{2e-6 * 4.2e12 / 4 / 1e6:.1f} million"]
-    yield "01", "Question", 4, [f"= {1e9 * 2**-24:.0f}", f"{10**9 * 2**31 / 1e18:.1f}·10¹⁸", f"{2**53 / 1e15:.1f}·10¹⁵", f"{2**63 / 1e18:.1f}·10¹⁸"]
-    barriers = counted("reduction", "coarsened", "barriers per 1,000 operations"), counted("reduction", "neighboured", "barriers per 1,000 operations")
-    yield "01", "Question", 5, [grouped(m // 256), "{} instead of {}".format(*barriers), counted("reduction", "coarsened", "operations ÷ closed form")]
+    yield (
+        "01",
+        "Question",
+        4,
+        [
+            f"= {1e9 * 2**-24:.0f}",
+            f"{10**9 * 2**31 / 1e18:.1f}·10¹⁸",
+            f"{2**53 / 1e15:.1f}·10¹⁵",
+            f"{2**63 / 1e18:.1f}·10¹⁸",
+        ],
+    )
+    barriers = (
+        counted("reduction", "coarsened", "barriers per 1,000 operations"),
+        counted("reduction", "neighboured", "barriers per 1,000 operations"),
+    )
+    yield (
+        "01",
+        "Question",
+        5,
+        [
+            grouped(m // 256),
+            "{} instead of {}".format(*barriers),
+            counted("reduction", "coarsened", "operations ÷ closed form"),
+        ],
+    )
     threads = 132 * 2 * 512
-    yield "01", "Question", 6, [grouped(132 * 2048), f"{m / (132 * 2048):.0f} waves", f"{132 * 2048 * 4 / 1e6:.2f} MB", grouped(threads), f"{threads * 128 / 1e6:.1f} MB", f"{m / threads:.0f} items"]
+    yield (
+        "01",
+        "Question",
+        6,
+        [
+            grouped(132 * 2048),
+            f"{m / (132 * 2048):.0f} waves",
+            f"{132 * 2048 * 4 / 1e6:.2f} MB",
+            grouped(threads),
+            f"{threads * 128 / 1e6:.1f} MB",
+            f"{m / threads:.0f} items",
+        ],
+    )
     yield "01", "Question", 6, [f"{132 * 2} partial results", grouped(m // 256)]
     yield "01", "Exam", 1, ["{:,}, {} and {} blocks".format(*levels(10**6, 512))]
     fold, rows = [2, 7, 1, 8, 2, 8, 1, 8], []
@@ -235,27 +350,92 @@ def numbers():
         rows.append(f"`{spaced(fold)}`")
     yield "01", "Exam", 3, rows
     u, n = 2**-24, 65536
-    yield "01", "Exam", 4, [f"{(n - 1) * u:.4f}", f"≈ {(n - 1) * u / (1 - (n - 1) * u) * n:.0f}", f"≈ {263 * u / (1 - 263 * u) * n:.2f}"]
+    yield (
+        "01",
+        "Exam",
+        4,
+        [
+            f"{(n - 1) * u:.4f}",
+            f"≈ {(n - 1) * u / (1 - (n - 1) * u) * n:.0f}",
+            f"≈ {263 * u / (1 - 263 * u) * n:.2f}",
+        ],
+    )
 
     # Lab 2
     network, sweeps = k * 10 - (k - 1), 2 * (k - 1)
-    yield "02", "Prediction", 1, [grouped(network), f"{network / k:.1f} per item", grouped(sweeps), grouped(sweeps - 10 + k), f"{(sweeps - 10 + k) / (k - 1):.2f} times"]
-    yield "02", "Prediction", 1, [counted("scan", "hillis_steele", "operations ÷ closed form"), counted("scan", "blelloch", "operations ÷ closed form")]
-    yield "02", "Prediction", 2, [f"{measured('scan', 'blelloch', m) / measured('scan', 'hillis_steele', m):.1f} times"]
+    yield (
+        "02",
+        "Prediction",
+        1,
+        [
+            grouped(network),
+            f"{network / k:.1f} per item",
+            grouped(sweeps),
+            grouped(sweeps - 10 + k),
+            f"{(sweeps - 10 + k) / (k - 1):.2f} times",
+        ],
+    )
+    yield (
+        "02",
+        "Prediction",
+        1,
+        [
+            counted("scan", "hillis_steele", "operations ÷ closed form"),
+            counted("scan", "blelloch", "operations ÷ closed form"),
+        ],
+    )
+    yield (
+        "02",
+        "Prediction",
+        2,
+        [f"{measured('scan', 'blelloch', m) / measured('scan', 'hillis_steele', m):.1f} times"],
+    )
     passes, half = [], 1
     while half < k:
-        passes.append(wavefronts([2 * half * (t + 1) - 1 if 2 * half * (t + 1) <= k else None for t in range(32)]))
+        passes.append(
+            wavefronts([2 * half * (t + 1) - 1 if 2 * half * (t + 1) <= k else None for t in range(32)])
+        )
         half *= 2
     yield "02", "Prediction", 3, [", ".join(map(str, passes)) + "."]
-    yield "02", "Prediction", 4, [f"{counted('scan', 'global_rounds', 'bytes ÷ what must move')} times", f"{8 + 10 * 12 + 3} "[:3]]
+    yield (
+        "02",
+        "Prediction",
+        4,
+        [f"{counted('scan', 'global_rounds', 'bytes ÷ what must move')} times", f"{8 + 10 * 12 + 3} "[:3]],
+    )
     yield "02", "Prediction", 5, [f"{4 * (1 + 10)} and 4"]
-    yield "02", "Prediction", 6, [f"{share('scan', 'coarsened', 2**20)} of", f"{share('scan', 'coarsened', m)} at 2²⁴", f"{share('scan', 'coarsened', 2**28)} at 2²⁸"]
+    yield (
+        "02",
+        "Prediction",
+        6,
+        [
+            f"{share('scan', 'coarsened', 2**20)} of",
+            f"{share('scan', 'coarsened', m)} at 2²⁴",
+            f"{share('scan', 'coarsened', 2**28)} at 2²⁸",
+        ],
+    )
     yield "02", "Question", 1, [grouped(2048 - 1025)]
-    executed = sum(sum(any((t + 1) % (2 << level) == 0 for t in range(32 * w, 32 * w + 32)) for w in range(32)) for level in range(10))
+    executed = sum(
+        sum(any((t + 1) % (2 << level) == 0 for t in range(32 * w, 32 * w + 32)) for w in range(32))
+        for level in range(10)
+    )
     yield "02", "Question", 4, [f"{executed} executions", f"{2 * executed} for both", f"10 · 32 = {10 * 32}"]
-    yield "02", "Question", 6, [counted("scan", "segmented", "operations ÷ closed form"), counted("scan", "coarsened", "operations ÷ closed form")]
+    yield (
+        "02",
+        "Question",
+        6,
+        [
+            counted("scan", "segmented", "operations ÷ closed form"),
+            counted("scan", "coarsened", "operations ÷ closed form"),
+        ],
+    )
     yield "02", "Question", 7, [f"= {32 * 5 - 31}", f"= {2 * 31}", f"saves {32 * 5 - 31 - 2 * 31}"]
-    yield "02", "Question", 8, [counted("scan", "hillis_steele", "steps"), counted("scan", "coarsened", "steps")]
+    yield (
+        "02",
+        "Question",
+        8,
+        [counted("scan", "hillis_steele", "steps"), counted("scan", "coarsened", "steps")],
+    )
     row = [5, 2, 0, 3, 1, 4, 2, 6]
     up = up_sweep(row)
     down = down_sweep(up[-1])
@@ -272,14 +452,49 @@ def numbers():
     n = 2**18
     scans = [9 * (1024 + 4 + 1), 1024 * 10 + 9 * 5, 2 * 128 + 9]
     yield "03", "Prediction", 2, ["{:.1f}, {:.1f} and {:.2f}".format(*(1000 * one / n for one in scans))]
-    yield "03", "Prediction", 2, [counted("compaction", rung, "barriers per 1,000 operations") for rung in ["three_kernels", "fused", "warp_aggregated"]]
+    yield (
+        "03",
+        "Prediction",
+        2,
+        [
+            counted("compaction", rung, "barriers per 1,000 operations")
+            for rung in ["three_kernels", "fused", "warp_aggregated"]
+        ],
+    )
     out = [(4 * 32 * p + 28) / 32 for p in [0.1, 0.9, 0.5]]
-    yield "03", "Prediction", 3, [f"{out[0]:.1f} bytes per item, together {9 + out[0]:.1f}", f"{out[1]:.1f}, together {9 + out[1]:.1f}", f"gives {9 + out[2]:.1f}"]
-    yield "03", "Prediction", 3, [f"{6 * float(counted('compaction', 'fused', 'bytes ÷ what must move')):.1f}"]
+    yield (
+        "03",
+        "Prediction",
+        3,
+        [
+            f"{out[0]:.1f} bytes per item, together {9 + out[0]:.1f}",
+            f"{out[1]:.1f}, together {9 + out[1]:.1f}",
+            f"gives {9 + out[2]:.1f}",
+        ],
+    )
+    yield (
+        "03",
+        "Prediction",
+        3,
+        [f"{6 * float(counted('compaction', 'fused', 'bytes ÷ what must move')):.1f}"],
+    )
     yield "03", "Prediction", 4, [f"{8 + 8 + 9 + 12 + 3} instead of {53 + 3}", f"= {8 + 8 + 9 + 12}"]
     rungs = {"three_kernels": 7, "fused": 5, "warp_aggregated": 5, "single_pass": 2}
-    expected = [6 * m * float(counted("compaction", rung, "bytes ÷ what must move")) / 4.2e6 + 2 * launches for rung, launches in rungs.items()]
-    yield "03", "Prediction", 5, ["{:.0f}, {:.0f}, {:.0f} and {:.0f} µs".format(*expected), "{:.1f}, {:.1f}, {:.1f} and {:.1f} µs".format(*(measured("compaction", rung, m) for rung in rungs))]
+    expected = [
+        6 * m * float(counted("compaction", rung, "bytes ÷ what must move")) / 4.2e6 + 2 * launches
+        for rung, launches in rungs.items()
+    ]
+    yield (
+        "03",
+        "Prediction",
+        5,
+        [
+            "{:.0f}, {:.0f}, {:.0f} and {:.0f} µs".format(*expected),
+            "{:.1f}, {:.1f}, {:.1f} and {:.1f} µs".format(
+                *(measured("compaction", rung, m) for rung in rungs)
+            ),
+        ],
+    )
     low, high = 1e-9, 0.01
     for _ in range(100):  # 1 + 100 p = 100 (1 - (1 - p)^32)
         middle = (low + high) / 2
@@ -287,55 +502,199 @@ def numbers():
     yield "03", "Prediction", 6, [f"{100 * low:.2f} %", "99 %"]
     items = [6, 1, 9, 2, 2, 7, 3, 8]
     flags = [int(item < 5) for item in items]
-    yield "03", "Exam", 1, [f"`{spaced(flags)}`", f"`{spaced(exclusive(flags))}`", f"`{spaced([i for i in items if i < 5])}`", f"{exclusive(flags)[-1]} + {flags[-1]} = {sum(flags)}"]
+    yield (
+        "03",
+        "Exam",
+        1,
+        [
+            f"`{spaced(flags)}`",
+            f"`{spaced(exclusive(flags))}`",
+            f"`{spaced([i for i in items if i < 5])}`",
+            f"{exclusive(flags)[-1]} + {flags[-1]} = {sum(flags)}",
+        ],
+    )
     ballot = 0xA6
     ranks = [bin(ballot & ((1 << lane) - 1)).count("1") for lane in [5, 6]]
     yield "03", "Exam", 2, ["bits 1, 2, 5 and 7", f"rank {ranks[0]}", f"gets {ranks[1]}"]
     yield "03", "Exam", 3, [f"= {10 + 4 + 3 + 7}", f"prefix {10 + 4 + 3 + 7 + 5}"]
     yield "03", "Exam", 4, [f"{parts(10_000, 2048)} tiles", grouped(10_000 - 4 * 2048)]
-    yield "03", "Exam", 5, [grouped(5 * 2**20), f"= {9 / 5}", grouped(9 * 2**20), f"{9 * 2**20 / 4.2e6:.1f} µs"]
+    yield (
+        "03",
+        "Exam",
+        5,
+        [grouped(5 * 2**20), f"= {9 / 5}", grouped(9 * 2**20), f"{9 * 2**20 / 4.2e6:.1f} µs"],
+    )
 
     # Lab 4
     ratio = float(counted("radix_sort", "split", "bytes ÷ what must move"))
-    yield "04", "Prediction", 1, [f"{ratio:.0f} · 8 / 16 = {ratio * 8 / 16:.0f}", f"= {8 + 8 + 9 + 12 + 8 + 2 + 5.75}"]
-    yield "04", "Prediction", 2, ["{}, {} and {}".format(*(3 * (2 + 2 * len(levels(n, 1024)) - 1) for n in [1024, 1025, 2**20 + 1]))]
-    yield "04", "Prediction", 3, [grouped(2**18 // 1024 * 32 * 2), counted("radix_sort", "tile_sort", "barriers per 1,000 operations")]
+    yield (
+        "04",
+        "Prediction",
+        1,
+        [f"{ratio:.0f} · 8 / 16 = {ratio * 8 / 16:.0f}", f"= {8 + 8 + 9 + 12 + 8 + 2 + 5.75}"],
+    )
+    yield (
+        "04",
+        "Prediction",
+        2,
+        ["{}, {} and {}".format(*(3 * (2 + 2 * len(levels(n, 1024)) - 1) for n in [1024, 1025, 2**20 + 1]))],
+    )
+    yield (
+        "04",
+        "Prediction",
+        3,
+        [
+            grouped(2**18 // 1024 * 32 * 2),
+            counted("radix_sort", "tile_sort", "barriers per 1,000 operations"),
+        ],
+    )
     yield "04", "Prediction", 4, [f"= {sum(range(11, 21))}", f"{10 * 11 // 2} launches"]
     per_pass = float(counted("radix_sort", "digits", "bytes ÷ what must move")) * 8 / 4
     spread = per_pass - 92 / 16 + different(256, 32)
-    yield "04", "Prediction", 5, [f"= {different(256, 32):.1f}", f"= {92 / 16}", f"{per_pass:.1f} bytes", f"about {spread:.0f} bytes", f"about {spread * 4 / 8:.0f}."]
+    yield (
+        "04",
+        "Prediction",
+        5,
+        [
+            f"= {different(256, 32):.1f}",
+            f"= {92 / 16}",
+            f"{per_pass:.1f} bytes",
+            f"about {spread:.0f} bytes",
+            f"about {spread * 4 / 8:.0f}.",
+        ],
+    )
     copy = sizes("radix_sort")[m]["ceilings"]["copy"]["median_us"]
-    yield "04", "Prediction", 6, [f"{copy:.0f} µs", f"{measured('radix_sort', 'split', m) / copy:.0f} times", *(f"{measured('radix_sort', rung, m) / copy:.0f} times" for rung in ["digits", "onesweep"])]
-    yield "04", "Prediction", 6, [f"{ratio:.0f} (the same", f"{float(counted('radix_sort', 'digits', 'bytes ÷ what must move')):.1f}", f"{float(counted('radix_sort', 'onesweep', 'bytes ÷ what must move')):.1f}"]
-    yield "04", "Question", 3, [f"{measured('radix_sort', 'merge', m) / measured('radix_sort', 'merge_path', m):.1f} times"]
-    yield "04", "Question", 4, [f"{10 * 11 // 2} stages", f"{math.ceil(math.log2(10**9 / 1024))} levels", f"{64 // 8} passes"]
+    yield (
+        "04",
+        "Prediction",
+        6,
+        [
+            f"{copy:.0f} µs",
+            f"{measured('radix_sort', 'split', m) / copy:.0f} times",
+            *(f"{measured('radix_sort', rung, m) / copy:.0f} times" for rung in ["digits", "onesweep"]),
+        ],
+    )
+    yield (
+        "04",
+        "Prediction",
+        6,
+        [
+            f"{ratio:.0f} (the same",
+            f"{float(counted('radix_sort', 'digits', 'bytes ÷ what must move')):.1f}",
+            f"{float(counted('radix_sort', 'onesweep', 'bytes ÷ what must move')):.1f}",
+        ],
+    )
+    yield (
+        "04",
+        "Question",
+        3,
+        [f"{measured('radix_sort', 'merge', m) / measured('radix_sort', 'merge_path', m):.1f} times"],
+    )
+    yield (
+        "04",
+        "Question",
+        4,
+        [f"{10 * 11 // 2} stages", f"{math.ceil(math.log2(10**9 / 1024))} levels", f"{64 // 8} passes"],
+    )
     e, f, falses, t, d, after = split([6, 3, 5, 0, 2, 7, 1, 4], 0)
-    yield "04", "Exam", 1, [*(f"`{spaced(one)}`" for one in [e, f, t, d, after]), f"{e[-1]} + {f[-1]} = {falses}"]
+    yield (
+        "04",
+        "Exam",
+        1,
+        [*(f"`{spaced(one)}`" for one in [e, f, t, d, after]), f"{e[-1]} + {f[-1]} = {falses}"],
+    )
     import struct
 
     def flipped(value):
         bits = struct.unpack("<I", struct.pack("<f", value))[0]
         return f"`{bits:08x}` becomes `{bits ^ (0xFFFFFFFF if bits >> 31 else 0x80000000):08x}`"
 
-    yield "04", "Exam", 2, [f"`{-5 & 0xFFFFFFFF:08x}` becomes `{-5 & 0xFFFFFFFF ^ 0x80000000:08x}`", flipped(-1.0), flipped(2.0)]
-    yield "04", "Exam", 3, ["; ".join(f"{parts(64, bits)}{' passes' if bits == 8 else ''} and {2**bits:,}{' counters' if bits == 8 else ''}" for bits in [8, 11, 16])]
+    yield (
+        "04",
+        "Exam",
+        2,
+        [
+            f"`{-5 & 0xFFFFFFFF:08x}` becomes `{-5 & 0xFFFFFFFF ^ 0x80000000:08x}`",
+            flipped(-1.0),
+            flipped(2.0),
+        ],
+    )
+    yield (
+        "04",
+        "Exam",
+        3,
+        [
+            "; ".join(
+                f"{parts(64, bits)}{' passes' if bits == 8 else ''} and {2**bits:,}{' counters' if bits == 8 else ''}"
+                for bits in [8, 11, 16]
+            )
+        ],
+    )
     yield "04", "Exam", 5, [f"`{spaced(one)}`" for one in bitonic([2, 5, 8, 9, 1, 3, 4, 7])]
 
     # Lab 5
-    yield "05", "Prediction", 1, ["{:.1f}, {:.1f}, {:.2f} and {:.2f}".format(*(fullest(32, bins) for bins in [2, 16, 256, 4096])), counted("histogram", "global_atomics", "contention (1 = none)")]
+    yield (
+        "05",
+        "Prediction",
+        1,
+        [
+            "{:.1f}, {:.1f}, {:.2f} and {:.2f}".format(*(fullest(32, bins) for bins in [2, 16, 256, 4096])),
+            counted("histogram", "global_atomics", "contention (1 = none)"),
+        ],
+    )
     touched = [different(max(1, bins // 4), 32) if bins > 4 else 1 for bins in [2, 16, 256, 4096]]
-    yield "05", "Prediction", 2, ["{:.0f}, {:.0f}, {:.0f} and {:.0f} bytes".format(*(4 + 2 * one for one in touched)), "1, {:.1f}, {:.1f} and {:.1f}".format(*touched[1:]), f"{4 + 2 * 32}"]
+    yield (
+        "05",
+        "Prediction",
+        2,
+        [
+            "{:.0f}, {:.0f}, {:.0f} and {:.0f} bytes".format(*(4 + 2 * one for one in touched)),
+            "1, {:.1f}, {:.1f} and {:.1f}".format(*touched[1:]),
+            f"{4 + 2 * 32}",
+        ],
+    )
     for bins in [2, 256, 65536]:
         threads = min(m // 256, 2**23 // (bins + 1), 65536) // 32 * 32
         yield "05", "Prediction", 3, [f"{threads:,} threads", grouped(4 * threads * (bins + 1))]
-    yield "05", "Prediction", 4, [f"{2**20 // 2048} tiles", f"All equal: {2**20 // 2048}.", grouped(round(512 * different(256, 2048), -3)).removesuffix(".0"), f"{different(65536, 2048):,.0f} different", f"{512 * different(65536, 2048) / 1000:,.0f},000".replace(",", ",")]
+    yield (
+        "05",
+        "Prediction",
+        4,
+        [
+            f"{2**20 // 2048} tiles",
+            f"All equal: {2**20 // 2048}.",
+            grouped(round(512 * different(256, 2048), -3)).removesuffix(".0"),
+            f"{different(65536, 2048):,.0f} different",
+            f"{512 * different(65536, 2048) / 1000:,.0f},000".replace(",", ","),
+        ],
+    )
     yield "05", "Prediction", 4, [counted("histogram", "sort_reduce", "atomics per 1,000 operations")]
     yield "05", "Prediction", 5, [grouped(12288), grouped(5 * 12288)]
-    yield "05", "Prediction", 6, [f"= {32 / fullest(32, 256):.1f}", f"{42.6 / 47.8:.1f} times", f"{67.1 / 69.1:.2f} times", f"{12.3 / 3.0:.1f} ("]
-    yield "05", "Question", 4, [f"{measured('histogram', 'shared_counts', m) / measured('histogram', 'per_warp', m):.2f} times"]
+    yield (
+        "05",
+        "Prediction",
+        6,
+        [
+            f"= {32 / fullest(32, 256):.1f}",
+            f"{42.6 / 47.8:.1f} times",
+            f"{67.1 / 69.1:.2f} times",
+            f"{12.3 / 3.0:.1f} (",
+        ],
+    )
+    yield (
+        "05",
+        "Question",
+        4,
+        [f"{measured('histogram', 'shared_counts', m) / measured('histogram', 'per_warp', m):.2f} times"],
+    )
     bins = [0, 0, 1, 2, 1, 0, 3, 3]
     yield "05", "Exam", 1, [f"`1 1 1 1` instead of `{spaced([bins.count(b) for b in range(4)])}`"]
-    yield "05", "Exam", 4, [grouped(1001 * 32 * 4), f"{48 * 1024 // 128} counters", f"{48 * 1024 // 128 - 1} bins"]
+    yield (
+        "05",
+        "Exam",
+        4,
+        [grouped(1001 * 32 * 4), f"{48 * 1024 // 128} counters", f"{48 * 1024 // 128 - 1} bins"],
+    )
 
     # Lab 6
     moved = [s * 1024 * 256 for s in [72, 16, 32]]
@@ -344,11 +703,35 @@ def numbers():
         assert f"{bytes_moved / (8 * 1024 * 256):.2f}" == counted("sat", rung, "bytes ÷ what must move")
     yield "06", "Prediction", 3, [f"{(1 + wavefronts([32 * lane for lane in range(32)])) / 2}"]
     across, down_ = parts(4000, 64), parts(3000, 64)
-    yield "06", "Prediction", 5, [f"{across} · {down_} = {across * down_:,} tiles", f"{across + down_ - 1} diagonals", f"{2 * (across + down_ - 1)} µs", f"{4000 * 3000 * 8 / 4.2e6:.0f} µs"]
+    yield (
+        "06",
+        "Prediction",
+        5,
+        [
+            f"{across} · {down_} = {across * down_:,} tiles",
+            f"{across + down_ - 1} diagonals",
+            f"{2 * (across + down_ - 1)} µs",
+            f"{4000 * 3000 * 8 / 4.2e6:.0f} µs",
+        ],
+    )
     in_flight = 4.2e12 * 344e-9
-    yield "06", "Prediction", 6, [f"{in_flight / 1e6:.1f} MB", f"{round(in_flight / 64, -2):,.0f} columns", f"{round(in_flight / 3 / 64, -2):,.0f} columns"]
+    yield (
+        "06",
+        "Prediction",
+        6,
+        [
+            f"{in_flight / 1e6:.1f} MB",
+            f"{round(in_flight / 64, -2):,.0f} columns",
+            f"{round(in_flight / 3 / 64, -2):,.0f} columns",
+        ],
+    )
     for n, words in [(m, "{:.1f}×"), (2**26, "{:.2f}×")]:
-        yield "06", "Prediction", 6, [words.format(measured("sat", "rows_columns", n) / measured("sat", "transpose", n))]
+        yield (
+            "06",
+            "Prediction",
+            6,
+            [words.format(measured("sat", "rows_columns", n) / measured("sat", "transpose", n))],
+        )
     squares = 255**2 * 4096**2
     yield "06", "Question", 3, [f"{squares / 1e12:.2f}·10¹²", f"{squares.bit_length()} bits"]
     widest = max(side for side in range(1, 5000, 2) if 255 * side**2 < 2**32)
@@ -357,56 +740,213 @@ def numbers():
     scanned = [inclusive(row) for row in image]
     table = [[sum(scanned[i][c] for i in range(r + 1)) for c in range(3)] for r in range(3)]
     yield "06", "Exam", 1, [f"`{spaced(row)}`" for row in [*scanned, *table]]
-    yield "06", "Exam", 2, [f"{table[2][2]} − {table[0][2]} − {table[2][0]} + {table[0][0]} = {sum(image[r][c] for r in [1, 2] for c in [1, 2])}"]
+    yield (
+        "06",
+        "Exam",
+        2,
+        [
+            f"{table[2][2]} − {table[0][2]} − {table[2][0]} + {table[0][0]} = {sum(image[r][c] for r in [1, 2] for c in [1, 2])}"
+        ],
+    )
     side = max(side for side in range(1, 1000) if 65535 * side**2 < 2**32)
     yield "06", "Exam", 3, [f"≤ {side}", f"k = {(side - 1) // 2}"]
-    yield "06", "Exam", 4, ["{}, {} and {}".format(*(wavefronts([width * lane for lane in range(32)]) for width in [32, 33, 34]))]
+    yield (
+        "06",
+        "Exam",
+        4,
+        [
+            "{}, {} and {}".format(
+                *(wavefronts([width * lane for lane in range(32)]) for width in [32, 33, 34])
+            )
+        ],
+    )
     across, down_ = parts(1920, 64), parts(1080, 64)
-    yield "06", "Exam", 5, [f"{across} · {down_} = {across * down_} tiles", f"= {across + down_ - 1} diagonals", f"{min(across, down_)} tiles"]
+    yield (
+        "06",
+        "Exam",
+        5,
+        [
+            f"{across} · {down_} = {across * down_} tiles",
+            f"= {across + down_ - 1} diagonals",
+            f"{min(across, down_)} tiles",
+        ],
+    )
 
     # Lab 7
     yield "07", "Prediction", 1, [grouped(recursive_bytes(2**18)), grouped(16 * 2**18), grouped(127 * 8 * 32)]
-    assert f"{recursive_bytes(2**18) / (8 * 2**18):.2f}" == counted("hierarchical_scan", "recursive", "bytes ÷ what must move")
-    yield "07", "Prediction", 2, ["{}, {}, {}, {} and {}".format(*(2 * len(levels(n, 2048)) - 1 for n in [2048, 2049, 2**22, 2**22 + 1, 2**33 + 1]))]
+    assert f"{recursive_bytes(2**18) / (8 * 2**18):.2f}" == counted(
+        "hierarchical_scan", "recursive", "bytes ÷ what must move"
+    )
+    yield (
+        "07",
+        "Prediction",
+        2,
+        [
+            "{}, {}, {}, {} and {}".format(
+                *(2 * len(levels(n, 2048)) - 1 for n in [2048, 2049, 2**22, 2**22 + 1, 2**33 + 1])
+            )
+        ],
+    )
     steps = [int(counted("hierarchical_scan", rung, "steps")) for rung in ["recursive", "chained"]]
     yield "07", "Prediction", 3, ["{} and {}".format(*steps), f"{512 - 128} links: {steps[1] + 512 - 128}"]
     yield "07", "Prediction", 4, [f"{1024**2 + 1:,} items", f"{512**2 + 1:,} items"]
-    faster = [measured("hierarchical_scan", "recursive", n) / measured("hierarchical_scan", "reduce_then_scan", n) for n in [m, 2**20]]
+    faster = [
+        measured("hierarchical_scan", "recursive", n) / measured("hierarchical_scan", "reduce_then_scan", n)
+        for n in [m, 2**20]
+    ]
     yield "07", "Prediction", 5, [f"{4 / 3:.2f} times", f"{faster[0]:.2f} times", f"{faster[1]:.2f} at"]
     copy_rate = max(size["ceilings"]["copy"]["gb_per_s"] for size in sizes("hierarchical_scan").values())
     micros = 8 * m / copy_rate / 1000
-    yield "07", "Prediction", 6, [f"{m // 2048:,} links", f"{m // 2048 / 1000:.1f} ms", f"{measured('hierarchical_scan', 'chained', m) / 1000:.2f} ms", f"{measured('hierarchical_scan', 'one CPU thread', m) / 1000:.2f} ms", f"{micros:.0f} µs", f"{round(m / round(micros), -4):,.0f} items"]
+    yield (
+        "07",
+        "Prediction",
+        6,
+        [
+            f"{m // 2048:,} links",
+            f"{m // 2048 / 1000:.1f} ms",
+            f"{measured('hierarchical_scan', 'chained', m) / 1000:.2f} ms",
+            f"{measured('hierarchical_scan', 'one CPU thread', m) / 1000:.2f} ms",
+            f"{micros:.0f} µs",
+            f"{round(m / round(micros), -4):,.0f} items",
+        ],
+    )
     yield "07", "Question", 2, [f"{parts(10**6, 16384)}: ", f"{10**6 / 16384:.2f}"]
     tiles = levels(10**7, 2048)
-    yield "07", "Exam", 1, [f"{tiles[0]:,} tiles", f"{tiles[1]} tiles of totals", f"{len(tiles)} levels and {2 * len(tiles) - 1} launches", f"{4 * sum(tiles[:-1]):,} bytes"]
+    yield (
+        "07",
+        "Exam",
+        1,
+        [
+            f"{tiles[0]:,} tiles",
+            f"{tiles[1]} tiles of totals",
+            f"{len(tiles)} levels and {2 * len(tiles) - 1} launches",
+            f"{4 * sum(tiles[:-1]):,} bytes",
+        ],
+    )
     row = [2, 0, 1, 5, 3, 3, 1, 0, 4]
     cut = [row[i : i + 4] for i in range(0, 9, 4)]
-    yield "07", "Exam", 2, [*(f"`{spaced(inclusive(one))}`" for one in cut), f"totals `{spaced(map(sum, cut))}`", f"carries `{spaced(exclusive([sum(one) for one in cut]))}`", f"`{spaced(inclusive(row))}`"]
-    yield "07", "Exam", 3, [f"{12 * 2**26 / 4.1e6:.0f} µs", f"{8 * 2**26 / 4.1e6:.0f} µs", f"{100 * 8 * 2**26 / 4.1e6 / 150:.0f} %"]
+    yield (
+        "07",
+        "Exam",
+        2,
+        [
+            *(f"`{spaced(inclusive(one))}`" for one in cut),
+            f"totals `{spaced(map(sum, cut))}`",
+            f"carries `{spaced(exclusive([sum(one) for one in cut]))}`",
+            f"`{spaced(inclusive(row))}`",
+        ],
+    )
+    yield (
+        "07",
+        "Exam",
+        3,
+        [
+            f"{12 * 2**26 / 4.1e6:.0f} µs",
+            f"{8 * 2**26 / 4.1e6:.0f} µs",
+            f"{100 * 8 * 2**26 / 4.1e6 / 150:.0f} %",
+        ],
+    )
 
     # Lab 8
-    yield "08", "Prediction", 1, [f"{4 - 1} messages, {(4 - 1) * 4} bytes", f"{2 * (4 - 1)} messages", f"{2 * 3 * 2**22 // 4:,} bytes"]
-    launch, step, rate, direct = (assumed(words) for words in ["start of a collective", "a step of a ring", "and receives at the same time", "the same in the low-latency"])
+    yield (
+        "08",
+        "Prediction",
+        1,
+        [
+            f"{4 - 1} messages, {(4 - 1) * 4} bytes",
+            f"{2 * (4 - 1)} messages",
+            f"{2 * 3 * 2**22 // 4:,} bytes",
+        ],
+    )
+    launch, step, rate, direct = (
+        assumed(words)
+        for words in [
+            "start of a collective",
+            "a step of a ring",
+            "and receives at the same time",
+            "the same in the low-latency",
+        ]
+    )
     equal = 14 * step / (7 / (1e3 * direct) - 1.75 / (1e3 * rate))
-    yield "08", "Prediction", 2, [f"{launch:.0f} + 7n/{1000 * direct:,.0f} µs", f"{launch:.0f} + 14 · {step:.0f} + 1.75n/{1000 * rate:,.0f} µs", f"n = {equal:,.0f}", f"{equal / 1e6:.1f} million"]
+    yield (
+        "08",
+        "Prediction",
+        2,
+        [
+            f"{launch:.0f} + 7n/{1000 * direct:,.0f} µs",
+            f"{launch:.0f} + 14 · {step:.0f} + 1.75n/{1000 * rate:,.0f} µs",
+            f"n = {equal:,.0f}",
+            f"{equal / 1e6:.1f} million",
+        ],
+    )
     yield "08", "Prediction", 3, [f"{2 / 3 * 2:.2f} on 2 GPUs", f"{2 / 3 * 8:.2f} on 8"]
-    yield "08", "Prediction", 4, [f"t = {4 * 0.9 / 0.1:.0f} µs", f"{36e-6 * 4.6e12 / 4 / 1e6:.0f} million items"]
+    yield (
+        "08",
+        "Prediction",
+        4,
+        [f"t = {4 * 0.9 / 0.1:.0f} µs", f"{36e-6 * 4.6e12 / 4 / 1e6:.0f} million items"],
+    )
     counts, sent = 7 * 16 * 8, 7 * 2**28 * 4 // 8
     in_round = 7 * counts
-    yield "08", "Prediction", 5, [f"{counts:,} bytes", f"{in_round:,} bytes per round", f"{8 * in_round:,} bytes in eight", f"{sent:,} bytes", f"{round(sent / (8 * in_round), -2):,.0f} times"]
+    yield (
+        "08",
+        "Prediction",
+        5,
+        [
+            f"{counts:,} bytes",
+            f"{in_round:,} bytes per round",
+            f"{8 * in_round:,} bytes in eight",
+            f"{sent:,} bytes",
+            f"{round(sent / (8 * in_round), -2):,.0f} times",
+        ],
+    )
     yield "08", "Prediction", 6, [f"8/1,024 = 1/{1024 // 8}"]
     buffers = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     sums = [sum(column) for column in zip(*buffers)]
-    yield "08", "Exam", 1, [f"`{spaced(sums)}`", "`{}`, `{}` and `{}`".format(*sums), "`{}`, `{}` and `{}`".format(*(spaced(column) for column in zip(*buffers)))]
+    yield (
+        "08",
+        "Exam",
+        1,
+        [
+            f"`{spaced(sums)}`",
+            "`{}`, `{}` and `{}`".format(*sums),
+            "`{}`, `{}` and `{}`".format(*(spaced(column) for column in zip(*buffers))),
+        ],
+    )
     for n, unit, scale, digits in [(2**10, "µs", 1, 0), (2**30, "ms", 1e3, 1)]:
         times = [10 + 15 * n / 1e5, 8 * (10 + n / 1e5), 30 * 10 + 2 * 15 / 16 * n / 1e5]
-        yield "08", "Exam", 2, [f"{name} {time / scale:.{0 if name == 'direct' else digits}f} {unit}" for name, time in zip(["direct", "tree", "ring"], times)]
+        yield (
+            "08",
+            "Exam",
+            2,
+            [
+                f"{name} {time / scale:.{0 if name == 'direct' else digits}f} {unit}"
+                for name, time in zip(["direct", "tree", "ring"], times)
+            ],
+        )
     shards = [[2, 1], [], [3], [1, 4]]
     totals = [sum(shard) for shard in shards]
     whole = inclusive(sum(shards, []))
-    yield "08", "Exam", 3, [f"Totals `{spaced(totals)}`, prefixes `{spaced(exclusive(totals))}`", f"result `{spaced(whole[:2])}`, nothing, `{whole[2]}` and `{spaced(whole[3:])}`"]
+    yield (
+        "08",
+        "Exam",
+        3,
+        [
+            f"Totals `{spaced(totals)}`, prefixes `{spaced(exclusive(totals))}`",
+            f"result `{spaced(whole[:2])}`, nothing, `{whole[2]}` and `{spaced(whole[3:])}`",
+        ],
+    )
     keys = sorted([4, 4, 9, 4, 4, 1, 4])
-    yield "08", "Exam", 5, [f"`{spaced(keys[:4])}` and `{spaced(keys[4:])}`", f"position 4 is {keys[4]}", f"{4 - keys.index(4)} of the {keys.count(4)} equal"]
+    yield (
+        "08",
+        "Exam",
+        5,
+        [
+            f"`{spaced(keys[:4])}` and `{spaced(keys[4:])}`",
+            f"position 4 is {keys[4]}",
+            f"{4 - keys.index(4)} of the {keys.count(4)} equal",
+        ],
+    )
 
 
 class Answers(unittest.TestCase):
@@ -426,8 +966,12 @@ class Answers(unittest.TestCase):
             for one, (title, body) in answers_of(page).items():
                 self.assertGreater(len(body.split()), 3, f"{page.name}, {one}: no answer")
                 if one[0] != "Exam":
-                    self.assertGreaterEqual(len(title.split()), 3, f"{page.name}, {one}: quote more of the question")
-                    self.assertTrue(wanted[one].startswith(title), f"{page.name}, {one} begins: {wanted[one][:60]}")
+                    self.assertGreaterEqual(
+                        len(title.split()), 3, f"{page.name}, {one}: quote more of the question"
+                    )
+                    self.assertTrue(
+                        wanted[one].startswith(title), f"{page.name}, {one} begins: {wanted[one][:60]}"
+                    )
 
     def test_every_lab_has_five_exam_questions(self):
         for page in PAGES:
@@ -435,7 +979,9 @@ class Answers(unittest.TestCase):
             if "\n## Questions\n" in page.read_text(encoding="utf-8"):
                 self.assertGreaterEqual(len(exam), 5, page.name)
             for number, body in exam.items():
-                self.assertRegex(body, r"(?s)\*\*Question\.\*\* .*\*\*Answer\.\*\* ", f"{page.name}, exam {number}")
+                self.assertRegex(
+                    body, r"(?s)\*\*Question\.\*\* .*\*\*Answer\.\*\* ", f"{page.name}, exam {number}"
+                )
 
     def test_numbers_are_right(self):
         pages = {page.name[:2]: answers_of(page) for page in PAGES}

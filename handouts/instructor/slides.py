@@ -29,22 +29,67 @@ BEFORE = ["The problem", "Ideas"]
 AFTER = ["Steps, work, bytes", "The ladder", "Predicted and measured"]
 # week: page, sections, the tasks of the week, whether the predictions come in this week
 PLAN = {
-    1: ("00-ideas", ["CUDA in ten minutes", "The hierarchy", "Operators", "Steps and work", "Parallelism, average and peak",
-                     "Bytes: intensity and the roofline", "Causes of low speed", "Questions and their counters"], [], False),
+    1: (
+        "00-ideas",
+        [
+            "CUDA in ten minutes",
+            "The hierarchy",
+            "Operators",
+            "Steps and work",
+            "Parallelism, average and peak",
+            "Bytes: intensity and the roofline",
+            "Causes of low speed",
+            "Questions and their counters",
+        ],
+        [],
+        False,
+    ),
     2: ("01-reduction", [*BEFORE, "A worked trace"], ["neighboured", "sequential"], False),
-    3: ("01-reduction", [*AFTER, "Beyond the tasks: the speed of the memory"], ["shuffle", "coarsened", "single_launch"], True),
+    3: (
+        "01-reduction",
+        [*AFTER, "Beyond the tasks: the speed of the memory"],
+        ["shuffle", "coarsened", "single_launch"],
+        True,
+    ),
     4: ("02-scan", [*BEFORE, "Worked traces"], ["hillis_steele", "blelloch"], False),
     5: ("02-scan", AFTER, ["kogge_stone", "coarsened", "segmented"], True),
-    6: ("03-compaction", [*BEFORE, "A worked trace", *AFTER], ["three_kernels", "fused", "warp_aggregated", "single_pass"], True),
-    7: ("04-radix-sort", [*BEFORE, "The split", "The merge", "A pass by digits", "Looking back", *AFTER[:2]],
-        ["split", "tile_sort", "merge", "digits", "any_key", "onesweep"], True),
-    8: ("05-histogram", [*BEFORE, "Worked traces", "Atomics, contention, bytes", "The ladder"],
-        ["global_atomics", "private_counts", "shared_counts", "sort_reduce", "combined"], True),
-    9: ("06-sat", [*BEFORE, "Worked traces", *AFTER[:2], "The programs"], ["serial", "rows_columns", "transpose", "box", "single_pass"], True),
-    10: ("07-hierarchical-scan", [*BEFORE, "A worked trace", *AFTER[:2]],
-         ["two_levels", "recursive", "reduce_then_scan", "chained", "look_back"], True),
-    11: ("08-multi-gpu", [*BEFORE, "Worked traces", *AFTER[:2], "Scaling"], ["reduce", "scan", "histogram", "sort"], True),
-}  # fmt: skip
+    6: (
+        "03-compaction",
+        [*BEFORE, "A worked trace", *AFTER],
+        ["three_kernels", "fused", "warp_aggregated", "single_pass"],
+        True,
+    ),
+    7: (
+        "04-radix-sort",
+        [*BEFORE, "The split", "The merge", "A pass by digits", "Looking back", *AFTER[:2]],
+        ["split", "tile_sort", "merge", "digits", "any_key", "onesweep"],
+        True,
+    ),
+    8: (
+        "05-histogram",
+        [*BEFORE, "Worked traces", "Atomics, contention, bytes", "The ladder"],
+        ["global_atomics", "private_counts", "shared_counts", "sort_reduce", "combined"],
+        True,
+    ),
+    9: (
+        "06-sat",
+        [*BEFORE, "Worked traces", *AFTER[:2], "The programs"],
+        ["serial", "rows_columns", "transpose", "box", "single_pass"],
+        True,
+    ),
+    10: (
+        "07-hierarchical-scan",
+        [*BEFORE, "A worked trace", *AFTER[:2]],
+        ["two_levels", "recursive", "reduce_then_scan", "chained", "look_back"],
+        True,
+    ),
+    11: (
+        "08-multi-gpu",
+        [*BEFORE, "Worked traces", *AFTER[:2], "Scaling"],
+        ["reduce", "scan", "histogram", "sort"],
+        True,
+    ),
+}
 MOST_ROWS, MOST_LINES, MOST_POINTS = 13, 22, 5  # on a slide
 
 HEAD = """\
@@ -85,7 +130,8 @@ def quoted(text):
 
 
 INLINE = re.compile(
-    r"!\[[^\]]*\]\(([^)]*)\)|`([^`]+)`|\*\*(.+?)\*\*|(?<![\w*])\*(?!\s)([^*]+?)\*(?![\w*])|\[([^\]]*)\]\([^)]*\)|<br>|<(?:sup|/sup|a|/a|code|/code)\b[^>]*>", re.S
+    r"!\[[^\]]*\]\(([^)]*)\)|`([^`]+)`|\*\*(.+?)\*\*|(?<![\w*])\*(?!\s)([^*]+?)\*(?![\w*])|\[([^\]]*)\]\([^)]*\)|<br>|<(?:sup|/sup|a|/a|code|/code)\b[^>]*>",
+    re.S,
 )
 
 
@@ -128,7 +174,9 @@ def first_sentences(text, most=220):
         if len(kept) + len(sentence) > most:
             break
         kept += " " + sentence
-    if re.match(r"\*[^*]", kept) and kept.count("*") % 2:  # the end of the emphasis is in a sentence that was cut off
+    if (
+        re.match(r"\*[^*]", kept) and kept.count("*") % 2
+    ):  # the end of the emphasis is in a sentence that was cut off
         kept = kept[1:]
     return kept.rstrip(":")
 
@@ -141,24 +189,49 @@ def table(lines):
     """A Markdown table as Typst tables of at most MOST_ROWS rows each: their rows, whether cells may wrap, the table."""
     head, align, *rows = [cells(line) for line in lines]
     width = max(map(len, [head, *rows]))
-    sides = ["right" if cell.endswith(":") and not cell.startswith(":") else "left" for cell in align] + ["left"] * (width - len(align))
-    plain = [[re.sub(r"[`*]|\]\([^)]*\)", "", row[i]) for row in [head, *rows] if i < len(row)] for i in range(width)]
+    sides = ["right" if cell.endswith(":") and not cell.startswith(":") else "left" for cell in align] + [
+        "left"
+    ] * (width - len(align))
+    plain = [
+        [re.sub(r"[`*]|\]\([^)]*\)", "", row[i]) for row in [head, *rows] if i < len(row)]
+        for i in range(width)
+    ]
     long = any(len(cell) > 34 and " " in cell for column in plain for cell in column)
-    sizes = [max(map(len, column), default=1) if any(len(cell) > 12 and " " in cell for cell in column[1:]) else 0 for column in plain]
+    sizes = [
+        max(map(len, column), default=1) if any(len(cell) > 12 and " " in cell for cell in column[1:]) else 0
+        for column in plain
+    ]
     columns = ", ".join(f"{max(min(size, 100), 16)}fr" if long and size else "auto" for size in sizes)
 
     def row_of(row, wrap):
-        return "".join(f"{wrap}[{inline(cell.replace(chr(92) + '|', '|'))}], " for cell in [*row, *[""] * (width - len(row))])
+        return "".join(
+            f"{wrap}[{inline(cell.replace(chr(92) + '|', '|'))}], "
+            for cell in [*row, *[""] * (width - len(row))]
+        )
 
     for first in range(0, len(rows), MOST_ROWS):
         body = "\n".join("  " + row_of(row, "") for row in rows[first : first + MOST_ROWS])
-        heading = "  table.header(" + "".join(f"[#strong[{inline(cell)}]], " for cell in [*head, *[""] * (width - len(head))]) + "),\n" if any(head) else ""
-        yield len(rows[first : first + MOST_ROWS]) + 1, long, f"#table(columns: ({columns},), align: ({', '.join(sides)},),\n{heading}{body}\n)"
+        heading = (
+            "  table.header("
+            + "".join(f"[#strong[{inline(cell)}]], " for cell in [*head, *[""] * (width - len(head))])
+            + "),\n"
+            if any(head)
+            else ""
+        )
+        yield (
+            len(rows[first : first + MOST_ROWS]) + 1,
+            long,
+            f"#table(columns: ({columns},), align: ({', '.join(sides)},),\n{heading}{body}\n)",
+        )
 
 
 def sections_of(text):
     """{heading: its text without the subsections}"""
-    parts = re.split(r"^(#{2,3}) (.+)$", re.sub(r"^```.*?^```$", lambda m: m[0].replace("\n#", "\n\0#"), text, flags=re.S | re.M), flags=re.M)
+    parts = re.split(
+        r"^(#{2,3}) (.+)$",
+        re.sub(r"^```.*?^```$", lambda m: m[0].replace("\n#", "\n\0#"), text, flags=re.S | re.M),
+        flags=re.M,
+    )
     return {parts[i + 1]: parts[i + 2].replace("\0", "") for i in range(1, len(parts), 3)}
 
 
@@ -215,7 +288,11 @@ def slides_of(heading, text):
         elif kind == "list":
             if shown:
                 yield from flushed()
-            points += [first_sentences(re.sub(r"^([-*]|\d+\.) ", "", item), 170) for item in lines if not item.startswith("- [")]
+            points += [
+                first_sentences(re.sub(r"^([-*]|\d+\.) ", "", item), 170)
+                for item in lines
+                if not item.startswith("- [")
+            ]
         elif kind == "figure":
             yield from flushed()
             alt, path = re.match(r"!\[(.*)\]\((.*)\)$", lines[0]).groups()
@@ -225,7 +302,11 @@ def slides_of(heading, text):
                 points.pop()  # it stands above the table
             if points:
                 yield from flushed()
-            made = table(lines) if kind == "table" else [(len(lines), False, f"#raw(block: true, {quoted(chr(10).join(lines))})")]
+            made = (
+                table(lines)
+                if kind == "table"
+                else [(len(lines), False, f"#raw(block: true, {quoted(chr(10).join(lines))})")]
+            )
             for size, wrap, body in made:
                 said = f"#block(width: 100%, text(size: 17pt)[{inline(caption)}])\n" if caption else ""
                 caption = ""
@@ -251,7 +332,7 @@ def deck(week):
     title = f"Week {week}: {re.match(r'# (.*)', text)[1]}"
     do, topics = weeks()[week]
     out = HEAD.format(title=quoted(title))
-    out += f"#align(center + horizon)[#text(size: 40pt, weight: \"bold\", fill: rgb(\"#1f4e79\"))[{inline(title)}]\n\n#text(size: 22pt)[{inline(topics)}]]\n"
+    out += f'#align(center + horizon)[#text(size: 40pt, weight: "bold", fill: rgb("#1f4e79"))[{inline(title)}]\n\n#text(size: 22pt)[{inline(topics)}]]\n'
     sections = sections_of(text)
     for heading in headings:
         if heading not in sections:
@@ -275,14 +356,16 @@ def deck(week):
             difficulty, time = hint.effort(known[task][1])
             name = re.sub(rf"\b{task}\b", f"`{task}`", known[task][0], count=1)
             rows.append(f"| {name} | {difficulty} | {time} | {points_of(text)[task]} |")
-        out += "".join(f"#slide(\"Tasks of this week\", [\n{body}\n])\n" for _, _, body in table(rows))
+        out += "".join(f'#slide("Tasks of this week", [\n{body}\n])\n' for _, _, body in table(rows))
     else:
-        out += f"#slide(\"This week\", [\n{inline(do)}\n])\n"
+        out += f'#slide("This week", [\n{inline(do)}\n])\n'
     if predictions:
         asked = re.search(r"^## Predict, then measure\n(.*?)^## ", text, re.S | re.M)[1]
-        items = [first_sentences(one, 400) for one in re.findall(r"^\d+\. (.*?)(?=^\d+\. |\Z)", asked, re.S | re.M)]
+        items = [
+            first_sentences(one, 400) for one in re.findall(r"^\d+\. (.*?)(?=^\d+\. |\Z)", asked, re.S | re.M)
+        ]
         body = "\n".join(f"+ {inline(item)}" for item in items)
-        out += f"#slide(\"Predict, then measure\", [\n{body}\n])\n"
+        out += f'#slide("Predict, then measure", [\n{body}\n])\n'
     return out
 
 
@@ -296,7 +379,9 @@ def main():
         try:
             import typst
         except ImportError:
-            sys.exit("slides.py: the package typst is missing: pip install -r handouts/instructor/requirements.txt (or take --typst)")
+            sys.exit(
+                "slides.py: the package typst is missing: pip install -r handouts/instructor/requirements.txt (or take --typst)"
+            )
     arguments.out.mkdir(parents=True, exist_ok=True)
     for week in [arguments.week] if arguments.week else PLAN:
         target = arguments.out / f"week-{week:02}.pdf"

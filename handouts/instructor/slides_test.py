@@ -29,10 +29,21 @@ class Slides(unittest.TestCase):
         for page in {page for page, *_ in slides.PLAN.values()}:
             planned = [task for one, _, tasks, _ in slides.PLAN.values() if one == page for task in tasks]
             text = (HANDOUTS / f"{page}.md").read_text(encoding="utf-8")
-            self.assertEqual(planned, [task for task, (_, section) in slides.hint.tasks_of(text).items() if slides.hint.effort(section)])
+            self.assertEqual(
+                planned,
+                [
+                    task
+                    for task, (_, section) in slides.hint.tasks_of(text).items()
+                    if slides.hint.effort(section)
+                ],
+            )
 
     def test_every_figure_is_shown(self):
-        shown = {name for deck in self.decks.values() for name in re.findall(r'"/handouts/figures/([\w-]+\.svg)"', deck)}
+        shown = {
+            name
+            for deck in self.decks.values()
+            for name in re.findall(r'"/handouts/figures/([\w-]+\.svg)"', deck)
+        }
         self.assertEqual(shown, {path.name for path in (HANDOUTS / "figures").glob("*.svg")})
 
     def test_every_lab_has_its_predictions(self):

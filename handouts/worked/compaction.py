@@ -25,9 +25,17 @@ def pack():
                 line("items", ITEMS, f"the predicate keeps items less than {LIMIT}"),
                 line("flags", kept, "map: each item on its own"),
                 line("exclusive scan", places, "scan: ⌈log₂ n⌉ steps"),
-                line("position", [p if f else "" for p, f in zip(places, kept)], "scatter: each kept item to its position"),
+                line(
+                    "position",
+                    [p if f else "" for p, f in zip(places, kept)],
+                    "scatter: each kept item to its position",
+                ),
                 "",
-                line("output", out + [""] * (len(ITEMS) - len(out)), f"count: {places[-1]} + {kept[-1]} = {total}"),
+                line(
+                    "output",
+                    out + [""] * (len(ITEMS) - len(out)),
+                    f"count: {places[-1]} + {kept[-1]} = {total}",
+                ),
             ]
         )
     )
@@ -46,7 +54,11 @@ def ballot(lane="5"):
         [
             ["ballot: the flags", *bits(word), f"{word.bit_count()}, the warp's count"],
             [f"`below`: the lanes below lane {lane}", *bits(below), ""],
-            ["`ballot & below`", *bits(word & below), f"{(word & below).bit_count()}, the rank of lane {lane}"],
+            [
+                "`ballot & below`",
+                *bits(word & below),
+                f"{(word & below).bit_count()}, the rank of lane {lane}",
+            ],
         ],
     )
 
@@ -62,7 +74,11 @@ def blocks():
     return fenced(
         "\n".join(
             [
-                line(f"n = {n}     flags", [f"| {s}" + " flags" * (i == 0) for i, s in enumerate(sizes)], "k02_scan_blocks<<<3>>>"),
+                line(
+                    f"n = {n}     flags",
+                    [f"| {s}" + " flags" * (i == 0) for i, s in enumerate(sizes)],
+                    "k02_scan_blocks<<<3>>>",
+                ),
                 line("            totals", [f"  {t}" for t in totals], "k02_scan_blocks<<<1>>>"),
                 line("            scanned", [f"  {b}" for b in before]),
                 line("            positions", [f"| + {b}" for b in before], "k02_add_offsets<<<3>>>"),
@@ -87,10 +103,17 @@ def look_back():
         rows.append([what, *(f"**{w}**" if t in new else w for t, w in enumerate(state))])
 
     total, whole = [f"aggregate {k}" for k in kept], [f"prefix {p}" for p in prefix]
-    show("tiles 0, 1 and 3 publish their totals; tile 0 publishes a prefix, because no tile is before it", (0, whole[0]), (1, total[1]), (3, total[3]))
+    show(
+        "tiles 0, 1 and 3 publish their totals; tile 0 publishes a prefix, because no tile is before it",
+        (0, whole[0]),
+        (1, total[1]),
+        (3, total[3]),
+    )
     show(f"tile 1 looks back and finds {whole[0]}; its output begins at {begins(1)}", (1, whole[1]))
     show("tile 3 looks back; nothing is available of tile 2, so tile 3 reads again")
     show("tile 2 publishes its aggregate", (2, total[2]))
     show(f"tile 3 finds {total[2]} and {whole[1]}; its output begins at {begins(3)}", (3, whole[3]))
     show(f"tile 2 finds {whole[1]}; its output begins at {begins(2)}", (2, whole[2]))
-    return f"Tiles 0 to 3 keep {row(kept[:3]).replace(' ', ', ')} and {kept[3]} items.\n\n" + table(["what happens", *(f"tile {t}" for t in range(4))], rows)
+    return f"Tiles 0 to 3 keep {row(kept[:3]).replace(' ', ', ')} and {kept[3]} items.\n\n" + table(
+        ["what happens", *(f"tile {t}" for t in range(4))], rows
+    )

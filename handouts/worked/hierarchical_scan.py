@@ -7,7 +7,10 @@ TILE = 2048
 
 
 def both():
-    return table(["scan", f"of `{row(ITEMS)}` with +"], [["inclusive", f"`{row(inclusive(ITEMS))}`"], ["exclusive", f"`{row(exclusive(ITEMS)[0])}`"]])
+    return table(
+        ["scan", f"of `{row(ITEMS)}` with +"],
+        [["inclusive", f"`{row(inclusive(ITEMS))}`"], ["exclusive", f"`{row(exclusive(ITEMS)[0])}`"]],
+    )
 
 
 def tiles():
@@ -38,7 +41,11 @@ def levels():
             n_tiles = -(-n_tiles // TILE)
             counts.append(f"{n_tiles:,}")
         rows.append([f"{n:,}", *(counts + [""] * 3)[:3], len(counts)])
-    return table(["n", "tiles of items", "tiles of their totals", "tiles of the totals of these totals", "levels"], rows, "r")
+    return table(
+        ["n", "tiles of items", "tiles of their totals", "tiles of the totals of these totals", "levels"],
+        rows,
+        "r",
+    )
 
 
 def look_back():
@@ -46,8 +53,16 @@ def look_back():
     last = max(i for i, (status, _) in enumerate(values) if status == "prefix")
     sums = [v for status, v in values if status == "aggregate"]
     n_steps = len(values) - last
-    rows = [["status", *(f"{status} available" for status, _ in values), "looks back"], ["value", *(v for _, v in values), ""]]
-    rows.append(["read in step", *(n_steps - (i - last) if i >= last else "" for i in range(len(values))), ""])
+    rows = [
+        ["status", *(f"{status} available" for status, _ in values), "looks back"],
+        ["value", *(v for _, v in values), ""],
+    ]
+    rows.append(
+        ["read in step", *(n_steps - (i - last) if i >= last else "" for i in range(len(values))), ""]
+    )
     carry = values[last][1] + sum(sums)
     total = f"The carry of tile {len(values)} is {values[last][1]} ⊕ ({' ⊕ '.join(map(str, sums))}) = {carry}, found in {n_steps} steps. "
-    return table(["tile", *range(len(values) + 1)], rows) + f"\n{total}The value that is read first is the rightmost operand.\n"
+    return (
+        table(["tile", *range(len(values) + 1)], rows)
+        + f"\n{total}The value that is read first is the rightmost operand.\n"
+    )

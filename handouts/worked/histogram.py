@@ -24,7 +24,10 @@ def edges():
     def where(x):
         return f"bin {(x - LO) * BINS // (HI - LO)}" if LO <= x < HI else "none"
 
-    return table(["sample", f"{BINS} bins over [{LO}, {HI})", "why"], [[name, where(x), why] for name, x, why in samples])
+    return table(
+        ["sample", f"{BINS} bins over [{LO}, {HI})", "why"],
+        [[name, where(x), why] for name, x, why in samples],
+    )
 
 
 def to_float(x):
@@ -48,9 +51,17 @@ def racy():
     zeros = row([0] * BINS)
     text = table(
         ["lane", *range(8), "counts"],
-        [["sample", *ITEMS, zeros], ["bin", *KEYS, zeros], ["loads", *[0] * 8, zeros], ["stores", *[1] * 8, f"**{row(stored)}**"]],
+        [
+            ["sample", *ITEMS, zeros],
+            ["bin", *KEYS, zeros],
+            ["loads", *[0] * 8, zeros],
+            ["stores", *[1] * 8, f"**{row(stored)}**"],
+        ],
     )
-    return text + f"\nThe counts contain {sum(stored)} samples; {len(ITEMS) - sum(stored)} are lost. The right counts are `{row(right)}`.\n"
+    return (
+        text
+        + f"\nThe counts contain {sum(stored)} samples; {len(ITEMS) - sum(stored)} are lost. The right counts are `{row(right)}`.\n"
+    )
 
 
 def private():
@@ -60,7 +71,8 @@ def private():
     counts = [[bins[t].count(b) for t in range(threads)] for b in range(BINS)]
     return table(
         ["", *(f"thread {t}" for t in range(threads)), "sum"],
-        [["samples", *(", ".join(map(str, s)) for s in of), ""]] + [[f"bin {b}", *c, f"**{sum(c)}**"] for b, c in enumerate(counts)],
+        [["samples", *(", ".join(map(str, s)) for s in of), ""]]
+        + [[f"bin {b}", *c, f"**{sum(c)}**"] for b, c in enumerate(counts)],
     )
 
 
@@ -82,7 +94,10 @@ def sorted_tile():
             ["key: length of its run", *(f"{keys[s]}: {e - s}" for s, e in zip(starts, ends)), *blank],
         ],
     )
-    return text + f"\nThe {len(keys)} after the last start is the number of samples in the tile. With it, every run ends where the next one starts. {n_runs} atomics are enough for {len(keys)} samples.\n"
+    return (
+        text
+        + f"\nThe {len(keys)} after the last start is the number of samples in the tile. With it, every run ends where the next one starts. {n_runs} atomics are enough for {len(keys)} samples.\n"
+    )
 
 
 def sectors():
@@ -93,7 +108,10 @@ def sectors():
         ["one warp of rung 1, 256 bins, uniformly distributed samples", ""],
         [
             ["sectors that hold the counts", n_sectors],
-            ["sectors that 32 samples touch, on average", f"{n_sectors} · (1 − ({n_sectors - 1}/{n_sectors})³²) = {touched:.1f}"],
+            [
+                "sectors that 32 samples touch, on average",
+                f"{n_sectors} · (1 − ({n_sectors - 1}/{n_sectors})³²) = {touched:.1f}",
+            ],
             ["bytes read and written back", f"{touched * 64:.0f}"],
             ["bytes of the warp's samples", lanes * 4],
         ],

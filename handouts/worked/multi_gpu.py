@@ -15,9 +15,17 @@ def collectives(buffers):
     sums = [sum(column) for column in zip(*buffers)]
     empty = [None] * n
     yield "ncclAllReduce", [sums] * n, "sum of all buffers, on every rank"
-    yield "ncclReduceScatter", [[sums[r], *empty[1:]] for r in range(n)], "rank r gets the r-th part of the sum"
+    yield (
+        "ncclReduceScatter",
+        [[sums[r], *empty[1:]] for r in range(n)],
+        "rank r gets the r-th part of the sum",
+    )
     yield "ncclAllGather", [[buffers[q][0] for q in range(n)]] * n, "one value of each rank, on every rank"
-    yield "ncclAlltoAll", [[buffers[q][r] for q in range(n)] for r in range(n)], "value q of rank r goes to rank q"
+    yield (
+        "ncclAlltoAll",
+        [[buffers[q][r] for q in range(n)] for r in range(n)],
+        "value q of rank r goes to rank q",
+    )
 
 
 def ring(n):
@@ -74,7 +82,9 @@ def sorted_by_exchange(shards):
     locally = [sorted(shard) for shard in shards]
     ends = inclusive([len(shard) for shard in shards])
     cuts = cuts_of(locally, ends)
-    received = [[locally[r][cuts[r][q] : cuts[r][q + 1]] for r in range(len(shards))] for q in range(len(shards))]
+    received = [
+        [locally[r][cuts[r][q] : cuts[r][q + 1]] for r in range(len(shards))] for q in range(len(shards))
+    ]
     results = [sorted(sum(runs, [])) for runs in received]
     assert sum(results, []) == sorted(sum(shards, []))
     return locally, cuts, received, results
@@ -88,7 +98,13 @@ def sort():
             ["shard", *map(row, SORT_SHARDS)],
             ["sorted locally", *map(row, locally)],
             ["cuts", *map(row, cuts)],
-            ["keys for rank 0, 1 and 2", *(" · ".join(row(locally[r][a:b]) or "none" for a, b in zip(cuts[r], cuts[r][1:])) for r in range(len(cuts)))],
+            [
+                "keys for rank 0, 1 and 2",
+                *(
+                    " · ".join(row(locally[r][a:b]) or "none" for a, b in zip(cuts[r], cuts[r][1:]))
+                    for r in range(len(cuts))
+                ),
+            ],
             ["received", *(" · ".join(row(run) or "none" for run in runs) for runs in received)],
             ["merged", *map(row, results)],
         ],

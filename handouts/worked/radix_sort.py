@@ -25,7 +25,10 @@ def split():
         rows, zeros = split_once(keys, bit)
         note = {"f": f"totalFalses = {rows['e'][-1]} + {rows['f'][-1]} = {zeros}"}
         keys = rows["**out**"]
-        lines = [[name, *(f"**{v}**" if name == "**out**" else v for v in values), note.get(name, "")] for name, values in rows.items()]
+        lines = [
+            [name, *(f"**{v}**" if name == "**out**" else v for v in values), note.get(name, "")]
+            for name, values in rows.items()
+        ]
         tables.append(table([f"bit {bit}", *[""] * 9], lines))
     return "\n".join(tables)
 
@@ -56,7 +59,11 @@ def by_digits():
     starts, _ = exclusive(counts)
     text = table(
         ["digit", *(d for d, _ in order)],
-        [["tile", *(t for _, t in order)], [f"count in `{row(tiles[0])} · {row(tiles[1])}`", *counts], ["start", *starts]],
+        [
+            ["tile", *(t for _, t in order)],
+            [f"count in `{row(tiles[0])} · {row(tiles[1])}`", *counts],
+            ["start", *starts],
+        ],
     )
     following, sent, out = dict(zip(order, starts)), [], [0] * len(ITEMS)
     for t, keys in enumerate(tiles):
@@ -67,7 +74,9 @@ def by_digits():
             out[place] = key
             moves.append(f"{key} to position {place}" if not moves else f"{key} to {place}")
         sent.append(f"Tile {t} moves {', '.join(moves)}.")
-    return text + f"\n{' '.join(sent)} The result is `{row(out)}`, the same as after two passes of the split.\n"
+    return (
+        text + f"\n{' '.join(sent)} The result is `{row(out)}`, the same as after two passes of the split.\n"
+    )
 
 
 def look_back():
@@ -99,9 +108,16 @@ def flips():
         ("int −2", signed(-2), "signed: flip the top bit"),
         ("int −1", signed(-1), "signed: flip the top bit"),
         ("int 0", signed(0), "signed: flip the top bit"),
-        ("float −2", floating(-2.0), "float with sign bit 1: flip all bits (a larger magnitude is a smaller number)"),
+        (
+            "float −2",
+            floating(-2.0),
+            "float with sign bit 1: flip all bits (a larger magnitude is a smaller number)",
+        ),
         ("float −0", floating(-0.0), "float with sign bit 1: flip all bits"),
         ("float +0", floating(0.0), "float with sign bit 0: flip the top bit"),
         ("float 1", floating(1.0), "float with sign bit 0: flip the top bit"),
     ]
-    return table(["key", "bits", "flipped", "rule"], [[name, f"`{b:08x}`", f"`{f:08x}`", rule] for name, (b, f), rule in keys])
+    return table(
+        ["key", "bits", "flipped", "rule"],
+        [[name, f"`{b:08x}`", f"`{f:08x}`", rule] for name, (b, f), rule in keys],
+    )

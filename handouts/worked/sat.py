@@ -62,7 +62,9 @@ def transposes():
 
 def lower_left():
     rows = by_rows(WIDE)
-    return side_by_side(["image", "rows scanned", "columns scanned, starting at the last row"], [WIDE, rows, upwards(rows)])
+    return side_by_side(
+        ["image", "rows scanned", "columns scanned, starting at the last row"], [WIDE, rows, upwards(rows)]
+    )
 
 
 def look_ups(at_row="1", at_column="2", radius="1"):
@@ -131,7 +133,11 @@ def floats():
         corner, plain = worst_of_means(image, 0.0)
         _, centred = worst_of_means(image, 0.5)
         rows.append([f"{side}²", f"{corner:,.0f}", one_digit(plain), one_digit(centred)])
-    heads = ["image", "last entry, at the far corner", f"worst error of a 3 × 3 mean in the last {NEAR} rows and columns"]
+    heads = [
+        "image",
+        "last entry, at the far corner",
+        f"worst error of a 3 × 3 mean in the last {NEAR} rows and columns",
+    ]
     return table([*heads, "the same error if 0.5 is subtracted from every item first"], rows, "lr")
 
 

@@ -5,6 +5,7 @@
 Rule: of all candidates that fit and whose results are right, the one with the lowest geometric mean of its times over the
 sizes. If it is faster than the present choice by less than 2 %, which is noise, the present choice stays.
 """
+
 import argparse
 import math
 import re
@@ -32,8 +33,14 @@ def read(text):
             unfit.add((lab, name))
         else:
             times.setdefault(lab, {}).setdefault(name, []).append(float(us))
-    means = {lab: {name: math.exp(sum(map(math.log, us)) / len(us)) for name, us in of_lab.items() if (lab, name) not in unfit}
-             for lab, of_lab in times.items()}
+    means = {
+        lab: {
+            name: math.exp(sum(map(math.log, us)) / len(us))
+            for name, us in of_lab.items()
+            if (lab, name) not in unfit
+        }
+        for lab, of_lab in times.items()
+    }
     return device[1], int(device[2]), means
 
 
@@ -57,10 +64,13 @@ def with_row(header, struct, capability, name):
     found = table.search(header)
     if not found:
         raise Refused(f"tuning.hpp has no table in {struct}")
-    rows = {int(number): text for text, number in re.findall(r"(Row<(\d+), RingTuning<TileTuning<[\d, ]+>, \d+, \d+>>)", found[2])}
+    rows = {
+        int(number): text
+        for text, number in re.findall(r"(Row<(\d+), RingTuning<TileTuning<[\d, ]+>, \d+, \d+>>)", found[2])
+    }
     rows[capability] = row(capability, name)
     text = (",\n" + " " * len("  using Measured = Table<")).join(rows[number] for number in sorted(rows))
-    return header[:found.start(2)] + text + header[found.end(2):]
+    return header[: found.start(2)] + text + header[found.end(2) :]
 
 
 def main():
@@ -70,7 +80,9 @@ def main():
     parser.add_argument("--logs", default="20,24,28", help="sizes to time, as powers of two (20,24,28)")
     parser.add_argument("--dry-run", action="store_true", help="print the choices without writing them")
     options = parser.parse_args()
-    done = subprocess.run([options.program, "--logs", options.logs], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        [options.program, "--logs", options.logs], stdout=subprocess.PIPE, text=True, check=False
+    )
     print(done.stdout, end="")
     try:
         device, capability, means = read(done.stdout)
@@ -78,7 +90,10 @@ def main():
             header = file.read()
         for lab, struct in TABLES.items():
             name = choice(means.get(lab, {}))
-            print(f"{device}, {lab}: " + ("the table's choice is as fast as any" if name is None else f"{name} is the fastest"))
+            print(
+                f"{device}, {lab}: "
+                + ("the table's choice is as fast as any" if name is None else f"{name} is the fastest")
+            )
             if name is not None:
                 header = with_row(header, struct, capability, name)
         if not options.dry_run:

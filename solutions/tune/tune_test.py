@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """./lab tune chooses from measured times and writes a table's rows. The argument is tuning.hpp."""
+
 import re
 import sys
 import unittest
@@ -59,8 +60,12 @@ class Tune(unittest.TestCase):
         self.assertEqual(tune.with_row(header, "CompactionInWaves", 90, "512x2x2x3x6"), header)
 
     def test_writes_the_present_rows_as_they_are(self):
-        capability, *numbers = re.search(r"Row<(\d+), RingTuning<TileTuning<(\d+), (\d+), (\d+)>, (\d+), (\d+)>>", self.header).groups()
-        self.assertEqual(tune.with_row(self.header, "ScanInWaves", int(capability), "x".join(numbers)), self.header)
+        capability, *numbers = re.search(
+            r"Row<(\d+), RingTuning<TileTuning<(\d+), (\d+), (\d+)>, (\d+), (\d+)>>", self.header
+        ).groups()
+        self.assertEqual(
+            tune.with_row(self.header, "ScanInWaves", int(capability), "x".join(numbers)), self.header
+        )
 
 
 if __name__ == "__main__":

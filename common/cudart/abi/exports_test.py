@@ -7,6 +7,7 @@ usage: exports_test.py OUR_LIBRARY SYMBOLS_FILE VERSION_NODE [TOOLKIT_LIBRARY] [
 Every name of the list (and of the toolkit's library, where its version is the same) must be there under the version node,
 nothing else but the functions of sim_control.h and sim_parts.h (with --plain only those of the program's own process), and the library must need nothing that a bare machine lacks.
 """
+
 import os
 import re
 import subprocess
@@ -14,16 +15,37 @@ import sys
 
 OWN_OF_BOTH = {
     "simUnorderedWork",
-    "simPrepareStream", "simEnterPart", "simPartReady", "simRunParts", "simFailPart", "simCheckMemory", "simReadMemory", "simReportFault", "simPlaceOfCode", "simChipName"}
+    "simPrepareStream",
+    "simEnterPart",
+    "simPartReady",
+    "simRunParts",
+    "simFailPart",
+    "simCheckMemory",
+    "simReadMemory",
+    "simReportFault",
+    "simPlaceOfCode",
+    "simChipName",
+}
 OWN_OF_HOST = OWN_OF_BOTH | {"simOperate"}
 OWN = OWN_OF_BOTH | {
-    "simSetMode", "simReportMissing", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"}
+    "simSetMode",
+    "simReportMissing",
+    "simSetSchedule",
+    "simResetReport",
+    "simReport",
+    "simNameBuffer",
+    "simForgetWrites",
+    "simEmptyHeap",
+    "simFindAllocation",
+}
 BARE_MACHINE = re.compile(r"^(libc|libm|libpthread|libdl|librt|ld-linux.*)\.so")
 
 
 def exported(path):
     """Name -> version node of the defined dynamic symbols."""
-    text = subprocess.run(["nm", "-D", "--defined-only", path], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        ["nm", "-D", "--defined-only", path], check=True, capture_output=True, text=True
+    ).stdout
     found = {}
     for line in text.splitlines():
         kind, name = line.split()[-2:]
@@ -52,14 +74,21 @@ def main():
         if set(real.values()) == {node}:
             missing = set(real) - wanted
             if missing:
-                problems.append(f"the toolkit exports more than {os.path.basename(symbols_file)} lists: {sorted(missing)}")
+                problems.append(
+                    f"the toolkit exports more than {os.path.basename(symbols_file)} lists: {sorted(missing)}"
+                )
     found = exported(ours)
     problems += [f"{name} is missing" for name in sorted((wanted | own) - set(found))]
     problems += [f"{name} should not be exported" for name in sorted(set(found) - wanted - own)]
-    problems += [f"{name} has the version {found[name]!r}, not {node!r}"
-                 for name in sorted(wanted & set(found)) if found[name] != node]
+    problems += [
+        f"{name} has the version {found[name]!r}, not {node!r}"
+        for name in sorted(wanted & set(found))
+        if found[name] != node
+    ]
     needed, soname = dynamic(ours)
-    problems += [f"needs {name}, which a bare machine lacks" for name in needed if not BARE_MACHINE.match(name)]
+    problems += [
+        f"needs {name}, which a bare machine lacks" for name in needed if not BARE_MACHINE.match(name)
+    ]
     if soname != [node]:
         problems.append(f"the soname is {soname}, not {node}")
     shown = 10

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs a program of this folder on simulated devices of both architectures, with one and two host threads. It must succeed,
 and what was counted must not depend on the number of host threads."""
+
 import json
 import os
 import subprocess
@@ -11,24 +12,36 @@ program, library_folder = sys.argv[1:3]
 
 
 def totals(device: str, threads: int) -> dict:
-    with tempfile.NamedTemporaryFile(suffix='.json') as report:
-        env = dict(os.environ, SIM_DEVICE=device, SIM_THREADS=str(threads), SIM_REPORT=report.name, SIM_QUIET='1',
-                   LD_LIBRARY_PATH=library_folder + os.pathsep + os.environ.get('LD_LIBRARY_PATH', ''))
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        env = dict(
+            os.environ,
+            SIM_DEVICE=device,
+            SIM_THREADS=str(threads),
+            SIM_REPORT=report.name,
+            SIM_QUIET="1",
+            LD_LIBRARY_PATH=library_folder + os.pathsep + os.environ.get("LD_LIBRARY_PATH", ""),
+        )
         run = subprocess.run([program], env=env, capture_output=True, text=True)
         if run.returncode != 0:
-            sys.exit(f'{device}, {threads} host thread(s): exit code {run.returncode}\n{run.stdout}{run.stderr}')
+            sys.exit(
+                f"{device}, {threads} host thread(s): exit code {run.returncode}\n{run.stdout}{run.stderr}"
+            )
         text = json.load(open(report.name))
-        if text['findings']:
+        if text["findings"]:
             sys.exit(f"{device}, {threads} host thread(s): {text['findings'][0]['message']}")
-        return text['totals']
+        return text["totals"]
 
 
-if os.environ.get('LAB_DEVICE') == 'gpu':
+if os.environ.get("LAB_DEVICE") == "gpu":
     sys.exit(subprocess.run([program]).returncode)
-for device in ('a100', 'h200'):  # the one runs PTX for compute_80, the other for compute_90
+for device in ("a100", "h200"):  # the one runs PTX for compute_80, the other for compute_90
     one, two = totals(device, 1), totals(device, 2)
-    if one['lane_instructions'] == 0:
-        sys.exit(f'{device}: nothing ran')
-    different = [f'{name}: {one[name]} with one host thread, {two[name]} with two' for name in one if one[name] != two[name]]
+    if one["lane_instructions"] == 0:
+        sys.exit(f"{device}: nothing ran")
+    different = [
+        f"{name}: {one[name]} with one host thread, {two[name]} with two"
+        for name in one
+        if one[name] != two[name]
+    ]
     if different:
-        sys.exit(f'{device}: ' + '; '.join(different))
+        sys.exit(f"{device}: " + "; ".join(different))

@@ -5,6 +5,7 @@
 usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM FINDINGS_PROGRAM DRIVER_PROGRAM
     TOOLKIT_LIBRARY_FOLDER
 """
+
 import json
 import os
 import shutil
@@ -20,12 +21,16 @@ def run(program, *arguments, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
     environment["LD_LIBRARY_PATH"] = FOLDER
     environment.update(variables)
-    done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(
+        [program, *arguments], env=environment, capture_output=True, text=True, timeout=100, check=False
+    )
     return done.returncode, done.stdout, done.stderr
 
 
 def line_of(text):
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "findings.cu"), encoding="utf-8") as file:
+    with open(
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), "findings.cu"), encoding="utf-8"
+    ) as file:
         return next(number for number, line in enumerate(file, 1) if text in line)
 
 
@@ -53,7 +58,9 @@ class Environment(unittest.TestCase):
     def test_explanations_can_be_silenced(self):
         loud = run(TRANSPOSE)
         quiet = run(TRANSPOSE, SIM_QUIET="1")
-        self.assertRegex(loud[2], "simulator: (<<<>>>|cudaLaunchKernel): cudaErrorInvalidValue")  # CUDA 12 says the latter
+        self.assertRegex(
+            loud[2], "simulator: (<<<>>>|cudaLaunchKernel): cudaErrorInvalidValue"
+        )  # CUDA 12 says the latter
         self.assertEqual(quiet[2], "")
         self.assertEqual(quiet[:2], loud[:2])
 
@@ -78,15 +85,24 @@ class Environment(unittest.TestCase):
 
     @unittest.skipIf(not shutil.which("cc"), "needs a C compiler")
     def test_a_library_with_its_own_runtime_is_named(self):
-        looks_up = "void* dlopen(const char*, int); void* dlsym(void*, const char*);\n" \
-                   "int use(void) { void* d = dlopen(\"libcuda.so.1\", 2); return d != 0 && dlsym(d, \"cuNoSuchFunction\") != 0; }"
+        looks_up = (
+            "void* dlopen(const char*, int); void* dlsym(void*, const char*);\n"
+            'int use(void) { void* d = dlopen("libcuda.so.1", 2); return d != 0 && dlsym(d, "cuNoSuchFunction") != 0; }'
+        )
         with tempfile.TemporaryDirectory() as folder:
             for name, code in (("libcufake.so.12", 86), ("libother.so", 0)):
                 path = os.path.join(folder, name)
-                subprocess.run(["cc", "-x", "c", "-shared", "-fPIC", "-o", path, "-"], input=looks_up, text=True, check=True)
+                subprocess.run(
+                    ["cc", "-x", "c", "-shared", "-fPIC", "-o", path, "-"],
+                    input=looks_up,
+                    text=True,
+                    check=True,
+                )
                 done = run(sys.executable, "-c", f"import ctypes; assert ctypes.CDLL({path!r}).use() == 0")
                 self.assertEqual(done[0], code, done)
-                self.assertEqual("libcufake.so.12 contains a CUDA runtime of its own" in done[2], code == 86, done[2])
+                self.assertEqual(
+                    "libcufake.so.12 contains a CUDA runtime of its own" in done[2], code == 86, done[2]
+                )
 
     @unittest.skipIf(not TOOLKIT, "the toolkit's libraries lie where the loader finds them")
     def test_nvidias_runtime_with_the_simulators_driver_is_explained(self):
@@ -129,10 +145,19 @@ class Environment(unittest.TestCase):
 
     def test_checks_tell_what_they_find(self):
         said = {
-            "race": ["global-race (racecheck) in add_up(int const*, int*), ", f"findings.cu:{line_of('*out += in')}, 96 times"],
+            "race": [
+                "global-race (racecheck) in add_up(int const*, int*), ",
+                f"findings.cu:{line_of('*out += in')}, 96 times",
+            ],
             "leak": ["leak (leakcheck)", "1 allocation of 100 bytes by cudaMalloc is never freed"],
-            "reset": ["1 allocation of 100 bytes by cudaMalloc is never freed", "2 allocations of 256 bytes by cudaMalloc are never"],
-            "heap": ["leak (leakcheck) in keep_heap(int*), ", f"findings.cu:{line_of('malloc(16)')}, 2 times"],
+            "reset": [
+                "1 allocation of 100 bytes by cudaMalloc is never freed",
+                "2 allocations of 256 bytes by cudaMalloc are never",
+            ],
+            "heap": [
+                "leak (leakcheck) in keep_heap(int*), ",
+                f"findings.cu:{line_of('malloc(16)')}, 2 times",
+            ],
             "twice": ["double-free (memcheck)", "was freed before"],
             "middle": ["invalid-free (memcheck)", "free the start of it"],
             "launch": ["api-error (memcheck)", "at most 1024"],
@@ -196,10 +221,18 @@ class Environment(unittest.TestCase):
         here = os.path.dirname(os.path.abspath(__file__))
 
         def sanitize(*arguments):
-            environment = os.environ | {"LAB_BUILD": os.path.dirname(os.path.dirname(os.path.realpath(FOLDER))),
-                                        "LAB_ROOT": os.path.realpath(os.path.join(here, "../../.."))}
-            done = subprocess.run(["bash", os.path.join(here, "../../tools/sanitize.sh"), *arguments], env=environment,
-                                  capture_output=True, text=True, timeout=100, check=False)
+            environment = os.environ | {
+                "LAB_BUILD": os.path.dirname(os.path.dirname(os.path.realpath(FOLDER))),
+                "LAB_ROOT": os.path.realpath(os.path.join(here, "../../..")),
+            }
+            done = subprocess.run(
+                ["bash", os.path.join(here, "../../tools/sanitize.sh"), *arguments],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=100,
+                check=False,
+            )
             return done.returncode, done.stderr
 
         self.assertEqual(sanitize(FINDINGS, "clean"), (0, "simulator: checked: nothing found\n"))
@@ -220,13 +253,20 @@ class Environment(unittest.TestCase):
                     file.write(text)
                 return sanitize(path, "--", *options)
 
-            keeps = "for (int k = 0; k < 100; ++k) v[k] = p[k * 32]; for (int k = 0; k < 10; ++k) for (int j = 0; j < 100; ++j)" \
-                    " v[j] = v[j] * v[(j + 1) % 100] + v[(j + 7) % 100]; for (int k = 0; k < 100; ++k) p[k] = v[k];"
-            code, err = sanitize_text("__global__ void k(float* p) { float v[100]; %s }" % keeps.replace("for", "\n#pragma unroll\nfor") +
-                                      "\nint main() { k<<<1, 1024>>>(nullptr); }")
+            keeps = (
+                "for (int k = 0; k < 100; ++k) v[k] = p[k * 32]; for (int k = 0; k < 10; ++k) for (int j = 0; j < 100; ++j)"
+                " v[j] = v[j] * v[(j + 1) % 100] + v[(j + 7) % 100]; for (int k = 0; k < 100; ++k) p[k] = v[k];"
+            )
+            code, err = sanitize_text(
+                "__global__ void k(float* p) { float v[100]; %s }"
+                % keeps.replace("for", "\n#pragma unroll\nfor")
+                + "\nint main() { k<<<1, 1024>>>(nullptr); }"
+            )
             self.assertEqual(code, 86, err)
             self.assertIn("cudaErrorLaunchOutOfResources", err)
-            code, err = sanitize_text("int main() { return STANDARD < 202002L ? 3 : 4; }", "-DSTANDARD=__cplusplus", "-std=c++17")
+            code, err = sanitize_text(
+                "int main() { return STANDARD < 202002L ? 3 : 4; }", "-DSTANDARD=__cplusplus", "-std=c++17"
+            )
             self.assertEqual(code, 3, err)
             code, err = sanitize_text("""#include <nccl.h>
                 int main() {

@@ -5,6 +5,7 @@ without an entry here is right and must be silent.
 
 usage: host_code_test.py LIBRARY_FOLDER HOST_CODE_PROGRAM
 """
+
 import os
 import re
 import subprocess
@@ -19,72 +20,116 @@ GONE = "the host reads byte [0-9]+ of memory of the device"
 # For each case: exit code, the kind, a part of the message.
 FAULTS = {
     "prints_an_element": (
-        CRASH, "host-access",
+        CRASH,
+        "host-access",
         r"the host reads byte 12 of memory of the device \(4000 bytes from cudaMalloc at \S+\), which only "
         r"kernels and CUDA's copies can access; with a GPU, this ends the program with a segmentation fault: "
-        r"copy it to the host first, with cudaMemcpy\(host, device, 4000, cudaMemcpyDeviceToHost\)"),
+        r"copy it to the host first, with cudaMemcpy\(host, device, 4000, cudaMemcpyDeviceToHost\)",
+    ),
     "stores_an_element": (CRASH, "host-access", "the host writes byte 20 of .* copy that with cudaMemcpy"),
     "sorts_on_the_host": (CRASH, "host-access", GONE),
     "copies_with_memcpy": (CRASH, "host-access", GONE),
     "reads_a_pitched_row": (CRASH, "host-access", "the host reads byte 512 of .* from cudaMallocPitch"),
     "reads_pool_memory": (CRASH, "host-access", "the host reads byte 0 of .*400 bytes from cudaMallocAsync"),
     "reads_a_symbols_address": (
-        CRASH, "host-access",
-        r"byte 8 of the __device__ variable .*weights, .* call cudaMemcpyFromSymbol\(host, .*weights, 64\)"),
+        CRASH,
+        "host-access",
+        r"byte 8 of the __device__ variable .*weights, .* call cudaMemcpyFromSymbol\(host, .*weights, 64\)",
+    ),
     "reads_in_a_host_function": (CRASH, "host-access", GONE),
     "writes_to_a_file": (
-        86, "host-access",
-        r'the system call write gets the address of byte 0 of .* the call fails \(EFAULT, "Bad address"\)'),
+        86,
+        "host-access",
+        r'the system call write gets the address of byte 0 of .* the call fails \(EFAULT, "Bad address"\)',
+    ),
     "reads_a_file": (86, "host-access", "the system call read gets the address of byte 0 of memory"),
     "writes_to_a_stream": (86, "host-access", "the system call writev? gets the address of byte 0 of memory"),
     "grid_is_too_small": (
-        86, "uninitialised-global",
+        86,
+        "uninitialised-global",
         r"elements 768 … 999 of 1000 have never been written. The last to write there was .*init\(float\*, "
         r"int\), with 3 blocks of 256 threads at \S+:\d+, in elements 0 … 767 of 1000: one element per "
-        r"thread, so the grid is too small; 1000 elements need 4 blocks of 256"),
+        r"thread, so the grid is too small; 1000 elements need 4 blocks of 256",
+    ),
     "one_element_is_left_out": (86, "uninitialised-global", "element 500 of 1000 has never been written"),
     "first_element_is_left_out": (86, "uninitialised-global", "element 0 of 1000 has never been written"),
     "gap_goes_through_a_copy": (
-        86, "uninitialised-global", "elements 768 … 999 of 1000 .* with 3 blocks of 256 threads"),
+        86,
+        "uninitialised-global",
+        "elements 768 … 999 of 1000 .* with 3 blocks of 256 threads",
+    ),
     "gap_goes_through_a_copy_to_a_kernel": (
-        86, "uninitialised-global", "thread 0 of block 3 reads .* element 768 of 1000"),
+        86,
+        "uninitialised-global",
+        "thread 0 of block 3 reads .* element 768 of 1000",
+    ),
     "memset_counts_elements": (
-        86, "uninitialised-global", "bytes 1000 … 3999 of 4000 .* a memset .* its size counts bytes"),
+        86,
+        "uninitialised-global",
+        "bytes 1000 … 3999 of 4000 .* a memset .* its size counts bytes",
+    ),
     "columns_are_left_out": (
-        86, "uninitialised-global", "10 ranges of it, the first one elements 64 … 99 of 1000"),
+        86,
+        "uninitialised-global",
+        "10 ranges of it, the first one elements 64 … 99 of 1000",
+    ),
     "gap_in_a_graph": (86, "uninitialised-global", "elements 768 … 999 of 1000"),
     "asks_for_the_time_at_once": (
-        86, "missing-wait", r"cudaErrorNotReady: .* call cudaEventSynchronize\(end\) first"),
-    "ends_without_waiting": (
-        0, "missing-wait", r"has not waited for .*say_hello\(\) \(the default stream\)"),
+        86,
+        "missing-wait",
+        r"cudaErrorNotReady: .* call cudaEventSynchronize\(end\) first",
+    ),
+    "ends_without_waiting": (0, "missing-wait", r"has not waited for .*say_hello\(\) \(the default stream\)"),
     "ends_without_waiting_for_a_stream": (
-        86, "missing-wait", r"has not waited for .*init\(float\*, int\) \(stream 1\)"),
+        86,
+        "missing-wait",
+        r"has not waited for .*init\(float\*, int\) \(stream 1\)",
+    ),
     "allocation_is_no_wait": (
-        86, "host-writes-during-copy", "the host writes byte 0 of page-locked memory of 4000 bytes"),
+        86,
+        "host-writes-during-copy",
+        "the host writes byte 0 of page-locked memory of 4000 bytes",
+    ),
     "overwrites_a_large_buffer": (
-        86, "host-writes-during-copy", "the host writes 102[45] pages, from byte 0 on, of page-locked"),
+        86,
+        "host-writes-during-copy",
+        "the host writes 102[45] pages, from byte 0 on, of page-locked",
+    ),
     "launch_fails": (86, "api-error", "2048 threads; at most 1024"),
     "shared_memory_is_too_large": (86, "api-error", "100000 bytes of shared memory .* the limit is"),
     "copy_fails": (86, "api-error", "room for 4000 bytes, not for 8000"),
     "copies_to_a_name": (
-        86, "host-variable",
-        r"weights is a __device__ variable; .* call cudaMemcpyToSymbol\(.*weights, host, bytes\)"),
+        86,
+        "host-variable",
+        r"weights is a __device__ variable; .* call cudaMemcpyToSymbol\(.*weights, host, bytes\)",
+    ),
     "copies_from_within_a_name": (
-        86, "host-variable", r"call cudaMemcpyFromSymbol\(host, .*weights, bytes\)"),
-    "sets_a_name": (
-        86, "host-variable", r"get the address with cudaGetSymbolAddress\(&pointer, .*weights\)"),
+        86,
+        "host-variable",
+        r"call cudaMemcpyFromSymbol\(host, .*weights, bytes\)",
+    ),
+    "sets_a_name": (86, "host-variable", r"get the address with cudaGetSymbolAddress\(&pointer, .*weights\)"),
     "copies_to_a_name_by_default": (86, "host-variable", "limits is a __device__ variable"),
     "passes_a_wild_pointer": (86, "out-of-bounds", "an address outside of the device's memory"),
     "passes_a_name_to_a_kernel": (
-        86, "host-variable", r"the name of the __device__ variable .*weights in host code"),
+        86,
+        "host-variable",
+        r"the name of the __device__ variable .*weights in host code",
+    ),
 }
 CONSEQUENCES = {"launch_fails", "shared_memory_is_too_large", "copy_fails"}
 
 
 def run(*arguments, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
-    done = subprocess.run([PROGRAM, *arguments], env=environment | {"LD_LIBRARY_PATH": FOLDER} | variables,
-                          capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(
+        [PROGRAM, *arguments],
+        env=environment | {"LD_LIBRARY_PATH": FOLDER} | variables,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
     return done.returncode, done.stdout, re.sub(r"(^|\s+)(simulator:)?\s*", " ", done.stderr)
 
 

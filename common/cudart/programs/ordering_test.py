@@ -4,6 +4,7 @@
 
 usage: ordering_test.py LIBRARY_FOLDER ORDERING_PROGRAM
 """
+
 import os
 import re
 import subprocess
@@ -13,8 +14,10 @@ import unittest
 FOLDER, PROGRAM = sys.argv[1:3]
 # The part of each message that names the two operations.
 FAULTS = {
-    "two_streams": (r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 16384 bytes, from byte 0 of "
-                    r"device memory of 16384 bytes on"),
+    "two_streams": (
+        r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 16384 bytes, from byte 0 of "
+        r"device memory of 16384 bytes on"
+    ),
     "two_writers": r"kernel fill.* \(stream 1\) writes and kernel fill.* \(stream 2\) writes the same 16384 bytes",
     "two_updates": r"kernel copy.* \(stream 1\) writes and kernel copy.* \(stream 2\) writes the same 16384 bytes",
     "event_too_early": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",
@@ -27,8 +30,10 @@ FAULTS = {
     "one_element": r"kernel fill.* \(stream 1\) writes and kernel fill.* \(stream 2\) writes the same 4 bytes, from byte 8192 of",
     "atomics_and_a_reader": r"kernel count.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 4 bytes",
     "graph_without_an_edge": r"kernel fill.* \(a graph in stream 1\) writes and kernel copy.* \(a graph in stream 1\) reads",
-    "host_reads_managed_memory": (r"the host reads byte 400 of managed memory of 16384 bytes while kernel fill.* \(stream 1\), which "
-                                  r"writes it, may still be under way"),
+    "host_reads_managed_memory": (
+        r"the host reads byte 400 of managed memory of 16384 bytes while kernel fill.* \(stream 1\), which "
+        r"writes it, may still be under way"
+    ),
     "host_reads_a_counter": r"the host reads byte 0 of managed memory .* while kernel count.* \(stream 1\), which writes it",
     "host_reads_after_another_stream": r"the host reads byte 400 of managed memory .* while kernel fill.* \(stream 1\)",
     "host_reads_a_copy": r"the host reads byte 16380 of page-locked memory of 16384 bytes while a copy \(stream 1\), which writes it",
@@ -40,8 +45,14 @@ FAULTS = {
 
 def run(*arguments, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
-    done = subprocess.run([PROGRAM, *arguments], env=environment | {"LD_LIBRARY_PATH": FOLDER} | variables, capture_output=True,
-                          text=True, timeout=100, check=False)
+    done = subprocess.run(
+        [PROGRAM, *arguments],
+        env=environment | {"LD_LIBRARY_PATH": FOLDER} | variables,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 

@@ -4,6 +4,7 @@
 
 usage: peers_test.py LIBRARY_FOLDER PEERS_PROGRAM
 """
+
 import os
 import re
 import subprocess
@@ -31,15 +32,23 @@ WRONG = {
 }
 RACES = {
     "race": r"stream-race .*kernel .*::set\(.* writes and kernel .*::add\(.* writes the same 16384 bytes, .* nothing orders the two",
-    "atomics_of_device_scope": (r"stream-race .*kernel .*::count\(.* writes and kernel .*::count\(.* writes the same 4 bytes, .* the scope of their "
-                                r"atomic operations is one device: use system scope \(atomicAdd_system"),
+    "atomics_of_device_scope": (
+        r"stream-race .*kernel .*::count\(.* writes and kernel .*::count\(.* writes the same 4 bytes, .* the scope of their "
+        r"atomic operations is one device: use system scope \(atomicAdd_system"
+    ),
 }
 
 
 def run(case, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
-    done = subprocess.run([PROGRAM, case], env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_DEVICES": "2"} | variables,
-                          capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(
+        [PROGRAM, case],
+        env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_DEVICES": "2"} | variables,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
     return done.returncode, done.stdout, re.sub(r"\s+(simulator: )?", " ", done.stderr)
 
 
@@ -53,9 +62,21 @@ class Peers(unittest.TestCase):
                 self.assertEqual(run(name, SIM_CHECK="1"), (0, out, "simulator: checked: nothing found "))
 
     def test_calls_return_the_errors_of_a_gpu(self):
-        self.assertEqual(run("calls", SIM_QUIET="1")[1].split("\n"), [
-            "1 1 0", "cudaErrorPeerAccessNotEnabled", "cudaErrorInvalidValue", "cudaErrorInvalidDevice", "cudaErrorInvalidDevice", "cudaSuccess",
-            "cudaErrorPeerAccessAlreadyEnabled", "cudaSuccess", "cudaErrorPeerAccessNotEnabled", ""])
+        self.assertEqual(
+            run("calls", SIM_QUIET="1")[1].split("\n"),
+            [
+                "1 1 0",
+                "cudaErrorPeerAccessNotEnabled",
+                "cudaErrorInvalidValue",
+                "cudaErrorInvalidDevice",
+                "cudaErrorInvalidDevice",
+                "cudaSuccess",
+                "cudaErrorPeerAccessAlreadyEnabled",
+                "cudaSuccess",
+                "cudaErrorPeerAccessNotEnabled",
+                "",
+            ],
+        )
 
     def test_wrong_accesses_are_faults(self):
         for name, (out, err) in WRONG.items():

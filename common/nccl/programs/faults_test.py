@@ -4,6 +4,7 @@
 
 usage: faults_test.py LIBRARY_FOLDER FAULTS_PROGRAM
 """
+
 import concurrent.futures
 import json
 import os
@@ -19,54 +20,117 @@ USAGE = r"(?s:.*)invalid usage\n"
 HUNG = r"device 0: cudaErrorLaunchTimeout\nlater: invalid usage\n"
 # case: what stdout and stderr must match.
 FAULTS = {
-    "other_count": (USAGE + HUNG, rf"agree on the count of collective 1 .*: rank 0 calls ncclAllReduce\(count 10, float32, sum\) {LINE}, "
-                    rf"rank 1 calls ncclAllReduce\(count 20, float32, sum\) {LINE}"),
-    "other_type": (USAGE + HUNG, rf"agree on the data type .*ncclAllReduce\(count 1024, float32, sum\).*ncclAllReduce\(count 1024, int32, sum\)"),
+    "other_count": (
+        USAGE + HUNG,
+        rf"agree on the count of collective 1 .*: rank 0 calls ncclAllReduce\(count 10, float32, sum\) {LINE}, "
+        rf"rank 1 calls ncclAllReduce\(count 20, float32, sum\) {LINE}",
+    ),
+    "other_type": (
+        USAGE + HUNG,
+        rf"agree on the data type .*ncclAllReduce\(count 1024, float32, sum\).*ncclAllReduce\(count 1024, int32, sum\)",
+    ),
     "other_reduction": (USAGE + HUNG, rf"agree on the reduction .*float32, sum\).*float32, max\)"),
     "other_root": (USAGE + HUNG, rf"agree on the root .*root 0\) {LINE}.*root 1\)"),
-    "other_order": (USAGE + HUNG, rf"agree on the operation of collective 1 .*ncclAllReduce\(.*rank 1 calls ncclBroadcast\("),
+    "other_order": (
+        USAGE + HUNG,
+        rf"agree on the operation of collective 1 .*ncclAllReduce\(.*rank 1 calls ncclBroadcast\(",
+    ),
     "other_count_in_threads": (r"device \d: cudaErrorLaunchTimeout\n", rf"agree on the count"),
-    "send_other_count": (USAGE + HUNG, rf"agree on the count: rank 0 calls ncclSend\(count 10, float32, to rank 1\) {LINE}, "
-                         rf"rank 1 calls ncclRecv\(count 11, float32, from rank 0\)"),
-    "missing_rank": (HUNG, rf"rank 0 waits in ncclAllReduce\(count 1024, float32, sum\) {LINE}\n.* rank 1 has made no call"),
+    "send_other_count": (
+        USAGE + HUNG,
+        rf"agree on the count: rank 0 calls ncclSend\(count 10, float32, to rank 1\) {LINE}, "
+        rf"rank 1 calls ncclRecv\(count 11, float32, from rank 0\)",
+    ),
+    "missing_rank": (
+        HUNG,
+        rf"rank 0 waits in ncclAllReduce\(count 1024, float32, sum\) {LINE}\n.* rank 1 has made no call",
+    ),
     "missing_rank_in_threads": (HUNG, rf"rank 0 waits in ncclAllReduce.*\n.* rank 1 has made no call"),
     "missing_rank_polled": ("later: invalid usage\n", rf"rank 0 waits in ncclAllReduce"),
     "missing_rank_queried": ("cudaErrorLaunchTimeout\n", rf"rank 0 waits in ncclAllReduce"),
-    "missing_group": ("call: no error\ncall: invalid usage\n" + HUNG, rf"one thread calls ncclAllReduce.* {LINE} for rank 0 and then "
-                      rf"ncclAllReduce.* {LINE} for rank 1, not in one group"),
-    "missing_group_of_send": ("call: no error\ncall: invalid usage\n" + HUNG, rf"one thread calls ncclSend.* for rank 0 and then ncclRecv"),
-    "missing_group_of_init": ("call: invalid usage\n", rf"a communicator of 2 ranks waits for rank 1, and nobody"),
-    "send_without_receive": (HUNG, rf"rank 0 waits in ncclSend\(count 1024, float32, to rank 1\) {LINE}\n.* rank 1 has made no call"),
+    "missing_group": (
+        "call: no error\ncall: invalid usage\n" + HUNG,
+        rf"one thread calls ncclAllReduce.* {LINE} for rank 0 and then "
+        rf"ncclAllReduce.* {LINE} for rank 1, not in one group",
+    ),
+    "missing_group_of_send": (
+        "call: no error\ncall: invalid usage\n" + HUNG,
+        rf"one thread calls ncclSend.* for rank 0 and then ncclRecv",
+    ),
+    "missing_group_of_init": (
+        "call: invalid usage\n",
+        rf"a communicator of 2 ranks waits for rank 1, and nobody",
+    ),
+    "send_without_receive": (
+        HUNG,
+        rf"rank 0 waits in ncclSend\(count 1024, float32, to rank 1\) {LINE}\n.* rank 1 has made no call",
+    ),
     "both_send_first": (HUNG, rf"rank 0 waits in ncclSend.*\n.* rank 1 waits in ncclSend"),
-    "never_finished": ("call: no error\n", rf"the program ends while ranks wait .*\n.* rank 0 waits in ncclAllReduce"),
-    "host_pointer": ("call: invalid argument\n", r"send buffer must hold 4 bytes: 0x\w+ is not device memory"),
-    "freed_memory": ("call: invalid argument\n", r"ncclAllReduce of rank 0 .* send buffer must hold 4096 bytes: 0x\w+ is not device memory: a host "
-                     "pointer, freed"),
+    "never_finished": (
+        "call: no error\n",
+        rf"the program ends while ranks wait .*\n.* rank 0 waits in ncclAllReduce",
+    ),
+    "host_pointer": (
+        "call: invalid argument\n",
+        r"send buffer must hold 4 bytes: 0x\w+ is not device memory",
+    ),
+    "freed_memory": (
+        "call: invalid argument\n",
+        r"ncclAllReduce of rank 0 .* send buffer must hold 4096 bytes: 0x\w+ is not device memory: a host "
+        "pointer, freed",
+    ),
     "too_short": ("call: invalid argument\n", r"has room for 4096 bytes, not for 4100"),
-    "gather_too_short": ("call: invalid argument\n", r"receive buffer must hold 8192 bytes: .*has room for 4096 bytes"),
-    "memory_of_another_device": ("call: invalid argument\n", r"it is memory of device 1, but the rank is on device 0"),
-    "refused_in_a_thread": ("call: invalid argument\n", r"rank 0 has made no call; ncclAllReduce of rank 0 fails .*has room for 4096 bytes.*\n.*"
-                            r" rank 1 waits in ncclAllReduce"),
-    "refused_in_a_group": ("call: invalid argument\nncclGroupEnd: invalid argument\n", r"^simulator: ncclAllReduce of rank 1 .*has room for 4096 "
-                           r"bytes.*\n$"),
+    "gather_too_short": (
+        "call: invalid argument\n",
+        r"receive buffer must hold 8192 bytes: .*has room for 4096 bytes",
+    ),
+    "memory_of_another_device": (
+        "call: invalid argument\n",
+        r"it is memory of device 1, but the rank is on device 0",
+    ),
+    "refused_in_a_thread": (
+        "call: invalid argument\n",
+        r"rank 0 has made no call; ncclAllReduce of rank 0 fails .*has room for 4096 bytes.*\n.*"
+        r" rank 1 waits in ncclAllReduce",
+    ),
+    "refused_in_a_group": (
+        "call: invalid argument\nncclGroupEnd: invalid argument\n",
+        r"^simulator: ncclAllReduce of rank 1 .*has room for 4096 "
+        r"bytes.*\n$",
+    ),
     "null_pointer": ("call: invalid argument\n", r"it is a null pointer"),
-    "stream_of_another_device": ("call: unhandled cuda error\n", r"the stream belongs to device 1, the rank to device 0"),
-    "last_error": ("ncclAllReduce of rank 0 fails with invalid argument: the send buffer must hold 4100 bytes", "4100 bytes"),
+    "stream_of_another_device": (
+        "call: unhandled cuda error\n",
+        r"the stream belongs to device 1, the rank to device 0",
+    ),
+    "last_error": (
+        "ncclAllReduce of rank 0 fails with invalid argument: the send buffer must hold 4100 bytes",
+        "4100 bytes",
+    ),
     "finalized_communicator": ("call: invalid usage\n", "the communicator has been finalized"),
     "scalar_of_another_rank": ("call: invalid argument\n", "5 is no reduction of this communicator"),
-    "wrong_in_place": ("call: invalid usage\n", r"the send and receive buffers overlap: in place, the send buffer is the receive buffer \+ rank"),
-    "all_to_all_in_place": ("call: no error\ncall: no error\n", r"ncclAlltoAll of rank 1 in place: the result is undefined"),
+    "wrong_in_place": (
+        "call: invalid usage\n",
+        r"the send and receive buffers overlap: in place, the send buffer is the receive buffer \+ rank",
+    ),
+    "all_to_all_in_place": (
+        "call: no error\ncall: no error\n",
+        r"ncclAlltoAll of rank 1 in place: the result is undefined",
+    ),
     "no_such_root": ("call: invalid argument\n", r"the root is rank 2, but the ranks are 0 to 1"),
     "destroyed_communicator": ("call: invalid argument\n", r"the communicator has been destroyed"),
     "one_device_twice": ("call: invalid usage\n", r"rank 0 and rank 1 are both on device 0"),
-    "captured_stream": ("call: unhandled cuda error\ncudaErrorStreamCaptureInvalidated\n", r"an NCCL call of a stream that is being captured"),
+    "captured_stream": (
+        "call: unhandled cuda error\ncudaErrorStreamCaptureInvalidated\n",
+        r"an NCCL call of a stream that is being captured",
+    ),
 }
 RIGHT = {
     "right": "ncclGroupEnd: no error\nsum 3\nsum 3\n",
     "slow_rank": "",
     "call_returns_before_the_others_come": "cudaErrorNotReady\n",
     "communicators": "version 2\nrank joins: NCCL operation in progress\nstate: NCCL operation in progress\nrank joins: no error\nstate: no error\n"
-                     "rank 0 of 2 on device 0, last error: ''\nrank 1 of 2 on device 1, last error: ''\n",
+    "rank 0 of 2 on device 0, last error: ''\nrank 1 of 2 on device 1, last error: ''\n",
     "abort": "call: no error\n",
 }
 RACES = {
@@ -80,8 +144,14 @@ ORDERED = ["right", "ordered_by_event", "ordered_by_collective"]
 
 def run(*arguments, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
-    return subprocess.run([PROGRAM, *arguments], env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_DEVICES": "2"} | variables,
-                          capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(
+        [PROGRAM, *arguments],
+        env=environment | {"LD_LIBRARY_PATH": FOLDER, "SIM_DEVICES": "2"} | variables,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
 
 
 class Faults(unittest.TestCase):
@@ -115,7 +185,9 @@ class Faults(unittest.TestCase):
         for name in ORDERED:
             with self.subTest(name=name):
                 done = run(name, SIM_CHECK="1")
-                self.assertEqual((done.returncode, done.stderr), (0, "simulator: checked: nothing found\n"), done.stdout)
+                self.assertEqual(
+                    (done.returncode, done.stderr), (0, "simulator: checked: nothing found\n"), done.stdout
+                )
 
     def test_events_see_the_modelled_time(self):  # which is computed, so that no run differs
         times = [int(us) for us in re.findall(r"bytes: (\d+) us", run("times").stdout)]
@@ -132,7 +204,9 @@ class Faults(unittest.TestCase):
             run("times", SIM_REPORT=file.name)
             for report in json.load(file):
                 # 4 bytes to the other device at once, then a ring of two: a half of 64 MiB in each of two steps.
-                self.assertEqual(report["traffic"], {"operations": 2, "messages": 1 + 2, "bytes_sent": 4 + (64 << 20)})
+                self.assertEqual(
+                    report["traffic"], {"operations": 2, "messages": 1 + 2, "bytes_sent": 4 + (64 << 20)}
+                )
 
 
 if __name__ == "__main__":

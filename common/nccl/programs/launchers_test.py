@@ -8,6 +8,7 @@ usage: launchers_test.py LIBRARY_FOLDER COLLECTIVES_PROGRAM PROCESSES_PROGRAM {s
 
 Exit code 77 (skipped) if the launcher is not installed.
 """
+
 import contextlib
 import os
 import pathlib
@@ -24,7 +25,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "grader/bat
 import slurm_loopback
 
 LINE = r"at \S*processes\.cu:\d+"
-PACKAGES = {"srun": "slurmctld slurmd slurm-client munge", "mpirun.openmpi": "openmpi-bin", "mpiexec.hydra": "mpich"}
+PACKAGES = {
+    "srun": "slurmctld slurmd slurm-client munge",
+    "mpirun.openmpi": "openmpi-bin",
+    "mpiexec.hydra": "mpich",
+}
 WAITS = r"rank {} waits in {}.* " + LINE
 
 
@@ -43,13 +48,26 @@ class Launcher:
         """`until`: the launcher is stopped when its outputs have this many lines, because a rank waits for ever."""
         with tempfile.TemporaryDirectory() as folder:
             begun = time.monotonic()
-            with subprocess.Popen([*self.words, "-n", str(n), program, *[a.replace("ID", f"{folder}/id") for a in arguments]], text=True,
-                                  env=self.environment | variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            with subprocess.Popen(
+                [*self.words, "-n", str(n), program, *[a.replace("ID", f"{folder}/id") for a in arguments]],
+                text=True,
+                env=self.environment | variables,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            ) as process:
                 out, err = [], []
-                readers = [threading.Thread(target=lines.extend, args=[pipe]) for lines, pipe in ((out, process.stdout), (err, process.stderr))]
+                readers = [
+                    threading.Thread(target=lines.extend, args=[pipe])
+                    for lines, pipe in ((out, process.stdout), (err, process.stderr))
+                ]
                 for reader in readers:
                     reader.start()
-                while process.poll() is None and time.monotonic() < begun + 60 and (until is None or len(out) < until):
+                while (
+                    process.poll() is None
+                    and time.monotonic() < begun + 60
+                    and (until is None or len(out) < until)
+                ):
                     time.sleep(0.05)
                 seconds = time.monotonic() - begun
                 if process.poll() is None:
@@ -61,20 +79,31 @@ class Launcher:
 
 @contextlib.contextmanager
 def launcher_named(name, library_folder):
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("SIM_", "SLURM_", "OMPI_", "PMI"))}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("SIM_", "SLURM_", "OMPI_", "PMI"))
+    }
     environment = kept | {"LD_LIBRARY_PATH": library_folder, "SIM_DEVICES": "1"}
     lacking = ([] if shutil.which(name) else [name]) + (slurm_loopback.missing() if name == "srun" else [])
     if lacking:
         print(f"skipped: lacks {', '.join(lacking)} (Debian: {PACKAGES[name]})")
         sys.exit(77)
     if name == "mpirun.openmpi":
-        yield Launcher([name, "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])], environment)
+        yield Launcher(
+            [name, "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])], environment
+        )
     if name == "mpiexec.hydra":
         yield Launcher([name], environment)
     if name != "srun":
         return
-    with tempfile.TemporaryDirectory() as folder, slurm_loopback.Cluster(folder + "/cluster", nodes=2) as cluster:
-        yield Launcher(["srun", "--nodes=1", "--overcommit", "--partition=cpu"], environment | cluster.environment())
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        slurm_loopback.Cluster(folder + "/cluster", nodes=2) as cluster,
+    ):
+        yield Launcher(
+            ["srun", "--nodes=1", "--overcommit", "--partition=cpu"], environment | cluster.environment()
+        )
 
 
 class Launched(unittest.TestCase):
@@ -99,16 +128,25 @@ class Launched(unittest.TestCase):
 
     def test_disagreement_is_reported_with_ranks_and_lines(self):
         ended = LAUNCHER.run(2, PROCESSES, "other_count", "ID")
-        self.assertRegex(ended.err, rf"do not agree on the count .*rank ([01]) calls ncclAllReduce.* {LINE}, rank (?!\1)[01] calls ncclAllReduce.* {LINE}")
+        self.assertRegex(
+            ended.err,
+            rf"do not agree on the count .*rank ([01]) calls ncclAllReduce.* {LINE}, rank (?!\1)[01] calls ncclAllReduce.* {LINE}",
+        )
 
     def test_waits_in_vain_end_within_five_seconds(self):
         usual = LAUNCHER.run(3, PROCESSES, "right", "ID").seconds
-        for name, call, lines in [("missing_rank", "ncclAllReduce", 4), ("does_not_join", "ncclCommInitRank", 2)]:
+        for name, call, lines in [
+            ("missing_rank", "ncclAllReduce", 4),
+            ("does_not_join", "ncclCommInitRank", 2),
+        ]:
             with self.subTest(name=name):
                 ended = LAUNCHER.run(3, PROCESSES, name, "ID", until=lines)
                 for rank in (0, 2):
                     self.assertRegex(ended.err, WAITS.format(rank, call))
-                self.assertRegex(ended.err, "rank 1 has made no call" if name == "missing_rank" else "3 ranks waits for rank 1,")
+                self.assertRegex(
+                    ended.err,
+                    "rank 1 has made no call" if name == "missing_rank" else "3 ranks waits for rank 1,",
+                )
                 self.assertLess(ended.seconds, 5 + usual)
 
 

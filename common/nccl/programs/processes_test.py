@@ -4,6 +4,7 @@
 
 usage: processes_test.py LIBRARY_FOLDER COLLECTIVES_PROGRAM PROCESSES_PROGRAM FAULTS_PROGRAM [--many] [-kTEST …]
 """
+
 import concurrent.futures
 import contextlib
 import os
@@ -16,45 +17,126 @@ import time
 import unittest
 
 MANY = "--many" in sys.argv
-FOLDER, COLLECTIVES, PROCESSES, FAULTS = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+FOLDER, COLLECTIVES, PROCESSES, FAULTS = [
+    argument for argument in sys.argv[1:] if not argument.startswith("-")
+]
 LINE = r"at \S*processes\.cu:\d+"
 USAGE = "stream: cudaErrorLaunchTimeout\nlater: invalid usage\n"
 REMOTE = "stream: cudaErrorLaunchTimeout\nlater: remote process exited or there was a network error\n"
 # Of three ranks, the third one may call only when the others' operation has failed already.
-LATE_USAGE, LATE_REMOTE = [text.replace("cudaErrorLaunchTimeout", "(cudaErrorLaunchTimeout|cudaSuccess)") for text in (USAGE, REMOTE)]
+LATE_USAGE, LATE_REMOTE = [
+    text.replace("cudaErrorLaunchTimeout", "(cudaErrorLaunchTimeout|cudaSuccess)") for text in (USAGE, REMOTE)
+]
 FINE = "stream: cudaSuccess\nlater: no error\n"
 GONE = "remote process exited or there was a network error\n"
 # case: the number of processes, their devices; what stdout of each rank is (None: the process is killed), what all stderr together matches.
 FAULTS_OF_RANKS = {
-    "other_count": (2, 1, [USAGE] * 2, rf"agree on the count of collective 1 .*: rank \d calls ncclAllReduce\(count \d0, float32, sum\) {LINE}, rank \d calls "
-                    rf"ncclAllReduce\(count \d0, float32, sum\) {LINE}"),
+    "other_count": (
+        2,
+        1,
+        [USAGE] * 2,
+        rf"agree on the count of collective 1 .*: rank \d calls ncclAllReduce\(count \d0, float32, sum\) {LINE}, rank \d calls "
+        rf"ncclAllReduce\(count \d0, float32, sum\) {LINE}",
+    ),
     "other_type": (2, 1, [USAGE] * 2, r"agree on the data type .*rank"),
     "other_root": (3, 3, [LATE_USAGE] * 3, rf"agree on the root .*root \d\) {LINE}.*root \d\) {LINE}"),
     "other_order": (2, 1, [USAGE] * 2, r"agree on the operation of collective 1 .*rank"),
-    "send_other_count": (2, 1, [USAGE] * 2, rf"agree on the count: rank \d calls nccl\w+\(count 1\d, float32, (to|from) rank \d\) {LINE}, rank \d calls"),
-    "missing_rank": (3, 1, [USAGE, None, USAGE], rf"rank 0 waits in ncclAllReduce\(.*\) {LINE}\n.* rank 1 has made no call\n.* rank 2 waits in .* {LINE}\n$"),
-    "missing_first_rank": (2, 2, [None, USAGE], rf"rank 0 has made no call\n.* rank 1 waits in ncclAllReduce\(.*\) {LINE}"),
-    "missing_rank_polled": (2, 1, [None, "later: invalid usage\n"], rf"rank 1 waits in ncclAllReduce\(.*\) {LINE}"),
-    "both_send_first": (2, 1, [USAGE] * 2, rf"rank 0 waits in ncclSend.* {LINE}\n.* rank 1 waits in ncclSend.* {LINE}"),
-    "refused": (2, 1, ["call: no error\n" + USAGE, None], rf"rank 0 waits in ncclAllReduce.*\n.*rank 1 has made no call; ncclAllReduce of rank 1 fails with "
-                "invalid argument: the send buffer must hold"),
-    "does_not_join": (3, 1, ["join: invalid usage\n", None, "join: invalid usage\n"], rf"a communicator of 3 ranks waits for rank 1, .*\n"
-                      rf".* rank 0 waits in ncclCommInitRank {LINE}\n.* rank 2 waits in ncclCommInitRank {LINE}"),
-    "never_finished": (2, 1, [None, "call: no error\n"], rf"the program ends while ranks wait .*\n.* rank 1 waits in ncclAllReduce.* {LINE}"),
-    "killed": (3, 1, [FINE + LATE_REMOTE + "again: " + GONE, None, FINE + LATE_REMOTE + "again: " + GONE], rf"the process of rank 1 has ended while other ranks wait for "
-               rf"it:\n.* rank 0 waits in ncclAllReduce.* {LINE}\n.* rank 1 is not in a call; its last one was ncclAllReduce.* {LINE}\n"),
-    "first_killed": (3, 1, [None] + [LATE_REMOTE + "again: " + GONE] * 2, r"^simulator: process \d+, which made the unique id, has ended\n"
-                     r"simulator: process \d+, which made the unique id, has ended\n$"),
-    "killed_before_joining": (2, 1, ["join: invalid usage\n", None], rf"waits for rank 1, .*\n.* rank 0 waits in ncclCommInitRank {LINE}"),
-    "ends_early": (3, 1, [LATE_REMOTE, "", LATE_REMOTE], r"the process of rank 1 has ended while other ranks wait for it:\n.* rank \d"),
+    "send_other_count": (
+        2,
+        1,
+        [USAGE] * 2,
+        rf"agree on the count: rank \d calls nccl\w+\(count 1\d, float32, (to|from) rank \d\) {LINE}, rank \d calls",
+    ),
+    "missing_rank": (
+        3,
+        1,
+        [USAGE, None, USAGE],
+        rf"rank 0 waits in ncclAllReduce\(.*\) {LINE}\n.* rank 1 has made no call\n.* rank 2 waits in .* {LINE}\n$",
+    ),
+    "missing_first_rank": (
+        2,
+        2,
+        [None, USAGE],
+        rf"rank 0 has made no call\n.* rank 1 waits in ncclAllReduce\(.*\) {LINE}",
+    ),
+    "missing_rank_polled": (
+        2,
+        1,
+        [None, "later: invalid usage\n"],
+        rf"rank 1 waits in ncclAllReduce\(.*\) {LINE}",
+    ),
+    "both_send_first": (
+        2,
+        1,
+        [USAGE] * 2,
+        rf"rank 0 waits in ncclSend.* {LINE}\n.* rank 1 waits in ncclSend.* {LINE}",
+    ),
+    "refused": (
+        2,
+        1,
+        ["call: no error\n" + USAGE, None],
+        rf"rank 0 waits in ncclAllReduce.*\n.*rank 1 has made no call; ncclAllReduce of rank 1 fails with "
+        "invalid argument: the send buffer must hold",
+    ),
+    "does_not_join": (
+        3,
+        1,
+        ["join: invalid usage\n", None, "join: invalid usage\n"],
+        rf"a communicator of 3 ranks waits for rank 1, .*\n"
+        rf".* rank 0 waits in ncclCommInitRank {LINE}\n.* rank 2 waits in ncclCommInitRank {LINE}",
+    ),
+    "never_finished": (
+        2,
+        1,
+        [None, "call: no error\n"],
+        rf"the program ends while ranks wait .*\n.* rank 1 waits in ncclAllReduce.* {LINE}",
+    ),
+    "killed": (
+        3,
+        1,
+        [FINE + LATE_REMOTE + "again: " + GONE, None, FINE + LATE_REMOTE + "again: " + GONE],
+        rf"the process of rank 1 has ended while other ranks wait for "
+        rf"it:\n.* rank 0 waits in ncclAllReduce.* {LINE}\n.* rank 1 is not in a call; its last one was ncclAllReduce.* {LINE}\n",
+    ),
+    "first_killed": (
+        3,
+        1,
+        [None] + [LATE_REMOTE + "again: " + GONE] * 2,
+        r"^simulator: process \d+, which made the unique id, has ended\n"
+        r"simulator: process \d+, which made the unique id, has ended\n$",
+    ),
+    "killed_before_joining": (
+        2,
+        1,
+        ["join: invalid usage\n", None],
+        rf"waits for rank 1, .*\n.* rank 0 waits in ncclCommInitRank {LINE}",
+    ),
+    "ends_early": (
+        3,
+        1,
+        [LATE_REMOTE, "", LATE_REMOTE],
+        r"the process of rank 1 has ended while other ranks wait for it:\n.* rank \d",
+    ),
     "abort": (2, 1, ["abort: no error\n", "stream: cudaSuccess\nlater: " + GONE + "abort: no error\n"], "^$"),
     "same_device": (2, 2, None, r"rank \d and rank \d are both on device 0"),
     "other_size": (2, 2, None, r"one rank joins a communicator of 2 ranks, another one of 3"),
-    "id_of_an_ended_process": (2, 1, ["", "join: " + GONE], r"process \d+, which made the unique id, has ended, or it is on another host"),
+    "id_of_an_ended_process": (
+        2,
+        1,
+        ["", "join: " + GONE],
+        r"process \d+, which made the unique id, has ended, or it is on another host",
+    ),
 }
 RIGHT = {
     "right": (4, 1, ["sum 10\n"] * 4),
-    "several_ranks_each": (2, 2, ["sum 10\nsum 10\nfrom the left 4\nfrom the left 2\n", "sum 10\nsum 10\nfrom the left 1\nfrom the left 3\n"]),
+    "several_ranks_each": (
+        2,
+        2,
+        [
+            "sum 10\nsum 10\nfrom the left 4\nfrom the left 2\n",
+            "sum 10\nsum 10\nfrom the left 1\nfrom the left 3\n",
+        ],
+    ),
     "two_communicators": (3, 3, ["from rank 0: 0\nfrom the last rank: 2\n"] * 3),
     "slow_rank": (2, 1, [FINE] * 2),
     "slow_start": (2, 1, [""] * 2),
@@ -65,20 +147,33 @@ RIGHT = {
 
 
 def environment(**variables):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SIM_", "SLURM_", "OMPI_"))}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("SIM_", "SLURM_", "OMPI_"))
+    }
     return kept | {"LD_LIBRARY_PATH": FOLDER} | variables
 
 
 def run(program, arguments, n, devices, sleeps=(), launcher="slurm", **variables):
     """Starts n processes as srun or mpirun does, each in a thread of its own. Returns exit codes, outputs and errors by rank, and seconds. The
     processes of `sleeps` are killed when all others have ended."""
-    names = {"slurm": ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
-             "mpi": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK")}[launcher]
+    names = {
+        "slurm": ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
+        "mpi": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
+    }[launcher]
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
-        processes = [subprocess.Popen([program, *[a.replace("ID", f"{folder}/id") for a in arguments]], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                      env=environment(SIM_DEVICES=str(devices), **dict(zip(names, (str(rank), str(n), str(rank)))), **variables))
-                     for rank in range(n)]
+        processes = [
+            subprocess.Popen(
+                [program, *[a.replace("ID", f"{folder}/id") for a in arguments]],
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment(
+                    SIM_DEVICES=str(devices), **dict(zip(names, (str(rank), str(n), str(rank)))), **variables
+                ),
+            )
+            for rank in range(n)
+        ]
         with concurrent.futures.ThreadPoolExecutor(n) as pool:
             try:
                 ends = [pool.submit(process.communicate, timeout=100) for process in processes]
@@ -90,7 +185,12 @@ def run(program, arguments, n, devices, sleeps=(), launcher="slurm", **variables
                 for process in processes:
                     process.kill()
             texts = [end.result() for end in ends]
-    return [process.returncode for process in processes], [out for out, _ in texts], [err for _, err in texts], seconds
+    return (
+        [process.returncode for process in processes],
+        [out for out, _ in texts],
+        [err for _, err in texts],
+        seconds,
+    )
 
 
 def leftovers():
@@ -104,9 +204,17 @@ class Processes(unittest.TestCase):
     maxDiff = None
 
     def test_collectives_equal_the_reference(self):
-        for n, devices, counts in [(1, 1, []), (2, 2, []), (3, 1, []), (3, 3, ["1030"])] + ([(4, 4, []), (8, 1, []), (8, 8, ["5", "64"])] if MANY else []):
+        for n, devices, counts in [(1, 1, []), (2, 2, []), (3, 1, []), (3, 3, ["1030"])] + (
+            [(4, 4, []), (8, 1, []), (8, 8, ["5", "64"])] if MANY else []
+        ):
             with self.subTest(n=n, devices=devices, counts=counts):
-                codes, outs, errs, _ = run(COLLECTIVES, [str(n), "ID", *counts], n, devices, launcher="mpi" if devices == 1 else "slurm")
+                codes, outs, errs, _ = run(
+                    COLLECTIVES,
+                    [str(n), "ID", *counts],
+                    n,
+                    devices,
+                    launcher="mpi" if devices == 1 else "slurm",
+                )
                 self.assertEqual((codes, errs), ([0] * n, [""] * n), outs)
                 self.assertEqual(len(set(outs)), 1, outs)
 
@@ -121,7 +229,13 @@ class Processes(unittest.TestCase):
     def test_wrong_uses_and_ends_are_reported_with_rank_and_line(self):
         def one(name):
             n, devices, outs, _ = FAULTS_OF_RANKS[name]
-            return run(PROCESSES, [name, "ID"], n, devices, sleeps=[rank for rank, out in enumerate(outs or []) if out is None])
+            return run(
+                PROCESSES,
+                [name, "ID"],
+                n,
+                devices,
+                sleeps=[rank for rank, out in enumerate(outs or []) if out is None],
+            )
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:  # most of them wait
             results = dict(zip(FAULTS_OF_RANKS, pool.map(one, FAULTS_OF_RANKS)))
@@ -139,17 +253,36 @@ class Processes(unittest.TestCase):
         for name in ("missing_rank", "missing_rank_polled", "does_not_join"):
             n, devices, outs, _ = FAULTS_OF_RANKS[name]
             with self.subTest(name=name):
-                *_, seconds = run(PROCESSES, [name, "ID"], n, devices, sleeps=[rank for rank, out in enumerate(outs) if out is None])
+                *_, seconds = run(
+                    PROCESSES,
+                    [name, "ID"],
+                    n,
+                    devices,
+                    sleeps=[rank for rank, out in enumerate(outs) if out is None],
+                )
                 self.assertLess(seconds, 5 + usual)
 
     def test_other_job_of_the_program_does_not_delay_reports(self):
         def job(name, folder):
             """Two processes in a session of their own, which a shell begins."""
-            ranks = "".join(f"SLURM_PROCID={rank} SLURM_NTASKS=2 SLURM_LOCALID={rank} {PROCESSES} {name} {folder}/{name} & " for rank in range(2))
-            return subprocess.Popen(["bash", "-c", ranks + "wait"], env=environment(SIM_DEVICES="1"), start_new_session=True, text=True,
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            ranks = "".join(
+                f"SLURM_PROCID={rank} SLURM_NTASKS=2 SLURM_LOCALID={rank} {PROCESSES} {name} {folder}/{name} & "
+                for rank in range(2)
+            )
+            return subprocess.Popen(
+                ["bash", "-c", ranks + "wait"],
+                env=environment(SIM_DEVICES="1"),
+                start_new_session=True,
+                text=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
 
-        with tempfile.TemporaryDirectory() as folder, job("slow_start", folder) as other, job("does_not_join", folder) as waiting:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            job("slow_start", folder) as other,
+            job("does_not_join", folder) as waiting,
+        ):
             begun = time.monotonic()
             try:
                 self.assertRegex(waiting.stderr.readline(), "2 ranks waits for rank 1,")
@@ -167,7 +300,14 @@ class Processes(unittest.TestCase):
             self.assertRegex(err, r"error: nccl-mismatch \(execution\)[^$]*do not agree on the count")
 
     def test_time_is_modelled_as_in_one_process(self):
-        one = subprocess.run([FAULTS, "times"], env=environment(SIM_DEVICES="2"), capture_output=True, text=True, timeout=100, check=True).stdout
+        one = subprocess.run(
+            [FAULTS, "times"],
+            env=environment(SIM_DEVICES="2"),
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=True,
+        ).stdout
         expected = [int(us) for us in re.findall(r"bytes: (\d+) us", one)][::2]
         for _ in range(3):
             _, outs, errs, _ = run(PROCESSES, ["times", "ID"], 2, 2)

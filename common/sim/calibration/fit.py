@@ -77,7 +77,11 @@ def fit(m: Measured) -> dict[str, tuple[float, str]]:
     found["l2_latency"] = (l2_latency, "chosen")
     found["publish_latency"] = (flag * clocks - l2_latency, "block chain")
     barrier, base = least_squares(
-        [(t / 32, (m.us("barriers", threads=t, blocks_each=1) - empty) * clocks / 256) for t in (32, 128, 256, 512, 1024)])
+        [
+            (t / 32, (m.us("barriers", threads=t, blocks_each=1) - empty) * clocks / 256)
+            for t in (32, 128, 256, 512, 1024)
+        ]
+    )
     found["barrier_latency"] = (base, "barriers")
     found["barrier_latency_per_warp"] = (barrier, "barriers")
 
@@ -85,11 +89,17 @@ def fit(m: Measured) -> dict[str, tuple[float, str]]:
     reads, _ = m.line("shared reads", "stride", [8, 16, 32])
     found["near_passes_per_clock"] = (64 * 4 * 32 / (reads * clocks), "shared reads")
     found["l2_sectors_per_clock"] = (109.0, "chosen, with the profiler's counts of foreign kernels")
-    found["hot_atomics_per_clock"] = (1024 * 256 / ((m.us("global atomics", addresses=1, stride=8) - empty) * clocks), "global atomics")
+    found["hot_atomics_per_clock"] = (
+        1024 * 256 / ((m.us("global atomics", addresses=1, stride=8) - empty) * clocks),
+        "global atomics",
+    )
     blocks, _ = m.line("blocks", "blocks", [16384, 65536], threads=256)
     found["blocks_per_clock"] = (1 / (blocks * clocks), "blocks")
     waves, _ = m.line("blocks", "blocks", [16384, 65536], threads=1024)
-    found["block_latency"] = (waves * clocks * 2 * m.multiprocessors, "blocks, two at once on a multiprocessor")
+    found["block_latency"] = (
+        waves * clocks * 2 * m.multiprocessors,
+        "blocks, two at once on a multiprocessor",
+    )
 
     # Launches.
     found["kernel_us"] = (empty - submit, "blocks")
@@ -127,7 +137,9 @@ def main() -> int:
         arguments.write.write_text(text, encoding="utf-8")
     elif arguments.check:
         if arguments.check.read_text(encoding="utf-8") != text:
-            print(f"{arguments.check} is not what the measurements give; fit.py --write brings it up to date:\n{text}")
+            print(
+                f"{arguments.check} is not what the measurements give; fit.py --write brings it up to date:\n{text}"
+            )
             return 1
     else:
         print(text, end="")

@@ -26,14 +26,44 @@ from waiting import Waiting  # noqa: E402
 
 # What stands in the menu, in this order. A page's title is its first heading.
 MENU = [
-    ("Course", ["README.md", "handouts/README.md", "handouts/00-ideas.md", "handouts/memory-model.md", "handouts/0[1-9]-*.md", "handouts/scaling.md"]),
-    ("For all labs", ["handouts/debugging.md", "handouts/errata.md", "handouts/glossary.md", "handouts/rules.md"]),
-    ("Instructors", ["handouts/instructor-guide.md", "handouts/top-rungs.md", "handouts/kill-matrix.md", "handouts/instructor/README.md"]),
+    (
+        "Course",
+        [
+            "README.md",
+            "handouts/README.md",
+            "handouts/00-ideas.md",
+            "handouts/memory-model.md",
+            "handouts/0[1-9]-*.md",
+            "handouts/scaling.md",
+        ],
+    ),
+    (
+        "For all labs",
+        ["handouts/debugging.md", "handouts/errata.md", "handouts/glossary.md", "handouts/rules.md"],
+    ),
+    (
+        "Instructors",
+        [
+            "handouts/instructor-guide.md",
+            "handouts/top-rungs.md",
+            "handouts/kill-matrix.md",
+            "handouts/instructor/README.md",
+        ],
+    ),
     ("Reference", ["reference/commands.md", "reference/interfaces.md"]),
     ("Development", ["CONTRIBUTING.md", "common/*/README.md"]),
 ]
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s#]+)((?:#[^()\s]*)?\))")
-LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".hpp": "cpp", ".cpp": "cpp", ".h": "c", ".py": "python", ".sh": "bash", ".json": "json"}
+LANGUAGES = {
+    ".cu": "cuda",
+    ".cuh": "cuda",
+    ".hpp": "cpp",
+    ".cpp": "cpp",
+    ".h": "c",
+    ".py": "python",
+    ".sh": "bash",
+    ".json": "json",
+}
 SHIM = "https://unpkg.com/iframe-worker/shim"  # what the theme would load: ours stands in
 PICTURES = {".svg", ".png", ".jpg", ".gif"}
 
@@ -74,7 +104,10 @@ class Gatherer:
         else:
             text = path.read_text(encoding="utf-8")
             fence = "`" * (3 + max((len(m) for m in re.findall(r"`{3,}", text)), default=0))
-            self.write(f"{name}.md", f"# {name}\n\n{fence}{LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n")
+            self.write(
+                f"{name}.md",
+                f"# {name}\n\n{fence}{LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n",
+            )
 
     def linked(self, path):
         def lead(match):
@@ -103,11 +136,25 @@ def environment(folder):
     if not stamp.exists() or stamp.read_bytes() != wanted.read_bytes():
         with Waiting("Making the site generator's Python environment"):
             subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        install = [venv / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input", "--timeout", "10", "-r", wanted]
+        install = [
+            venv / "bin/python",
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--no-input",
+            "--timeout",
+            "10",
+            "-r",
+            wanted,
+        ]
         with Waiting("Fetching the site generator"):
             done = subprocess.run(install)
         if done.returncode != 0:
-            sys.exit("The site needs packages of the Python index (common/tools/site/requirements.txt), and they can't be had.")
+            sys.exit(
+                "The site needs packages of the Python index (common/tools/site/requirements.txt), and they can't be had."
+            )
         shutil.copyfile(wanted, stamp)
     return venv / "bin/python"
 
@@ -143,7 +190,11 @@ def main():
     (gathered / "README.md").rename(gathered / "index.md")
     for page in gathered.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
-        fixed = re.sub(r"\]\(((?:\.\./)*)README\.md", lambda m: f"]({m[1]}index.md" if at_root(page, m[1], gathered) else m[0], text)
+        fixed = re.sub(
+            r"\]\(((?:\.\./)*)README\.md",
+            lambda m: f"]({m[1]}index.md" if at_root(page, m[1], gathered) else m[0],
+            text,
+        )
         if fixed != text:
             page.write_text(fixed, encoding="utf-8")
     python = environment(folder)

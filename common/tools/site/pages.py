@@ -6,11 +6,32 @@ import subprocess
 
 # What stands in which order in the interfaces' page: title, headers.
 INTERFACES = [
-    ("For labs", ["common/lab/request.hpp", "common/lab/manifest.hpp", "common/lab/problem.hpp", "common/lab/operators.hpp", "common/lab/items.hpp"]),
+    (
+        "For labs",
+        [
+            "common/lab/request.hpp",
+            "common/lab/manifest.hpp",
+            "common/lab/problem.hpp",
+            "common/lab/operators.hpp",
+            "common/lab/items.hpp",
+        ],
+    ),
     ("For tests", ["common/testing/tried.hpp", "common/testing/counted.hpp", "common/testing/traced.hpp"]),
     ("Judging", ["common/verifier/session.hpp", "common/verifier/judge.hpp", "common/lab/compare.hpp"]),
-    ("The simulator", ["common/sim/device.hpp", "common/sim/counters.hpp", "common/sim/finding.hpp", "common/sim/observation/trace.hpp", "common/cudart/sim_control.h"]),
-    ("Reports", ["grader/page/page.hpp", "grader/page/table.hpp", "grader/page/chart.hpp", "grader/trace/tables.hpp"]),
+    (
+        "The simulator",
+        [
+            "common/sim/device.hpp",
+            "common/sim/counters.hpp",
+            "common/sim/finding.hpp",
+            "common/sim/observation/trace.hpp",
+            "common/cudart/sim_control.h",
+        ],
+    ),
+    (
+        "Reports",
+        ["grader/page/page.hpp", "grader/page/table.hpp", "grader/page/chart.hpp", "grader/trace/tables.hpp"],
+    ),
 ]
 
 
@@ -21,11 +42,28 @@ def help_of(labcli, *command):
 def commands(root, labcli):
     """The reference of ./lab, as the programs themselves tell it."""
     whole = help_of(labcli)
-    names = [line.split()[0] for line in re.split(r"(?im)^sub ?commands:\n", whole, maxsplit=1)[1].splitlines() if re.match(r"  [a-z]", line)]
-    listed = subprocess.run([root / "lab", "help"], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin", "LAB_BUILD": "/nowhere"}).stdout
+    names = [
+        line.split()[0]
+        for line in re.split(r"(?im)^sub ?commands:\n", whole, maxsplit=1)[1].splitlines()
+        if re.match(r"  [a-z]", line)
+    ]
+    listed = subprocess.run(
+        [root / "lab", "help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": "/usr/bin:/bin", "LAB_BUILD": "/nowhere"},
+    ).stdout
     out = ["# Commands", "", "What `./lab` can do, in its own words.", "", "```", listed.rstrip(), "```", ""]
     for name in names:
-        out += [f"## ./lab {name}", "", "```", help_of(labcli, name).rstrip().replace(labcli.name + " ", "./lab "), "```", ""]
+        out += [
+            f"## ./lab {name}",
+            "",
+            "```",
+            help_of(labcli, name).rstrip().replace(labcli.name + " ", "./lab "),
+            "```",
+            "",
+        ]
     return "\n".join(out)
 
 
@@ -34,7 +72,9 @@ def blocks(text):
     lines = text.splitlines()
     k = 0
     while k < len(lines):
-        if not re.match(r" {0,2}// ?\S", lines[k]) or re.match(r" *// (---|clang-format|NOLINT|SPDX)", lines[k]):
+        if not re.match(r" {0,2}// ?\S", lines[k]) or re.match(
+            r" *// (---|clang-format|NOLINT|SPDX)", lines[k]
+        ):
             k += 1
             continue
         comment = []
@@ -44,10 +84,16 @@ def blocks(text):
             k += 1
         code = []
         depth = 0
-        while k < len(lines) and lines[k].strip() and not lines[k].strip().startswith(("//", "#", "namespace", "}")):
+        while (
+            k < len(lines)
+            and lines[k].strip()
+            and not lines[k].strip().startswith(("//", "#", "namespace", "}"))
+        ):
             code.append(lines[k][indent:])
             depth += lines[k].count("(") - lines[k].count(")")
-            ends = depth <= 0 and (lines[k].rstrip().endswith((";", "{", "}", ",")) or re.search(r"[;{}],?\s*(//.*)?$", lines[k]))
+            ends = depth <= 0 and (
+                lines[k].rstrip().endswith((";", "{", "}", ",")) or re.search(r"[;{}],?\s*(//.*)?$", lines[k])
+            )
             k += 1
             if ends:
                 break
@@ -56,7 +102,12 @@ def blocks(text):
 
 
 def interfaces(root, labs):
-    out = ["# Interfaces", "", "From the headers' own comments; what a student's file gets is in the lab's own header.", ""]
+    out = [
+        "# Interfaces",
+        "",
+        "From the headers' own comments; what a student's file gets is in the lab's own header.",
+        "",
+    ]
     groups = [("Labs", [f"labs/{lab}/lab.hpp" for lab in labs]), *INTERFACES]
     for title, headers in groups:
         out += [f"## {title}", ""]

@@ -36,13 +36,22 @@ class Gathering(unittest.TestCase):
         self.assertEqual(make_site.adapted("```\ntext\n- a\n```\n"), "```\ntext\n- a\n```\n")
 
     def test_what_is_folded_is_markdown(self):
-        self.assertEqual(make_site.adapted("<details><summary>a</summary>\n"), '<details markdown="1"><summary>a</summary>\n')
+        self.assertEqual(
+            make_site.adapted("<details><summary>a</summary>\n"),
+            '<details markdown="1"><summary>a</summary>\n',
+        )
         self.assertEqual(make_site.adapted("```\n<details>\n```\n"), "```\n<details>\n```\n")
-        self.assertEqual(make_site.adapted('<a href="errata.md#erratum-8">8</a>\n'), '<a href="errata.html#erratum-8">8</a>\n')
+        self.assertEqual(
+            make_site.adapted('<a href="errata.md#erratum-8">8</a>\n'),
+            '<a href="errata.html#erratum-8">8</a>\n',
+        )
 
     def test_interfaces_come_from_comments(self):
         header = "// SPDX\n// What it is.\n#pragma once\n\n// Adds two\n// numbers.\nint add(int a,\n        int b);\n\nint quiet();\n"
-        self.assertEqual(list(pages.blocks(header.split("#pragma once\n")[1])), [("Adds two numbers.", "int add(int a,\n        int b);")])
+        self.assertEqual(
+            list(pages.blocks(header.split("#pragma once\n")[1])),
+            [("Adds two numbers.", "int add(int a,\n        int b);")],
+        )
 
 
 class Site(unittest.TestCase):
@@ -55,7 +64,9 @@ class Site(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.top = pathlib.Path(cls.folder.name)
         (cls.top / "site-venv").symlink_to((KEEP / "site-venv").resolve())
-        made = subprocess.run([sys.executable, HERE / "make_site.py", LABCLI, cls.top], capture_output=True, text=True)
+        made = subprocess.run(
+            [sys.executable, HERE / "make_site.py", LABCLI, cls.top], capture_output=True, text=True
+        )
         if made.returncode != 0:
             raise AssertionError(made.stdout + made.stderr)
 
@@ -64,7 +75,13 @@ class Site(unittest.TestCase):
         cls.folder.cleanup()
 
     def test_has_every_page_and_command(self):
-        for name in ["index", "handouts/00-ideas", "handouts/07-hierarchical-scan", "handouts/instructor-guide", "reference/interfaces"]:
+        for name in [
+            "index",
+            "handouts/00-ideas",
+            "handouts/07-hierarchical-scan",
+            "handouts/instructor-guide",
+            "reference/interfaces",
+        ]:
             self.assertTrue((self.top / f"site/{name}.html").is_file(), name)
         commands = (self.top / "site-pages/reference/commands.md").read_text(encoding="utf-8")
         for name in ("grade", "trace", "profile", "bench"):
@@ -80,7 +97,14 @@ class Site(unittest.TestCase):
     def test_loads_nothing_from_elsewhere(self):
         for page in (self.top / "site").rglob("*.html"):
             text = page.read_text(encoding="utf-8")
-            self.assertEqual(re.findall(r"<(?:script|img|iframe)[^>]* src=\"?https?:[^>]*>|<link[^>]* rel=\"?stylesheet\"? [^>]*href=\"?https?:[^>]*>", text), [], page)
+            self.assertEqual(
+                re.findall(
+                    r"<(?:script|img|iframe)[^>]* src=\"?https?:[^>]*>|<link[^>]* rel=\"?stylesheet\"? [^>]*href=\"?https?:[^>]*>",
+                    text,
+                ),
+                [],
+                page,
+            )
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_is_readable_and_finds(self):
@@ -100,7 +124,9 @@ class Site(unittest.TestCase):
                             self.assertEqual(page.run(f"({CHECKS}).{check}()"), [], check)
                         self.assertEqual(page.problems, [])
                         if folder := os.environ.get("SCREENSHOTS"):
-                            page.screenshot(f"{folder}/site-{path.parent.name}-{path.stem}-{width}{'-dark' if dark else ''}.png")
+                            page.screenshot(
+                                f"{folder}/site-{path.parent.name}-{path.stem}-{width}{'-dark' if dark else ''}.png"
+                            )
                         page.close()
             page = browser.open(self.top / "site/index.html")
             page.run("""(() => {

@@ -7,6 +7,7 @@
 
 Exit code 77 (skipped) when this machine can't shut student code in fully.
 """
+
 import argparse
 import json
 import os
@@ -48,14 +49,35 @@ class Test:
         self.failures += bool(problems)
 
     def command(self, out, *more):
-        return [sys.executable, str(HERE.parent / "grade_all.py"), str(self.folder / "class"), "--out", str(self.folder / out), "--seed", SEED,
-                "--jobs", str(self.options.jobs), *more]
+        return [
+            sys.executable,
+            str(HERE.parent / "grade_all.py"),
+            str(self.folder / "class"),
+            "--out",
+            str(self.folder / out),
+            "--seed",
+            SEED,
+            "--jobs",
+            str(self.options.jobs),
+            *more,
+        ]
 
     def grade(self, out, *more):
         begun = time.monotonic()
-        done = subprocess.run(self.command(out, *more), env=self.environment, check=False, stdout=subprocess.PIPE, text=True, errors="replace")
+        done = subprocess.run(
+            self.command(out, *more),
+            env=self.environment,
+            check=False,
+            stdout=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
         print(f"{out}: {done.stdout.splitlines()[0] if done.stdout else 'no summary'}", flush=True)
-        return [] if done.returncode == 0 else [f"exit code {done.returncode} after {time.monotonic() - begun:.0f} s"]
+        return (
+            []
+            if done.returncode == 0
+            else [f"exit code {done.returncode} after {time.monotonic() - begun:.0f} s"]
+        )
 
     def n_ended(self, out):
         path = self.folder / out / "ledger.jsonl"
@@ -64,33 +86,59 @@ class Test:
 
     def kill(self, out, at, *more):
         """Starts, and kills when that many attempts have ended."""
-        run = subprocess.Popen(self.command(out, *more), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        run = subprocess.Popen(
+            self.command(out, *more),
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         while run.poll() is None and self.n_ended(out) < at:
             time.sleep(0.05)
         ended = run.poll() is not None
         run.kill()
         run.wait()
-        print(f"{out}: killed after {self.n_ended(out)} attempts" + (", but it had ended" if ended else ""), flush=True)
+        print(
+            f"{out}: killed after {self.n_ended(out)} attempts" + (", but it had ended" if ended else ""),
+            flush=True,
+        )
 
     def same(self, what, out, other):
         a, b = (gradebook.grades(self.folder / one / "gradebook.sqlite") for one in (out, other))
-        self.check(what, [f"{one}\n  {two}" for one, two in zip(a, b) if one != two] + ([f"{len(a)} rows, {len(b)} rows"] if len(a) != len(b) else []))
+        self.check(
+            what,
+            [f"{one}\n  {two}" for one, two in zip(a, b) if one != two]
+            + ([f"{len(a)} rows, {len(b)} rows"] if len(a) != len(b) else []),
+        )
 
     def points_follow_from_evidence(self, out):
         """What scoring.py makes of real results is what the grader made of them, messages and all."""
         book = Book(self.folder / out, read_only=True)
         book.use_last_harness()
         book.use_points()
-        labs = [json.loads(path.read_bytes())["labs"][0] for path in (self.folder / out / "results").glob("*/[0-9]*.json") if path.stem.isdigit()]
-        differ = [f"{lab['id']}: {lab['points']} points" for lab in labs if scoring.rescored(lab, book.table) != lab]
-        self.check(f"the points of {len(labs)} results follow from their evidence", differ if labs else ["no results"])
+        labs = [
+            json.loads(path.read_bytes())["labs"][0]
+            for path in (self.folder / out / "results").glob("*/[0-9]*.json")
+            if path.stem.isdigit()
+        ]
+        differ = [
+            f"{lab['id']}: {lab['points']} points" for lab in labs if scoring.rescored(lab, book.table) != lab
+        ]
+        self.check(
+            f"the points of {len(labs)} results follow from their evidence",
+            differ if labs else ["no results"],
+        )
 
     def expect(self, what, expected, out):
         self.check(what, compare_class.differences(expected, self.folder / out / "gradebook.sqlite"))
 
     def skip_unless_able(self):
-        said = subprocess.run([f"{self.environment['LAB_BUILD']}/grader/labcli", "isolation"], env=self.environment, capture_output=True,
-                              text=True, check=False).stdout
+        said = subprocess.run(
+            [f"{self.environment['LAB_BUILD']}/grader/labcli", "isolation"],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
         lacking = [] if said.startswith("full") else ["isolation: " + said]
         if self.options.slurm:
             import slurm_loopback
@@ -107,14 +155,19 @@ class Test:
         if made.exists():
             expected = json.loads((self.folder / "expected.json").read_text(encoding="utf-8"))
         else:
-            expected = make_class.make_class(self.root, str(made), options.students, options.different, slow=options.students >= 100)
+            expected = make_class.make_class(
+                self.root, str(made), options.students, options.different, slow=options.students >= 100
+            )
             (self.folder / "expected.json").write_text(json.dumps(expected), encoding="utf-8")
         n = expected["different"]
         if "calm" in options.parts:
             self.check("graded unattended", self.grade("calm"))
             self.expect("exactly the expected gradebook", expected, "calm")
             self.points_follow_from_evidence("calm")
-        baselines = ["--baselines", str(self.folder / "calm")]  # the CPU's times are measured, so they differ between runs
+        baselines = [
+            "--baselines",
+            str(self.folder / "calm"),
+        ]  # the CPU's times are measured, so they differ between runs
         if "killed" in options.parts and options.kills:
             random_ = random.Random(11)
             for at in sorted(random_.sample(range(1, n), options.kills)):
@@ -127,8 +180,19 @@ class Test:
 
             with slurm_loopback.Cluster(self.folder / "cluster", nodes=4) as cluster:
                 self.environment.update(cluster.environment())
-                run = subprocess.Popen(self.command("slurm", "--slurm", "--slurm-compile=--partition=cpu", "--slurm-time=--partition=gpu --gres=gpu:1",
-                                                    *baselines), env=self.environment, stdout=subprocess.PIPE, text=True, errors="replace")
+                run = subprocess.Popen(
+                    self.command(
+                        "slurm",
+                        "--slurm",
+                        "--slurm-compile=--partition=cpu",
+                        "--slurm-time=--partition=gpu --gres=gpu:1",
+                        *baselines,
+                    ),
+                    env=self.environment,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    errors="replace",
+                )
                 if options.disturb:
                     self.disturb(cluster, run, n)
                 said, _ = run.communicate()
@@ -142,8 +206,10 @@ class Test:
 
     def disturb(self, cluster, run, n):
         """A node stops for good, the controller is killed and started again: in the middle of the work."""
-        for at, what, act in [(n // 4, "a node stopped", lambda: cluster.stop_node(3)),
-                              (n // 2, "the controller killed", cluster.kill_controller)]:
+        for at, what, act in [
+            (n // 4, "a node stopped", lambda: cluster.stop_node(3)),
+            (n // 2, "the controller killed", cluster.kill_controller),
+        ]:
             # Slurm 22.05 may keep a dead node's GPU as used until its controller starts anew: so not only by the count.
             begun, seen = time.monotonic(), -1
             while run.poll() is None and self.n_ended("slurm") < at and time.monotonic() - begun < 90:
@@ -164,8 +230,12 @@ def main():
     parser.add_argument("--kills", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--slurm", action="store_true")
-    parser.add_argument("--disturb", action="store_true", help="stop a node for good, and kill Slurm's controller")
-    parser.add_argument("--parts", nargs="*", default=["calm", "killed"], help="to leave some out, with --keep")
+    parser.add_argument(
+        "--disturb", action="store_true", help="stop a node for good, and kill Slurm's controller"
+    )
+    parser.add_argument(
+        "--parts", nargs="*", default=["calm", "killed"], help="to leave some out, with --keep"
+    )
     parser.add_argument("--keep", help="a folder to work in, and to leave")
     return Test(parser.parse_args()).run()
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Is the gradebook exactly what make_class.py expects?    compare_class.py EXPECTED.JSON GRADEBOOK.SQLITE"""
+
 import json
 import pathlib
 import sqlite3
@@ -9,13 +10,18 @@ import sys
 
 def differences(expected: dict, gradebook: pathlib.Path) -> list[str]:
     db = sqlite3.connect(f"file:{gradebook}?mode=ro", uri=True)
-    rows = {student: (number, status, points) for number, student, status, points in
-            db.execute("SELECT id, student, status, points FROM latest")}
+    rows = {
+        student: (number, status, points)
+        for number, student, status, points in db.execute("SELECT id, student, status, points FROM latest")
+    }
     tasks: dict = {}
     for number, task, verdict, points in db.execute("SELECT hand_in, task, verdict, points FROM tasks"):
         tasks.setdefault(number, {})[task] = (verdict, points)
     db.close()
-    wrong = [f"{student}: in the gradebook, but in no hand-in" for student in rows.keys() - expected["students"].keys()]
+    wrong = [
+        f"{student}: in the gradebook, but in no hand-in"
+        for student in rows.keys() - expected["students"].keys()
+    ]
     for student, one in expected["students"].items():
         about = f"{student} ({one['about']})"
         if student not in rows:
@@ -34,6 +40,8 @@ def differences(expected: dict, gradebook: pathlib.Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = differences(json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")), pathlib.Path(sys.argv[2]))
+    found = differences(
+        json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")), pathlib.Path(sys.argv[2])
+    )
     print("\n".join(found) or "as expected")
     sys.exit(1 if found else 0)

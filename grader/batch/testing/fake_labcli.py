@@ -9,6 +9,7 @@
 
 With FAKE_CATALOGUE the labs are that file's, and the file cases-LAB beside it stands for what judges a lab.
 """
+
 import json
 import os
 import pathlib
@@ -35,16 +36,44 @@ def write(path, text):
 
 if words[0] == "batch-harness":
     me = os.path.abspath(__file__)
-    lab = {"compile": f"export PATH='{os.environ['PATH']}'\n{{source}}", "link": "{runner}", "linked": [], "headers": [], "judging": [], "asked": {}}
+    lab = {
+        "compile": f"export PATH='{os.environ['PATH']}'\n{{source}}",
+        "link": "{runner}",
+        "linked": [],
+        "headers": [],
+        "judging": [],
+        "asked": {},
+    }
     recipes = {name: lab for name in ("reduction", "scan")}
     if "FAKE_CATALOGUE" in os.environ:
         catalogue = pathlib.Path(os.environ["FAKE_CATALOGUE"])
-        recipes = {one["id"]: {**lab, "judging": [str(path) for path in [catalogue.with_name(f"cases-{one['id']}")] if path.exists()]}
-                   for one in json.loads(catalogue.read_text(encoding="utf-8"))["labs"]}
-    write(option["--out"], json.dumps({
-        "labs": recipes, "programs": [me], "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""), "isolation": "full",
-        "isolation_missing": [], "screening": True, "device": "sim", "device_problem": "", "root": os.path.dirname(me),
-        "build": os.path.dirname(me), "commit": ""}))
+        recipes = {
+            one["id"]: {
+                **lab,
+                "judging": [
+                    str(path) for path in [catalogue.with_name(f"cases-{one['id']}")] if path.exists()
+                ],
+            }
+            for one in json.loads(catalogue.read_text(encoding="utf-8"))["labs"]
+        }
+    write(
+        option["--out"],
+        json.dumps(
+            {
+                "labs": recipes,
+                "programs": [me],
+                "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""),
+                "isolation": "full",
+                "isolation_missing": [],
+                "screening": True,
+                "device": "sim",
+                "device_problem": "",
+                "root": os.path.dirname(me),
+                "build": os.path.dirname(me),
+                "commit": "",
+            }
+        ),
+    )
 elif words[0] == "list" and "FAKE_CATALOGUE" in os.environ:
     print(pathlib.Path(os.environ["FAKE_CATALOGUE"]).read_text(encoding="utf-8"))
 elif words[0] == "report":
@@ -57,7 +86,11 @@ elif words[0] == "grade":
     for lab in [word for word in words[1:] if word in ("reduction", "scan")]:
         text = pathlib.Path(os.environ["LAB_ROOT"], "labs", lab, f"{lab}.cu").read_text(encoding="utf-8")
         task = {"id": "one", "bonus": False, "verdict": "NOT_IMPLEMENTED" if "TODO" in text else "OK"}
-        other = {"id": "two", "bonus": False, "verdict": "WRONG_ANSWER" if "wrong" in text else task["verdict"]}
+        other = {
+            "id": "two",
+            "bonus": False,
+            "verdict": "WRONG_ANSWER" if "wrong" in text else task["verdict"],
+        }
         graded.append({"id": lab, "points": 5, "max_points": 100, "tasks": [task, other]})
     write(option["--json"], json.dumps({"labs": graded}))
 elif words[0] == "batch-baselines":
@@ -84,19 +117,59 @@ else:
         write(option["--work"] + "/large", "x" * 60_000_000)
     made = dict(re.findall(r"^// (new result|result) (.*)$", text, re.M))
     if made and "--compile-only" not in words:
-        new_case = "new result" in made and pathlib.Path(os.environ["FAKE_CATALOGUE"]).with_name(f"cases-{labs[0]}").exists()
+        new_case = (
+            "new result" in made
+            and pathlib.Path(os.environ["FAKE_CATALOGUE"]).with_name(f"cases-{labs[0]}").exists()
+        )
         about = json.loads(made["new result" if new_case else "result"])
         write(option["--student-html"], "<!doctype html><title>report</title>")
         write(option["--student-json"], json.dumps({"seed": None, "labs": about}))
-        write(option["--out"], json.dumps({"device": "fake", "isolation": "full", "seed": seed, "labs": about}))
+        write(
+            option["--out"], json.dumps({"device": "fake", "isolation": "full", "seed": seed, "labs": about})
+        )
     elif "--compile-only" not in words:
         fault = attempt <= int(said.get("infra") or 0)
         points = 0 if fault else int(said.get("points") or 0)
-        task = {"id": "one", "title": "One", "points": points, "max_points": 100, "bonus": False, "speedup": None,
-                "verdict": "INFRA" if fault else "OK" if points else "WRONG_ANSWER", "message": f"rerun with --seed {seed}"}
-        edition = {"seed": None, "labs": [{"id": labs[0], "points": points, "max_points": 100, "bonus_points": 0,
-                                            "tasks": [{**task, "message": "rerun"}]}]}
+        task = {
+            "id": "one",
+            "title": "One",
+            "points": points,
+            "max_points": 100,
+            "bonus": False,
+            "speedup": None,
+            "verdict": "INFRA" if fault else "OK" if points else "WRONG_ANSWER",
+            "message": f"rerun with --seed {seed}",
+        }
+        edition = {
+            "seed": None,
+            "labs": [
+                {
+                    "id": labs[0],
+                    "points": points,
+                    "max_points": 100,
+                    "bonus_points": 0,
+                    "tasks": [{**task, "message": "rerun"}],
+                }
+            ],
+        }
         write(option["--student-json"], json.dumps(edition))
-        write(option["--out"], json.dumps({"device": "fake", "isolation": "full", "seed": seed, "labs": [
-            {"id": labs[0], "points": points, "max_points": 100, "bonus_points": 0, "tasks": [task]}]}))
+        write(
+            option["--out"],
+            json.dumps(
+                {
+                    "device": "fake",
+                    "isolation": "full",
+                    "seed": seed,
+                    "labs": [
+                        {
+                            "id": labs[0],
+                            "points": points,
+                            "max_points": 100,
+                            "bonus_points": 0,
+                            "tasks": [task],
+                        }
+                    ],
+                }
+            ),
+        )
     note("end")

@@ -9,6 +9,7 @@ expected.json: {"lab": …, "students": {student: {"status": …, "tasks": {task
 from: the reference solution's rungs, the headers of grader/mutants/ and grader/hostile/, and what is obvious (an empty file).
 The same arguments give the same class.
 """
+
 import argparse
 import io
 import json
@@ -29,9 +30,31 @@ import names
 
 LAB = "reduction"
 NAMES = [  # of which some number of students each have a variation
-    "ada lovelace", "Grace Hopper", "Łukasz Żółć", "李小龍", "محمد الخوارزمي", "O'Neill; rm -rf ~", "<script>alert(1)<!--",
-    "\x1b[31mred\x1b[0m", "=1+1", "-rf", "..name", "tab\there", "line\nbreak", "back\\slash", "\u202eesrever", "e\u0301 nfd", "é nfc",
-    "%s%n{}", "$(reboot)", "a" * 120, "quote\"quote", "emoji 🦆", "CON", "plain", os.fsdecode(b"latin \xe9"),
+    "ada lovelace",
+    "Grace Hopper",
+    "Łukasz Żółć",
+    "李小龍",
+    "محمد الخوارزمي",
+    "O'Neill; rm -rf ~",
+    "<script>alert(1)<!--",
+    "\x1b[31mred\x1b[0m",
+    "=1+1",
+    "-rf",
+    "..name",
+    "tab\there",
+    "line\nbreak",
+    "back\\slash",
+    "\u202eesrever",
+    "e\u0301 nfd",
+    "é nfc",
+    "%s%n{}",
+    "$(reboot)",
+    "a" * 120,
+    'quote"quote',
+    "emoji 🦆",
+    "CON",
+    "plain",
+    os.fsdecode(b"latin \xe9"),
 ]
 
 
@@ -39,8 +62,14 @@ def tasks_of(root):
     text = (root / "solutions" / LAB / f"{LAB}.cu").read_text(encoding="utf-8")
     source = re.sub(r"^\s*//@.*\n", "", text, flags=re.M)
     # A mutant answers one task; a student says of the others that they are not done.
-    source = source.replace("default: return Status::unsupported;", "default: return Status::not_implemented;")
-    table = re.search(r"Task kTasks\[\] = \{(.*?)^\};", (root / "labs" / LAB / "points.hpp").read_text(encoding="utf-8"), re.M | re.S)
+    source = source.replace(
+        "default: return Status::unsupported;", "default: return Status::not_implemented;"
+    )
+    table = re.search(
+        r"Task kTasks\[\] = \{(.*?)^\};",
+        (root / "labs" / LAB / "points.hpp").read_text(encoding="utf-8"),
+        re.M | re.S,
+    )
     return in_one_file(source, [root / "solutions"]), re.findall(r'\.id = "(\w+)"', table.group(1))
 
 
@@ -55,7 +84,11 @@ def in_one_file(text, folders, seen=None):
         if path in seen:
             return ""
         seen.add(path)
-        return in_one_file(re.sub(r"^#pragma once\n", "", path.read_text(encoding="utf-8"), flags=re.M), [path.parent, *folders], seen)
+        return in_one_file(
+            re.sub(r"^#pragma once\n", "", path.read_text(encoding="utf-8"), flags=re.M),
+            [path.parent, *folders],
+            seen,
+        )
 
     return re.sub(r'^#include "([^"]+)"\n', place, text, flags=re.M)
 
@@ -66,7 +99,10 @@ def only(task, tasks, verdict):
 
 def right(root, source, tasks):
     for task in tasks:
-        yield make_mutant.only_task(source, task, task), {"status": "graded", "tasks": only(task, tasks, "OK"), "about": f"right: {task}"}
+        yield (
+            make_mutant.only_task(source, task, task),
+            {"status": "graded", "tasks": only(task, tasks, "OK"), "about": f"right: {task}"},
+        )
 
 
 def mutants(root, source, tasks):
@@ -75,7 +111,14 @@ def mutants(root, source, tasks):
         task = header["task"][0]
         if task in tasks:
             text = make_mutant.only_task(make_mutant.apply(source, changes, path.name), task, path.name)
-            yield text, {"status": "graded", "tasks": only(task, tasks, header["verdict"][0]), "about": f"mutant {path.stem}"}
+            yield (
+                text,
+                {
+                    "status": "graded",
+                    "tasks": only(task, tasks, header["verdict"][0]),
+                    "about": f"mutant {path.stem}",
+                },
+            )
 
 
 def hostile(root, source, tasks):
@@ -90,22 +133,35 @@ def hostile(root, source, tasks):
         text = in_one_file(text, [folder])
         if "TIME_LIMIT" in expected.values():
             continue  # they take minutes; one of our own stands for them
-        yield text, {"status": "graded", "tasks": {task: verdict for task, verdict in expected.items() if task in tasks},
-                     "about": f"hostile {path.stem}"}
+        yield (
+            text,
+            {
+                "status": "graded",
+                "tasks": {task: verdict for task, verdict in expected.items() if task in tasks},
+                "about": f"hostile {path.stem}",
+            },
+        )
 
 
 def broken(root, source, tasks):
     error = {"status": "graded", "tasks": {task: "COMPILE_ERROR" for task in tasks}}
     skeleton = (root / "labs" / LAB / f"{LAB}.cu").read_text(encoding="utf-8")
     for about, text in {
-        "empty": "", "syntax": skeleton.replace("namespace course", "nmaespace course", 1), "junk": "\x00\x01\x7fELF" * 50,
-        "includes a secret": '#include "/etc/shadow"\n' + skeleton, "includes itself": f'#include "{LAB}.cu"\n' + skeleton,
-        "includes the solution": f'#include "../../solutions/{LAB}/{LAB}.cu"\n', "no run": f'#include "{LAB}/lab.hpp"\n',
+        "empty": "",
+        "syntax": skeleton.replace("namespace course", "nmaespace course", 1),
+        "junk": "\x00\x01\x7fELF" * 50,
+        "includes a secret": '#include "/etc/shadow"\n' + skeleton,
+        "includes itself": f'#include "{LAB}.cu"\n' + skeleton,
+        "includes the solution": f'#include "../../solutions/{LAB}/{LAB}.cu"\n',
+        "no run": f'#include "{LAB}/lab.hpp"\n',
         "assembler": 'asm(".incbin \\"/etc/shadow\\"");\n' + skeleton,
         "error with escapes": "#error \x1b[31m<script>\n",
     }.items():
         yield text, {**error, "about": about}
-    yield skeleton, {"status": "graded", "tasks": {task: "NOT_IMPLEMENTED" for task in tasks}, "about": "the skeleton"}
+    yield (
+        skeleton,
+        {"status": "graded", "tasks": {task: "NOT_IMPLEMENTED" for task in tasks}, "about": "the skeleton"},
+    )
 
 
 def never_ends(source, tasks):
@@ -146,7 +202,11 @@ def put(path, data):
         file.write(data)
 
 
-EXTRAS = [("meson.build", b"error('hi')"), ("notes.txt", b"please pass"), ("labs/reduction/lab.hpp", b"#define private public\n")]
+EXTRAS = [
+    ("meson.build", b"error('hi')"),
+    ("notes.txt", b"please pass"),
+    ("labs/reduction/lab.hpp", b"#define private public\n"),
+]
 
 
 def pack(folder, number, name, data):
@@ -167,7 +227,10 @@ def pack(folder, number, name, data):
         put(f"{folder}/{name}_{number}_assignsubmission_file/{cu}", data)
         return names.shown(f"{name}_{number}")
     elif kind == 5:
-        put(f"{folder}/{name}_{number}_assignsubmission_file_/hand in.zip", zipped([(f"x/y/{cu}", data), ("__MACOSX/x/._reduction.cu", b"\0")]))
+        put(
+            f"{folder}/{name}_{number}_assignsubmission_file_/hand in.zip",
+            zipped([(f"x/y/{cu}", data), ("__MACOSX/x/._reduction.cu", b"\0")]),
+        )
         return names.shown(f"{name}_{number}")
     elif kind == 6 and "_" not in name:
         put(f"{folder}/{name}_{number}_99{number}_{LAB}-1.cu", data)
@@ -271,7 +334,9 @@ def main():
     parser.add_argument("--students", type=int, default=300)
     parser.add_argument("--different", type=int, default=120)
     options = parser.parse_args()
-    json.dump(make_class(options.root, options.folder, options.students, options.different), sys.stdout, indent=1)
+    json.dump(
+        make_class(options.root, options.folder, options.students, options.different), sys.stdout, indent=1
+    )
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ slurm-client munge; root.
 
     slurm_loopback.py FOLDER        starts it and prints the environment to use; Ctrl-C ends it
 """
+
 import argparse
 import os
 import pathlib
@@ -21,7 +22,9 @@ NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue")
 
 def missing():
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-    return [name for name in NEEDED if shutil.which(name, path=path) is None] + ([] if os.geteuid() == 0 else ["root"])
+    return [name for name in NEEDED if shutil.which(name, path=path) is None] + (
+        [] if os.geteuid() == 0 else ["root"]
+    )
 
 
 def free_ports(n):
@@ -40,15 +43,22 @@ class Cluster:
         self.processes = {}
 
     def environment(self):
-        return {"SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}
+        return {
+            "SLURM_CONF": str(self.folder / "slurm.conf"),
+            "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin",
+        }
 
     def write_settings(self):
         host = socket.gethostname().split(".")[0]
         control, *ports = free_ports(1 + self.n_nodes)
         half = self.n_nodes // 2
-        nodes = "\n".join(f"NodeName=node{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=1000"
-                          + (" Gres=gpu:1" if i >= half else "") for i, port in enumerate(ports))
-        (self.folder / "slurm.conf").write_text(f"""ClusterName=loopback
+        nodes = "\n".join(
+            f"NodeName=node{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=1000"
+            + (" Gres=gpu:1" if i >= half else "")
+            for i, port in enumerate(ports)
+        )
+        (self.folder / "slurm.conf").write_text(
+            f"""ClusterName=loopback
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={control}
 SlurmUser=root
@@ -77,21 +87,33 @@ MailProg=/bin/true
 {nodes}
 PartitionName=cpu Nodes=node[0-{half - 1}] Default=YES MaxTime=INFINITE State=UP
 PartitionName=gpu Nodes=node[{half}-{self.n_nodes - 1}] MaxTime=INFINITE State=UP
-""", encoding="ascii")
-        (self.folder / "gres.conf").write_text(f"NodeName=node[{half}-{self.n_nodes - 1}] Name=gpu File=/dev/null\n", encoding="ascii")
+""",
+            encoding="ascii",
+        )
+        (self.folder / "gres.conf").write_text(
+            f"NodeName=node[{half}-{self.n_nodes - 1}] Name=gpu File=/dev/null\n", encoding="ascii"
+        )
         (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n", encoding="ascii")
 
     def start(self, name, *command):
         log = open(self.folder / f"{name}.out", "ab")
-        self.processes[name] = subprocess.Popen(command, env={**os.environ, **self.environment()}, stdin=subprocess.DEVNULL, stdout=log,
-                                                stderr=log, start_new_session=True)
+        self.processes[name] = subprocess.Popen(
+            command,
+            env={**os.environ, **self.environment()},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
 
     def start_controller(self):
         self.start("slurmctld", "slurmctld", "-D", "-f", str(self.folder / "slurm.conf"))
 
     def __enter__(self):
         if lacking := missing():
-            raise RuntimeError(f"A loopback cluster needs {', '.join(lacking)}: apt-get install slurmctld slurmd slurm-client munge.")
+            raise RuntimeError(
+                f"A loopback cluster needs {', '.join(lacking)}: apt-get install slurmctld slurmd slurm-client munge."
+            )
         shutil.rmtree(self.folder, ignore_errors=True)
         for name in (".", "munge", "state", *(f"node{i}" for i in range(self.n_nodes))):
             (self.folder / name).mkdir(parents=True, mode=0o755)
@@ -99,22 +121,42 @@ PartitionName=gpu Nodes=node[{half}-{self.n_nodes - 1}] MaxTime=INFINITE State=U
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)
         munge = self.folder / "munge"
-        self.start("munged", "munged", "--foreground", "--force", f"--socket={munge}/socket", f"--key-file={key}", f"--pid-file={munge}/pid",
-                   f"--log-file={munge}/log", f"--seed-file={munge}/seed", "--num-threads=2")
+        self.start(
+            "munged",
+            "munged",
+            "--foreground",
+            "--force",
+            f"--socket={munge}/socket",
+            f"--key-file={key}",
+            f"--pid-file={munge}/pid",
+            f"--log-file={munge}/log",
+            f"--seed-file={munge}/seed",
+            "--num-threads=2",
+        )
         self.write_settings()
         self.wait_for("munged", lambda: (munge / "socket").exists())
         self.start_controller()
         for i in range(self.n_nodes):
             self.start(f"node{i}", "slurmd", "-D", "-N", f"node{i}", "-f", str(self.folder / "slurm.conf"))
         try:
-            self.wait_for("all nodes", lambda: self.ask("sinfo", "-h", "-N", "-o", "%N %T").count(" idle") >= self.n_nodes)
+            self.wait_for(
+                "all nodes",
+                lambda: self.ask("sinfo", "-h", "-N", "-o", "%N %T").count(" idle") >= self.n_nodes,
+            )
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def ask(self, *command):
-        return subprocess.run(command, env={**os.environ, **self.environment()}, capture_output=True, text=True, check=False, timeout=60).stdout
+        return subprocess.run(
+            command,
+            env={**os.environ, **self.environment()},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        ).stdout
 
     def wait_for(self, what, done, seconds=60):
         end = time.monotonic() + seconds
@@ -126,7 +168,9 @@ PartitionName=gpu Nodes=node[{half}-{self.n_nodes - 1}] MaxTime=INFINITE State=U
     def stop_node(self, number):
         """For good, with the work on it."""
         self.end(f"node{number}")
-        for line in subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=False).stdout.splitlines():
+        for line in subprocess.run(
+            ["ps", "-eo", "pid,args"], capture_output=True, text=True, check=False
+        ).stdout.splitlines():
             pid, _, words = line.strip().partition(" ")
             if "slurmstepd" in words and self.owns_step(int(pid), number):
                 self.kill_tree(int(pid))
@@ -138,10 +182,15 @@ PartitionName=gpu Nodes=node[{half}-{self.n_nodes - 1}] MaxTime=INFINITE State=U
             files = [os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
         except OSError:
             return False
-        return any(str(self.folder / f"node{number}") in name for name in files) or f"SLURMD_NODENAME=node{number}".encode() in environment
+        return (
+            any(str(self.folder / f"node{number}") in name for name in files)
+            or f"SLURMD_NODENAME=node{number}".encode() in environment
+        )
 
     def kill_tree(self, pid):
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+        children = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+        ).stdout.split()
         for one in [pid, *map(int, children)]:
             try:
                 os.kill(one, signal.SIGKILL)
@@ -180,7 +229,9 @@ PartitionName=gpu Nodes=node[{half}-{self.n_nodes - 1}] MaxTime=INFINITE State=U
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder")
     parser.add_argument("--nodes", type=int, default=4)
     options = parser.parse_args()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The made-up term of make_term.py as files that students submit, in the folders that an instructor exports: one after every deadline
 and every resubmission. testing/fake_labcli.py of grader/batch grades them: each file holds what its grading comes to."""
+
 import io
 import json
 import os
@@ -37,7 +38,12 @@ class SubmittedTerm(make_term.Term):
                         when, made = versions[name][at]
                         made["number"] = number
                         last = at == len(versions[name]) - 1
-                        entries[name] = (when.timestamp(), made["kind"], self.text(name, lab, made, last), number)
+                        entries[name] = (
+                            when.timestamp(),
+                            made["kind"],
+                            self.text(name, lab, made, last),
+                            number,
+                        )
                 self.exports.append((lab, entries))
 
     def text(self, name, lab, made, last):
@@ -63,7 +69,9 @@ class SubmittedTerm(make_term.Term):
             for ending in ("", ".zip", ".tar.gz", ".cu"):
                 old = folder / (name + ending)
                 shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
-            form = number % 4 if kind in ("graded", "infra") and "(" not in name else 0  # "x (1).zip" is a copy of x.zip
+            form = (
+                number % 4 if kind in ("graded", "infra") and "(" not in name else 0
+            )  # "x (1).zip" is a copy of x.zip
             if form == 0:
                 files = {} if kind == "missing" else {f"{lab}.cu": text}
                 if kind == "refused":

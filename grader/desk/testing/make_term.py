@@ -6,6 +6,7 @@ What is made up: late by minutes and days, resubmitted, handed in for a group un
 students give them, unknown names, refused files, nothing, faults of the machine, extensions, overrides, torn lines of the ledger and
 attempts without an end (kills), a case that was added later, and a tier and points that change in mid-term.
 """
+
 import datetime
 import hashlib
 import json
@@ -18,7 +19,10 @@ from book import Book
 
 LABS = ["reduction", "scan", "compaction", "histogram", "sat"]
 TASKS = {"plain": False, "fast": False, "extra": True}  # and whether it is a bonus task
-DUE = {lab: datetime.datetime(2026, 10, 5, 22, 0, tzinfo=datetime.UTC) + datetime.timedelta(weeks=at) for at, lab in enumerate(LABS)}
+DUE = {
+    lab: datetime.datetime(2026, 10, 5, 22, 0, tzinfo=datetime.UTC) + datetime.timedelta(weeks=at)
+    for at, lab in enumerate(LABS)
+}
 GRACE, PERCENT, MOST_DAYS = 15, 20, 3
 GROUP_LAB, RULE_LATEST, NEW_CASE_LAB = "histogram", "sat", "scan"
 DIGESTS = {lab: hashlib.sha256(lab.encode()).hexdigest() for lab in LABS}
@@ -28,20 +32,49 @@ SETTINGS = {"seed": "0x5eed", "device": "sim"}
 
 def catalogue(tier=8, limit=1.5, plain=40):
     """What labcli list --json prints."""
+
     def task(name, bonus):
-        return {"id": name, "title": name, "bonus": bonus, "baseline": "one_thread", "correctness_points": plain if name == "plain" else 10,
-                "efficiency": [{"metric": "work_ratio", "limit": limit, "points": 20 if name == "plain" else 5},
-                               {"metric": "active_lanes", "limit": 0.9, "points": 5}],
-                "speedup": [{"speedup": tier, "points": 10}, {"speedup": 2 * tier, "points": 5}] if name != "plain" else []}
-    return {"schema": 1, "labs": [{"id": lab, "title": lab, "tasks": [task(name, bonus) for name, bonus in TASKS.items()]} for lab in LABS]}
+        return {
+            "id": name,
+            "title": name,
+            "bonus": bonus,
+            "baseline": "one_thread",
+            "correctness_points": plain if name == "plain" else 10,
+            "efficiency": [
+                {"metric": "work_ratio", "limit": limit, "points": 20 if name == "plain" else 5},
+                {"metric": "active_lanes", "limit": 0.9, "points": 5},
+            ],
+            "speedup": [{"speedup": tier, "points": 10}, {"speedup": 2 * tier, "points": 5}]
+            if name != "plain"
+            else [],
+        }
+
+    return {
+        "schema": 1,
+        "labs": [
+            {"id": lab, "title": lab, "tasks": [task(name, bonus) for name, bonus in TASKS.items()]}
+            for lab in LABS
+        ],
+    }
 
 
 def evidence_of(random_, skill):
     """A task's: a verdict, counters and a speedup."""
-    verdict = random_.choices(["OK", "WRONG_ANSWER", "CRASH", "NOT_IMPLEMENTED", "SUSPECT", "TIME_LIMIT"], [skill * 10, 3, 1, 1.5, 0.3, 0.5])[0]
+    verdict = random_.choices(
+        ["OK", "WRONG_ANSWER", "CRASH", "NOT_IMPLEMENTED", "SUSPECT", "TIME_LIMIT"],
+        [skill * 10, 3, 1, 1.5, 0.3, 0.5],
+    )[0]
     right = verdict in ("OK", "SUSPECT")
-    return {"verdict": verdict, "metrics": {"work_ratio": round(random_.uniform(1, 2.2), 3), "active_lanes": round(random_.uniform(0.7, 1), 3)} if right else {},
-            "speedup": round(random_.uniform(4, 24), 2) if right else None}
+    return {
+        "verdict": verdict,
+        "metrics": {
+            "work_ratio": round(random_.uniform(1, 2.2), 3),
+            "active_lanes": round(random_.uniform(0.7, 1), 3),
+        }
+        if right
+        else {},
+        "speedup": round(random_.uniform(4, 24), 2) if right else None,
+    }
 
 
 def result_of(lab, evidence, table):
@@ -51,21 +84,81 @@ def result_of(lab, evidence, table):
         about = evidence[task["id"]]
         points, most = points_by_hand(about, task)
         speedup, right = about["speedup"], about["verdict"] in ("OK", "SUSPECT")
-        goals = [{"metric": one["metric"], "at_least": one["metric"] == "active_lanes", "limit": one["limit"], "measured": about["metrics"].get(one["metric"]),
-                  "points": one["points"] if right and meets(one, about["metrics"][one["metric"]]) else 0, "max_points": one["points"], "note": ""}
-                 for one in task["efficiency"]]
-        tiers = [{"speedup": one["speedup"], "points": one["points"] if about["verdict"] == "OK" and speedup >= one["speedup"] else 0,
-                  "max_points": one["points"]} for one in task["speedup"]]
-        message = lost_by_hand(goals, tiers, speedup) if about["verdict"] == "OK" else f"{about['verdict']} in case sum_i32_n{len(json.dumps(about)) * 37}: element 17 is wrong"
-        tasks.append({"id": task["id"], "title": task["title"], "points": points, "max_points": most, "verdict": about["verdict"], "message": message,
-                      "speedup": speedup, "metrics": about["metrics"], "bonus": task["bonus"], "section": "", "goals": goals, "tiers": tiers,
-                      "correctness": {"points": task["correctness_points"] if right else 0, "max_points": task["correctness_points"]},
-                      "timing": {"speedup_one_thread": speedup, "speedup_all_cores": speedup / 4} if speedup else None,
-                      "cases": [{"name": f"sum_i32_n{n}_random", "stage": "correctness", "device": "sim", "verdict": "OK", "message": "", "seconds": 0.01}
-                                for n in range(100)]})
-    sums = {name: sum(task[what] for task in tasks if task["bonus"] == bonus) for name, what, bonus in
-            (("points", "points", False), ("max_points", "max_points", False), ("bonus_points", "points", True), ("max_bonus_points", "max_points", True))}
-    return {"schema": 1, "device": "made up", "isolation": "full", "seed": SETTINGS["seed"], "labs": [{"id": lab, **sums, "tasks": tasks}]}
+        goals = [
+            {
+                "metric": one["metric"],
+                "at_least": one["metric"] == "active_lanes",
+                "limit": one["limit"],
+                "measured": about["metrics"].get(one["metric"]),
+                "points": one["points"] if right and meets(one, about["metrics"][one["metric"]]) else 0,
+                "max_points": one["points"],
+                "note": "",
+            }
+            for one in task["efficiency"]
+        ]
+        tiers = [
+            {
+                "speedup": one["speedup"],
+                "points": one["points"] if about["verdict"] == "OK" and speedup >= one["speedup"] else 0,
+                "max_points": one["points"],
+            }
+            for one in task["speedup"]
+        ]
+        message = (
+            lost_by_hand(goals, tiers, speedup)
+            if about["verdict"] == "OK"
+            else f"{about['verdict']} in case sum_i32_n{len(json.dumps(about)) * 37}: element 17 is wrong"
+        )
+        tasks.append(
+            {
+                "id": task["id"],
+                "title": task["title"],
+                "points": points,
+                "max_points": most,
+                "verdict": about["verdict"],
+                "message": message,
+                "speedup": speedup,
+                "metrics": about["metrics"],
+                "bonus": task["bonus"],
+                "section": "",
+                "goals": goals,
+                "tiers": tiers,
+                "correctness": {
+                    "points": task["correctness_points"] if right else 0,
+                    "max_points": task["correctness_points"],
+                },
+                "timing": {"speedup_one_thread": speedup, "speedup_all_cores": speedup / 4}
+                if speedup
+                else None,
+                "cases": [
+                    {
+                        "name": f"sum_i32_n{n}_random",
+                        "stage": "correctness",
+                        "device": "sim",
+                        "verdict": "OK",
+                        "message": "",
+                        "seconds": 0.01,
+                    }
+                    for n in range(100)
+                ],
+            }
+        )
+    sums = {
+        name: sum(task[what] for task in tasks if task["bonus"] == bonus)
+        for name, what, bonus in (
+            ("points", "points", False),
+            ("max_points", "max_points", False),
+            ("bonus_points", "points", True),
+            ("max_bonus_points", "max_points", True),
+        )
+    }
+    return {
+        "schema": 1,
+        "device": "made up",
+        "isolation": "full",
+        "seed": SETTINGS["seed"],
+        "labs": [{"id": lab, **sums, "tasks": tasks}],
+    }
 
 
 def meets(goal, measured):
@@ -74,10 +167,20 @@ def meets(goal, measured):
 
 def lost_by_hand(goals, tiers, speedup):
     """As the grader words it."""
-    lines = [f"{one['metric']} is {one['measured']:.4g}, {'at least' if one['at_least'] else 'at most'} {one['limit']:.4g} is asked for "
-             f"({one['max_points']} points lost)." for one in goals if not one["points"]]
-    return "\n".join(lines + [f"speedup is {speedup:.3g}, {one['speedup']:.4g} is asked for ({one['max_points']} points lost)." for one in tiers
-                              if not one["points"]])
+    lines = [
+        f"{one['metric']} is {one['measured']:.4g}, {'at least' if one['at_least'] else 'at most'} {one['limit']:.4g} is asked for "
+        f"({one['max_points']} points lost)."
+        for one in goals
+        if not one["points"]
+    ]
+    return "\n".join(
+        lines
+        + [
+            f"speedup is {speedup:.3g}, {one['speedup']:.4g} is asked for ({one['max_points']} points lost)."
+            for one in tiers
+            if not one["points"]
+        ]
+    )
 
 
 def points_by_hand(evidence, task):
@@ -85,7 +188,9 @@ def points_by_hand(evidence, task):
     if evidence["verdict"] not in ("OK", "SUSPECT"):
         return 0, most
     points = task["correctness_points"]
-    points += sum(one["points"] for one in task["efficiency"] if meets(one, evidence["metrics"][one["metric"]]))
+    points += sum(
+        one["points"] for one in task["efficiency"] if meets(one, evidence["metrics"][one["metric"]])
+    )
     if evidence["verdict"] == "OK":
         points += sum(tier["points"] for tier in task["speedup"] if evidence["speedup"] >= tier["speedup"])
     return points, most
@@ -116,22 +221,78 @@ class Term:
         self.write()
 
     def make_students(self, n):
-        firsts = ["Ada", "Bob", "Chloé", "Dmitri", "李", "Eve", "Fay", "Gül", "Hana", "Ivo", "José", "Kim", "Lou", "Max", "Nia", "Ole", "Pia", "Quy"]
-        lasts = ["Lovelace", "O'Neil", "Müller", "de la Cruz", "Tanaka", "Smith-Jones", "Öz", "Ng", "Iyer", "Brown", "Costa", "Diaz", "Evans", "Fox", "Gray",
-                 "Hill", "Ito"]
+        firsts = [
+            "Ada",
+            "Bob",
+            "Chloé",
+            "Dmitri",
+            "李",
+            "Eve",
+            "Fay",
+            "Gül",
+            "Hana",
+            "Ivo",
+            "José",
+            "Kim",
+            "Lou",
+            "Max",
+            "Nia",
+            "Ole",
+            "Pia",
+            "Quy",
+        ]
+        lasts = [
+            "Lovelace",
+            "O'Neil",
+            "Müller",
+            "de la Cruz",
+            "Tanaka",
+            "Smith-Jones",
+            "Öz",
+            "Ng",
+            "Iyer",
+            "Brown",
+            "Costa",
+            "Diaz",
+            "Evans",
+            "Fox",
+            "Gray",
+            "Hill",
+            "Ito",
+        ]
         for i in range(n):
-            first, last = ("Kim", "Lee") if i in (10, 11) else (firsts[i % len(firsts)], lasts[i // len(firsts) % len(lasts)])
-            one = {"id": f"s{i:03}", "first": first, "last": last, "name": f"{first} {last}", "email": f"user{i:03}@uni.example", "section": "AB"[i % 2],
-                   "participant": 9000 + i, "canvas": 40000 + i}
+            first, last = (
+                ("Kim", "Lee")
+                if i in (10, 11)
+                else (firsts[i % len(firsts)], lasts[i // len(firsts) % len(lasts)])
+            )
+            one = {
+                "id": f"s{i:03}",
+                "first": first,
+                "last": last,
+                "name": f"{first} {last}",
+                "email": f"user{i:03}@uni.example",
+                "section": "AB"[i % 2],
+                "participant": 9000 + i,
+                "canvas": 40000 + i,
+            }
             compact = "".join(char for char in f"{last}{first}".lower() if char.isalnum())
-            one["shown"] = [f"{one['name']}_{one['participant']}", f"{compact}_{one['canvas']}", one["id"], one["email"].split("@")[0], one["email"],
-                            f"final version ({i})"][i % 6]
+            one["shown"] = [
+                f"{one['name']}_{one['participant']}",
+                f"{compact}_{one['canvas']}",
+                one["id"],
+                one["email"].split("@")[0],
+                one["email"],
+                f"final version ({i})",
+            ][i % 6]
             if i % 6 == 5:
                 self.aliases[one["shown"]] = one["id"]
             self.students.append(one)
         for number in range(n // 20):
             members = [self.students[(7 * number + 100 * at) % n]["id"] for at in range(3)]
-            if len(set(members)) == 3 and not any(set(members) & set(other) for other in self.groups.values()):
+            if len(set(members)) == 3 and not any(
+                set(members) & set(other) for other in self.groups.values()
+            ):
                 self.groups[f"team {number}"] = members
 
     def make_submissions(self, student, lab):
@@ -141,20 +302,40 @@ class Term:
         skill = random_.uniform(0.3, 1.5)
         hours = random_.choice([-70, -30, -20, -5, -1]) + random_.random()
         if random_.random() < 0.12:
-            hours = random_.choice([0.1, 0.2, 3, 20, 25, 60, 75, 100])  # the first two are within the grace, the last two hardly count
+            hours = random_.choice(
+                [0.1, 0.2, 3, 20, 25, 60, 75, 100]
+            )  # the first two are within the grace, the last two hardly count
         for version in range(random_.choices([1, 2, 3], [7, 2.5, 1.5])[0]):
             kind = random_.choices(["graded", "refused", "infra", "missing"], [95, 2.5, 0.6, 1.5])[0]
-            self.submit(student["id"], student["shown"], lab, DUE[lab] + datetime.timedelta(hours=hours), kind, skill + version / 4)
+            self.submit(
+                student["id"],
+                student["shown"],
+                lab,
+                DUE[lab] + datetime.timedelta(hours=hours),
+                kind,
+                skill + version / 4,
+            )
             hours += random_.uniform(0.5, 30)
 
     def submit(self, owner, shown, lab, when, kind, skill):
         text = f"// {shown} {lab} {len(self.records)}\n".encode()
         sha256 = hashlib.sha256(text).hexdigest() if kind in ("graded", "infra") else ""
         evidence = {name: evidence_of(self.random, skill) for name in TASKS}
-        self.submissions.setdefault((owner, lab), []).append({"when": when, "kind": kind, "evidence": evidence, "sha256": sha256, "number": 0})
-        hand_in = {"event": "hand_in", "student": shown, "lab": lab, "sha256": sha256, "refused": "x.rar is a RAR archive" if kind == "refused" else "",
-                   "late": False, "note": "", "origin": "", "submitted": "" if kind == "missing" else when.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                   "time": "2026-11-20T08:00:00Z"}
+        self.submissions.setdefault((owner, lab), []).append(
+            {"when": when, "kind": kind, "evidence": evidence, "sha256": sha256, "number": 0}
+        )
+        hand_in = {
+            "event": "hand_in",
+            "student": shown,
+            "lab": lab,
+            "sha256": sha256,
+            "refused": "x.rar is a RAR archive" if kind == "refused" else "",
+            "late": False,
+            "note": "",
+            "origin": "",
+            "submitted": "" if kind == "missing" else when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "time": "2026-11-20T08:00:00Z",
+        }
         self.records.append((when, hand_in, self.submissions[owner, lab][-1]))
         if sha256:
             (self.folder / "sources" / f"{sha256}.cu").write_bytes(text)
@@ -165,19 +346,34 @@ class Term:
             self.submit(name, name, "reduction", DUE["reduction"], "graded", 1)
 
     def add_rules(self):
-        late = [(owner, lab) for (owner, lab), made in self.submissions.items() if owner not in self.unknown and max(one["when"] for one in made) > DUE[lab]]
+        late = [
+            (owner, lab)
+            for (owner, lab), made in self.submissions.items()
+            if owner not in self.unknown and max(one["when"] for one in made) > DUE[lab]
+        ]
         for number, (owner, lab) in enumerate(late[:24]):
             if number % 3 == 0:
                 self.extensions.append({"student": owner, "days": 2, "reason": "ill"})  # for all labs
             elif number % 3 == 1:
                 self.extensions.append({"student": owner, "lab": lab, "days": 4, "reason": "moved house"})
             else:
-                self.extensions.append({"student": owner, "lab": lab, "due": DUE[lab] + datetime.timedelta(days=1), "reason": ""})
+                self.extensions.append(
+                    {"student": owner, "lab": lab, "due": DUE[lab] + datetime.timedelta(days=1), "reason": ""}
+                )
         for number in range(5):
-            self.overrides.append({"student": self.students[(50 + number) % len(self.students)]["id"], "lab": LABS[number], "points": 55.5 if number else 0, "reason": "talk"})
+            self.overrides.append(
+                {
+                    "student": self.students[(50 + number) % len(self.students)]["id"],
+                    "lab": LABS[number],
+                    "points": 55.5 if number else 0,
+                    "reason": "talk",
+                }
+            )
         for number, (team, members) in enumerate(self.groups.items()):
             if number % 2:  # some teams submit under their own name
-                self.submit(team, team, GROUP_LAB, DUE[GROUP_LAB] - datetime.timedelta(hours=2), "graded", 1.2)
+                self.submit(
+                    team, team, GROUP_LAB, DUE[GROUP_LAB] - datetime.timedelta(hours=2), "graded", 1.2
+                )
 
     # --- Files ---
 
@@ -214,7 +410,17 @@ class Term:
                     attempt = attempts[key] = attempt + 1
                 lines.append(ledger.encode({"event": "start", "attempt": attempt, **about}))
                 if made["kind"] == "infra":
-                    ends.append(ledger.encode({"event": "end", "attempt": attempt, "outcome": "infra", "message": "No room on the device.", **about}))
+                    ends.append(
+                        ledger.encode(
+                            {
+                                "event": "end",
+                                "attempt": attempt,
+                                "outcome": "infra",
+                                "message": "No room on the device.",
+                                **about,
+                            }
+                        )
+                    )
                     continue
                 if lab == NEW_CASE_LAB and digest == DIGESTS[lab]:
                     self.new_case_finds_a_fault(number, made)
@@ -227,10 +433,23 @@ class Term:
                     del task["cases"]
                 (folder / f"{attempt}.student.json").write_text(json.dumps({**result, "seed": None}))
                 (folder / f"{attempt}.student.html").write_text("<!doctype html><title>report</title>")
-                ends.append(ledger.encode({"event": "end", "attempt": attempt, "outcome": "graded", "message": "", "seconds": 1.5,
-                                           "result": hashlib.sha256(text.encode()).hexdigest(), **about}))
+                ends.append(
+                    ledger.encode(
+                        {
+                            "event": "end",
+                            "attempt": attempt,
+                            "outcome": "graded",
+                            "message": "",
+                            "seconds": 1.5,
+                            "result": hashlib.sha256(text.encode()).hexdigest(),
+                            **about,
+                        }
+                    )
+                )
         torn = [line[: len(line) // 2] + b"\n" for line in self.random.sample(ends, 5)]  # of five kills
-        (self.folder / "ledger.jsonl").write_bytes(b"".join(lines + ends[: len(ends) // 2] + torn + ends[len(ends) // 2 :]))
+        (self.folder / "ledger.jsonl").write_bytes(
+            b"".join(lines + ends[: len(ends) // 2] + torn + ends[len(ends) // 2 :])
+        )
         self.write_rosters()
         self.write_settings()
 
@@ -242,25 +461,64 @@ class Term:
                 csv.writer(file).writerows(rows)
 
         people = self.students
-        table("canvas.csv", [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1 (7)"], ["    Points Possible", "", "", "", "", "100"]]
-              + [[f"{one['last']}, {one['first']}", one["canvas"], one["id"], one["email"], one["section"], ""] for one in people]
-              + [["Student, Test", "99999", "", "abc", "A", ""]])
-        table("moodle.csv", [["Identifier", "Full name", "ID number", "Email address", "Status", "Grade"]]
-              + [[f"Participant {one['participant']}", one["name"], one["id"], one["email"], "", ""] for one in people])
-        table("gradescope.csv", [["First Name", "Last Name", "SID", "Email", "Role"], ["Ann", "Teacher", "t1", "ann@uni.example", "Instructor"]]
-              + [[one["first"], one["last"], one["id"], one["email"], "Student"] for one in people[:100]])
+        table(
+            "canvas.csv",
+            [
+                ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1 (7)"],
+                ["    Points Possible", "", "", "", "", "100"],
+            ]
+            + [
+                [f"{one['last']}, {one['first']}", one["canvas"], one["id"], one["email"], one["section"], ""]
+                for one in people
+            ]
+            + [["Student, Test", "99999", "", "abc", "A", ""]],
+        )
+        table(
+            "moodle.csv",
+            [["Identifier", "Full name", "ID number", "Email address", "Status", "Grade"]]
+            + [
+                [f"Participant {one['participant']}", one["name"], one["id"], one["email"], "", ""]
+                for one in people
+            ],
+        )
+        table(
+            "gradescope.csv",
+            [
+                ["First Name", "Last Name", "SID", "Email", "Role"],
+                ["Ann", "Teacher", "t1", "ann@uni.example", "Instructor"],
+            ]
+            + [[one["first"], one["last"], one["id"], one["email"], "Student"] for one in people[:100]],
+        )
 
     def write_settings(self, counts="best", more=""):
-        lines = ['title = "GPU labs"', 'roster = ["canvas.csv", "moodle.csv", "gradescope.csv"]', f'counts = "{counts}"', "[late]",
-                 f"grace_minutes = {GRACE}", f"percent_per_day = {PERCENT}", f"most_days = {MOST_DAYS}"]
+        lines = [
+            'title = "GPU labs"',
+            'roster = ["canvas.csv", "moodle.csv", "gradescope.csv"]',
+            f'counts = "{counts}"',
+            "[late]",
+            f"grace_minutes = {GRACE}",
+            f"percent_per_day = {PERCENT}",
+            f"most_days = {MOST_DAYS}",
+        ]
         for lab in LABS:
-            lines += [f"[labs.{lab}]", f"due = {DUE[lab].isoformat()}"] + ['counts = "latest"'] * (lab == RULE_LATEST)
+            lines += [f"[labs.{lab}]", f"due = {DUE[lab].isoformat()}"] + ['counts = "latest"'] * (
+                lab == RULE_LATEST
+            )
         for team, members in self.groups.items():
             lines += [f'[groups."{team}"]', f"members = {json.dumps(members)}", f'labs = ["{GROUP_LAB}"]']
-        lines += ["[aliases]", *(f"{json.dumps(name)} = {json.dumps(student)}" for name, student in self.aliases.items())]
+        lines += [
+            "[aliases]",
+            *(f"{json.dumps(name)} = {json.dumps(student)}" for name, student in self.aliases.items()),
+        ]
         for kind in ("extensions", "overrides"):
             for one in getattr(self, kind):
-                lines += [f"[[{kind}]]", *(f"{key} = {value.isoformat() if isinstance(value, datetime.datetime) else json.dumps(value)}" for key, value in one.items())]
+                lines += [
+                    f"[[{kind}]]",
+                    *(
+                        f"{key} = {value.isoformat() if isinstance(value, datetime.datetime) else json.dumps(value)}"
+                        for key, value in one.items()
+                    ),
+                ]
         (self.folder / "class.toml").write_text("\n".join(lines) + "\n" + more, encoding="utf-8")
 
     # --- The grades that are right ---
@@ -271,7 +529,9 @@ class Term:
         out = {}
         for student in self.students:
             for lab in LABS:
-                out[student["id"], lab] = self.expect(student["id"], lab, tasks[lab], "latest" if lab == RULE_LATEST else counts)
+                out[student["id"], lab] = self.expect(
+                    student["id"], lab, tasks[lab], "latest" if lab == RULE_LATEST else counts
+                )
         for one in self.overrides:
             points, bonus, _ = out[one["student"], one["lab"]]
             out[one["student"], one["lab"]] = (Fraction(str(one["points"])), bonus or 0, "override")
@@ -283,7 +543,15 @@ class Term:
             for team, members in self.groups.items():
                 if student in members:
                     owners = [team, *members]
-        made = sorted((one for owner in owners for one in self.submissions.get((owner, lab), []) if one["kind"] != "missing"), key=lambda one: one["number"])
+        made = sorted(
+            (
+                one
+                for owner in owners
+                for one in self.submissions.get((owner, lab), [])
+                if one["kind"] != "missing"
+            ),
+            key=lambda one: one["number"],
+        )
         if not made:
             return 0, 0, "missing"
         if any(one["kind"] == "infra" for one in made):
@@ -291,7 +559,9 @@ class Term:
         due = DUE[lab]
         for one in self.extensions:
             if one["student"] == student and one.get("lab", lab) == lab:
-                due = max(due, one["due"] if "due" in one else DUE[lab] + datetime.timedelta(days=one["days"]))
+                due = max(
+                    due, one["due"] if "due" in one else DUE[lab] + datetime.timedelta(days=one["days"])
+                )
         rated = []
         for one in made:
             minutes = (one["when"].replace(microsecond=0) - due).total_seconds() / 60 - GRACE
@@ -302,7 +572,15 @@ class Term:
                     earned = points_by_hand(one["evidence"][task["id"]], task)[0]
                     points, bonus = (points, bonus + earned) if task["bonus"] else (points + earned, bonus)
             left = Fraction(100 - PERCENT * days, 100) if days <= MOST_DAYS else Fraction(0)
-            status = "refused" if one["kind"] == "refused" else "too late" if days > MOST_DAYS else "late" if days else "graded"
+            status = (
+                "refused"
+                if one["kind"] == "refused"
+                else "too late"
+                if days > MOST_DAYS
+                else "late"
+                if days
+                else "graded"
+            )
             rated.append((points * left, bonus * left, status, days))
         allowed = [one for one in rated if one[3] <= MOST_DAYS] or rated
         if counts == "latest":

@@ -8,6 +8,7 @@ A lab without a usable file is graded as the skeleton, for 0 points, and the stu
 more; then there is no results.json, and the exit code is not 0. The same when it takes longer than source/minutes.txt says:
 Gradescope itself would give 0 points when its own limit is reached.
 """
+
 import json
 import os
 import pathlib
@@ -26,7 +27,9 @@ def put_in_place(source, submission, labs):
 
     course = source / "course/labs"
     all_labs = sorted(path.name for path in course.iterdir() if (path / f"{path.name}.cu").is_file())
-    kept = source / "skeletons"  # the course's own file, before the first submission in this container replaced it
+    kept = (
+        source / "skeletons"
+    )  # the course's own file, before the first submission in this container replaced it
     kept.mkdir(exist_ok=True)
     for lab in labs:
         if not (kept / lab).exists():
@@ -52,7 +55,10 @@ def has_fault(path):
 def leaderboard(path):
     """Gradescope's field: the speedup of every bonus task, 0 where it is not right. Students are shown by pseudonyms that they choose."""
     return [
-        {"name": f"{lab['title']}: {task['title']}", "value": round(task.get("speedup") or 0, 2) if task["verdict"] == "OK" else 0}
+        {
+            "name": f"{lab['title']}: {task['title']}",
+            "value": round(task.get("speedup") or 0, 2) if task["verdict"] == "OK" else 0,
+        }
         for lab in json.loads(path.read_bytes())["labs"]
         for task in lab["tasks"]
         if task.get("bonus")
@@ -83,18 +89,34 @@ def main():
     for _ in range(ATTEMPTS):
         for path in (result, graded):
             path.unlink(missing_ok=True)
-        command = ["./lab", "grade", *labs, "--device", "sim", "--graded", "--isolation", isolation,
-                   "--json", str(result), "--gradescope", str(graded)]
+        command = [
+            "./lab",
+            "grade",
+            *labs,
+            "--device",
+            "sim",
+            "--graded",
+            "--isolation",
+            isolation,
+            "--json",
+            str(result),
+            "--gradescope",
+            str(graded),
+        ]
         code = run(command, source / "course", begun + 60 * minutes)
         if code is None:
             graded.unlink(missing_ok=True)
-            sys.exit(f"Grading was stopped after {minutes:g} minutes: there is no score. Give the container more of a CPU, or raise Gradescope's "
-                     f"limit and pack again with --minutes.")
+            sys.exit(
+                f"Grading was stopped after {minutes:g} minutes: there is no score. Give the container more of a CPU, or raise Gradescope's "
+                f"limit and pack again with --minutes."
+            )
         if code == 0 and graded.exists() and not has_fault(result):
             break
     else:
         graded.unlink(missing_ok=True)
-        sys.exit(f"Grading failed {ATTEMPTS} times through no fault of the submission (exit code {code}): there is no score.")
+        sys.exit(
+            f"Grading failed {ATTEMPTS} times through no fault of the submission (exit code {code}): there is no score."
+        )
     out = json.loads(graded.read_text(encoding="utf-8"))
     words = "".join(f"{lab}: {text}\n" for lab, text in said.items() if text)
     board = leaderboard(result) if (source / "leaderboard.txt").is_file() else []

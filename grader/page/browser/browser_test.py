@@ -68,13 +68,30 @@ class Reports(unittest.TestCase):
         lab = result["labs"][0]
         task = lab["tasks"][0]
         lab["tasks"] = []
-        for verdict in ["OK", "WRONG_ANSWER", "TIME_LIMIT", "MEMORY_LIMIT", "CRASH", "COMPILE_ERROR", "POLICY", "SUSPECT", "INFRA", "NOT_IMPLEMENTED"]:
-            one = json.loads(json.dumps(task)) | {"verdict": verdict, "title": f"{verdict.title()} {HOSTILE}"[:60], "message": f"{HOSTILE}\n  line 2: {HOSTILE}\n"}
+        for verdict in [
+            "OK",
+            "WRONG_ANSWER",
+            "TIME_LIMIT",
+            "MEMORY_LIMIT",
+            "CRASH",
+            "COMPILE_ERROR",
+            "POLICY",
+            "SUSPECT",
+            "INFRA",
+            "NOT_IMPLEMENTED",
+        ]:
+            one = json.loads(json.dumps(task)) | {
+                "verdict": verdict,
+                "title": f"{verdict.title()} {HOSTILE}"[:60],
+                "message": f"{HOSTILE}\n  line 2: {HOSTILE}\n",
+            }
             lab["tasks"].append(one)
         for total in ("points", "max_points"):
             lab[total] = sum(one[total] for one in lab["tasks"])
         (folder / "failing.json").write_text(json.dumps(result), encoding="utf-8")
-        subprocess.run([LABCLI, "report", folder / "failing.json", "--html", path], capture_output=True, check=True)
+        subprocess.run(
+            [LABCLI, "report", folder / "failing.json", "--html", path], capture_output=True, check=True
+        )
 
     def report(self, name):
         path = pathlib.Path(self.folder.name) / f"{name}.html"
@@ -123,7 +140,9 @@ class Reports(unittest.TestCase):
         self.assertEqual(page.run(shown), "step-1")
         page.press("ArrowRight")
         self.assertEqual(page.run(shown), "step-2")
-        self.assertIn("of", page.run("document.querySelector('.player input').getAttribute('aria-valuetext')"))
+        self.assertIn(
+            "of", page.run("document.querySelector('.player input').getAttribute('aria-valuetext')")
+        )
         page.look(1000, media="print")
         self.assertEqual(page.run(shown).count("step-"), n)
         self.assertEqual(page.problems, [])
@@ -141,7 +160,16 @@ class Reports(unittest.TestCase):
         self.assertEqual(len(self.ask(page, "overflow")), 1)
         self.assertEqual(len(self.ask(page, "contrast")), 2)
         complaints = " ".join(self.ask(page, "structure"))
-        for part in ("language", "title", "2 first-level", "button", "alternative", "#nowhere", "#twice", "skips"):
+        for part in (
+            "language",
+            "title",
+            "2 first-level",
+            "button",
+            "alternative",
+            "#nowhere",
+            "#twice",
+            "skips",
+        ):
             self.assertIn(part, complaints)
         self.assertEqual(len(page.problems), 2)
         page.close()

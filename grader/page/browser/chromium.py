@@ -35,8 +35,20 @@ class Browser:
         self.into, from_child = os.pipe()
         # Descriptors 3 and 4 are where --remote-debugging-pipe listens and answers.
         shell = f'exec 3<&{to_child} 4>&{from_child}; exec "$@"'
-        command = [find(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-        command += ["--no-first-run", "--disable-dev-shm-usage", "--disable-background-networking", f"--user-data-dir={self.folder.name}"]
+        command = [
+            find(),
+            "--headless=new",
+            "--remote-debugging-pipe",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+        ]
+        command += [
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            f"--user-data-dir={self.folder.name}",
+        ]
         self.process = subprocess.Popen(
             ["bash", "-c", shell, "bash", *command, "about:blank"],
             pass_fds=(to_child, from_child),
@@ -134,19 +146,33 @@ class Page:
         if method == "Page.loadEventFired":
             self.loaded = True
         elif method == "Runtime.exceptionThrown":
-            self.problems.append(params["exceptionDetails"].get("exception", {}).get("description", "exception"))
+            self.problems.append(
+                params["exceptionDetails"].get("exception", {}).get("description", "exception")
+            )
         elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
             self.problems.append(" ".join(str(a.get("value", "")) for a in params["args"]))
         elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
             self.problems.append(params["entry"]["text"] + " " + params["entry"].get("url", ""))
-        elif method == "Page.javascriptDialogOpening":  # our pages open no dialogs, so a quoted text was run as a script
+        elif (
+            method == "Page.javascriptDialogOpening"
+        ):  # our pages open no dialogs, so a quoted text was run as a script
             self.problems.append(f"{params['type']}({params['message']!r})")
             self.browser.post("Page.handleJavaScriptDialog", self.session, accept=False)
 
     def look(self, width, height=900, dark=False, media=""):
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         scheme = "dark" if dark else "light"
-        self.send("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.send(
+            "Emulation.setEmulatedMedia",
+            media=media,
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
 
     def run(self, expression):
         done = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -157,12 +183,19 @@ class Page:
     def press(self, key):
         codes = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Tab": 9}
         for kind in ("rawKeyDown", "keyUp"):
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key])
+            self.send(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key]
+            )
 
     def screenshot(self, path, whole=True):
         size = self.send("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 4000), "scale": 1}
-        shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=True, **({"clip": clip} if whole else {}))
+        shot = self.send(
+            "Page.captureScreenshot",
+            format="png",
+            captureBeyondViewport=True,
+            **({"clip": clip} if whole else {}),
+        )
         pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))
 
     def close(self):

@@ -8,6 +8,7 @@
 The scene: a tiled floor that runs to the horizon, a sky with bars, and three striped balls, near, middle and far. Each pixel is
 found by following its ray; depth is the distance along the view, near = 0 to far = 1.
 """
+
 import argparse
 import math
 import pathlib
@@ -56,10 +57,16 @@ def pixel(column, row):
         x = ray[0] * best
         dark = (math.floor(x / 0.7) + math.floor(best / 0.7)) % 2
         fade = min(1.0, best / FAR)
-        colour = [int((70 if dark else 200) * (1 - 0.6 * fade) + 150 * 0.6 * fade) + tint for tint in (6, 0, -6)]
+        colour = [
+            int((70 if dark else 200) * (1 - 0.6 * fade) + 150 * 0.6 * fade) + tint for tint in (6, 0, -6)
+        ]
     if colour is None:
         bar = (column // 6) % 2
-        colour = [int(120 + 60 * row / HEIGHT) + 24 * bar, int(160 + 40 * row / HEIGHT) + 16 * bar, 220 + 12 * bar]
+        colour = [
+            int(120 + 60 * row / HEIGHT) + 24 * bar,
+            int(160 + 40 * row / HEIGHT) + 16 * bar,
+            220 + 12 * bar,
+        ]
     depth = min(1.0, max(0.0, (best - NEAR) / (FAR - NEAR)))
     return bytes(max(0, min(255, part)) for part in colour), int(depth * 255 + 0.5)
 
@@ -72,8 +79,12 @@ def png(width, height, rows):
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     # Compression does not change the pixels; level 9 gives the same bytes only with the same version of zlib.
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(
-        b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9))
+        + chunk(b"IEND", b"")
+    )
 
 
 def pixels_of(name, data):
@@ -86,7 +97,10 @@ def pixels_of(name, data):
 def pictures():
     rows = [[pixel(column, row) for column in range(WIDTH)] for row in range(HEIGHT)]
     yield "scene.png", png(WIDTH, HEIGHT, [b"".join(colour for colour, _ in row) for row in rows])
-    yield "depth.pgm", b"P5\n%d %d\n255\n" % (WIDTH, HEIGHT) + bytes(depth for row in rows for _, depth in row)
+    yield (
+        "depth.pgm",
+        b"P5\n%d %d\n255\n" % (WIDTH, HEIGHT) + bytes(depth for row in rows for _, depth in row),
+    )
 
 
 def main():

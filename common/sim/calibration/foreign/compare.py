@@ -18,7 +18,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 SHORTEST_US = 3  # the profiler's shares of shorter launches are mostly those of starting and ending
-OTHER_NAMES = {"global atomics": "second-level cache", "shared atomics": "shared memory and first-level cache"}
+OTHER_NAMES = {
+    "global atomics": "second-level cache",
+    "shared atomics": "shared memory and first-level cache",
+}
 
 
 def limiters(modelled: dict, profiler: dict) -> str:
@@ -32,13 +35,17 @@ def limiters(modelled: dict, profiler: dict) -> str:
                 busy.append(percent.get(named, 0) == max(percent.values()))
             elif launch["us"] >= SHORTEST_US:
                 idle.append(named not in percent)
-    return (f"The limiter is the profiler's busiest unit in {sum(busy)} of {len(busy)} launches in which a unit is busy for at least "
-            f"half of the time. In {sum(idle)} of {len(idle)} others, it is rightly none of the units. Launches under {SHORTEST_US} µs are left out.\n")
+    return (
+        f"The limiter is the profiler's busiest unit in {sum(busy)} of {len(busy)} launches in which a unit is busy for at least "
+        f"half of the time. In {sum(idle)} of {len(idle)} others, it is rightly none of the units. Launches under {SHORTEST_US} µs are left out.\n"
+    )
 
 
 def table(measured: dict, modelled: dict, profiler: dict) -> str:
     cases = [line.split("\t") for line in (HERE / "cases.txt").read_text(encoding="utf-8").splitlines()]
-    if {name for _, name in cases} != set(measured["cases"]) or set(measured["cases"]) != set(modelled["cases"]):
+    if {name for _, name in cases} != set(measured["cases"]) or set(measured["cases"]) != set(
+        modelled["cases"]
+    ):
         raise SystemExit("compare: the files and cases.txt have different cases")
     rows = []
     for group, name in cases:

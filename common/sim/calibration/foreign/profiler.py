@@ -7,6 +7,7 @@ usage: ncu --csv --page raw --print-units base --cache-control all --clock-contr
 
 MODELLED.json, written by foreign on the simulator, says how many launches each case has. Without arguments: the metrics.
 """
+
 import csv
 import json
 import sys
@@ -26,8 +27,14 @@ def launch_of(row: dict) -> dict:
         return float(row[metric].replace(",", "") or 0)
 
     name = row["Kernel Name"].replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
-    shares = {unit: round(max(number(metric + SHARE) for metric in metrics), 1) for unit, metrics in UNITS.items()}
-    return {"kernel": name.split("(")[0].split("<")[0].split("::")[-1], "us": round(number(TIME) / 1e3, 2), "busy_percent": shares}
+    shares = {
+        unit: round(max(number(metric + SHARE) for metric in metrics), 1) for unit, metrics in UNITS.items()
+    }
+    return {
+        "kernel": name.split("(")[0].split("<")[0].split("::")[-1],
+        "us": round(number(TIME) / 1e3, 2),
+        "busy_percent": shares,
+    }
 
 
 def main() -> int:
@@ -40,8 +47,13 @@ def main() -> int:
     if len(rows) != sum(len(case["limiters"]) for case in modelled.values()):
         raise SystemExit("profiler: the profiler and the simulator saw different numbers of launches")
     launches = map(launch_of, rows)
-    cases = [f" {json.dumps(name)}: {json.dumps([next(launches) for _ in case['limiters']])}" for name, case in modelled.items()]
-    print(f'{{"device": {json.dumps(sys.argv[2])}, "tool": "Nsight Compute, caches empty, clocks as they are", "cases": {{')
+    cases = [
+        f" {json.dumps(name)}: {json.dumps([next(launches) for _ in case['limiters']])}"
+        for name, case in modelled.items()
+    ]
+    print(
+        f'{{"device": {json.dumps(sys.argv[2])}, "tool": "Nsight Compute, caches empty, clocks as they are", "cases": {{'
+    )
     print(",\n".join(cases) + "\n}}")
     return 0
 

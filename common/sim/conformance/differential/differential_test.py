@@ -4,6 +4,7 @@
 where there is one, takes every kernel (else a comparison with a GPU would say nothing). shrink.py finds what makes two devices differ.
 
 usage: differential_test.py PROGRAM CUDART ISA,ISA,… [PTXAS]"""
+
 import os
 import pathlib
 import subprocess
@@ -20,7 +21,9 @@ def digests(program, cudart, **settings):
     ran = subprocess.run([program, str(FIRST), str(COUNT)], env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout[-500:] + ran.stderr
     lines = ran.stdout.splitlines()
-    assert len(lines) == COUNT and len({line.split()[1] for line in lines}) == COUNT, "each kernel has a digest of its own"
+    assert len(lines) == COUNT and len({line.split()[1] for line in lines}) == COUNT, (
+        "each kernel has a digest of its own"
+    )
     return lines
 
 
@@ -63,7 +66,11 @@ def main():
     shrinks(program, cudart)
     for seed in range(FIRST, FIRST + ASSEMBLED) if len(sys.argv) > 4 else ():
         with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
-            file.write(subprocess.run([program, "--ptx", str(seed)], check=True, capture_output=True, text=True).stdout)
+            file.write(
+                subprocess.run(
+                    [program, "--ptx", str(seed)], check=True, capture_output=True, text=True
+                ).stdout
+            )
             file.flush()
             subprocess.run([sys.argv[4], "-arch=sm_90", "-o", os.devnull, file.name], check=True)
 

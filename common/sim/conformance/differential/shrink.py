@@ -17,7 +17,9 @@ import tempfile
 
 # What may go: it writes registers that hold a value from the beginning, and memory that does. Branches, barriers and what counts or
 # addresses stay, so that each kernel ends, and reads what it wrote. A chain of carries goes as a whole.
-REMOVABLE = re.compile(r"^  (@!?%p\d+ )?(?!st\.shared|st\.local|cp\.async|bra|bar|ret|call)[a-z][\w.:]* +[{(]?(%[hrwp]\d|\[)")
+REMOVABLE = re.compile(
+    r"^  (@!?%p\d+ )?(?!st\.shared|st\.local|cp\.async|bra|bar|ret|call)[a-z][\w.:]* +[{(]?(%[hrwp]\d|\[)"
+)
 CARRIES = re.compile(r"^  (add|sub|mad)(c\b|[\w.]*\.cc\b)")
 
 # What a function or a kernel does after all that: mixes its registers, or stores them.
@@ -87,13 +89,17 @@ def chunks_of(lines: list[str]) -> list[list[int]]:
 
 
 def shrink(seed: str, program: str, gpu: Machine, simulator: Machine, path: pathlib.Path) -> list[str]:
-    lines = subprocess.run([program, "--ptx", seed], check=True, capture_output=True, text=True).stdout.splitlines()
+    lines = subprocess.run(
+        [program, "--ptx", seed], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
 
     def differ(without: set[int]) -> bool:
         path.write_text("\n".join(x for k, x in enumerate(lines) if k not in without) + "\n")
         there, here = gpu.run(seed, path), simulator.run(seed, path)
         if not without and not (there and here):
-            sys.exit(f"shrink.py: {seed} does not run on the {'simulator' if there else 'GPU'}; try: differential --outputs {seed}")
+            sys.exit(
+                f"shrink.py: {seed} does not run on the {'simulator' if there else 'GPU'}; try: differential --outputs {seed}"
+            )
         return bool(there and here) and there != here
 
     gone: set[int] = set()

@@ -18,7 +18,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "handouts"))
-import links_test as links  # noqa: E402
+import links_test as links
 
 LABCLI = pathlib.Path(sys.argv[1]).resolve()
 # What the lab script does itself, from its own list.

@@ -19,8 +19,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
-import pictures  # noqa: E402
-import pictures_multi_gpu  # noqa: E402
+import pictures
+import pictures_multi_gpu
 
 # By name: what draws it (a command that prints a trace, or a function of pictures.py), and its text alternative.
 FIGURES = {

@@ -21,6 +21,7 @@ contention DEVICE BINS    lessons: every rung of the histogram lab, by the share
 predicted LAB     what the solution's comments predicted for its rungs, what the run measured, and why they differ
 """
 
+import itertools
 import json
 import pathlib
 import re
@@ -296,10 +297,13 @@ def tables_of(lab, labcli):
                     row["median_us"],
                     bytes_a_us / rate,
                 )
-    place = lambda row: (
-        ["rung", "peer", "cpu"].index(row[1]),
-        order.index(row[0]) if row[1] == "rung" else 0,
-    )  # noqa: E731
+
+    def place(row):
+        return (
+            ["rung", "peer", "cpu"].index(row[1]),
+            order.index(row[0]) if row[1] == "rung" else 0,
+        )
+
     tables = [
         (case, dict(sorted(rows.items(), key=lambda item: place(item[0]))))
         for (case, _), rows in found.items()
@@ -334,7 +338,7 @@ def times(lab, labcli):
             "|---|" + "--:|" * len(head),
         ]
 
-        def cells(entries, kind):
+        def cells(entries, kind, library=library):
             for n in sizes:
                 time, share = entries.get(n, (None, None))
                 yield (
@@ -447,7 +451,7 @@ def backwards(labs, labcli):
             rungs = sorted(
                 (r for r in table["rows"] if r["kind"] == "rung"), key=lambda r: order.index(r["name"])
             )
-            for below, rung in zip(rungs, rungs[1:]):
+            for below, rung in itertools.pairwise(rungs):
                 if rung["median_us"] > below["median_us"]:
                     rows.append(
                         f"| {lab} `{case}` | 2^{size['n'].bit_length() - 1} | `{rung['name']}`, {time_of(rung['median_us'])} "

@@ -398,7 +398,7 @@ def bitonic(_run):
     stages = [("flip", [(i, 7 - i) for i in range(4)])] + [
         (f"stride {s}", [(i, i + s) for i in range(8) if not i & s]) for s in (2, 1)
     ]
-    looks = {**{i: "box written" for i in range(4)}, **{i: "box one" for i in range(4, 8)}}
+    looks = {**dict.fromkeys(range(4), "box written"), **dict.fromkeys(range(4, 8), "box one")}
     p.text(14, y + 18, "input", "bold")
     p.cells(x, y, ITEMS, w, 28, (), looks)
     y += 50
@@ -480,7 +480,7 @@ def corners(_run):
             30,
             26,
             (),
-            {c: "box one" for c in range(left, right + 1)} if top <= r <= bottom else {},
+            dict.fromkeys(range(left, right + 1), "box one") if top <= r <= bottom else {},
         )
         marked = {c: name for name, (rr, c) in at.items() if rr == r}
         p.cells(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Figures of lab 8 and of the page on scaling, for figures.py: computed from worked examples and from the model (scaling.py)."""
 
+import itertools
 import math
 
 import scaling
@@ -122,7 +123,7 @@ def scan(_run):
     p.text(14, 147, "2. ncclAllGather: each rank has all totals. Blue: those of lower ranks.", "note")
     arrows(153)
     for r, x in enumerate(at):
-        p.cells(x, 170, totals, w, 26, (), {k: "box one" for k in range(r)})
+        p.cells(x, 170, totals, w, 26, (), dict.fromkeys(range(r), "box one"))
         p.text(x + 2 * w, 212, f"prefix {prefixes[r]}", "mono middle")
     p.text(14, 232, "3. Scan: each rank reads its shard again, and starts with its prefix.", "note")
     arrows(238)
@@ -154,7 +155,7 @@ def sort(_run):
     top, y = 138, 196
     for q, runs in enumerate(received):
         flat = [key for run in runs for key in run]
-        p.cells(at[q], y, flat, w, 26, (), {i: looks[q] for i in range(len(flat))})
+        p.cells(at[q], y, flat, w, 26, (), dict.fromkeys(range(len(flat)), looks[q]))
         first = 0
         for r, run in enumerate(runs):
             if run:
@@ -170,7 +171,7 @@ def sort(_run):
                     p.line("ring", at[q] + first * w, y - 3, at[q] + first * w, y + 29)
     p.text(left, 246, "4. Merge the runs (red lines separate them).", "note")
     for q, row in enumerate(results):
-        p.cells(at[q], 254, row, w, 26, (), {i: looks[q] for i in range(len(row))})
+        p.cells(at[q], 254, row, w, 26, (), dict.fromkeys(range(len(row)), looks[q]))
     return p
 
 
@@ -217,7 +218,7 @@ def plot(curves, xs, ys, x_words, y_words, ideal=None):
         )
         ends.append([down(points[-1][1]) + 4, name])
     ends.sort()
-    for above, one in zip(ends, ends[1:]):
+    for above, one in itertools.pairwise(ends):
         one[0] = max(one[0], above[0] + 15)
     for y, name in ends:
         p.text(left + width + 8, y, name, "mono note" if name in scaling.BEST else "note")

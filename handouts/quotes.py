@@ -34,12 +34,12 @@ import textwrap
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import counted  # noqa: E402
-import limits  # noqa: E402
-import measured  # noqa: E402
-import scaling  # noqa: E402
-import sessions  # noqa: E402
-import worked  # noqa: E402
+import counted
+import limits
+import measured
+import scaling
+import sessions
+import worked
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- quote: (\w+) (.*?) -->\n)(.*?)(<!-- end quote -->)", re.S)

@@ -13,10 +13,10 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
-import counted  # noqa: E402
-import limits  # noqa: E402
-import measured  # noqa: E402
-import quotes  # noqa: E402
+import counted
+import limits
+import measured
+import quotes
 
 
 class Quotes(unittest.TestCase):

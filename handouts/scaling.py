@@ -8,6 +8,7 @@ Inside a node, collectives take the time of common/nccl/operation/model.cpp, whi
 """
 
 import functools
+import itertools
 import math
 import pathlib
 import re
@@ -145,7 +146,7 @@ def alone(task, n):
     at = [(size, median_us(*BEST[task][:2], size, *BEST[task][2:])) for size in MEASURED_SIZES]
     if n >= at[-1][0]:
         return at[-1][1] * n / at[-1][0]
-    for (n0, t0), (n1, t1) in zip(at, at[1:]):
+    for (n0, t0), (n1, t1) in itertools.pairwise(at):
         if n <= n1:
             return t0 + (t1 - t0) * max(0, n - n0) / (n1 - n0)
 

@@ -12,8 +12,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
-import worked  # noqa: E402
-from worked import compaction, hierarchical_scan, histogram, multi_gpu, radix_sort, reduction, sat, scan  # noqa: E402
+import worked
+from worked import compaction, hierarchical_scan, histogram, multi_gpu, radix_sort, reduction, sat, scan
 
 ITEMS = worked.ITEMS
 
@@ -113,7 +113,7 @@ class Worked(unittest.TestCase):
             [[], [], [2, 2, 1]],
             multi_gpu.SORT_SHARDS,
         ):
-            _, cuts, received, results = multi_gpu.sorted_by_exchange(shards)
+            _, cuts, _received, results = multi_gpu.sorted_by_exchange(shards)
             self.assertEqual([len(one) for one in results], [len(one) for one in shards])
             self.assertEqual(sum(results, []), sorted(sum(shards, [])))
             self.assertTrue(all(row == sorted(row) for row in cuts))

@@ -13,10 +13,10 @@ import sys
 import tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / "tools")]
-from dap import Adapter  # noqa: E402
-from debugger import Debugger, Ended, Refused  # noqa: E402
-from terminal import Terminal  # noqa: E402
-from waiting import Waiting  # noqa: E402
+from dap import Adapter
+from debugger import Debugger, Ended, Refused
+from terminal import Terminal
+from waiting import Waiting
 
 EPILOG = """\
 Runs the kernels on the simulator, GPU or not, and stops at the first launch.

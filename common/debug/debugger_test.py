@@ -17,8 +17,8 @@ import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from debugger import Debugger  # noqa: E402
-from terminal import Terminal, ranges, split_expressions  # noqa: E402
+from debugger import Debugger
+from terminal import Terminal, ranges, split_expressions
 
 LIBRARIES, PROGRAMS = sys.argv[1], pathlib.Path(sys.argv[2])
 SOURCES = pathlib.Path(__file__).parent / "programs"
@@ -80,7 +80,7 @@ class Terminals(unittest.TestCase):
     def test_a_line_without_code_takes_the_next(self):
         with Session("tree_sum") as s:
             line = line_of("tree_sum", "Pair p;")
-            self.assertIn(f"has no code", s.do(f"break {line}"))
+            self.assertIn("has no code", s.do(f"break {line}"))
             s.do("c")
             self.assertEqual(s.debugger.stop["place"]["line"], line + 1)
 

@@ -13,8 +13,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from debugger import Debugger  # noqa: E402
-from terminal import Terminal  # noqa: E402
+from debugger import Debugger
+from terminal import Terminal
 
 LIBRARIES, PROGRAM, LAB = sys.argv[1:4]
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent

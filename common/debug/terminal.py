@@ -244,7 +244,7 @@ class Terminal:
         return int(rest or 1)
 
     def step(self, rest: str, forwards: bool = True, over: bool = False) -> None:
-        for k in range(self.times(rest)):
+        for _k in range(self.times(rest)):
             before = self.debugger.stop
             depth = before.get("depth") if over else None
             goal = {"step": self.step_goal(depth), "findings": self.findings}
@@ -411,7 +411,7 @@ class Terminal:
             for side in range(sides):
                 lane = side * height + row
                 if lane < 32:
-                    mark = letters.get(lane, " ") if len(groups) > 1 else ("" if lane in letters else "")
+                    mark = letters.get(lane, " ") if len(groups) > 1 else ""
                     star = ">" if active >> lane & 1 else " "
                     cells = "".join(
                         ("-" if lane not in letters else values[lane] or "-").rjust(w) + "  "

@@ -16,7 +16,7 @@ import unittest
 
 ROOT, LABCLI = pathlib.Path(sys.argv[1]), sys.argv[2]
 sys.path.insert(0, str(ROOT / "common/tools"))
-import check_course  # noqa: E402
+import check_course
 
 CATALOGUE = json.loads(
     subprocess.run([LABCLI, "list", "--json"], check=True, capture_output=True, text=True).stdout

@@ -16,7 +16,7 @@ import unittest
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(ROOT / "common/tools"))
-import hint  # noqa: E402
+import hint
 
 LABS = sorted(hint.handouts(ROOT))
 

@@ -9,7 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import make_mutant as m  # noqa: E402
+import make_mutant as m
 
 SOLUTION = """//@student gone
 int a(int x) {

@@ -11,7 +11,7 @@ import unittest
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import make_skeleton as m  # noqa: E402
+import make_skeleton as m
 
 
 class Skeleton(unittest.TestCase):

@@ -19,7 +19,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
-
 HELP = """\
 ./lab test [--device sim|gpu] [--all | NAME… | OPTIONS OF meson test]
 

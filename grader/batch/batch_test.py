@@ -699,7 +699,7 @@ class Ingest(InFolder):
         self.put("cy/labs/scan/scan.cu", "s")
         self.put("dan/reduction.cu", "int x;".encode("utf-16"))
         self.put("eve/reduction.cu", "x" * (unpack.LARGEST_FILE + 1))
-        taken, labs = self.take(["scan"])
+        taken, _labs = self.take(["scan"])
         self.assertEqual([taken[student, "scan"].source for student in ("ada", "cy")], [b"s", b"s"])
         self.assertIn("not searched: bob/.cache", taken["bob", "scan"].origin)
         self.assertIn("of another lab: dan/reduction.cu", taken["dan", "scan"].origin)
@@ -781,7 +781,7 @@ class Ingest(InFolder):
                 f"ada/labs/{lab}/{lab}.cu", skeletons[lab].replace("\n", "\r\n") + "// an older comment\n"
             )
             self.put(
-                f"bob.zip",
+                "bob.zip",
                 make_class.zipped(
                     [(f"repo/labs/{lab}/{lab}.cu", skeletons[lab].encode()) for lab in LABS]
                     + [("scan.cu", b"void scan() { mine; }\n")]
@@ -901,11 +901,11 @@ class GradeAll(InFolder):
         self.assertIn("no grade  unlucky", said)
         self.assertIn(
             ",,,infra,",
-            [
+            next(
                 line
                 for line in (self.out / "grades.csv").read_text().splitlines()
                 if line.startswith("unlucky")
-            ][0],
+            ),
         )
         os.remove(self.folder / "in/crasher/reduction.cu")
         os.rmdir(self.folder / "in/crasher")
@@ -1265,7 +1265,7 @@ class Submit(InFolder):
         self.assertEqual(manifest["labs"]["scan"]["bytes"], len("// done, wrong\n"))
         (self.folder / "in").mkdir()
         shutil.move(self.folder / "in ada.zip", self.folder / "in/ada.zip")
-        hand_ins, labs = ingest.ingest(str(self.folder / "in"), LABS, [])
+        hand_ins, _labs = ingest.ingest(str(self.folder / "in"), LABS, [])
         self.assertEqual(
             [(one.student, one.lab, one.source) for one in hand_ins], [("ada", "scan", b"// done, wrong\n")]
         )

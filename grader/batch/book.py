@@ -29,7 +29,6 @@ from ingest import HandIn
 from ledger import Ledger
 from settings import Problem
 
-
 LEAST_FREE = 16 << 20  # bytes on the class's disk
 # nvcc's list of its steps begins with the caller's PATH, which must not be part of a key: the compilers' versions are.
 PATH_OF_SHELL = re.compile(r"^export PATH=.*$", re.M)

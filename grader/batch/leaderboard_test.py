@@ -13,8 +13,8 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import gradebook  # noqa: E402
-import leaderboard  # noqa: E402
+import gradebook
+import leaderboard
 
 # student, task, verdict, bonus, speedup; a hand-in for each
 GRADES = [

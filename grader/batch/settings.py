@@ -8,9 +8,10 @@ kernels run again.
 import datetime
 import difflib
 import pathlib
-import tomllib
 import zoneinfo
 from dataclasses import dataclass, field
+
+import tomllib
 
 NAME = "class.toml"
 COUNTS = ("best", "latest")

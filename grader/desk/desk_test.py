@@ -4,7 +4,6 @@
 
 import csv
 import datetime
-import io
 import json
 import os
 import pathlib
@@ -14,8 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 import unittest
+
+import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [
@@ -26,8 +26,6 @@ sys.path[:0] = [
 ]
 
 import chromium
-import class_page
-import grades
 import make_term
 import roster
 import scoring

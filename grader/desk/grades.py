@@ -17,7 +17,8 @@ import gradebook
 import scoring
 import settings as settings_of
 from book import Book, utc_now, write_atomically
-from roster import Roster, Student, first_of, read as read_roster, rows_of
+from roster import Roster, Student, first_of, rows_of
+from roster import read as read_roster
 from settings import Lab, Problem, Settings
 
 UNKNOWN = ("infra", "pending")  # a status without points, which is no 0

@@ -153,7 +153,7 @@ class Roster:
             if (parts := re.fullmatch(r"(.+)_(\d+)", submission, re.S))
             else (submission, "")
         )
-        named = [one for one in self.by_key.get("~" + plain(name), [])]
+        named = list(self.by_key.get("~" + plain(name), []))
         if number:  # Moodle's Participant 123, Canvas's ID 123
             numbered = self.one(f"participant {number}") or self.one(number)
             if numbered and (not named or numbered in named):
@@ -251,7 +251,7 @@ def merge(students: list[Student]) -> list[Student]:
         )
         person.parts = person.parts or one.parts
         person.keys |= one.keys
-        by_key |= {key: person for key in person.keys}
+        by_key |= dict.fromkeys(person.keys, person)
     ids = [one.id for one in merged]
     if twice := sorted({one for one in ids if ids.count(one) > 1}):
         raise Problem(f"The roster has {', '.join(twice[:5])} more than once: ids must differ.")

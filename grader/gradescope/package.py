@@ -17,7 +17,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "release"))
-import release  # noqa: E402
+import release
 
 # Besides what the student edition leaves out.
 LEFT_OUT = ["handouts/results/*", ".devcontainer/*", ".vscode/*"]

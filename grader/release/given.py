@@ -13,7 +13,7 @@ import sys
 import leaks
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "batch"))
-import similarity  # noqa: E402
+import similarity
 
 # "lab/function": the labs whose tasks it answers.
 ANSWERS = {

@@ -28,7 +28,7 @@ import given
 import leaks
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "common/tools"))
-from waiting import Waiting  # noqa: E402
+from waiting import Waiting
 
 HERE = pathlib.Path(__file__).resolve().parent
 EDITION = HERE / "edition"
@@ -520,7 +520,7 @@ def main():
         refuse(
             f"{out} is not empty: name a folder that does not exist yet, or take --update to bring an edition up to date"
         )
-    if root == out or root in out.parents and not (has_git and git(root, "check-ignore", out) is not None):
+    if root == out or (root in out.parents and not (has_git and git(root, "check-ignore", out) is not None)):
         refuse(f"{out} lies inside of the course: name a folder elsewhere")
     if not arguments.no_git and not has_git:
         refuse("git is missing: install it, or take --no-git")

@@ -23,10 +23,10 @@ import zipfile
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(ROOT / "grader/release"))
-import given  # noqa: E402
-import leaks  # noqa: E402
-import release  # noqa: E402
-import update  # noqa: E402
+import given
+import leaks
+import release
+import update
 
 LABS = release.labs_of(ROOT)
 SECRETS = leaks.secrets(ROOT)
@@ -140,8 +140,7 @@ def dead_references(left_out, page, text):
         if (
             path in left_out
             or re.match(r"(build/)?(solutions|grader/(mutants|hostile|gradescope|release))\b", path)
-            or path in folders - {""}
-            and not (FOLDERS & {path})
+            or (path in folders - {""} and not (FOLDERS & {path}))
         ):
             yield f"{page}: {path}"
     for name in pages:
@@ -405,7 +404,9 @@ class Edition(unittest.TestCase):
         self.assertNotIn("TODO", (self.out / "labs/demo/demo.cu").read_text())
         fake = pathlib.Path(self.folder.name) / "labcli"
         fake.write_text(
-            "#!/bin/sh\necho '%s'\n" % json.dumps({"labs": [{"id": lab} for lab in ["demo", *self.LABS]]})
+            "#!/bin/sh\necho '{}'\n".format(
+                json.dumps({"labs": [{"id": lab} for lab in ["demo", *self.LABS]]})
+            )
         )
         fake.chmod(0o755)
         code = "import sys; sys.path.insert(0, sys.argv[1]); import submit; print(*submit.labs_here(sys.argv[2], []))"

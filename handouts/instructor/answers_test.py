@@ -954,7 +954,7 @@ class Answers(unittest.TestCase):
         total = {"Prediction": 0, "Question": 0}
         for page in PAGES:
             wanted, given = asked(page), answers_of(page)
-            for kind, number in wanted:
+            for kind, _number in wanted:
                 total[kind] += 1
             open_ones = {one for one, text in wanted.items() if "<summary>Answer</summary>" not in text}
             self.assertEqual(open_ones, {one for one in given if one[0] != "Exam"}, page.name)

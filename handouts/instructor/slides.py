@@ -23,7 +23,7 @@ ROOT = HERE.parent.parent
 HANDOUTS = ROOT / "handouts"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "common/tools"))
-import hint  # noqa: E402
+import hint
 
 BEFORE = ["The problem", "Ideas"]
 AFTER = ["Steps, work, bytes", "The ladder", "Predicted and measured"]
@@ -272,7 +272,7 @@ def slides_of(heading, text):
         points.clear()
         while shown:
             together, rows, wrap = [], 0, False
-            while shown and (not together or rows + shown[0][0] <= MOST_ROWS and wrap == shown[0][1]):
+            while shown and (not together or (rows + shown[0][0] <= MOST_ROWS and wrap == shown[0][1])):
                 size, wrap, body = shown.pop(0)
                 together.append(body)
                 rows += size

@@ -14,7 +14,7 @@ import unittest
 sys.dont_write_bytecode = True
 HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(HANDOUTS / "instructor"))
-import slides  # noqa: E402
+import slides
 
 
 class Slides(unittest.TestCase):

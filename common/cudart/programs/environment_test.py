@@ -258,8 +258,9 @@ class Environment(unittest.TestCase):
                 " v[j] = v[j] * v[(j + 1) % 100] + v[(j + 7) % 100]; for (int k = 0; k < 100; ++k) p[k] = v[k];"
             )
             code, err = sanitize_text(
-                "__global__ void k(float* p) { float v[100]; %s }"
-                % keeps.replace("for", "\n#pragma unroll\nfor")
+                "__global__ void k(float* p) {{ float v[100]; {} }}".format(
+                    keeps.replace("for", "\n#pragma unroll\nfor")
+                )
                 + "\nint main() { k<<<1, 1024>>>(nullptr); }"
             )
             self.assertEqual(code, 86, err)

@@ -27,15 +27,15 @@ FAULTS = {
     ),
     "other_type": (
         USAGE + HUNG,
-        rf"agree on the data type .*ncclAllReduce\(count 1024, float32, sum\).*ncclAllReduce\(count 1024, int32, sum\)",
+        r"agree on the data type .*ncclAllReduce\(count 1024, float32, sum\).*ncclAllReduce\(count 1024, int32, sum\)",
     ),
-    "other_reduction": (USAGE + HUNG, rf"agree on the reduction .*float32, sum\).*float32, max\)"),
+    "other_reduction": (USAGE + HUNG, r"agree on the reduction .*float32, sum\).*float32, max\)"),
     "other_root": (USAGE + HUNG, rf"agree on the root .*root 0\) {LINE}.*root 1\)"),
     "other_order": (
         USAGE + HUNG,
-        rf"agree on the operation of collective 1 .*ncclAllReduce\(.*rank 1 calls ncclBroadcast\(",
+        r"agree on the operation of collective 1 .*ncclAllReduce\(.*rank 1 calls ncclBroadcast\(",
     ),
-    "other_count_in_threads": (r"device \d: cudaErrorLaunchTimeout\n", rf"agree on the count"),
+    "other_count_in_threads": (r"device \d: cudaErrorLaunchTimeout\n", r"agree on the count"),
     "send_other_count": (
         USAGE + HUNG,
         rf"agree on the count: rank 0 calls ncclSend\(count 10, float32, to rank 1\) {LINE}, "
@@ -45,9 +45,9 @@ FAULTS = {
         HUNG,
         rf"rank 0 waits in ncclAllReduce\(count 1024, float32, sum\) {LINE}\n.* rank 1 has made no call",
     ),
-    "missing_rank_in_threads": (HUNG, rf"rank 0 waits in ncclAllReduce.*\n.* rank 1 has made no call"),
-    "missing_rank_polled": ("later: invalid usage\n", rf"rank 0 waits in ncclAllReduce"),
-    "missing_rank_queried": ("cudaErrorLaunchTimeout\n", rf"rank 0 waits in ncclAllReduce"),
+    "missing_rank_in_threads": (HUNG, r"rank 0 waits in ncclAllReduce.*\n.* rank 1 has made no call"),
+    "missing_rank_polled": ("later: invalid usage\n", r"rank 0 waits in ncclAllReduce"),
+    "missing_rank_queried": ("cudaErrorLaunchTimeout\n", r"rank 0 waits in ncclAllReduce"),
     "missing_group": (
         "call: no error\ncall: invalid usage\n" + HUNG,
         rf"one thread calls ncclAllReduce.* {LINE} for rank 0 and then "
@@ -55,20 +55,20 @@ FAULTS = {
     ),
     "missing_group_of_send": (
         "call: no error\ncall: invalid usage\n" + HUNG,
-        rf"one thread calls ncclSend.* for rank 0 and then ncclRecv",
+        r"one thread calls ncclSend.* for rank 0 and then ncclRecv",
     ),
     "missing_group_of_init": (
         "call: invalid usage\n",
-        rf"a communicator of 2 ranks waits for rank 1, and nobody",
+        r"a communicator of 2 ranks waits for rank 1, and nobody",
     ),
     "send_without_receive": (
         HUNG,
         rf"rank 0 waits in ncclSend\(count 1024, float32, to rank 1\) {LINE}\n.* rank 1 has made no call",
     ),
-    "both_send_first": (HUNG, rf"rank 0 waits in ncclSend.*\n.* rank 1 waits in ncclSend"),
+    "both_send_first": (HUNG, r"rank 0 waits in ncclSend.*\n.* rank 1 waits in ncclSend"),
     "never_finished": (
         "call: no error\n",
-        rf"the program ends while ranks wait .*\n.* rank 0 waits in ncclAllReduce",
+        r"the program ends while ranks wait .*\n.* rank 0 waits in ncclAllReduce",
     ),
     "host_pointer": (
         "call: invalid argument\n",

@@ -75,7 +75,7 @@ FAULTS_OF_RANKS = {
         2,
         1,
         ["call: no error\n" + USAGE, None],
-        rf"rank 0 waits in ncclAllReduce.*\n.*rank 1 has made no call; ncclAllReduce of rank 1 fails with "
+        r"rank 0 waits in ncclAllReduce.*\n.*rank 1 has made no call; ncclAllReduce of rank 1 fails with "
         "invalid argument: the send buffer must hold",
     ),
     "does_not_join": (
@@ -239,7 +239,7 @@ class Processes(unittest.TestCase):
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:  # most of them wait
             results = dict(zip(FAULTS_OF_RANKS, pool.map(one, FAULTS_OF_RANKS)))
-        for name, (n, _, expected, err) in FAULTS_OF_RANKS.items():
+        for name, (_n, _, expected, err) in FAULTS_OF_RANKS.items():
             with self.subTest(name=name):
                 codes, outs, errs, _ = results[name]
                 for rank, out in enumerate(expected or []):

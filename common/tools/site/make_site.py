@@ -21,8 +21,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-import pages  # noqa: E402
-from waiting import Waiting  # noqa: E402
+import pages
+from waiting import Waiting
 
 # What stands in the menu, in this order. A page's title is its first heading.
 MENU = [
@@ -192,7 +192,7 @@ def main():
         text = page.read_text(encoding="utf-8")
         fixed = re.sub(
             r"\]\(((?:\.\./)*)README\.md",
-            lambda m: f"]({m[1]}index.md" if at_root(page, m[1], gathered) else m[0],
+            lambda m, page=page: f"]({m[1]}index.md" if at_root(page, m[1], gathered) else m[0],
             text,
         )
         if fixed != text:

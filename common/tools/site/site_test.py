@@ -23,9 +23,9 @@ ROOT = HERE.parent.parent.parent
 LABCLI, KEEP = map(pathlib.Path, sys.argv[1:3])
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(ROOT / "grader/page/browser")]
-import chromium  # noqa: E402
-import make_site  # noqa: E402
-import pages  # noqa: E402
+import chromium
+import make_site
+import pages
 
 CHECKS = (ROOT / "grader/page/browser/checks.js").read_text(encoding="utf-8")
 
@@ -60,7 +60,7 @@ class Site(unittest.TestCase):
         try:
             make_site.environment(KEEP)
         except SystemExit as why:
-            raise unittest.SkipTest(str(why))
+            raise unittest.SkipTest(str(why)) from None
         cls.folder = tempfile.TemporaryDirectory()
         cls.top = pathlib.Path(cls.folder.name)
         (cls.top / "site-venv").symlink_to((KEEP / "site-venv").resolve())

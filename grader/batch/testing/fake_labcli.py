@@ -10,6 +10,7 @@
 With FAKE_CATALOGUE the labs are that file's, and the file cases-LAB beside it stands for what judges a lab.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -20,7 +21,7 @@ import time
 
 words = sys.argv[1:]
 labs = [word for word in words[1:2] if not word.startswith("-")]
-option = {name: value for name, value in zip(words, words[1:]) if name.startswith("--")}
+option = {name: value for name, value in itertools.pairwise(words) if name.startswith("--")}
 seed = option.get("--seed", "0x0")
 
 
@@ -44,7 +45,7 @@ if words[0] == "batch-harness":
         "judging": [],
         "asked": {},
     }
-    recipes = {name: lab for name in ("reduction", "scan")}
+    recipes = dict.fromkeys(("reduction", "scan"), lab)
     if "FAKE_CATALOGUE" in os.environ:
         catalogue = pathlib.Path(os.environ["FAKE_CATALOGUE"])
         recipes = {

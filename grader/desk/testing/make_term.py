@@ -369,7 +369,7 @@ class Term:
                     "reason": "talk",
                 }
             )
-        for number, (team, members) in enumerate(self.groups.items()):
+        for number, (team, _members) in enumerate(self.groups.items()):
             if number % 2:  # some teams submit under their own name
                 self.submit(
                     team, team, GROUP_LAB, DUE[GROUP_LAB] - datetime.timedelta(hours=2), "graded", 1.2
@@ -533,7 +533,7 @@ class Term:
                     student["id"], lab, tasks[lab], "latest" if lab == RULE_LATEST else counts
                 )
         for one in self.overrides:
-            points, bonus, _ = out[one["student"], one["lab"]]
+            _points, bonus, _ = out[one["student"], one["lab"]]
             out[one["student"], one["lab"]] = (Fraction(str(one["points"])), bonus or 0, "override")
         return out
 

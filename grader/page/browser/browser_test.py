@@ -19,7 +19,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import chromium  # noqa: E402
+import chromium
 
 LABCLI = sys.argv[1] if len(sys.argv) > 1 else ""
 RACY = sys.argv[2] if len(sys.argv) > 2 else ""

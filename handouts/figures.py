@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws every figure of the handouts: from a run of the kernels that it is about, or from what pictures.py computes.
+"""Draws every figure of the handouts: from a run of the kernels that it is about, or from what pictures.py
+computes.
 
     meson compile -C build figures                                   # writes handouts/figures/*.svg
     handouts/figures.py --labcli build/grader/labcli [--check] [NAME...]
 
-FIGURES says for each how it is drawn and what it shows. --check changes nothing: exit code 1 when one has drifted, is not
-used by any handout, or is used with other words for those who do not see it.
+FIGURES says for each how it is drawn and what it shows. --check changes nothing: exit code 1 when one has
+drifted, is not used by any handout, or is used with other words for those who do not see it.
 """
 
 import argparse
@@ -22,7 +23,8 @@ sys.path.insert(0, str(HERE))
 import pictures
 import pictures_multi_gpu
 
-# By name: what draws it (a command that prints a trace, or a function of pictures.py), and its text alternative.
+# By name: what draws it (a command that prints a trace, or a function of pictures.py), and its text
+# alternative.
 FIGURES = {
     "memory-hierarchy": (
         pictures.memory,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks every relative link of every Markdown file in the repository: the file is there, and so is the heading or anchor.
+"""Checks every relative link of every Markdown file in the repository: the file is there, and so is the
+heading or anchor.
 
 usage: links_test.py ROOT
 """
@@ -31,7 +32,8 @@ def prose(text):
 
 
 def anchors(text):
-    """As the usual renderers make them: of headings, with -1, -2 … for those that come again, and written ones."""
+    """As the usual renderers make them: of headings, with -1, -2 … for those that come again, and written
+    ones."""
     found = set(re.findall(r"<a id=\"([^\"]+)\"", text))
     for heading in re.findall(
         r"^#+ +(.*?)\s*$", re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S), re.M

@@ -137,7 +137,8 @@ def of_top_rungs(folder, device):
 
 
 def compared(run, lab):
-    """What a run of the top rungs measured of a lab: for each table its size, case, top rung and libraries' rows."""
+    """What a run of the top rungs measured of a lab: for each table its size, case, top rung and libraries'
+    rows."""
     for size in next(entry for entry in run["labs"] if entry["lab"] == lab)["sizes"]:
         for table in size["tables"]:
             rows = {kind: [r for r in table["rows"] if r["kind"] == kind] for kind in ("rung", "peer")}
@@ -273,13 +274,15 @@ TOGETHER = {"radix_sort": ("digits", [("tile_sort", "merge"), ("tile_sort", "mer
 
 
 def tables_of(lab, labcli):
-    """The published tables, in the order of the ladder: the case, and each row's name, kind and entry by number of items."""
+    """The published tables, in the order of the ladder: the case, and each row's name, kind and entry by
+    number of items."""
     order, found = counted.ladder(lab, labcli), {}
     for size in published(lab)["sizes"]:
         for table in size["tables"]:
             case = re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"])
             first = next(r["name"] for r in table["rows"] if r["kind"] == "rung")
-            # A table is known by a rung that it has at every size: some rungs are measured with few items only.
+            # A table is known by a rung that it has at every size: some rungs are measured with few items
+            # only.
             key = next(
                 (
                     k
@@ -460,7 +463,8 @@ def backwards(labs, labcli):
     return "\n".join(rows) + "\n"
 
 
-# What the top rungs were built for: a share of a rate, times as fast as the library, or 10⁹ items a second; at these sizes; case.
+# What the top rungs were built for: a share of a rate, times as fast as the library, or 10⁹ items a second;
+# at these sizes; case.
 GOALS = [
     ("reduction", "read", 0.99, [28], ""),
     ("reduction", "library", 1.1, [20, 24], ""),
@@ -551,8 +555,8 @@ def in_flight(lab, _labcli):
 """
 
 
-# A rung; the rung that it is compared with, or none for a time; log2 of the number of items; the prediction (of the comment above the rung in
-# solutions/); the explanation.
+# A rung; the rung that it is compared with, or none for a time; log2 of the number of items; the prediction
+# (of the comment above the rung in solutions/); the explanation.
 MET = "about as predicted"
 PREDICTIONS = {
     "reduction": [
@@ -830,7 +834,8 @@ def predicted(lab, _labcli):
     for name, other, exponent, prediction, explanation in PREDICTIONS[lab]:
         size, earlier = measured_at(lab, 2**exponent)
         tables = [{r["name"]: r["median_us"] for r in t["rows"]} for t in size["tables"]]
-        # A rung in several tables (several cases): the first. Rungs that are compared do the same work, if they are in the same table.
+        # A rung in several tables (several cases): the first. Rungs that are compared do the same work, if
+        # they are in the same table.
         times = next((t for t in tables if name in t and other in t), next(t for t in tables if name in t))
         if other:
             slower = times[other] if other in times else next(t[other] for t in tables if other in t)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Numbers in texts are made: what was counted or measured stands in a generated block or a quotation, where it can't go stale.
+"""Numbers in texts are made: what was counted or measured stands in a generated block or a quotation, where
+it can't go stale.
 
 usage: numbers_test.py HANDOUTS
 
-Outside of those, a table has no digits but in code and in names (lab 3, rung 2, weeks 1 to 6), and no line has a time, a rate, a share or a
-number of megabytes. TABLES and LINES are the exceptions: definitions, formulas, limits of the hardware, assumptions of questions.
+Outside of those, a table has no digits but in code and in names (lab 3, rung 2, weeks 1 to 6), and no line
+has a time, a rate, a share or a number of megabytes. TABLES and LINES are the exceptions: definitions,
+formulas, limits of the hardware, assumptions of questions.
 """
 
 import pathlib

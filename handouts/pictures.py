@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Figures of the handouts that are more than a trace, for figures.py: each function draws one as SVG, of a run's trace (`run`) or of a
-worked example (worked/). The words are the text alternative. Widths are at most 460, so that texts stay readable on a telephone."""
+"""Figures of the handouts that are more than a trace, for figures.py: each function draws one as SVG, of a
+run's trace (`run`) or of a worked example (worked/). The words are the text alternative. Widths are at most
+460, so that texts stay readable on a telephone."""
 
 import html
 import pathlib
@@ -10,7 +11,8 @@ import measured
 from worked import ITEMS, exclusive, sat
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The colours of grader/page/style.css, in light and dark; the card follows the same setting as the texts on it.
+# The colours of grader/page/style.css, in light and dark; the card follows the same setting as the texts on
+# it.
 STYLE = """text { font-family: system-ui, 'DejaVu Sans', sans-serif; font-size: 13px; fill: #1b1b1f; }
 .mono { font-family: ui-monospace, 'DejaVu Sans Mono', Consolas, monospace; }
 .middle { text-anchor: middle; } .end { text-anchor: end; } .bold { font-weight: 700; } .note { font-size: 12px; fill: #545863; }
@@ -58,7 +60,8 @@ class Picture:
         self.shapes.append(f'<circle class="head" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
 
     def cells(self, x, y, values, width=34, height=28, written=(), looks=None):
-        """A strip of boxes. `written`: the indices of those with a new value; `looks`: a class for some others."""
+        """A strip of boxes. `written`: the indices of those with a new value; `looks`: a class for some
+        others."""
         for i, value in enumerate(values):
             look = "box written" if i in written else (looks or {}).get(i, "box")
             self.rect(x + i * width, y, width, height, look)
@@ -81,11 +84,13 @@ class Picture:
         )
 
 
-# --- A run's trace --------------------------------------------------------------------------------------------
+# --- A run's trace
+# --------------------------------------------------------------------------------------------
 
 
 def steps(run, command):
-    """The steps of a trace: what ended each, its first array, the threads that stored, and the wavefronts of conflicts."""
+    """The steps of a trace: what ended each, its first array, the threads that stored, and the wavefronts of
+    conflicts."""
     found = []
     for part in re.split(r"^Step \d+ of \d+ +", run(f"{command} --step"), flags=re.M)[1:]:
         _, moment, *lines = part.splitlines()
@@ -105,7 +110,8 @@ def steps(run, command):
 
 
 def tables(run, command):
-    """The rows of a trace's tables: moment, array, values (None for an empty cell), and the indices of those that were written."""
+    """The rows of a trace's tables: moment, array, values (None for an empty cell), and the indices of those
+    that were written."""
     rows = []
     for line in run(f"{command} --markdown").splitlines():
         if line.startswith("|") and not re.match(r"\| after \||\|---", line):
@@ -122,7 +128,8 @@ def tables(run, command):
     return rows
 
 
-# --- Ideas and lab 1 ------------------------------------------------------------------------------------------
+# --- Ideas and lab 1
+# ------------------------------------------------------------------------------------------
 
 
 def lanes(run):
@@ -158,7 +165,8 @@ def lanes(run):
 
 
 def busiest(words):
-    """How many different words the fullest bank has, which is the number of wavefronts, and each bank's words."""
+    """How many different words the fullest bank has, which is the number of wavefronts, and each bank's
+    words."""
     banks = [[] for _ in range(32)]
     for word in words:
         if word not in banks[word % 32]:
@@ -320,7 +328,8 @@ def memory(_run):
     return p
 
 
-# --- The labs -------------------------------------------------------------------------------------------------
+# --- The labs
+# -------------------------------------------------------------------------------------------------
 
 
 def compaction(run):

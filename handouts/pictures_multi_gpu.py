@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Figures of lab 8 and of the page on scaling, for figures.py: computed from worked examples and from the model (scaling.py)."""
+"""Figures of lab 8 and of the page on scaling, for figures.py: computed from worked examples and from the
+model (scaling.py)."""
 
 import itertools
 import math
@@ -64,7 +65,8 @@ def collectives(_run):
 
 
 def ring(_run):
-    """The steps of an all-reduce in a ring of four ranks; a cell is a chunk, its text the ranks that it contains."""
+    """The steps of an all-reduce in a ring of four ranks; a cell is a chunk, its text the ranks that it
+    contains."""
     p = Picture()
     w, x0, y = 34, 74, 26
     for r in range(4):
@@ -186,8 +188,8 @@ STYLES = (
 
 
 def plot(curves, xs, ys, x_words, y_words, ideal=None):
-    """Curves over a logarithmic axis; `xs` and `ys`: (value, words) of the ticks; upwards it is logarithmic unless it begins at 0.
-    `curves`: {name: [(x, y)]}. Each has its name at its right end."""
+    """Curves over a logarithmic axis; `xs` and `ys`: (value, words) of the ticks; upwards it is logarithmic
+    unless it begins at 0. `curves`: {name: [(x, y)]}. Each has its name at its right end."""
     p = Picture()
     left, top, width, height = 60, 40, 296, 220
     log_y = ys[0][0] > 0

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fills what the texts quote: lines of a command's output, faulty kernels, wrong submissions, counts, measured results, worked examples.
+"""Fills what the texts quote: lines of a command's output, faulty kernels, wrong submissions, counts,
+measured results, worked examples.
 
     handouts/quotes.py --labcli build/grader/labcli handouts/00-ideas.md
     handouts/quotes.py --check ...       # changes nothing; exit code 1 when one has drifted (by more than line numbers)

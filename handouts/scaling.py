@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The modelled time of lab 8's tasks on more GPUs than anybody here could measure, for quotes.py and figures.py:
+"""The modelled time of lab 8's tasks on more GPUs than anybody here could measure, for quotes.py and
+figures.py:
 
     scaling assumptions | fit | checked | measured | collectives | weak | strong | exchange
 
-Inside a node, collectives take the time of common/nccl/operation/model.cpp, which build/handouts/nccl_estimate prints. Between nodes they take that of
-`Network`, whose constants are assumptions. What one device does alone takes the time of the published run (measured.py).
+Inside a node, collectives take the time of common/nccl/operation/model.cpp, which
+build/handouts/nccl_estimate prints. Between nodes they take that of `Network`, whose constants are
+assumptions. What one device does alone takes the time of the published run (measured.py).
 """
 
 import functools
@@ -26,8 +28,9 @@ WEAK, STRONG = 2**30, 2**33  # items of each device, items of all devices
 
 
 class Network:
-    """Assumed, not measured. The latencies are those by which NCCL chooses its algorithms (NVIDIA/nccl, src/graph/tuning.cc: hwLat and
-    getNetOverhead); the rate is that of a ConnectX-7 adapter for each GPU, as a DGX H200 has them."""
+    """Assumed, not measured. The latencies are those by which NCCL chooses its algorithms (NVIDIA/nccl,
+    src/graph/tuning.cc: hwLat and getNetOverhead); the rate is that of a ConnectX-7 adapter for each GPU, as
+    a DGX H200 has them."""
 
     adapter_gbit_per_s = 400
     usable = 0.9
@@ -76,7 +79,8 @@ class Machine:
         return estimated(self.program, kind, max(1, round(n_bytes)), self.local)[0]
 
     def between(self, passes, n_bytes):
-        """`passes` times through all nodes, in which each device sends n_bytes altogether: around a ring, or through a tree."""
+        """`passes` times through all nodes, in which each device sends n_bytes altogether: around a ring, or
+        through a tree."""
         if self.nodes == 1:
             return 0.0
         moved = n_bytes / (Network.gb_per_s * 1e3)
@@ -142,7 +146,8 @@ BEST = {
 
 
 def alone(task, n):
-    """µs of the fastest kernel of the published run: straight lines between the measured sizes, and in proportion above the largest one."""
+    """µs of the fastest kernel of the published run: straight lines between the measured sizes, and in
+    proportion above the largest one."""
     at = [(size, median_us(*BEST[task][:2], size, *BEST[task][2:])) for size in MEASURED_SIZES]
     if n >= at[-1][0]:
         return at[-1][1] * n / at[-1][0]
@@ -262,7 +267,8 @@ def assumptions(labcli):
 
 
 def measurements():
-    """What model_test.cpp compares the model with: (kind, bytes, GB/s), and µs of an all-gather of 16 bytes."""
+    """What model_test.cpp compares the model with: (kind, bytes, GB/s), and µs of an all-gather of 16
+    bytes."""
     text = (ROOT / "common/nccl/operation/model_test.cpp").read_text(encoding="utf-8")
     found = [(int(mib) * 2**20, float(rate)) for mib, rate in re.findall(r"\{(\d+) \* kMiB, (\d+)\}", text)]
     us = float(re.search(r"Kind::all_gather, 16, 2\)\)\.us, (\d+),", text)[1])
@@ -301,7 +307,8 @@ def fit(labcli):
 
 @functools.lru_cache(None)
 def bench_output():
-    """What `./lab bench multi_gpu --gpus 1,2` printed on two GPUs: {(log2 n, rung, GPUs): words of the row}."""
+    """What `./lab bench multi_gpu --gpus 1,2` printed on two GPUs: {(log2 n, rung, GPUs): words of the
+    row}."""
     text = max((ROOT / "handouts/results/multi_gpu").glob("*.txt")).read_text(encoding="utf-8")
     found, log, rung = {}, 0, ""
     for line in text.splitlines():

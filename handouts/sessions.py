@@ -20,7 +20,8 @@ WIDTH = 110  # columns of a quoted message
 
 
 class Course:
-    """A checkout in which a lab's file is another one; all else is linked. `steps`: what the arguments of a quotation ask for."""
+    """A checkout in which a lab's file is another one; all else is linked. `steps`: what the arguments of a
+    quotation ask for."""
 
     def __init__(self, arguments):
         head, _, steps = arguments.partition(":")

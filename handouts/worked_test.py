@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The worked examples keep what they are about: sorts sort, scans add up, a look-back finds what a sum finds."""
+"""The worked examples keep what they are about: sorts sort, scans add up, a look-back finds what a sum
+finds."""
 
 import importlib
 import math

@@ -4,13 +4,13 @@
 
 usage: frameworks.py BUILD_FOLDER RESULT.json [ITEMS…]      (2^20, 2^24 and 2^28 if none are given)
 
-Needs the programs solutions/bench_LAB of the build folder and PyTorch. CuPy and NPP's libnppist.so are used if they
-are there. The result is that of `bench_LAB --rung state_of_the_art`, all labs' in one, with a row more for each of
-these libraries' calls. As in `./lab bench`, the time is the GPU's: each call is submitted while an earlier kernel
-keeps the stream busy, and the inputs of successive runs rotate through 1 GiB, so that they come from memory. Other
-memory is read before each run, so that the cache has nothing to write back. The results lie where each library's
-allocator puts them. A call that waits for the device, because the size of its result depends on the data, can't be
-submitted in advance: it is marked, and its time includes the host's.
+Needs the programs solutions/bench_LAB of the build folder and PyTorch. CuPy and NPP's libnppist.so are used
+if they are there. The result is that of `bench_LAB --rung state_of_the_art`, all labs' in one, with a row
+more for each of these libraries' calls. As in `./lab bench`, the time is the GPU's: each call is submitted
+while an earlier kernel keeps the stream busy, and the inputs of successive runs rotate through 1 GiB, so that
+they come from memory. Other memory is read before each run, so that the cache has nothing to write back. The
+results lie where each library's allocator puts them. A call that waits for the device, because the size of
+its result depends on the data, can't be submitted in advance: it is marked, and its time includes the host's.
 """
 
 import ctypes
@@ -38,7 +38,8 @@ LABS = ["reduction", "scan", "compaction", "radix_sort", "histogram", "sat", "hi
 
 
 class Npp:
-    """The part of NPP that computes summed area tables. Source: NVIDIA, "NPP", nppi_statistics_functions.h."""
+    """The part of NPP that computes summed area tables. Source: NVIDIA, "NPP",
+    nppi_statistics_functions.h."""
 
     class Size(ctypes.Structure):
         _fields_ = [("width", ctypes.c_int), ("height", ctypes.c_int)]
@@ -117,7 +118,8 @@ def is_close(a, b):
 
 
 def calls(n):
-    """(lab, case, library, what is called, turn → result, whether the result of turn 0 is right) for n items."""
+    """(lab, case, library, what is called, turn → result, whether the result of turn 0 is right) for n
+    items."""
     length = max(2 * n, ROTATION_ITEMS)
     torch.manual_seed(1)
     integers = torch.randint(-(2**31), 2**31 - 1, (length,), dtype=torch.int32, device="cuda")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A bench program of a lab for several devices, on the simulator: several_devices_test.py FOLDER_OF_LIBCUDART PROGRAM"""
+"""A bench program of a lab for several devices, on the simulator: several_devices_test.py FOLDER_OF_LIBCUDART
+PROGRAM"""
 
 import json
 import os

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The debugger's half outside of the program: starts it on the debugger's libcudart, and travels in time.
 
-A program that is being debugged is one live process, and snapshots: sleeping copies of it at earlier times. Going back means to wake
-the nearest earlier snapshot and to run the copy forwards. README.md has the protocol.
+A program that is being debugged is one live process, and snapshots: sleeping copies of it at earlier times.
+Going back means to wake the nearest earlier snapshot and to run the copy forwards. README.md has the
+protocol.
 """
 
 import json
@@ -188,8 +189,8 @@ class Debugger:
         self.folder.cleanup()
 
     def output(self) -> str:
-        """What the program has written since the last call, each byte once however often it is executed, and without what
-        take_printed has given: the simulator writes that at the launch's end."""
+        """What the program has written since the last call, each byte once however often it is executed, and
+        without what take_printed has given: the simulator writes that at the launch's end."""
         with open(self.output_path, "rb") as file:
             file.seek(self.shown)
             new = file.read()
@@ -244,7 +245,8 @@ class Debugger:
     # --- running
 
     def run(self, **goal) -> dict:
-        """Runs until an event that `goal` asks for. The stop; "last" is the last event that a collecting run noted."""
+        """Runs until an event that `goal` asks for. The stop; "last" is the last event that a collecting run
+        noted."""
         if not self.is_set_up:
             self.set_up()
         message = {"do": "go", **goal}
@@ -333,7 +335,8 @@ class Debugger:
         return self.goto(found["time"], found["why"], {k: found[k] for k in ("block", "warp", "lane")})
 
     def first_wrong_store(self) -> dict:
-        """To the store that made an element of a lab's output wrong: of the last stores to wrong elements the earliest."""
+        """To the store that made an element of a lab's output wrong: of the last stores to wrong elements the
+        earliest."""
         now = self.stop["time"]
         if "exited" not in self.stop:
             self.run()  # to its end

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Debugs the reference kernels of a lab: every task's first kernel is stopped at a line, stepped, and stepped back.
+"""Debugs the reference kernels of a lab: every task's first kernel is stopped at a line, stepped, and stepped
+back.
 
 usage: lab_test.py LIBRARY_FOLDER PROGRAM LAB
 """

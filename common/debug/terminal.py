@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The debugger's line-oriented front end: reads commands like gdb's, prints at most 80 columns. From a script as well as by hand."""
+"""The debugger's line-oriented front end: reads commands like gdb's, prints at most 80 columns. From a script
+as well as by hand."""
 
 import pathlib
 import re

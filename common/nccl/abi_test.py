@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares our nccl.h with NVIDIA's, where that is installed: the values and layouts that it declares, and the signatures of the
-functions that the library defines. Without NVIDIA's header the test is skipped (exit status 77).
+"""Compares our nccl.h with NVIDIA's, where that is installed: the values and layouts that it declares, and
+the signatures of the functions that the library defines. Without NVIDIA's header the test is skipped (exit
+status 77).
 
 usage: abi_test.py CXX TOOLKIT_INCLUDE_FOLDER
 
-Looks for nccl.h in $NCCL_HOME/include, in the Python environment (pip install nvidia-nccl-cu13) and in /usr/include.
+Looks for nccl.h in $NCCL_HOME/include, in the Python environment (pip install nvidia-nccl-cu13) and in
+/usr/include.
 """
 
 import glob

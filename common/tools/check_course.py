@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that every lab is complete: its API, skeleton, baseline, tests, solution, mutants and handout, and each rung of its ladder.
+"""Checks that every lab is complete: its API, skeleton, baseline, tests, solution, mutants and handout, and
+each rung of its ladder.
 
 usage: check_course.py ROOT LABCLI      (LABCLI: the built tool, whose `list --json` says what labs there are)
 
@@ -42,7 +43,8 @@ def missing_files(root, lab):
 
 
 def missing_rungs(root, lab, tasks, further):
-    """Every task must be answered in the solution and in the students' file, every further rung in the solution."""
+    """Every task must be answered in the solution and in the students' file, every further rung in the
+    solution."""
     for path, rungs in [(f"solutions/{lab}/{lab}.cu", tasks + further), (f"labs/{lab}/{lab}.cu", tasks)]:
         text = text_of(root / path)
         for rung in rungs if text is not None else []:
@@ -51,7 +53,8 @@ def missing_rungs(root, lab, tasks, further):
 
 
 def rungs_out_of_order(root, lab, rungs):
-    """A request names a rung by its number: the enumeration and the manifest must list them in the same order."""
+    """A request names a rung by its number: the enumeration and the manifest must list them in the same
+    order."""
     found = re.search(
         r"enum class Rung : [\w:]+ \{(.*?)\}", text_of(root / f"labs/{lab}/lab.hpp") or "", re.S
     )

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks who includes whom: every #include of a project's file must go along an arrow of ALLOWED. And every file that names something of
-the standard library includes its header, itself or through ours: one compiler's headers bring others along, the next one's don't.
+"""Checks who includes whom: every #include of a project's file must go along an arrow of ALLOWED. And every
+file that names something of the standard library includes its header, itself or through ours: one compiler's
+headers bring others along, the next one's don't.
 
 usage: check_includes.py ROOT
 
-Prints each wrong or missing include as file:line with the rule it breaks; exit status 1 when there is one, or when no file was found.
-Parts are folders: "base" is common/base, "labs/reduction" one lab, "solutions/reduction" its solution.
+Prints each wrong or missing include as file:line with the rule it breaks; exit status 1 when there is one, or
+when no file was found. Parts are folders: "base" is common/base, "labs/reduction" one lab,
+"solutions/reduction" its solution.
 """
 
 import pathlib
@@ -59,8 +61,8 @@ ALLOWED = {
     # "remote": its submission for several devices, to be tested with.
     "grader": ["labs", "base", "verifier", "protocol", "lab", "ptx", "sim", "cudart", "remote"],
 }
-# The rooms of a part: folders, or files of the part's own folder by their stem. A room may include those that stand before it, and
-# those of the same string. Tests, and what only tests use, may include all.
+# The rooms of a part: folders, or files of the part's own folder by their stem. A room may include those that
+# stand before it, and those of the same string. Tests, and what only tests use, may include all.
 ROOMS = {
     "common/sim": [
         "authors_files checker counters finding footprint timing.hpp types",
@@ -116,7 +118,8 @@ WORDS = {"verifier": {"common/sim/checker.hpp", "common/sim/counters.hpp"}}
 # What a lab's and a solution's tests may include besides, and those of a submission.
 TESTS = {"testing", "verifier"}
 SUBMISSION = "common/remote/several"
-# The simulator's C interface and NCCL's, for programs that may run on it: no part of the simulator comes with them.
+# The simulator's C interface and NCCL's, for programs that may run on it: no part of the simulator comes with
+# them.
 FOR_ALL = {"common/cudart/sim_control.h", "common/nccl/nccl.h"}
 
 # A standard header, and names by which one knows that it is needed.
@@ -181,7 +184,8 @@ def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
 
 
 def resolve(root: pathlib.Path, file: pathlib.Path, name: str) -> pathlib.PurePosixPath | None:
-    """The project's file that `#include "name"` in `file` reaches, relative to root; None when it is none of ours."""
+    """The project's file that `#include "name"` in `file` reaches, relative to root; None when it is none of
+    ours."""
     for folder in [file.parent, *(root / include_root for include_root in INCLUDE_ROOTS)]:
         target = (folder / name).resolve()
         if target.is_file() and target.is_relative_to(root):
@@ -190,7 +194,8 @@ def resolve(root: pathlib.Path, file: pathlib.Path, name: str) -> pathlib.PurePo
 
 
 def room_of(path: pathlib.PurePosixPath) -> tuple[str, str, int] | None:
-    """The part that a file belongs to, its room and the room's place among the part's; None for one without, and for tests."""
+    """The part that a file belongs to, its room and the room's place among the part's; None for one without,
+    and for tests."""
     for part, rooms in ROOMS.items():
         if not path.is_relative_to(part):
             continue

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""An editor's view of kernels: clangd, with the .clangd of this repository, takes every lab's .cu file without an error.
+"""An editor's view of kernels: clangd, with the .clangd of this repository, takes every lab's .cu file
+without an error.
 
 usage: clangd_test.py ROOT        exit status 77 (skipped) without clangd, or when there is no build/ for it to look at
 """
@@ -22,7 +23,8 @@ for path in sorted(ROOT.glob("labs/*/*.cu")):
         text=True,
         cwd=ROOT,
     )
-    # "E[time] [clang's name of the error] Line 3: …"; warnings look the same, with names that begin with "-W" or are clang-tidy's.
+    # "E[time] [clang's name of the error] Line 3: …"; warnings look the same, with names that begin with "-W"
+    # or are clang-tidy's.
     errors = [
         line
         for line in done.stderr.splitlines()

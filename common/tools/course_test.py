@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of new_lab.py and check_course.py: on copies of this checkout's sources, from which something is taken away.
+"""Tests of new_lab.py and check_course.py: on copies of this checkout's sources, from which something is
+taken away.
 
 usage: course_test.py ROOT LABCLI [TEST…]      the checkout's labs may be incomplete: only what a change adds counts
 """

@@ -3,9 +3,9 @@
 """CPU seconds of a build, by target: runs the commands of a ninja target and adds up what each used.
 
 usage: cpu_time.py BUILD [TARGET…] [--only REGEX] [--steps N] [-j JOBS]
-BUILD: a configured build folder; everything that TARGET (default: tools) needs is built again. --only: only the outputs that
-match, whose inputs must be built already. --steps: also lists the N costliest steps. -j: compilers at a time (default 1: those that
-run side by side slow each other down). Compiler caches are off.
+BUILD: a configured build folder; everything that TARGET (default: tools) needs is built again. --only: only
+the outputs that match, whose inputs must be built already. --steps: also lists the N costliest steps. -j:
+compilers at a time (default 1: those that run side by side slow each other down). Compiler caches are off.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a command that names one lab builds: nothing of other labs' runners, of NCCL or of another CUDA version.
+"""What a command that names one lab builds: nothing of other labs' runners, of NCCL or of another CUDA
+version.
 
 usage: first_build_test.py ROOT BUILD CUDA_MAJOR
 """

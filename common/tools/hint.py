@@ -6,8 +6,8 @@ usage: ./lab hint LAB                  the lab's tasks, with their difficulty an
        ./lab hint LAB TASK             a hint
        ./lab hint LAB TASK --more      the hint and the pseudocode
 
-The handout is the one source: a task's section has a line "*Difficulty: …. Time: ….*" and two folded parts, "Hint for TASK" and
-"Pseudocode for TASK".
+The handout is the one source: a task's section has a line "*Difficulty: …. Time: ….*" and two folded parts,
+"Hint for TASK" and "Pseudocode for TASK".
 """
 
 import argparse

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes changed copies of a solution: plausible mistakes, or other right ways. Tests of the grader run these.
+"""Writes changed copies of a solution: plausible mistakes, or other right ways. Tests of the grader run
+these.
 
-    common/tools/make_mutant.py OUTPUT.cu OUTPUT.cpp solutions/reduction/reduction.cu grader/mutants/reduction/x.mutant ...
+    common/tools/make_mutant.py OUTPUT.cu OUTPUT.cpp solutions/reduction/reduction.cu
+    grader/mutants/reduction/x.mutant ...
     common/tools/make_mutant.py --check REPOSITORY     # can every mutant be made of its solution?
 
-Several copies become one program, since the headers take most of the time to compile. Each copy is a file of its own beside
-OUTPUT.cu (mutant_reduction_x.cu, where error messages point to) with a namespace of its own; OUTPUT.cu includes them all;
-OUTPUT.cpp has the lab's `run`, which calls the copy that the program is named after: run as mutant_reduction_x, it answers as x.
+Several copies become one program, since the headers take most of the time to compile. Each copy is a file of
+its own beside OUTPUT.cu (mutant_reduction_x.cu, where error messages point to) with a namespace of its own;
+OUTPUT.cu includes them all; OUTPUT.cpp has the lab's `run`, which calls the copy that the program is named
+after: run as mutant_reduction_x, it answers as x.
 
 A mutant is a text file. First its header, `// key: value` lines, for the suite that runs it:
 
@@ -17,8 +20,8 @@ A mutant is a text file. First its header, `// key: value` lines, for the suite 
     // checker: racecheck          who must prove the cause; left out where nobody can
     // says: race                  words that the message must contain; may be repeated
 
-then changes, each exact text of the solution and what stands there instead. `in` names the function that it is in, by
-its name; left out, the text must occur once in the whole file.
+then changes, each exact text of the solution and what stands there instead. `in` names the function that it
+is in, by its name; left out, the text must occur once in the whole file.
 
     //--- in k03_sequential
     //--- replace

@@ -4,9 +4,9 @@
 
 usage: new_lab.py ROOT ID [--title TITLE]
 
-Writes labs/ID, solutions/ID, grader/mutants/ID and a handout, and adds ID to the list of labs in the root meson.build, the handout
-to handouts/meson.build and both to the tables in README.md and handouts/README.md. Nothing is overwritten. Then it prints what the
-lab lacks to be complete.
+Writes labs/ID, solutions/ID, grader/mutants/ID and a handout, and adds ID to the list of labs in the root
+meson.build, the handout to handouts/meson.build and both to the tables in README.md and handouts/README.md.
+Nothing is overwritten. Then it prints what the lab lacks to be complete.
 """
 
 import argparse

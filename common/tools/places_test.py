@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Counts the files that know of one checker, counter, command and so on: what CONTRIBUTING's table "How to add" says must be edited to add
-another. A name that turns up in a further file means that adding one got longer.
+"""Counts the files that know of one checker, counter, command and so on: what CONTRIBUTING's table "How to
+add" says must be edited to add another. A name that turns up in a further file means that adding one got
+longer.
 
 usage: places_test.py ROOT
 """

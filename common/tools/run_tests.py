@@ -5,11 +5,12 @@
 usage: run_tests.py …                what ./lab test takes (HELP)
        run_tests.py --targets        what the tests without --all need, as ninja's targets
 
-The short suite is every test but those whose meson.build puts them into the suite "all-only". With --all it is every
-test but those in the suite "short-only", which do a part of what another test does whole.
+The short suite is every test but those whose meson.build puts them into the suite "all-only". With --all it
+is every test but those in the suite "short-only", which do a part of what another test does whole.
 
-The last line is "N passed, N failed[, N skipped]", counted in test cases, from Meson's JUnit report (which holds every
-GoogleTest case). Exit status 1 when a case failed, when a program failed without naming a case, or when no case passed.
+The last line is "N passed, N failed[, N skipped]", counted in test cases, from Meson's JUnit report (which
+holds every GoogleTest case). Exit status 1 when a case failed, when a program failed without naming a case,
+or when no case passed.
 """
 
 import json
@@ -58,10 +59,11 @@ def targets_of_short(build: pathlib.Path) -> list[str]:
 
 
 def count(report: str, googletests: set[str]) -> dict[str, int]:
-    """Cases in Meson's JUnit report by what became of them. GoogleTest and Meson mark a skipped case in different ways.
+    """Cases in Meson's JUnit report by what became of them. GoogleTest and Meson mark a skipped case in
+    different ways.
 
-    A GoogleTest program that ended well but left no report of its own (it called exit, say) is one failed case: Meson
-    takes its exit status for a pass.
+    A GoogleTest program that ended well but left no report of its own (it called exit, say) is one failed
+    case: Meson takes its exit status for a pass.
     """
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for case in ElementTree.fromstring(report).iter("testcase"):
@@ -93,7 +95,8 @@ def main(arguments: list[str]) -> int:
         setup, arguments = arguments[1], arguments[2:]
     suite = {(): "short", ("--all",): "all"}.get(tuple(arguments))
     report = build / "meson-logs" / f"testlog-{setup}.junit.xml"
-    # GoogleTest's own reports lie in the build folder; one left from before must not stand in for a program that died.
+    # GoogleTest's own reports lie in the build folder; one left from before must not stand in for a program
+    # that died.
     for stale in [report, *build.glob("*.xml")]:
         stale.unlink(missing_ok=True)
 

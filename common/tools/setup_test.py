@@ -26,7 +26,8 @@ def other_user():
 
 
 class Machine(unittest.TestCase):
-    """A good machine, from which each test takes something away: all libraries, g++ 12, nvcc 13.0, no GPU, no network."""
+    """A good machine, from which each test takes something away: all libraries, g++ 12, nvcc 13.0, no GPU, no
+    network."""
 
     FOLDER = "c"  # its name
 
@@ -66,7 +67,8 @@ class Machine(unittest.TestCase):
             (self.dir / "bin" / name).unlink()
 
     def packages(self, *known, unless=""):
-        """What apt-cache says if these are its packages: for a name that it does not know, of all that begin with it or end with it."""
+        """What apt-cache says if these are its packages: for a name that it does not know, of all that begin
+        with it or end with it."""
         lines = " ".join(known)
         self.program(
             "apt-cache",
@@ -200,7 +202,8 @@ class Progress(Machine):
 
 
 class Failure(Machine):
-    """What step.sh says when a build fails: at most ten lines, for somebody who sees that for the first time."""
+    """What step.sh says when a build fails: at most ten lines, for somebody who sees that for the first
+    time."""
 
     def said(self, script, **environment):
         program = f'set -euo pipefail; source {self.dir}/common/tools/step.sh; LAB_LOG=$LAB_BUILD/lab-build.log; step --quiet Building bash -c "$1"'
@@ -692,7 +695,8 @@ class Setup(Machine):
         self.fails("Can't write to /proc/build", "LAB_BUILD=~/lab-build", LAB_BUILD="/proc/build")
 
 
-# A Python whose environments are made without an index: what pip installs are scripts that hold the path of the environment.
+# A Python whose environments are made without an index: what pip installs are scripts that hold the path of
+# the environment.
 PIP = """here=$(dirname "$0")
 case "$*" in
   "-c "* | *"pip --version") ;;
@@ -819,8 +823,8 @@ class Checkout(Machine):
 
 
 class Unpacked(Machine):
-    """Without root: packages of apt, unpacked into .deps. Real compiler and pkg-config; all libraries but libelf are there. Their files have
-    names that this machine's own libraries do not have."""
+    """Without root: packages of apt, unpacked into .deps. Real compiler and pkg-config; all libraries but
+    libelf are there. Their files have names that this machine's own libraries do not have."""
 
     FOLDER = "gpu labs für alle"
     TRIPLET = subprocess.run(

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does `./lab test` notice when something breaks? Plants one fault after the other, in each folder, and runs the test of the short suite
-that has to fail.
+"""Does `./lab test` notice when something breaks? Plants one fault after the other, in each folder, and runs
+the test of the short suite that has to fail.
 
 usage: source build/.lab-stamp; PATH=$STAMP_PATH:$PATH common/tools/try_faults.py [--build FOLDER] [FOLDER_OF_FAULTS ...]
 
-It changes the working tree and puts every file back. Each fault costs a build of what depends on the file and of the one test: an hour
-for all of them. FOLDER_OF_FAULTS (such as grader/batch) chooses faults. Prints a line for each, and exits 1 when one was not noticed.
+It changes the working tree and puts every file back. Each fault costs a build of what depends on the file and
+of the one test: an hour for all of them. FOLDER_OF_FAULTS (such as grader/batch) chooses faults. Prints a
+line for each, and exits 1 when one was not noticed.
 """
 
 import argparse

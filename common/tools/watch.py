@@ -32,7 +32,8 @@ SECONDS_BETWEEN_LOOKS = 0.05
 
 
 def task_at(source, line, tasks):
-    """The task to which a line (from 1) belongs: the first one whose host function ends after it; the last one for what follows."""
+    """The task to which a line (from 1) belongs: the first one whose host function ends after it; the last
+    one for what follows."""
     heads = [
         (number, match[1])
         for number, text in enumerate(source.splitlines(), 1)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The page of ./lab watch --page. It is served on the loopback interface alone, and only to a browser that asks for it by a name of
-this computer (another site's page could otherwise ask for it through the visitor's browser)."""
+"""The page of ./lab watch --page. It is served on the loopback interface alone, and only to a browser that
+asks for it by a name of this computer (another site's page could otherwise ask for it through the visitor's
+browser)."""
 
 import http.server
 import json

@@ -92,7 +92,8 @@ class Fake(unittest.TestCase):
             (self.root / name).write_text(value)
 
     def began(self):
-        """What was asked for. (Whether a stage is still there to be ended when its result is known depends on the load.)"""
+        """What was asked for. (Whether a stage is still there to be ended when its result is known depends on
+        the load.)"""
         return [note for note in self.notes() if note.startswith("began")]
 
     def notes(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Everything of grader/batch but the grading itself, which testing/fake_labcli.py stands in for. BATCH_FUZZ=SECONDS makes the
-random tests go on for that long each."""
+"""Everything of grader/batch but the grading itself, which testing/fake_labcli.py stands in for.
+BATCH_FUZZ=SECONDS makes the random tests go on for that long each."""
 
 import csv
 import io
@@ -80,7 +80,8 @@ class Names(unittest.TestCase):
             ("Ada_Lovelace_123_assignsubmission_file_scan.cu", "Ada_Lovelace_123", "scan.cu", False),
             ("lovelaceada_LATE_12_345_scan-1.cu", "lovelaceada_12", "scan-1.cu", True),
             ("lovelaceada_12_345_scan.cu", "lovelaceada_12", "scan.cu", False),
-            # The last part of a file's name is the student's own, who may dress up as another or hide that it is late.
+            # The last part of a file's name is the student's own, who may dress up as another or hide that it
+            # is late.
             (
                 "Eve_9_assignsubmission_file_Bob_456_assignsubmission_file_scan.cu",
                 "Eve_9",
@@ -357,7 +358,8 @@ def lying(data, where, offset, n_bytes, value):
 
 
 def hostile_hand_ins(test):
-    """By student: a part of the reason for refusing it, and the source that is taken; "" and None where nothing is found."""
+    """By student: a part of the reason for refusing it, and the source that is taken; "" and None where
+    nothing is found."""
     zipped, tarred, cu = make_class.zipped, make_class.tarred, "reduction.cu"
     plain = zipped([(cu, b"fine")])
     small_bomb = b"\0" * (unpack.LARGEST_FILE + 1)
@@ -520,7 +522,8 @@ class Ingest(InFolder):
         )
 
     def test_hostile_hand_ins_each_get_their_reason(self):
-        """Slip, links, devices, bombs, lies, odd names, nesting, depth: the one who sent it, and nobody else."""
+        """Slip, links, devices, bombs, lies, odd names, nesting, depth: the one who sent it, and nobody
+        else."""
         expected = hostile_hand_ins(self)
         self.put("good/reduction.cu", "fine")
         self.assertGreaterEqual(len(expected), 38)
@@ -1122,7 +1125,8 @@ class GradeAll(InFolder):
         self.assertIn("--labs", said)
 
     def test_after_an_interruption_all_tables_agree(self):
-        """Ctrl-C at any moment: while baselines are timed, while submissions are graded, when one has just ended."""
+        """Ctrl-C at any moment: while baselines are timed, while submissions are graded, when one has just
+        ended."""
         self.grade("--seed", "7")
         for wait in (0.0, 0.15, 0.5, 1.0):
             with self.subTest(wait=wait):

@@ -30,7 +30,8 @@ from ledger import Ledger
 from settings import Problem
 
 LEAST_FREE = 16 << 20  # bytes on the class's disk
-# nvcc's list of its steps begins with the caller's PATH, which must not be part of a key: the compilers' versions are.
+# nvcc's list of its steps begins with the caller's PATH, which must not be part of a key: the compilers'
+# versions are.
 PATH_OF_SHELL = re.compile(r"^export PATH=.*$", re.M)
 
 
@@ -208,7 +209,8 @@ class Book:
             ) from None
 
     def use_points(self, catalogue: dict | None = None) -> None:
-        """What evidence is worth: by the labs' own points, changed by class.toml. Without a catalogue, that of the last run."""
+        """What evidence is worth: by the labs' own points, changed by class.toml. Without a catalogue, that
+        of the last run."""
         path = self.folder / "catalogue.json"
         if catalogue is not None:
             write_atomically(path, json.dumps(catalogue, indent=1).encode())
@@ -281,7 +283,8 @@ class Book:
         return n_new
 
     def keep_earlier(self, labs: list[str], keep: bool) -> None:
-        """Whether results of an earlier harness stand for those who are not graded anew: an instructor's --only says so."""
+        """Whether results of an earlier harness stand for those who are not graded anew: an instructor's
+        --only says so."""
         for lab in labs:
             digest_kept = self.digests[lab] if keep else ""
             if self.state.kept.get(lab, "") != digest_kept:
@@ -331,7 +334,8 @@ class Book:
         )
 
     def grade(self, key: str, lab: str) -> tuple[dict, dict] | None:
-        """The attempt that counts and its result, without its cases: the first whose result is still whole."""
+        """The attempt that counts and its result, without its cases: the first whose result is still
+        whole."""
         if (key, lab) in self.known:
             return self.known[key, lab]
         for record in self.state.graded(key):
@@ -352,7 +356,8 @@ class Book:
         return None
 
     def end(self, unit: Unit, attempt: int, problem: str = "") -> str:
-        """Notes how an attempt ended: "graded", or "infra" when the machine was at fault; then it has to be repeated."""
+        """Notes how an attempt ended: "graded", or "infra" when the machine was at fault; then it has to be
+        repeated."""
         result = self.result(unit, attempt)
         if result is None:
             self.check_disk()
@@ -380,7 +385,8 @@ class Book:
         return record["outcome"]
 
     def needs_a_person(self, unit: Unit) -> bool:
-        """Whether the last two attempts failed in the same way: a third would, too, and the file may have a part in it."""
+        """Whether the last two attempts failed in the same way: a third would, too, and the file may have a
+        part in it."""
         ended = [record for _, record in sorted(self.state.ended.get(unit.key, {}).items())]
         same = {kind_of_fault(record.get("message", "")) for record in ended[-2:]}
         return (

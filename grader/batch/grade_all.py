@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """./lab grade-all: grades everything in a folder of hand-ins, unattended, and goes on where it was when it was stopped.
 
-Reading order: main here; ingest.py (what was handed in), book.py (the class's folder), pool.py and slurm.py (who does the work),
-gradebook.py, reports.py, similarity.py (what comes out). A submission's grade depends on its file, the harness, the toolchain and
-the class's seed: neither on the order nor on who else handed in.
+Reading order: main here; ingest.py (what was handed in), book.py (the class's folder), pool.py and slurm.py
+(who does the work), gradebook.py, reports.py, similarity.py (what comes out). A submission's grade depends on
+its file, the harness, the toolchain and the class's seed: neither on the order nor on who else handed in.
 """
 
 import argparse

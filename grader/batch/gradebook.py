@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The gradebook: SQLite and CSV, made from the ledger and the results, whole or not at all. One process writes it, anybody may read.
+"""The gradebook: SQLite and CSV, made from the ledger and the results, whole or not at all. One process
+writes it, anybody may read.
 
     python3 grader/batch/gradebook.py FOLDER/gradebook.sqlite     prints every grade, without times: two runs can be compared
 
@@ -87,7 +88,8 @@ def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list
 
 
 def write_tables(book: Book) -> None:
-    """All of them, from the ledger. A kill between the renames can leave them different; the next run writes them again."""
+    """All of them, from the ledger. A kill between the renames can leave them different; the next run writes
+    them again."""
     files = {
         name: book.folder / f".{name}.{os.getpid()}.tmp"
         for name in ("gradebook.sqlite", "grades.csv", "tasks.csv")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""From a folder of hand-ins, as a learning platform exports it, to one file a student and lab, or the reason why there is none.
+"""From a folder of hand-ins, as a learning platform exports it, to one file a student and lab, or the reason
+why there is none.
 
-A hand-in is a folder, a .zip, a .tar.gz or a bare .cu file; a student may have several. Only files that a lab allows are read:
-plain ones (no link is followed, no pipe opened), of a bounded size. Whatever lies there, `ingest` returns; what is refused gets a
-POLICY verdict with a message for the student, and no other student is affected. Every entry of the folder, except the platform's own lists,
-gives a row. If an entry has no usable file, the row contains the reason.
+A hand-in is a folder, a .zip, a .tar.gz or a bare .cu file; a student may have several. Only files that a lab
+allows are read: plain ones (no link is followed, no pipe opened), of a bounded size. Whatever lies there,
+`ingest` returns; what is refused gets a POLICY verdict with a message for the student, and no other student
+is affected. Every entry of the folder, except the platform's own lists, gives a row. If an entry has no
+usable file, the row contains the reason.
 """
 
 import base64
@@ -137,7 +139,8 @@ def is_archive(name: str) -> bool:
 
 
 class Unpacker:
-    """unpack.py as a process that takes one archive after another, and is started anew when one has been its end."""
+    """unpack.py as a process that takes one archive after another, and is started anew when one has been its
+    end."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen | None = None
@@ -333,7 +336,8 @@ def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons
 
 
 def choose(versions: list[Found], student: str, lab: str, labs: list[str], skeletons: Skeletons) -> HandIn:
-    """The file for this lab, or the reason why there is none. Of several copies of a submission the newest with such a file counts."""
+    """The file for this lab, or the reason why there is none. Of several copies of a submission the newest
+    with such a file counts."""
     chosen = [(found, choose_from(found, student, lab, labs, skeletons)) for found in versions]
     for found, one in chosen:
         if one is not None:
@@ -386,7 +390,8 @@ def entries_of(folder: str) -> list[str]:
 
 
 def is_list(folder: str, name: str) -> bool:
-    """Whether it is the platform's own; a file of that kind whose name says that a student submitted it is not."""
+    """Whether it is the platform's own; a file of that kind whose name says that a student submitted it is
+    not."""
     return (
         kind_of(f"{folder}/{name}") == "file"
         and name.lower().endswith(names.LISTS)
@@ -400,7 +405,8 @@ def ignored(folder: str) -> list[str]:
 
 
 def collect(folder: str) -> dict[str, list[Found]]:
-    """By student, the versions of what was submitted. What a platform lists as one student's is one version, whatever its parts."""
+    """By student, the versions of what was submitted. What a platform lists as one student's is one version,
+    whatever its parts."""
     owners = {
         name: names.student_of(name, kind_of(f"{folder}/{name}") != "folder")
         for name in entries_of(folder)
@@ -409,7 +415,8 @@ def collect(folder: str) -> dict[str, list[Found]]:
     students: dict[str, list[Found]] = {}
     known = {owner.student for owner in owners.values()}
     for name, owner in owners.items():
-        # "ada (1).zip" is another copy of ada.zip; where there is no ada, names with numbers are students or groups of their own.
+        # "ada (1).zip" is another copy of ada.zip; where there is no ada, names with numbers are students or
+        # groups of their own.
         plain, copy = names.copy_of(owner.student)
         if copy and owner.file == name and plain in known:
             versions = students.setdefault(plain, [])
@@ -440,7 +447,8 @@ def from_folder(
 def ingest(
     folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str] | None = None
 ) -> tuple[list[HandIn], list[str]]:
-    """Every student's hand-in for every lab: of `wanted`, or of those whose skeleton somebody has changed. And those labs.
+    """Every student's hand-in for every lab: of `wanted`, or of those whose skeleton somebody has changed.
+    And those labs.
 
     Without any usable file the labs are all, so that everybody gets the reason."""
     try:

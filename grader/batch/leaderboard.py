@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A leaderboard of the bonus tasks, from a class's gradebook: a page for those who take part, under names of their own choice.
+"""A leaderboard of the bonus tasks, from a class's gradebook: a page for those who take part, under names of
+their own choice.
 
     python3 grader/batch/leaderboard.py CLASS.graded PSEUDONYMS.csv OUT.html
 
-PSEUDONYMS.csv has a line for each student who takes part: the name as in grades.csv, and the pseudonym. Nobody else is on the page, no real
-name is, and nothing but the best speedup of a bonus task that is right. A class can be graded again afterwards: run the command again.
+PSEUDONYMS.csv has a line for each student who takes part: the name as in grades.csv, and the pseudonym.
+Nobody else is on the page, no real name is, and nothing but the best speedup of a bonus task that is right. A
+class can be graded again afterwards: run the command again.
 """
 
 import argparse
@@ -45,7 +47,8 @@ def pseudonyms(path: pathlib.Path) -> dict[str, str]:
 
 
 def standings(book: pathlib.Path, names: dict[str, str]) -> dict[tuple[str, str], list[tuple[str, float]]]:
-    """{(lab, task): [(pseudonym, speedup), …], the fastest first}; of a student, the fastest of all submissions counts."""
+    """{(lab, task): [(pseudonym, speedup), …], the fastest first}; of a student, the fastest of all
+    submissions counts."""
     with contextlib.closing(sqlite3.connect(f"file:{book}?mode=ro", uri=True)) as db:
         known = {row[0] for row in db.execute("SELECT student FROM students")}
         if strangers := sorted(names.keys() - known):

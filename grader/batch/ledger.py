@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The append-only ledger of a class: what was handed in, which attempts were begun, how they ended. It alone knows what is done.
+"""The append-only ledger of a class: what was handed in, which attempts were begun, how they ended. It alone
+knows what is done.
 
-A line is the checksum of its text, a space, the text (a JSON object). One process writes; each line is one write, made durable
-before anything that counts on it. A kill or a full disk may tear the last line: a line that does not match its checksum was never
-written. Nothing is changed or taken away, ever.
+A line is the checksum of its text, a space, the text (a JSON object). One process writes; each line is one
+write, made durable before anything that counts on it. A kill or a full disk may tear the last line: a line
+that does not match its checksum was never written. Nothing is changed or taken away, ever.
 """
 
 import contextlib

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Whose hand-in is this? From the names that learning platforms give to folders and files, to a student and a file name.
+"""Whose hand-in is this? From the names that learning platforms give to folders and files, to a student and a
+file name.
 
     student_of("Ada Lovelace_123_assignsubmission_file")     Moodle, a folder a student
     student_of("lovelaceada_LATE_123_456_scan-1.cu")         Canvas, a file a hand-in
     student_of("ada.zip")                                    anything else: the name without its ending
 
-Names come from strangers: whatever bytes they hold, `shown` makes of them text that no terminal, page or spreadsheet obeys, and
-`slug` a file name.
+Names come from strangers: whatever bytes they hold, `shown` makes of them text that no terminal, page or
+spreadsheet obeys, and `slug` a file name.
 """
 
 import hashlib
@@ -71,7 +72,8 @@ class Owner(NamedTuple):
 
 
 def shown(name: str) -> str:
-    """Text for people. Two names never become the same: a backslash is doubled, the rest that is hidden is spelled out."""
+    """Text for people. Two names never become the same: a backslash is doubled, the rest that is hidden is
+    spelled out."""
     out = []
     for char in name:
         if char == "\\":
@@ -103,7 +105,8 @@ def without_ending(name: str, is_file: bool) -> str:
 
 
 def student_of(entry: str, is_file: bool) -> Owner:
-    """`entry`: a name directly in the folder of all hand-ins. The name of a folder has no ending, whatever it looks like."""
+    """`entry`: a name directly in the folder of all hand-ins. The name of a folder has no ending, whatever it
+    looks like."""
     # What comes first is the platform's, what comes last the student's, who may choose any name.
     if (found := CANVAS.fullmatch(entry)) and (
         found["late"] or not found["rest"].startswith("assignsubmission_")
@@ -115,13 +118,15 @@ def student_of(entry: str, is_file: bool) -> Owner:
 
 
 def copy_of(student: str) -> tuple[str, int]:
-    """Without the number that a browser adds to the name of a second download: ("ada", 1) of "ada (1)"; (student, 0) without one."""
+    """Without the number that a browser adds to the name of a second download: ("ada", 1) of "ada (1)";
+    (student, 0) without one."""
     found = re.fullmatch(r"(.+?) ?\((\d{1,3})\)", student, re.S)
     return (found[1], int(found[2])) if found else (student, 0)
 
 
 def lab_of(file: str, labs: list[str]) -> str | None:
-    """The lab that a file of this name belongs to. Platforms and browsers add numbers: scan-1.cu, "scan (2).cu"."""
+    """The lab that a file of this name belongs to. Platforms and browsers add numbers: scan-1.cu, "scan
+    (2).cu"."""
     stem = file.replace("\\", "/").rsplit("/", 1)[-1]
     if not stem.lower().endswith(".cu"):
         return None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Grades on this machine, a few submissions at a time. Workers die with this process, even when it is killed."""
+"""Grades on this machine, a few submissions at a time. Workers die with this process, even when it is
+killed."""
 
 import collections
 import ctypes

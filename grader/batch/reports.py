@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A report a student and lab, in two editions: for the student (no seed of the class, nothing of this machine), and for instructors.
+"""A report a student and lab, in two editions: for the student (no seed of the class, nothing of this
+machine), and for instructors.
 
 reports/students/SLUG/LAB.html, LAB.txt         to be handed back
 reports/instructors/SLUG/LAB.html, LAB.json     the whole result
@@ -61,7 +62,8 @@ def write_reports(book: Book) -> None:
 
 
 def edition_of(book: Book, row: sqlite3.Row, edition: str) -> tuple[dict | None, bool]:
-    """The result of a row of hand_ins as it is worth now, and whether that is what it was worth when it was graded."""
+    """The result of a row of hand_ins as it is worth now, and whether that is what it was worth when it was
+    graded."""
     path = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}{edition}.json"
     result = read_result(path, row["lab"])
     if result is None:

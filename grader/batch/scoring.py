@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What stored evidence is worth: points from verdicts, counters and speedups, by a table of points that may have changed since.
+"""What stored evidence is worth: points from verdicts, counters and speedups, by a table of points that may
+have changed since.
 
-The rules are those of grader/grading/score.hpp. Results are not changed; `rescored` returns what they are worth now.
+The rules are those of grader/grading/score.hpp. Results are not changed; `rescored` returns what they are
+worth now.
 
     table = table_of(catalogue)                 `catalogue`: what labcli list --json prints
     change(table, settings.points)              class.toml's [points.LAB.TASK]
@@ -61,7 +63,8 @@ def table_of(catalogue: dict) -> Table:
 
 
 def changed(points: TaskPoints, wish: dict) -> TaskPoints:
-    """`wish`: a checked [points.LAB.TASK] (settings.py). A metric that it has takes the place of the same one; tiers, of all tiers."""
+    """`wish`: a checked [points.LAB.TASK] (settings.py). A metric that it has takes the place of the same
+    one; tiers, of all tiers."""
     goals = {goal.metric: goal for goal in points.goals}
     goals |= {
         metric: Goal(metric, one["limit"], one["points"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""class.toml: what an instructor decides about a class, in the class's folder. Everything in it has a default, and nothing in it makes
-kernels run again.
+"""class.toml: what an instructor decides about a class, in the class's folder. Everything in it has a
+default, and nothing in it makes kernels run again.
 
     settings = read(folder)       checked; a Problem names the line's key and what may stand there
 """
@@ -194,7 +194,8 @@ def read_points(path: pathlib.Path, tables: dict) -> dict:
 
 
 def check_labs(settings: Settings, known: set[str]) -> None:
-    """Raises a Problem for a lab that does not exist: its rules would apply to nothing, and those of the real one would be lost."""
+    """Raises a Problem for a lab that does not exist: its rules would apply to nothing, and those of the real
+    one would be lost."""
     named = [(f"labs.{lab}", lab) for lab in settings.labs] + [
         (f"points.{lab}", lab) for lab in settings.points
     ]

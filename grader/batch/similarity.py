@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Which hand-ins resemble each other? Fingerprints of their tokens, for people and plagiarism tools; no verdict.
+"""Which hand-ins resemble each other? Fingerprints of their tokens, for people and plagiarism tools; no
+verdict.
 
-Winnowing: S. Schleimer, D. Wilkerson, A. Aiken, "Winnowing: local algorithms for document fingerprinting", 2003, sections 3 and 5
-(DOI 10.1145/872757.872770). Names, numbers and comments do not count, so that renaming hides nothing; the skeleton that everybody
-starts from is left out; the reference solution takes part under its own name. Any copied run of K + WINDOW - 1 tokens is found.
+Winnowing: S. Schleimer, D. Wilkerson, A. Aiken, "Winnowing: local algorithms for document fingerprinting",
+2003, sections 3 and 5 (DOI 10.1145/872757.872770). Names, numbers and comments do not count, so that renaming
+hides nothing; the skeleton that everybody starts from is left out; the reference solution takes part under
+its own name. Any copied run of K + WINDOW - 1 tokens is found.
 """
 
 import hashlib
@@ -168,7 +170,8 @@ def earlier(folder: pathlib.Path, lab: str) -> dict[str, str]:
 
 
 def write(book, hand_ins, path: pathlib.Path, threshold: float, against: list[pathlib.Path]) -> None:
-    """`hand_ins`: of the whole class (ingest.HandIn); `against`: folders of other classes, whose pairs among themselves do not count."""
+    """`hand_ins`: of the whole class (ingest.HandIn); `against`: folders of other classes, whose pairs among
+    themselves do not count."""
     from book import write_atomically
 
     root = pathlib.Path(book.harness["root"])

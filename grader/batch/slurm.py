@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Grades on a cluster: each round hands what has no result yet to Slurm as two job arrays, one that compiles and one that runs, task
-by task after it. Slurm is not asked what is done: results and the ledger tell. It may lose jobs, nodes and its controller; what has
-left the queue without a result is handed in again.
+"""Grades on a cluster: each round hands what has no result yet to Slurm as two job arrays, one that compiles
+and one that runs, task by task after it. Slurm is not asked what is done: results and the ledger tell. It may
+lose jobs, nodes and its controller; what has left the queue without a result is handed in again.
 
 All nodes must see the checkout, the build folder and the class's folder at the same paths.
 """

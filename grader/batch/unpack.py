@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Reads the .cu files out of a student's .zip or .tar (also compressed), in a process of its own with little memory and time.
+"""Reads the .cu files out of a student's .zip or .tar (also compressed), in a process of its own with little
+memory and time.
 
     python3 -I unpack.py      reads names of archives, a JSON string a line; answers each with a line
-                              {"refused": reason or "", "files": {name: base64}, "others": [names], "time": of the newest entry}
+                              {"refused": reason or "", "files": {name: base64}, "others": [names], "time": of
+                              the newest entry}
 
-Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are refused by name.
-What an archive says of its sizes is not believed: reading stops at the limits.
+Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are
+refused by name. What an archive says of its sizes is not believed: reading stops at the limits.
 """
 
 import base64

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How the class is doing, as one HTML file and as a table for an 80-column terminal: both are made of the same parts.
+"""How the class is doing, as one HTML file and as a table for an 80-column terminal: both are made of the
+same parts.
 
 parts = parts_of(book, term)        what is shown; `book` may be read-only, while a class is being graded
 to_text(parts), to_html(parts, …)

@@ -3,8 +3,8 @@
 """./lab class: the instructor's desk. From what ./lab grade-all has found out about a class, and class.toml, to final grades, tables for
 platforms, feedback and a page about the class. Nothing here compiles or runs a kernel.
 
-Reading order: main here; settings.py in ../batch (class.toml), roster.py (who), grades.py (what it comes to), exports.py, feedback.py,
-class_page.py (what comes out). README.md says who calls whom.
+Reading order: main here; settings.py in ../batch (class.toml), roster.py (who), grades.py (what it comes to),
+exports.py, feedback.py, class_page.py (what comes out). README.md says who calls whom.
 """
 
 import argparse

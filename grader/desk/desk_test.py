@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The parts of the instructor's desk, and every ./lab class command of the instructor's guide. term_test.py tries a whole term."""
+"""The parts of the instructor's desk, and every ./lab class command of the instructor's guide. term_test.py
+tries a whole term."""
 
 import csv
 import datetime

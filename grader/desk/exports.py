@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Final grades as the tables that platforms import. Points and bonus have columns of their own, unless class.toml adds the bonus to the
-points; who has no grade yet, whose lab is not due yet, or who is excused has an empty cell (in Canvas EX), never a 0.
+"""Final grades as the tables that platforms import. Points and bonus have columns of their own, unless
+class.toml adds the bonus to the points; who has no grade yet, whose lab is not due yet, or who is excused has
+an empty cell (in Canvas EX), never a 0.
 
     canvas(term, template)      `template`: Canvas's own gradebook, exported; its rows and columns of identity stay as they are
     moodle(term)                to be matched by e-mail address or ID number
@@ -22,7 +23,8 @@ EXCUSED = "EX"  # Canvas's word
 
 
 def columns(term: Term) -> list[tuple[str, str]]:
-    """Of each lab: the column's name on the platform, and that of its bonus ("": the bonus is part of the points)."""
+    """Of each lab: the column's name on the platform, and that of its bonus ("": the bonus is part of the
+    points)."""
     names = [term.settings.labs.get(lab, Lab()).column or lab for lab in term.labs]
     return [(name, f"{name} bonus" if term.settings.bonus == "separate" else "") for name in names]
 
@@ -40,8 +42,9 @@ def points_of(term: Term, student) -> list:
 
 
 def canvas(term: Term, template: pathlib.Path) -> str:
-    """A column for each lab, and one for its bonus where class.toml says its name (bonus_column): of a column that it does not know, Canvas
-    makes an assignment. In the template, names stand in one column, or in two."""
+    """A column for each lab, and one for its bonus where class.toml says its name (bonus_column): of a
+    column that it does not know, Canvas makes an assignment. In the template, names stand in one column,
+    or in two."""
     delimiter, rows = table_of(template)
     heads = [head.strip() for head in rows[0]]
     if "SIS Login ID" not in heads or not ("Student" in heads or {"LastName", "FirstName"} <= set(heads)):

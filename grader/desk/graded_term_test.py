@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The made-up term of term_test.py, this time through ./lab grade-all: every submission is a file, every export is graded, by a stand-in for
-the grader. grade-all is killed five times, its disk runs full, a case is added in mid-term. The final grades equal the table computed by hand.
+"""The made-up term of term_test.py, this time through ./lab grade-all: every submission is a file, every
+export is graded, by a stand-in for the grader. grade-all is killed five times, its disk runs full, a case is
+added in mid-term. The final grades equal the table computed by hand.
 
     graded_term_test.py [--students N] [--slurm]        as root; exit code 77 (skipped) where something is missing
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Final grades: for every student of the roster and every lab the submission that counts, the late rule, overrides. From the ledger,
-stored results and class.toml alone; nothing is compiled or run.
+"""Final grades: for every student of the roster and every lab the submission that counts, the late rule,
+overrides. From the ledger, stored results and class.toml alone; nothing is compiled or run.
 
     term = compute(book)            book.use_points() decides what evidence is worth
     write(book, term)               final.csv, final.json; returns who moved since the last time, and why
@@ -75,7 +75,8 @@ class Term:
 
 
 def total(finals: list[Final]) -> tuple[float | None, float | None]:
-    """Points and bonus of all labs that count; None while a part is unknown, which must never look like a 0."""
+    """Points and bonus of all labs that count; None while a part is unknown, which must never look like a
+    0."""
     finals = [one for one in finals if one.status not in LEFT_OUT]
     known = all(one.points is not None and one.bonus is not None for one in finals)
     return (

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What ./lab class takes. Needs nothing but Python: completion of the shell reads it, too (common/tools/completion.py)."""
+"""What ./lab class takes. Needs nothing but Python: completion of the shell reads it, too
+(common/tools/completion.py)."""
 
 import argparse
 import pathlib

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Who is in the class: read from the tables of Canvas, Moodle, Gradescope, or a plain one; and whose a submission is.
+"""Who is in the class: read from the tables of Canvas, Moodle, Gradescope, or a plain one; and whose a
+submission is.
 
 roster = read([path, …], aliases)      tables of the same people complete each other
 roster.find("Ada Lovelace_123")        the student, or None: unknown or ambiguous names are for people to look at
@@ -14,7 +15,8 @@ from dataclasses import dataclass, field
 
 from settings import Problem
 
-# Columns that say who somebody is, by what they are called (lower case), also in Moodle's translations. The first that has a value is the id.
+# Columns that say who somebody is, by what they are called (lower case), also in Moodle's translations. The
+# first that has a value is the id.
 IDS = (
     "id",
     "student id",

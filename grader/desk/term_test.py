@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A whole term on the instructor's desk: 300 students, five labs, about 2,000 submissions with all kinds of trouble (testing/make_term.py).
-The final grades equal the table that is computed by hand, before and after every change; how long a change takes is printed."""
+"""A whole term on the instructor's desk: 300 students, five labs, about 2,000 submissions with all kinds of
+trouble (testing/make_term.py). The final grades equal the table that is computed by hand, before and after
+every change; how long a change takes is printed."""
 
 import csv
 import io

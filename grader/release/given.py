@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Given code that is an answer: which functions of a lab's skeleton solve a task of another lab.
 
-A lab gives its students what it does not ask for, such as the sum over a block in the histogram lab, which is a task of the reduction
-lab. So a lab is released when the labs whose answers it shows are closed. ANSWERS lists these functions by hand; undeclared() compares
-the tokens of all given functions with what students have to write elsewhere, and finds one that the list lacks.
+A lab gives its students what it does not ask for, such as the sum over a block in the histogram lab, which is
+a task of the reduction lab. So a lab is released when the labs whose answers it shows are closed. ANSWERS
+lists these functions by hand; undeclared() compares the tokens of all given functions with what students have
+to write elsewhere, and finds one that the list lacks.
 """
 
 import pathlib
@@ -61,7 +62,8 @@ KEYWORDS = set(
 
 
 def grams(text):
-    """Every GRAM tokens in a row; names do not count, so that an operator in place of + is all that may differ."""
+    """Every GRAM tokens in a row; names do not count, so that an operator in place of + is all that may
+    differ."""
     words = [word for word, _ in similarity.tokens(text)]
     return [tuple(words[at : at + GRAM]) for at in range(len(words) - GRAM + 1)]
 
@@ -99,7 +101,8 @@ def texts(root, labs):
 
 
 def undeclared(root, labs):
-    """["lab/function: an answer of LAB"] that ANSWERS lacks, and what it lists though there is no such function."""
+    """["lab/function: an answer of LAB"] that ANSWERS lacks, and what it lists though there is no such
+    function."""
     read = texts(root, labs)
     # The example of a new lab is a kernel of one line: what looks like it answers nothing.
     example = set(grams(asked(leaks.text_of(root / "common/template/solution/LAB_ID.cu"))))

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Whether a folder shows anything of the solutions: by content, whatever a file is called.
 
-A secret is a line of solutions/ (any source file there), or one that a wrong or hostile submission adds, that students are not given:
-neither in the skeletons that are made of the solutions, nor in the labs' headers and CPU code, nor in the edition's demonstration, nor in
-the host code of common/ and grader/, nor in the small CUDA programs and faulty kernels under common/ that solve other tasks. Blanks do
-not count, so a line that was indented, joined or quoted is still found; nor does a comment behind code. Lines of fewer than LEAST
-characters, such as `__syncthreads();`, say nothing. Whole functions of a skeleton that answer a task of another lab are given.py's
-subject.
+A secret is a line of solutions/ (any source file there), or one that a wrong or hostile submission adds, that
+students are not given: neither in the skeletons that are made of the solutions, nor in the labs' headers and
+CPU code, nor in the edition's demonstration, nor in the host code of common/ and grader/, nor in the small
+CUDA programs and faulty kernels under common/ that solve other tasks. Blanks do not count, so a line that was
+indented, joined or quoted is still found; nor does a comment behind code. Lines of fewer than LEAST
+characters, such as `__syncthreads();`, say nothing. Whole functions of a skeleton that answer a task of
+another lab are given.py's subject.
 """
 
 import functools
@@ -57,7 +58,8 @@ def skeleton(root, solution):
 
 
 def given(root):
-    """What is no secret, squeezed: skeletons, the labs' own headers and host code, and that of common/ and grader/."""
+    """What is no secret, squeezed: skeletons, the labs' own headers and host code, and that of common/ and
+    grader/."""
     texts = [text_of(p) for p in sorted((root / "labs").rglob("*")) if p.suffix in (".hpp", ".cpp")]
     texts += [
         text_of(p)

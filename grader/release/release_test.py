@@ -50,7 +50,8 @@ def configured(folder, build):
 
 
 def empty_panels(name, text):
-    """Panels without content, quotations that were not taken over, and words that stand for what was left out."""
+    """Panels without content, quotations that were not taken over, and words that stand for what was left
+    out."""
     for panel in re.findall(r"^ *```.*?^ *```$", text, re.S | re.M):
         if (
             not [
@@ -247,7 +248,8 @@ class Edition(unittest.TestCase):
     def files(self):
         return [p for p in self.out.rglob("*") if p.is_file() and ".git" not in p.relative_to(self.out).parts]
 
-    # Once more, and not with release.py's own search: no secret line is a line of any file, a lonely quotation or cell included.
+    # Once more, and not with release.py's own search: no secret line is a line of any file, a lonely
+    # quotation or cell included.
     def test_no_line_of_a_solution_stands_anywhere(self):
         self.assertGreater(len(SECRETS), 1000)
         for path in self.files():
@@ -749,7 +751,8 @@ class Update(InFolder):
         student = self.students()
         self.change("labs/reduction/lab.hpp", "// of", "// Corrected.\n// of")
         self.update(self.edition, "scan")
-        # The command of the edition's README, as students type it: git has no settings, and both sides have commits.
+        # The command of the edition's README, as students type it: git has no settings, and both sides have
+        # commits.
         words = re.search(r"`git (pull[^`]*)`", (ROOT / "grader/release/edition/README.md.in").read_text())[1]
         with unittest.mock.patch.dict(
             os.environ,
@@ -925,7 +928,8 @@ sys.exit(fault)
 """
 
     def grade_on_gradescope(self, labs, files, minutes="9", leaderboard=False):
-        """run_autograder, with a ./lab that notes what it was asked; its exit code, results.json and what lies in the labs then."""
+        """run_autograder, with a ./lab that notes what it was asked; its exit code, results.json and what
+        lies in the labs then."""
         source, submission = self.dir / "source", self.dir / "submission"
         shutil.rmtree(self.dir, ignore_errors=True)
         for name in ["scan", "sat", "histogram"]:
@@ -1005,7 +1009,8 @@ sys.exit(fault)
                 self.assertEqual("scan: " in results["output"], said != "")
 
     def test_has_a_leaderboard_only_on_request(self):
-        """As https://gradescope-autograders.readthedocs.io/en/latest/leaderboards/ has it: names and values."""
+        """As https://gradescope-autograders.readthedocs.io/en/latest/leaderboards/ has it: names and
+        values."""
         _, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "mine"})
         self.assertNotIn("leaderboard", results)
         _, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "mine"}, leaderboard=True)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """./lab release --update: brings a repository that began as a student edition up to date, as a commit; the students' work is kept.
 
-The repository may be the edition itself, a clone or fork of it, or a copy without its history (GitHub's "Use this template"). The new
-edition becomes a commit whose parent is the last edition that the repository's history holds, and is merged. Where both a student
-and the course have changed the same lines, the student's file stays as it is and is named.
+The repository may be the edition itself, a clone or fork of it, or a copy without its history (GitHub's "Use
+this template"). The new edition becomes a commit whose parent is the last edition that the repository's
+history holds, and is merged. Where both a student and the course have changed the same lines, the student's
+file stays as it is and is named.
 """
 
 import json
@@ -16,7 +17,8 @@ import release
 
 
 def base_of(do, out):
-    """The newest commit of the history that holds an edition alone; of a copy without the edition's history its first commit."""
+    """The newest commit of the history that holds an edition alone; of a copy without the edition's history
+    its first commit."""
     marked = do("log", "--max-count=1", "--format=%H", f"--grep=^{release.MARK}: ").stdout.strip()
     base = marked or do("rev-list", "--max-parents=0", "HEAD").stdout.split()[-1]
     recorded = do("show", f"{base}:{release.RECORD}", check=False)
@@ -68,7 +70,8 @@ def merge(do, edition):
 
 
 def complete_list(do, out, labs):
-    """Adds the labs that the list in a meson.build which the students have changed lacks: without it, nobody could build them."""
+    """Adds the labs that the list in a meson.build which the students have changed lacks: without it, nobody
+    could build them."""
     path = out / "meson.build"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     found = re.search(r"^labs = \[\n(.*?)^\]", text, re.S | re.M)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The worked traces of the course come out of ./lab trace: on the solutions, and on right kernels that are written differently.
+"""The worked traces of the course come out of ./lab trace: on the solutions, and on right kernels that are
+written differently.
 
 usage: worked_traces_test.py LABCLI [LAB:TASK:RUNNER ...]      the further runners are of grader/mutants/*/right_*
 """
@@ -12,7 +13,8 @@ import unittest
 
 LABCLI, *OTHERS = sys.argv[1:]
 
-# Rows that must stand in a trace's arrays one after the other (others may come in between), as the handouts work them out.
+# Rows that must stand in a trace's arrays one after the other (others may come in between), as the handouts
+# work them out.
 UP = ["3 4 7 7 4 5 6 9", "3 4 7 11 4 5 6 14", "3 4 7 11 4 5 6 25"]
 DOWN = ["3 4 7 11 4 5 6 0", "3 4 7 0 4 5 6 11", "3 0 7 4 4 11 6 16", "0 3 4 11 11 15 16 22"]
 ROUNDS = ["3 1 7 0 4 1 6 3", "3 4 8 7 4 5 7 9", "3 4 11 11 12 12 11 14", "3 4 11 11 15 16 22 25"]

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the instructor's answers: every question and prediction of the handouts has one, none is left over, and their numbers are right.
+"""Checks the instructor's answers: every question and prediction of the handouts has one, none is left over,
+and their numbers are right.
 
 usage: answers_test.py HANDOUTS
 
-A number in an answer comes from one of three sources: it is computed here, it stands in a handout's table of counts, or it was
-measured in the published run (results/). NUMBERS lists them; `only` computes what the answer must contain.
+A number in an answer comes from one of three sources: it is computed here, it stands in a handout's table of
+counts, or it was measured in the published run (results/). NUMBERS lists them; `only` computes what the
+answer must contain.
 """
 
 import json

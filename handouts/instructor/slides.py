@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the slides of all weeks from the handouts: their figures, tables, worked examples, tasks and predictions.
+"""Makes the slides of all weeks from the handouts: their figures, tables, worked examples, tasks and
+predictions.
 
     python3 -m venv /tmp/slides && /tmp/slides/bin/pip install -r handouts/instructor/requirements.txt     # once
     /tmp/slides/bin/python handouts/instructor/slides.py OUT            # OUT/week-01.pdf … week-11.pdf
     slides.py OUT --week 4                                              # one week
     slides.py OUT --typst                                               # the sources of the slides alone: needs no package
 
-A change of a handout changes the slides; nothing is typed twice. PLAN says which sections belong to which week; the guide's table of
-weeks has the topics. Typst (the package of requirements.txt) makes the PDF, without a network.
+A change of a handout changes the slides; nothing is typed twice. PLAN says which sections belong to which
+week; the guide's table of weeks has the topics. Typst (the package of requirements.txt) makes the PDF,
+without a network.
 """
 
 import argparse
@@ -186,7 +188,8 @@ def cells(line):
 
 
 def table(lines):
-    """A Markdown table as Typst tables of at most MOST_ROWS rows each: their rows, whether cells may wrap, the table."""
+    """A Markdown table as Typst tables of at most MOST_ROWS rows each: their rows, whether cells may wrap,
+    the table."""
     head, align, *rows = [cells(line) for line in lines]
     width = max(map(len, [head, *rows]))
     sides = ["right" if cell.endswith(":") and not cell.startswith(":") else "left" for cell in align] + [
@@ -262,7 +265,8 @@ def blocks(text):
 
 
 def slides_of(heading, text):
-    """A section: its points, its figures, and its tables and examples, each below the sentence before it; small ones share a slide."""
+    """A section: its points, its figures, and its tables and examples, each below the sentence before it;
+    small ones share a slide."""
     points, caption, shown = [], "", []
 
     def flushed():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Worked examples of the handouts, computed: a module a lab, a function a table. `<!-- quote: worked LAB NAME -->` shows one."""
+"""Worked examples of the handouts, computed: a module a lab, a function a table. `<!-- quote: worked LAB NAME
+-->` shows one."""
 
 import importlib
 import re

@@ -35,7 +35,8 @@ def to_float(x):
 
 
 def rounding():
-    """Each operation in double and then rounded to float: the same as in float, as every product of two floats fits a double."""
+    """Each operation in double and then rounded to float: the same as in float, as every product of two
+    floats fits a double."""
     rows = []
     for x in (0.3, 0.7, 0.9):
         as_float = to_float(x)

@@ -29,7 +29,8 @@ def collectives(buffers):
 
 
 def ring(n):
-    """The steps of an all-reduce: name, state[rank][chunk] = the ranks whose values it contains, {rank: the chunk that it received}."""
+    """The steps of an all-reduce: name, state[rank][chunk] = the ranks whose values it contains, {rank: the
+    chunk that it received}."""
     state = [[{r} for _ in range(n)] for r in range(n)]
     yield "start", [list(map(set, rank)) for rank in state], {}
     for step in range(2 * (n - 1)):
@@ -68,7 +69,8 @@ def scan():
 
 
 def cuts_of(locally, ends):
-    """For each rank, where its sorted keys are cut, so that the parts q of all ranks have ends[q] - ends[q - 1] keys; equal keys by rank."""
+    """For each rank, where its sorted keys are cut, so that the parts q of all ranks have ends[q] - ends[q -
+    1] keys; equal keys by rank."""
     everything = sorted((key, r, i) for r, keys in enumerate(locally) for i, key in enumerate(keys))
     cuts = [[0] for _ in locally]
     for end in ends:

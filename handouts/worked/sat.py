@@ -92,8 +92,9 @@ def warp_scan():
 def float_sums(image, take_off):
     """The last rows of the table of a square image, in float, rows summed first.
 
-    A double that holds the sum of two floats and is then rounded to float is their sum in float, so arrays of floats do the
-    rounding. The items of an array are a column of the image first, then a row: each addition waits for one of the array before.
+    A double that holds the sum of two floats and is then rounded to float is their sum in float, so arrays of
+    floats do the rounding. The items of an array are a column of the image first, then a row: each addition
+    waits for one of the array before.
     """
     side = len(image)
     flat = array.array("f", itertools.chain.from_iterable(image))

@@ -15,7 +15,8 @@ def both():
 
 
 def swept(items):
-    """The array after the up-sweep; what stood in each level's nodes on the way up and on the way down; the exclusive scan."""
+    """The array after the up-sweep; what stood in each level's nodes on the way up and on the way down; the
+    exclusive scan."""
     data, up, down = list(items), {}, {}
     half = 1
     while half < len(data):

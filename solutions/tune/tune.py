@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times the candidates for solutions/device/tuning.hpp on this machine's GPU and writes the fastest ones into its tables.
+"""Times the candidates for solutions/device/tuning.hpp on this machine's GPU and writes the fastest ones into
+its tables.
 
-Rule: of all candidates that fit and whose results are right, the one with the lowest geometric mean of its times over the
-sizes. If it is faster than the present choice by less than 2 %, which is noise, the present choice stays.
+Rule: of all candidates that fit and whose results are right, the one with the lowest geometric mean of its
+times over the sizes. If it is faster than the present choice by less than 2 %, which is noise, the present
+choice stays.
 """
 
 import argparse

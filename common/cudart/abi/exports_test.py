@@ -4,8 +4,9 @@
 
 usage: exports_test.py OUR_LIBRARY SYMBOLS_FILE VERSION_NODE [TOOLKIT_LIBRARY] [--plain]
 
-Every name of the list (and of the toolkit's library, where its version is the same) must be there under the version node,
-nothing else but the functions of sim_control.h and sim_parts.h (with --plain only those of the program's own process), and the library must need nothing that a bare machine lacks.
+Every name of the list (and of the toolkit's library, where its version is the same) must be there under the
+version node, nothing else but the functions of sim_control.h and sim_parts.h (with --plain only those of the
+program's own process), and the library must need nothing that a bare machine lacks.
 """
 
 import os

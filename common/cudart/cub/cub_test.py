@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program of this folder on simulated devices of both architectures, with one and two host threads. It must succeed,
-and what was counted must not depend on the number of host threads."""
+"""Runs a program of this folder on simulated devices of both architectures, with one and two host threads. It
+must succeed, and what was counted must not depend on the number of host threads."""
 
 import json
 import os

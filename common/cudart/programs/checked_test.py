@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs right programs under all checkers: these must find nothing in their kernels. (What a program allocates and leaves, or calls
-wrongly on purpose, is another matter.)
+"""Runs right programs under all checkers: these must find nothing in their kernels. (What a program allocates
+and leaves, or calls wrongly on purpose, is another matter.)
 
 usage: checked_test.py LIBRARY_FOLDER PROGRAM...
 """

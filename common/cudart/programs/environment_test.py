@@ -70,7 +70,8 @@ class Environment(unittest.TestCase):
         self.assertEqual(err.count("cuNoSuchFunction: the simulator does not have this function"), 1)
 
     def test_a_static_runtime_is_explained_first_and_the_rest_counted(self):
-        # The requests of a program that has NVIDIA's runtime linked into it; a toolkit of wheels can't link one.
+        # The requests of a program that has NVIDIA's runtime linked into it; a toolkit of wheels can't link
+        # one.
         names = ["", *(f"cuMissing{i}" for i in range(150)), "cuGetExportTable", "cuMissing3", "cuMissingToo"]
         script = f"""if True:
             import ctypes

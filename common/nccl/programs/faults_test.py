@@ -203,7 +203,8 @@ class Faults(unittest.TestCase):
         with tempfile.NamedTemporaryFile() as file:
             run("times", SIM_REPORT=file.name)
             for report in json.load(file):
-                # 4 bytes to the other device at once, then a ring of two: a half of 64 MiB in each of two steps.
+                # 4 bytes to the other device at once, then a ring of two: a half of 64 MiB in each of two
+                # steps.
                 self.assertEqual(
                     report["traffic"], {"operations": 2, "messages": 1 + 2, "bytes_sent": 4 + (64 << 20)}
                 )

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Communicators of processes that a real launcher starts, one rank a process: Slurm's srun, on a loopback cluster of its own
-(grader/batch/testing/slurm_loopback.py), Open MPI's mpirun.openmpi, or MPICH's mpiexec.hydra. processes_test.py tries more cases, with processes
-that it starts itself.
+"""Communicators of processes that a real launcher starts, one rank a process: Slurm's srun, on a loopback
+cluster of its own (grader/batch/testing/slurm_loopback.py), Open MPI's mpirun.openmpi, or MPICH's
+mpiexec.hydra. processes_test.py tries more cases, with processes that it starts itself.
 
 usage: launchers_test.py LIBRARY_FOLDER COLLECTIVES_PROGRAM PROCESSES_PROGRAM {srun|mpirun.openmpi|mpiexec.hydra}
 
@@ -45,7 +45,8 @@ class Launcher:
         self.words, self.environment = words, environment
 
     def run(self, n, program, *arguments, until=None, **variables):
-        """`until`: the launcher is stopped when its outputs have this many lines, because a rank waits for ever."""
+        """`until`: the launcher is stopped when its outputs have this many lines, because a rank waits for
+        ever."""
         with tempfile.TemporaryDirectory() as folder:
             begun = time.monotonic()
             with subprocess.Popen(

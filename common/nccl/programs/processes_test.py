@@ -29,7 +29,8 @@ LATE_USAGE, LATE_REMOTE = [
 ]
 FINE = "stream: cudaSuccess\nlater: no error\n"
 GONE = "remote process exited or there was a network error\n"
-# case: the number of processes, their devices; what stdout of each rank is (None: the process is killed), what all stderr together matches.
+# case: the number of processes, their devices; what stdout of each rank is (None: the process is killed),
+# what all stderr together matches.
 FAULTS_OF_RANKS = {
     "other_count": (
         2,
@@ -154,8 +155,8 @@ def environment(**variables):
 
 
 def run(program, arguments, n, devices, sleeps=(), launcher="slurm", **variables):
-    """Starts n processes as srun or mpirun does, each in a thread of its own. Returns exit codes, outputs and errors by rank, and seconds. The
-    processes of `sleeps` are killed when all others have ended."""
+    """Starts n processes as srun or mpirun does, each in a thread of its own. Returns exit codes, outputs and
+    errors by rank, and seconds. The processes of `sleeps` are killed when all others have ended."""
     names = {
         "slurm": ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
         "mpi": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),

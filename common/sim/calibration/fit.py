@@ -4,8 +4,9 @@
 
 usage: fit.py MEASURED.json [MEASURED.json ...] [--write FILE.inc | --check FILE.inc]
 
-Each constant comes from one family of cases, as the slope of a straight line through points in which nothing else changes.
-Without --write the constants are printed with the error of their line; --check fails when FILE holds others.
+Each constant comes from one family of cases, as the slope of a straight line through points in which nothing
+else changes. Without --write the constants are printed with the error of their line; --check fails when FILE
+holds others.
 """
 
 import argparse
@@ -54,13 +55,15 @@ def least_squares(points: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def fit(m: Measured) -> dict[str, tuple[float, str]]:
-    """The constants of sim/timing.hpp (in its order) that follow from measurements, each with the family it comes from."""
+    """The constants of sim/timing.hpp (in its order) that follow from measurements, each with the family it
+    comes from."""
     clocks = m.clocks_per_us
     found: dict[str, tuple[float, str]] = {}
     submit, _ = m.line("launches", "launches", [1, 2, 4, 8, 16, 32])
     empty = m.us("blocks", blocks=132, threads=32)  # one launch between two events
 
-    # Latencies: chains in which each step needs the last one. In an iteration there are a load and the arithmetic of its address.
+    # Latencies: chains in which each step needs the last one. In an iteration there are a load and the
+    # arithmetic of its address.
     far, _ = m.line("chain", "length", [512, 2048], kib=131072)
     add, _ = m.line("latency add", "rounds", [64, 256])  # eight times two additions
     addition = add * clocks / 16
@@ -71,7 +74,8 @@ def fit(m: Measured) -> dict[str, tuple[float, str]]:
     found["near_latency"] = (near - arithmetic, "chain, in the first-level cache")
     found["memory_latency"] = (far * clocks - arithmetic, "chain")
 
-    # From block to block: a flag costs a read from the second-level cache, and what its writing takes to be seen.
+    # From block to block: a flag costs a read from the second-level cache, and what its writing takes to be
+    # seen.
     flag, _ = m.line("block chain", "blocks", [256, 1024, 4096], threads=32, with_value=0)
     l2_latency = 270.0  # chosen: no case has its data there alone
     found["l2_latency"] = (l2_latency, "chosen")

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Builds the course site: handouts, the instructor's guide, commands, interfaces; with search, to be read without a network.
+"""Builds the course site: handouts, the instructor's guide, commands, interfaces; with search, to be read
+without a network.
 
     ./lab site                      # the site is build/site/index.html
     make_site.py LABCLI FOLDER      # the same, into FOLDER/site
 
-Pages are gathered in FOLDER/site-pages: the texts as they are, but for links to files of the repository that are no texts: those get a
-page with the file's contents. MkDocs with the Material theme (requirements.txt) turns them into HTML; a link that leads nowhere
-is an error.
+Pages are gathered in FOLDER/site-pages: the texts as they are, but for links to files of the repository that
+are no texts: those get a page with the file's contents. MkDocs with the Material theme (requirements.txt)
+turns them into HTML; a link that leads nowhere is an error.
 """
 
 import os
@@ -69,8 +70,8 @@ PICTURES = {".svg", ".png", ".jpg", ".gif"}
 
 
 def adapted(text):
-    """What a code host shows by itself: a list right after a paragraph, which here needs an empty line; what is folded, which has to be
-    called Markdown, and links of plain HTML to pages."""
+    """What a code host shows by itself: a list right after a paragraph, which here needs an empty line; what
+    is folded, which has to be called Markdown, and links of plain HTML to pages."""
     out, fence = [], False
     for line in text.splitlines():
         fence ^= line.lstrip().startswith("```")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Pages of the course site that are written by no one: the commands, from the program's own help; the interfaces, from the headers."""
+"""Pages of the course site that are written by no one: the commands, from the program's own help; the
+interfaces, from the headers."""
 
 import re
 import subprocess
@@ -68,7 +69,8 @@ def commands(root, labcli):
 
 
 def blocks(text):
-    """The comment and the declaration of everything in a header that has both, at the outermost level or in a class."""
+    """The comment and the declaration of everything in a header that has both, at the outermost level or in a
+    class."""
     lines = text.splitlines()
     k = 0
     while k < len(lines):

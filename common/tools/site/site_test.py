@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Builds the course site and opens it: no broken link (the generator is strict), no request to anywhere, readable on a phone and
-a desk, and a search that finds.
+"""Builds the course site and opens it: no broken link (the generator is strict), no request to anywhere,
+readable on a phone and a desk, and a search that finds.
 
 usage: site_test.py LABCLI FOLDER     FOLDER keeps the generator's Python environment; nothing else is left there.
        With SCREENSHOTS=FOLDER it also leaves pictures to look at.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A made-up class graded for real, on the simulator: exactly the expected gradebook, also after kills, and through Slurm.
+"""A made-up class graded for real, on the simulator: exactly the expected gradebook, also after kills, and
+through Slurm.
 
     class_test.py --students 12 --different 8 --kills 1
     class_test.py --students 300 --different 120 --kills 5 --slurm --disturb      the whole thing: half an hour on two cores
@@ -210,7 +211,8 @@ class Test:
             (n // 4, "a node stopped", lambda: cluster.stop_node(3)),
             (n // 2, "the controller killed", cluster.kill_controller),
         ]:
-            # Slurm 22.05 may keep a dead node's GPU as used until its controller starts anew: so not only by the count.
+            # Slurm 22.05 may keep a dead node's GPU as used until its controller starts anew: so not only by
+            # the count.
             begun, seen = time.monotonic(), -1
             while run.poll() is None and self.n_ended("slurm") < at and time.monotonic() - begun < 90:
                 if self.n_ended("slurm") != seen:

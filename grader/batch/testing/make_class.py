@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes up a class that hands in one lab: right, wrong, hostile and broken files, in every kind of container and under every kind of
-name, and what the gradebook must say of each.
+"""Makes up a class that hands in one lab: right, wrong, hostile and broken files, in every kind of container
+and under every kind of name, and what the gradebook must say of each.
 
     make_class.py ROOT FOLDER --students 300 --different 120 > expected.json
 
-expected.json: {"lab": …, "students": {student: {"status": …, "tasks": {task: verdict}, "about": …}}}. Where the expectations come
-from: the reference solution's rungs, the headers of grader/mutants/ and grader/hostile/, and what is obvious (an empty file).
-The same arguments give the same class.
+expected.json: {"lab": …, "students": {student: {"status": …, "tasks": {task: verdict}, "about": …}}}. Where
+the expectations come from: the reference solution's rungs, the headers of grader/mutants/ and
+grader/hostile/, and what is obvious (an empty file). The same arguments give the same class.
 """
 
 import argparse

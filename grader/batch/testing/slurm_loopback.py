@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A Slurm cluster of several nodes on this one machine, for tests: an own munged, slurmctld and a slurmd a node, in one folder and on
-ports of its own. Two partitions, as a real one may have: "cpu", and "gpu" whose nodes claim a GPU each. Debian: slurmctld slurmd
-slurm-client munge; root.
+"""A Slurm cluster of several nodes on this one machine, for tests: an own munged, slurmctld and a slurmd a
+node, in one folder and on ports of its own. Two partitions, as a real one may have: "cpu", and "gpu" whose
+nodes claim a GPU each. Debian: slurmctld slurmd slurm-client munge; root.
 
     slurm_loopback.py FOLDER        starts it and prints the environment to use; Ctrl-C ends it
 """

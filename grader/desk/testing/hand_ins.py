@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The made-up term of make_term.py as files that students submit, in the folders that an instructor exports: one after every deadline
-and every resubmission. testing/fake_labcli.py of grader/batch grades them: each file holds what its grading comes to."""
+"""The made-up term of make_term.py as files that students submit, in the folders that an instructor exports:
+one after every deadline and every resubmission. testing/fake_labcli.py of grader/batch grades them: each file
+holds what its grading comes to."""
 
 import io
 import json

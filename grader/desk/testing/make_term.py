@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A made-up term: 300 students, five labs, about 2,000 submissions with all kinds of trouble, with stored evidence in place of grading;
-and the final grades that they must come to, computed here by hand, without the code that is tested.
+"""A made-up term: 300 students, five labs, about 2,000 submissions with all kinds of trouble, with stored
+evidence in place of grading; and the final grades that they must come to, computed here by hand, without the
+code that is tested.
 
-What is made up: late by minutes and days, resubmitted, handed in for a group under its name or a member's, names as Moodle, Canvas and
-students give them, unknown names, refused files, nothing, faults of the machine, extensions, overrides, torn lines of the ledger and
-attempts without an end (kills), a case that was added later, and a tier and points that change in mid-term.
+What is made up: late by minutes and days, resubmitted, handed in for a group under its name or a member's,
+names as Moodle, Canvas and students give them, unknown names, refused files, nothing, faults of the machine,
+extensions, overrides, torn lines of the ledger and attempts without an end (kills), a case that was added
+later, and a tier and points that change in mid-term.
 """
 
 import datetime
@@ -396,7 +398,8 @@ class Term:
             lab, sha256 = hand_in["lab"], made["sha256"]
             if not sha256:
                 continue
-            # A case was added to this lab after all had been graded: what is not anybody's last submission keeps its old result.
+            # A case was added to this lab after all had been graded: what is not anybody's last submission
+            # keeps its old result.
             rounds = [DIGESTS[lab]]
             if lab == NEW_CASE_LAB:
                 rounds = [OLD_DIGEST] + ([DIGESTS[lab]] if last[hand_in["student"], lab] == sha256 else [])

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Grades one submission on Gradescope: takes files as ./lab grade-all does, puts them in place, grades, and writes results.json.
+"""Grades one submission on Gradescope: takes files as ./lab grade-all does, puts them in place, grades, and
+writes results.json.
 
 usage: grade_submission.py AUTOGRADER      (Gradescope's folder: source/, submission/, results/)
 
-A lab without a usable file is graded as the skeleton, for 0 points, and the student reads why. A fault of the machine is tried once
-more; then there is no results.json, and the exit code is not 0. The same when it takes longer than source/minutes.txt says:
-Gradescope itself would give 0 points when its own limit is reached.
+A lab without a usable file is graded as the skeleton, for 0 points, and the student reads why. A fault of the
+machine is tried once more; then there is no results.json, and the exit code is not 0. The same when it takes
+longer than source/minutes.txt says: Gradescope itself would give 0 points when its own limit is reached.
 """
 
 import json
@@ -53,7 +54,8 @@ def has_fault(path):
 
 
 def leaderboard(path):
-    """Gradescope's field: the speedup of every bonus task, 0 where it is not right. Students are shown by pseudonyms that they choose."""
+    """Gradescope's field: the speedup of every bonus task, 0 where it is not right. Students are shown by
+    pseudonyms that they choose."""
     return [
         {
             "name": f"{lab['title']}: {task['title']}",

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Opens every kind of HTML report in a headless Chromium: no console error, nothing too wide on a phone or a desk, texts that can be
-read in light and dark, names for screen readers, a slider that works by keyboard and button, and all steps on paper.
+"""Opens every kind of HTML report in a headless Chromium: no console error, nothing too wide on a phone or a
+desk, texts that can be read in light and dark, names for screen readers, a slider that works by keyboard and
+button, and all steps on paper.
 
 usage: browser_test.py LABCLI [RACY]      with SCREENSHOTS=FOLDER also leaves pictures to look at
-RACY: the runner of grader/mutants/scan/tid_guard or the like, LAB:TASK:RUNNER, whose trace ends with a finding.
+RACY: the runner of grader/mutants/scan/tid_guard or the like, LAB:TASK:RUNNER, whose trace ends with a
+finding.
 
 Without a browser everything is skipped: apt-get install chromium.
 """

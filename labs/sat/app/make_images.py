@@ -5,8 +5,8 @@
     labs/sat/app/make_images.py labs/sat/app/images
     labs/sat/app/make_images.py --check labs/sat/app/images    # changes nothing; exit code 1 if an image differs
 
-The scene: a tiled floor that runs to the horizon, a sky with bars, and three striped balls, near, middle and far. Each pixel is
-found by following its ray; depth is the distance along the view, near = 0 to far = 1.
+The scene: a tiled floor that runs to the horizon, a sky with bars, and three striped balls, near, middle and
+far. Each pixel is found by following its ray; depth is the distance along the view, near = 0 to far = 1.
 """
 
 import argparse

@@ -4,9 +4,9 @@
 
 usage: compare.py MEASURED.json MODELLED.json PROFILER.json
 
-The first two files are written by foreign, the third is Nsight Compute's; cases.txt says which cases took part in
-fitting. handouts/model.md quotes the table of ../data/foreign_h200.json, foreign_h200_modelled.json and
-foreign_profiler_h200.json.
+The first two files are written by foreign, the third is Nsight Compute's; cases.txt says which cases took
+part in fitting. handouts/model.md quotes the table of ../data/foreign_h200.json, foreign_h200_modelled.json
+and foreign_profiler_h200.json.
 """
 
 import json
@@ -25,7 +25,8 @@ OTHER_NAMES = {
 
 
 def limiters(modelled: dict, profiler: dict) -> str:
-    """How often the model names the unit that the profiler found busiest, or none if none was busy for half of the time."""
+    """How often the model names the unit that the profiler found busiest, or none if none was busy for half
+    of the time."""
     busy, idle = [], []
     for name, launches in profiler["cases"].items():
         for launch, limiter in zip(launches, modelled["cases"][name]["limiters"], strict=True):

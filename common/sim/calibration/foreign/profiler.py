@@ -5,7 +5,8 @@
 usage: ncu --csv --page raw --print-units base --cache-control all --clock-control none --metrics $(profiler.py) \\
            foreign --once | profiler.py MODELLED.json DEVICE > PROFILER.json
 
-MODELLED.json, written by foreign on the simulator, says how many launches each case has. Without arguments: the metrics.
+MODELLED.json, written by foreign on the simulator, says how many launches each case has. Without arguments:
+the metrics.
 """
 
 import csv

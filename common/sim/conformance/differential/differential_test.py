@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Random kernels on the simulator: every instruction set that it is built for and every schedule computes the same, and ptxas,
-where there is one, takes every kernel (else a comparison with a GPU would say nothing). shrink.py finds what makes two devices differ.
+"""Random kernels on the simulator: every instruction set that it is built for and every schedule computes the
+same, and ptxas, where there is one, takes every kernel (else a comparison with a GPU would say nothing).
+shrink.py finds what makes two devices differ.
 
 usage: differential_test.py PROGRAM CUDART ISA,ISA,… [PTXAS]"""
 
@@ -42,7 +43,8 @@ def shrinks(program, cudart):
         path = pathlib.Path(folder) / "k.ptx"
         right = shrink.Machine(program, cudart)
         assert shrink.shrink("600003", program, shrink.Machine(program, cudart), right, path) == []
-        # A chain of carries stays whole: without its beginning its end would mean something else. So does a group in braces.
+        # A chain of carries stays whole: without its beginning its end would mean something else. So does a
+        # group in braces.
         stays = shrink.shrink("600003", program, Faulty(program, cudart), right, path)
         assert stays == [
             "sub.cc.u32 %r3, %r10, %r8;",

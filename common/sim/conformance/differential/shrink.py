@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Shrinks random kernels whose outputs differ between a GPU and the simulator: leaves out instructions for as long as they differ.
+"""Shrinks random kernels whose outputs differ between a GPU and the simulator: leaves out instructions for as
+long as they differ.
 
 usage: shrink.py DIFFERENTIAL SIMULATOR_FOLDER SEED...
 
-DIFFERENTIAL: the program (ninja -C build common/sim/differential); SIMULATOR_FOLDER: where our libcudart is (build/common/cudart). Prints
-for each kernel its seed and the instructions that have to stay, in order; "agrees" where the outputs are the same.
+DIFFERENTIAL: the program (ninja -C build common/sim/differential); SIMULATOR_FOLDER: where our libcudart is
+(build/common/cudart). Prints for each kernel its seed and the instructions that have to stay, in order;
+"agrees" where the outputs are the same.
 """
 
 import os
@@ -15,8 +17,9 @@ import subprocess
 import sys
 import tempfile
 
-# What may go: it writes registers that hold a value from the beginning, and memory that does. Branches, barriers and what counts or
-# addresses stay, so that each kernel ends, and reads what it wrote. A chain of carries goes as a whole.
+# What may go: it writes registers that hold a value from the beginning, and memory that does. Branches,
+# barriers and what counts or addresses stay, so that each kernel ends, and reads what it wrote. A chain of
+# carries goes as a whole.
 REMOVABLE = re.compile(
     r"^  (@!?%p\d+ )?(?!st\.shared|st\.local|cp\.async|bra|bar|ret|call)[a-z][\w.:]* +[{(]?(%[hrwp]\d|\[)"
 )
@@ -59,7 +62,8 @@ class Machine:
 
 
 def chunks_of(lines: list[str]) -> list[list[int]]:
-    """What can go, together: a line, or all from a brace to its end. Not what fills registers at first, nor what stores them at last."""
+    """What can go, together: a line, or all from a brace to its end. Not what fills registers at first, nor
+    what stores them at last."""
     chunks: list[list[int]] = []
     inside = False  # the part of a function that its seed chose
     k = 0

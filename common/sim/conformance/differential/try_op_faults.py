@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do the random kernels notice a fault in an instruction? Plants one fault after the other into the op rows and looks for a random kernel
-that computes something else then. The conformance suite, whose expectations are the CPU's own, is tried on each fault, too.
+"""Do the random kernels notice a fault in an instruction? Plants one fault after the other into the op rows
+and looks for a random kernel that computes something else then. The conformance suite, whose expectations are
+the CPU's own, is tried on each fault, too.
 
 usage: source build/.lab-stamp; PATH=$STAMP_PATH:$PATH common/sim/conformance/differential/try_op_faults.py [--build FOLDER] [PART_OF_A_FAULT ...]
 
-All faults go into one copy of sim/ops, in which PLANTED_FAULT=k in the environment switches on the k-th; the working tree stays as it is.
-Prints a line for each fault: the first random kernel that differs, and the conformance test that fails. Exits 1 when the random kernels
-miss a fault. PART_OF_A_FAULT chooses faults by a part of their text.
+All faults go into one copy of sim/ops, in which PLANTED_FAULT=k in the environment switches on the k-th; the
+working tree stays as it is. Prints a line for each fault: the first random kernel that differs, and the
+conformance test that fails. Exits 1 when the random kernels miss a fault. PART_OF_A_FAULT chooses faults by a
+part of their text.
 """
 
 import argparse
@@ -259,7 +261,8 @@ class RandomKernels:
         self.right = []
 
     def first_differing(self, fault):
-        """The first random kernel that the fault changes, and how many were tried; None where it changes none."""
+        """The first random kernel that the fault changes, and how many were tried; None where it changes
+        none."""
         done = 0
         for count in STEPS:
             while len(self.right) < count:

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# ./lab format [--check] [FILE…]: reformats the C++ and CUDA sources, or only says which are not in form.
+# ./lab format [--check] [FILE…]: reformats the C++, CUDA and Python sources, or only says which are not in form;
+# ruff also checks rules of Python (.ruff.toml).
 # ./lab tidy [--fix] [FILE…]: clang-tidy on host sources (default: all that the build compiles), on every core.
 # ./lab tidy --list: those sources.
-# Version 14, so that everybody gets the same answer: Debian 12's, or CLANG_FORMAT=… CLANG_TIDY=….
+# Fixed versions, so that everybody gets the same answer: clang's 14, which is Debian 12's (or CLANG_FORMAT=… CLANG_TIDY=…),
+# and the ruff of requirements-format.txt, which is installed into the Python environment when it is first needed.
 set -euo pipefail
 cd "$LAB_ROOT"
 
@@ -20,15 +22,36 @@ tool() {
   return 1
 }
 
+# Prints the path of the pinned ruff.
+ruff() {
+  local wanted=common/tools/requirements-format.txt program=$LAB_VENV/bin/ruff
+  if [[ "$("$program" --version 2>/dev/null)" != "$(sed 's/==/ /' $wanted)" ]]; then
+    { "$LAB_VENV/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv "$LAB_VENV"; } &&
+      "$LAB_VENV/bin/python" -m pip install -q --disable-pip-version-check --no-input -r $wanted >&2 ||
+      { printf 'lab: ruff cannot be installed in %s.\n' "$LAB_VENV" >&2 && return 1; }
+  fi
+  printf '%s\n' "$program"
+}
+
+# sources PATTERN…: the files of the checkout that match, each followed by a zero byte.
+sources() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
+
 format() {
-  local clang_format mode=(-i)
-  if [[ ${1-} = --check ]]; then mode=(--dry-run -Werror) && shift; fi
-  clang_format=${CLANG_FORMAT:-$(tool clang-format 14)}
-  if (($# > 0)); then
-    "$clang_format" "${mode[@]}" "$@"
-  else
-    git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' |
-      xargs -0 -r "$clang_format" "${mode[@]}"
+  local clang_format python clang_mode=(-i) check_mode=(--fix) form_mode=() c_files=() python_files=()
+  if [[ ${1-} = --check ]]; then
+    clang_mode=(--dry-run -Werror) check_mode=() form_mode=(--diff) && shift
+  fi
+  (($# > 0)) || mapfile -td '' c_files < <(sources '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh')
+  (($# > 0)) || mapfile -td '' python_files < <(sources '*.py')
+  for file; do [[ $file = *.py ]] && python_files+=("$file") || c_files+=("$file"); done
+  if ((${#c_files[@]} > 0)); then
+    clang_format=${CLANG_FORMAT:-$(tool clang-format 14)}
+    printf '%s\0' "${c_files[@]}" | xargs -0 "$clang_format" "${clang_mode[@]}"
+  fi
+  if ((${#python_files[@]} > 0)); then
+    python=$(ruff)
+    "$python" check -q "${check_mode[@]}" "${python_files[@]}"
+    "$python" format -q "${form_mode[@]}" "${python_files[@]}"
   fi
 }
 

@@ -5,10 +5,11 @@
 usage: ./lab release DIR [--labs LAB,…] [--closed LAB,…] [--no-git]
        ./lab release --update DIR [--labs LAB,…] [--closed LAB,…]      (update.py)
 
-DIR must not exist, or be empty. With --labs the edition has only those labs; a lab whose given code answers a task of another lab
-(given.py) has to wait until that one is --closed. What stays behind is listed in LEFT_OUT; the files of edition/ are added or stand in the place
-of the course's own. Then every file is compared with the solutions, line by line (leaks.py): when one holds a line of theirs, its
-place is named and DIR is removed again. Without --no-git DIR becomes a repository with one commit.
+DIR must not exist, or be empty. With --labs the edition has only those labs; a lab whose given code answers a
+task of another lab (given.py) has to wait until that one is --closed. What stays behind is listed in
+LEFT_OUT; the files of edition/ are added or stand in the place of the course's own. Then every file is
+compared with the solutions, line by line (leaks.py): when one holds a line of theirs, its place is named and
+DIR is removed again. Without --no-git DIR becomes a repository with one commit.
 """
 
 import argparse
@@ -85,6 +86,8 @@ LEFT_OUT = [
     "common/tools/cpu_time.py",
     "common/bench/frameworks.py",
     "common/tools/lint.sh",
+    "common/tools/requirements-format.txt",
+    ".ruff.toml",
     ".ci/*",
     ".github/*",
     ".clang-tidy",
@@ -160,8 +163,8 @@ def graders_message(root, name):
 
 
 def without_secrets(root, wanted, name, text):
-    """Quotations as plain text. Outputs of the solutions are recordings, no commands, and their lines of code are not shown; in place of
-    the change of a solution stands what the grader says of it."""
+    """Quotations as plain text. Outputs of the solutions are recordings, no commands, and their lines of code
+    are not shown; in place of the change of a solution stands what the grader says of it."""
 
     def shown(match):
         kind, arguments, quoted = match.groups()
@@ -241,7 +244,8 @@ SENTENCE_END = re.compile(r"((?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z0-9`*\[(]))")
 
 
 class References:
-    """What a page may speak of: files of the edition. A sentence, a list's item or a table's row that speaks of others is left out."""
+    """What a page may speak of: files of the edition. A sentence, a list's item or a table's row that speaks
+    of others is left out."""
 
     def __init__(self, root, present, labs):
         self.present, self.labs = present, labs
@@ -526,7 +530,8 @@ def main():
         refuse("git is missing: install it, or take --no-git")
     everything = labs is None
     labs = labs or labs_of(root)
-    # An edition of the whole course is for a course in which all labs are open at once: it says what it shows.
+    # An edition of the whole course is for a course in which all labs are open at once: it says what it
+    # shows.
     check_given_code(root, labs, labs if everything else closed)
     existed = out.exists()
     if found := made_in(root, out, labs, closed):

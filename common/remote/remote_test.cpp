@@ -129,7 +129,7 @@ TEST(ProgramFile, RefusesBytesOutsideOfContainers) {
   for (const std::string& odd :
        {std::string(16, '\0') + code, std::string(8, '\0') + code, code + std::string(8, '\0'),
         code + std::string(8, '\0') + code, code + "x", code.substr(0, code.size() - 1), other_magic,
-        longer_entry, rest, container_of("// 7 b\n") + "x" + code, std::string("\0\0\0\0", 4)})
+        longer_entry, rest, container_of("// 7 b\n").append("x").append(code), std::string("\0\0\0\0", 4)})
     EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(odd)), 90)) << odd.size();
   EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(code, 2)), 90)) << "two sections";
 }

@@ -94,7 +94,7 @@ Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options, std::ui
   device.argv = options.device_launcher;
   device.argv.insert(device.argv.end(), {options.device_program,
                                          options.device_code.empty() ? options.runner : options.device_code});
-  if (options.of_the_course) device.argv.push_back("course");
+  if (options.of_the_course) device.argv.emplace_back("course");
   device.environment = environment_for(options, n_devices);
   device.launched = !options.device_launcher.empty();
   device.reports = options.launchers_report;

@@ -12,7 +12,7 @@ import unittest
 
 HANDOUTS = pathlib.Path(sys.argv[1])
 ROWS = [
-    [cell.strip() for cell in line.strip("|\n").split("|")]
+    [re.sub(r'<a id="[^"]*"></a>', "", cell).strip() for cell in line.strip("|\n").split("|")]
     for line in (HANDOUTS / "glossary.md").read_text(encoding="utf-8").splitlines()
     if line.startswith("| ") and not line.startswith("| English")
 ]
@@ -25,6 +25,24 @@ class Glossary(unittest.TestCase):
             self.assertTrue(all(row), row)
             self.assertRegex(row[1], "[\u4e00-\u9fff]", f"no Chinese for {row[0]}")
             self.assertRegex(row[2], "[\u3040-\u30ff\u4e00-\u9fff]", f"no Japanese for {row[0]}")
+
+    def test_every_row_has_an_anchor(self):
+        text = (HANDOUTS / "glossary.md").read_text(encoding="utf-8")
+        self.assertEqual(len(re.findall(r'^\| <a id="[\w–-]+"></a>', text, re.M)), len(ROWS))
+
+    def test_a_word_has_one_translation(self):
+        """Terms that contain another term use its translation."""
+        of = {row[0]: row[1:3] for row in ROWS}
+        for longer, shorter in [
+            ("active lane", "lane"),
+            ("exclusive prefix", "prefix"),
+            ("tile status", "tile"),
+            ("segmented scan", "scan"),
+        ]:
+            for whole, part in zip(of[longer], of[shorter]):
+                self.assertIn(part, whole, f"{longer}: {whole} without {part}")
+        self.assertIn(of["exclusive prefix"][0], of["carry"][0])
+        self.assertNotIn(of["fence"][0][:2], of["mbarrier"][0])
 
     def test_is_sorted_and_has_no_term_twice(self):
         terms = [row[0] for row in ROWS]

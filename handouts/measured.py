@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables from the published run (handouts/results/, the newest file), for quotes.py:
+"""Tables from the published runs (handouts/results/, the newest one on a device), for quotes.py:
 
 roof LAB          the roofs of the simulated chip: its arithmetic from its preset, the memory as the run measured it
 ceilings LAB      how fast the run's device copied and read, by size
@@ -18,7 +18,7 @@ by_sorting LAB    counting in shared memory, and the sort that reduce-by-key nee
 divergence DEVICE         lessons: one kernel with 1 to 32 paths in a warp
 shared_atomics DEVICE     lessons: additions in shared memory, by the number of addresses in a warp
 contention DEVICE BINS    lessons: every rung of the histogram lab, by the share of equal samples
-predicted LAB     what the solution's comments predicted for its rungs, what the run measured, and why they differ
+predicted LAB     what was predicted for the rungs, what the run measured, and why they differ
 """
 
 import itertools
@@ -39,6 +39,11 @@ def runs_of(device):
     return [json.loads(p.read_text(encoding="utf-8")) for p in files]
 
 
+def kind_of(case):
+    """The name of a case without its size."""
+    return re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", case)
+
+
 def published(lab, device="h200"):
     """What the newest published run measured of a lab, and its date."""
     run = runs_of(device)[0]
@@ -46,13 +51,23 @@ def published(lab, device="h200"):
     return {**next(entry for entry in run["labs"] if entry["lab"] == lab), "date": run["date"], "mhz": mhz}
 
 
-def measured_at(lab, n):
-    """The size n of a lab in the newest run that has it, and the run's date if newer runs do not."""
-    for age, run in enumerate(runs_of("h200")):
-        for size in next(entry for entry in run["labs"] if entry["lab"] == lab)["sizes"]:
-            if size["n"] == n:
-                return size, run["date"] if age > 0 else ""
-    raise KeyError(f"no run has {n} items of {lab}")
+def compared_at(lab, name, other, n):
+    """The newest run's time of a rung for n items, and that of the rung that it is compared with, if one is given."""
+    size = next(size for size in published(lab)["sizes"] if size["n"] == n)
+    tables = [{row["name"]: row["median_us"] for row in table["rows"]} for table in size["tables"]]
+    # A rung in several tables (several cases): the first. Rungs that are compared do the same work, if they are in the same table.
+    times = next((t for t in tables if name in t and other in t), next(t for t in tables if name in t))
+    slower = times[other] if other in times else next((t[other] for t in tables if other in t), None)
+    return times[name], slower
+
+
+def result_of(lab, name, other, exponent):
+    """What the newest run measured for a prediction: a factor or a time."""
+    time, slower = compared_at(lab, name, other, 2**exponent)
+    if slower is None:
+        return time_of(time)
+    factor = slower / time
+    return f"{factor:.2f}×" if factor < 1.05 else f"{factor:.1f}×" if factor < 10 else f"{factor:.0f}×"
 
 
 def ceilings(lab, _labcli):
@@ -115,7 +130,7 @@ def tops(arguments, _labcli):
                 ceiling = size["ceilings"][
                     "read" if table["ideal_bytes"] < 1.25 * size["ceilings"]["bytes"] else "copy"
                 ]
-                case = re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"])
+                case = kind_of(table["case"])
                 us = top[0]["median_us"]
                 library = (
                     (time_of(peer[0]["median_us"]), f"{peer[0]['median_us'] / us:.2f}")
@@ -143,12 +158,7 @@ def compared(run, lab):
         for table in size["tables"]:
             rows = {kind: [r for r in table["rows"] if r["kind"] == kind] for kind in ("rung", "peer")}
             if rows["rung"]:
-                yield (
-                    size["n"],
-                    re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"]),
-                    rows["rung"][0],
-                    rows["peer"],
-                )
+                yield size["n"], kind_of(table["case"]), rows["rung"][0], rows["peer"]
 
 
 def foreign(device, _labcli):
@@ -279,7 +289,7 @@ def tables_of(lab, labcli):
     order, found = counted.ladder(lab, labcli), {}
     for size in published(lab)["sizes"]:
         for table in size["tables"]:
-            case = re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"])
+            case = kind_of(table["case"])
             first = next(r["name"] for r in table["rows"] if r["kind"] == "rung")
             # A table is known by a rung that it has at every size: some rungs are measured with few items
             # only.
@@ -318,12 +328,18 @@ def version(number):
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
+# Labs whose top rung has become faster since the newest run on an H200.
+RENEWED = {"histogram", "sat"}
+
+
 def times(lab, labcli):
     run = published(lab)
     sizes = [size["n"] for size in run["sizes"]]
     text = [
         f"{run['device']}, driver for CUDA {version(run['driver'])}, toolkit {version(run['runtime'])}, {run['mhz']:.0f} MHz, {run['date']}. "
-        "Median times. In brackets: the share of the memory's rate, measured in the same run with a plain copy, or with a plain read if almost nothing is written.\n"
+        "GPU time: the median, from the start of the first kernel to the end of the last one, without the time of the launch call. In brackets: the share of the memory's rate, measured in the same run with a plain copy, or with a plain read if almost nothing is written."
+        + (" The kernel of `state_of_the_art` has become faster since this run." if lab in RENEWED else "")
+        + "\n"
     ]
     tables = tables_of(lab, labcli)
     alone = {name: entries for _, rows in tables for (name, kind), entries in rows.items() if kind == "rung"}
@@ -432,7 +448,7 @@ def by_sorting(_lab, labcli):
         ("sort of 16-bit keys alone, *" + library + "*", sorted_times),
         ("whole histogram, 256 bins, `sort_reduce` (tile by tile)", counting["sort_reduce"]),
         ("whole histogram, 256 bins, `shared_counts`", counting["shared_counts"]),
-        ("whole histogram, 65,536 bins, `state_of_the_art`", many["state_of_the_art"]),
+        ("whole histogram, 65,536 bins, `state_of_the_art` as it was then", many["state_of_the_art"]),
     ]
     rows = [
         "| | " + " | ".join(f"2^{n.bit_length() - 1}" for n in sizes) + " |",
@@ -450,7 +466,7 @@ def backwards(labs, labcli):
         order = counted.ladder(lab, labcli)
         size = published(lab)["sizes"][-1]
         for table in size["tables"]:
-            case = re.sub(r"_n\d+|_bench\d+", "", table["case"])
+            case = kind_of(table["case"])
             rungs = sorted(
                 (r for r in table["rows"] if r["kind"] == "rung"), key=lambda r: order.index(r["name"])
             )
@@ -555,8 +571,8 @@ def in_flight(lab, _labcli):
 """
 
 
-# A rung; the rung that it is compared with, or none for a time; log2 of the number of items; the prediction
-# (of the comment above the rung in solutions/); the explanation.
+# A rung; the rung that it is compared with, or none for a time; log2 of the number of items; the prediction; the
+# explanation. comments.py writes them above the rungs in solutions/.
 MET = "about as predicted"
 PREDICTIONS = {
     "reduction": [
@@ -607,11 +623,18 @@ PREDICTIONS = {
     ],
     "scan": [
         (
+            "brute_force",
+            "hillis_steele",
+            24,
+            "0.06×",
+            "The model predicts too long a time for `brute_force`. On the GPU, the caches serve most of its loads.",
+        ),
+        (
             "global_rounds",
             "brute_force",
             24,
             "3× to 4×",
-            "The model predicts too long a time for `brute_force`. On the GPU, the caches serve most of its loads.",
+            "Less than predicted, because `brute_force` is faster than predicted.",
         ),
         ("hillis_steele", "global_rounds", 24, "4×", MET),
         (
@@ -711,6 +734,13 @@ PREDICTIONS = {
         ),
         ("digits", "", 24, "0.8 ms", "a little faster than predicted"),
         (
+            "state_of_the_art",
+            "counts_first",
+            28,
+            "no prediction",
+            "Both sort floats with values here. Arrays of that length have large tiles, so a multiprocessor holds as many warps as with rung 7.",
+        ),
+        (
             "onesweep",
             "digits",
             24,
@@ -764,8 +794,7 @@ PREDICTIONS = {
         ),
     ],
     "sat": [
-        ("serial", "", 26, "4.3 ms", "somewhat slower than predicted"),
-        ("rows_columns", "", 26, "0.6 ms", "somewhat slower than predicted"),
+        ("rows_columns", "serial", 28, "7×", "somewhat less than predicted"),
         (
             "transpose",
             "rows_columns",
@@ -776,30 +805,37 @@ PREDICTIONS = {
         (
             "transpose",
             "rows_columns",
-            26,
+            28,
             "slower",
-            "It moves twice the bytes, and 8192 columns give `rows_columns` enough threads.",
+            "It moves twice the bytes, and 16384 columns give `rows_columns` enough threads.",
         ),
         (
             "fused",
-            "",
-            26,
-            "0.35 ms, if the device were full",
-            "The device is not full: the image has only 256 strips of rows, and each strip is a chain of tiles.",
+            "transpose",
+            28,
+            "1.7×, if the device were full",
+            "The device is not full: the image has only 512 strips of rows, and each strip is a chain of tiles.",
         ),
         (
             "single_pass",
-            "",
-            26,
-            "0.5 ms",
-            "about as predicted: the limiter is a chain of 255 tiles that wait for each other",
+            "rows_columns",
+            28,
+            "1.2×",
+            "The limiter is the chain of 511 tiles that wait for each other, as predicted, but `rows_columns` is slower than predicted.",
         ),
         (
             "look_back",
-            "",
-            26,
-            "0.16 ms",
+            "single_pass",
+            28,
+            "3×",
             "A tile does two look-backs, one after the other, and each step takes two round trips to the L2 cache.",
+        ),
+        (
+            "state_of_the_art",
+            "",
+            28,
+            "the time of a copy",
+            "The edges of the tiles must be cleared, published and read, and tiles along diagonals are slower to copy than rows ([details](#state_of_the_art)).",
         ),
     ],
     "hierarchical_scan": [
@@ -819,7 +855,7 @@ PREDICTIONS = {
             "one_word",
             28,
             "2.2×",
-            "Of this, 1.5× was expected from the 32 lanes, and 1.5× from the larger tiles. Each change alone was measured to give almost 1.5×; why they give less together is not known.",
+            "Of this, 1.5× was expected from the 32 lanes, and 1.5× from the larger tiles. Why they give less together is not known.",
         ),
         ("state_of_the_art", "", 28, "537 µs, a persistent copy", MET),
     ],
@@ -832,21 +868,7 @@ def predicted(lab, _labcli):
         "|---|---|--:|---|--:|---|",
     ]
     for name, other, exponent, prediction, explanation in PREDICTIONS[lab]:
-        size, earlier = measured_at(lab, 2**exponent)
-        tables = [{r["name"]: r["median_us"] for r in t["rows"]} for t in size["tables"]]
-        # A rung in several tables (several cases): the first. Rungs that are compared do the same work, if
-        # they are in the same table.
-        times = next((t for t in tables if name in t and other in t), next(t for t in tables if name in t))
-        if other:
-            slower = times[other] if other in times else next(t[other] for t in tables if other in t)
-            factor = slower / times[name]
-            found = (
-                f"{factor:.2f}×" if factor < 1.05 else f"{factor:.1f}×" if factor < 10 else f"{factor:.0f}×"
-            )
-        else:
-            found = time_of(times[name])
-        if earlier:
-            found += f" (run of {earlier})"
+        found = result_of(lab, name, other, exponent)
         against = f"`{other}`" if other else "time"
         rows.append(f"| `{name}` | {against} | 2^{exponent} | {prediction} | {found} | {explanation} |")
     return "\n".join(rows) + "\n"

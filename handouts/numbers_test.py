@@ -6,8 +6,10 @@ it can't go stale.
 usage: numbers_test.py HANDOUTS
 
 Outside of those, a table has no digits but in code and in names (lab 3, rung 2, weeks 1 to 6), and no line
-has a time, a rate, a share or a number of megabytes. TABLES and LINES are the exceptions: definitions,
-formulas, limits of the hardware, assumptions of questions.
+has a time, a rate, a share, a number of megabytes or of registers. The same holds for comments in solutions/
+and labs/, in which comments.py writes what was measured. TABLES and LINES are the exceptions: definitions,
+formulas, limits of the hardware, assumptions of questions. instructor/answers_test.py checks the
+instructor's answers.
 """
 
 import pathlib
@@ -19,8 +21,13 @@ HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
 BLOCK = re.compile(r"<!-- (generated|quote): .*?<!-- end \1 -->", re.S)
 MADE_WHOLE = {"kill-matrix.md"}  # by the tests of the mutants
 UNIT = re.compile(
-    r"\d ?(?:[µunm]s|[KMGT]B/s|G(?:key|items?)/s|GHz)\b|\d(?:\.\d+)?× as|\d %|\d percent|\d s\b"
-    r"|\d (?:seconds|minutes|[KMG]B)\b|\d times (?:as|faster|slower)"
+    r"\d ?(?:[µunm]s|[KMGT]B/s|G(?:key|items?)/s|GHz)\b|\d(?:\.\d+)?× (?:as|faster|slower)|\d %|\d percent|\d s\b"
+    r"|\d (?:seconds|minutes|[KMG]B)\b|\d times (?:as|faster|slower)|\d registers?\b"
+)
+# In comments, sizes in bytes and numbers of operations are those of the code below them.
+UNIT_IN_CODE = re.compile(
+    r"\d ?(?:[µunm]s|[KMGT]B/s|G(?:key|items?)/s|GHz)\b|\d×|\d %|\d percent|\d s\b|\d (?:seconds|minutes)\b"
+    r"|\d times (?:faster|slower)|\d registers?\b"
 )
 
 # Tables that may have digits, by the first cells of their head: why.
@@ -69,9 +76,6 @@ LINES = {
     "skewed (90 percent of them in one bin)": "what Pattern::skewed of labs/histogram/problem.cpp makes",
     "This makes 9 · 32 bytes": CODE,
     "A tile has 64 KB": CODE,
-    "It was predicted to be 1.4 times faster": "a prediction; the comment above the rung has the measurement",
-    "Predicted: 1.5 times faster than": "a prediction; measured.py has the measurement",
-    "Predicted: 3 times faster than": "the same",
     "768 MB of memory and 10 minutes": "Gradescope's documentation, which the sentence links",
     "grading took 28 s": BY_HAND,
     "and 49 s for `sat`": BY_HAND,
@@ -80,6 +84,13 @@ LINES = {
     "takes 500 MB of disk space": BY_HAND,
     "measured times are more than 20 % apart": "which pairs `labcli model` looks at",
     "less than 3 µs, because most of their time": "which kernels `labcli model --kernels` leaves out",
+}
+
+
+# The same for comments in solutions/ and labs/.
+COMMENTS = {
+    "90 % have the same value": "what Pattern::skewed makes",
+    "all or 90 % in one bin": "the same",
 }
 
 
@@ -131,7 +142,58 @@ def complaints(name, text):
             yield f"{name}:{number}: a time, a rate or a share that nothing makes: {line.strip()}"
 
 
+def comments(text):
+    """A source's lines, each with its comment alone; what comments.py writes is left out."""
+    text = re.sub(
+        r"^// Predicted \(\w+, .*\n(?://   .*\n)*",
+        lambda lines: "\n" * lines[0].count("\n"),
+        text,
+        flags=re.M,
+    )
+    return [line.partition("//")[2] for line in text.splitlines()]
+
+
+def typed_in_comments(name, text):
+    for number, line in enumerate(comments(text), 1):
+        if UNIT_IN_CODE.search(line) and not any(words in line for words in COMMENTS):
+            yield f"{name}:{number}: a time, a rate, a factor or a share that nothing makes: {line.strip()}"
+
+
+def sources():
+    for room in ("solutions", "labs"):
+        yield from (
+            p
+            for p in sorted((HANDOUTS.parent / room).rglob("*"))
+            if p.suffix in {".cu", ".cuh", ".cpp", ".hpp", ".h"}
+        )
+
+
 class Numbers(unittest.TestCase):
+    def test_of_comments_are_made(self):
+        found = [
+            c
+            for p in sources()
+            for c in typed_in_comments(p.relative_to(HANDOUTS.parent), p.read_text(encoding="utf-8"))
+        ]
+        self.assertEqual(
+            found,
+            [],
+            "\n" + "\n".join(found) + "\nCONTRIBUTING.md, “A number in a text”, says how one is made.",
+        )
+
+    def test_typed_ones_in_comments_are_found(self):
+        for line in [
+            "// Measured: 337 µs.",
+            "f();  // takes 3 ms",
+            "// 0.71×, so it is slower",
+            "// It needs 40 registers.",
+            "// 9 % slower",
+        ]:
+            self.assertEqual(len(list(typed_in_comments("source", line))), 1, line)
+        made = "// Predicted (fused, against three_kernels, 2^24 items): 2.5×. Measured: 2.3× (H200,\n//   2026-11-23).\n"
+        for line in [made, "// 2 * half apart", "f(3 % n);  // n = 3"]:
+            self.assertEqual(list(typed_in_comments("source", line)), [], line)
+
     def test_are_made(self):
         found = [c for page in pages() for c in complaints(page.name, page.read_text(encoding="utf-8"))]
         self.assertEqual(
@@ -145,6 +207,11 @@ class Numbers(unittest.TestCase):
         heads = [head.removeprefix("| ") for _, head, rows in tables(text) if rows]
         self.assertEqual([start for start in TABLES if not any(head.startswith(start) for head in heads)], [])
         self.assertEqual([words for words in LINES if words not in text], [])
+        code = "\n".join(
+            line for source in sources() for line in comments(source.read_text(encoding="utf-8"))
+        )
+        if (HANDOUTS.parent / "solutions").is_dir():
+            self.assertEqual([words for words in COMMENTS if words not in code], [])
 
     def test_typed_ones_are_found(self):
         sentences = [

@@ -18,6 +18,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     counted, cases …          counters of a lab's rungs, the limits and cases that tasks have: counted.py
     limits all               what a student's process may take: limits.py
     roof, ceilings, tops …   what the published run measured: measured.py
+    registers LAB KERNELS    registers of kernels, from ptxas: registers.py
     scaling NAME             modelled times of many GPUs: scaling.py
     worked LAB NAME          a worked example: worked/
     session, adapter …       a wrong submission in the debugger: sessions.py
@@ -38,6 +39,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import counted
 import limits
 import measured
+import registers
 import scaling
 import sessions
 import worked
@@ -196,6 +198,7 @@ KINDS = {
         *counted.KINDS,
         *limits.KINDS,
         *measured.KINDS,
+        *registers.KINDS,
         *scaling.KINDS,
         *sessions.KINDS,
     )

@@ -13,10 +13,12 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
+import comments
 import counted
 import limits
 import measured
 import quotes
+import registers
 
 
 class Quotes(unittest.TestCase):
@@ -99,13 +101,33 @@ class Quotes(unittest.TestCase):
             rows = [line.strip("| ").split(" | ") for line in measured.predicted(lab, None).splitlines()[2:]]
             self.assertEqual([row[3] for row in rows], [prediction for _, _, _, prediction, _ in predictions])
             for row in rows:
-                self.assertRegex(
-                    row[4],
-                    r"^\d[\d.]*×( \(run of \d{4}-\d\d-\d\d\))?$"
-                    if row[1] != "time"
-                    else r"^\d[\d.]* (µs|ms)( \(run of \d{4}-\d\d-\d\d\))?$",
-                    row,
-                )
+                self.assertRegex(row[4], r"^\d[\d.]*×$" if row[1] != "time" else r"^\d[\d.]* (µs|ms)$", row)
+
+    def test_comments_of_rungs_are_up_to_date(self):
+        found = list(comments.sources())
+        self.assertGreater(len(found), 7)
+        for lab, path in found:
+            text = path.read_text(encoding="utf-8")
+            self.assertEqual(comments.filled(lab, text), text, f"Run handouts/comments.py: {path}")
+
+    def test_a_comment_gets_every_prediction_of_its_rung(self):
+        start = "// Why.\n// Predicted (sequential)\n//   old\n// Predicted (sequential, against x): 3\n// Drawback.\n"
+        lines = comments.filled("reduction", start).splitlines()
+        self.assertEqual((lines[0], lines[-1]), ("// Why.", "// Drawback."))
+        self.assertRegex(
+            lines[1],
+            r"^// Predicted \(sequential, against reindexed, 2\^24 items\): 1.2×. Measured: [\d.]+× \(H200, ",
+        )
+        self.assertEqual(len([line for line in lines if line.startswith("// Predicted")]), 2)
+        with self.assertRaises(SystemExit):
+            comments.filled("reduction", "// Predicted (no_such)\n")
+
+    def test_registers_decide_how_many_warps_fit(self):
+        # 48 registers are allocated for 47: 12 warps need 18,432 of 65,536, so three blocks fit.
+        self.assertEqual(registers.resident_warps({"registers": 47, "threads": 384}), 36)
+        self.assertEqual(registers.resident_warps({"registers": 32, "threads": 1024}), 64)
+        rows = registers.registers("radix_sort k07_sweep k08_sweep", None).splitlines()
+        self.assertEqual(len([row for row in rows if "`k07_sweep`" in row]), 4)
 
     def test_limits_are_read_from_the_code(self):
         self.assertRegex(
@@ -151,6 +173,13 @@ class Quotes(unittest.TestCase):
                 if r["kind"] == "rung"
             )
         ]
+
+    def test_cases_are_named_without_their_size(self):
+        tool = self.answer(
+            {"list": {"labs": [{"id": "sat", "tasks": self.rungs_of("sat"), "further_rungs": []}]}}
+        )
+        for row in measured.backwards("sat", tool).splitlines()[2:]:
+            self.assertIn("| sat `lower_left_f32_random` |", row)
 
     def test_trips_take_as_long_as_their_bytes(self):
         times = [int(x) for x in re.findall(r"(\d+) µs", measured.trips("hierarchical_scan", None))]

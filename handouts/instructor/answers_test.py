@@ -69,14 +69,20 @@ def counted(lab, rung, column):
     return row[rows[0].index(column)]
 
 
-RUNS = [json.loads(p.read_text(encoding="utf-8")) for p in sorted((HANDOUTS / "results").glob("*-h200.json"))]
+RUN = json.loads(max((HANDOUTS / "results").glob("*-h200.json")).read_text(encoding="utf-8"))
+LESSONS = json.loads(max((HANDOUTS / "results/lessons").glob("*-h200.json")).read_text(encoding="utf-8"))
 
 
 def sizes(lab):
-    """The sizes of a lab, each from the newest run that has it."""
-    return {
-        size["n"]: size for run in RUNS for one in run["labs"] if one["lab"] == lab for size in one["sizes"]
-    }
+    """The sizes of a lab in the newest run."""
+    return {size["n"]: size for one in RUN["labs"] if one["lab"] == lab for size in one["sizes"]}
+
+
+def if_all_equal(rung, n, bins):
+    """How many times as long a rung of lab 5 takes for equal samples as for uniform ones."""
+    rows = [row for row in LESSONS["contention"] if (row["rung"], row["n"], row["bins"]) == (rung, n, bins)]
+    times = {row["percent"]: row["median_us"] for row in rows}
+    return times[100] / times[0]
 
 
 def measured(lab, rung, n):
@@ -678,9 +684,8 @@ def numbers():
         6,
         [
             f"= {32 / fullest(32, 256):.1f}",
-            f"{42.6 / 47.8:.1f} times",
-            f"{67.1 / 69.1:.2f} times",
-            f"{12.3 / 3.0:.1f} (",
+            *(f"{if_all_equal(rung, m, 256):.2f} times" for rung in ["shared_counts", "combined"]),
+            f"ratio is {if_all_equal('global_atomics', m, 256):.1f}:",
         ],
     )
     yield (
@@ -727,7 +732,7 @@ def numbers():
             f"{round(in_flight / 3 / 64, -2):,.0f} columns",
         ],
     )
-    for n, words in [(m, "{:.1f}×"), (2**26, "{:.2f}×")]:
+    for n, words in [(m, "{:.1f}×"), (2**28, "{:.2f}×")]:
         yield (
             "06",
             "Prediction",

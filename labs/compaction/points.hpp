@@ -19,7 +19,7 @@ inline constexpr lab::EfficiencyGoal kWarpAggregatedGoals[] = {{lab::Metric::bar
 inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_ratio, 1.25, 4},
                                                            {lab::Metric::launches, 2, 4}};
 // Compared with one CPU core, on a device like the H200. One core mispredicts every other branch when items
-// are kept at random: 3 to 4 ns per item.
+// are kept at random.
 inline constexpr lab::SpeedupTier kThreeKernelsTiers[] = {{40, 3}, {80, 4}};
 inline constexpr lab::SpeedupTier kFusedTiers[] = {{80, 4}, {150, 4}};
 inline constexpr lab::SpeedupTier kWarpAggregatedTiers[] = {{120, 3}, {200, 4}, {250, 3}};

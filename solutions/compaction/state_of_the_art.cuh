@@ -81,19 +81,20 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 // - One barrier per tile.
 // Why: rung 6's blocks wait while their first warp looks back, and have no loads in flight while they count,
 // compact and store.
-// Predicted: 90 % of the copy rate, 1.5n items at 4.1 TB/s: 436 µs.
-// Measured (CUB in parentheses): 422 µs (594), 92 % of the copy rate; 37 µs (48) at 2^24; 8.5 µs (11) at
-// 2^20, of which an empty kernel takes 2.7.
-// Where the time went before: with two tiles of 32 KB per block, the next one in registers, and carries that
-// passed from wave to wave, 502 µs. In the profiler 32 % of the stalls were the wait for the prefix of the
-// wave before: its last block published it only after it had that of the wave before it. With totals alone
-// 476 µs. Asynchronous copies in place of registers 462 µs: a warp that waits for a count in a register waits
-// for the items that it loads after it, too. Compacting per warp when a tile arrives, so that a tile can wait
-// without registers, for more steps: 420 µs. What decides: a lag of 3 steps instead of 4 makes it 455 µs; one
-// tile in flight instead of two 602 µs. One block of 384 threads and 8 rows per multiprocessor takes 412 µs,
-// but 9.1 µs at 2^20. 16-byte stores, whose vectors are read from shared memory item by item, take 500 µs.
-// Drawback: two neighbouring runs both write the sector in which they meet, once per warp and tile: 3 % of
-// the sectors. At 2^20 a block has one tile at most, and the lag only delays it.
+// Predicted (state_of_the_art, 2^28 items): 436 µs, 90 % of the copy rate. Measured: 421.8 µs (H200,
+//   2026-11-23).
+// Steps on the way, each of them faster than the one before:
+// - two tiles of 32 KB per block, the next one in registers, and carries that passed from wave to wave: the
+//   last block of a wave published its prefix only after it had that of the wave before it;
+// - totals alone;
+// - asynchronous copies in place of registers: a warp that waits for a count in a register waits for the
+//   items that it loads after it, too;
+// - compacting per warp when a tile arrives, so that a tile can wait without registers, for more steps.
+// Tried and slower: a lag of 3 steps instead of 4; one tile in flight instead of two (most of all); 16-byte
+// stores, whose vectors are read from shared memory item by item. One block of 384 threads and 8 rows per
+// multiprocessor is faster for long arrays, but slower for short ones.
+// Drawback: two neighbouring runs both write the sector in which they meet, once per warp and tile. At 2^20 a
+// block has one tile at most, and the lag only delays it.
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k07_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count,

@@ -78,7 +78,7 @@ struct TileStatuses {
   }
 };
 
-// Sets words to 0, because the contents of the scratch memory are undefined. A memset takes 3 µs less than a
+// Sets words to 0, because the contents of the scratch memory are undefined. A memset takes less time than a
 // kernel.
 [[maybe_unused]] static void clear_words(Word* d_words, std::uint64_t count, CUstream_st* stream) {
   static_cast<void>(cudaMemsetAsync(d_words, 0, count * sizeof(Word), stream));

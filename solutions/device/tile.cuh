@@ -3,8 +3,7 @@
 // a time.
 // Read: Pack, Tile (which thread has which items), load_tile, start_loading, store_tile. The top rungs of
 // several labs use this file.
-// No cache hints: streaming loads and stores (ld.cs, st.cs) make these rungs 3 to 20 % slower, measured on an
-// H200.
+// No cache hints: streaming loads and stores (ld.cs, st.cs) made these rungs slower on an H200.
 // Invariant: any address, any n. A 16-byte access is used only if the address is a multiple of 16, otherwise
 // item by item. Items outside [0, n) are neither read nor written.
 #pragma once

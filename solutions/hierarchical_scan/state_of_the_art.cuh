@@ -21,23 +21,20 @@ namespace course::hierarchical_scan {
 //   tile's total is published as soon as it is known, kLag steps before the tile needs its carry.
 // - There is no look-back, and no tile waits for another tile's prefix: the carry is that of the block's tile
 //   before, combined with the totals since then. Each thread reads one of them.
-// Why: rung 7's blocks waited at a barrier half of their time (57 % of the stalls in the profiler), for round
-// trips to the L2 cache. Here every block always has loads in flight, and the totals that it needs were
-// published three tiles ago.
-// Predicted: the rate of a copy by blocks that stay: 537 µs. (The fastest copy, by many short blocks, takes
-// 516 µs; no persistent copy that was tried takes less.)
-// Measured on an H200 (copy, CUB in parentheses): 533 µs (519, 697), 97 % of the copy rate; 40 µs (36, 53) at
-// 2^24; 9.2 µs (5.7, 11.8) at 2^20.
-// What decides: without the ring, with one tile of 32 KB in registers and two in shared memory, it takes
-// 585 µs, though a copy of this shape takes 539 µs: loads were started only after the tile before them was
-// scanned, so each block had none in flight for a part of each step. With a lag of 2 steps instead of 3 it is
-// 565 µs, with 1 step 864 µs. Tiles of 8 KB instead of 16 KB: 603 µs. A warp waits for totals only after it
-// has published its own tile's; the other way round it is 608 µs. Slower: a warp of its own for the carries
-// (666 µs), since it needs several round trips per tile one after the other; tiles by ticket (636 µs),
-// because a block that takes two tickets in a row gets neighbouring tiles, and the second waits for the
-// first.
-// Drawback: at 2^20 a block has one tile at most, so the lag only delays it. Of the 9 µs there, an empty
-// kernel takes 2.7, and clearing the statuses 1.4.
+// Why: rung 7's blocks waited at a barrier, for round trips to the L2 cache. Here every block always has
+// loads in flight, and the totals that it needs were published three tiles ago. The prediction is the time of
+// a copy by blocks that stay; the fastest copy, by many short blocks, takes a little less.
+// Predicted (state_of_the_art, 2^28 items): 537 µs, a persistent copy. Measured: 532.7 µs (H200, 2026-11-23).
+// Tried and slower:
+// - no ring, but one tile of 32 KB in registers and two in shared memory: loads were started only after the
+//   tile before them was scanned, so each block had none in flight for a part of each step;
+// - a lag of 2 steps instead of 3, and most of all of 1 step;
+// - tiles of 8 KB instead of 16 KB;
+// - waiting for totals before the own tile's total is published;
+// - a warp of its own for the carries, since it needs several round trips per tile one after the other;
+// - tiles by ticket: a block that takes two tickets in a row gets neighbouring tiles, and the second waits
+//   for the first.
+// Drawback: at 2^20 a block has one tile at most, so the lag only delays it.
 // Float sums are the same in every run on the same device, because the totals are combined in a fixed order.
 // An item passes through at most 4 * kRows additions in its thread, 5 + 8 in the tile, 5 + 8 in the totals
 // between two tiles of the block, and one per wave.

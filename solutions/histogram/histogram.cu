@@ -7,8 +7,8 @@
 //@reference
 // Histogram: all rungs of the ladder, from one global atomic per sample to copies in shared memory.
 // Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
-// Predictions and measurements are for 2^24 random int32 samples; unless stated otherwise, in 256 bins.
-// Measurements are from an H200 (handouts/05-histogram.md has the table).
+// The lines "Predicted (…)" are written by handouts/comments.py, from measured.py and the published run. They
+// are for random int32 samples in 256 bins.
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py). Rung
 // 0, which has a data race, is in grader/mutants/histogram/racy.mutant.
 // Invariant: every rung gives the same counts for every (sample type, bins, n), n = 0 included. Counts are
@@ -93,7 +93,7 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 //@reference
 // Why: `++d_counts[b]` is a load, an addition and a store. Two threads that load the same old count lose one
 // sample (rung 0). atomicAdd does all three as one operation, in the L2 cache.
-// Predicted: 0.2 to 0.5 ms, and several times that if all samples are in one bin. Measured: 2.7 ms.
+// Predicted (global_atomics, 2^24 items): 0.2 to 0.5 ms. Measured: 2.69 ms (H200, 2026-11-23).
 // Drawback: the 32 samples of a warp access about 25 of the 65 sectors that 257 counts take, and each is
 // read and written back. Increments of the same count are done one after the other; if all samples are in one
 // bin, this holds for all increments.
@@ -145,7 +145,7 @@ __device__ inline Count block_sum(Count value) {
 // Changed: each of n_private threads has a column of counters that no other thread accesses.
 // Why: there are no atomics, so no increment waits for another one. Sorted, skewed and random samples take
 // about the same time.
-// Predicted: 0.4 ms. Measured: 0.50 ms.
+// Predicted (private_counts, 2^24 items): 0.4 ms. Measured: 495.3 µs (H200, 2026-11-23).
 // Drawback: each increment loads and stores a sector for 4 bytes, 64 bytes per sample. (n_bins + 1) ·
 // n_private counters must be cleared and added up, so many bins allow only few threads: 96 for 65,536 bins.
 //@end
@@ -223,7 +223,7 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 // block.
 // Why: a shared atomic needs no access to the L2 cache, and 132 multiprocessors share the increments of a
 // bin.
-// Predicted: 5× to 10× faster than rung 1. Measured: 47×.
+// Predicted (shared_counts, against global_atomics, 2^24 items): 5× to 10×. Measured: 53× (H200, 2026-11-23).
 // Drawback: lanes of a warp that use different words of the same bank are handled one after the other. (Lanes
 // that use the same word are not, because an increment is one ATOMS.POPC.INC: skewed samples are not slower.)
 // With more than one window, all samples are read again. A load has only 4 bytes.
@@ -328,7 +328,8 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 // Why: there is one atomic per run instead of one per sample, 8 times fewer for 256 bins, and 2,048 times
 // fewer if all samples are equal. There is no contention, and skewed samples are *faster*. A machine without
 // atomics has to count in this way.
-// Predicted: 3× to 5× slower than rung 3. Measured: 9.4× slower.
+// Predicted (sort_reduce, against shared_counts, 2^24 items): 0.2× to 0.3×. Measured: 0.09× (H200,
+//   2026-11-23).
 // Drawback: the sort takes 33 exchanges per key. With 65,536 bins almost every run has length one.
 //@end
 template <typename T, typename Bins>
@@ -392,8 +393,9 @@ Status sort_reduce(const Job<T, Bins>& job) {
 // Changed: the block's 8 warps count in 8 histograms, which are merged in the block before they go to global
 // memory.
 // Why: only the lanes of one warp share counters, so 8 times fewer threads use the same one.
-// Predicted: only 1.1× faster than rung 3, because the hardware handles shared atomics of different warps one
-// after the other anyway. Measured: 1.0×.
+// It should be only a little faster than rung 3, because the hardware handles shared atomics of different
+// warps one after the other anyway.
+// Predicted (per_warp, against shared_counts, 2^24 items): 1.1×. Measured: 0.99× (H200, 2026-11-23).
 // Drawback: it needs 8 times the shared memory, so a window has 1,536 counters, and 65,536 bins need 43 reads
 // of the samples. Lanes of a warp still share counters, which costs nothing (rung 3).
 inline constexpr unsigned kWarps = kBlock / kWarp;
@@ -436,10 +438,11 @@ Status per_warp(const Job<T, Bins>& job) {
 // --- Rung 6: a run of equal bins becomes one addition.
 // Changed: a thread takes neighbouring samples. When the bin changes, it adds the length of the whole run to
 // a counter. It also uses 16-byte loads.
-// Why: sorted samples, or samples of which 90 % are equal, have long runs: 4 times fewer atomics (the vectors
-// of a thread are far apart, so in sorted samples a run is one vector), and almost none if all samples are
-// equal. Lanes add at different times, so fewer use the same counter at once.
-// Measured: 1.36× faster than rung 3, with random samples (there was no prediction).
+// Why: sorted samples, or samples of which nine of ten are equal, have long runs: 4 times fewer atomics (the
+// vectors of a thread are far apart, so in sorted samples a run is one vector), and almost none if all
+// samples are equal. Lanes add at different times, so fewer use the same counter at once.
+// Predicted (run_lengths, against shared_counts, 2^24 items): no prediction. Measured: 1.4× (H200,
+//   2026-11-23).
 // Drawback: each sample needs a comparison, which does not help if samples are random. The other lanes wait
 // while some lanes add. Adding a length is an ATOMS.ADD, in which lanes with the same address take turns.
 template <typename T, typename Bins>
@@ -493,11 +496,10 @@ Status run_lengths(const Job<T, Bins>& job) {
 // Why: a warp's 32 increments go to 32 addresses in 32 banks and take one wavefront, whatever the samples
 // are. 32 copies of more than 383 bins do not fit into 48 KiB, but with so many bins, random samples rarely
 // use the same counter.
-// Predicted: about 3× faster than rung 3 for few bins and random samples, 20× for skewed ones. Measured:
-// 0.71×, so it is slower. Skewed samples take the same time, in rung 3 as well, because an increment is one
-// ATOMS.POPC.INC: the copies avoid turns that the hardware does not take. They would help if each sample had
-// a weight. A grid with only as many blocks as fit at once is faster, but not faster than rung 3 (2^24
-// samples: 55.6 µs instead of 66.5; rung 3 46.4).
+// Predicted (combined, against shared_counts, 2^24 items): 3×. Measured: 0.68× (H200, 2026-11-23).
+// Skewed samples take the same time, in rung 3 as well, because an increment is one ATOMS.POPC.INC: the
+// copies avoid turns that the hardware does not take. They would help if each sample had a weight. A grid
+// with only as many blocks as fit at once is faster, but not faster than rung 3.
 // Drawback: 4-byte loads, one in flight; it uses only 48 KiB of shared memory, and rung 3 for many bins.
 //@end
 inline constexpr unsigned kCopies = kWarp;
@@ -552,22 +554,15 @@ Status combined(const Job<T, Bins>& job) {
 // bins, long arrays are counted in counters of 16 bits (k08_packed), so they are read once, too.
 // Why: a warp must finish its work for 32 samples in the time in which their 128 bytes arrive: 32 cycles of a
 // multiprocessor's four schedulers.
-// Predicted: 32 copies and runs help, because no two lanes of a warp use the same counter. Measured: 78 % of
-// the memory's rate for 256 bins, 70 % for 4,096; without runs, 95 % for both. The comparisons and branches
-// cost more than they save.
-// The number of copies hardly matters: with 1, 8 and 32 copies, 2^28 samples in 256 bins took 244, 245 and
-// 248 µs; with 90 % equal samples 244, 244 and 248 µs. The reason: an atomicAdd of 1 whose result is not used
-// is one instruction, ATOMS.POPC.INC, which counts the lanes that have the same address. So skewed samples
-// are not slower. 8 copies are best if n is small: 25.8 µs against 27.5 µs at 2^24.
-// Measured on an H100 at 2^28 samples (CUB in parentheses): 348 µs (622) for 256 bins, which is the read
-// rate; 351 µs (3.28 ms) for 4,096 bins. An earlier version, which tested the window even if there was only
-// one, took 30 % more for 16 to 4,096 bins: 5 more instructions per sample.
-// 65,536 bins: 388 µs (14.2 ms), 89 % of the read rate; with two windows 714 µs. If 90 % of the samples are
-// equal, it takes 513 µs (two windows: 677); if all are equal, 357 µs (730). Without the test whether
-// neighbours are equal it is 371, 1,010 and 1,092 µs, because ATOMS.POPC.INC can't add to half a word.
-// Samples of one byte in 256 bins on an H100, 2^26 of them: 39 µs instead of 60 µs with the kernel for other
-// samples. Adding 16 equal samples at once saved nothing.
-// Drawback: a shared atomic per byte takes longer than the memory; a reduction reads as many bytes in 30 µs.
+// Predicted: 32 copies and runs help, because no two lanes of a warp use the same counter. Neither does: the
+// comparisons and branches of runs cost more than they save, and the number of copies hardly matters. An
+// atomicAdd of 1 whose result is not used is one instruction, ATOMS.POPC.INC, which counts the lanes that
+// have the same address, so skewed samples are not slower. 8 copies are best if n is small.
+// Tried and slower: testing the window even if there is only one (5 more instructions per sample); two
+// windows for 65,536 bins; counters of 16 bits without the test whether neighbours are equal, if many samples
+// are equal, because ATOMS.POPC.INC can't add to half a word. With samples of one byte, adding 16 equal
+// samples at once saved nothing.
+// Drawback: a shared atomic per byte takes longer than the memory.
 inline constexpr unsigned kWideBlock = 1024;
 inline constexpr unsigned kLog2MostCopies = 3;
 inline constexpr unsigned kEdgesInShared = 4096;  // so many edges can be stored as well: 16 KiB

@@ -6,7 +6,7 @@
 //   contention   every rung of the histogram lab for few and many bins, uniform and skewed samples
 //   lessons [--logs 22,24] [--json FILE]     sizes of the histograms, as powers of two
 // Writes JSON; every result is checked on the host, and a wrong one ends the program with exit code 1.
-// handouts/lessons.py makes the pages' tables from handouts/results/lessons/.
+// handouts/measured.py makes the pages' tables from handouts/results/lessons/.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 

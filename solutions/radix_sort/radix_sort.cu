@@ -8,8 +8,8 @@
 //@reference
 // Radix sort: all rungs of the ladder, from one bit per pass over global memory to one sweep per 8-bit digit.
 // Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
-// Predictions and measurements are for 2^24 uint32 keys; measurements are from an H200
-// (handouts/04-radix-sort.md has the table).
+// The lines "Predicted (…)" are written by handouts/comments.py, from measured.py and the published run, for
+// uint32 keys; rung 8 is compared on floats with values.
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
 // Invariant: every pass is stable and works for any n below 2^30 (rung 8: 2^32 - 2^16), 0 included, and no
 // rung writes its input.
@@ -160,7 +160,7 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 //@reference
 // Why: a comparison sort needs n log2 n comparisons; this sort needs n · bits moves, and each pass moves all
 // n keys in parallel.
-// Predicted: 8 ms. Measured: 4.2 ms for 16 of the 32 bits.
+// Predicted (split, 2^24 items): 4 ms for these 16 bits. Measured: 4.16 ms (H200, 2026-11-23).
 // Drawback: a pass moves 53 bytes per key for one bit. 32 passes move 211 times the input and output, in
 // 32 · 7 launches.
 //@end
@@ -213,7 +213,8 @@ Status split(const KeyJob& job) {
 // memory.
 // Why: the keys are read and written once, not once per bit: 1/211 of rung 1's bytes, in one launch. The
 // scan of a bit becomes a ballot and a popcount per warp, and a sum over 8 warps.
-// Predicted: 0.5 ms; the instructions are the limiter. Measured: 0.48 ms.
+// The instructions are the limiter.
+// Predicted (tile_sort, 2^24 items): 0.5 ms. Measured: 478.7 µs (H200, 2026-11-23).
 // Drawback: the result is not one sorted array, but 2^14 sorted tiles.
 //@end
 inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per warp
@@ -296,7 +297,8 @@ Status tile_sort(const KeyJob& job) {
 // Why: when the tiles are sorted, log2(n / 1,024) levels are left instead of 32 passes. Stages with a stride
 // of more than half a shared tile go through global memory; all other stages of a level use shared memory, in
 // one launch.
-// Predicted: 4 ms: 14 levels, 105 launches that each read and write everything. Measured: 5.2 ms.
+// For 2^24 keys these are 14 levels: 105 launches that each read and write everything.
+// Predicted (merge, 2^24 items): 4 ms. Measured: 5.18 ms (H200, 2026-11-23).
 // Drawback: a level of log2(2m) stages does n/2 · log2(2m) comparisons, but a merge needs only n. It is
 // not stable: equal keys of different runs come in any order.
 //@end
@@ -394,7 +396,7 @@ Status merge(const KeyJob& job) {
 // after the other.
 // Why: a level reads and writes every key once: n operations and one launch instead of n/2 · log2(2m) and up
 // to 14 launches. It is stable: of equal keys, those of the first run come first.
-// Predicted: 0.6 ms for the 14 levels, 7× faster than rung 3. Measured: 1.4 ms, 3.7×.
+// Predicted (merge_path, against merge, 2^24 items): 7×. Measured: 3.7× (H200, 2026-11-23).
 // Drawback: it needs 14 levels; with digits of 8 bits, 4 passes are enough.
 // Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made Simple",
 // IPDPSW 2012.
@@ -492,7 +494,7 @@ Status tiles_and_merge(const KeyJob& job) {
 // Then neighbouring threads write neighbouring positions, a tile's run of a digit at once, instead of 32
 // sectors for 32 keys.
 // Why: it moves 20 times fewer bytes and needs 8 times fewer launches.
-// Predicted: 0.8 ms. Measured: 0.66 ms.
+// Predicted (digits, 2^24 items): 0.8 ms. Measured: 652.7 µs (H200, 2026-11-23).
 // Drawback: every pass reads the keys twice, once to count them and once to move them.
 //@end
 inline constexpr unsigned kDigitBits = 8;
@@ -733,8 +735,7 @@ Status digits(const Job<Bits, Value>& job) {
 // Changed: only the way in which a digit is computed from a key.
 // Why: an xor with one of two constants maps every kind of key to an unsigned number of the same order. The
 // keys themselves do not change, so no bits must be flipped back.
-// Predicted: 64-bit keys take 4× the time, since they need 8 passes with twice the bytes; values cost only
-// their bytes.
+// Keys of 64 bits need 8 passes with twice the bytes; values cost only their bytes.
 // Drawback: the same as rung 4.
 //@end
 template <typename Bits>
@@ -772,7 +773,7 @@ Status any_key(const Job<Bits, Value>& job) {
 // it and adds up their counts, until it finds one whose prefix is available.
 // Why: in each pass the keys are read once and written once, and one launch replaces histogram, scan and
 // scatter: 12 bytes per key and pass instead of 20.
-// Predicted: 0.6 ms. Measured: 0.72 ms, 0.91×, so it is slower than rung 4.
+// Predicted (onesweep, against digits, 2^24 items): 1.3×. Measured: 0.91× (H200, 2026-11-23).
 // Drawback: on a GPU the limiter is now the ranking of the keys, not the memory.
 // Source: Adinets and Merrill 2022; the look-back is that of Merrill and Garland, "Single-pass Parallel
 // Prefix Scan with Decoupled Look-back" (2016).
@@ -957,8 +958,8 @@ Status onesweep(const Job<Bits, Value>& job) {
 // - 384 threads with 20 keys each: longer runs of every digit in the output, and half as many look-back words
 //   per key.
 // - The look-back comes last, when the keys are already in order in shared memory.
-// Why: rung 6 is bound by instructions, about 190 per key and pass. A third of them are saved.
-// Predicted: 1.4× faster than rung 6 for large n. Measured at 2^28 keys: 1.4× (7.47 ms instead of 10.3 ms).
+// Why: rung 6 is bound by instructions. A third of them are saved.
+// The published run does not time it on the same case as rung 6, so it has no measured factor.
 // Drawback: the ranking needs many accesses to shared memory, most of all if all keys are equal: then 32
 // lanes do atomics on one word.
 // Source: Adinets and Merrill 2022.
@@ -1099,8 +1100,9 @@ Status counts_first(const Job<Bits, Value>& job) {
 // --- Rung 8: as fast as the multiprocessors.
 // Changed, compared with rung 7:
 // - A tile's keys do not stay in registers while their digits are counted. They are read a second time, a few
-//   rows at once, when they are ranked, from the L1 or L2 cache. A thread needs 40 registers instead of 56, a
-//   multiprocessor holds 48 warps instead of 36, and a tile can have any number of rows: 12,288 keys.
+//   rows at once, when they are ranked, from the L1 or L2 cache. So keys alone need fewer registers, which
+//   leaves room for more warps (handouts/top-rungs.md has the table), and a tile can have any number of rows:
+//   12,288 keys.
 // - Lanes with the same digit find each other with 8 ballots again, but with 3 instructions per ballot
 //   (lanes_of_byte), because rung 7's accesses to shared memory would be the next limiter.
 // - As soon as its rank is known, a key goes to its position in shared memory, which the counters no longer
@@ -1111,28 +1113,22 @@ Status counts_first(const Job<Bits, Value>& job) {
 // - In the look-back a thread reads 4 tiles at once; tile 0 adds the starts for all tiles.
 // - The counting kernel loads 16 bytes per lane and has one copy of its counters per lane.
 // - One block sorts a short array in one launch (k08_one_block). No bits are sorted by copying (k08_copy).
-// Why: a profile showed 85 instructions per key and pass in CUB's kernel, 72 with keys in registers, and 49
-// with rung 7's ranking; but the schedulers issue in only 58, 53 and 31 % of the cycles, because too few
-// warps are eligible. So this rung has more warps.
-// Predicted: 1.15× faster than with keys in registers.
-// Measured on an H200, 2^28 items (rung 7, CUB in parentheses): keys 4.56 ms, 58.9 Gkey/s (7.47, 5.45);
-// 64-bit keys 13.3 ms (18.4, 16.4); keys with 32-bit values 7.59 ms, 35.4 Gkey/s (13.0, 8.6). 1.19× CUB's
-// speed at 2^24 and 1.31× at 2^20.
-// A reduced version for full tiles of 32-bit keys takes 4.00 ms, 67 Gkey/s: 1.21× faster than with keys in
-// registers (4.85 ms). With values it takes 7.04 ms, with 64-bit keys 12.3 ms. Slower variants: rung 7's
-// ranking 5.12 ms, __match_any_sync 9.4, 16 tiles at once in the look-back 5.8, keys in registers and the
-// look-back before the ranking 5.3. In this version 64 % of the issue slots and 77 % of the shared-memory
-// bandwidth are used. The rung is 8 to 14 % slower, because it handles any range of bits, any type and any
-// length. Values are loaded in batches; when each was loaded alone, with the ranking of its key, sorting with
-// values took 11.4 ms.
+// Why: rung 7 issues fewer instructions per key than CUB's kernel, but its schedulers have no eligible warp
+// in most cycles.
+// Predicted (state_of_the_art, against counts_first, 2^28 items): no prediction. Measured: 1.8× (H200,
+//   2026-11-23).
+// Tried and slower: keys in registers, rung 7's ranking, __match_any_sync (most of all), 16 tiles at once in
+// the look-back, and the look-back before the ranking. Values are loaded in batches; loading each one alone,
+// with the ranking of its key, is much slower. A reduced version for full tiles of 32-bit keys is faster,
+// because this one handles any range of bits, any type and any length.
 // Drawback: it does ballots for 8 bits, although most digits occur only once in their row.
 // Source: Adinets and Merrill 2022, except for the second reading.
 
 // The shape of a tile, and how many blocks a multiprocessor holds at least. Rows are read `batch` at a time.
 // Long arrays of pairs can have large tiles: then a tile has about 80 neighbours for each digit instead of 44
-// (54 instead of 24, with 64-bit keys), which reach the memory in longer pieces. On short arrays too few blocks
-// would have work. 64-bit keys: 9 % faster at 2^27 on an H200, 4 % slower at 2^20. 32-bit keys: 11 % faster at
-// 2^26 on an H100 and 2 % slower on an H200, whose memory is faster; takes_large_tiles tells them apart.
+// (54 instead of 24, with 64-bit keys), which reach the memory in longer pieces. On short arrays too few
+// blocks would have work. Large tiles of 32-bit keys are faster on an H100 and slower on an H200, whose
+// memory is faster; takes_large_tiles tells them apart.
 struct Shape {
   unsigned threads, rows, batch, blocks;
   COURSE_HD constexpr unsigned warps() const { return threads / kWarp; }
@@ -1386,9 +1382,10 @@ __global__ void __launch_bounds__(kCountingBlock)
   }
 }
 
-// --- Short arrays: one block runs all passes, from one half of its shared memory to the other. So there is one
-// launch, instead of a memset, two kernels that count and one per pass, and no tile waits for another one.
-// The limiter is the shared memory: 32 lanes with random digits and positions use a bank 3 or 4 at a time.
+// --- Short arrays: one block runs all passes, from one half of its shared memory to the other. So there is
+// one launch, instead of a memset, two kernels that count and one per pass, and no tile waits for another
+// one. The limiter is the shared memory: 32 lanes with random digits and positions use a bank 3 or 4 at a
+// time.
 inline constexpr unsigned kOneBlock = 512;  // threads at most
 inline constexpr unsigned kOneBlockBytes =
     40 * 1024;  // of items. Twice that and the counters: any GPU since sm_80

@@ -7,9 +7,9 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
 // Reduction: all rungs of the ladder, from one tree per block to the device's memory speed. Read from the
-// top. Each rung says what changed, why that should be faster, and which drawbacks remain. Predictions and
-// measurements are for 2^24 int32 items; measurements are from an H200 (handouts/01-reduction.md has the
-// table).
+// top. Each rung says what changed, why that should be faster, and which drawbacks remain. The lines
+// "Predicted (…)" are written by handouts/comments.py, from measured.py and the published run, for int32
+// items.
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
 // Invariant: every rung gives the same answer for every (item type, operator, n), n = 0 included, and no rung
 // writes d_in.
@@ -109,7 +109,7 @@ Status neighboured(const Job<T, Op>& job) {
 // --- Rung 2: the same pairs as in rung 1, but thread t takes the t-th pair of the round.
 // Changed: index = 2 * stride * tid.
 // Why: the working threads are the lowest ones, so only the first warps work; the other warps skip the round.
-// Predicted: 1.5× faster than rung 1. Measured: 0.82×, so it is slower.
+// Predicted (reindexed, against neighboured, 2^24 items): 1.5×. Measured: 0.83× (H200, 2026-11-23).
 // Drawback: the lanes access shared memory 2 * stride words apart, so 2, 4, 8, 8, 8, 4, 2 and 1 lanes use
 // the same bank in the eight rounds, and a request takes that many wavefronts. This costs more time than the
 // idle lanes did.
@@ -145,7 +145,8 @@ Status reindexed(const Job<T, Op>& job) {
 // Changed: partners are blockDim/2 apart, then /4, down to 1; threads tid < stride work.
 // Why: the working lanes are neighbours *and* access neighbouring words. Whole warps are idle, and there are
 // no bank conflicts.
-// Predicted: 1.2× faster than rung 2. Measured: 1.25×, but only 1.03× faster than rung 1.
+// Predicted (sequential, against reindexed, 2^24 items): 1.2×. Measured: 1.2× (H200, 2026-11-23).
+// Predicted (sequential, against neighboured, 2^24 items): 1.8×. Measured: 1.02× (H200, 2026-11-23).
 // Drawback: half of the threads only load an item and never combine anything.
 //@end
 template <typename T, typename Op>
@@ -183,7 +184,7 @@ Status sequential(const Job<T, Op>& job) {
 // Changed: a block covers 2 * blockDim items.
 // Why: there are half as many blocks, every thread combines at least once, and each thread has two loads in
 // flight.
-// Predicted: almost 2× faster than rung 3. Measured: 1.64×.
+// Predicted (first_add, against sequential, 2^24 items): almost 2×. Measured: 1.7× (H200, 2026-11-23).
 // Drawback: in the last six rounds one warp works, but all warps of the block wait at the six barriers.
 template <typename T, typename Op>
 __global__ void k04_first_add(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
@@ -232,7 +233,7 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 // Changed: the last 32 values stay in the registers of warp 0, which exchanges them by shuffles.
 // Why: five rounds need no barrier and no access to shared memory, because the lanes of a warp need no
 // barrier between shuffles.
-// Predicted: 1.1× to 1.3× faster than rung 4. Measured: 1.21×.
+// Predicted (shuffle, against first_add, 2^24 items): 1.1× to 1.3×. Measured: 1.2× (H200, 2026-11-23).
 // Drawback: each thread has only two items, so a block spends most of its time starting, waiting at
 // barriers and ending. During this time it loads no items.
 //@end
@@ -356,9 +357,8 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
 // loads 16 bytes at a time. Each block has one tree, at the end. There are at most two launches.
 // Why: most operations need no barrier and no other thread (work-efficient *and* resource-efficient), and
 // there are fewer, wider loads.
-// Predicted: 3× to 5× faster than rung 5. Measured: 1.51× (1.80× at 2^28, 97 % of the memory's rate).
-// Drawback: a second launch (about 2 µs), which matters below 2^22 items, and only one load in flight per
-// thread.
+// Predicted (coarsened, against shuffle, 2^28 items): 3× to 5×. Measured: 1.9× (H200, 2026-11-23).
+// Drawback: a second launch, which matters if there are few items, and only one load in flight per thread.
 //@end
 inline constexpr unsigned kPacksPerThread = 4;  // with fewer 16-byte loads, a thread is not worth starting
 inline constexpr unsigned kBlocksPerProcessor = 8;  // of 256 threads: as many as fit on a multiprocessor
@@ -436,8 +436,7 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 //@reference
 // Changed: a ticket, taken with atomicInc, shows the last block that all partial results are stored.
 // Why: it saves the second launch and the gap before it.
-// Predicted: saves 2 to 3 µs, half of the time at 2^20 items. Measured: 1.5 µs of 13.2 µs at 2^20, nothing at
-// 2^28.
+// Predicted (single_launch, against coarsened, 2^20 items): 2×. Measured: 1.1× (H200, 2026-11-23).
 // Drawback: only one load in flight per thread.
 //@end
 template <typename T, typename Op>
@@ -466,14 +465,12 @@ Status single_launch(const Job<T, Op>& job) {
 //   combines them into as many accumulators;
 // - the grid has as many blocks as the device can run at the same time, so no block starts late;
 // - one block reduces an array of up to 64 KB: four loads per thread, and no ticket.
-// Why: by Little's law, 4.2 TB/s at 344 ns, the latency of an idle memory, need 1.4 MB in flight, 11 KB per
-// multiprocessor. A busy memory needs more. Here it is 128 KB, as long as there are enough items. There are
-// also fewer partial results: 264 on an H200 instead of 1,056.
-// Predicted: 99 % of the read rate at 2^28; below 2^20 items, the time of a launch.
-// Measured on an H200, in µs (CUB in parentheses): 245 (247) at 2^28, 21.9 (23.7) at 2^24, 6.5 (8.0) at 2^20,
-// of which an empty kernel takes 2.7. With 4 loads and 4 blocks it is 1 to 5 % slower; with 16 loads and 1
-// block, 0 to 2 %. On an H100 349 µs (350) at 2^28, 99.5 % of the read rate.
-// Drawback: none that a reduction could avoid. Below 2^18 items the launch takes most of the time.
+// Why: Little's law says how many bytes must be in flight (handouts/00-ideas.md computes it for an idle
+// memory; a busy memory needs more). This kernel has several times as many, as long as there are enough
+// items. There are also fewer partial results: 264 on an H200 instead of 1,056.
+// Predicted (state_of_the_art, 2^28 items): 258 µs. Measured: 244.9 µs (H200, 2026-11-23).
+// Tried and slower: 4 loads per thread with 4 blocks per multiprocessor, and 16 loads with 1 block.
+// Drawback: none that a reduction could avoid. If there are few items, the launch takes most of the time.
 // The order of combining depends on n, the address and the grid alone, so floating-point results do not
 // change from run to run.
 inline constexpr unsigned kInFlight = 8;

@@ -10,8 +10,8 @@
 // Summed area table: all rungs of the ladder, from one thread per row to one pass over the image near the
 // memory's speed, and the box filter that uses the table.
 // Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
-// Predictions and measurements are for an image of 8192 x 8192 floats, which must move 0.54 GB: 0.13 ms at
-// 4.2 TB/s. Measurements are from an H200 (handouts/06-sat.md has the table).
+// The lines "Predicted (…)" are written by handouts/comments.py, from measured.py and the published run, for
+// images of floats.
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
 // Invariant: every rung gives the same table (floats: up to rounding, and the same bits in every run) for any
 // width, height and corner, and no rung writes its input.
@@ -71,7 +71,6 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 //@reference
 // Why: rows do not depend on each other, and neither do columns. So `height` threads, then `width` threads
 // can work without barriers and shared memory.
-// Predicted: 4.3 ms. Measured: 5.6 ms.
 // Drawback: the lanes of a warp in the first kernel are in 32 different rows, so each request touches 32
 // sectors and uses 4 bytes of each: 8 times the traffic. Besides, a few thousand threads with one load in
 // flight each cannot keep the memory busy.
@@ -175,8 +174,7 @@ __device__ Sum block_scan(Sum value, Sum& total) {
 // Changed: the lanes of a warp are neighbours in one row, and the sum of each tile of the row is carried to
 // the next tile. A column's thread loads kAhead items before it adds the first.
 // Why: a request touches 4 sectors instead of 32, and there are `height` blocks instead of `height` threads.
-// So rows should be 8 to 10 times faster, and columns 3 times.
-// Predicted: 0.6 ms. Measured: 0.79 ms, 7× faster than rung 1.
+// Predicted (rows_columns, against serial, 2^28 items): 7×. Measured: 5.2× (H200, 2026-11-23).
 // Drawback: the table is written, read and written again: twice as many bytes as necessary. Columns have
 // only `width` threads, and each still needs `height` steps.
 //@end
@@ -259,8 +257,10 @@ Status rows_columns(const TableJob<T>& job) {
 // another one after it.
 // Why: the second scan has `width` blocks with trees, too: steps fall from height + log width to log height +
 // log width.
-// Predicted: 0.6 ms; faster than rung 2 if `width` threads cannot fill the device (up to about 4096), slower
-// for larger images. Measured: 0.87 ms (rung 2: 0.79 ms); for 4096 x 4096, 0.23 ms (0.32 ms).
+// It should be faster than rung 2 if `width` threads cannot fill the device (up to about 4096), and slower
+// for larger images.
+// Predicted (transpose, against rows_columns, 2^24 items): faster. Measured: 1.4× (H200, 2026-11-23).
+// Predicted (transpose, against rows_columns, 2^28 items): slower. Measured: 0.64× (H200, 2026-11-23).
 // Drawback: the image or the table is read or written eight times: 4 times as many bytes as necessary.
 //@end
 
@@ -322,8 +322,9 @@ Status transpose(const TableJob<T>& job) {
 // shuffles, carries their sums to the next tile, and stores the tile's columns as rows. The second launch
 // does the same with the result of the first one, which transposes it back.
 // Why: it moves half of rung 3's bytes (twice as many as necessary), with as many steps as rung 3's scans.
-// Predicted: 0.35 ms, if the device were full. Measured: 1.34 ms, so it is slower than rung 3.
-// Drawback: the device is not full. An image has only height / 32 strips (256 here, for 132
+// Predicted (fused, against transpose, 2^28 items): 1.7×, if the device were full. Measured: 1.2× (H200,
+//   2026-11-23).
+// Drawback: the device is not full. An image has only height / 32 strips (512 of 16384 rows, for 132
 // multiprocessors), and each is a chain of tiles that wait for each other's carry.
 template <typename T, typename Sum>
 __global__ void k04_scan_and_turn(Rows<const T> in, Rows<Sum> turned, std::uint64_t width,
@@ -499,8 +500,9 @@ __global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
 // downwards pass between tiles.
 // Why: the image is read once and the table is written once, half of rung 2's traffic. With diagonals, the
 // longest chain has tiles_x + tiles_y - 1 tiles instead of tiles_x * tiles_y.
-// Predicted: 0.5 ms. Measured: 0.44 ms. The limiter is the chain, not the memory: 255 tiles that wait about 2
-// µs each.
+// Predicted (single_pass, against rows_columns, 2^28 items): 1.2×. Measured: 1.7× (H200, 2026-11-23).
+// The limiter is the chain, not the memory: 255 tiles that wait for each other, if the image has 8192 x 8192
+// items.
 // Drawback: the tiles wait for each other; a lane loads only 4 bytes at a time.
 //@end
 inline constexpr unsigned kSide = 64;               // rows and columns of such a tile
@@ -612,8 +614,8 @@ Status single_pass(const TableJob<T>& job) {
 // back to the nearest available prefix.
 // Why: each block has 32 KB in flight, with 3 blocks per multiprocessor. There are 191 diagonals instead of
 // 255, and no tile waits for a chain.
-// Predicted: 0.16 ms, 80 % of the copy rate. Measured: 0.21 ms, 65 %.
-// Drawback: 5 % of the bytes are edges; a separate launch sets the flags to 0.
+// Predicted (look_back, against single_pass, 2^28 items): 3×. Measured: 1.7× (H200, 2026-11-23).
+// Drawback: edges are more bytes to move; a separate launch sets the flags to 0.
 inline constexpr unsigned kLaneItems = 4;                  // neighbouring columns of a lane
 inline constexpr unsigned kLaneRows = 8;                   // rows of a lane, and of its warp
 inline constexpr unsigned kWideTile = kWarp * kLaneItems;  // columns of a tile
@@ -837,27 +839,23 @@ Status look_back(const TableJob<T>& job) {
 // All three are sums of values that each tile can compute by itself, so three groups of warps look back at
 // the same time, right after the scan of the tile. A sum and its status share one word
 // (device/look_back.cuh): no fence, and one round trip to the L2 cache instead of two. Each thread reads the
-// nearest few tiles at once. With tiles of 128 x 128 and 64 registers per thread, 128 KB per multiprocessor
-// are in flight.
-// Why: rung 6 has 96 KB in flight for 10 µs each; 5 of these are two look-backs of two round trips each, one
-// after the other. Without them it should be 7 µs.
-// Predicted: the memory's limit. Measured on an H100 with 16384 x 16384 floats (copy: 714 µs): 825 µs, 87 %
-// of the copy rate.
-// Why it is slower than predicted: without the reading of the look-back it takes 29 µs less, without
-// publishing another 20 µs, and without clearing the edges another 28 µs; then it is a copy by the same
-// tiles, which takes 757 µs. Row by row, such a copy takes 721 µs. So a third of the loss is the order of
-// the tiles, and two thirds are the edges. While the edges are cleared, the first tiles are loaded already;
-// with a memset before, it took 845 µs.
+// nearest few tiles at once. Two blocks with tiles of 128 x 128 items of 4 bytes fit on a multiprocessor, so
+// 128 KB are in flight.
+// Why: rung 6 has 96 KB in flight for a longer time, half of which are two look-backs of two round trips
+// each, one after the other.
+// Predicted (state_of_the_art, 2^28 items): the time of a copy. Measured: 642.4 µs (H200, 2026-11-23).
+// Why it is slower than predicted: leaving out parts of the kernel showed two reasons. The edges must be
+// cleared, published and read, and a copy by tiles along the diagonals is slower than one row by row. While
+// the edges are cleared, the first tiles are loaded already.
 // Loads and stores must say that an item is used once (__ldcs, __stcs). Otherwise lines that are not needed
-// again evict lines that wait to be written: the copy along the diagonals then takes 1,116 µs. Not faster:
-// the next tile on its way to shared memory while this one looks back (847 µs: the loads are not what a tile
-// waits for); groups of 4 or 8 neighbouring tiles along the diagonals (875, 900 µs, because they wait for
-// each other); a state per warp instead of one in each word, so that nearly nothing is cleared (879 µs,
-// because of two round trips); 2, 3 or 6 entries at once (836, 835, 849 µs); row by row, not diagonally.
-// Sums of 8 bytes need twice the registers, so only one block fits on a multiprocessor: on an H200 0.540 ms
-// for f64 and 8192 x 8192. Rung 6 is faster there (0.418 ms), so this rung calls it.
-// Drawback: 3 % of the bytes are edges, since these are published twice, in words of twice their size, which
-// must be cleared.
+// again evict lines that wait to be written, which makes the copy along the diagonals much slower.
+// Tried and slower: clearing by a memset before the kernel; the next tile on its way to shared memory while
+// this one looks back (the loads are not what a tile waits for); groups of 4 or 8 neighbouring tiles along
+// the diagonals, because they wait for each other; a state per warp instead of one in each word, because of
+// two round trips; 2, 3 or 6 entries at once; row by row, not diagonally.
+// A tile of 8-byte sums needs twice the registers, so only one block fits on a multiprocessor. Rung 6 is
+// faster there, so this rung calls it.
+// Drawback: edges are published twice, in words of twice their size, which must be cleared.
 inline constexpr unsigned kTopWarps = 16;
 inline constexpr unsigned kTopBlock = kTopWarps * kWarp;
 inline constexpr unsigned kTopRows = kLaneRows;             // of a lane

@@ -155,7 +155,7 @@ TEST(Ladder, IsClimbedWithEveryRungThatIsMeantToBeFaster) {
   EXPECT_LT(us("compact", 1024, Kind::exclusive), us("blelloch", 1024, Kind::exclusive));
   EXPECT_LE(us("conflict_free", 1024, Kind::exclusive), 1.05 * us("compact", 1024, Kind::exclusive));
   EXPECT_LT(us("block_scan", 1024, Kind::inclusive), us("hillis_steele", 1024, Kind::inclusive));
-  // At 2^20 items the difference is within the model's error (5 % on an H200); at 2^24, coarsened takes half
+  // At 2^20 items the difference is within the model's error; at 2^24, coarsened takes half
   // the time.
   EXPECT_LE(us("coarsened", 4096, Kind::inclusive, kLarger),
             us("block_scan", 1024, Kind::inclusive, kLarger));

@@ -11,6 +11,7 @@ are no texts: those get a page with the file's contents. MkDocs with the Materia
 turns them into HTML; a link that leads nowhere is an error.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -206,11 +207,37 @@ def main():
         done = subprocess.run(command, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     if done.returncode != 0:
         sys.exit(done.returncode)
+    index_glossary(folder / "site")
     shutil.copyfile(HERE / "worker_shim.js", folder / "site/assets/worker_shim.js")
     for page in (folder / "site").rglob("*.html"):
         here = os.path.relpath(folder / "site/assets/worker_shim.js", page.parent)
         page.write_text(page.read_text(encoding="utf-8").replace(SHIM, here), encoding="utf-8")
     print(f"{folder / 'site' / 'index.html'}")
+
+
+def index_glossary(site):
+    """Lets the search open a row of the glossary: each row becomes a section of its own in the index."""
+    path = site / "search/search_index.json"
+    index = json.loads(path.read_text(encoding="utf-8"))
+    page = "handouts/glossary.html"
+    place = next(k for k, entry in enumerate(index["docs"]) if entry["location"] == page)
+    text = (ROOT / "handouts/glossary.md").read_text(encoding="utf-8")
+    rows = [
+        {
+            "location": f"{page}#{anchor}",
+            "title": " · ".join((term, chinese, japanese)),
+            # Words in brackets are words of their own.
+            "text": re.sub(r"[（）；]", " ", f"{chinese} {japanese} {meaning}"),
+        }
+        for anchor, term, chinese, japanese, meaning in re.findall(
+            r'^\| <a id="([^"]+)"></a>(.*?) \| (.*?) \| (.*?) \| (.*?) \|$', text, re.M
+        )
+    ]
+    index["docs"][place]["text"] = "Terms in English, Chinese and Japanese."
+    index["docs"][place + 1 : place + 1] = rows
+    path.write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
+    # What a page opened from a disk loads.
+    path.with_suffix(".js").write_text(f"var __index = {json.dumps(index)}", encoding="utf-8")
 
 
 def at_root(page, up, gathered):

@@ -9,6 +9,7 @@ usage: site_test.py LABCLI FOLDER     FOLDER keeps the generator's Python enviro
 Skipped where the generator's packages can't be had, and its browser part where there is no browser.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -105,6 +106,19 @@ class Site(unittest.TestCase):
                 [],
                 page,
             )
+
+    def test_search_has_a_section_for_each_term(self):
+        text = (self.top / "site/search/search_index.json").read_text(encoding="utf-8")
+        found = {entry["location"]: entry for entry in json.loads(text)["docs"]}
+        page = (self.top / "site/handouts/glossary.html").read_text(encoding="utf-8")
+        row = found["handouts/glossary.html#reduction"]
+        self.assertIn("归约", row["title"])
+        self.assertIn("リダクション", row["text"].split())
+        terms = [place.partition("#")[2] for place in found if place.startswith("handouts/glossary.html#")]
+        self.assertGreater(len(terms), 100)
+        self.assertEqual(
+            [term for term in terms if f'id="{term}"' not in page and f"id={term}" not in page], []
+        )
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_is_readable_and_finds(self):

@@ -36,6 +36,7 @@ import textwrap
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common/tools"))
 import counted
 import limits
 import measured
@@ -43,6 +44,7 @@ import registers
 import scaling
 import sessions
 import worked
+import wrap_markdown
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- quote: (\w+) (.*?) -->\n)(.*?)(<!-- end quote -->)", re.S)
@@ -221,7 +223,7 @@ def main():
             lambda m: (
                 m[0]
                 if arguments.only not in (None, m[2])
-                else m[1] + KINDS[m[2]](m[3], arguments.labcli) + m[5]
+                else m[1] + wrap_markdown.wrapped(KINDS[m[2]](m[3], arguments.labcli)) + m[5]
             ),
             text,
         )

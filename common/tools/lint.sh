@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# ./lab format [--check] [FILE…]: reformats the C++, CUDA and Python sources, or only says which are not in form;
-# ruff also checks rules of Python (.ruff.toml).
+# ./lab format [--check] [FILE…]: reformats the C++, CUDA and Python sources and wraps the prose of Markdown files,
+# or only says which are not in form; ruff also checks rules of Python (.ruff.toml).
 # ./lab tidy [--fix] [FILE…]: clang-tidy on host sources (default: all that the build compiles), on every core.
 # ./lab tidy --list: those sources.
 # Fixed versions, so that everybody gets the same answer: clang's 14, which is Debian 12's (or CLANG_FORMAT=… CLANG_TIDY=…),
@@ -37,13 +37,17 @@ ruff() {
 sources() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
 
 format() {
-  local clang_format python clang_mode=(-i) check_mode=(--fix) form_mode=() c_files=() python_files=()
+  local clang_format python clang_mode=(-i) check_mode=(--fix) form_mode=() wrap_mode=() c_files=() python_files=() texts=()
   if [[ ${1-} = --check ]]; then
-    clang_mode=(--dry-run -Werror) check_mode=() form_mode=(--diff) && shift
+    clang_mode=(--dry-run -Werror) check_mode=() form_mode=(--diff) wrap_mode=(--check) && shift
   fi
   (($# > 0)) || mapfile -td '' c_files < <(sources '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh')
   (($# > 0)) || mapfile -td '' python_files < <(sources '*.py')
-  for file; do [[ $file = *.py ]] && python_files+=("$file") || c_files+=("$file"); done
+  (($# > 0)) || mapfile -td '' texts < <(sources '*.md')
+  for file; do
+    case $file in *.py) python_files+=("$file") ;; *.md) texts+=("$file") ;; *) c_files+=("$file") ;; esac
+  done
+  if ((${#texts[@]} > 0)); then python3 common/tools/wrap_markdown.py "${wrap_mode[@]}" "${texts[@]}"; fi
   if ((${#c_files[@]} > 0)); then
     clang_format=${CLANG_FORMAT:-$(tool clang-format 14)}
     printf '%s\0' "${c_files[@]}" | xargs -0 "$clang_format" "${clang_mode[@]}"

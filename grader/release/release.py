@@ -88,6 +88,7 @@ LEFT_OUT = [
     "common/tools/cpu_time.py",
     "common/bench/frameworks.py",
     "common/tools/lint.sh",
+    "common/tools/wrap_markdown.py",
     "common/tools/requirements-format.txt",
     ".ruff.toml",
     ".ci/*",
@@ -278,7 +279,7 @@ class References:
     def mended(self, text, page):
         for lab in self.labs:  # the rungs' explanations stand on a page of their own
             text = text.replace(f"`solutions/{lab}/{lab}.cu`", f"[rungs.md](rungs.md#{lab})")
-        text = re.sub(r" \(`(?:build/)?solutions/[^)]*`\)", "", text)
+        text = re.sub(r"\s\(`(?:build/)?solutions/[^)]*`\)", "", text)
         parts = re.split(r"(^ *```.*?^ *```$|\n{2,}|\n(?= *(?:[-|] ?|\d+\. )))", text, flags=re.S | re.M)
         kept = []
         for part in parts:

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Wraps the prose of Markdown files at 110 columns. ./lab format calls it.
+
+    common/tools/wrap_markdown.py FILE…            # rewraps paragraphs and list items
+    common/tools/wrap_markdown.py --check FILE…    # changes nothing; exit code 1 if a line of prose is too long
+
+Left alone: code blocks, tables, headings, HTML, comments, and what tools write between `<!-- generated: … -->` and
+`<!-- end generated -->`. Inline code and links are not broken, and no line begins with a sign that would start a
+list, a heading or a quotation.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+WIDTH = 110
+MADE = re.compile(r"^<!-- generated: .*?^<!-- end generated -->", re.M | re.S)
+ITEM = re.compile(r"(\s*)([-*+]|\d+[.)])( +)")
+# What stays together: inline code, links and pictures with words in their text, tags with attributes.
+WHOLE = re.compile(r"`[^`]+`|!?\[(?:[^\[\]]|\[[^\]]*\])*\]\([^()]*(?:\([^()]*\)[^()]*)*\)|<[a-z!/][^<>]*>")
+# Words that would change their meaning at the start of a line.
+STARTS = re.compile(r"([-*+]|\d+[.)]|#+|[=>|~:].*|<.*|-+|=+|\*\*\*|___)$")
+
+
+def words_of(text):
+    """The words of a paragraph; a space inside of what stays together is part of a word."""
+    kept = WHOLE.sub(lambda m: re.sub(r"[ \t\n]+", "\0", m[0]), text)
+    words = []
+    for word in re.split(r"[ \t\n]+", kept.strip(" \t\n")):
+        if words and STARTS.match(word):
+            words[-1] += "\0" + word
+        else:
+            words.append(word)
+    return [word.replace("\0", " ") for word in words]
+
+
+def wrapped_paragraph(lines, first, indent, width):
+    """The lines of a paragraph that begins with `first`; further lines begin with `indent`."""
+    out, line = [], first
+    empty = True
+    for word in words_of(" ".join(lines)):
+        if not empty and len(line) + 1 + len(word) > width:
+            out.append(line)
+            line, empty = indent, True
+        line += word if empty else f" {word}"
+        empty = False
+    return [*out, line]
+
+
+def is_plain(line):
+    """Whether a line can be a part of a paragraph."""
+    return bool(line.strip()) and not re.match(
+        r"\s*(\||#{1,6} |<(?!http)|```|~~~|>|\$\$|(---|\*\*\*|===)\s*$|!\[[^\]]*\]\([^)]*\)$)", line
+    )
+
+
+def wrapped(text, width=WIDTH):
+    """A Markdown text with its prose wrapped."""
+    parts, end = [], 0
+    for block in MADE.finditer(text):
+        parts += [wrapped_part(text[end : block.start()], width), block[0]]
+        end = block.end()
+    return "".join([*parts, wrapped_part(text[end:], width)])
+
+
+def wrapped_part(text, width):
+    lines, out, k = text.split("\n"), [], 0
+    while k < len(lines):
+        line = lines[k]
+        if fence := re.match(r"\s*(```+|~~~+)", line):
+            last = next(
+                (j for j in range(k + 1, len(lines)) if lines[j].strip().startswith(fence[1])), len(lines) - 1
+            )
+            out += lines[k : last + 1]
+            k = last + 1
+            continue
+        if line.lstrip().startswith("<!--"):
+            last = next((j for j in range(k, len(lines)) if "-->" in lines[j]), len(lines) - 1)
+            out += lines[k : last + 1]
+            k = last + 1
+            continue
+        item = ITEM.match(line)
+        in_code = re.match(r" {4,}|\t", line) and not item and (not out or not out[-1].strip())
+        in_list = in_code and any(ITEM.match(before) for before in out[-12:])
+        if not is_plain(line) or (in_code and not in_list):
+            out.append(line)
+            k += 1
+            continue
+        first = item[0] if item else re.match(r"\s*", line)[0]
+        indent = " " * len(first)
+        body = [line[len(first) :]]
+        last = k + 1
+        while last < len(lines) and is_plain(lines[last]) and not ITEM.match(lines[last]):
+            if lines[last - 1].endswith("  ") or lines[last - 1].endswith("\\"):
+                break  # a line break that is meant
+            body.append(lines[last])
+            last += 1
+        if body[-1].endswith("  ") or body[-1].endswith("\\"):
+            out += lines[k:last]
+        else:
+            out += wrapped_paragraph(body, first, indent, width)
+        k = last
+    return "\n".join(out)
+
+
+def too_long(text):
+    """Lines of prose that are too long although they could be wrapped."""
+    shorter = wrapped(text).split("\n")
+    return [line for line in text.split("\n") if len(line) > WIDTH and line not in shorter]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Wraps the prose of Markdown files at 110 columns.")
+    parser.add_argument("--check", action="store_true", help="compare only")
+    parser.add_argument("texts", nargs="*", type=pathlib.Path)
+    arguments = parser.parse_args()
+    found = []
+    for path in arguments.texts:
+        text = path.read_text(encoding="utf-8")
+        found += [f"{path}: {line}" for line in too_long(text)]
+        if not arguments.check and (new := wrapped(text)) != text:
+            path.write_text(new, encoding="utf-8")
+    if found and arguments.check:
+        sys.exit("\n".join(found) + "\nThese lines are longer than 110 columns. Run ./lab format.")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@
 // first on LD_LIBRARY_PATH) events give modelled time. There each rung runs once, and its instructions and
 // bytes are counted as well.
 //   bench_<lab> [--sizes 65536,1048576] [--runs 200] [--rung NAME] [--kinds] [--hot] [--no-cpu] [--json FILE]
+//               [--peers FILE]   (library baselines once more, compiled with another CCCL)
 //               [--gpus 2]   (of a lab for several devices: compiled with -DCOURSE_SEVERAL_DEVICES)
 // Method: inputs and outputs rotate through enough copies to exceed 1 GiB, so that they are never in the
 // cache; with --hot there is one copy, which is in the cache if it fits. Outputs are poisoned, and those of
@@ -12,6 +13,7 @@
 // -DCOURSE_LAB=<lab>.
 // Reading order: main, measure_case, Sets; stopwatch.hpp.
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,9 +47,9 @@ namespace course::COURSE_LAB {
 lab::Status run(const lab::Request& request);
 const lab::Problem& problem();
 #ifdef COURSE_HAS_PEERS
-std::span<const lab::Peer> peers();
+lab::Peers peers();
 #else
-static std::span<const lab::Peer> peers() {
+static lab::Peers peers() {
   return {};
 }
 #endif
@@ -62,15 +64,20 @@ struct Options {
   std::vector<std::uint64_t> sizes{1 << 20, 1 << 24, 1 << 28};
   unsigned runs = 200;  // at most, of each kind
   unsigned gpus = 1;
-  std::string rung, json;
+  std::string rung, json, peers;
   bool cpu = true, hot = false, kinds = false;
 };
 
-// How many copies of n_bytes are used in turn.
+// How many copies of n_bytes are used in turn: more than 1 GiB together, and six where they fit into a third of the free
+// memory, since the time of a large array depends on where it lies (a copy of 1 GiB on an H100: by 16 %).
 std::size_t copies_for(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
   constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
   if (device.simulated || options.hot) return 1;
-  return std::clamp<std::uint64_t>(kRotation / std::max<std::uint64_t>(n_bytes, 1) + 1, 2, 256);
+  n_bytes = std::max<std::uint64_t>(n_bytes, 1);
+  std::size_t free_bytes = 0, all_bytes = 0;
+  must(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+  const std::uint64_t placements = std::clamp<std::uint64_t>(free_bytes / 3 / n_bytes, 2, 6);
+  return std::clamp<std::uint64_t>(kRotation / n_bytes + 1, placements, 256);
 }
 
 // Copies of a case's buffers, used in turn.
@@ -362,6 +369,27 @@ std::vector<Table> tables_for(const Problem& problem, const Options& options, st
   return tables;
 }
 
+// The libraries of the toolkit, then those in the file that ./lab bench --cccl has compiled.
+std::vector<Peers> libraries(const Options& options) {
+  std::vector<Peers> all;
+  if (const Peers own = COURSE_LAB::peers(); !own.list.empty()) all.push_back(own);
+  if (options.peers.empty()) return all;
+  void* file = dlopen(options.peers.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string_view id = COURSE_LAB::problem().manifest().id;
+  const std::string name = fmt::format("_ZN6course{}{}5peersEv", id.size(), id);  // course::<lab>::peers()
+  void* peers = file == nullptr ? nullptr : dlsym(file, name.c_str());
+  if (peers == nullptr) stop(fmt::format("{}: {}", options.peers, dlerror()));
+  all.push_back(reinterpret_cast<Peers (*)()>(peers)());
+  return all;
+}
+
+// "CUB 3.5 DeviceScan" for "CUB DeviceScan" of version 300500.
+std::string with_version(std::string_view name, int version) {
+  const std::size_t space = std::min(name.find(' '), name.size());
+  return fmt::format("{} {}.{}{}", name.substr(0, space), version / 100000, version / 100 % 1000,
+                     name.substr(space));
+}
+
 // A library's call for requests like `asked`; it keeps the library's temporary storage.
 Call call_of(const Peer& peer, const Request& asked) {
   std::size_t temp_bytes = 0;
@@ -380,7 +408,7 @@ Call call_of(const Peer& peer, const Request& asked) {
 }
 
 Json measure_case(const BenchDevice& device, const Options& options, const Problem& problem,
-                  const Table& table) {
+                  const Table& table, std::span<const Peers> libraries) {
   const Case& c = table.c;
   const Task& first = *table.rungs.front();
   const Sets sets(device, options, problem, first, c);
@@ -406,12 +434,16 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
   for (const Task* rung : table.rungs)
     add(*rung, {[](const Request& r) { return COURSE_LAB::run(r) == Status::ok; }}, Json::object(), rung->id,
         "rung");
-  for (const Peer& peer : COURSE_LAB::peers()) {
-    const Request asked = sets.request(problem, first, c, 0);
-    const auto rung = std::find_if(table.rungs.begin(), table.rungs.end(),
-                                   [&](const Task* t) { return peer.offers(asked, t->id); });
-    if (rung == table.rungs.end()) continue;
-    add(**rung, call_of(peer, asked), {{"call", peer.call}}, peer.name, "peer");
+  for (const Peers& library : libraries) {
+    for (const Peer& peer : library.list) {
+      const Request asked = sets.request(problem, first, c, 0);
+      const auto rung = std::find_if(table.rungs.begin(), table.rungs.end(),
+                                     [&](const Task* t) { return peer.offers(asked, t->id); });
+      if (rung == table.rungs.end()) continue;
+      const bool is_first = &library == libraries.data();
+      add(**rung, call_of(peer, asked), {{"call", peer.call}},
+          is_first ? std::string(peer.name) : with_version(peer.name, library.version), "peer");
+    }
   }
   checks.finish(rows);
   constexpr std::uint64_t kMostForCpu = std::uint64_t{1} << 26;
@@ -453,6 +485,8 @@ Options parse(int argc, char** argv) {
       options.rung = value();
     } else if (key == "--json") {
       options.json = value();
+    } else if (key == "--peers") {
+      options.peers = value();
     } else if (key == "--kinds") {
       options.kinds = true;
     } else if (key == "--hot") {
@@ -478,13 +512,16 @@ int main(int argc, char** argv) {
   if (!communicators.ready()) stop(communicators.why());
 #endif
   const Problem& problem = course::COURSE_LAB::problem();
-  Json sizes = Json::array();
+  const std::vector<Peers> peers = libraries(options);
+  Json sizes = Json::array(), versions = Json::array();
+  for (const Peers& p : peers)
+    versions.push_back(fmt::format("{}.{}.{}", p.version / 100000, p.version / 100 % 1000, p.version % 100));
   double clock_mhz = 0;  // measured after the last table, while the device is warm
   for (const std::uint64_t n : options.sizes) {
     Json tables = Json::array();
     for (const Table& table : options.kinds ? kinds_for(problem, n) : tables_for(problem, options, n)) {
       fmt::print(stderr, "{} {}\n", problem.manifest().id, table.c.name);
-      tables.push_back(measure_case(device, options, problem, table));
+      tables.push_back(measure_case(device, options, problem, table, peers));
       if (!device.simulated) clock_mhz = measured_clock(device);
     }
     sizes.push_back({{"n", n},
@@ -502,6 +539,7 @@ int main(int argc, char** argv) {
                  {"cache", options.hot ? "hot" : "cold"},
                  {"driver", device.driver},
                  {"runtime", device.runtime},
+                 {"cccl", std::move(versions)},
                  {"multiprocessors", device.properties.multiProcessorCount},
                  {"clocks",
                   {{"highest_mhz", device.clock_khz / 1000},

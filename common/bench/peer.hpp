@@ -36,6 +36,10 @@ cudaError_t with_shortest(std::uint64_t n, F f) {
   return n <= 0x7fffffff ? f(static_cast<std::int32_t>(n)) : f(static_cast<std::int64_t>(n));
 }
 
-// Each solutions/peers/<lab>.cu defines `std::span<const lab::Peer> peers()` in its namespace course::<lab>.
+struct Peers {
+  std::span<const Peer> list;
+  int version;  // CUB_VERSION; Thrust has the same: 300001 is 3.0.1
+};
+// Each solutions/peers/<lab>.cu defines `lab::Peers peers()` in its namespace course::<lab>.
 
 }  // namespace course::lab

@@ -2,6 +2,7 @@
 #include "bench/results.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -122,6 +123,7 @@ std::string bench_where(const BenchResults& r) {
   std::string text = r.device + (r.modelled ? " (modelled)" : "");
   if (!r.modelled)
     text += fmt::format(", driver for CUDA {}, toolkit {}", version_text(r.driver), version_text(r.runtime));
+  if (!r.cccl.empty()) text += fmt::format(", CUB {}", fmt::join(r.cccl, " and "));
   if (!r.modelled && r.clock_mhz > 0) text += fmt::format(", {} MHz", r.clock_mhz);
   return r.date.empty() ? text : text + ", " + r.date;
 }
@@ -138,6 +140,7 @@ Result<BenchResults> read_bench(std::string_view json) {
     results.date = j.value("date", "");
     for (const Json& lab : j.at("labs")) {
       results.device = lab.at("device");
+      if (results.cccl.empty()) results.cccl = lab.value("cccl", results.cccl);
       results.modelled = lab.at("modelled");
       results.driver = lab.at("driver");
       results.runtime = lab.at("runtime");

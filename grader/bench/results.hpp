@@ -65,8 +65,9 @@ struct BenchLab {
 struct BenchResults {
   std::string date, device;
   bool modelled = false;
-  int driver = 0, runtime = 0;  // CUDA's version numbers, such as 13000
-  int clock_mhz = 0;            // of the multiprocessors during the measurement; 0: not recorded
+  int driver = 0, runtime = 0;    // CUDA's version numbers, such as 13000
+  int clock_mhz = 0;              // of the multiprocessors during the measurement; 0: not recorded
+  std::vector<std::string> cccl;  // versions of CUB and Thrust, the toolkit's first; empty in older results
   std::vector<BenchLab> labs;
 };
 

@@ -21,7 +21,7 @@ using ::testing::Not;
 std::string program(const char* device, double rung_us, const char* name = "fast") {
   return fmt::format(
       R"({{"schema": 1, "lab": "fold", "title": "Fold", "device": "{}", "modelled": false,
-    "driver": 13000, "runtime": 12080,
+    "driver": 13000, "runtime": 12080, "cccl": ["3.0.1", "3.5.0"],
     "sizes": [{{"n": 1024, "ceilings": {{"copy": {{"gb_per_s": 2.0}}, "read": {{"gb_per_s": 4.0}}}},
       "tables": [{{"case": "sum_i32_n99_random_bench1024", "n": 1024, "ideal_bytes": 4100, "rows": [
         {{"name": "{}", "kind": "rung", "median_us": {}, "launched_us": 16.4, "min_us": 1, "max_us": 9,
@@ -51,6 +51,10 @@ TEST(BenchResults, ComparesRungsWithLibraryAndMemory) {
   EXPECT_DOUBLE_EQ(cell.gb_per_s, 2);
   EXPECT_DOUBLE_EQ(cell.of_ceiling, 0.5) << "a fold writes next to nothing: reads are its ceiling";
   EXPECT_FALSE(table.rows[2].cells.at(1024).over_peer) << "a CPU is no rung";
+}
+
+TEST(BenchResults, NameTheLibrariesVersions) {
+  EXPECT_THAT(bench_text(results_of({program("GPU", 2.05)})), HasSubstr("toolkit 12.8, CUB 3.0.1 and 3.5.0"));
 }
 
 TEST(BenchResults, ShowStudentsRowsBesideSolutions) {

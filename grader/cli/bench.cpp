@@ -46,7 +46,7 @@ namespace fs = std::filesystem;
 
 struct BenchOptions {
   std::vector<std::string> labs;
-  std::string device = "auto", json, csv, html, from;
+  std::string device = "auto", json, csv, html, from, cccl;
   std::vector<std::uint64_t> sizes;
   std::vector<unsigned> gpus;  // of a lab for several devices
   unsigned runs = 200;
@@ -66,6 +66,7 @@ Examples:
   ./lab bench --sizes 2^20,2^24 --json mine.json --csv mine.csv
   ./lab bench sat --html sat.html              tables, rates by size, rooflines
   ./lab bench scan --mine                      your kernels beside solutions
+  ./lab bench radix_sort --cccl DIR/cccl       beside a newer CUB, too
   ./lab bench multi_gpu --gpus 1,2,4           strong and weak scaling
   ./lab bench reduction --published --markdown the published run)";
 
@@ -113,6 +114,38 @@ Result<Recipe> bench_recipe(const Layout& layout, const std::string& lab, const 
   }
   recipe.link += " -Xcompiler=-fno-lto,-fno-use-linker-plugin";
   return recipe;
+}
+
+// Compiles a lab's library baselines with the CUB and Thrust in the folder options.cccl instead of the toolkit's, as a
+// shared library that the bench program loads. "" if the lab has none.
+Result<std::string> build_peers(const Layout& layout, const std::string& lab, const std::string& cccl) {
+  const std::string object = fmt::format("solutions/bench_{0}.p/peers_{0}.cu.o", lab);
+  const std::string file = fmt::format("{}/{}.{}.so", layout.build, object, getpid());
+  std::error_code ignored;
+  if (!fs::exists(fmt::format("{}/solutions/peers/{}.cu", layout.root, lab), ignored)) return std::string();
+  const auto said = run_process({"ninja", "-C", layout.build, "-t", "commands", "-s", object});
+  if (!said) return said.error();
+  std::string command = "cd " + shell_word(layout.build) + " &&";
+  std::istringstream words(said->output);
+  for (std::string word; words >> word;) {
+    if (fs::path(word).filename() == "ccache" || word == "-MD") continue;
+    if (word == "-MT" || word == "-MF" || word == "-o") {
+      words >> word;
+      continue;
+    }
+    command += " " + (word == "-c" ? "-shared" : word);
+    if (fs::path(word).filename() == "nvcc") command += " -w -I" + shell_word(fs::absolute(cccl).string());
+  }
+  // Its own copy of everything, also of what both versions define under one name.
+  command += " -cudart shared -Xcompiler=-fPIC,-fno-gnu-unique -Xlinker=-Bsymbolic -o " + shell_word(file);
+  ProcessOptions how;
+  how.seconds = 1200;
+  const auto done = run_process({"sh", "-c", command}, how);
+  if (!done) return done.error();
+  if (done->exit_code != 0)
+    return Error{
+        fmt::format("{}'s libraries do not compile with {}:\n{}", lab, cccl, first_lines(done->output, 40))};
+  return file;
 }
 
 // Compiles and screens a student's file as for a grade and links it in the sandbox, too. Returns the path of
@@ -191,12 +224,21 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
   }
   command.insert(command.end(), {"--json", file});
   Progress progress;
+  std::string peers;
+  if (!options.cccl.empty()) {
+    progress.begin("compiling the libraries in " + options.cccl, 0);
+    auto built = build_peers(layout, lab, options.cccl);
+    if (!built) return built.error();
+    peers = std::move(*built);
+    if (!peers.empty()) command.insert(command.end(), {"--peers", peers});
+  }
   progress.begin("measuring", 0);
   how.on_line = [&](std::string_view line) { progress.detail(std::string(line)); };
   const auto ran = run_process(command, how);
   const std::string text = contents(file);
   std::error_code ignored;
   fs::remove(file, ignored);
+  if (!peers.empty()) fs::remove(peers, ignored);
   if (!ran) return ran.error();
   if (ran->timed_out) return Error{fmt::format("bench of {} took too long: fewer --sizes", lab)};
   if (ran->exit_code != 0)
@@ -262,6 +304,12 @@ int run_bench(const BenchOptions& options) {
     return fail("--kinds and --html are for labs of one device");
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);
+  std::error_code unreadable;
+  if (!options.cccl.empty() && !fs::exists(options.cccl + "/cub/version.cuh", unreadable))
+    return fail(
+        fmt::format("--cccl {}: there is no cub/version.cuh; give the folder that holds cub/ and thrust/ "
+                    "(of the PyPI package nvidia-cuda-cccl: nvidia/cu13/include/cccl)",
+                    options.cccl));
   for (const std::string& path : {options.json, options.csv, options.html})
     if (!path.empty())
       if (const auto can = check_writable(path); !can) return fail(can.error().text);
@@ -328,6 +376,8 @@ void add_bench(CLI::App& app, Run& run) {
       ->delimiter(',')
       ->transform(CLI::Validator(&expand_power, ""))
       ->check(CLI::Range(1ul, 1ul << 32));
+  command->add_option("--cccl", options->cccl,
+                      "Measure this CUB and Thrust, too: the folder with cub/ and thrust/");
   command->add_option("--gpus", options->gpus, "Of a lab for several devices: numbers of GPUs, 1,2,4")
       ->delimiter(',')
       ->check(CLI::Range(1u, 8u));

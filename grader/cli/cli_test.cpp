@@ -259,6 +259,12 @@ TEST_F(Labcli, BenchTakesPowersOfTwoUpToItsLimit) {
   }
 }
 
+TEST_F(Labcli, BenchNamesAFolderWithoutCub) {
+  const auto done = run({"bench", "reduction", "--cccl", folder_, "--device", "sim"});
+  EXPECT_EQ(done.exit_code, 1);
+  EXPECT_THAT(done.output, HasSubstr("there is no cub/version.cuh"));
+}
+
 TEST_F(Labcli, NumberOfGpusNeedsALabForSeveralDevices) {
   const auto refusal = [&](const std::vector<std::string>& arguments) {
     const auto done = run(arguments);

@@ -59,8 +59,8 @@ constexpr lab::Peer kPeers[] = {
 
 }  // namespace
 
-std::span<const lab::Peer> peers() {
-  return kPeers;
+lab::Peers peers() {
+  return {kPeers, CUB_VERSION};
 }
 
 }  // namespace course::hierarchical_scan

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/machine/gap.hpp"
 #include "sim/machine/program.hpp"
 
 namespace course::sim {
@@ -32,6 +33,15 @@ inline bool is_of(const OpRow& row, std::initializer_list<std::string_view> fami
     if (row.key.starts_with(family) && (row.key.size() == family.size() || row.key[family.size()] == '.'))
       return true;
   return false;
+}
+
+// How the results of a row may differ from a GPU's in their last bits. Compared with an H100 (README, "Results"):
+// conformance/differential and conformance/functions.
+inline Gap gap_of_results(const OpRow& row) {
+  if (row.key.starts_with("tanh.approx")) return "they are rounded correctly, and a GPU interpolates";
+  if (row.key == "mma.float")
+    return "sums are exact before they are rounded, and a GPU drops their last bits";
+  return nullptr;
 }
 
 class OpTable {

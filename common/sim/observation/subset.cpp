@@ -147,8 +147,8 @@ bool accesses_before_waiting(const Program& program) {
 // --- the observers are asked -------------------------------------------------------------------------------
 
 Gaps gaps_of(const OpRow& row, const MicroOp* op) {
-  return {Boundcheck::gap(row), Racecheck::gap(row),      Initcheck::gap(row), Synccheck::gap(row),
-          Dataflow::gap(row),   gap_of_counters(row, op), gap_of_timing(row)};
+  return {Boundcheck::gap(row), Racecheck::gap(row), Initcheck::gap(row),      Synccheck::gap(row),
+          gap_of_results(row),  Dataflow::gap(row),  gap_of_counters(row, op), gap_of_timing(row)};
 }
 
 Gaps gaps_of(const Program& program, const LaunchRequest& launch) {
@@ -157,6 +157,7 @@ Gaps gaps_of(const Program& program, const LaunchRequest& launch) {
     // As in Device::launch, which turns the checkers off.
     gaps.fill("accesses to the shared memory of other blocks are not followed");
     gaps[static_cast<std::size_t>(Watcher::counters)] = nullptr;
+    gaps[static_cast<std::size_t>(Watcher::results)] = nullptr;
   }
   if (launch.overlaps && accesses_before_waiting(program))
     gaps[static_cast<std::size_t>(Watcher::races)] =

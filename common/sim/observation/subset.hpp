@@ -25,14 +25,15 @@ enum class Watcher : std::uint8_t {
   races,
   initialisation,
   synchronisation,
+  results,
   dataflow,
   counters,
   timing
 };
-inline constexpr std::array<std::string_view, 7> kWatchers = {
-    "memory checks", "race checks", "initialisation checks", "synchronisation checks",
+inline constexpr std::array<std::string_view, 8> kWatchers = {
+    "memory checks", "race checks", "initialisation checks", "synchronisation checks", "exact results",
     "data flow",     "counters",    "timing model"};
-inline constexpr std::size_t kCheckingWatchers = 4;  // the first ones; the others measure
+inline constexpr std::size_t kCheckingWatchers = 5;  // the first ones; the others measure
 
 // What each watcher misses, by Watcher.
 using Gaps = std::array<Gap, kWatchers.size()>;

@@ -66,6 +66,7 @@ TEST(Subset, NamesWhatIsNotFollowed) {
       {"createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;", "createpolicy"},
       {"cp.async.bulk.commit_group;", "bulk copy"},
       {"wgmma.fence.sync.aligned;", "wgmma"},
+      {"tanh.approx.f32 %r1, %r2;", "exact results: they are rounded correctly"},
       {"vadd2.u32.u32.u32 %r1, %r2, %r3, %r4;", "vadd2"},
   };
   for (const auto& [body, words] : cases) {

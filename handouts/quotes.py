@@ -16,6 +16,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     said LAB/NAME            what the grader said of a wrong submission, from the kill matrix
     comment FILE RUNG        what the solution's comment says above a rung
     counted, cases …          counters of a lab's rungs, the limits and cases that tasks have: counted.py
+    weeks all                the weeks of the course: instructor/weeks.py
     limits all               what a student's process may take: limits.py
     roof, ceilings, tops …   what the published run measured: measured.py
     registers LAB KERNELS    registers of kernels, from ptxas: registers.py
@@ -36,6 +37,7 @@ import textwrap
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "instructor"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common/tools"))
 import counted
 import limits
@@ -43,6 +45,7 @@ import measured
 import registers
 import scaling
 import sessions
+import weeks
 import worked
 import wrap_markdown
 
@@ -203,6 +206,7 @@ KINDS = {
         *registers.KINDS,
         *scaling.KINDS,
         *sessions.KINDS,
+        *weeks.KINDS,
     )
 }
 

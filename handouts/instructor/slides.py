@@ -4,12 +4,12 @@
 predictions.
 
     python3 -m venv /tmp/slides && /tmp/slides/bin/pip install -r handouts/instructor/requirements.txt     # once
-    /tmp/slides/bin/python handouts/instructor/slides.py OUT            # OUT/week-01.pdf … week-11.pdf
+    /tmp/slides/bin/python handouts/instructor/slides.py OUT            # OUT/week-01.pdf … week-16.pdf
     slides.py OUT --week 4                                              # one week
     slides.py OUT --typst                                               # the sources of the slides alone: needs no package
 
-A change of a handout changes the slides; nothing is typed twice. PLAN says which sections belong to which
-week; the guide's table of weeks has the topics. Typst (the package of requirements.txt) makes the PDF,
+A change of a handout changes the slides; nothing is typed twice. weeks.py says which sections belong to
+which week. Typst (the package of requirements.txt) makes the PDF,
 without a network.
 """
 
@@ -25,73 +25,10 @@ ROOT = HERE.parent.parent
 HANDOUTS = ROOT / "handouts"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "common/tools"))
+sys.path.insert(0, str(HERE))
 import hint
+from weeks import WEEKS, page_of
 
-BEFORE = ["The problem", "Ideas"]
-AFTER = ["Steps, work, bytes", "The ladder", "Predicted and measured"]
-# week: page, sections, the tasks of the week, whether the predictions come in this week
-PLAN = {
-    1: (
-        "00-ideas",
-        [
-            "CUDA in ten minutes",
-            "The hierarchy",
-            "Operators",
-            "Steps and work",
-            "Parallelism, average and peak",
-            "Bytes: intensity and the roofline",
-            "Causes of low speed",
-            "Questions and their counters",
-        ],
-        [],
-        False,
-    ),
-    2: ("01-reduction", [*BEFORE, "A worked trace"], ["neighboured", "sequential"], False),
-    3: (
-        "01-reduction",
-        [*AFTER, "Beyond the tasks: the speed of the memory"],
-        ["shuffle", "coarsened", "single_launch"],
-        True,
-    ),
-    4: ("02-scan", [*BEFORE, "Worked traces"], ["hillis_steele", "blelloch"], False),
-    5: ("02-scan", AFTER, ["kogge_stone", "coarsened", "segmented"], True),
-    6: (
-        "03-compaction",
-        [*BEFORE, "A worked trace", *AFTER],
-        ["three_kernels", "fused", "warp_aggregated", "single_pass"],
-        True,
-    ),
-    7: (
-        "04-radix-sort",
-        [*BEFORE, "The split", "The merge", "A pass by digits", "Looking back", *AFTER[:2]],
-        ["split", "tile_sort", "merge", "digits", "any_key", "onesweep"],
-        True,
-    ),
-    8: (
-        "05-histogram",
-        [*BEFORE, "Worked traces", "Atomics, contention, bytes", "The ladder"],
-        ["global_atomics", "private_counts", "shared_counts", "sort_reduce", "combined"],
-        True,
-    ),
-    9: (
-        "06-sat",
-        [*BEFORE, "Worked traces", *AFTER[:2], "The programs"],
-        ["serial", "rows_columns", "transpose", "box", "single_pass"],
-        True,
-    ),
-    10: (
-        "07-hierarchical-scan",
-        [*BEFORE, "A worked trace", *AFTER[:2]],
-        ["two_levels", "recursive", "reduce_then_scan", "chained", "look_back"],
-        True,
-    ),
-    11: (
-        "08-multi-gpu",
-        [*BEFORE, "Worked traces", *AFTER[:2], "Scaling"],
-        ["reduce", "scan", "histogram", "sort"],
-        True,
-    ),
-}
 MOST_ROWS, MOST_LINES, MOST_POINTS = 13, 22, 5  # on a slide
 
 HEAD = """\
@@ -318,29 +255,33 @@ def slides_of(heading, text):
     yield from flushed()
 
 
-def weeks():
-    """{number: (what students do, topics)}, from the guide's table."""
-    guide = (HANDOUTS / "instructor-guide.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", guide, re.M)
-    return {int(number): (do.strip(), topics.strip()) for number, _, do, topics in rows}
-
-
 def points_of(text):
     """{task: points}, from the table of points."""
     return dict(re.findall(r"^\| `(\w+)` .*\| (\d+) \|$", text, re.M))
 
 
-def deck(week):
-    page, headings, tasks, predictions = PLAN[week]
-    text = (HANDOUTS / f"{page}.md").read_text(encoding="utf-8")
-    title = f"Week {week}: {re.match(r'# (.*)', text)[1]}"
-    do, topics = weeks()[week]
+def deck(number):
+    week = WEEKS[number]
+    titles = [re.match(r"# (.*)", page_of(part))[1] for part in week.parts]
+    title = f"Week {number}: {', '.join(titles)}"
     out = HEAD.format(title=quoted(title))
-    out += f'#align(center + horizon)[#text(size: 40pt, weight: "bold", fill: rgb("#1f4e79"))[{inline(title)}]\n\n#text(size: 22pt)[{inline(topics)}]]\n'
+    out += f'#align(center + horizon)[#text(size: 40pt, weight: "bold", fill: rgb("#1f4e79"))[{inline(title)}]\n\n#text(size: 22pt)[{inline(week.topics)}]]\n'
+    out += "".join(sections_shown(part) for part in week.parts)
+    rows = [row for part in week.parts for row in task_rows(part)]
+    if rows:
+        rows = ["| task | difficulty | time | points |", "|---|---|---|--:|", *rows]
+        out += "".join(f'#slide("Tasks of this week", [\n{body}\n])\n' for _, _, body in table(rows))
+    else:
+        out += f'#slide("This week", [\n{inline(week.also)}\n])\n'
+    return out + "".join(predictions_of(part) for part in week.parts if part.predicts)
+
+
+def sections_shown(part):
+    text, out = page_of(part), ""
     sections = sections_of(text)
-    for heading in headings:
+    for heading in part.headings:
         if heading not in sections:
-            sys.exit(f"slides.py: handouts/{page}.md has no section “{heading}”; correct PLAN")
+            sys.exit(f"slides.py: handouts/{part.page}.md has no section “{heading}”; correct weeks.py")
         wanted = [heading]
         if heading in ("Causes of low speed",):  # with its subsections
             names = list(sections)
@@ -350,33 +291,34 @@ def deck(week):
                 at += 1
         for one in wanted:
             out += "".join(slides_of(one, sections[one]))
-    known = hint.tasks_of(text)
-    if tasks:
-        missing = [task for task in tasks if task not in known]
-        if missing:
-            sys.exit(f"slides.py: handouts/{page}.md has no task {', '.join(missing)}; correct PLAN")
-        rows = ["| task | difficulty | time | points |", "|---|---|---|--:|"]
-        for task in tasks:
-            difficulty, time = hint.effort(known[task][1])
-            name = re.sub(rf"\b{task}\b", f"`{task}`", known[task][0], count=1)
-            rows.append(f"| {name} | {difficulty} | {time} | {points_of(text)[task]} |")
-        out += "".join(f'#slide("Tasks of this week", [\n{body}\n])\n' for _, _, body in table(rows))
-    else:
-        out += f'#slide("This week", [\n{inline(do)}\n])\n'
-    if predictions:
-        asked = re.search(r"^## Predict, then measure\n(.*?)^## ", text, re.S | re.M)[1]
-        items = [
-            first_sentences(one, 400) for one in re.findall(r"^\d+\. (.*?)(?=^\d+\. |\Z)", asked, re.S | re.M)
-        ]
-        body = "\n".join(f"+ {inline(item)}" for item in items)
-        out += f'#slide("Predict, then measure", [\n{body}\n])\n'
     return out
+
+
+def task_rows(part):
+    text = page_of(part)
+    known = hint.tasks_of(text)
+    missing = [task for task in part.tasks if task not in known]
+    if missing:
+        sys.exit(f"slides.py: handouts/{part.page}.md has no task {', '.join(missing)}; correct weeks.py")
+    for task in part.tasks:
+        difficulty, time = hint.effort(known[task][1])
+        name = re.sub(rf"\b{task}\b", f"`{task}`", known[task][0], count=1)
+        yield f"| {name} | {difficulty} | {time} | {points_of(text)[task]} |"
+
+
+def predictions_of(part):
+    asked = re.search(r"^## Predict, then measure\n(.*?)^## ", page_of(part), re.S | re.M)[1]
+    items = [
+        first_sentences(one, 400) for one in re.findall(r"^\d+\. (.*?)(?=^\d+\. |\Z)", asked, re.S | re.M)
+    ]
+    body = "\n".join(f"+ {inline(item)}" for item in items)
+    return f'#slide("Predict, then measure", [\n{body}\n])\n'
 
 
 def main():
     parser = argparse.ArgumentParser(description="Makes the slides of all weeks from the handouts.")
     parser.add_argument("out", type=pathlib.Path, metavar="OUT", help="a folder")
-    parser.add_argument("--week", type=int, choices=PLAN, help="one week only")
+    parser.add_argument("--week", type=int, choices=WEEKS, help="one week only")
     parser.add_argument("--typst", action="store_true", help="write the sources of the slides, no PDF")
     arguments = parser.parse_args()
     if not arguments.typst:
@@ -387,7 +329,7 @@ def main():
                 "slides.py: the package typst is missing: pip install -r handouts/instructor/requirements.txt (or take --typst)"
             )
     arguments.out.mkdir(parents=True, exist_ok=True)
-    for week in [arguments.week] if arguments.week else PLAN:
+    for week in [arguments.week] if arguments.week else WEEKS:
         target = arguments.out / f"week-{week:02}.pdf"
         source = deck(week)
         if arguments.typst:

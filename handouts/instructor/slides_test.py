@@ -15,19 +15,25 @@ sys.dont_write_bytecode = True
 HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(HANDOUTS / "instructor"))
 import slides
+import weeks
+
+PAGES = {part.page for week in weeks.WEEKS.values() for part in week.parts}
 
 
 class Slides(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.decks = {week: slides.deck(week) for week in slides.PLAN}
-
-    def test_weeks_are_those_of_the_guide(self):
-        self.assertEqual(sorted(slides.weeks()), sorted(slides.PLAN))
+        cls.decks = {week: slides.deck(week) for week in weeks.WEEKS}
 
     def test_every_task_has_its_week(self):
-        for page in {page for page, *_ in slides.PLAN.values()}:
-            planned = [task for one, _, tasks, _ in slides.PLAN.values() if one == page for task in tasks]
+        for page in PAGES:
+            planned = [
+                task
+                for week in weeks.WEEKS.values()
+                for part in week.parts
+                if part.page == page
+                for task in part.tasks
+            ]
             text = (HANDOUTS / f"{page}.md").read_text(encoding="utf-8")
             self.assertEqual(
                 planned,
@@ -38,6 +44,23 @@ class Slides(unittest.TestCase):
                 ],
             )
 
+    def test_no_week_takes_more_than_twelve_hours(self):
+        hours = {week: weeks.hours(week) for week in weeks.WEEKS}
+        self.assertGreater(sum(hours.values()), 100)
+        self.assertEqual({week: h for week, h in hours.items() if h > weeks.MOST_HOURS}, {})
+
+    def test_long_tasks_are_not_called_easy(self):
+        for page in PAGES:
+            text = (HANDOUTS / f"{page}.md").read_text(encoding="utf-8")
+            for task, (_, section) in slides.hint.tasks_of(text).items():
+                if not slides.hint.effort(section):
+                    continue
+                difficulty, time = slides.hint.effort(section)
+                hours = int(re.search(r"\d+", time)[0])
+                self.assertLessEqual(
+                    hours, {"easy": 3, "medium": 5, "hard": 7, "very hard": 20}[difficulty], task
+                )
+
     def test_every_figure_is_shown(self):
         shown = {
             name
@@ -47,9 +70,10 @@ class Slides(unittest.TestCase):
         self.assertEqual(shown, {path.name for path in (HANDOUTS / "figures").glob("*.svg")})
 
     def test_every_lab_has_its_predictions(self):
-        for page in {page for page, *_ in slides.PLAN.values() if page != "00-ideas"}:
-            decks = [self.decks[week] for week, (one, *_) in slides.PLAN.items() if one == page]
-            self.assertEqual(sum(deck.count("Predict, then measure") for deck in decks), 1, page)
+        parts = [part.page for week in weeks.WEEKS.values() for part in week.parts if part.predicts]
+        self.assertEqual(sorted(parts), sorted(PAGES - {"00-ideas"}))
+        shown = sum(deck.count("Predict, then measure") for deck in self.decks.values())
+        self.assertEqual(shown, len(parts))
 
     def test_no_markdown_is_left(self):
         for week, deck in self.decks.items():
@@ -57,13 +81,13 @@ class Slides(unittest.TestCase):
                 self.assertNotRegex(text, r"^\*\w|\*\*|\]\(|<!--|</?details", f"week {week}")
 
     def test_a_missing_section_is_named(self):
-        plan = slides.PLAN[4]
-        slides.PLAN[4] = (plan[0], ["No such section"], plan[2], plan[3])
+        kept = weeks.WEEKS[4]
+        weeks.WEEKS[4] = weeks.Week("", [weeks.Part("02-scan", ["No such section"])])
         try:
             with self.assertRaisesRegex(SystemExit, "no section “No such section”"):
                 slides.deck(4)
         finally:
-            slides.PLAN[4] = plan
+            weeks.WEEKS[4] = kept
 
     def test_typst_accepts_them(self):
         try:

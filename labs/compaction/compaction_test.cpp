@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The compaction lab's public tests. Run them on your kernels with
-//   build/labs/compaction/compaction_test --gtest_filter='fused.*'
+//   build/labs/compaction_test --gtest_filter='fused.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks and baselines.
 #include <gtest/gtest.h>

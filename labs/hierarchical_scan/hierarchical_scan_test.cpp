@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The hierarchical scan lab's public tests. Run them on your kernels with
-//   build/labs/hierarchical_scan/hierarchical_scan_test --gtest_filter='recursive.*'
+//   build/labs/hierarchical_scan_test --gtest_filter='recursive.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks, sizes and baselines.
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The histogram lab's public tests. Run them on your kernels with
-//   build/labs/histogram/histogram_test --gtest_filter='shared_counts.*'
+//   build/labs/histogram_test --gtest_filter='shared_counts.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own bins, checks and baselines.
 #include <gtest/gtest.h>

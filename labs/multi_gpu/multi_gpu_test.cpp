@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The public tests of the lab for several devices. Run them on your kernels with
-//   build/labs/multi_gpu/multi_gpu_test --gtest_filter='scan.*'
+//   build/labs/multi_gpu_test --gtest_filter='scan.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks, shards and baselines.
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The radix sort lab's public tests. Run them on your kernels with
-//   build/labs/radix_sort/radix_sort_test --gtest_filter='split.*'
+//   build/labs/radix_sort_test --gtest_filter='split.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks and baselines.
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The reduction lab's public tests. Run them on your kernels with
-//   build/labs/reduction/reduction_test --gtest_filter='sequential.*'
+//   build/labs/reduction_test --gtest_filter='sequential.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks and baselines.
 #include <gtest/gtest.h>

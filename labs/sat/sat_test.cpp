@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The summed area table lab's public tests. Run them on your kernels with
-//   build/labs/sat/sat_test --gtest_filter='transpose.*'
+//   build/labs/sat_test --gtest_filter='transpose.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks and baselines, and check the two tables of the handout.
 #include <gtest/gtest.h>

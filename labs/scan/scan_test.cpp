@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The scan lab's public tests. Run them on your kernels with
-//   build/labs/scan/scan_test --gtest_filter='hillis_steele.*'
+//   build/labs/scan_test --gtest_filter='hillis_steele.*'
 // Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
 // need no kernel: they test the lab's own checks and baselines, and check the handout's traces.
 #include <gtest/gtest.h>

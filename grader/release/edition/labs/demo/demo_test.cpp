@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lab's public tests. Run them on your kernels with
-//   build/labs/demo/demo_test --gtest_filter='shared.*'
+//   build/labs/demo_test --gtest_filter='shared.*'
 // Each task is a suite, each case a test. The tests below need no kernel: they test the lab's own checks and
 // baselines.
 #include <gtest/gtest.h>

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A lab's page begins with a core that is short enough to read before the first task, and a reader can predict every
+result before seeing it.
+
+usage: core_test.py HANDOUTS
+"""
+
+import pathlib
+import re
+import sys
+import unittest
+
+HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
+LABS = sorted(HANDOUTS.glob("0[1-9]-*.md"))
+MOST_WORDS = 2500  # before the first task
+CORE = [
+    "The problem",
+    "Ideas",
+    "A worked trace",
+    "Worked traces",
+    "Your tasks",
+    "The programs",
+    "Pitfalls",
+    "Hints",
+]
+MORE = [
+    "Predict, then measure",
+    "Steps, work, bytes",
+    "Atomics, contention, bytes",
+    "The ladder",
+    "Scaling",
+    "Questions",
+    "Points",
+    "Extra",
+]
+# What tools write that a reader should predict first: kinds of quotes.py.
+RESULTS = {
+    "times",
+    "predicted",
+    "rivals",
+    "by_sorting",
+    "contention",
+    "shared_atomics",
+    "divergence",
+    "counted",
+    "cases",
+    "tops",
+}
+
+
+def words_before_tasks(text):
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    return len(text[: re.search(r"^### 1\. ", text, re.M).start()].split())
+
+
+def open_results(text):
+    """The results that are not folded."""
+    depth = 0
+    for line in text.splitlines():
+        quote = re.match(r"<!-- quote: (\w+) (\w*)", line)
+        # `counted` folds its table itself.
+        if (
+            quote
+            and depth == 0
+            and (quote[1] in RESULTS - {"counted"} or quote.groups() == ("scaling", "measured"))
+        ):
+            yield line
+        depth += line.count("<details>") - line.count("</details>")
+
+
+class Core(unittest.TestCase):
+    def test_is_short(self):
+        found = {p.name: words_before_tasks(p.read_text(encoding="utf-8")) for p in LABS}
+        self.assertEqual({name: n for name, n in found.items() if n > MOST_WORDS}, {})
+
+    def test_comes_before_the_rest(self):
+        for page in LABS:
+            found = re.findall(r"^## (.*)$", page.read_text(encoding="utf-8"), re.M)
+            wanted = [heading for heading in CORE + MORE if heading in found]
+            self.assertEqual(found, wanted, page.name)
+
+    def test_results_are_folded(self):
+        for page in sorted(HANDOUTS.glob("0[0-9]-*.md")):
+            self.assertEqual(list(open_results(page.read_text(encoding="utf-8"))), [], page.name)
+
+    def test_an_open_result_is_found(self):
+        folded = "<details><summary>a</summary>\n<!-- quote: times scan -->\n</details>\n"
+        self.assertEqual(list(open_results(folded)), [])
+        self.assertEqual(len(list(open_results(folded + "<!-- quote: times scan -->\n"))), 1)
+        self.assertEqual(len(list(open_results("<!-- quote: scaling measured -->\n"))), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -3,7 +3,9 @@
 // one Problem in labs/<lab>/problem.cpp. The verifier and the public tests use it; the runner never links it.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -89,7 +91,17 @@ struct Ideal {
   // Of labs for several devices: that a device must send to others. 0: its bytes and messages are not
   // measured.
   double bytes_sent = 0;
+  // Lower bounds for every right program, by depends_on(). 0: none is proven for this task.
+  double least_work = 0, least_steps = 0;
 };
+
+// Results that depend on n_items items, the longest of them on `longest`: an operation combines two values, so
+// a result of k items needs k − 1 of them, and a chain of ⌈log2 k⌉. `n_results`: results without common items.
+inline Ideal depends_on(Ideal ideal, double n_items, double n_results, double longest) {
+  ideal.least_work = std::max(n_items - n_results, 0.0);
+  ideal.least_steps = longest > 1 ? std::ceil(std::log2(longest)) : 0;
+  return ideal;
+}
 
 // A mistake that explains a wrong output (lab/diagnosis.hpp).
 struct Cause {

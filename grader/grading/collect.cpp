@@ -55,6 +55,11 @@ Objection object_to(const Result<SimReport>& report, const Step& step, const lab
     objection.verdict = Verdict::policy;
     objection.failure.headline = "was not done by kernels";
     objection.failure.notes.push_back(too_little);
+  } else if (const std::string doubt = step.measure.dataflow ? below_bounds(report->totals, ideal) : "";
+             !doubt.empty()) {
+    objection.verdict = Verdict::suspect;
+    objection.failure.headline = "shows fewer operations than its result needs";
+    objection.failure.notes.push_back(doubt);
   }
   return objection;
 }

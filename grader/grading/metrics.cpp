@@ -135,4 +135,21 @@ std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal) {
   return "";
 }
 
+std::string below_bounds(const sim::Counters& totals, const lab::Ideal& ideal) {
+  const auto too_few = [](std::uint64_t measured, double least) {
+    return static_cast<double>(measured) < least;
+  };
+  if (too_few(totals.work, ideal.least_work))
+    return fmt::format(
+        "The simulator saw {} operations that combine items. The result depends on all items, so every right "
+        "program has at least {:.0f}. A person must look at how this program combines them.",
+        totals.work, ideal.least_work);
+  if (too_few(totals.steps, ideal.least_steps))
+    return fmt::format(
+        "The longest chain of operations that the simulator saw has {}. A result that depends on all items "
+        "needs a chain of at least {:.0f}. A person must look at how this program combines them.",
+        totals.steps, ideal.least_steps);
+  return "";
+}
+
 }  // namespace course::grader

@@ -44,4 +44,8 @@ bool meets(lab::Metric metric, double measured, double limit);
 // done the work. Returns one sentence, or "" if the counts are plausible.
 std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal);
 
+// Whether the data flow shows fewer operations, or a shorter chain of them, than any right program has
+// (lab::Ideal::least_work and least_steps), so that it missed some. Returns one sentence, or "".
+std::string below_bounds(const sim::Counters& totals, const lab::Ideal& ideal);
+
 }  // namespace course::grader

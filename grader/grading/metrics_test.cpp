@@ -48,6 +48,19 @@ TEST(Metrics, AreMeasuredOverIdeal) {
   EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 1 + 32 * 30 / 1000.0);
 }
 
+TEST(Metrics, CountsBelowTheLowerBoundAreReported) {
+  const lab::Ideal bounded = lab::depends_on(kIdeal, 2001, 1, 2001);
+  sim::Counters c = counted();
+  EXPECT_EQ(below_bounds(c, bounded), "") << "exactly the bounds";
+  c.work = 1999;
+  EXPECT_THAT(below_bounds(c, bounded), HasSubstr("saw 1999 operations"));
+  EXPECT_THAT(below_bounds(c, bounded), HasSubstr("at least 2000"));
+  c.work = 5000;
+  c.steps = 10;
+  EXPECT_THAT(below_bounds(c, bounded), HasSubstr("at least 11"));
+  EXPECT_EQ(below_bounds(c, kIdeal), "") << "no bound is proven";
+}
+
 // Additional useless work makes a share look better; it must not earn points.
 TEST(Metrics, UselessWorkDoesNotDiluteThem) {
   sim::Counters c = counted();

@@ -28,6 +28,9 @@ TaskResult empty_result(const lab::Task& task) {
 }
 
 void score_goals(const Evidence& evidence, TaskResult& out) {
+  const bool doubtful = std::any_of(evidence.cases.begin(), evidence.cases.end(), [](const CaseRecord& c) {
+    return c.stage == Stage::efficiency && c.verdict == lab::Verdict::suspect;
+  });
   for (GoalScore& goal : out.goals) {
     const auto found = evidence.metrics.find(goal.metric);
     if (found == evidence.metrics.end() || !std::isfinite(found->second)) {
@@ -35,7 +38,8 @@ void score_goals(const Evidence& evidence, TaskResult& out) {
       continue;
     }
     goal.measured = found->second;
-    if (meets(goal.metric, found->second, goal.limit)) goal.points = goal.max_points;
+    // The points are withheld if a person must look at what was counted.
+    if (!doubtful && meets(goal.metric, found->second, goal.limit)) goal.points = goal.max_points;
   }
 }
 

@@ -168,6 +168,16 @@ TEST(Score, ImpossibleTimeEarnsNoSpeedup) {
   }
 }
 
+TEST(Score, SuspectCountsWithholdEfficiencyPoints) {
+  Evidence evidence = full_evidence();
+  const int correctness = score_task(first_task(), evidence).correctness_points;
+  for (CaseRecord& record : evidence.cases)
+    if (record.stage == Stage::efficiency) record.verdict = Verdict::suspect;
+  const TaskResult result = score_task(first_task(), evidence);
+  EXPECT_EQ(result.verdict, Verdict::suspect);
+  EXPECT_EQ(result.points, correctness);
+}
+
 TEST(Score, SuspectTimeWithholdsOnlySpeedupPoints) {
   Evidence evidence = full_evidence();
   evidence.cases[3].verdict = Verdict::suspect;

@@ -33,6 +33,10 @@ Result<Submission> parse_submission(std::string_view text, std::string name) {
     if (key == "jobs") out.jobs = static_cast<unsigned>(std::max(1, std::atoi(value.c_str())));
     if (key == "checker") single.checker = value;
     if (key == "says") single.says.push_back(value);
+    if (key == "misses") {
+      MissedGoal& goal = out.missed.emplace_back();
+      std::istringstream(value) >> goal.task >> goal.metric;
+    }
     if (key == "verdict") {
       const auto verdict = verdict_named(value);
       if (!verdict) return Error{fmt::format("{}: there is no verdict {}", out.name, value)};
@@ -54,6 +58,11 @@ Result<Submission> parse_submission(std::string_view text, std::string name) {
   if (!single.task.empty() && has_verdict) out.expected.push_back(std::move(single));
   if (out.about.empty() || (out.expected.empty() && out.screen.empty())) {
     return Error{fmt::format("{}: the header needs about, and task and verdict, expect or screen", out.name)};
+  }
+  for (const MissedGoal& goal : out.missed) {
+    const bool graded = std::any_of(out.expected.begin(), out.expected.end(),
+                                    [&](const Expectation& one) { return one.task == goal.task; });
+    if (!graded) return Error{fmt::format("{}: nothing is expected of task {}", out.name, goal.task)};
   }
   return out;
 }

@@ -11,6 +11,7 @@
 //                                 screening must accept the submission
 //   jobs: 1                       tasks graded at a time (default 2)
 //   needs: filter                 skipped unless the sandbox has it: filter, namespaces or cgroup
+//   misses: shuffle step_ratio    a goal of a task that must earn no points; may be repeated
 //   expect: sequential CRASH ended   instead of task and verdict, one line per task: task, verdict, then
 //                                 words of the message
 #pragma once
@@ -32,12 +33,17 @@ struct Expectation {
   std::string checker;
 };
 
+struct MissedGoal {
+  std::string task, metric;
+};
+
 struct Submission {
   std::string name;  // the file name without its extension
   std::string about;
   std::string screen, needs;  // "" for none
   unsigned jobs = 2;
   std::vector<Expectation> expected;
+  std::vector<MissedGoal> missed;
 };
 
 std::optional<lab::Verdict> verdict_named(std::string_view name);

@@ -99,6 +99,8 @@ class Graded : public ::testing::Test {
       SCOPED_TRACE(given_.file + ", task " + expected.task);
       const TaskResult result = grade_task(*problem, *layout, expected.task);
       compare(*submission, expected, result);
+      for (const MissedGoal& goal : submission->missed)
+        if (goal.task == expected.task) expect_missed(goal, result);
       if (!expected.checker.empty() && !result.cases.empty()) prove(*problem, *layout, expected, result);
     }
     Traces after = traces();
@@ -229,6 +231,15 @@ class Graded : public ::testing::Test {
     rows().push_back({given_.lab, given_.name, expected.task, std::string(lab::name_of(expected.verdict)),
                       got, result.verdict == lab::Verdict::ok ? result.message : reason_in(result.message),
                       submission.about, as_expected});
+  }
+
+  static void expect_missed(const MissedGoal& missed, const TaskResult& result) {
+    const auto goal = std::find_if(result.goals.begin(), result.goals.end(), [&](const GoalScore& one) {
+      return lab::name_of(one.metric) == missed.metric;
+    });
+    ASSERT_NE(goal, result.goals.end()) << "the task has no goal " << missed.metric;
+    ASSERT_TRUE(goal->measured.has_value()) << missed.metric;
+    EXPECT_EQ(goal->points, 0) << missed.metric << " is " << *goal->measured;
   }
 
   // The cause must come from the checker in the header, in the same case that the grader reports.

@@ -32,6 +32,15 @@ TEST(Submission, HeadersMayCoverSeveralTasks) {
   EXPECT_TRUE(parsed->expected[1].says.empty());
 }
 
+TEST(Submission, HeadersNameGoalsThatAreMissed) {
+  auto parsed = parse_submission("// about: a\n// expect: t OK\n// misses: t step_ratio\n", "x");
+  ASSERT_TRUE(parsed);
+  ASSERT_EQ(parsed->missed.size(), 1U);
+  EXPECT_EQ(parsed->missed[0].task, "t");
+  EXPECT_EQ(parsed->missed[0].metric, "step_ratio");
+  EXPECT_FALSE(parse_submission("// about: a\n// expect: t OK\n// misses: u step_ratio\n", "x"));
+}
+
 // An empty header would make a test that cannot fail.
 TEST(Submission, RefusesEmptyOrMisspeltHeaders) {
   EXPECT_FALSE(parse_submission("", "x"));

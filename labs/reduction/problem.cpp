@@ -647,7 +647,7 @@ class ReductionProblem : public lab::Problem {
     const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
     const double bytes =
         n * static_cast<double>(lab::bytes_of(c.dtype)) + static_cast<double>(lab::bytes_of(type));
-    return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes};
+    return lab::depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes}, n, 1, n);
   }
 
   Case example(const Task&, std::uint64_t n) const override {

@@ -629,8 +629,11 @@ class SatProblem : public lab::Problem {
       const double radii = has_radii(c) ? 4 : 0;
       return {3 * n, 2, n * (4 * bytes(c.dtype) + bytes(mean_type(c.dtype)) + radii)};
     }
-    return {2 * n - w - h, std::ceil(std::log2(w)) + std::ceil(std::log2(h)),
-            n * (bytes(c.dtype) + bytes(sum_type(c.dtype)))};
+    // The sum of the whole image depends on all items. An operation may combine a word's four small items.
+    const double n_words = c.dtype == DType::u8 ? n / 4 : n;
+    return lab::depends_on({2 * n - w - h, std::ceil(std::log2(w)) + std::ceil(std::log2(h)),
+                            n * (bytes(c.dtype) + bytes(sum_type(c.dtype)))},
+                           n_words, 1, n_words);
   }
 
   Case example(const Task& task, std::uint64_t n) const override;

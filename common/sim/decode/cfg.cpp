@@ -10,11 +10,8 @@
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
-namespace {
 
-using Blocks = std::vector<std::uint32_t>;
-
-Blocks successors(const Program& program, std::uint32_t number) {
+std::vector<std::uint32_t> successors(const Program& program, std::uint32_t number) {
   const BasicBlock& b = program.blocks[number];
   switch (b.exit) {
     case Exit::fall:
@@ -26,6 +23,10 @@ Blocks successors(const Program& program, std::uint32_t number) {
     default: return {};
   }
 }
+
+namespace {
+
+using Blocks = std::vector<std::uint32_t>;
 
 class Ranker {
  public:

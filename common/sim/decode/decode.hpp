@@ -48,6 +48,8 @@ Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, co
 // loop. Also assigns their costs: short loops that poll memory use up their time slice quickly, so that the
 // threads that they wait for can run.
 void rank_blocks(Program& program);
+// The basic blocks of the same function that may run after a block.
+std::vector<std::uint32_t> successors(const Program& program, std::uint32_t block);
 
 // The prefix of a function's own variables in ModuleImage::variables. No variable name can start like this.
 inline std::string scope_of_variables(const ptx::Function& f) {

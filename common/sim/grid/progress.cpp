@@ -156,6 +156,12 @@ void ProgressWatch::threads_exit(Warp& w, const Group& g, const BasicBlock& b) {
   changed_ = true;
   if (inner_ != nullptr) inner_->threads_exit(w, g, b);
 }
+void ProgressWatch::guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) {
+  if (inner_ != nullptr) inner_->guarded_off(w, op, lanes);
+}
+void ProgressWatch::branches(Warp& w, const BasicBlock& b, std::uint32_t mask) {
+  if (inner_ != nullptr) inner_->branches(w, b, mask);
+}
 void ProgressWatch::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
   if (inner_ != nullptr) inner_->local_moved(w, lane, offset, bytes);
 }

@@ -33,6 +33,8 @@ class ProgressWatch final : public Observer {
   void block_ends(Block& b) override;
   void before(Warp& w, const MicroOp& op) override;
   void after(Warp& w, const MicroOp& op) override;
+  void guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) override;
+  void branches(Warp& w, const BasicBlock& b, std::uint32_t mask) override;
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
   void barrier_released(Block& b, std::uint32_t barrier) override;
   void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;

@@ -33,6 +33,12 @@ class CompositeObserver : public Observer, public KeepsHistory {
   void after(Warp& w, const MicroOp& op) override {
     for (Observer* o : all_) o->after(w, op);
   }
+  void guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) override {
+    for (Observer* o : all_) o->guarded_off(w, op, lanes);
+  }
+  void branches(Warp& w, const BasicBlock& b, std::uint32_t mask) override {
+    for (Observer* o : all_) o->branches(w, b, mask);
+  }
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override {
     for (Observer* o : all_) o->barrier_arrived(w, mask, op);
   }

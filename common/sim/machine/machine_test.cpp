@@ -752,7 +752,7 @@ TEST(Machine, VotesWithoutSyncAreRefusedWherePtxHasNone) {
   EXPECT_NE(refused.text.find("from PTX 6.4 on"), std::string::npos) << refused.text;
 }
 
-TEST(Machine, VoteMaskDoesNotCountAsWork) {
+TEST(Machine, VoteCombinesItsLanesInOneOperation) {
   const char* kVotes = R"(
 .visible .entry votes(.param .u64 data)
 {
@@ -775,8 +775,8 @@ TEST(Machine, VoteMaskDoesNotCountAsWork) {
   auto data = t.array<int>(32, 1);
   t.device.name_buffer(data.address, 32 * 4, 4, "data", true);
   const Counters counters = t.launch("votes", 1, 32, data).counters;
-  EXPECT_EQ(counters.work, 0u);
-  EXPECT_EQ(counters.steps, 0u);
+  EXPECT_EQ(counters.work, 1u + 32) << "the vote, and an addition in each lane";
+  EXPECT_EQ(counters.steps, 2u);
 }
 
 TEST(Machine, LocalMemoryIsCountedInSectors) {

@@ -131,6 +131,7 @@ inline void observe_op(Warp& w, const MicroOp& op) {
     const u32 p = w.predicate(op.guard);
     const u32 part = whole & (op.guard_negated ? ~p : p);
     if (op.counted) w.worker->guarded_off[op.index] += static_cast<u64>(std::popcount(whole & ~part));
+    if (part != whole) observer.guarded_off(w, op, whole & ~part);
     if (part == 0) return;
     w.set_mask(part);
   }
@@ -150,6 +151,8 @@ void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
     group.block = to;
     group.passed = false;
   };
+  if constexpr (Observed)
+    if (b.exit == Exit::branch || b.exit == Exit::indexed) w.worker->observer->branches(w, b, g.mask);
   switch (b.exit) {
     case Exit::fall: go(g, b.next); break;
     case Exit::jump: go(g, b.target); break;

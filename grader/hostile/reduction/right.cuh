@@ -23,8 +23,9 @@ __global__ void fold_blocks(const T* d_in, std::uint64_t n, typename Op::Value* 
   if (threadIdx.x == 0) d_out[blockIdx.x] = gridDim.x == 1 ? op.finish(s_data[0]) : s_data[0];
 }
 
-template <typename T, typename Op>
-Status right(const Job<T, Op>& job) {
+// Calls launch(d_from, n, d_to, n_blocks) for each level until one item is left.
+template <typename T, typename Op, typename Launch>
+Status by_levels(const Job<T, Op>& job, const Launch& launch) {
   using Value = typename Op::Value;
   const auto blocks_for = [](std::uint64_t n) {
     return static_cast<unsigned>(n == 0 ? 1 : (n + kBlock - 1) / kBlock);
@@ -32,17 +33,23 @@ Status right(const Job<T, Op>& job) {
   Value* d_to = job.d_scratch_a;
   Value* d_next = job.d_scratch_b;
   unsigned n_blocks = blocks_for(job.n);
-  fold_blocks<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, n_blocks == 1 ? job.d_out : d_to, job.op);
+  launch(job.d_in, job.n, n_blocks == 1 ? job.d_out : d_to, n_blocks);
   while (n_blocks > 1) {
     const unsigned n = n_blocks;
     n_blocks = blocks_for(n);
-    fold_blocks<<<n_blocks, kBlock, 0, job.stream>>>(static_cast<const Value*>(d_to), n,
-                                                     n_blocks == 1 ? job.d_out : d_next, job.op);
+    launch(static_cast<const Value*>(d_to), n, n_blocks == 1 ? job.d_out : d_next, n_blocks);
     Value* const swap = d_to;
     d_to = d_next;
     d_next = swap;
   }
   return Status::ok;
+}
+
+template <typename T, typename Op>
+Status right(const Job<T, Op>& job) {
+  return by_levels(job, [&](const auto* d_from, std::uint64_t n, auto* d_to, unsigned n_blocks) {
+    fold_blocks<<<n_blocks, kBlock, 0, job.stream>>>(d_from, n, d_to, job.op);
+  });
 }
 
 }  // namespace course::reduction::hostile

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/testing/test_device.hpp"
+
+namespace course::sim {
+namespace {
+
+Counters counted(const char* kernel) {
+  static const std::string ptx = TestDevice::read(SIM_PTX_DIR "/dataflow_test.ptx");
+  TestDevice t(ptx);
+  t.device.set_mode(kCounters | kDataflow);
+  std::vector<std::uint32_t> items(32);
+  for (std::uint32_t i = 0; i < 32; ++i) items[i] = 37 * i + 5;
+  auto in = t.array<std::uint32_t>(items);
+  auto out = t.array<std::uint32_t>(1);
+  t.device.name_buffer(in.address, 32 * 4, 4, "in", true);
+  return t.launch(kernel, 1, 32, in, out).counters;
+}
+
+TEST(Dataflow, SerialSumHasOneStepPerItem) {
+  const Counters c = counted("openly");
+  EXPECT_EQ(c.work, 31u);
+  EXPECT_EQ(c.steps, 31u);
+}
+
+TEST(Dataflow, ValuesKeepTheirOriginOnEveryWay) {
+  for (const char* way :
+       {"guards", "selections", "branches", "branches_to_memory", "skipped_stores", "loops", "ballots",
+        "matches", "halves", "bytes", "local_memory", "tables", "carries", "calls"}) {
+    const Counters c = counted(way);
+    EXPECT_GE(c.work, 31u) << way;
+    EXPECT_GE(c.steps, 31u) << way;
+  }
+}
+
+TEST(Dataflow, ChoosingByDataIsAnOperation) {
+  for (const char* way : {"guarded_sums", "selected_sums", "counted_sums"}) {
+    const Counters c = counted(way);
+    EXPECT_GE(c.work, 31u) << way;
+    EXPECT_GE(c.steps, 31u) << way;
+  }
+}
+
+TEST(Dataflow, ComparisonAndItsSelectionAreOneOperation) {
+  const Counters c = counted("maxima");
+  EXPECT_EQ(c.work, 31u);
+  EXPECT_EQ(c.steps, 5u);
+}
+
+TEST(Dataflow, BarrierWithPredicateVotesInEachWarp) {
+  const Counters c = counted("votes_of_a_barrier");
+  EXPECT_EQ(c.work, 1u);
+  EXPECT_EQ(c.steps, 1u);
+}
+
+TEST(Dataflow, LanesThatSkipOneStoreAreOneStep) {
+  EXPECT_EQ(counted("common_flag").steps, 1u);
+}
+
+}  // namespace
+}  // namespace course::sim

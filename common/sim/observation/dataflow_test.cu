@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// Ways to hide from the data flow that a thread combines items. dataflow_test.cpp runs the PTX that nvcc makes
+// of this file. In each kernel, thread 0 of a block of 32 adds up 32 items, one after the other.
+#include <cstdint>
+
+#define KERNEL extern "C" __global__ void
+
+namespace {
+
+// The sum of the block's values, in one thread: 31 operations in a chain.
+__device__ void add_up(unsigned value, unsigned* out) {
+  __shared__ unsigned s_data[32];
+  s_data[threadIdx.x] = value;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  unsigned total = s_data[0];
+  for (unsigned i = 1; i < 32; ++i) total += static_cast<volatile unsigned*>(s_data)[i];
+  out[0] = total;
+}
+
+__device__ unsigned shared_address(const void* at) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+
+}  // namespace
+
+KERNEL openly(const unsigned* in, unsigned* out) {
+  add_up(in[threadIdx.x], out);
+}
+
+KERNEL guards(const unsigned* in, unsigned* out) {
+  unsigned value = 0;
+#pragma unroll
+  for (unsigned b = 0; b < 32; ++b)
+    asm volatile("{.reg .pred p; .reg .u32 t; and.b32 t, %1, %2; setp.ne.u32 p, t, 0; @p or.b32 %0, %0, %2;}"
+                 : "+r"(value)
+                 : "r"(in[threadIdx.x]), "r"(1u << b));
+  add_up(value, out);
+}
+
+KERNEL selections(const unsigned* in, unsigned* out) {
+  unsigned value = 0;
+#pragma unroll
+  for (unsigned b = 0; b < 32; ++b)
+    asm volatile(
+        "{.reg .pred p; .reg .u32 t; and.b32 t, %1, %2; setp.ne.u32 p, t, 0; selp.u32 t, %2, 0, p; "
+        "add.u32 %0, %0, t;}"
+        : "+r"(value)
+        : "r"(in[threadIdx.x]), "r"(1u << b));
+  add_up(value, out);
+}
+
+KERNEL branches(const unsigned* in, unsigned* out) {
+  const unsigned item = in[threadIdx.x];
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b)
+    asm volatile(
+        "{.reg .pred p; .reg .u32 t; and.b32 t, %1, %2; setp.eq.u32 p, t, 0; @p bra SKIP; "
+        "or.b32 %0, %0, %2; SKIP: mov.u32 t, 0; }"
+        : "+r"(value)
+        : "r"(item), "r"(1u << b));
+  add_up(value, out);
+}
+
+// What a lane writes or does not write to memory tells its bits.
+KERNEL branches_to_memory(const unsigned* in, unsigned* out) {
+  __shared__ unsigned char s_bits[32][32];
+  const unsigned item = in[threadIdx.x];
+  for (unsigned b = 0; b < 32; ++b) {
+    volatile unsigned char* bit = &s_bits[threadIdx.x][b];
+    *bit = 0;
+    if ((item >> b & 1) != 0) *bit = 1;
+  }
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b)
+    value |= static_cast<unsigned>(static_cast<volatile unsigned char&>(s_bits[threadIdx.x][b])) << b;
+  add_up(value, out);
+}
+
+// No lane stores: that tells about its item. The address is computed where no lane comes.
+KERNEL skipped_stores(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_flags[32];
+  static_cast<volatile unsigned*>(s_flags)[threadIdx.x] = 1;
+  asm volatile(
+      "{.reg .pred p; .reg .u32 a; setp.lt.u32 p, %0, 1000000; @p bra SKIP; "
+      "mad.lo.u32 a, %1, 4, %2; st.shared.u32 [a], %1; SKIP:}"
+      :
+      : "r"(in[threadIdx.x]), "r"(threadIdx.x), "r"(shared_address(s_flags))
+      : "memory");
+  add_up(static_cast<volatile unsigned*>(s_flags)[threadIdx.x], out);
+}
+
+KERNEL loops(const unsigned* in, unsigned* out) {
+  unsigned value = 0;
+  for (volatile unsigned left = in [threadIdx.x] & 255; left != 0; left = left - 1) ++value;
+  add_up(value, out);
+}
+
+KERNEL ballots(const unsigned* in, unsigned* out) {
+  const unsigned item = in[threadIdx.x];
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b) value |= (__ballot_sync(~0u, item >> b & 1) >> threadIdx.x & 1) << b;
+  add_up(value, out);
+}
+
+KERNEL matches(const unsigned* in, unsigned* out) {
+  const unsigned item = in[threadIdx.x];
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b) {
+    const unsigned same = __match_any_sync(~0u, threadIdx.x << 1 | (item >> b & 1));
+    const unsigned ones = __match_any_sync(~0u, threadIdx.x << 1 | 1u);
+    value |= (same != 0 && (item >> b & 1) == (ones != 0)) ? 1u << b : 0u;
+  }
+  add_up(value, out);
+}
+
+KERNEL halves(const unsigned* in, unsigned* out) {
+  __shared__ unsigned long long s_pair[32];
+  s_pair[threadIdx.x] = static_cast<unsigned long long>(in[threadIdx.x]) << 32;
+  unsigned value;
+  asm volatile("ld.shared.u32 %0, [%1];"
+               : "=r"(value)
+               : "r"(shared_address(&s_pair[threadIdx.x]) + 4)
+               : "memory");
+  add_up(value, out);
+}
+
+KERNEL bytes(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_word[32];
+  const unsigned item = in[threadIdx.x], at = shared_address(&s_word[threadIdx.x]);
+  for (unsigned b = 0; b < 4; ++b)
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(at + b), "r"(item >> 8 * b & 255) : "memory");
+  unsigned value;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(at) : "memory");
+  add_up(value, out);
+}
+
+KERNEL local_memory(const unsigned* in, unsigned* out) {
+  volatile unsigned char mine[8];
+  const unsigned item = in[threadIdx.x];
+  for (unsigned b = 0; b < 4; ++b) mine[b] = static_cast<unsigned char>(item >> 8 * b);
+  unsigned value = 0;
+  for (unsigned b = 0; b < 4; ++b) value |= static_cast<unsigned>(mine[b]) << 8 * b;
+  add_up(value, out);
+}
+
+KERNEL tables(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_table[256];
+  for (unsigned k = threadIdx.x; k < 256; k += 32) s_table[k] = k;
+  __syncwarp();
+  add_up(static_cast<volatile unsigned*>(s_table)[in[threadIdx.x] & 255], out);
+}
+
+KERNEL carries(const unsigned* in, unsigned* out) {
+  unsigned value = 0;
+#pragma unroll
+  for (unsigned b = 0; b < 32; ++b)
+    asm volatile("{.reg .u32 t; add.cc.u32 t, %1, 0xffffffff; addc.u32 t, 0, 0; mad.lo.u32 %0, t, %2, %0;}"
+                 : "+r"(value)
+                 : "r"(in[threadIdx.x] & 1u << b), "r"(1u << b));
+  add_up(value, out);
+}
+
+__device__ __noinline__ unsigned itself(unsigned value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+KERNEL calls(const unsigned* in, unsigned* out) {
+  add_up(itself(in[threadIdx.x]), out);
+}
+
+// No value is hidden here, but the additions: each is a guarded or selected addition of a constant.
+KERNEL guarded_sums(const unsigned* in, unsigned* out) {
+  if (threadIdx.x != 0) return;
+  unsigned total = 0;
+  for (unsigned i = 0; i < 32; ++i)
+    for (unsigned b = 0; b < 8; ++b)
+      asm volatile(
+          "{.reg .pred p; .reg .u32 t; and.b32 t, %1, %2; setp.ne.u32 p, t, 0; @p add.u32 %0, %0, %2;}"
+          : "+r"(total)
+          : "r"(in[i]), "r"(1u << b));
+  out[0] = total;
+}
+
+KERNEL selected_sums(const unsigned* in, unsigned* out) {
+  if (threadIdx.x != 0) return;
+  unsigned total = 0;
+  for (unsigned i = 0; i < 32; ++i)
+    for (unsigned b = 0; b < 8; ++b)
+      asm volatile(
+          "{.reg .pred p; .reg .u32 t; and.b32 t, %1, %2; setp.ne.u32 p, t, 0; add.u32 t, %0, %2; "
+          "selp.u32 %0, t, %0, p;}"
+          : "+r"(total)
+          : "r"(in[i]), "r"(1u << b));
+  out[0] = total;
+}
+
+KERNEL counted_sums(const unsigned* in, unsigned* out) {
+  if (threadIdx.x != 0) return;
+  volatile unsigned total = 0;
+  for (unsigned i = 0; i < 32; ++i)
+    for (volatile unsigned left = in[i] & 7; left != 0; left = left - 1) total = total + 1;
+  out[0] = total;
+}
+
+// A tree of maxima by comparisons and selections: 31 comparisons, in 5 steps.
+KERNEL maxima(const unsigned* in, unsigned* out) {
+  unsigned best = in[threadIdx.x];
+  for (unsigned d = 16; d > 0; d /= 2) {
+    const unsigned other = __shfl_down_sync(~0u, best, d);
+    if (threadIdx.x < d)
+      asm volatile("{.reg .pred p; setp.gt.u32 p, %1, %0; selp.u32 %0, %1, %0, p;}"
+                   : "+r"(best)
+                   : "r"(other));
+  }
+  if (threadIdx.x == 0) out[0] = best;
+}
+
+// A barrier that counts items: a vote in the only warp.
+KERNEL votes_of_a_barrier(const unsigned* in, unsigned* out) {
+  const int n_odd = __syncthreads_count((in[threadIdx.x] & 1) != 0);
+  if (threadIdx.x == 0) out[0] = static_cast<unsigned>(n_odd);
+}
+
+// A flag that all lanes may set.
+KERNEL common_flag(const unsigned* in, unsigned* out) {
+  __shared__ volatile unsigned s_flag;
+  if ((in[threadIdx.x] & 64) != 0) s_flag = 1;
+  if (threadIdx.x == 0) out[0] = s_flag;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "sim/observation/region.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "sim/decode/decode.hpp"
+#include "sim/machine/op_table.hpp"
+
+namespace course::sim {
+namespace {
+
+// How many of an op's dst are written. The last one of a store, and of an atomic of 128 bits, is a source.
+int n_results(const MicroOp& op) {
+  return op.kind == OpKind::store ? 0 : op.kind == OpKind::atomic && op.width == 16 ? 3 : 4;
+}
+bool writes(const MicroOp& op, std::uint32_t slot) {
+  return std::find(op.dst, op.dst + n_results(op), slot) != op.dst + n_results(op);
+}
+bool reads(const MicroOp& op, std::uint32_t slot) {
+  return std::find(op.src, op.src + 4, slot) != op.src + 4 ||
+         std::find(op.dst + n_results(op), op.dst + 4, slot) != op.dst + 4 || op.guard == slot;
+}
+
+bool uses_carry(const OpRow& row) {
+  return is_of(row, {"add.cc", "addc", "sub.cc", "subc", "mad.lo.cc", "mad.hi.cc", "madc"});
+}
+
+// The ops of `way` that compute the address of `op`. Nothing if one of them does more than to compute, or
+// only for some lanes.
+std::optional<std::vector<const MicroOp*>> address_of(const MicroOp& op,
+                                                      const std::vector<const MicroOp*>& way,
+                                                      const Program& program) {
+  std::set<std::uint32_t> needed{op.src[0]};
+  needed.erase(MicroOp::kNoSlot);
+  std::vector<const MicroOp*> address;
+  for (auto at = way.rbegin(); at != way.rend(); ++at) {
+    const MicroOp& one = **at;
+    if (std::none_of(needed.begin(), needed.end(), [&](std::uint32_t slot) { return writes(one, slot); }))
+      continue;
+    const bool computes = one.kind == OpKind::move || one.kind == OpKind::combine;
+    if (!computes || one.guard != MicroOp::kNoSlot || uses_carry(*program.rows[one.index]))
+      return std::nullopt;
+    for (const std::uint32_t slot : one.dst) needed.erase(slot);
+    needed.insert(std::begin(one.src), std::end(one.src));
+    needed.erase(MicroOp::kNoSlot);
+    address.push_back(&one);
+  }
+  std::reverse(address.begin(), address.end());
+  return address;
+}
+
+}  // namespace
+
+void Regions::of_program(const Program& program) {
+  known_.clear();
+  program_ = &program;
+  block_of_.assign(program.ops.size(), 0);
+  for (std::uint32_t b = 0; b < program.blocks.size(); ++b)
+    for (std::uint32_t i = program.blocks[b].first; i < program.blocks[b].last; ++i) block_of_[i] = b;
+}
+
+const Region& Regions::of(const BasicBlock& branch) {
+  const auto number = static_cast<std::uint32_t>(&branch - program_->blocks.data());
+  auto& region = known_[number];
+  if (region == nullptr) {
+    region = std::make_unique<Region>();
+    region->branch = number;
+    region->function = branch.function;
+    fill(*region);
+  }
+  return *region;
+}
+
+// The basic blocks that can be reached from the branch without passing a post-dominator of it.
+std::vector<bool> Regions::between(std::uint32_t branch) const {
+  const std::size_t n = program_->blocks.size();
+  // All blocks that can be reached from the branch without passing `without`, and whether an end of the
+  // function can.
+  const auto reach = [&](const std::vector<bool>& without, std::vector<bool>& seen) {
+    seen.assign(n, false);
+    bool ends = false;
+    std::vector<std::uint32_t> open = successors(*program_, branch);
+    while (!open.empty()) {
+      const std::uint32_t b = open.back();
+      open.pop_back();
+      if (seen[b] || without[b]) continue;
+      seen[b] = true;
+      const std::vector<std::uint32_t> next = successors(*program_, b);
+      ends = ends || next.empty();
+      open.insert(open.end(), next.begin(), next.end());
+    }
+    return ends;
+  };
+  std::vector<bool> joins(n, false), reached, seen;
+  if (reach(joins, reached)) {
+    std::vector<bool> one(n, false);
+    for (std::size_t b = 0; b < n; ++b) {
+      if (!reached[b] || b == branch) continue;
+      one[b] = true;
+      joins[b] = !reach(one, seen);
+      one[b] = false;
+    }
+  }
+  reach(joins, seen);
+  return seen;
+}
+
+// The ops on a shortest way from the branch to an op of the region.
+std::vector<const MicroOp*> Regions::way_to(const MicroOp& op, const Region& region) const {
+  constexpr std::uint32_t kUnreached = ~0u;
+  std::vector<std::uint32_t> from(program_->blocks.size(), kUnreached);
+  std::vector<std::uint32_t> open;
+  const auto visit = [&](std::uint32_t before) {
+    for (const std::uint32_t b : successors(*program_, before))
+      if (region.blocks[b] && from[b] == kUnreached) {
+        from[b] = before;
+        open.push_back(b);
+      }
+  };
+  visit(region.branch);
+  for (std::size_t k = 0; k < open.size() && open[k] != block_of(op); ++k) visit(open[k]);
+  std::vector<const MicroOp*> way;
+  for (std::uint32_t i = op.index, b = block_of(op);;) {
+    while (i > program_->blocks[b].first) way.push_back(&program_->ops[--i]);
+    b = from[b];
+    if (b == region.branch) break;
+    i = program_->blocks[b].last;
+  }
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
+// Whether a register that the region may have written is read after it, before it is written again.
+bool Regions::read_after(const Region& region, std::uint32_t slot) const {
+  std::vector<bool> seen(program_->blocks.size(), false);
+  std::vector<std::uint32_t> open;
+  const auto leave = [&](std::uint32_t from) {
+    for (const std::uint32_t b : successors(*program_, from))
+      if (!region.blocks[b]) open.push_back(b);
+  };
+  leave(region.branch);
+  for (std::uint32_t b = 0; b < program_->blocks.size(); ++b)
+    if (region.blocks[b]) leave(b);
+  while (!open.empty()) {
+    const std::uint32_t number = open.back();
+    open.pop_back();
+    if (seen[number]) continue;
+    seen[number] = true;
+    const BasicBlock& b = program_->blocks[number];
+    bool written = false;
+    for (std::uint32_t i = b.first; i < b.last && !written; ++i) {
+      const MicroOp& op = program_->ops[i];
+      if (reads(op, slot)) return true;
+      written = op.guard == MicroOp::kNoSlot && writes(op, slot);
+    }
+    if (written) continue;
+    if (b.predicate == slot) return true;
+    if (b.exit == Exit::call_indirect && program_->calls[b.target].selector == slot) return true;
+    const std::vector<std::uint32_t> next = successors(*program_, number);
+    open.insert(open.end(), next.begin(), next.end());
+  }
+  return false;
+}
+
+void Regions::fill(Region& region) const {
+  region.blocks = between(region.branch);
+  std::set<std::uint32_t> known;
+  const auto add = [&](const Region::Slot& slot) {
+    if (known.insert(slot.offset).second &&
+        (slot.offset == program_->carry_slot || read_after(region, slot.offset)))
+      region.written.push_back(slot);
+  };
+  for (std::uint32_t b = 0; b < program_->blocks.size(); ++b) {
+    if (!region.blocks[b]) continue;
+    for (std::uint32_t i = program_->blocks[b].first; i < program_->blocks[b].last; ++i) {
+      const MicroOp& op = program_->ops[i];
+      for (int k = 0; k < n_results(op); ++k)
+        if (op.dst[k] != MicroOp::kNoSlot)
+          add({op.dst[k], (op.wide_dst >> k & 1) != 0, (op.pred_dst >> k & 1) != 0});
+      if (uses_carry(*program_->rows[i])) add({program_->carry_slot, false, true});
+      if (op.kind != OpKind::store && op.kind != OpKind::atomic) continue;
+      if (auto address = address_of(op, way_to(op, region), *program_))
+        region.accesses.push_back({&op, std::move(*address)});
+    }
+  }
+}
+
+}  // namespace course::sim

@@ -14,6 +14,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     finding NAME             what the checkers must report of it, and the line
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
     said LAB/NAME            what the grader said of a wrong submission, from the kill matrix
+    code FILE SECTION        a section of an example, from `// --- SECTION` to the next mark
     comment FILE RUNG        what the solution's comment says above a rung
     counted, cases …          counters of a lab's rungs, the limits and cases that tasks have: counted.py
     weeks all                the weeks of the course: instructor/weeks.py
@@ -175,6 +176,15 @@ def said(name, labcli):
     )
 
 
+def code(arguments, _labcli):
+    name, _, section = arguments.partition(" ")
+    text = (ROOT / name).read_text(encoding="utf-8")
+    found = re.search(rf"^// --- {re.escape(section)}\n(.*?)(?=^// --- )", text, re.M | re.S)
+    if found is None:
+        sys.exit(f"{name} has no section {section}")
+    return fenced("cuda", found[1])
+
+
 def comment(arguments, _labcli):
     name, rung = arguments.split()
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
@@ -198,6 +208,7 @@ KINDS = {
         finding,
         mutant,
         said,
+        code,
         comment,
         worked.worked,
         *counted.KINDS,

@@ -71,6 +71,13 @@ class Quotes(unittest.TestCase):
             )
         self.assertNotEqual(self.run_on("<!-- quote: kernel erratum_4_scan_in_place -->\n").returncode, 0)
 
+    def test_code_of_examples_is_quoted_by_section(self):
+        code = quotes.code("handouts/library/cub_calls.cu compaction", None)
+        self.assertIn("cub::DeviceSelect::If", code)
+        self.assertNotIn("// ---", code)
+        with self.assertRaises(SystemExit):
+            quotes.code("handouts/library/cub_calls.cu no such section", None)
+
     def test_a_kernel_comes_with_its_own_finding(self):
         code, found = (kind("erratum_4_scan_in_place", None) for kind in (quotes.kernel, quotes.finding))
         self.assertIn("`shared-race`", found)

@@ -41,7 +41,13 @@ MENU = [
     ),
     (
         "For all labs",
-        ["handouts/debugging.md", "handouts/errata.md", "handouts/glossary.md", "handouts/rules.md"],
+        [
+            "handouts/debugging.md",
+            "handouts/errata.md",
+            "handouts/glossary.md",
+            "handouts/library.md",
+            "handouts/rules.md",
+        ],
     ),
     (
         "Instructors",

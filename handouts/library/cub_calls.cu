@@ -79,11 +79,11 @@ void count(const int* d_in, int* d_counts, cudaStream_t stream) {
 
 // --- end
 int main() {
-  std::vector<int> items(kItems), places(kItems);
+  std::vector<int> items(kItems), positions(kItems);
   std::uint32_t state = 1;
   for (int& item : items) item = static_cast<int>((state = state * 1664525u + 1013904223u) >> 24);
-  std::iota(places.begin(), places.end(), 0);
-  const DeviceArray<int> in(items), out(kItems), one(1), counts(kBins), values(places), moved(kItems);
+  std::iota(positions.begin(), positions.end(), 0);
+  const DeviceArray<int> in(items), out(kItems), one(1), counts(kBins), values(positions), moved(kItems);
 
   reduce(in.data(), one.data(), nullptr);
   expect(one.on_host()[0] == std::accumulate(items.begin(), items.end(), 0), "cub::DeviceReduce::Sum");
@@ -105,7 +105,7 @@ int main() {
   found.resize(static_cast<std::size_t>(one.on_host()[0]));
   expect(found == kept, "cub::DeviceSelect::If");
 
-  std::vector<int> order = places;
+  std::vector<int> order = positions;
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return items[a] < items[b]; });
   sort_pairs(in.data(), out.data(), values.data(), moved.data(), nullptr);
   expect(moved.on_host() == order, "cub::DeviceRadixSort::SortPairs");

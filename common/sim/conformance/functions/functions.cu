@@ -54,7 +54,7 @@ __host__ __device__ T argument(unsigned k, unsigned position) {
     const T unit = static_cast<T>(static_cast<double>(bits >> 11) * 0x1p-53);
     if (choice < 2) {
       T value;
-      if constexpr (sizeof(T) == 4) {
+      if constexpr (std::is_same_v<T, float>) {
         const std::uint32_t low = static_cast<std::uint32_t>(bits);
         memcpy(&value, &low, 4);
       } else {

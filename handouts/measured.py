@@ -107,39 +107,68 @@ def time_of(microseconds):
     return f"{microseconds:.1f} µs" if microseconds < 1000 else f"{microseconds / 1000:.2f} ms"
 
 
+def both_times(row):
+    """ "7.6 (10.8) µs": the GPU's time, and with the launch where that was measured."""
+    launched = row.get("launched_us")
+    if launched is None:
+        return time_of(row["median_us"])
+    if row["median_us"] < 1000:
+        return f"{row['median_us']:.1f} ({launched:.1f}) µs"
+    return f"{row['median_us'] / 1000:.2f} ({launched / 1000:.2f}) ms"
+
+
+def libraries_of(table, versions):
+    """The fastest right row of each library version, None where it has none: the toolkit's, then a newer one's."""
+    newer = (
+        tuple(f"{name} {versions[1].rsplit('.', 1)[0]} " for name in ("CUB", "Thrust"))
+        if len(versions) > 1
+        else ()
+    )
+    right = [r for r in table["rows"] if r["kind"] == "peer" and r["right"]]
+    groups = [[r for r in right if not (newer and r["name"].startswith(newer))]]
+    if newer:
+        groups.append([r for r in right if r["name"].startswith(newer)])
+    return [min(group, key=lambda r: r["median_us"], default=None) for group in groups]
+
+
 def tops(arguments, _labcli):
     """A row for each table of a device's published run that holds a lab's top rung: the device, then labs."""
     name, *labs = arguments.split()
     device = published(labs[0], name)
+    versions = next((entry["cccl"] for entry in runs_of(name)[0]["labs"] if entry.get("cccl")), [])
+    heads = [f"CUB {v.rsplit('.', 1)[0]}" for v in versions] or ["library"]
+    has_launch = any("launched_us" in r for s in device["sizes"] for t in s["tables"] for r in t["rows"])
+    what = (
+        "in parentheses the time with the launch"
+        if has_launch
+        else "without the time that the host takes to launch"
+    )
+    ratios = (
+        ["faster library ÷ top rung", "with the launch"] if has_launch else ["library's time ÷ top rung's"]
+    )
     rows = [
-        f"{device['device']}, {device['date']}: the GPU's time, without the time that the host takes to launch. Medians of as many runs as it takes for a 95 % confidence interval of 1 %, at most 200 runs or 2 seconds.",
+        f"{device['device']}, {device['date']}: the GPU's time, {what}. Medians of as many runs as it takes for a 95 % confidence interval of 1 %, at most 200 runs or 2 seconds.",
         "",
-    ]
-    rows += [
-        "| lab, case | items | top rung | library | library's time ÷ top rung's | share of the memory's rate |",
-        "|---|--:|--:|--:|--:|--:|",
+        f"| lab, case | items | top rung | {' | '.join(heads + ratios)} | share of the memory's rate |",
+        f"|---|--:|--:|{'--:|' * len(heads + ratios)}--:|",
     ]
     for lab in labs:
         for size in published(lab, name)["sizes"]:
             for table in size["tables"]:
-                top = [r for r in table["rows"] if r["name"] == "state_of_the_art"]
-                peer = [r for r in table["rows"] if r["kind"] == "peer"]
+                top = next((r for r in table["rows"] if r["name"] == "state_of_the_art"), None)
                 if not top:
                     continue
                 # As `./lab bench` does it: what is hardly written is compared with reading.
-                ceiling = size["ceilings"][
-                    "read" if table["ideal_bytes"] < 1.25 * size["ceilings"]["bytes"] else "copy"
-                ]
-                case = kind_of(table["case"])
-                us = top[0]["median_us"]
-                library = (
-                    (time_of(peer[0]["median_us"]), f"{peer[0]['median_us'] / us:.2f}")
-                    if peer
-                    else ("–", "–")
-                )
+                is_read = table["ideal_bytes"] < 1.25 * size["ceilings"]["bytes"]
+                ceiling = size["ceilings"]["read" if is_read else "copy"]
+                libraries = libraries_of(table, versions)
+                cells = [both_times(row) if row else "–" for row in libraries]
+                for key in ("median_us", "launched_us")[: len(ratios)]:
+                    best = min((row[key] for row in libraries if row), default=None)
+                    cells.append(f"{best / top[key]:.2f}" if best else "–")
                 rows.append(
-                    f"| {lab} `{case}` | 2^{size['n'].bit_length() - 1} | {time_of(us)} | {library[0]} "
-                    f"| {library[1]} | {100 * top[0]['gb_per_s'] / ceiling['gb_per_s']:.0f} % |"
+                    f"| {lab} `{kind_of(table['case'])}` | {power(size['n'])} | {both_times(top)} | {' | '.join(cells)} "
+                    f"| {100 * top['gb_per_s'] / ceiling['gb_per_s']:.0f} % |"
                 )
     return "\n".join(rows) + "\n"
 

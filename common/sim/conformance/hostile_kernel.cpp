@@ -572,7 +572,6 @@ HostileKernel hostile_kernel(Choices& c, std::span<const Place> places) {
   if (!c.one_in(20)) launch.grid = {launch.cluster.x * c.of({1u, 2u}), launch.cluster.y, launch.cluster.z};
   launch.dynamic_shared = c.one_in(10) ? any_size(c) : c.of<std::uint64_t>({24, 40, 64, 256});
   launch.cooperative = c.one_in(8);
-  launch.registers = c.one_in(20) ? c.of({-1, 1, 255, 1 << 16, 1 << 27, 0x7fffffff}) : 0;
   std::size_t n_bytes = writer.n_parameters * 8;
   if (c.one_in(20)) n_bytes = c.of<std::size_t>({0, 4, n_bytes + 8, 40000});
   made.parameters.resize(n_bytes);

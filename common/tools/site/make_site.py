@@ -193,7 +193,8 @@ def main():
     labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
     gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))
     gatherer.write("reference/interfaces.md", pages.interfaces(ROOT, labs))
-    shutil.copyfile(HERE / "site.css", gathered / "site.css")
+    for name in ("site.css", "guess.js"):
+        shutil.copyfile(HERE / name, gathered / name)
     # The first page of all.
     (gathered / "README.md").rename(gathered / "index.md")
     for page in gathered.rglob("*.md"):

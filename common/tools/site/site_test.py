@@ -152,6 +152,26 @@ class Site(unittest.TestCase):
             self.wait(page, "document.querySelectorAll('.md-search-result__item').length > 0")
             self.assertEqual(page.problems, [])
 
+    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
+    def test_a_result_opens_after_a_guess(self):
+        with chromium.Browser() as browser:
+            page = browser.open(self.top / "site/handouts/01-reduction.html")
+            self.wait(page, "document.querySelectorAll('form.guess').length >= 2")
+            result = "document.querySelector('form.guess + details')"
+            self.assertTrue(page.run(f"{result}.hidden"))
+            page.run(
+                """(() => {
+              window.result = document.querySelector('form.guess + details');
+              const form = document.querySelector('form.guess');
+              form.querySelector('input').value = 'twice as fast';
+              form.requestSubmit();
+            })()"""
+            )
+            self.wait(page, "window.result.open && !window.result.hidden")
+            self.assertIn("twice as fast", page.run("window.result.textContent"))
+            page.run("localStorage.clear()")
+            self.assertEqual(page.problems, [])
+
     def wait(self, page, condition):
         for _ in range(100):
             if page.run(condition):

@@ -6,8 +6,8 @@ usage: ./lab release DIR [--labs LAB,…] [--closed LAB,…] [--no-git]
        ./lab release --update DIR [--labs LAB,…] [--closed LAB,…]      (update.py)
 
 DIR must not exist, or be empty. With --labs the edition has only those labs; a lab whose given code answers a
-task of another lab (given.py) has to wait until that one is --closed. What stays behind is listed in
-LEFT_OUT; the files of edition/ are added or stand in the place of the course's own. Then every file is
+task of another lab (given.py) has to wait until that one is --closed. An edition holds what ALLOWED names
+without LEFT_OUT; the files of edition/ are added or stand in the place of the course's own. Then every file is
 compared with the solutions, line by line (leaks.py): when one holds a line of theirs, its place is named and
 DIR is removed again. Without --no-git DIR becomes a repository with one commit.
 """
@@ -33,10 +33,73 @@ from waiting import Waiting
 
 HERE = pathlib.Path(__file__).resolve().parent
 EDITION = HERE / "edition"
-# Patterns of paths ("*" also stands for "/"); KEPT are exceptions.
+# What an edition may hold: patterns of paths ("*" also stands for "/"). Scripts and data are named one by one, so a new
+# one stays behind until it is listed.
+ALLOWED = [
+    ".clang-format",
+    ".clangd",
+    ".devcontainer/*",
+    ".editorconfig",
+    ".gitignore",
+    ".vscode/*",
+    "LICENSE",
+    "lab",
+    "meson.build",
+    "meson_options.txt",
+    "common/cudart/abi/*",
+    "common/debug/*.py",
+    "common/sim/calibration/*",
+    "common/sim/conformance/functions/h100.tsv",
+    "common/tools/cache/ccache",
+    "common/tools/nvcc_with_depfile",
+    "common/tools/requirements.txt",
+    "common/tools/requirements-cuda*.txt",
+    "common/tools/vscode/*",
+    "grader/page/embed.py",
+    "handouts/figures/*.svg",
+    "handouts/results/*",
+    "labs/sat/app/images/*",
+    "handouts/*.md",
+]
+ALLOWED += [
+    f"{room}/*.{kind}" for room in ("common", "grader", "labs") for kind in ("cpp", "hpp", "h", "cu", "cuh")
+]
+ALLOWED += [
+    f"{room}/*{kind}" for room in ("common", "grader", "labs", "handouts") for kind in ("meson.build", ".md")
+]
+ALLOWED += [
+    "handouts/library/*",
+    "common/*.inc",
+    "grader/*.in",
+    "labs/*.in",
+    "grader/page/*.css",
+    "grader/page/*.js",
+]
+ALLOWED += [
+    f"common/tools/{name}"
+    for name in (
+        "compile_program.sh",
+        "completion.py",
+        "doctor.sh",
+        "hint.py",
+        "host_isa.sh",
+        "probe.sh",
+        "run_tests.py",
+        "sanitize.sh",
+        "setup.sh",
+        "step.sh",
+        "toolkit.sh",
+        "waiting.py",
+        "watch.py",
+        "watch_page.py",
+    )
+]
+ALLOWED += [
+    f"grader/batch/{name}.py" for name in ("submit", "ingest", "names", "source_text", "unpack")
+]  # ./lab submit
+# Of these, what stays behind; KEPT are exceptions.
 LEFT_OUT = [
     # answers, and what gives them away
-    "solutions/*",
     "grader/mutants/*",
     "grader/hostile/*",
     "handouts/kill-matrix.md",
@@ -45,26 +108,9 @@ LEFT_OUT = [
     # what only instructors need
     "grader/release/*",
     "grader/gradescope/*",
-    "grader/batch/*.py",
-    "grader/batch/testing/*",
     "grader/desk/*",
     "handouts/instructor-guide.md",
     "handouts/instructor/*",
-    "common/tools/new_lab.py",
-    "common/tools/check_course.py",
-    "common/tools/check_includes.py",
-    "common/tools/make_*.py",
-    "handouts/quotes.py",
-    "handouts/comments.py",
-    "handouts/counted.py",
-    "handouts/limits.py",
-    "handouts/measured.py",
-    "handouts/registers.py",
-    "handouts/sessions.py",
-    "handouts/worked/*",
-    "handouts/figures.py",
-    "handouts/pictures*.py",
-    "handouts/scaling.py",
     "common/tools/site/*",
     "grader/page/browser/*",
     # the project's own tests and development
@@ -81,26 +127,8 @@ LEFT_OUT = [
     "common/ptx/testdata/*",
     "common/fuzz/*",
     "*/fuzz_*",
-    "labs/sat/app/make_images.py",
-    "common/tools/fresh_debian.sh",
-    "common/tools/try_*",
-    "common/tools/systems*",
-    "common/tools/cpu_time.py",
-    "common/bench/frameworks.py",
-    "common/tools/lint.sh",
-    "common/tools/wrap_markdown.py",
-    "common/tools/requirements-format.txt",
-    ".ruff.toml",
-    ".ci/*",
-    ".github/*",
-    ".clang-tidy",
-    "*/.clang-tidy",
-    "README.md",
-    "CONTRIBUTING.md",
 ]
-KEPT = ["labs/*/*_test.cpp"] + [
-    f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "source_text", "unpack"]
-]  # ./lab submit
+KEPT = ["labs/*/*_test.cpp"]
 KEPT += [
     f"common/sim/checkers/kernels/{name}"
     for name in ["errata.cu", "memory_model.cu", "kernels.cuh", "program.cuh"]
@@ -320,8 +348,12 @@ def labs_table(root, labs):
     return "\n".join(rows)
 
 
+def is_released(name):
+    return matches(name, ALLOWED) and (not matches(name, LEFT_OUT) or matches(name, KEPT))
+
+
 def released_files(root):
-    return [n for n in files_of(root) if not matches(n, LEFT_OUT) or matches(n, KEPT)]
+    return [name for name in files_of(root) if is_released(name)]
 
 
 def labs_of(root):

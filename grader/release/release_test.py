@@ -295,6 +295,21 @@ class Edition(unittest.TestCase):
             for name in [f"labs/{lab}/lab.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/{lab}_test.cpp"]:
                 self.assertIn(name, names)
 
+    def test_scripts_and_data_are_released_by_name_alone(self):
+        for name in [
+            "common/tools/anything.py",
+            "common/tools/anything.tsv",
+            "common/sim/conformance/anything.py",
+            "grader/batch/anything.py",
+            "grader/anything.json",
+            "handouts/anything.py",
+            "labs/reduction/anything.txt",
+            "instructor/anything.md",
+            "anything",
+        ]:
+            self.assertFalse(release.is_released(name), name)
+        self.assertTrue(release.is_released("common/sim/anything.cpp"))
+
     def test_labs_start_from_the_skeleton(self):
         for lab in self.LABS:
             skeleton = leaks.skeleton(ROOT, ROOT / f"solutions/{lab}/{lab}.cu")
@@ -533,7 +548,7 @@ class Workflow(InFolder):
     def test_grades_what_a_push_has_changed(self):
         self.assertIsNone(self.asked(self.first))
         (self.repository / "labs/scan/scan.cu").write_text("mine")
-        (self.repository / "labs/sat/notes.txt").write_text("of no lab's file")
+        (self.repository / "labs/sat/notes.md").write_text("of no lab's file")
         second = self.commit("scan")
         self.assertEqual(self.asked(self.first), ["scan"])
         self.assertIsNone(self.asked(second))
@@ -848,8 +863,8 @@ class Leaks(InFolder):
         path.write_text((path.read_text() if path.exists() else "") + text)
 
     def test_a_line_in_a_header(self):
-        self.plant("labs/sat/notes.txt", f"hint:   {self.line}\n")
-        self.expect_refusal("labs/sat/notes.txt")
+        self.plant("labs/sat/notes.md", f"hint:   {self.line}\n")
+        self.expect_refusal("labs/sat/notes.md")
 
     def test_a_line_in_a_handout_table(self):
         self.plant("handouts/02-scan.md", f"\n| line | `{self.line}` |\n")
@@ -857,18 +872,18 @@ class Leaks(InFolder):
 
     def test_a_line_that_is_broken_or_joined(self):
         middle = self.line.index(" ")
-        self.plant("common/base/notes.txt", f"x {self.line[:middle]}\n      {self.line[middle:]} y\n")
-        self.expect_refusal("common/base/notes.txt")
+        self.plant("common/base/notes.md", f"x {self.line[:middle]}\n      {self.line[middle:]} y\n")
+        self.expect_refusal("common/base/notes.md")
 
     def test_a_solution_by_another_name(self):
-        shutil.copy(self.root / "solutions/reduction/reduction.cu", self.root / "common/base/harmless.dat")
-        self.expect_refusal("common/base/harmless.dat")
+        shutil.copy(self.root / "solutions/reduction/reduction.cu", self.root / "common/base/harmless.inc")
+        self.expect_refusal("common/base/harmless.inc")
 
     def test_a_wrong_submission(self):
         shutil.copy(
-            next((self.root / "grader/mutants/scan").glob("*.mutant")), self.root / "handouts/example.txt"
+            next((self.root / "grader/mutants/scan").glob("*.mutant")), self.root / "handouts/example.md"
         )
-        self.expect_refusal("handouts/example.txt")
+        self.expect_refusal("handouts/example.md")
 
 
 class Gradescope(InFolder):

@@ -13,6 +13,8 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     kernel NAME              a kernel of errata.cu or memory_model.cu (common/sim/checkers/kernels/) and its launch
     finding NAME             what the checkers must report of it, and the line
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
+    faulty LAB/NAME          the function of a wrong submission, for an exam; mended: what is right, and the verdict
+    function LAB NAME        a function of a solution
     said LAB/NAME            what the grader said of a wrong submission, from the kill matrix
     code FILE SECTION        a section of an example, from `// --- SECTION` to the next mark
     comment FILE RUNG        what the solution's comment says above a rung
@@ -42,6 +44,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "instructor"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common/tools"))
 import counted
 import limits
+import make_mutant
 import measured
 import registers
 import scaling
@@ -161,6 +164,50 @@ def mutant(name, _labcli):
     )
 
 
+def without_comments(code):
+    """A function as a student would write it: the comments would give the answer away."""
+    code = re.sub(r"^\s*//.*\n", "", code, flags=re.M)
+    code = re.sub(r" *//.*$", "", code, flags=re.M)
+    return re.sub(r"\n\s*\n(?= *\})", "\n", code)  # where a statement is missing
+
+
+def changed(name):
+    """A wrong submission: its header, its changes, and the solution with the changes."""
+    lab = name.partition("/")[0]
+    text = (ROOT / f"grader/mutants/{name}.mutant").read_text(encoding="utf-8")
+    header, changes = make_mutant.parse(text, name)
+    source = (ROOT / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
+    return header, changes, make_mutant.apply(source, changes, name)
+
+
+def faulty(name, _labcli):
+    header, changes, source = changed(name)
+    start, end = make_mutant.function_range(source, changes[0][0], name)
+    return fenced("cuda", without_comments(source[start:end]))
+
+
+def mended(name, _labcli):
+    header, changes, _ = changed(name)
+    diff = []
+    for function, right, wrong in changes:
+        lines = [f"-{line}" for line in wrong.splitlines()] + [f"+{line}" for line in right.splitlines()]
+        diff += [f"@@ {function} @@", *lines]
+    found = f", found by the checker `{header['checker'][0]}`" if "checker" in header else ""
+    return (
+        fenced("diff", "\n".join(diff))
+        + f"\nThe course grades both versions: with the line that begins with `+` the task `{header['task'][0]}` gets full marks, with the "
+        f"other one the verdict is {header['verdict'][0]}{found}.\n"
+    )
+
+
+def function(arguments, _labcli):
+    lab, name = arguments.split()
+    source = (ROOT / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
+    source = re.sub(r"^\s*//@.*\n", "", source, flags=re.M)
+    start, end = make_mutant.function_range(source, name, lab)
+    return fenced("cuda", source[start:end])
+
+
 def said(name, labcli):
     lab, submission = name.split("/")
     matrix = (ROOT / "handouts/kill-matrix.md").read_text(encoding="utf-8")
@@ -210,6 +257,9 @@ KINDS = {
         said,
         code,
         comment,
+        faulty,
+        function,
+        mended,
         worked.worked,
         *counted.KINDS,
         *limits.KINDS,

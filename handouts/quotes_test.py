@@ -259,6 +259,16 @@ class Quotes(unittest.TestCase):
             quotes.said("histogram/racy", str(self.tool)),
         )
 
+    def test_a_faulty_function_does_not_show_its_fault(self):
+        code = quotes.faulty("reduction/missing_barrier", None)
+        self.assertIn("k03_sequential", code)
+        self.assertNotIn("//", code)
+        self.assertNotIn("\n\n  }", code)
+        answer = quotes.mended("reduction/missing_barrier", None)
+        self.assertIn("+    __syncthreads();", answer)
+        self.assertIn("racecheck", answer)
+        self.assertIn("__shfl_down_sync", quotes.function("reduction warp_fold", None))
+
     def test_a_mutant_comes_with_its_verdict(self):
         text = quotes.mutant("reduction/tid_guard", None)
         self.assertIn("-gid < n ?\n+tid < n ?", text)

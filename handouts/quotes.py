@@ -13,7 +13,8 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     kernel NAME              a kernel of errata.cu or memory_model.cu (common/sim/checkers/kernels/) and its launch
     finding NAME             what the checkers must report of it, and the line
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
-    faulty LAB/NAME          the function of a wrong submission, for an exam; mended: what is right, and the verdict
+    faulty LAB/NAME          the function of a wrong submission, for an exam
+    mended LAB/NAME          what is right instead, and the verdict
     function LAB NAME        a function of a solution
     said LAB/NAME            what the grader said of a wrong submission, from the kill matrix
     code FILE SECTION        a section of an example, from `// --- SECTION` to the next mark
@@ -181,7 +182,7 @@ def changed(name):
 
 
 def faulty(name, _labcli):
-    header, changes, source = changed(name)
+    _, changes, source = changed(name)
     start, end = make_mutant.function_range(source, changes[0][0], name)
     return fenced("cuda", without_comments(source[start:end]))
 
@@ -195,8 +196,8 @@ def mended(name, _labcli):
     found = f", found by the checker `{header['checker'][0]}`" if "checker" in header else ""
     return (
         fenced("diff", "\n".join(diff))
-        + f"\nThe course grades both versions: with the line that begins with `+` the task `{header['task'][0]}` gets full marks, with the "
-        f"other one the verdict is {header['verdict'][0]}{found}.\n"
+        + "\nThe course grades both versions: with the line that begins with `+` the task "
+        f"`{header['task'][0]}` gets full marks, with the other one the verdict is {header['verdict'][0]}{found}.\n"
     )
 
 

@@ -39,6 +39,17 @@ class Worked(unittest.TestCase):
                 worked.worked(wrong)
             self.assertIn("has no", str(said.exception))
 
+    def test_networks_scan_with_the_known_numbers_of_operations(self):
+        for log in range(1, 8):
+            n = 2**log
+            of = {network: scan.executed(network, n)[1:3] for network in scan.NETWORKS.values()}
+            self.assertEqual(of[scan.kogge_stone], (n * log - (n - 1), log))
+            self.assertEqual(of[scan.sklansky], (n * log // 2, log))
+            self.assertEqual(of[scan.brent_kung][0], 2 * n - 2 - log)
+            self.assertEqual(of[scan.ladner_fischer][1], log)
+            self.assertLessEqual(of[scan.ladner_fischer][0], of[scan.sklansky][0])
+        self.assertIn("| Ladner–Fischer | 74 | 5 |", scan.networks(32))
+
     def test_scans(self):
         self.assertEqual(worked.inclusive(ITEMS)[-1], sum(ITEMS))
         self.assertEqual(scan.swept(ITEMS)[3], worked.exclusive(ITEMS)[0])

@@ -51,10 +51,14 @@ def published(lab, device="h200"):
     return {**next(entry for entry in run["labs"] if entry["lab"] == lab), "date": run["date"], "mhz": mhz}
 
 
+def measured_at(lab, n):
+    """What the newest published run measured for n items."""
+    return next(size for size in published(lab)["sizes"] if size["n"] == n)
+
+
 def compared_at(lab, name, other, n):
     """The newest run's time of a rung for n items, and that of the rung that it is compared with, if one is given."""
-    size = next(size for size in published(lab)["sizes"] if size["n"] == n)
-    tables = [{row["name"]: row["median_us"] for row in table["rows"]} for table in size["tables"]]
+    tables = [{row["name"]: row["median_us"] for row in t["rows"]} for t in measured_at(lab, n)["tables"]]
     # A rung in several tables (several cases): the first. Rungs that are compared do the same work, if they are in the same table.
     times = next((t for t in tables if name in t and other in t), next(t for t in tables if name in t))
     slower = times[other] if other in times else next((t[other] for t in tables if other in t), None)

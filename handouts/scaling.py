@@ -122,10 +122,9 @@ class Machine:
 
 
 def median_us(lab, rungs, n, case=""):
-    size, _ = measured.measured_at(lab, n)
     return min(
         row["median_us"]
-        for one in size["tables"]
+        for one in measured.measured_at(lab, n)["tables"]
         if case in one["case"]
         for row in one["rows"]
         if row["name"] in rungs

@@ -408,7 +408,7 @@ def write_edition(root, out, wanted, labs, closed):
     )
     if held_back:
         handouts = (out / "handouts/meson.build").read_text(encoding="utf-8")
-        pattern = rf"^ *'\d\d-({'|'.join(lab.replace('_', '-') for lab in held_back)})\.md',\n"
+        pattern = rf"^ *'(instructor/)?\d\d-({'|'.join(lab.replace('_', '-') for lab in held_back)})\.md',\n"
         (out / "handouts/meson.build").write_text(re.sub(pattern, "", handouts, flags=re.M), encoding="utf-8")
         pages = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*.md"))
         for figure in (out / "handouts/figures").glob("*"):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The typed form of a PTX module: the parser creates it, the printer prints it, the simulator decodes it.
+// The typed form of a PTX module: the parser creates it, the simulator decodes it.
 // Read Module, then Function, then Instruction and Operand. Nothing here executes code.
 // Invariants: names are resolved. A register operand is an index into its function's `registers`, a label an
 // index into `instructions`, a symbol an index into the table given by Operand::table. PTX scopes are

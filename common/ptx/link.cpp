@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Each module is parsed, and its functions, variables, files and locations are appended to one module, with
-// larger indices. The result is printed. Names connect the parts: when the text is parsed again, only the
-// `name` of a symbol operand matters.
+// Each module is parsed, and its variables, functions, files and locations are appended to one module. Names
+// connect the parts: `place` contains, for each symbol of a module, its index in the linked one, and fix()
+// replaces the indices in what was appended.
 #include "ptx/link.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -21,13 +22,18 @@
 namespace course::ptx {
 namespace {
 
-using Renamed = std::map<std::string, std::string, std::less<>>;
+using Names = std::map<std::string, std::string, std::less<>>;
+using Places = std::vector<std::int32_t>;
 
 bool is_definition(const Variable& v) {
   return !v.is_extern;
 }
 bool is_definition(const Function& f) {
   return !f.is_declaration || f.alias_of >= 0;
+}
+template <typename Symbol>
+bool is_private(const Symbol& symbol) {
+  return symbol.linkage == Linkage::internal && is_definition(symbol);
 }
 bool may_repeat(Linkage linkage) {
   return linkage == Linkage::weak || linkage == Linkage::common;
@@ -37,77 +43,79 @@ int target_number(const std::string& target) {
   const auto digit = target.find_first_of("0123456789");
   return digit == std::string::npos ? 0 : std::atoi(target.c_str() + digit);
 }
+void rename_relocations(std::vector<Variable>& variables, const Names& renamed) {
+  for (Variable& v : variables)
+    for (Variable::Relocation& r : v.relocations)
+      if (const auto found = renamed.find(r.symbol); found != renamed.end()) r.symbol = found->second;
+}
 
 class Linker {
  public:
+  explicit Linker(const std::vector<Module>& modules) {
+    const auto note = [&](const auto& symbol) {
+      if (!is_private(symbol)) names_.insert(symbol.name);
+    };
+    for (const Module& module : modules) {
+      std::for_each(module.variables.begin(), module.variables.end(), note);
+      std::for_each(module.functions.begin(), module.functions.end(), note);
+    }
+  }
+
   // Appends the module. Returns the error, "" if there is none.
   std::string add(Module module) {
-    Renamed renamed;
-    std::set<std::string> left_out;
-    const auto look_at = [&](auto& symbol) -> std::string {
-      if (!is_definition(symbol)) return "";
-      if (symbol.linkage == Linkage::internal) {
-        if (internal_.contains(symbol.name) || defined_.contains(symbol.name))
-          renamed[symbol.name] = fmt::format("{}$m{}", symbol.name, n_);
-        return "";
+    const Names renamed = rename_private(module);
+    const std::int32_t first_location = append_header(module);
+    rename_relocations(module.variables, renamed);
+    Places variables, functions;
+    std::vector<std::size_t> taken;
+    if (auto wrong = append(module.variables, whole_.variables, variables, nullptr); !wrong.empty())
+      return wrong;
+    if (auto wrong = append(module.functions, whole_.functions, functions, &taken); !wrong.empty())
+      return wrong;
+    for (const std::size_t index : taken) {
+      Function& f = whole_.functions[index];
+      rename_relocations(f.variables, renamed);
+      if (f.alias_of >= 0) f.alias_of = functions[static_cast<std::size_t>(f.alias_of)];
+      for (CallTargets& targets : f.call_targets)
+        for (std::int32_t& target : targets.functions) target = functions[static_cast<std::size_t>(target)];
+      for (Instruction& i : f.instructions) {
+        if (i.location >= 0) i.location += first_location;
+        i.form += whole_.forms;
+        for (Operand& operand : i.operands) fix(operand, variables, functions);
       }
-      const auto known = defined_.find(symbol.name);
-      if (known == defined_.end()) return "";
-      if (!may_repeat(symbol.linkage) && !may_repeat(known->second))
-        return fmt::format("'{}' is defined twice", symbol.name);
-      left_out.insert(symbol.name);
-      return "";
-    };
-    for (Variable& v : module.variables)
-      if (std::string wrong = look_at(v); !wrong.empty()) return wrong;
-    for (Function& f : module.functions)
-      if (std::string wrong = look_at(f); !wrong.empty()) return wrong;
-    rename(module, renamed);
-    const auto note = [&](const auto& symbol) {
-      if (!is_definition(symbol) || left_out.contains(symbol.name)) return;
-      if (symbol.linkage == Linkage::internal)
-        internal_.insert(symbol.name);
-      else
-        defined_.try_emplace(symbol.name, symbol.linkage);
-    };
-    std::for_each(module.variables.begin(), module.variables.end(), note);
-    std::for_each(module.functions.begin(), module.functions.end(), note);
-    append(std::move(module), left_out);
-    ++n_;
+    }
+    whole_.forms += module.forms;
+    storage_->modules.push_back(module.storage);
     return "";
   }
 
-  std::string text() const { return print(whole_); }
+  Module finish() {
+    whole_.storage = storage_;
+    return std::move(whole_);
+  }
 
  private:
-  void rename(std::string& name, const Renamed& renamed) {
-    if (const auto found = renamed.find(name); found != renamed.end()) name = found->second;
-  }
-  void rename(Operand& operand, const Renamed& renamed, const std::set<std::string, std::less<>>& local) {
-    if (const auto found = renamed.find(operand.name);
-        found != renamed.end() && !local.contains(operand.name))
-      operand.name = names_.emplace_back(found->second);
-    for (Operand& part : operand.parts) rename(part, renamed, local);
-  }
-  void rename(Module& module, const Renamed& renamed) {
-    if (renamed.empty()) return;
-    for (Variable& v : module.variables) {
-      rename(v.name, renamed);
-      for (Variable::Relocation& r : v.relocations) rename(r.symbol, renamed);
-    }
-    for (Function& f : module.functions) {
-      rename(f.name, renamed);
-      std::set<std::string, std::less<>> local;  // local names, which hide the module's
-      for (const auto* list : {&f.variables, &f.parameters, &f.results})
-        for (const Variable& v : *list) local.insert(v.name);
-      for (Variable& v : f.variables)
-        for (Variable::Relocation& r : v.relocations) rename(r.symbol, renamed);
-      for (Instruction& i : f.instructions)
-        for (Operand& operand : i.operands) rename(operand, renamed, local);
-    }
+  struct Storage {
+    std::vector<std::shared_ptr<const void>> modules;
+    std::deque<std::string> names;
+  };
+
+  Names rename_private(Module& module) {
+    Names renamed;
+    ++n_;
+    const auto rename = [&](auto& symbol) {
+      if (!is_private(symbol) || names_.insert(symbol.name).second) return;
+      const std::string name = fmt::format("{}$m{}", symbol.name, n_);
+      names_.insert(name);
+      renamed[std::exchange(symbol.name, name)] = name;
+    };
+    std::for_each(module.variables.begin(), module.variables.end(), rename);
+    std::for_each(module.functions.begin(), module.functions.end(), rename);
+    return renamed;
   }
 
-  void append(Module module, const std::set<std::string>& left_out) {
+  // Version, target, files and locations. Returns the index of the module's first location.
+  std::int32_t append_header(Module& module) {
     whole_.address_bits = module.address_bits;
     if (std::tie(module.version_major, module.version_minor) >
         std::tie(whole_.version_major, whole_.version_minor)) {
@@ -124,8 +132,6 @@ class Linker {
     std::uint32_t first_file = 0;
     for (const Module::File& file : whole_.files) first_file = std::max(first_file, file.number + 1);
     const auto first_location = static_cast<std::int32_t>(whole_.locations.size());
-    const auto first_variable = static_cast<std::int32_t>(whole_.variables.size());
-    const auto first_function = static_cast<std::int32_t>(whole_.functions.size());
     for (Module::File& file : module.files)
       whole_.files.push_back({file.number + first_file, std::move(file.path)});
     for (Location& location : module.locations) {
@@ -133,47 +139,68 @@ class Linker {
       if (location.inlined_at >= 0) location.inlined_at += first_location;
       whole_.locations.push_back(location);
     }
-    for (Module::Item item : module.items) {
-      const bool is_variable =
-          item.kind == Module::Item::Kind::variable || item.kind == Module::Item::Kind::extern_variable;
-      const auto index = static_cast<std::size_t>(item.index);
-      const std::string& name = is_variable ? module.variables[index].name : module.functions[index].name;
-      const bool declares = item.kind == Module::Item::Kind::extern_variable ||
-                            item.kind == Module::Item::Kind::function_header;
-      if (left_out.contains(name) && !declares) continue;
-      item.index += is_variable ? first_variable : first_function;
-      whole_.items.push_back(item);
+    return first_location;
+  }
+
+  // `taken`: gets the indices in `all` of the symbols that were moved there.
+  template <typename Symbol>
+  std::string append(std::vector<Symbol>& symbols, std::vector<Symbol>& all, Places& place,
+                     std::vector<std::size_t>* taken) {
+    for (Symbol& symbol : symbols) {
+      const bool is_function = std::is_same_v<Symbol, Function>;
+      const auto [known, is_new] = known_.try_emplace(symbol.name, is_function, all.size());
+      const auto [of_function, index] = known->second;
+      if (of_function != is_function)
+        return fmt::format("'{}' is a variable in one part and a function in another", symbol.name);
+      place.push_back(static_cast<std::int32_t>(index));
+      if (is_new) {
+        all.push_back(std::move(symbol));
+      } else {
+        if (!is_definition(symbol)) continue;
+        Symbol& before = all[index];
+        if (is_definition(before)) {
+          if (!may_repeat(symbol.linkage) && !may_repeat(before.linkage))
+            return fmt::format("'{}' is defined twice", symbol.name);
+          continue;
+        }
+        before = std::move(symbol);
+      }
+      if (taken != nullptr) taken->push_back(index);
     }
-    for (Function& f : module.functions) {
-      if (f.alias_of >= 0) f.alias_of += first_function;
-      for (Instruction& i : f.instructions)
-        if (i.location >= 0) i.location += first_location;
-      for (CallTargets& targets : f.call_targets)
-        for (std::int32_t& target : targets.functions) target += first_function;
-    }
-    std::move(module.variables.begin(), module.variables.end(), std::back_inserter(whole_.variables));
-    std::move(module.functions.begin(), module.functions.end(), std::back_inserter(whole_.functions));
-    storage_.push_back(module.storage);
+    return "";
+  }
+
+  void fix(Operand& operand, const Places& variables, const Places& functions) {
+    const auto move_to = [&](const auto& all, const Places& place) {
+      operand.symbol = place[static_cast<std::size_t>(operand.symbol)];
+      const std::string& name = all[static_cast<std::size_t>(operand.symbol)].name;
+      if (operand.name != name) operand.name = storage_->names.emplace_back(name);
+    };
+    if (operand.table == Operand::Table::variable) move_to(whole_.variables, variables);
+    if (operand.table == Operand::Table::function) move_to(whole_.functions, functions);
+    for (Operand& part : operand.parts) fix(part, variables, functions);
   }
 
   Module whole_;
-  std::vector<std::shared_ptr<const void>> storage_;  // the storage of the appended modules' views
-  std::deque<std::string> names_;
-  std::map<std::string, Linkage, std::less<>> defined_;
-  std::set<std::string, std::less<>> internal_;
-  int n_ = 1;
+  std::shared_ptr<Storage> storage_ = std::make_shared<Storage>();          // of the parts' views
+  std::set<std::string, std::less<>> names_;                                // in use
+  std::map<std::string, std::pair<bool, std::size_t>, std::less<>> known_;  // (is a function, index)
+  int n_ = 0;
 };
 
 }  // namespace
 
-Result<std::string> link(std::span<const std::string> texts) {
-  Linker linker;
+Result<Module> link(std::span<const std::string> texts) {
+  std::vector<Module> modules;
   for (const std::string& text : texts) {
     auto module = parse(text);
     if (!module) return module.error();
-    if (const std::string wrong = linker.add(std::move(*module)); !wrong.empty()) return Error{wrong};
+    modules.push_back(std::move(*module));
   }
-  return linker.text();
+  Linker linker(modules);
+  for (Module& module : modules)
+    if (const std::string wrong = linker.add(std::move(module)); !wrong.empty()) return Error{wrong};
+  return linker.finish();
 }
 
 }  // namespace course::ptx

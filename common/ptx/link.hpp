@@ -6,13 +6,14 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "ptx/ir.hpp"
 
 namespace course::ptx {
 
-// Returns the text of one module that contains all `texts`. An .extern declaration and its definition in
+// Returns one module that contains all `texts`; it has no `items`. An .extern declaration and its definition in
 // another module become one. Of several .weak or .common definitions the first is kept. Names visible only in
 // their own module stay distinct. Names without a definition stay .extern. An Error names the text that
 // cannot be parsed, or the name that two texts define.
-Result<std::string> link(std::span<const std::string> texts);
+Result<Module> link(std::span<const std::string> texts);
 
 }  // namespace course::ptx

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "ptx/parser/parser.hpp"
+#include "ptx/ir.hpp"
 
 namespace course::ptx {
 namespace {
@@ -16,9 +16,7 @@ Result<Module> linked(const std::vector<std::string>& bodies) {
   std::vector<std::string> texts;
   texts.reserve(bodies.size());
   for (const std::string& body : bodies) texts.push_back(kHead + body);
-  const auto text = link(texts);
-  if (!text) return text.error();
-  return parse(*text);
+  return link(texts);
 }
 
 TEST(PtxLink, ConnectsDeclarationsWithDefinitions) {
@@ -57,6 +55,40 @@ TEST(PtxLink, KeepsModulePrivateNamesDistinct) {
   };
   EXPECT_EQ(value_read("ka"), 1);
   EXPECT_EQ(value_read("kb"), 2);
+}
+
+TEST(PtxLink, KeepsPrivateNamesApartFromLaterPublicOnes) {
+  const std::string reader = "\n{\n .reg .u32 %r;\n ld.global.u32 %r, [v];\n ret;\n}\n";
+  const auto module =
+      linked({".global .u32 v = 1;\n.visible .entry a()" + reader,
+              ".extern .global .u32 v;\n.visible .entry b()" + reader, ".visible .global .u32 v = 2;\n"});
+  ASSERT_TRUE(module) << module.error().text;
+  const auto value_read = [&](const char* kernel) {
+    const Operand& operand = module->find_function(kernel)->instructions.at(0).operands.at(1);
+    EXPECT_EQ(module->variables.at(static_cast<std::size_t>(operand.symbol)).name, operand.name);
+    return module->find_variable(operand.name)->initial.at(0);
+  };
+  EXPECT_EQ(value_read("a"), 1);
+  EXPECT_EQ(value_read("b"), 2);
+}
+
+TEST(PtxLink, RefusesVariableAndFunctionOfOneName) {
+  const auto module = linked({".visible .func f()\n{\n ret;\n}\n", ".visible .global .u32 f;\n"});
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().text, "'f' is a variable in one part and a function in another");
+}
+
+TEST(PtxLink, ConnectsCallsAcrossModules) {
+  const std::string header = ".extern .func f();\n";
+  const auto module =
+      linked({header + ".visible .entry k()\n{\n call f;\n ret;\n}\n",
+              ".func unused()\n{\n ret;\n}\n.visible .func f()\n{\n call unused;\n ret;\n}\n"});
+  ASSERT_TRUE(module) << module.error().text;
+  const auto called = [&](const char* caller) {
+    return module->function_at(module->find_function(caller)->instructions.at(0).operands.at(0).symbol).name;
+  };
+  EXPECT_EQ(called("k"), "f");
+  EXPECT_EQ(called("f"), "unused");
 }
 
 TEST(PtxLink, KeepsTheFirstWeakDefinition) {

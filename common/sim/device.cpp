@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "ptx/link.hpp"
 #include "ptx/parser/parser.hpp"
 #include "sim/decode/decode.hpp"
 #include "sim/grid/calm.hpp"
@@ -103,6 +104,7 @@ struct Device::Impl {
   Observers observers;
 
   void released(const Arena::Range& range) { observers.released(range.address, range.n_bytes); }
+  Result<ModuleId> load(ptx::Module&& module, std::string_view ptx_text, const RegisterCounts& counts);
   const Program* program_of(Kernel& kernel, LaunchResult& result);
   GridOptions grid_options(const LaunchRequest& request, int resident);
   const Program* prepare(LaunchRequest& request, LaunchResult& result);
@@ -183,14 +185,13 @@ void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
 
 // --- code --------------------------------------------------------------------------------------------------
 
-Result<ModuleId> Device::load_module(std::string_view ptx_text, const RegisterCounts& registers) {
-  auto parsed = ptx::parse(ptx_text);
-  if (!parsed) return parsed.error();
-  LoadedModule& loaded = impl_->modules.emplace_back();
-  loaded.module = std::move(*parsed);
-  loaded.registers = registers;
+Result<ModuleId> Device::Impl::load(ptx::Module&& module, std::string_view ptx_text,
+                                    const RegisterCounts& counts) {
+  LoadedModule& loaded = modules.emplace_back();
+  loaded.module = std::move(module);
+  loaded.registers = counts;
   loaded.image.module = &loaded.module;
-  loaded.image.parameter_area = impl_->parameter_area;
+  loaded.image.parameter_area = parameter_area;
   // All variables of global and constant memory, each with the prefix of its name in the image.
   std::vector<std::pair<const ptx::Variable*, std::string>> variables;
   for (const auto& v : loaded.module.variables) variables.emplace_back(&v, "");
@@ -199,15 +200,15 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text, const RegisterCo
   for (const auto& [variable, scope] : variables) {
     const ptx::Variable& v = *variable;
     if ((v.space != ptx::Space::global && v.space != ptx::Space::constant) || v.is_extern) continue;
-    auto place = impl_->arena.allocate(std::max<std::uint64_t>(v.size, 1),
-                                       v.managed ? MemoryKind::managed : MemoryKind::module_variable);
+    auto place = arena.allocate(std::max<std::uint64_t>(v.size, 1),
+                                v.managed ? MemoryKind::managed : MemoryKind::module_variable);
     if (!place) return place.error();
     loaded.owned.push_back(*place);
-    impl_->arena.name(*place, v.size, static_cast<std::uint32_t>(std::max(ptx::bits_of(v.type) / 8, 1)),
-                      v.name, false);
+    arena.name(*place, v.size, static_cast<std::uint32_t>(std::max(ptx::bits_of(v.type) / 8, 1)), v.name,
+               false);
     std::copy_n(v.initial.begin(), std::min<std::uint64_t>(v.initial.size(), v.size),
                 reinterpret_cast<decltype(v.initial)::value_type*>(*place));
-    impl_->observers.host_wrote(*place, v.size);
+    observers.host_wrote(*place, v.size);
     loaded.image.variables.emplace(scope + v.name, *place);
   }
   for (const auto& [variable, scope] : variables) {
@@ -229,7 +230,20 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text, const RegisterCo
     }
   }
   if (attachment != nullptr) attachment->module_loaded(loaded.image, ptx_text);
-  return static_cast<ModuleId>(impl_->modules.size() - 1);
+  return static_cast<ModuleId>(modules.size() - 1);
+}
+
+Result<ModuleId> Device::load_module(std::string_view ptx_text, const RegisterCounts& registers) {
+  auto parsed = ptx::parse(ptx_text);
+  if (!parsed) return parsed.error();
+  return impl_->load(std::move(*parsed), ptx_text, registers);
+}
+
+Result<ModuleId> Device::load_linked(std::span<const std::string> ptx_texts,
+                                     const RegisterCounts& registers) {
+  auto linked = ptx::link(ptx_texts);
+  if (!linked) return Error{"linking the program's PTX: " + linked.error().text};
+  return impl_->load(std::move(*linked), "", registers);
 }
 
 void Device::unload_module(ModuleId id) {

@@ -98,6 +98,8 @@ class Device {
   // parsed or memory is short. Unknown instructions are reported at the first launch of their kernel.
   // `registers`: of the kernels of which machine code for this chip exists; of others they are estimated.
   Result<ModuleId> load_module(std::string_view ptx_text, const RegisterCounts& registers = {});
+  // The same for the parts of a program that was compiled separately (ptx/link.hpp).
+  Result<ModuleId> load_linked(std::span<const std::string> ptx_texts, const RegisterCounts& registers = {});
   // Releases the module's variables and code. facts() of its kernels stays valid; launches of them fail.
   void unload_module(ModuleId module);
   Result<KernelId> find_kernel(ModuleId module, std::string_view mangled_name);

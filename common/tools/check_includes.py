@@ -110,7 +110,6 @@ FOR_TESTS = {
     "mutants",
     "hostile",
     "kernel_cases",
-    "device_fake",
     "abi_values",
 }
 # Tables of names; every reader of the simulator's reports may include them.

@@ -45,7 +45,7 @@ FAULTS = [
         "source.count(old, start, end)) == 0",
         "make_mutant",
     ),
-    ("common/ptx/printer.cpp", "return found->name;", 'return "L";', "ptx"),
+    ("common/ptx/parser/parser_body.cpp", "lexer_.accept('!');", "lexer_.accept('?');", "ptx"),
     (
         "common/remote/device/host_link.cpp",
         "if (packet && !*packet) return result;",

@@ -117,6 +117,8 @@ LEFT_OUT = [
     "*_test.*",
     "grader/testing/*",
     "common/sim/testing/*",
+    "common/ptx/testing/*",
+    "common/cudart/testing/*",
     "common/sim/checkers/kernels/*",
     "common/cudart/programs/*",
     "common/cudart/cub/*",

@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
-#include "cudart/api/fixture.hpp"
 #include "cudart/sim_control.h"
+#include "cudart/testing/fixture.hpp"
 
 namespace course::cudart {
 namespace {

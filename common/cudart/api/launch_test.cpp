@@ -4,8 +4,8 @@
 #include <cstring>
 #include <thread>
 
-#include "cudart/api/fixture.hpp"
 #include "cudart/sim_control.h"
+#include "cudart/testing/fixture.hpp"
 
 namespace course::cudart {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "cudart/api/fixture.hpp"
+#include "cudart/testing/fixture.hpp"
 
 namespace course::cudart {
 namespace {

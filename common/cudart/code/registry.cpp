@@ -6,7 +6,6 @@
 #include "base/demangle.hpp"
 #include "cudart/code/fatbin.hpp"
 #include "cudart/runtime/runtime.hpp"
-#include "ptx/link.hpp"
 
 namespace course::cudart {
 
@@ -147,9 +146,8 @@ namespace {
 // The PTX of a program built with -rdc=true. Its own container holds linked machine code; the PTX is in the
 // containers of the linked files. Files without PTX for this chip (the toolkit's device libraries) are left
 // out; a call of their functions is reported as missing.
-Status link_parts(const std::vector<std::span<const std::byte>>& parts, int compute_capability,
-                  std::string& ptx) {
-  std::vector<std::string> texts;
+Status read_parts(const std::vector<std::span<const std::byte>>& parts, int compute_capability,
+                  std::vector<std::string>& texts) {
   Status missing;
   for (const auto part : parts) {
     const auto entries = parse_fatbin(part);
@@ -163,19 +161,16 @@ Status link_parts(const std::vector<std::span<const std::byte>>& parts, int comp
     if (!text) return {cudaErrorInvalidKernelImage, text.error().text};
     texts.push_back(std::move(*text));
   }
-  if (texts.empty()) return missing;
-  auto linked = ptx::link(texts);
-  if (!linked) return {cudaErrorInvalidPtx, "linking the program's PTX: " + linked.error().text};
-  ptx = std::move(*linked);
-  return cudaSuccess;
+  return texts.empty() ? missing : Status(cudaSuccess);
 }
 
-// The PTX text of an image for this chip, and the registers that its machine code for the chip uses.
-Status read_image(const FatBinary& image, int compute_capability, std::string& ptx,
+// The PTX of an image for this chip, one text or those of linked parts, and the registers that its machine
+// code for the chip uses.
+Status read_image(const FatBinary& image, int compute_capability, std::vector<std::string>& ptx,
                   sim::RegisterCounts& registers) {
   std::span<const std::byte> container;
   switch (kind_of_image(image.image)) {
-    case CodeImage::ptx_text: ptx = static_cast<const char*>(image.image); return cudaSuccess;
+    case CodeImage::ptx_text: ptx = {static_cast<const char*>(image.image)}; return cudaSuccess;
     case CodeImage::container: container = span_of_container(image.image); break;
     case CodeImage::wrapper: {
       const auto found = container_of_wrapper(image.image);
@@ -196,8 +191,8 @@ Status read_image(const FatBinary& image, int compute_capability, std::string& p
     if (!chosen) return {cudaErrorNoKernelImageForDevice, chosen.error().text};
     auto text = unpack(*chosen);
     if (!text) return {cudaErrorInvalidKernelImage, text.error().text};
-    ptx = std::move(*text);
-  } else if (Status status = link_parts(linked, compute_capability, ptx); !status.ok()) {
+    ptx = {std::move(*text)};
+  } else if (Status status = read_parts(linked, compute_capability, ptx); !status.ok()) {
     return status;
   }
 
@@ -235,11 +230,12 @@ Status load_module(Context& context, FatBinary& image, sim::ModuleId& module) {
 
   sim::Device& device = context.device();
   const sim::DevicePreset& chip = device.options().preset;
-  std::string ptx;
+  std::vector<std::string> ptx;
   sim::RegisterCounts registers;
   Status status = read_image(image, chip.compute_major * 10 + chip.compute_minor, ptx, registers);
   if (status.ok()) {
-    auto loaded = device.load_module(ptx, registers);
+    auto loaded =
+        ptx.size() == 1 ? device.load_module(ptx.front(), registers) : device.load_linked(ptx, registers);
     if (loaded) {
       here.module = module = *loaded;
       publish_managed_variables(device, image, module);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Graphs: capture, explicit construction, repeated launches, changes, memory nodes.
-#include "cudart/api/fixture.hpp"
+#include "cudart/testing/fixture.hpp"
 
 namespace course::cudart {
 namespace {

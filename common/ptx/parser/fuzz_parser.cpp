@@ -8,8 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "ptx/equality.hpp"
 #include "ptx/parser/parser.hpp"
+#include "ptx/testing/equality.hpp"
+#include "ptx/testing/printer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace course::ptx;

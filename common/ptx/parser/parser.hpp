@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Conversion of PTX text to a Module and back.
+// Conversion of PTX text to a Module.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -14,12 +13,5 @@ namespace course::ptx {
 // run. Errors state line and column of the text, what was found and what was expected. The text may end
 // without a newline and ends at the first NUL. Any bytes are accepted as input.
 Result<Module> parse(std::string_view text);
-
-// Prints a module. parse(print(m)) equals m except for text_line, locations that no instruction has, and the
-// extents of arrays with several dimensions.
-std::string print(const Module& module);
-
-// One instruction as PTX text, for diagnostics.
-std::string print(const Function& function, const Instruction& instruction);
 
 }  // namespace course::ptx

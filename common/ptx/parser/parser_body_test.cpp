@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "ptx/parser/parser.hpp"
-#include "ptx/test_support.hpp"
+#include "ptx/testing/printer.hpp"
+#include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {
 namespace {

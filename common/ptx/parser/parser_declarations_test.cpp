@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ptx/parser/parser.hpp"
-#include "ptx/test_support.hpp"
+#include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {
 namespace {

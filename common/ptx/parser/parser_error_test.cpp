@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ptx/parser/parser.hpp"
-#include "ptx/test_support.hpp"
+#include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {
 namespace {

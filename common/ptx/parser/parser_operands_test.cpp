@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "ptx/parser/parser.hpp"
-#include "ptx/test_support.hpp"
+#include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {
 namespace {

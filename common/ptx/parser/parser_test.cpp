@@ -7,7 +7,8 @@
 
 #include <algorithm>
 
-#include "ptx/test_support.hpp"
+#include "ptx/testing/printer.hpp"
+#include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {
 namespace {

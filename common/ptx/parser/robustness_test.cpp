@@ -5,9 +5,10 @@
 
 #include <cstdint>
 
-#include "ptx/equality.hpp"
 #include "ptx/parser/parser.hpp"
-#include "ptx/test_support.hpp"
+#include "ptx/testing/equality.hpp"
+#include "ptx/testing/printer.hpp"
+#include "ptx/testing/test_support.hpp"
 
 namespace course::ptx {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cudart/device_fake.hpp"
+#include "cudart/testing/device_fake.hpp"
 
 extern "C" {
 void** __cudaRegisterFatBinary(void* wrapper);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/device_fake.hpp"
+#include "cudart/testing/device_fake.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -108,6 +108,11 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text, const RegisterCo
   fake().modules.emplace_back(ptx_text);
   impl_->modules[impl_->next_module] = true;
   return impl_->next_module++;
+}
+
+Result<ModuleId> Device::load_linked(std::span<const std::string> ptx_texts,
+                                     const RegisterCounts& registers) {
+  return load_module(ptx_texts.front(), registers);
 }
 
 void Device::unload_module(ModuleId module) {

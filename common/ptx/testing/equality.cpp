@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // See equality.hpp. One Comparison goes through both modules in parallel and stops at the first difference.
-#include "ptx/equality.hpp"
+#include "ptx/testing/equality.hpp"
 
 #include <fmt/format.h>
 

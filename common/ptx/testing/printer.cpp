@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Converts a Module to text. Read BodyPrinter::print first: it goes through the instructions and, before
+// See printer.hpp. Read BodyPrinter::print first: it goes through the instructions and, before
 // each, closes and opens the blocks of its variables and prints labels, tables, pragmas and .loc directives.
 // Invariant: the text parses to an equal module, except for line numbers of the text, locations that no
 // instruction has, and the extents of arrays with several dimensions.
+#include "ptx/testing/printer.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,8 +13,6 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
-
-#include "ptx/parser/parser.hpp"
 
 namespace course::ptx {
 namespace {

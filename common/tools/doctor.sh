@@ -125,7 +125,6 @@ libraries() {
 }
 if command -v pkg-config >/dev/null; then
   libraries missing "${LIBRARIES[@]}"
-  libraries note "${SAFETY_LIBRARIES[@]}"
   libraries note "${TEST_LIBRARIES[@]}"
 else
   row missing 'pkg-config' 'none' 'finds libraries' "$(by_apt pkg-config)"

@@ -22,9 +22,6 @@ LIBRARIES=(
   'libzstd libzstd-dev zstd.h compressed fat binaries'
   'liblz4 liblz4-dev lz4.h compressed fat binaries'
   'stb libstb-dev stb_image_write.h reading and writing PNG'
-)
-# For grades that count: without them student code is shut in less, or not screened, and every result says so.
-SAFETY_LIBRARIES=(
   'libseccomp libseccomp-dev seccomp.h the filter of system calls'
   'libelf libelf-dev gelf.h screening of object files'
 )
@@ -165,12 +162,6 @@ missing_libraries() {
 }
 
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
-
-# Debian packages for grades that count that are missing.
-missing_safety() {
-  missing_libraries "${SAFETY_LIBRARIES[@]}"
-  command -v bwrap >/dev/null || printf 'bubblewrap\n'
-}
 
 # Those of these packages that apt can install, each with its version. To apt, a name that no package has is a regular expression:
 # "g++-15" stands for clang-15, too. So only what is listed under exactly this name counts.

@@ -84,7 +84,7 @@ mend_pc_files() {
 # A library that no program can be compiled and linked with counts as missing.
 keep_usable() {
   local row name header
-  for row in "${LIBRARIES[@]}" "${SAFETY_LIBRARIES[@]}" "${TEST_LIBRARIES[@]}"; do
+  for row in "${LIBRARIES[@]}" "${TEST_LIBRARIES[@]}"; do
     read -r name _ header _ <<<"$row"
     [[ -e $DEPS/pkgconfig/$name.pc ]] || continue
     links_with "$name" "$header" || { echo "$name can't be used." && rm "$DEPS/pkgconfig/$name.pc"; }
@@ -95,7 +95,7 @@ keep_usable() {
 find_missing() {
   mapfile -t programs < <(missing_programs)
   mapfile -t libraries < <(missing_libraries "${LIBRARIES[@]}")
-  mapfile -t for_safety < <(missing_safety)
+  mapfile -t for_safety < <(command -v bwrap >/dev/null || echo bubblewrap)
   mapfile -t for_tests < <(missing_libraries "${TEST_LIBRARIES[@]}")
   missing=("${programs[@]}" "${libraries[@]}" "${for_safety[@]}" "${for_tests[@]}")
 }

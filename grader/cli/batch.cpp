@@ -34,7 +34,6 @@
 #include "report/html.hpp"
 #include "report/read_result.hpp"
 #include "report/report_file.hpp"
-#include "screen/screen.hpp"
 
 namespace course::grader::cli {
 namespace {
@@ -118,7 +117,6 @@ int run_harness(const BatchOptions& options) {
   out["isolation"] = sandbox::name_of(machine.level);
   out["isolation_parts"] = machine.parts();
   out["isolation_missing"] = machine.missing;
-  out["screening"] = screen::can_read_objects();
   out["commit"] = commit_of(ready->layout.root);
   out["root"] = ready->layout.root;
   out["build"] = ready->layout.build;
@@ -211,7 +209,7 @@ int run_one(const BatchOptions& options) {
   result.started = started;
   result.isolation = sandbox::name_of(machine.level);
   result.isolation_parts = machine.parts();
-  if (screen::can_read_objects()) result.isolation_parts.emplace_back("screening");
+  result.isolation_parts.emplace_back("screening");
   result.graded = options.graded;
   result.commit = text->value("commit", "");
   if (!device_name.empty()) result.device = device_name;

@@ -8,7 +8,6 @@
 #include "cli/commands.hpp"
 #include "compile/session_runner.hpp"
 #include "layout.hpp"
-#include "screen/screen.hpp"
 
 namespace course::grader::cli {
 
@@ -24,7 +23,6 @@ void add_isolation(CLI::App& app, Run& run) {
       const sandbox::Machine& machine = isolation_here(*layout);
       fmt::print("{} ({})\n", sandbox::name_of(machine.level), fmt::join(machine.parts(), ", "));
       for (const std::string& one : machine.missing) fmt::print("{}\n", one);
-      if (!screen::can_read_objects()) fmt::print("no screening: install libelf-dev, then run ./lab setup\n");
       return kRan;
     };
   });

@@ -148,7 +148,6 @@ TEST_F(Compiled, AcceptsOnlyRegularFilesAsObjects) {
 }
 
 TEST_F(Compiled, LinksNothingThatWasNotScreened) {
-  if (!screen::can_read_objects()) GTEST_SKIP() << "no libelf";
   options_.screen = true;
   recipe_.link = "touch {folder}/was_linked {runner}";
   // Options of the link-time optimiser, as inline assembly can write them; and a linker script in place of an
@@ -164,7 +163,6 @@ TEST_F(Compiled, LinksNothingThatWasNotScreened) {
 
 // The linker names the undefined function, which is clearer than the screening's message.
 TEST_F(Compiled, ReportsForgottenDefinitionAsCompileError) {
-  if (!screen::can_read_objects()) GTEST_SKIP() << "no libelf";
   options_.screen = true;
   recipe_.compile = "printf '.text\\ncall _Z6helperi\\n' | as -o {object}";
   recipe_.link = "echo \"scan.cu.o: undefined reference to 'helper(int)'\"; exit 1";

@@ -304,7 +304,7 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
 
   std::vector<StageTime> times = times_of(compiled, begin);
   screen::Screened screened;
-  if (options.screen && screen::can_read_objects()) {
+  if (options.screen) {
     auto found = screen::screen_object(object, lab, recipe.several_devices);
     if (!found) return {Verdict::policy, fmt::format("{} {}", file, tame(found.error().text))};
     screened = std::move(*found);

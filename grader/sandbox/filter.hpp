@@ -20,9 +20,6 @@ enum class Filter : std::uint8_t {
   compiler,  // processes as well; no network socket, nothing that affects other processes or the system
 };
 
-// Whether this build has libseccomp.
-bool filter_is_built_in();
-
 // Installs the filter for this process and its descendants. `program`: a runner's filter allows execve() only
 // with this very pointer, which the started program does not know.
 Result<void> load_filter(Filter filter, const char* program);

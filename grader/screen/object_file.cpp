@@ -2,8 +2,6 @@
 // Reading order: read_object, then Reader, which goes through the sections.
 #include "screen/object_file.hpp"
 
-#ifdef LAB_HAVE_LIBELF
-
 #include <fmt/format.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -259,10 +257,6 @@ class Reader {
 
 }  // namespace
 
-bool can_read_objects() {
-  return true;
-}
-
 Result<ObjectFile> read_object(const std::string& path) {
   if (elf_version(EV_CURRENT) == EV_NONE) return Error{"libelf is of another version"};
   // Both readers get the same bytes, whatever becomes of the file.
@@ -285,19 +279,3 @@ Result<ObjectFile> read_object(const std::string& path) {
 }
 
 }  // namespace course::grader::screen
-
-#else
-
-namespace course::grader::screen {
-
-bool can_read_objects() {
-  return false;
-}
-
-Result<ObjectFile> read_object(const std::string&) {
-  return Error{"this build has no libelf: install libelf-dev, then run ./lab setup"};
-}
-
-}  // namespace course::grader::screen
-
-#endif

@@ -46,8 +46,6 @@ inline constexpr std::size_t kMostSymbols = 100'000;
 inline constexpr std::size_t kMostNameBytes = std::size_t{16} << 20;  // of all symbols and sections together
 inline constexpr std::size_t kMostPtxBytes = std::size_t{16} << 20;
 
-// Whether this build has libelf.
-bool can_read_objects();
 Result<ObjectFile> read_object(const std::string& path);
 
 }  // namespace course::grader::screen

@@ -70,7 +70,7 @@ class Timed : public ::testing::Test {
   // If the objects still exist, submissions that use more than kernel launches must be refused by screening.
   void screened(const Submission& submission) const {
     const std::string folder = given_.runner + ".p";
-    if (!screen::can_read_objects() || !std::filesystem::is_directory(folder)) return;
+    if (!std::filesystem::is_directory(folder)) return;
     std::string message;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (!entry.path().string().ends_with(".cu.o")) continue;

@@ -161,6 +161,9 @@ void Device::forget_writes(std::uint64_t, std::uint64_t) {}
 Result<ModuleId> Device::load_module(std::string_view, const RegisterCounts&) {
   return ModuleId{0};
 }
+Result<ModuleId> Device::load_linked(std::span<const std::string>, const RegisterCounts&) {
+  return ModuleId{0};
+}
 void Device::unload_module(ModuleId) {}
 
 Result<KernelId> Device::find_kernel(ModuleId, std::string_view mangled_name) {

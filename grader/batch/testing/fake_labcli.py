@@ -66,7 +66,6 @@ if words[0] == "batch-harness":
                 "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""),
                 "isolation": "full",
                 "isolation_missing": [],
-                "screening": True,
                 "device": "sim",
                 "device_problem": "",
                 "root": os.path.dirname(me),

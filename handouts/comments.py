@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fills the lines "Predicted (RUNG, …)" in the comments of solutions/ from measured.py and the newest run.
+"""Fills the lines "Predicted (RUNG, …)" in the comments of solutions/ from predictions.toml and the newest run.
 
     handouts/comments.py            # writes
     handouts/comments.py --check    # changes nothing; exit code 1 when a line has drifted
@@ -37,7 +37,7 @@ def lines_of(lab, rung):
             text, WIDTH, initial_indent="// ", subsequent_indent="//   ", break_on_hyphens=False
         )
     if not found:
-        sys.exit(f"handouts/measured.py has no prediction for {rung} of {lab}")
+        sys.exit(f"handouts/predictions.toml has no prediction for {rung} of {lab}")
     return "\n".join(found) + "\n"
 
 

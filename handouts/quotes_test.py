@@ -106,7 +106,9 @@ class Quotes(unittest.TestCase):
     def test_predictions_stand_beside_measured_values(self):
         for lab, predictions in measured.PREDICTIONS.items():
             rows = [line.strip("| ").split(" | ") for line in measured.predicted(lab, None).splitlines()[2:]]
-            self.assertEqual([row[3] for row in rows], [prediction for _, _, _, prediction, _ in predictions])
+            self.assertEqual(
+                [row[3] for row in rows], [prediction for _, _, _, prediction, *_ in predictions]
+            )
             for row in rows:
                 self.assertRegex(row[4], r"^\d[\d.]*×$" if row[1] != "time" else r"^\d[\d.]* (µs|ms)$", row)
 

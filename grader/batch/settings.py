@@ -8,10 +8,9 @@ default, and nothing in it makes kernels run again.
 import datetime
 import difflib
 import pathlib
+import tomllib
 import zoneinfo
 from dataclasses import dataclass, field
-
-import tomllib
 
 NAME = "class.toml"
 COUNTS = ("best", "latest")

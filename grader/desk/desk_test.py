@@ -14,9 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
-
 import tomllib
+import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [

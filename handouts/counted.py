@@ -35,13 +35,16 @@ HEADS = {
     "bytes_sent": "bytes sent ÷ what must be sent",
     "messages": "messages",
 }
-AT_LEAST = {"active_lanes"}
 
 
 @functools.lru_cache
-def labs(labcli):
+def catalogue(labcli):
     listed = subprocess.run([labcli, "list", "--json"], check=True, capture_output=True, text=True).stdout
-    return {lab["id"]: lab for lab in json.loads(listed)["labs"]}
+    return json.loads(listed)
+
+
+def labs(labcli):
+    return {lab["id"]: lab for lab in catalogue(labcli)["labs"]}
 
 
 def ladder(lab, labcli):
@@ -126,7 +129,8 @@ def goals(arguments, labcli):
         sys.exit(f"{lab} has no task {name}")
     limits = []
     for goal in task["efficiency"]:
-        bound = "at least" if goal["metric"] in AT_LEAST else "at most"
+        at_least = catalogue(labcli)["metrics"][goal["metric"]]["at_least"]
+        bound = "at least" if at_least else "at most"
         limits.append(
             f"`{goal['metric']}` {bound} {goal['limit']:g}" if goal["limit"] else f"no `{goal['metric']}`"
         )

@@ -213,6 +213,7 @@ class Quotes(unittest.TestCase):
         }
         answers = {
             "list": {
+                "metrics": {"barriers": {"at_least": False}, "active_lanes": {"at_least": True}},
                 "labs": [
                     {
                         "id": "reduction",
@@ -220,7 +221,7 @@ class Quotes(unittest.TestCase):
                         "tasks": [task],
                         "further_rungs": [{"id": "reindexed"}],
                     }
-                ]
+                ],
             }
         }
         answers["profile"] = {

@@ -215,18 +215,25 @@ class Book:
         if catalogue is not None:
             write_atomically(path, json.dumps(catalogue, indent=1).encode())
         try:
-            labs = scoring.table_of(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+            catalogue = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"labs": []}
+            labs, metrics = scoring.table_of(catalogue), catalogue.get("metrics", {})
         except (ValueError, KeyError, TypeError):
             raise Problem(f"{path} is damaged. Delete it, then run ./lab grade-all again.") from None
         wishes = settings.read(self.folder).points
         for lab, tasks in wishes.items():
-            for task in tasks:
+            for task, wish in tasks.items():
                 if labs and task not in labs.get(lab, {}):
                     there = ", ".join(labs.get(lab, {})) or ", ".join(labs)
                     raise Problem(
                         f"{self.folder / settings.NAME}: points.{lab}.{task} is no task; there is: {there}."
                     )
-        self.table = scoring.change(labs, wishes)
+                for metric in wish.get("efficiency", {}):
+                    if labs and metric not in metrics:
+                        raise Problem(
+                            f"{self.folder / settings.NAME}: points.{lab}.{task}.efficiency.{metric} is no metric; "
+                            f"there is: {', '.join(metrics)}."
+                        )
+        self.table = scoring.change(labs, wishes, metrics)
 
     def unit(self, lab: str, sha256: str) -> Unit:
         parts = [

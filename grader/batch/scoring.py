@@ -5,14 +5,13 @@ have changed since.
 The rules are those of grader/grading/score.hpp. Results are not changed; `rescored` returns what they are
 worth now.
 
-    table = table_of(catalogue)                 `catalogue`: what labcli list --json prints
-    change(table, settings.points)              class.toml's [points.LAB.TASK]
+    table = table_of(catalogue)                             `catalogue`: what labcli list --json prints
+    change(table, settings.points, catalogue["metrics"])    class.toml's [points.LAB.TASK]
     rescored(result["labs"][0], table)
 """
 
 from dataclasses import dataclass, replace
 
-AT_LEAST = {"active_lanes"}  # metrics whose limit is a lower one
 ROUNDING = 1e-9
 JUDGED = ("OK", "SUSPECT")  # verdicts with points
 
@@ -22,6 +21,7 @@ class Goal:
     metric: str
     limit: float
     points: int
+    at_least: bool = False  # the limit is a lower one
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,10 @@ def table_of(catalogue: dict) -> Table:
         lab["id"]: {
             task["id"]: TaskPoints(
                 task["correctness_points"],
-                tuple(Goal(one["metric"], one["limit"], one["points"]) for one in task["efficiency"]),
+                tuple(
+                    Goal(**one, at_least=catalogue["metrics"][one["metric"]]["at_least"])
+                    for one in task["efficiency"]
+                ),
                 tuple(Tier(one["speedup"], one["points"]) for one in task["speedup"]),
                 task["baseline"],
                 task["bonus"],
@@ -62,12 +65,12 @@ def table_of(catalogue: dict) -> Table:
     }
 
 
-def changed(points: TaskPoints, wish: dict) -> TaskPoints:
+def changed(points: TaskPoints, wish: dict, metrics: dict) -> TaskPoints:
     """`wish`: a checked [points.LAB.TASK] (settings.py). A metric that it has takes the place of the same
     one; tiers, of all tiers."""
     goals = {goal.metric: goal for goal in points.goals}
     goals |= {
-        metric: Goal(metric, one["limit"], one["points"])
+        metric: Goal(metric, one["limit"], one["points"], metrics[metric]["at_least"])
         for metric, one in wish.get("efficiency", {}).items()
     }
     tiers = tuple(Tier(*one) for one in wish["speedup"]) if "speedup" in wish else points.tiers
@@ -79,15 +82,18 @@ def changed(points: TaskPoints, wish: dict) -> TaskPoints:
     )
 
 
-def change(table: Table, wishes: dict) -> Table:
+def change(table: Table, wishes: dict, metrics: dict) -> Table:
     return {
-        lab: {task: changed(points, wishes.get(lab, {}).get(task, {})) for task, points in tasks.items()}
+        lab: {
+            task: changed(points, wishes.get(lab, {}).get(task, {}), metrics)
+            for task, points in tasks.items()
+        }
         for lab, tasks in table.items()
     }
 
 
 def meets(goal: Goal, measured: float) -> bool:
-    return measured >= goal.limit - ROUNDING if goal.metric in AT_LEAST else measured <= goal.limit + ROUNDING
+    return measured >= goal.limit - ROUNDING if goal.at_least else measured <= goal.limit + ROUNDING
 
 
 def rescored_task(task: dict, points: TaskPoints) -> dict:
@@ -100,7 +106,7 @@ def rescored_task(task: dict, points: TaskPoints) -> dict:
         goals.append(
             {
                 "metric": goal.metric,
-                "at_least": goal.metric in AT_LEAST,
+                "at_least": goal.at_least,
                 "limit": goal.limit,
                 "measured": measured if judged else None,
                 "points": earned,

@@ -15,17 +15,6 @@ from dataclasses import dataclass, field
 NAME = "class.toml"
 COUNTS = ("best", "latest")
 BONUS = ("separate", "added", "capped")
-METRICS = (
-    "work_ratio",
-    "step_ratio",
-    "bytes_ratio",
-    "active_lanes",
-    "bank_conflicts",
-    "launches",
-    "barriers",
-    "atomics",
-    "contention",
-)
 
 
 class Problem(Exception):
@@ -164,8 +153,6 @@ def read_points(path: pathlib.Path, tables: dict) -> dict:
             if (correctness := reader.number("correctness", None, whole=True, most=1000)) is not None:
                 out["correctness"] = correctness
             for metric, goal in reader.tables("efficiency").items():
-                if metric not in METRICS:
-                    raise reader.wrong(f"efficiency.{metric}", f"is no metric: {', '.join(METRICS)}")
                 one = Reader(path, goal, f"{reader.where}.efficiency.{metric}")
                 limit, points = (
                     one.number("limit", None, most=1e12),

@@ -75,7 +75,6 @@ class ClassToml(InFolder):
             ("[[overrides]]\nstudent = 'a'\nlab = 'scan'\npoints = 3", "reason is missing"),
             ("[points.scan.blelloch]\ncorrectness = true", "correctness must be a whole number"),
             ("points = 3", "points must be a table"),
-            ("[points.scan.blelloch.efficiency]\nwrok = { limit = 1, points = 2 }", "wrok is no metric"),
             ("roster = [1]", "roster must be a list"),
             ("[points.scan.blelloch]\nspeedup = [8, 2]", "speedup must be a list of"),
             ("labs = 1", "labs must be a table"),
@@ -119,12 +118,16 @@ class Scoring(unittest.TestCase):
     }
     POINTS = scoring.TaskPoints(
         10,
-        (scoring.Goal("work_ratio", 1.5, 5), scoring.Goal("active_lanes", 0.9, 4)),
+        (scoring.Goal("work_ratio", 1.5, 5), scoring.Goal("active_lanes", 0.9, 4, at_least=True)),
         (scoring.Tier(8, 3), scoring.Tier(9.5, 2)),
     )
 
-    def points(self, task, **changed):
-        return scoring.rescored_task({**self.TASK, **task}, scoring.changed(self.POINTS, changed))["points"]
+    def changed(self, wish):
+        metrics = make_term.catalogue()["metrics"]
+        return scoring.changed(self.POINTS, wish, metrics)
+
+    def points(self, task, **wish):
+        return scoring.rescored_task({**self.TASK, **task}, self.changed(wish))["points"]
 
     def test_limits_and_tiers(self):
         self.assertEqual(self.points({}), 22)
@@ -138,7 +141,7 @@ class Scoring(unittest.TestCase):
 
     def test_what_was_not_measured_is_reported(self):
         task = scoring.rescored_task(
-            self.TASK, scoring.changed(self.POINTS, {"efficiency": {"barriers": {"limit": 1, "points": 5}}})
+            self.TASK, self.changed({"efficiency": {"barriers": {"limit": 1, "points": 5}}})
         )
         self.assertEqual(task["points"], 22)
         self.assertEqual(scoring.not_measured({"tasks": [task]}), ["fast: barriers"])
@@ -325,6 +328,14 @@ class Desk(InFolder):
         self.settings("[points.scan.blelloch]\ncorrectness = 3\n")
         self.assertIn(
             "points.scan.blelloch is no task; there is: plain, fast, extra",
+            self.desk("grades", "term.graded", code=1),
+        )
+
+    def test_an_unknown_metric_is_refused(self):
+        self.desk("grades", "term.graded")
+        self.settings("[points.scan.fast.efficiency]\nwrok = { limit = 1, points = 2 }\n")
+        self.assertIn(
+            "points.scan.fast.efficiency.wrok is no metric; there is: work_ratio",
             self.desk("grades", "term.graded", code=1),
         )
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "lab/metrics.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -109,7 +110,10 @@ std::string catalogue_json(Problems labs) {
                     {"tasks", tasks},
                     {"further_rungs", further}});
   }
-  return json{{"schema", 1}, {"labs", list}}.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  json metrics = json::object();
+  for (const lab::Metric metric : lab::kAllMetrics)
+    metrics[std::string(lab::name_of(metric))] = {{"at_least", lab::at_least(metric)}};
+  return json{{"schema", 1}, {"labs", list}, {"metrics", metrics}}.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string points_markdown(const lab::Manifest& manifest) {

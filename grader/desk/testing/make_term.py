@@ -53,6 +53,9 @@ def catalogue(tier=8, limit=1.5, plain=40):
 
     return {
         "schema": 1,
+        "metrics": {
+            name: {"at_least": name == "active_lanes"} for name in ("work_ratio", "active_lanes", "barriers")
+        },
         "labs": [
             {"id": lab, "title": lab, "tasks": [task(name, bonus) for name, bonus in TASKS.items()]}
             for lab in LABS

@@ -116,7 +116,7 @@ FOR_TESTS = {
 WORDS = {"verifier": {"common/sim/checker.hpp", "common/sim/counters.hpp"}}
 # What a lab's and a solution's tests may include besides, and those of a submission.
 TESTS = {"testing", "verifier"}
-SUBMISSION = "common/remote/several"
+SUBMISSION = "common/remote/testing"
 # The simulator's C interface and NCCL's, for programs that may run on it: no part of the simulator comes with
 # them.
 FOR_ALL = {"common/cudart/sim_control.h", "common/nccl/nccl.h"}

@@ -17,8 +17,10 @@ import unittest.mock
 
 import check_includes
 import run_tests
-import systems_table
 import waiting
+
+sys.path.append(str(pathlib.Path(__file__).with_name("testing")))
+import systems_table
 
 
 class IncludeRules(unittest.TestCase):

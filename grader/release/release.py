@@ -124,7 +124,7 @@ LEFT_OUT = [
     "common/cudart/cub/*",
     "common/nccl/programs/*",
     "common/nccl/abi_values.cpp",
-    "common/remote/several/*",
+    "common/remote/testing/*",
     "common/debug/programs/*",
     "common/ptx/testdata/*",
     "common/fuzz/*",

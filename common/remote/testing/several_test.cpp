@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
-#include "remote/several/problem.hpp"
+#include "remote/testing/problem.hpp"
 #include "verifier/session.hpp"
 
 namespace course::several {

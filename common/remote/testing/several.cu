@@ -6,7 +6,7 @@
 
 #include "lab/request.hpp"
 #include "nccl/nccl.h"
-#include "remote/several/several.hpp"
+#include "remote/testing/several.hpp"
 
 namespace course::several {
 namespace {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The first ten minutes: in an empty Debian, with a clone of what is committed here and nothing else, the README's first command must
 # end with a score table of all points and its second with "N passed, 0 failed". Run as root; takes as long as the suite does.
-#   common/tools/try_fresh.sh [--suite bookworm|trixie|sid] [--cxx g++-N|clang++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
+#   common/tools/testing/try_fresh.sh [--suite bookworm|trixie|sid] [--cxx g++-N|clang++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
 #       [--with 'PACKAGE…'] [--first] [--refused WORDS] [--student] [--test 'NAME…'] [--cache DIR] [--record FILE] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
 #       [--env NAME[=VALUE]]…
 # --suite: of which Debian (default bookworm, which is 12). --cxx: with that compiler in place of the system's (a clang
@@ -13,7 +13,7 @@
 # --first: the first command only. --refused: the first command must end with a line that holds WORDS instead. --student: of the
 # edition that ./lab release makes, and then what its workflow runs (.github/grade.sh). --test: these arguments to the second command
 # instead of none, for a shorter run. --cache: with ccache, whose folder is DIR of this machine; the CPU time is not that of an empty
-# Debian then, and is marked. --record: adds a line of what was tried to FILE (common/tools/systems.tsv: see systems_table.py).
+# Debian then, and is marked. --record: adds a line of what was tried to FILE (common/tools/testing/systems.tsv: see systems_table.py).
 # --dir: work there (default /var/tmp/gpu-labs-fresh). --keep: leave the tree. --copy, --env: as fresh_debian.sh has them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"

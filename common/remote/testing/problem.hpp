@@ -12,7 +12,7 @@
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
 #include "lab/problem.hpp"
-#include "remote/several/several.hpp"
+#include "remote/testing/several.hpp"
 
 namespace course::several {
 

@@ -29,7 +29,7 @@ COLUMNS = [
     "CPU time",
     "date",
 ]
-BEGIN, END = "<!-- systems: common/tools/systems_table.py -->", "<!-- end systems -->"
+BEGIN, END = "<!-- systems: common/tools/testing/systems_table.py -->", "<!-- end systems -->"
 NAMES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
 
 
@@ -130,7 +130,7 @@ def fill(options: argparse.Namespace) -> int:
     if options.check:
         if filled != text:
             sys.exit(
-                f"{page} does not show what {TABLE.name} holds: common/tools/systems_table.py fill {page}"
+                f"{page} does not show what {TABLE.name} holds: common/tools/testing/systems_table.py fill {page}"
             )
     else:
         page.write_text(filled, encoding="utf-8")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A Dockerfile without Docker: runs what it says in an empty Debian 12. The checkout's own, then, as its user, what devcontainer.json
 # runs after creating the container, and grades; or the image of the student edition, in which everything is built. Run as root.
-#   common/tools/try_devcontainer.sh [--image] [--cache DIR] [--dir DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…
+#   common/tools/testing/try_devcontainer.sh [--image] [--cache DIR] [--dir DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…
 # --image: the student edition's. The others: as try_fresh.sh has them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"

@@ -3,7 +3,7 @@
 # (of the repository), `dir` (where to work), `suite` (which Debian), `copies` and `variables` (as fresh_debian.sh has them).
 # shellcheck shell=bash disable=SC2034
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
+root=$(cd "$here/../../.." && pwd)
 dir=/var/tmp/gpu-labs-fresh suite=bookworm copies=() variables=()
 
 # tree_option NAME VALUE: takes one of the common options; others end the script with the comment at its top.

@@ -3,7 +3,7 @@
 # The course on linux/arm64, tried on an x86-64 machine: in an empty Debian with arm64's libraries beside its own, cross compilers build
 # what is committed here, and qemu-user runs it. nvcc stays x86-64's, with aarch64-linux-gnu-g++ as its host compiler and with the
 # runtime libraries of CUDA's aarch64 wheels. Run as root; needs qemu-user-static and binfmt_misc.
-#   common/tools/try_arm64.sh [--build TARGET…]… [--run COMMAND]… [--keep] [--suite SUITE] [--dir DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…
+#   common/tools/testing/try_arm64.sh [--build TARGET…]… [--run COMMAND]… [--keep] [--suite SUITE] [--dir DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…
 # --build: these ninja targets, --run: this command in the build folder; without both: the tools, the tests of `tests` below, and
 # a lab's grade. --keep: leave the tree, and go on with the one that is there. --suite … --env: as try_fresh.sh has them.
 set -euo pipefail

@@ -3,7 +3,7 @@
 """Does `./lab test` notice when something breaks? Plants one fault after the other, in each folder, and runs
 the test of the short suite that has to fail.
 
-usage: source build/.lab-stamp; PATH=$STAMP_PATH:$PATH common/tools/try_faults.py [--build FOLDER] [FOLDER_OF_FAULTS ...]
+usage: source build/.lab-stamp; PATH=$STAMP_PATH:$PATH common/tools/testing/try_faults.py [--build FOLDER] [FOLDER_OF_FAULTS ...]
 
 It changes the working tree and puts every file back. Each fault costs a build of what depends on the file and
 of the one test: an hour for all of them. FOLDER_OF_FAULTS (such as grader/batch) chooses faults. Prints a
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 # File, text that occurs in it once, what stands there instead, a test that must fail.
 FAULTS = [

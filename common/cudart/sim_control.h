@@ -61,8 +61,8 @@ int simSetMode(unsigned mode);
 /* Work of the program cannot be run, for the reason in the message: a finding with SIM_CHECK=1, else a line on
  * stderr. The exit code becomes 86 if it would be 0. */
 int simReportMissing(const char* message);
-/* Sets the order in which the next launches run blocks, warps and the lanes of an atomic: 0 for the natural
- * order; every other number selects a permutation. Counters do not depend on it. With SIM_CALM_SCHEDULE, a bit
+/* Sets the order in which the next launches run blocks, warps and the lanes of an atomic: 0 for ascending order;
+ * every other number selects a permutation. With checks, blocks take turns also with 0. Counters do not depend on it. With SIM_CALM_SCHEDULE, a bit
  * of the number, kernels observe what they would observe in a counted launch: each block runs to its end, in a
  * permuted order. Returns 0. */
 #define SIM_CALM_SCHEDULE (1ull << 63)

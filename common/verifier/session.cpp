@@ -319,7 +319,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
 
   CaseRequest& request = given.request;
   request = lay_out(problem, task, c, given.shape, options.device, measure);
-  // Secret like the seed, and reproduced by it. A trace uses the natural order.
+  // Secret like the seed, and reproduced by it. A trace uses ascending order.
   if (!measure.trace) {
     request.schedule_seed = seed_for(seed_for(seed, c.name), "schedule") & ~SIM_CALM_SCHEDULE;
     if (measure.calm) request.schedule_seed |= SIM_CALM_SCHEDULE;

@@ -40,8 +40,8 @@ lab::Measure all_checks() {
   return measure;
 }
 
-// Whether the case is measured. The run that judges its output and the measured run start in the same way, so
-// that a program cannot distinguish them.
+// Whether the case is measured. On the simulator, the run that judges its output and the measured run both
+// start in a fresh process, so that a program cannot distinguish them by what earlier runs have left.
 bool is_measured(const lab::Case& c) {
   return (c.purpose & (lab::kEfficiency | lab::kSpeedup)) != 0;
 }

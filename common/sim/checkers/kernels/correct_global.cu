@@ -182,7 +182,7 @@ KERNEL(look_back_release_acquire) {
   out[tile * 32 + threadIdx.x] = s_prefix;
 }
 
-// Look-back by a whole warp, in which each lane polls another tile: relaxed loads, a fence, then the values.
+// Look-back by a whole warp, in which each lane polls another tile: volatile loads, a fence, then the values.
 // EXPECT nothing
 // LAUNCH 10 32
 KERNEL(look_back_by_a_warp) {

@@ -38,7 +38,12 @@ PLACES = {
     ),
     "a metric": (
         r"\bbank_conflicts\b",
-        {"common/lab/manifest.hpp", "common/lab/metrics.hpp", "grader/grading/metrics.cpp"},
+        {
+            "common/lab/manifest.hpp",
+            "common/lab/metrics.hpp",
+            "grader/grading/metrics.cpp",
+            "handouts/counted.py",
+        },
     ),
     "a command": (
         r"\badd_points\b|\bcli/points\b",
@@ -59,7 +64,7 @@ PLACES = {
     ),
     "a simulated chip": (r"\brtx4060\b", {"common/sim/chips/presets.cpp"}),
 }
-SOURCES = {".cpp", ".hpp", ".h", ".build"}
+SOURCES = {".cpp", ".hpp", ".h", ".build", ".py"}
 # Tests and examples may name what they like.
 NOT_COUNTED = re.compile(r"_test\.|fuzz|/testing/|/kernels/|/mutants/|/hostile/|/template/")
 
@@ -67,12 +72,12 @@ NOT_COUNTED = re.compile(r"_test\.|fuzz|/testing/|/kernels/|/mutants/|/hostile/|
 def naming(root, pattern):
     word = re.compile(pattern)
     found = set()
-    for top in ("common", "grader"):
+    for top in ("common", "grader", "handouts"):
         for file in (root / top).rglob("*"):
             name = str(file.relative_to(root))
             if file.suffix not in SOURCES or NOT_COUNTED.search(name):
                 continue
-            comment = "#" if file.suffix == ".build" else "//"
+            comment = "#" if file.suffix in (".build", ".py") else "//"
             if any(
                 word.search(line.split(comment)[0]) for line in file.read_text(encoding="utf-8").splitlines()
             ):

@@ -8,8 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
 #include <vector>
+
+#include "lab/all_cores.hpp"
 
 namespace course::compaction {
 
@@ -47,27 +48,21 @@ std::size_t copy_if_by_scan(std::span<const T> items, std::span<T> out, Keep kee
 template <typename T, typename Keep>
 std::size_t copy_if_all_cores(std::span<const T> items, std::span<T> out, Keep keep) {
   constexpr std::size_t kWorthAThread = 1 << 16;  // items
-  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t n_shares = std::clamp<std::size_t>(items.size() / kWorthAThread, 1, n_cores);
+  const std::size_t n_shares = lab::n_shares_of(items.size(), kWorthAThread);
   if (n_shares == 1) return copy_if_one_thread(items, out, keep);
   const auto share_of = [&](std::size_t share) {
     const std::size_t first = items.size() * share / n_shares, last = items.size() * (share + 1) / n_shares;
     return items.subspan(first, last - first);
   };
-  const auto on_all_cores = [&](auto work) {
-    std::vector<std::thread> threads;
-    for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(work, share);
-    work(std::size_t{0});
-    for (auto& thread : threads) thread.join();
-  };
   std::vector<std::size_t> first_place(n_shares + 1, 0);
-  on_all_cores([&](std::size_t share) {
+  lab::on_all_cores(n_shares, [&](std::size_t share) {
     const auto kept = std::ranges::count_if(share_of(share), keep);
     first_place[share + 1] = static_cast<std::size_t>(kept);
   });
   for (std::size_t share = 0; share < n_shares; ++share) first_place[share + 1] += first_place[share];
-  on_all_cores(
-      [&](std::size_t share) { copy_if_one_thread(share_of(share), out.subspan(first_place[share]), keep); });
+  lab::on_all_cores(n_shares, [&](std::size_t share) {
+    copy_if_one_thread(share_of(share), out.subspan(first_place[share]), keep);
+  });
   return first_place[n_shares];
 }
 

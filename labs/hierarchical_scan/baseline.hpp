@@ -3,13 +3,12 @@
 // particular CPU.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "hierarchical_scan/lab.hpp"
+#include "lab/all_cores.hpp"
 
 namespace course::hierarchical_scan {
 
@@ -41,19 +40,12 @@ void scan_all_cores(std::span<const T> items, std::span<T> out, Kind kind, Op op
   using Value = typename Op::Value;
   constexpr std::size_t kWorthAThread =
       1 << 16;  // items; starting a thread costs about as much as scanning them
-  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t n_shares = std::clamp<std::size_t>(items.size() / kWorthAThread, 1, n_cores);
+  const std::size_t n_shares = lab::n_shares_of(items.size(), kWorthAThread);
   const auto first = [&](std::size_t share) { return items.size() * share / n_shares; };
-  const auto on_all_cores = [&](const auto& work) {
-    std::vector<std::thread> threads;
-    for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(work, share);
-    work(std::size_t{0});
-    for (auto& thread : threads) thread.join();
-  };
 
   std::vector<Value> carries(n_shares, op.identity());
   if (n_shares > 1) {
-    on_all_cores([&](std::size_t share) {
+    lab::on_all_cores(n_shares, [&](std::size_t share) {
       Value sum = op.identity();
       for (std::size_t i = first(share); i < first(share + 1); ++i)
         sum = op(sum, static_cast<Value>(items[i]));
@@ -66,7 +58,7 @@ void scan_all_cores(std::span<const T> items, std::span<T> out, Kind kind, Op op
       carry = through;
     }
   }
-  on_all_cores([&](std::size_t share) {
+  lab::on_all_cores(n_shares, [&](std::size_t share) {
     const std::size_t begin = first(share), count = first(share + 1) - begin;
     scan_one_thread(items.subspan(begin, count), out.subspan(begin, count), kind, op, carries[share]);
   });

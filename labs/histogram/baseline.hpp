@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "histogram/lab.hpp"
+#include "lab/all_cores.hpp"
 
 namespace course::histogram {
 
@@ -43,8 +43,7 @@ void count_one_thread(std::span<const T> samples, const Bins& bins, std::span<Co
 template <typename T, typename Bins>
 void count_all_cores(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
   constexpr std::size_t kWorthAThread = 1 << 16;  // samples
-  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t n_shares = std::clamp<std::size_t>(samples.size() / kWorthAThread, 1, n_cores);
+  const std::size_t n_shares = lab::n_shares_of(samples.size(), kWorthAThread);
   std::vector<std::vector<Count>> privates(n_shares);
   const auto count_share = [&](std::size_t share) {
     const std::size_t first = samples.size() * share / n_shares,
@@ -52,10 +51,7 @@ void count_all_cores(std::span<const T> samples, const Bins& bins, std::span<Cou
     privates[share].resize(counts.size());
     count_one_thread(samples.subspan(first, last - first), bins, std::span(privates[share]));
   };
-  std::vector<std::thread> threads;
-  for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(count_share, share);
-  count_share(0);
-  for (auto& thread : threads) thread.join();
+  lab::on_all_cores(n_shares, count_share);
   for (std::size_t b = 0; b < counts.size(); ++b) {
     counts[b] = 0;
     for (const auto& one : privates) counts[b] += one[b];

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
 #include <vector>
 
+#include "lab/all_cores.hpp"
 #include "multi_gpu/lab.hpp"
 
 namespace course::multi_gpu {
@@ -37,19 +37,15 @@ typename Op::Value scan_one_thread(std::span<const T> items, std::span<T> out, K
 template <typename Work>
 std::size_t on_all_cores(std::size_t n, const Work& work) {
   constexpr std::size_t kWorthAThread = 1 << 16;  // items
-  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t n_shares = std::clamp<std::size_t>(n / kWorthAThread, 1, n_cores);
-  std::vector<std::thread> threads;
-  for (std::size_t share = 1; share < n_shares; ++share)
-    threads.emplace_back([&, share] { work(share, n * share / n_shares, n * (share + 1) / n_shares); });
-  work(0, 0, n / n_shares);
-  for (auto& thread : threads) thread.join();
+  const std::size_t n_shares = lab::n_shares_of(n, kWorthAThread);
+  lab::on_all_cores(
+      n_shares, [&](std::size_t share) { work(share, n * share / n_shares, n * (share + 1) / n_shares); });
   return n_shares;
 }
 
 template <typename T, typename Op>
 typename Op::Value reduce_all_cores(std::span<const T> items, Op op, typename Op::Value before) {
-  std::vector<typename Op::Value> totals(std::max(1u, std::thread::hardware_concurrency()), op.identity());
+  std::vector<typename Op::Value> totals(lab::n_cores(), op.identity());
   const std::size_t n_shares =
       on_all_cores(items.size(), [&](std::size_t share, std::size_t begin, std::size_t end) {
         totals[share] = reduce_one_thread(items.subspan(begin, end - begin), op, op.identity());
@@ -62,7 +58,7 @@ typename Op::Value reduce_all_cores(std::span<const T> items, Op op, typename Op
 template <typename T, typename Op>
 typename Op::Value scan_all_cores(std::span<const T> items, std::span<T> out, Kind kind, Op op,
                                   typename Op::Value carry) {
-  std::vector<typename Op::Value> carries(std::max(1u, std::thread::hardware_concurrency()), op.identity());
+  std::vector<typename Op::Value> carries(lab::n_cores(), op.identity());
   const std::size_t n_shares =
       on_all_cores(items.size(), [&](std::size_t share, std::size_t begin, std::size_t end) {
         carries[share] = reduce_one_thread(items.subspan(begin, end - begin), op, op.identity());
@@ -88,7 +84,7 @@ inline void count_one_thread(std::span<const std::uint32_t> samples, std::uint32
 // Each core has counts of its own.
 inline void count_all_cores(std::span<const std::uint32_t> samples, std::uint32_t n_bins,
                             std::span<Count> counts) {
-  std::vector<std::vector<Count>> own(std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::vector<Count>> own(lab::n_cores());
   const std::size_t n_shares =
       on_all_cores(samples.size(), [&](std::size_t share, std::size_t begin, std::size_t end) {
         own[share].resize(n_bins);
@@ -105,7 +101,7 @@ inline void sort_one_thread(std::vector<Key>& keys) {
 
 // Each core sorts a share; then the shares are merged one after the other.
 inline void sort_all_cores(std::vector<Key>& keys) {
-  std::vector<std::size_t> ends(std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::size_t> ends(lab::n_cores());
   const std::size_t n_shares =
       on_all_cores(keys.size(), [&](std::size_t share, std::size_t begin, std::size_t end) {
         std::sort(keys.begin() + static_cast<std::ptrdiff_t>(begin),

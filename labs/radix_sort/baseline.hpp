@@ -10,10 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "lab/all_cores.hpp"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {
@@ -97,8 +97,7 @@ template <typename Bits, typename Value>
 void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
   constexpr std::size_t kWorthAThread =
       1 << 15;  // items; starting a thread costs about as much as sorting them
-  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t n_shares = std::clamp<std::size_t>(items.size() / kWorthAThread, 1, n_cores);
+  const std::size_t n_shares = lab::n_shares_of(items.size(), kWorthAThread);
   if (n_shares == 1) return sort_one_thread(items, order);
 
   std::vector<Item<Bits, Value>> spare(items.size());
@@ -129,10 +128,7 @@ void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order
       std::swap(from, to);
     }
   };
-  std::vector<std::thread> threads;
-  for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(sort_share, share);
-  sort_share(0);
-  for (auto& thread : threads) thread.join();
+  lab::on_all_cores(n_shares, sort_share);
   if (n_passes % 2 == 1) std::copy(spare.begin(), spare.end(), items.begin());
 }
 
@@ -142,18 +138,14 @@ template <typename Bits, typename Value>
 void sort_tiles(std::span<Item<Bits, Value>> items, const Order<Bits>& order, std::size_t tile_items,
                 bool all_cores) {
   const std::size_t n_tiles = (items.size() + tile_items - 1) / tile_items;
-  const std::size_t n_cores = all_cores ? std::max(1u, std::thread::hardware_concurrency()) : 1;
-  const std::size_t n_shares = std::clamp<std::size_t>(n_tiles / kTilesWorthAThread, 1, n_cores);
+  const std::size_t n_shares = all_cores ? lab::n_shares_of(n_tiles, kTilesWorthAThread) : 1;
   const auto sort_share = [&](std::size_t share) {
     for (std::size_t tile = n_tiles * share / n_shares; tile < n_tiles * (share + 1) / n_shares; ++tile) {
       const std::size_t first = tile * tile_items;
       sort_one_thread(items.subspan(first, std::min(tile_items, items.size() - first)), order);
     }
   };
-  std::vector<std::thread> threads;
-  for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(sort_share, share);
-  sort_share(0);
-  for (auto& thread : threads) thread.join();
+  lab::on_all_cores(n_shares, sort_share);
 }
 
 }  // namespace course::radix_sort

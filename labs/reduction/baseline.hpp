@@ -3,11 +3,11 @@
 // Plain loops, compiled with -O3, without tuning for a particular CPU.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
-#include <thread>
 #include <vector>
+
+#include "lab/all_cores.hpp"
 
 namespace course::reduction {
 
@@ -25,17 +25,13 @@ template <typename T, typename Op>
 typename Op::Value fold_all_cores(std::span<const T> items, Op op) {
   constexpr std::size_t kWorthAThread =
       1 << 16;  // items; starting a thread costs about as much as reducing them
-  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t n_shares = std::clamp<std::size_t>(items.size() / kWorthAThread, 1, n_cores);
+  const std::size_t n_shares = lab::n_shares_of(items.size(), kWorthAThread);
   std::vector<typename Op::Value> partials(n_shares, op.identity());
   const auto fold_share = [&](std::size_t share) {
     const std::size_t first = items.size() * share / n_shares, last = items.size() * (share + 1) / n_shares;
     partials[share] = fold_one_thread(items.subspan(first, last - first), op);
   };
-  std::vector<std::thread> threads;
-  for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(fold_share, share);
-  fold_share(0);
-  for (auto& thread : threads) thread.join();
+  lab::on_all_cores(n_shares, fold_share);
   typename Op::Value total = op.identity();
   for (const auto& partial : partials) total = op(total, partial);
   return total;

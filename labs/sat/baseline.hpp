@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <thread>
-#include <vector>
 
+#include "lab/all_cores.hpp"
 #include "sat/lab.hpp"
 
 namespace course::sat {
@@ -42,13 +41,9 @@ void table_one_thread(std::span<const T> items, std::size_t width, std::size_t h
 // Calls work(first, last) on contiguous shares of 0 … n - 1, one for each core that is worth starting.
 template <typename Work>
 void on_all_cores(std::size_t n, std::size_t least, Work work) {
-  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t n_shares = std::clamp<std::size_t>(n / std::max<std::size_t>(least, 1), 1, n_cores);
-  const auto share = [&](std::size_t i) { work(n * i / n_shares, n * (i + 1) / n_shares); };
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < n_shares; ++i) threads.emplace_back(share, i);
-  share(0);
-  for (auto& thread : threads) thread.join();
+  const std::size_t n_shares = lab::n_shares_of(n, std::max<std::size_t>(least, 1));
+  lab::on_all_cores(n_shares,
+                    [&](std::size_t share) { work(n * share / n_shares, n * (share + 1) / n_shares); });
 }
 
 inline constexpr std::size_t kWorthAThread = 1 << 16;  // items; starting a thread costs about as much

@@ -7,9 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
-#include <vector>
 
+#include "lab/all_cores.hpp"
 #include "scan/lab.hpp"
 
 namespace course::scan {
@@ -56,8 +55,7 @@ template <typename Row>
 void rows_all_cores(std::size_t n, std::size_t row_length, Row row) {
   constexpr std::size_t kWorthAThread =
       1 << 16;  // items; starting a thread costs about as much as scanning them
-  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t n_shares = std::clamp<std::size_t>(n / kWorthAThread, 1, n_cores);
+  const std::size_t n_shares = lab::n_shares_of(n, kWorthAThread);
   const std::size_t n_rows = (n + row_length - 1) / row_length;
   const auto scan_share = [&](std::size_t share) {
     const std::size_t first = n_rows * share / n_shares * row_length;
@@ -65,10 +63,7 @@ void rows_all_cores(std::size_t n, std::size_t row_length, Row row) {
     if (first < last)
       rows_one_thread(last - first, row_length, [&](std::size_t i, std::size_t k) { row(first + i, k); });
   };
-  std::vector<std::thread> threads;
-  for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(scan_share, share);
-  scan_share(0);
-  for (auto& thread : threads) thread.join();
+  lab::on_all_cores(n_shares, scan_share);
 }
 
 // --- The networks of the handout, in place, with one call of after_round() for each row of its tables.

@@ -2,12 +2,11 @@
 // The lab's work on the CPU: the reference for speedups. Plain loops, compiled with -O3.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
-#include <vector>
+
+#include "lab/all_cores.hpp"
 
 namespace course::LAB_ID {
 
@@ -21,14 +20,11 @@ inline void map_one_thread(std::span<const std::int32_t> in, std::span<std::int3
 
 // Each core processes a contiguous share.
 inline void map_all_cores(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
-  const std::size_t n_shares = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> threads;
-  for (std::size_t share = 0; share < n_shares; ++share) {
+  const std::size_t n_shares = lab::n_shares_of(in.size(), 1);
+  lab::on_all_cores(n_shares, [&](std::size_t share) {
     const std::size_t first = in.size() * share / n_shares, last = in.size() * (share + 1) / n_shares;
-    threads.emplace_back(
-        [=] { map_one_thread(in.subspan(first, last - first), out.subspan(first, last - first)); });
-  }
-  for (auto& thread : threads) thread.join();
+    map_one_thread(in.subspan(first, last - first), out.subspan(first, last - first));
+  });
 }
 
 }  // namespace course::LAB_ID

@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
-#include <vector>
 
 #include "demo/lab.hpp"
+#include "lab/all_cores.hpp"
 
 namespace course::demo {
 
@@ -23,15 +22,12 @@ inline void reverse_one_thread(std::span<const std::int32_t> in, std::span<std::
 // Each core processes a contiguous share of the tiles.
 inline void reverse_all_cores(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
   const std::size_t n_tiles = (in.size() + kTile - 1) / kTile;
-  const std::size_t n_shares = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> threads;
-  for (std::size_t share = 0; share < n_shares; ++share) {
+  const std::size_t n_shares = lab::n_shares_of(n_tiles, 1);
+  lab::on_all_cores(n_shares, [&](std::size_t share) {
     const std::size_t first = n_tiles * share / n_shares * kTile;
     const std::size_t last = std::min(in.size(), n_tiles * (share + 1) / n_shares * kTile);
-    threads.emplace_back(
-        [=] { reverse_one_thread(in.subspan(first, last - first), out.subspan(first, last - first)); });
-  }
-  for (auto& thread : threads) thread.join();
+    reverse_one_thread(in.subspan(first, last - first), out.subspan(first, last - first));
+  });
 }
 
 }  // namespace course::demo

@@ -73,22 +73,6 @@ CUDART_EXPORT cudaError_t cudaEventElapsedTime_v2(float* ms, cudaEvent_t start, 
   return cudaEventElapsedTime(ms, start, end);
 }
 
-CUDART_EXPORT cudaError_t cudaRuntimeGetVersion(int* version) {
-  return api("cudaRuntimeGetVersion", [&]() -> Status {
-    if (version == nullptr) return cudaErrorInvalidValue;
-    *version = kVersion;
-    return cudaSuccess;
-  });
-}
-
-CUDART_EXPORT cudaError_t cudaDriverGetVersion(int* version) {
-  return api("cudaDriverGetVersion", [&]() -> Status {
-    if (version == nullptr) return cudaErrorInvalidValue;
-    *version = kVersion;
-    return cudaSuccess;
-  });
-}
-
 // CUDA 11's structure consists of the first fields of CUDA 12's.
 CUDART_EXPORT cudaError_t cudaGetDeviceProperties(void* properties, int device) {
   return api("cudaGetDeviceProperties", [&] {
@@ -107,11 +91,6 @@ CUDART_EXPORT cudaError_t cudaMemAdvise(const void* pointer, size_t n_bytes, cud
                     [&](Context&) { return advise(pointer, n_bytes, advice, location_of_ordinal(device)); });
 }
 
-CUDART_EXPORT cudaError_t cudaMemAdvise_v2(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice,
-                                           cudaMemLocation location) {
-  return device_api("cudaMemAdvise", [&](Context&) { return advise(pointer, n_bytes, advice, location); });
-}
-
 CUDART_EXPORT cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t src, cudaGraphNode_t dst) {
   return device_api("cudaGraphKernelNodeCopyAttributes",
                     [&](Context&) { return copy_kernel_attributes(dst, src); });
@@ -122,21 +101,10 @@ CUDART_EXPORT cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* 
   return device_api("cudaGraphGetEdges", [&](Context&) { return graph_edges(graph, from, to, nullptr, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphGetEdges_v2(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
-                                               cudaGraphEdgeData* data, size_t* n) {
-  return device_api("cudaGraphGetEdges", [&](Context&) { return graph_edges(graph, from, to, data, n); });
-}
-
 CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out,
                                                        size_t* n) {
   return device_api("cudaGraphNodeGetDependencies",
                     [&](Context&) { return node_dependencies(node, out, nullptr, n); });
-}
-
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies_v2(cudaGraphNode_t node, cudaGraphNode_t* out,
-                                                          cudaGraphEdgeData* data, size_t* n) {
-  return device_api("cudaGraphNodeGetDependencies",
-                    [&](Context&) { return node_dependencies(node, out, data, n); });
 }
 
 CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out,
@@ -145,34 +113,14 @@ CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, c
                     [&](Context&) { return node_dependents(node, out, nullptr, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes_v2(cudaGraphNode_t node, cudaGraphNode_t* out,
-                                                            cudaGraphEdgeData* data, size_t* n) {
-  return device_api("cudaGraphNodeGetDependentNodes",
-                    [&](Context&) { return node_dependents(node, out, data, n); });
-}
-
 CUDART_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                                    const cudaGraphNode_t* to, size_t n) {
   return device_api("cudaGraphAddDependencies",
                     [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphAddDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                                      const cudaGraphNode_t* to, const cudaGraphEdgeData*,
-                                                      size_t n) {
-  return device_api("cudaGraphAddDependencies",
-                    [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
-}
-
 CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                                       const cudaGraphNode_t* to, size_t n) {
-  return device_api("cudaGraphRemoveDependencies",
-                    [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
-}
-
-CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                                         const cudaGraphNode_t* to, const cudaGraphEdgeData*,
-                                                         size_t n) {
   return device_api("cudaGraphRemoveDependencies",
                     [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
 }
@@ -185,14 +133,7 @@ CUDART_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t gra
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t* out, cudaGraph_t graph,
-                                              const cudaGraphNode_t* dependencies, const cudaGraphEdgeData*,
-                                              size_t n, cudaGraphNodeParams* parameters) {
-  return device_api("cudaGraphAddNode", [&](Context& context) {
-    return graph_add_any_node(context, out, graph, dependencies, n, parameters);
-  });
-}
-
+#define V2(name) name##_v2
 #define TWIN_V2(name) name##_v2
 #define TWIN_V3(name) name##_v3
 #else
@@ -204,11 +145,6 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchAsync)(const void* pointer, size_t
                                                      cudaStream_t) {
   return device_api("cudaMemPrefetchAsync",
                     [&](Context&) { return prefetch(pointer, n_bytes, location_of_ordinal(device)); });
-}
-
-CUDART_EXPORT cudaError_t TWIN_V2(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes,
-                                                        cudaMemLocation location, unsigned, cudaStream_t) {
-  return device_api("cudaMemPrefetchAsync", [&](Context&) { return prefetch(pointer, n_bytes, location); });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaMemcpyBatchAsync)(void** dsts, void** srcs, size_t* sizes, size_t count,
@@ -235,16 +171,6 @@ CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamGetCaptureInfo)(cudaStream_t stream,
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_V3(cudaStreamGetCaptureInfo)(cudaStream_t stream,
-                                                            cudaStreamCaptureStatus* status,
-                                                            unsigned long long* id, cudaGraph_t* graph,
-                                                            const cudaGraphNode_t** dependencies,
-                                                            const cudaGraphEdgeData** data, size_t* n) {
-  return device_api("cudaStreamGetCaptureInfo", [&](Context&) {
-    return capture_info(stream_or_default(stream), {status, id, graph, dependencies, data, n});
-  });
-}
-
 CUDART_EXPORT cudaError_t TWIN(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
                                                                     cudaGraphNode_t* dependencies, size_t n,
                                                                     unsigned flags) {
@@ -253,11 +179,4 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamUpdateCaptureDependencies)(cudaStream_t
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
-                                                                       cudaGraphNode_t* dependencies,
-                                                                       const cudaGraphEdgeData*, size_t n,
-                                                                       unsigned flags) {
-  return device_api("cudaStreamUpdateCaptureDependencies", [&](Context&) {
-    return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags);
-  });
-}
+#include "cudart/abi/later_forms.inc"

@@ -16,22 +16,6 @@ namespace {
 constexpr int kVersion = 13000;
 }
 
-CUDART_EXPORT cudaError_t cudaRuntimeGetVersion(int* version) {
-  return api("cudaRuntimeGetVersion", [&]() -> Status {
-    if (version == nullptr) return cudaErrorInvalidValue;
-    *version = kVersion;
-    return cudaSuccess;
-  });
-}
-
-CUDART_EXPORT cudaError_t cudaDriverGetVersion(int* version) {
-  return api("cudaDriverGetVersion", [&]() -> Status {
-    if (version == nullptr) return cudaErrorInvalidValue;
-    *version = kVersion;
-    return cudaSuccess;
-  });
-}
-
 CUDART_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return api("cudaGetDeviceProperties", [&]() -> Status {
     if (properties == nullptr) return cudaErrorInvalidValue;
@@ -41,11 +25,6 @@ CUDART_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, in
     fill_later_properties(*properties, chip);
     return cudaSuccess;
   });
-}
-
-CUDART_EXPORT cudaError_t cudaMemAdvise(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice,
-                                        cudaMemLocation location) {
-  return device_api("cudaMemAdvise", [&](Context&) { return advise(pointer, n_bytes, advice, location); });
 }
 
 CUDART_EXPORT cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location,
@@ -77,51 +56,7 @@ CUDART_EXPORT cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t dst,
                     [&](Context&) { return copy_kernel_attributes(dst, src); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
-                                            cudaGraphEdgeData* data, size_t* n) {
-  return device_api("cudaGraphGetEdges", [&](Context&) { return graph_edges(graph, from, to, data, n); });
-}
-
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out,
-                                                       cudaGraphEdgeData* data, size_t* n) {
-  return device_api("cudaGraphNodeGetDependencies",
-                    [&](Context&) { return node_dependencies(node, out, data, n); });
-}
-
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out,
-                                                         cudaGraphEdgeData* data, size_t* n) {
-  return device_api("cudaGraphNodeGetDependentNodes",
-                    [&](Context&) { return node_dependents(node, out, data, n); });
-}
-
-CUDART_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                                   const cudaGraphNode_t* to, const cudaGraphEdgeData*,
-                                                   size_t n) {
-  return device_api("cudaGraphAddDependencies",
-                    [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
-}
-
-CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                                      const cudaGraphNode_t* to, const cudaGraphEdgeData*,
-                                                      size_t n) {
-  return device_api("cudaGraphRemoveDependencies",
-                    [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
-}
-
-CUDART_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t graph,
-                                           const cudaGraphNode_t* dependencies, const cudaGraphEdgeData*,
-                                           size_t n, cudaGraphNodeParams* parameters) {
-  return device_api("cudaGraphAddNode", [&](Context& context) {
-    return graph_add_any_node(context, out, graph, dependencies, n, parameters);
-  });
-}
-
 #endif  // CUDART_PER_THREAD
-
-CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes,
-                                                     cudaMemLocation location, unsigned, cudaStream_t) {
-  return device_api("cudaMemPrefetchAsync", [&](Context&) { return prefetch(pointer, n_bytes, location); });
-}
 
 CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchBatchAsync)(void** pointers, size_t* sizes, size_t count,
                                                           cudaMemLocation* locations, size_t* indices,
@@ -148,20 +83,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemcpyBatchAsync)(void* const* dsts, const vo
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                                         unsigned long long* id, cudaGraph_t* graph,
-                                                         const cudaGraphNode_t** dependencies,
-                                                         const cudaGraphEdgeData** data, size_t* n) {
-  return device_api("cudaStreamGetCaptureInfo", [&](Context&) {
-    return capture_info(stream_or_default(stream), {status, id, graph, dependencies, data, n});
-  });
-}
-
-CUDART_EXPORT cudaError_t TWIN(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
-                                                                    cudaGraphNode_t* dependencies,
-                                                                    const cudaGraphEdgeData*, size_t n,
-                                                                    unsigned flags) {
-  return device_api("cudaStreamUpdateCaptureDependencies", [&](Context&) {
-    return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags);
-  });
-}
+#define V2(name) name
+#define TWIN_V2(name) TWIN(name)
+#define TWIN_V3(name) TWIN(name)
+#include "cudart/abi/later_forms.inc"

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
+
+#include "base/words.hpp"
 
 namespace course::ptx::detail {
 namespace {
@@ -12,37 +16,12 @@ constexpr std::array<std::string_view, 8> kVectors = {
     "%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid",
 };
 
-constexpr std::array<std::string_view, 29> kScalars = {
-    "%laneid",
-    "%warpid",
-    "%nwarpid",
-    "%smid",
-    "%nsmid",
-    "%gridid",
-    "%is_explicit_cluster",
-    "%cluster_ctarank",
-    "%cluster_nctarank",
-    "%lanemask_eq",
-    "%lanemask_le",
-    "%lanemask_lt",
-    "%lanemask_ge",
-    "%lanemask_gt",
-    "%clock",
-    "%clock_hi",
-    "%clock64",
-    "%globaltimer",
-    "%globaltimer_lo",
-    "%globaltimer_hi",
-    "%reserved_smem_offset_begin",
-    "%reserved_smem_offset_end",
-    "%reserved_smem_offset_cap",
-    "%reserved_smem_offset_0",
-    "%reserved_smem_offset_1",
-    "%total_smem_size",
-    "%aggr_smem_size",
-    "%dynamic_smem_size",
-    "%current_graph_exec",
-};
+constexpr std::string_view kScalars =
+    "%laneid %warpid %nwarpid %smid %nsmid %gridid %is_explicit_cluster %cluster_ctarank "
+    "%cluster_nctarank %lanemask_eq %lanemask_le %lanemask_lt %lanemask_ge %lanemask_gt %clock %clock_hi "
+    "%clock64 %globaltimer %globaltimer_lo %globaltimer_hi %reserved_smem_offset_begin "
+    "%reserved_smem_offset_end %reserved_smem_offset_cap %reserved_smem_offset_0 %reserved_smem_offset_1 "
+    "%total_smem_size %aggr_smem_size %dynamic_smem_size %current_graph_exec";
 
 // A family of special registers such as "%envreg17": the prefix, a number below `count`, then `suffix`.
 struct Family {
@@ -73,7 +52,8 @@ bool is_member(std::string_view name, const Family& family) {
 }  // namespace
 
 bool is_special_register(std::string_view name) {
-  if (std::find(kScalars.begin(), kScalars.end(), name) != kScalars.end()) return true;
+  static const std::vector<std::string> scalars = words(kScalars);
+  if (std::find(scalars.begin(), scalars.end(), name) != scalars.end()) return true;
   std::string_view base = name;
   if (base.size() > 2 && base[base.size() - 2] == '.') {
     if (std::string_view("xyzwrgba").find(base.back()) == std::string_view::npos) return false;

@@ -17,6 +17,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/words.hpp"
+
 namespace course::grader::sandbox {
 namespace fs = std::filesystem;
 
@@ -35,13 +37,6 @@ bool put(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text << std::flush;
   return file.good();
-}
-
-std::vector<std::string> words(const std::string& text, char separator) {
-  std::vector<std::string> out;
-  std::istringstream in(text);
-  for (std::string word; std::getline(in, word, separator);) out.push_back(word);
-  return out;
 }
 
 bool has(const std::vector<std::string>& list, const std::string& one) {

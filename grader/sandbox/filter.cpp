@@ -11,224 +11,46 @@
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
+
+#include "base/words.hpp"
 
 namespace course::grader::sandbox {
 namespace {
 
 // Calls that only an attack makes: access to other processes, new namespaces, kernel administration, changes
 // of limits.
-constexpr const char* kHostile[] = {"ptrace",
-                                    "process_vm_readv",
-                                    "process_vm_writev",
-                                    "kcmp",
-                                    "pidfd_getfd",
-                                    "pidfd_open",
-                                    "pidfd_send_signal",
-                                    "mount",
-                                    "umount2",
-                                    "pivot_root",
-                                    "chroot",
-                                    "move_mount",
-                                    "open_tree",
-                                    "fsopen",
-                                    "fsconfig",
-                                    "fsmount",
-                                    "fspick",
-                                    "mount_setattr",
-                                    "unshare",
-                                    "setns",
-                                    "bpf",
-                                    "userfaultfd",
-                                    "perf_event_open",
-                                    "keyctl",
-                                    "add_key",
-                                    "request_key",
-                                    "io_uring_setup",
-                                    "io_uring_enter",
-                                    "kexec_load",
-                                    "kexec_file_load",
-                                    "init_module",
-                                    "finit_module",
-                                    "delete_module",
-                                    "acct",
-                                    "swapon",
-                                    "swapoff",
-                                    "reboot",
-                                    "quotactl",
-                                    "settimeofday",
-                                    "clock_settime",
-                                    "clock_adjtime",
-                                    "adjtimex",
-                                    "sethostname",
-                                    "setdomainname",
-                                    "name_to_handle_at",
-                                    "fanotify_init",
-                                    "iopl",
-                                    "ioperm",
-                                    "vhangup",
-                                    "syslog",
-                                    "open_by_handle_at"};
+constexpr std::string_view kHostile =
+    "ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd pidfd_open pidfd_send_signal mount umount2 "
+    "pivot_root chroot move_mount open_tree fsopen fsconfig fsmount fspick mount_setattr unshare setns bpf "
+    "userfaultfd perf_event_open keyctl add_key request_key io_uring_setup io_uring_enter kexec_load "
+    "kexec_file_load init_module finit_module delete_module acct swapon swapoff reboot quotactl "
+    "settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname name_to_handle_at "
+    "fanotify_init iopl ioperm vhangup syslog open_by_handle_at";
 
 // Further calls that only an attack makes in a runner.
-constexpr const char* kHostileRunner[] = {
-    "fork",      "vfork",    "execveat",   "kill",    "tkill",   "rt_sigqueueinfo", "rt_tgsigqueueinfo",
-    "setrlimit", "socket",   "socketpair", "connect", "bind",    "listen",          "accept",
-    "accept4",   "setsid",   "setpgid",    "setuid",  "setgid",  "setresuid",       "setresgid",
-    "setreuid",  "setregid", "setgroups",  "mknod",   "mknodat", "chmod",           "fchmod",
-    "fchmodat",  "chown",    "fchown",     "lchown",  "fchownat"};
+constexpr std::string_view kHostileRunner =
+    "fork vfork execveat kill tkill rt_sigqueueinfo rt_tgsigqueueinfo setrlimit socket socketpair connect "
+    "bind listen accept accept4 setsid setpgid setuid setgid setresuid setresgid setreuid setregid "
+    "setgroups mknod mknodat chmod fchmod fchmodat chown fchown lchown fchownat";
 
 // The calls that a program with threads, files and a channel needs, whichever C library it is linked with.
-constexpr const char* kOfARunner[] = {"read",
-                                      "write",
-                                      "readv",
-                                      "writev",
-                                      "pread64",
-                                      "pwrite64",
-                                      "preadv",
-                                      "pwritev",
-                                      "close",
-                                      "close_range",
-                                      "fstat",
-                                      "newfstatat",
-                                      "stat",
-                                      "lstat",
-                                      "statx",
-                                      "statfs",
-                                      "fstatfs",
-                                      "lseek",
-                                      "open",
-                                      "openat",
-                                      "openat2",
-                                      "access",
-                                      "faccessat",
-                                      "faccessat2",
-                                      "readlink",
-                                      "readlinkat",
-                                      "getcwd",
-                                      "chdir",
-                                      "getdents64",
-                                      "getdents",
-                                      "unlink",
-                                      "unlinkat",
-                                      "mkdir",
-                                      "mkdirat",
-                                      "rmdir",
-                                      "rename",
-                                      "renameat",
-                                      "renameat2",
-                                      "ftruncate",
-                                      "truncate",
-                                      "fallocate",
-                                      "fsync",
-                                      "fdatasync",
-                                      "umask",
-                                      "mmap",
-                                      "munmap",
-                                      "mprotect",
-                                      "mremap",
-                                      "madvise",
-                                      "mlock",
-                                      "munlock",
-                                      "mincore",
-                                      "msync",
-                                      "brk",
-                                      "memfd_create",
-                                      "membarrier",
-                                      "rt_sigaction",
-                                      "rt_sigprocmask",
-                                      "rt_sigreturn",
-                                      "rt_sigpending",
-                                      "rt_sigsuspend",
-                                      "rt_sigtimedwait",
-                                      "sigaltstack",
-                                      "restart_syscall",
-                                      "pause",
-                                      "alarm",
-                                      "setitimer",
-                                      "getitimer",
-                                      "timer_create",
-                                      "timer_settime",
-                                      "timer_delete",
-                                      "timerfd_create",
-                                      "timerfd_settime",
-                                      "futex",
-                                      "futex_waitv",
-                                      "futex_wake",
-                                      "futex_wait",
-                                      "futex_requeue",
-                                      "set_robust_list",
-                                      "get_robust_list",
-                                      "rseq",
-                                      "set_tid_address",
-                                      "gettid",
-                                      "getpid",
-                                      "getppid",
-                                      "getuid",
-                                      "geteuid",
-                                      "getgid",
-                                      "getegid",
-                                      "getgroups",
-                                      "getresuid",
-                                      "getresgid",
-                                      "getpgrp",
-                                      "getpgid",
-                                      "getsid",
-                                      "exit",
-                                      "exit_group",
-                                      "wait4",
-                                      "waitid",
-                                      "nanosleep",
-                                      "clock_nanosleep",
-                                      "clock_gettime",
-                                      "clock_getres",
-                                      "gettimeofday",
-                                      "time",
-                                      "times",
-                                      "getrandom",
-                                      "sched_yield",
-                                      "sched_getaffinity",
-                                      "sched_setaffinity",
-                                      "sched_getparam",
-                                      "sched_getscheduler",
-                                      "sched_get_priority_max",
-                                      "sched_get_priority_min",
-                                      "getpriority",
-                                      "getcpu",
-                                      "set_mempolicy",
-                                      "get_mempolicy",
-                                      "mbind",
-                                      "arch_prctl",
-                                      "uname",
-                                      "sysinfo",
-                                      "getrlimit",
-                                      "getrusage",
-                                      "poll",
-                                      "ppoll",
-                                      "select",
-                                      "pselect6",
-                                      "epoll_create1",
-                                      "epoll_ctl",
-                                      "epoll_wait",
-                                      "epoll_pwait",
-                                      "pipe",
-                                      "pipe2",
-                                      "eventfd2",
-                                      "dup",
-                                      "dup2",
-                                      "dup3",
-                                      "fcntl",
-                                      "ioctl",
-                                      "sendmsg",
-                                      "recvmsg",
-                                      "sendto",
-                                      "recvfrom",
-                                      "getsockopt",
-                                      "getsockname",
-                                      "shutdown",
-                                      "prctl",
-                                      "capget",
-                                      "map_shadow_stack",
-                                      "mseal"};
+constexpr std::string_view kOfARunner =
+    "read write readv writev pread64 pwrite64 preadv pwritev close close_range fstat newfstatat stat lstat "
+    "statx statfs fstatfs lseek open openat openat2 access faccessat faccessat2 readlink readlinkat getcwd "
+    "chdir getdents64 getdents unlink unlinkat mkdir mkdirat rmdir rename renameat renameat2 ftruncate "
+    "truncate fallocate fsync fdatasync umask mmap munmap mprotect mremap madvise mlock munlock mincore "
+    "msync brk memfd_create membarrier rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend "
+    "rt_sigtimedwait sigaltstack restart_syscall pause alarm setitimer getitimer timer_create timer_settime "
+    "timer_delete timerfd_create timerfd_settime futex futex_waitv futex_wake futex_wait futex_requeue "
+    "set_robust_list get_robust_list rseq set_tid_address gettid getpid getppid getuid geteuid getgid "
+    "getegid getgroups getresuid getresgid getpgrp getpgid getsid exit exit_group wait4 waitid nanosleep "
+    "clock_nanosleep clock_gettime clock_getres gettimeofday time times getrandom sched_yield "
+    "sched_getaffinity sched_setaffinity sched_getparam sched_getscheduler sched_get_priority_max "
+    "sched_get_priority_min getpriority getcpu set_mempolicy get_mempolicy mbind arch_prctl uname sysinfo "
+    "getrlimit getrusage poll ppoll select pselect6 epoll_create1 epoll_ctl epoll_wait epoll_pwait pipe "
+    "pipe2 eventfd2 dup dup2 dup3 fcntl ioctl sendmsg recvmsg sendto recvfrom getsockopt getsockname "
+    "shutdown prctl capget map_shadow_stack mseal";
 
 class Rules {
  public:
@@ -238,9 +60,8 @@ class Rules {
   Rules& operator=(const Rules&) = delete;
 
   // Skips names that this version of libseccomp or this architecture does not know.
-  template <std::size_t N>
-  void add(std::uint32_t action, const char* const (&names)[N]) {
-    for (const char* name : names) add(action, name);
+  void add_all(std::uint32_t action, std::string_view names) {
+    for (const std::string& name : words(names)) add(action, name.c_str());
   }
   void add(std::uint32_t action, const char* name) {
     const int number = seccomp_syscall_resolve_name(name);
@@ -314,11 +135,11 @@ Result<void> load_filter(Filter filter, const char* program) {
   // process.
   const bool on_gpu = filter == Filter::gpu_runner || filter == Filter::nccl_runner;
   const std::uint32_t refuse = on_gpu ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
-  rules.add(refuse, kHostile);
+  rules.add_all(refuse, kHostile);
   switch (filter) {
     case Filter::runner:
-      rules.add(refuse, kHostileRunner);
-      rules.add(SCMP_ACT_ALLOW, kOfARunner);
+      rules.add_all(refuse, kHostileRunner);
+      rules.add_all(SCMP_ACT_ALLOW, kOfARunner);
       threads_only(rules, refuse);
       itself_only(rules, refuse);
       one_program_only(rules, refuse, program);

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <vector>
+
+#include "base/words.hpp"
 
 namespace course::grader::screen {
 namespace {
@@ -394,46 +397,15 @@ bool is_usual_section(std::string_view name) {
     name.remove_prefix(kind.size() - (kind.ends_with("__") ? 2 : 1));
     break;
   }
-  constexpr const char* kExact[] = {"",
-                                    ".text",
-                                    ".data",
-                                    ".bss",
-                                    ".rodata",
-                                    ".comment",
-                                    ".group",
-                                    ".symtab",
-                                    ".symtab_shndx",
-                                    ".strtab",
-                                    ".shstrtab",
-                                    ".eh_frame",
-                                    ".gcc_except_table",
-                                    ".init_array",
-                                    ".nv_fatbin",
-                                    ".nvFatBinSegment",
-                                    ".note.GNU-stack",
-                                    ".note.gnu.property",
-                                    ".debug_abbrev",
-                                    ".debug_addr",
-                                    ".debug_aranges",
-                                    ".debug_frame",
-                                    ".debug_info",
-                                    ".debug_line",
-                                    ".debug_line_str",
-                                    ".debug_loc",
-                                    ".debug_loclists",
-                                    ".debug_macro",
-                                    ".debug_ranges",
-                                    ".debug_rnglists",
-                                    ".debug_str",
-                                    ".debug_str_offsets",
-                                    ".debug_types",
-                                    "__nv_module_id",
-                                    ".nv_module_id",
-                                    ".tbss",
-                                    ".tdata"};
+  static const std::vector<std::string> exact = words(
+      ".text .data .bss .rodata .comment .group .symtab .symtab_shndx .strtab .shstrtab .eh_frame "
+      ".gcc_except_table .init_array .nv_fatbin .nvFatBinSegment .note.GNU-stack .note.gnu.property "
+      ".debug_abbrev .debug_addr .debug_aranges .debug_frame .debug_info .debug_line .debug_line_str "
+      ".debug_loc .debug_loclists .debug_macro .debug_ranges .debug_rnglists .debug_str "
+      ".debug_str_offsets .debug_types __nv_module_id .nv_module_id .tbss .tdata");
   constexpr const char* kBeginnings[] = {
       ".text.", ".data.", ".bss.", ".rodata.", ".tbss.", ".tdata.", ".gcc_except_table."};
-  return std::find(std::begin(kExact), std::end(kExact), name) != std::end(kExact) ||
+  return name.empty() || std::find(exact.begin(), exact.end(), name) != exact.end() ||
          any_begins(kBeginnings, name);
 }
 

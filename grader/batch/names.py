@@ -16,48 +16,15 @@ import unicodedata
 from typing import NamedTuple
 
 # Whether an archive can be read is decided by its contents.
-ARCHIVES = (
-    ".tar.gz",
-    ".tar.bz2",
-    ".tar.xz",
-    ".tar.zst",
-    ".tgz",
-    ".tbz2",
-    ".txz",
-    ".tar",
-    ".zip",
-    ".rar",
-    ".7z",
-    ".gz",
-    ".bz2",
-    ".xz",
-    ".zst",
+ARCHIVES = tuple(
+    ".tar.gz .tar.bz2 .tar.xz .tar.zst .tgz .tbz2 .txz .tar .zip .rar .7z .gz .bz2 .xz .zst".split()
 )
 # Files that students submit by mistake: their endings are no part of a student's name.
-MISTAKEN = (
-    ".txt",
-    ".c",
-    ".cc",
-    ".cpp",
-    ".cxx",
-    ".h",
-    ".hpp",
-    ".cuh",
-    ".py",
-    ".md",
-    ".pdf",
-    ".doc",
-    ".docx",
-    ".odt",
-    ".rtf",
-    ".ipynb",
-    ".o",
-    ".ptx",
-    ".patch",
-    ".diff",
-    ".png",
-    ".jpg",
-    ".jpeg",
+MISTAKEN = tuple(
+    (
+        ".txt .c .cc .cpp .cxx .h .hpp .cuh .py .md .pdf .doc .docx .odt .rtf .ipynb .o .ptx .patch .diff "
+        ".png .jpg .jpeg"
+    ).split()
 )
 # What a platform puts beside the submissions.
 LISTS = (".csv", ".tsv", ".html", ".htm", ".json", ".yml", ".yaml", ".xml", ".xls", ".xlsx", ".ods")

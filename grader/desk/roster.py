@@ -17,78 +17,33 @@ from settings import Problem
 
 # Columns that say who somebody is, by what they are called (lower case), also in Moodle's translations. The
 # first that has a value is the id.
-IDS = (
-    "id",
-    "student id",
-    "sis user id",
-    "sid",
-    "id number",
-    "id-nummer",
-    "numéro d'identification",
-    "número de id",
-    "número de identificación",
-    "学号",
-    "id号",
-    "idナンバー",
-    "username",
-    "anmeldename",
-    "nom d'utilisateur",
-    "nombre de usuario",
-    "用户名",
-    "ユーザ名",
-    "sis login id",
+IDS = tuple(
+    (
+        "id|student id|sis user id|sid|id number|id-nummer|numéro d'identification|número de id|"
+        "número de identificación|学号|id号|idナンバー|username|anmeldename|nom d'utilisateur|nombre de usuario|"
+        "用户名|ユーザ名|sis login id"
+    ).split("|")
 )
-EMAILS = (
-    "email",
-    "email address",
-    "e-mail",
-    "e-mail-adresse",
-    "adresse de courriel",
-    "dirección de correo",
-    "dirección email",
-    "电子邮件地址",
-    "电子邮件",
-    "メールアドレス",
+EMAILS = tuple(
+    (
+        "email|email address|e-mail|e-mail-adresse|adresse de courriel|dirección de correo|dirección email|"
+        "电子邮件地址|电子邮件|メールアドレス"
+    ).split("|")
 )
 KEYS = (*IDS, "identifier", "login", *EMAILS)
-NAMES = (
-    "name",
-    "full name",
-    "student",
-    "vollständiger name",
-    "nom complet",
-    "nombre completo",
-    "全名",
-    "姓名",
-    "フルネーム",
-    "氏名",
+NAMES = tuple(
+    "name|full name|student|vollständiger name|nom complet|nombre completo|全名|姓名|フルネーム|氏名".split(
+        "|"
+    )
 )
 FIRST = ("first name", "firstname", "first_name", "given name", "vorname", "prénom", "nombre", "名")
-LAST = (
-    "last name",
-    "lastname",
-    "last_name",
-    "surname",
-    "family name",
-    "nachname",
-    "nom de famille",
-    "nom",
-    "apellido(s)",
-    "apellidos",
-    "姓",
-    "姓氏",
+LAST = tuple(
+    (
+        "last name|lastname|last_name|surname|family name|nachname|nom de famille|nom|apellido(s)|"
+        "apellidos|姓|姓氏"
+    ).split("|")
 )
-SECTIONS = (
-    "section",
-    "sections",
-    "section_name",
-    "groups",
-    "gruppen",
-    "groupes",
-    "grupos",
-    "小组",
-    "グループ",
-)
+SECTIONS = tuple("section sections section_name groups gruppen groupes grupos 小组 グループ".split())
 NOBODY = ("points possible", "student, test", "test student")  # rows of Canvas
 
 

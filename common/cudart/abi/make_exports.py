@@ -13,19 +13,10 @@ is another process.
 import sys
 
 # sim_control.h and sim_parts.h: of the program's process, and of the device's.
-OWN_OF_BOTH = [
-    "simUnorderedWork",
-    "simPrepareStream",
-    "simEnterPart",
-    "simPartReady",
-    "simRunParts",
-    "simFailPart",
-    "simCheckMemory",
-    "simReadMemory",
-    "simReportFault",
-    "simPlaceOfCode",
-    "simChipName",
-]
+OWN_OF_BOTH = (
+    "simUnorderedWork simPrepareStream simEnterPart simPartReady simRunParts simFailPart simCheckMemory "
+    "simReadMemory simReportFault simPlaceOfCode simChipName"
+).split()
 OWN_OF_HOST = OWN_OF_BOTH + ["simOperate"]
 OWN = OWN_OF_BOTH + [
     "simSetMode",

@@ -113,7 +113,9 @@ std::string catalogue_json(Problems labs) {
   json metrics = json::object();
   for (const lab::Metric metric : lab::kAllMetrics)
     metrics[std::string(lab::name_of(metric))] = {{"at_least", lab::at_least(metric)}};
-  return json{{"schema", 1}, {"labs", list}, {"metrics", metrics}}.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return json{{"schema", 1}, {"labs", list}, {"metrics", metrics}}.dump(2, ' ', false,
+                                                                        json::error_handler_t::replace) +
+         "\n";
 }
 
 std::string points_markdown(const lab::Manifest& manifest) {

@@ -48,9 +48,19 @@ enum class PacketKind : std::uint32_t {
   read,
   operate,
   report,
+  crashed,  // the last one: a CrashNote
   // from the device's process
   call,  // run the task: a Request
   answer,
+};
+
+// What the student's process knows when its host code reads or writes an invalid address.
+struct CrashNote {
+  std::uint64_t address = 0;          // that it has accessed
+  std::uint64_t overflows_stack = 0;  // 1: the address lies beyond the end of the stack
+  std::uint64_t missing_bytes = 0;    // of the stack
+  // The return address that occurs most often on the stack, in the program's file; 0: none.
+  std::uint64_t repeated_call = 0, n_repeats = 0;
 };
 
 struct Packet {

@@ -102,7 +102,7 @@ Result<CaseReply> parse_reply(const Message& message, std::uint64_t sequence, st
   if (!reply) return reply;
   if (message.header.sequence != sequence) return Error{"a reply to another case"};
   if (message.header.nonce != nonce) return Error{"a reply without this case's nonce"};
-  if (reply->stage > Stage::refused) return Error{"a reply with an unknown stage"};
+  if (reply->stage > Stage::crashed) return Error{"a reply with an unknown stage"};
   if (reply->n_times > kMaxRuns) return Error{"a reply with too many times"};
   if (reply->stage == Stage::done && reply->n_times != request.n_timed) {
     return Error{"a reply with another number of times than was asked for"};

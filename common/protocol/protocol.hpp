@@ -125,6 +125,7 @@ enum class Stage : std::uint32_t {
   host_memory,      // the task's host code ran out of memory
   unordered_work,   // the task left work in another stream than the request's
   refused,          // the task used what is outside of the course's subset; `text` says what
+  crashed,          // the task's host code accessed an invalid address; `text` says which
 };
 
 struct CaseReply {

@@ -238,6 +238,7 @@ class Case {
             : result.end == CallResult::End::ended_before_call ? kExitEndedBeforeCall
                                                                : 0;
     if (lost_ != 0) return std::nullopt;
+    if (result.end == CallResult::End::crashed) return failed(Stage::crashed, result.why);
     if (result.end == CallResult::End::not_ready) return failed(Stage::harness_error, result.why);
     if (result.end == CallResult::End::refused) return failed(Stage::refused, result.why);
     if (result.end == CallResult::End::out_of_memory) return failed(Stage::host_memory, "");

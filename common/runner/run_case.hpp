@@ -29,6 +29,7 @@ struct CallResult {
     ended_before_call,  // that process had ended before it sent anything in this call
     refused,            // it used what is outside of the course's subset: `why`
     not_ready,          // the harness could not prepare the call: `why`
+    crashed,            // that process accessed an invalid address: `why`
   };
   End end = End::returned;
   Status status = Status::ok;

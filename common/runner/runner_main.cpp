@@ -15,6 +15,7 @@
 
 #include "cudart/sim_control.h"
 #include "protocol/call.hpp"
+#include "runner/crash.hpp"
 #include "runner/run_case.hpp"
 #ifdef COURSE_SEVERAL_DEVICES
 #include <map>
@@ -90,6 +91,7 @@ int serve_calls() {
   const auto unordered_work =
       reinterpret_cast<decltype(&simUnorderedWork)>(dlsym(RTLD_DEFAULT, "simUnorderedWork"));
   if (unordered_work == nullptr) return 1;
+  note_crashes(kDeviceFd);
   Linked linked;
   for (;;) {
     const auto packet = receive_packet(kDeviceFd);

@@ -175,9 +175,21 @@ const SimFinding* reason_of(const SimFinding& fault, const SimReport& report) {
   return found == report.findings.end() ? nullptr : &*found;
 }
 
+// What can be proved never to end is not merely slow.
+void name_proved_hang(const SimReport& report, Judgement& judgement) {
+  if (judgement.verdict != Verdict::time_limit) return;
+  for (const SimFinding& finding : report.findings) {
+    if (finding.kind == "no-progress")
+      judgement.failure.headline = "does not end: its kernel can make no more progress";
+    if (finding.kind == "nccl-deadlock")
+      judgement.failure.headline = "does not end: calls of NCCL wait for calls that nobody makes";
+  }
+}
+
 }  // namespace
 
 void add_findings(const SimReport& report, Judgement& judgement) {
+  name_proved_hang(report, judgement);
   const SimFinding* hint = nullptr;
   for (const auto& finding : report.findings) {
     const Weight weight = weight_of(finding);

@@ -74,8 +74,9 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
       Judgement judgement =
           judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
       judgement.failure.cause =
-          "host code read or wrote an invalid address. Host code cannot use what a device pointer such as "
-          "job.d_in points to: only a kernel can";
+          "host code read or wrote an invalid address: of the device's memory (only kernels can use a device "
+          "pointer such as job.d_in), outside of an array, or beyond the end of the stack (a function that "
+          "calls itself without end, or a large local array)";
       return judgement;
     }
     default: break;
@@ -229,7 +230,7 @@ void put_inputs(const Submitted& given) {
 // Whether the runner can take another case after this reply.
 bool is_intact_after(Stage stage) {
   return stage != Stage::out_of_memory && stage != Stage::cuda_error && stage != Stage::harness_error &&
-         stage != Stage::host_memory && stage != Stage::refused;
+         stage != Stage::host_memory && stage != Stage::refused && stage != Stage::crashed;
 }
 
 }  // namespace
@@ -274,6 +275,12 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
       judgement.failure.cause = reply.text.str();
       judgement.failure.proved = true;
       judgement.failure.notes.emplace_back("read: handouts/rules.md#kernels");
+      return judgement;
+    }
+    case Stage::crashed: {
+      Judgement judgement =
+          judged(Verdict::crash, "ended the program before it answered (segmentation fault)");
+      judgement.failure.cause = reply.text.str();
       return judgement;
     }
     case Stage::host_memory: break;
@@ -365,8 +372,8 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   }
 
   // An earlier case may have damaged this process, so repeat the case in a fresh one.
-  if (result.reused_runner &&
-      (reply->stage == Stage::out_of_memory || reply->stage == Stage::harness_error)) {
+  if (result.reused_runner && (reply->stage == Stage::out_of_memory || reply->stage == Stage::harness_error ||
+                               reply->stage == Stage::crashed)) {
     runner.reset();
     return attempt(problem, task, c, seed, measure);
   }

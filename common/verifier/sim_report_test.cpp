@@ -127,6 +127,22 @@ TEST(SimReport, SaysWhatAWildAccessComesOf) {
   EXPECT_EQ(judgement.failure.cause, "memory access: found by memcheck");
 }
 
+TEST(SimReport, ProvedHangIsNotCalledSlow) {
+  const auto headline = [](const char* kind) {
+    SimReport report;
+    SimFinding& finding = report.findings.emplace_back();
+    finding.checker = "execution";
+    finding.kind = kind;
+    Judgement judgement = judge_cuda_error(702, "");  // cudaErrorLaunchTimeout
+    add_findings(report, judgement);
+    EXPECT_EQ(judgement.verdict, Verdict::time_limit);
+    return judgement.failure.headline;
+  };
+  EXPECT_EQ(headline("no-progress"), "does not end: its kernel can make no more progress");
+  EXPECT_EQ(headline("nccl-deadlock"), "does not end: calls of NCCL wait for calls that nobody makes");
+  EXPECT_NE(headline("time-limit").find("or is only slow"), std::string::npos);
+}
+
 TEST(SimReport, WeighsEveryKindOfFinding) {
   const auto weight = [](const char* checker, const char* severity) {
     const SimReport report = read_sim_report(std::string(R"({"totals": {}, "findings": [{"checker": ")") +

@@ -9,6 +9,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/demangle.hpp"
+#include "cudart/code/host_lines.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/operation.hpp"
 #include "cudart/runtime/status.hpp"
@@ -72,6 +74,14 @@ CallResult HostLink::run(const lab::Request& request) {
     if (packet && !*packet) return result;
     result.end = CallResult::End::protocol_error;
     if (!packet) return result;
+    if ((*packet)->kind == PacketKind::crashed) {
+      PacketReader in(**packet);
+      const auto note = in.get<lab::CrashNote>();
+      if (!in.complete()) return result;
+      result.end = CallResult::End::crashed;
+      result.why = describe_crash(note);
+      return result;
+    }
     if ((*packet)->kind != PacketKind::finished) {
       const bool sensible = answer(**packet);
       if (!outside_.empty()) {
@@ -98,6 +108,57 @@ CallResult HostLink::run(const lab::Request& request) {
         result.cuda_code = static_cast<std::int32_t>(cudart::meaning_of(one.fault).code);
     return result;
   }
+}
+
+namespace {
+
+// The function's own name: without its result, namespaces, template arguments and parameters.
+std::string bare_name(std::string_view signature) {
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
+  std::string name;
+  int depth = 0;
+  while (!signature.empty()) {
+    const bool unnamed = signature.starts_with(kUnnamed);
+    const char c = signature[0];
+    if (depth == 0 && c == '(' && !unnamed) break;
+    if (c == '<') ++depth;
+    if (depth == 0 && !unnamed) name = c == ' ' || c == ':' ? std::string() : name + c;
+    if (c == '>') --depth;
+    signature.remove_prefix(unnamed ? kUnnamed.size() : 1);
+  }
+  return name;
+}
+
+}  // namespace
+
+// The note comes from the student's process, so it only becomes words.
+std::string HostLink::describe_crash(const lab::CrashNote& note) {
+  constexpr std::uint64_t kNullBytes = 65536, kManyCalls = 32;
+  if (note.overflows_stack != 0) {
+    std::string function;
+    std::ifstream file(program_, std::ios::binary);
+    const std::string contents{std::istreambuf_iterator<char>(file), {}};
+    // The call, not the instruction to which it returns.
+    if (note.n_repeats >= kManyCalls && note.repeated_call > 0)
+      function = bare_name(demangled(
+          cudart::line_of_code(std::as_bytes(std::span(contents)), note.repeated_call - 1).function));
+    if (note.n_repeats >= kManyCalls)
+      return fmt::format("the host's stack is full: {} calls itself without end, or far too often",
+                         function.empty() ? "a function" : function);
+    return fmt::format(
+        "the host's stack is full: a local array does not fit ({} KiB are missing), or a function "
+        "calls itself too often. Use a std::vector for large arrays",
+        note.missing_bytes / 1024);
+  }
+  if (note.address < kNullBytes) return "host code uses a null pointer";
+  for (const Opened& one : opened_) {
+    const sim::Allocation* const found = one.device == nullptr ? nullptr : one.device->find(note.address);
+    if (found == nullptr) continue;
+    return fmt::format(
+        "host code accesses {}, which is memory of the device: only kernels can, and CUDA's copies",
+        found->name.empty() ? "what a device pointer points to" : found->name);
+  }
+  return fmt::format("host code accesses the address {:#x}, where the program has no memory", note.address);
 }
 
 HostLink::Opened& HostLink::opened(std::uint32_t ordinal) {
@@ -144,6 +205,7 @@ bool HostLink::answer_about_device(const Packet& question) {
     case PacketKind::operate:
     case PacketKind::ready:
     case PacketKind::finished:
+    case PacketKind::crashed:
     case PacketKind::call:
     case PacketKind::answer: break;
   }

@@ -47,6 +47,7 @@ class HostLink : public lab::Submission {
   // Does the recorded work in its order.
   void perform();
   // Answers a question. Returns false if it was invalid or could not be answered.
+  std::string describe_crash(const lab::CrashNote& note);
   bool answer(const lab::Packet& question);
   bool answer_about_device(const lab::Packet& question);
   bool reply(const lab::PacketWriter& body);

@@ -59,8 +59,10 @@ struct CrashNote {
   std::uint64_t address = 0;          // that it has accessed
   std::uint64_t overflows_stack = 0;  // 1: the address lies beyond the end of the stack
   std::uint64_t missing_bytes = 0;    // of the stack
-  // The return address that occurs most often on the stack, in the program's file; 0: none.
+  // The call whose return address occurs most often on the stack, in the program's file; 0: none.
   std::uint64_t repeated_call = 0, n_repeats = 0;
+  // Instructions in the program's file, the innermost call first; 0: no more.
+  std::uint64_t calls[8] = {};
 };
 
 struct Packet {

@@ -153,7 +153,9 @@ TEST(ParseReply, RefusesImpossibleNumbers) {
   EXPECT_FALSE(accepted_with([](CaseReply& r) { r.times_us[1] = std::numeric_limits<double>::quiet_NaN(); }));
   EXPECT_FALSE(accepted_with([](CaseReply& r) { r.report_bytes = 100; }));
   EXPECT_TRUE(accepted_with([](CaseReply& r) { r.report_bytes = 99; }));
-  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.stage = static_cast<Stage>(9); }));
+  EXPECT_TRUE(accepted_with([](CaseReply& r) { r.stage = Stage::crashed; }));
+  EXPECT_FALSE(accepted_with(
+      [](CaseReply& r) { r.stage = static_cast<Stage>(static_cast<std::uint32_t>(Stage::crashed) + 1); }));
 }
 
 // The fuzz target would reject messages of another version at once, and with them everything made from them.

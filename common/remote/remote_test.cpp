@@ -211,7 +211,7 @@ class DevicesProcess : public testing::Test {
       std::memset(reinterpret_cast<void*>(buffers_[i]), 0xa5, kBufferBytes);
     }
     buffer_ = buffers_[0];
-    link_ = std::make_unique<HostLink>(ends_[0], program_, kDevices,
+    link_ = std::make_unique<HostLink>(ends_[0], program_, program_, kDevices,
                                        [&](std::uint32_t i) -> sim::Device& { return *devices_[i]; });
   }
   void TearDown() override {
@@ -384,7 +384,7 @@ TEST_F(DevicesProcess, OperatesOnSeveralDevices) {
 
 // One rank's operation would be a copy of device memory that no kernel makes and no counter sees.
 TEST_F(DevicesProcess, LabsOfOneDeviceHaveNoOperations) {
-  link_ = std::make_unique<HostLink>(ends_[0], program_, 1,
+  link_ = std::make_unique<HostLink>(ends_[0], program_, program_, 1,
                                      [&](std::uint32_t i) -> sim::Device& { return *devices_[i]; });
   SimOperand copy = operand_of(0, buffer_);
   copy.n_ranks = 1;
@@ -458,8 +458,12 @@ TEST_F(DevicesProcess, MatchesMessages) {
 
 TEST_F(DevicesProcess, KeepsReportsAboutNccl) {
   const CallResult result = call([&] {
-    const PacketWriter body =
-        about(1).put_text("nccl-mismatch").put_text("lab.cu").put(std::uint32_t{31}).put_text("rank 0 \x01");
+    const PacketWriter body = about(1)
+                                  .put_text("nccl-mismatch")
+                                  .put_text("lab.cu")
+                                  .put(std::uint32_t{31})
+                                  .put_text("rank 0 \x01")
+                                  .put_text("");
     for (int i = 0; i < 30; ++i) EXPECT_TRUE(ask(PacketKind::report, body));
     finish();
   });
@@ -467,6 +471,45 @@ TEST_F(DevicesProcess, KeepsReportsAboutNccl) {
   ASSERT_EQ(devices_[1]->findings().size(), 1u) << "the same finding is kept once";
   EXPECT_EQ(devices_[1]->findings()[0].message, "rank 0 ?");
   EXPECT_EQ(devices_[1]->findings()[0].where.at(0).line, 31u);
+}
+
+TEST_F(DevicesProcess, ReportsFailedCallsAsHints) {
+  const CallResult result = call([&] {
+    const PacketWriter body = about()
+                                  .put_text("api-error")
+                                  .put_text("")
+                                  .put(std::uint32_t{0})
+                                  .put_text("<<<>>> fails")
+                                  .put_text("put");
+    EXPECT_TRUE(ask(PacketKind::report, body));
+    finish();
+  });
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  ASSERT_EQ(devices_[0]->findings().size(), 1u);
+  EXPECT_EQ(devices_[0]->findings()[0].kind, "api-error");
+  EXPECT_EQ(devices_[0]->findings()[0].kernel, "put");
+  EXPECT_EQ(devices_[0]->findings()[0].severity, sim::Severity::hint);
+}
+
+TEST_F(DevicesProcess, NamesWhatCrashedHostCodeAccessed) {
+  const auto why = [&](lab::CrashNote note, bool in_buffer = false) {
+    TearDown();
+    SetUp();
+    if (in_buffer) note.address += buffers_[1];
+    devices_[1]->name_buffer(buffers_[1] + 16, 64, 4, "d_in", false);
+    const CallResult result = call([&] { send(PacketKind::crashed, PacketWriter().put(note)); });
+    EXPECT_EQ(result.end, CallResult::End::crashed);
+    return result.why;
+  };
+  EXPECT_EQ(why({.address = 24}, true),
+            "host code accesses element 2 of d_in. This is memory of the device: only kernels can access it");
+  EXPECT_EQ(why({.address = 8}), "host code uses a null pointer");
+  EXPECT_EQ(why({.address = 0x123456789}),
+            "host code accesses the address 0x123456789, where the program has no memory");
+  EXPECT_EQ(why({.overflows_stack = 1, .n_repeats = 100}),
+            "the host's stack is full: a function calls itself without end, or far too often");
+  EXPECT_NE(why({.overflows_stack = 1, .missing_bytes = 64 << 20}).find("65536 KiB are missing"),
+            std::string::npos);
 }
 
 // The device's process detects a kernel's fault, whatever the other process reports, and runs no kernel after
@@ -589,7 +632,8 @@ TEST_F(DevicesProcess, RejectsInvalidPackets) {
       {PacketKind::find_kernel, about().put(std::uint32_t{1000})},
       {PacketKind::find_kernel, about(kDevices).put_text("put")},
       {PacketKind::free_bytes, {}},
-      {PacketKind::report, about().put_text("leak").put_text("").put(std::uint32_t{0}).put_text("")},
+      {PacketKind::report,
+       about().put_text("leak").put_text("").put(std::uint32_t{0}).put_text("").put_text("")},
       {PacketKind::launch, about().put(everything)},
       {PacketKind::launch, launch_of(12345, buffer_, 1)},
       {PacketKind::occupancy, about().put(OccupancyQuestion{12345, 128, 0})},

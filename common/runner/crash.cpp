@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include "protocol/packets.hpp"
@@ -36,15 +37,68 @@ struct Known {
 };
 Known known;
 
-std::uintptr_t stack_pointer(const void* context) {
+struct Registers {
+  std::uintptr_t instruction = 0, stack = 0, frame = 0;
+};
+
+Registers registers_of(const void* context) {
+  const auto& all = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(
-      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);  // NOLINT
+  const auto get = [&](int number) { return static_cast<std::uintptr_t>(all.gregs[number]); };  // NOLINT
+  return {get(REG_RIP), get(REG_RSP), get(REG_RBP)};
 #elif defined(__aarch64__)
-  return static_cast<const ucontext_t*>(context)->uc_mcontext.sp;
+  return {all.pc, all.sp, all.regs[29]};
 #else
-  return 0;
+  return {};
 #endif
+}
+
+bool is_in_program(std::uintptr_t code) {
+  return code >= reinterpret_cast<std::uintptr_t>(&__executable_start) &&
+         code < reinterpret_cast<std::uintptr_t>(&etext);
+}
+
+// Whether the address follows a direct call: not just any pointer to code.
+bool is_return_address(std::uintptr_t code) {
+#if defined(__x86_64__)
+  constexpr std::size_t kCallBytes = 5;
+  return is_in_program(code - kCallBytes) && is_in_program(code) &&
+         *reinterpret_cast<const std::uint8_t*>(code - kCallBytes) == 0xe8;  // NOLINT: of this program
+#elif defined(__aarch64__)
+  constexpr std::size_t kCallBytes = 4;
+  return code % kCallBytes == 0 && is_in_program(code - kCallBytes) && is_in_program(code) &&
+         *reinterpret_cast<const std::uint32_t*>(code - kCallBytes) >> 26 == 0x25;  // NOLINT: of this program
+#else
+  return false;
+#endif
+}
+
+// Host code is compiled without optimisation, so each function stores its caller's frame, then the return
+// address. The libraries' functions need not: of those that fault, only the caller of a leaf is known.
+void find_calls(const Registers& at, CrashNote& note) {
+  std::size_t n = 0;
+  const auto add = [&](std::uintptr_t code) {
+    if (is_in_program(code) && n < std::size(note.calls)) note.calls[n++] = code - known.loaded_at;
+  };
+  const auto word = [](std::uintptr_t address) {
+    return *reinterpret_cast<const std::uintptr_t*>(address);  // NOLINT: of this thread's stack
+  };
+  const auto is_on_stack = [&](std::uintptr_t address) {
+    return address % sizeof(std::uintptr_t) == 0 && address >= at.stack && known.highest >= 16 &&
+           address <= known.highest - 16;
+  };
+  add(at.instruction);
+#if defined(__x86_64__)
+  if (n == 0 && is_on_stack(at.stack) && is_return_address(word(at.stack))) add(word(at.stack) - 1);
+#endif
+  if (n == 0) return;
+  std::uintptr_t frame = at.frame;
+  while (n < std::size(note.calls) && is_on_stack(frame)) {
+    add(word(frame + sizeof frame) - 1);
+    const std::uintptr_t outer = word(frame);
+    if (outer <= frame) return;
+    frame = outer;
+  }
 }
 
 // The return address that occurs most often in the part of the stack that was used last, into a function that
@@ -55,13 +109,11 @@ void find_recursion(std::uintptr_t from, CrashNote& note) {
     std::uint32_t times = 0;
   };
   static std::array<Seen, 1024> table;
-  const auto first = reinterpret_cast<std::uintptr_t>(&__executable_start);
-  const auto last = reinterpret_cast<std::uintptr_t>(&etext);
   const std::size_t n = std::min((known.highest - from) / sizeof(std::uintptr_t), kWordsSearched);
   const auto* const words = reinterpret_cast<const std::uintptr_t*>(from);  // NOLINT: this thread's stack
   const Seen* most = nullptr;
   for (std::size_t k = 0; k < n; ++k) {
-    if (words[k] < first || words[k] >= last) continue;
+    if (!is_return_address(words[k])) continue;
     Seen& seen = table[words[k] / 2 % table.size()];
     if (seen.times == 0) seen.address = words[k];
     if (seen.address != words[k]) continue;
@@ -69,14 +121,15 @@ void find_recursion(std::uintptr_t from, CrashNote& note) {
     if (most == nullptr || seen.times > most->times) most = &seen;
   }
   if (most == nullptr) return;
-  note.repeated_call = most->address - known.loaded_at;
+  note.repeated_call = most->address - 1 - known.loaded_at;  // the call, not where it returns
   note.n_repeats = most->times;
 }
 
-void on_crash(int number, siginfo_t* info, void* context) {
+void send_note(const siginfo_t* info, const void* context) {
   CrashNote note;
   note.address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-  const std::uintptr_t top = stack_pointer(context);
+  const Registers at = registers_of(context);
+  const std::uintptr_t top = at.stack;
   // Beyond the lowest address, but not below what the function has reserved.
   const std::uintptr_t end = known.lowest + kUnknownBytes;
   if (known.lowest != 0 && top < end && note.address < end && note.address + kMostBelow > end &&
@@ -84,9 +137,17 @@ void on_crash(int number, siginfo_t* info, void* context) {
     note.overflows_stack = 1;
     note.missing_bytes = end - top;
     find_recursion(std::max((top + 7) / 8 * 8, end), note);
+  } else {
+    find_calls(at, note);
   }
   static_cast<void>(send_packet(known.channel, PacketKind::crashed, std::as_bytes(std::span(&note, 1))));
-  signal(number, SIG_DFL);  // the access is repeated and ends the process
+}
+
+void on_crash(int, siginfo_t* info, void* context) {
+  // Signals that a process sends, and addresses that no memory can have, come without an address.
+  if (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR) send_note(info, context);
+  signal(SIGSEGV, SIG_DFL);  // an access is repeated and ends the process
+  if (info->si_code <= 0) raise(SIGSEGV);
 }
 
 }  // namespace
@@ -111,7 +172,7 @@ void note_crashes(int channel) {
   struct sigaction action {};
   action.sa_sigaction = on_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (const int number : {SIGSEGV, SIGBUS}) sigaction(number, &action, nullptr);
+  sigaction(SIGSEGV, &action, nullptr);
 }
 
 }  // namespace course::lab

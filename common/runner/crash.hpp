@@ -5,7 +5,7 @@
 
 namespace course::lab {
 
-// From now on, a SIGSEGV or SIGBUS of this thread sends a CrashNote (protocol/packets.hpp) to `channel` before
+// From now on, a SIGSEGV of this thread sends a CrashNote (protocol/packets.hpp) to `channel` before
 // it ends the process.
 void note_crashes(int channel);
 

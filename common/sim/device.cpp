@@ -138,6 +138,9 @@ Result<void> Device::release(std::uint64_t address) {
 const Allocation* Device::find(std::uint64_t address) const {
   return impl_->arena.find(address);
 }
+const Allocation* Device::find_named(std::uint64_t address) const {
+  return impl_->arena.describe(address);
+}
 Result<void> Device::set_other_memory(std::vector<OtherMemory> others) {
   impl_->arena.set_others(std::move(others));
   return {};

@@ -60,6 +60,8 @@ class Device {
   // The allocation that contains `address`, or nullptr. It belongs to the device and is valid until the next
   // call.
   const Allocation* find(std::uint64_t address) const;
+  // The part with a name that contains `address` (name_buffer()), else find(): for messages.
+  const Allocation* find_named(std::uint64_t address) const;
   std::uint64_t free_bytes() const;
   // Whole pages of this process, without any memory that host code may access (page-locked, managed). They
   // contain all other memory of the device. Empty if that is not in this process.

@@ -21,6 +21,7 @@ enum CudaCode : std::int32_t {
   kInvalidConfiguration = 9,
   kInvalidDeviceFunction = 98,
   kNoKernelImage = 209,
+  kInvalidResourceHandle = 400,
   kIllegalAddress = 700,
   kLaunchOutOfResources = 701,
   kLaunchTimeout = 702,
@@ -55,6 +56,8 @@ Ruling ruling_on(std::int32_t cuda_code) {
               "reads or writes at an address that is not a multiple of the access's size"};
     case kLaunchTimeout:
       return {Verdict::time_limit, "took longer than it may: its kernel does not end, or is only slow"};
+    case kInvalidResourceHandle:
+      return {Verdict::crash, "passes a stream or an event that is of another device, or no longer exists"};
     case kNotPermitted:
       return {Verdict::policy,
               "asks for a copy out of the device's memory; the items are there, and kernels are to make the "
@@ -190,10 +193,19 @@ void name_proved_hang(const SimReport& report, Judgement& judgement) {
 
 void add_findings(const SimReport& report, Judgement& judgement) {
   name_proved_hang(report, judgement);
+  // What follows a call that failed is its consequence.
+  const auto failed = std::find_if(report.findings.begin(), report.findings.end(), is_failed_call);
+  if (failed != report.findings.end() && judgement.verdict != Verdict::ok) {
+    judgement.failure.cause = one_line(*failed);
+    judgement.failure.proved = true;
+    return;
+  }
   const SimFinding* hint = nullptr;
   for (const auto& finding : report.findings) {
     const Weight weight = weight_of(finding);
-    if (weight == Weight::hint && hint == nullptr) hint = &finding;
+    // Threads that write the same value to one word do not make it wrong.
+    const bool is_harmless = finding.kind.ends_with("-same-value");
+    if (weight == Weight::hint && hint == nullptr && !is_harmless) hint = &finding;
     if (weight != Weight::fault) continue;
     if (judgement.verdict == Verdict::ok) {
       judgement.verdict = Verdict::wrong_answer;

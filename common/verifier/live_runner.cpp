@@ -92,8 +92,9 @@ Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options, std::ui
     return Error{std::string("socketpair: ") + std::strerror(errno)};
   ChildProcess::Options device;
   device.argv = options.device_launcher;
-  device.argv.insert(device.argv.end(), {options.device_program,
-                                         options.device_code.empty() ? options.runner : options.device_code});
+  device.argv.insert(device.argv.end(),
+                     {options.device_program,
+                      options.device_code.empty() ? options.runner : options.device_code, options.runner});
   if (options.of_the_course) device.argv.emplace_back("course");
   device.environment = environment_for(options, n_devices);
   device.launched = !options.device_launcher.empty();

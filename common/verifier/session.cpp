@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/rng.hpp"
 #include "cudart/sim_control.h"
+#include "lab/diagnosis.hpp"
 #include "protocol/go.hpp"
 #include "protocol/shared_memory.hpp"
 #include "sim/checker.hpp"
@@ -146,6 +147,10 @@ struct Session::Impl {
   Attempt call_again(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
   // A case that was right, in the order of a counted run.
   Attempt run_calmly(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
+  // Whether a case with the result `known`, of which no mistake explains what is wrong, is right in some orders
+  // of blocks, warps and lanes, and wrong in others.
+  bool comes_of_order(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                      const Attempt& known);
   // What the runner's reply says of the case; `clocked`: the clock was stopped.
   Judgement judge_reply(const Submitted& given, const CaseReply& reply, bool clocked) const;
   // What the simulator's report adds: findings, a case without a kernel, the modelled time.
@@ -279,7 +284,7 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
     }
     case Stage::crashed: {
       Judgement judgement =
-          judged(Verdict::crash, "ended the program before it answered (segmentation fault)");
+          judged(Verdict::crash, "ended the program before it answered (SIGSEGV, a segmentation fault)");
       judgement.failure.cause = reply.text.str();
       return judgement;
     }
@@ -328,7 +333,8 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   request = lay_out(problem, task, c, given.shape, options.device, measure);
   // Secret like the seed, and reproduced by it. A trace uses ascending order.
   if (!measure.trace) {
-    request.schedule_seed = seed_for(seed_for(seed, c.name), "schedule") & ~SIM_CALM_SCHEDULE;
+    request.schedule_seed =
+        (seed_for(seed_for(seed, c.name), "schedule") + measure.other_order) & ~SIM_CALM_SCHEDULE;
     if (measure.calm) request.schedule_seed |= SIM_CALM_SCHEDULE;
   }
   auto memory = SharedMemory::create(request.shared_bytes);
@@ -440,6 +446,22 @@ Session::Impl::Attempt Session::Impl::run_calmly(const Problem& problem, const T
     calm.judgement.failure.cause = one_line(*old);
   runner.reset();
   return calm;
+}
+
+bool Session::Impl::comes_of_order(const Problem& problem, const Task& task, const Case& c,
+                                   std::uint64_t seed, const Attempt& known) {
+  constexpr std::uint64_t kOrders = 3, kMostItems = 1 << 16;
+  const auto& mismatch = known.judgement.failure.mismatch;
+  if (c.n > kMostItems || (mismatch && is_explained(*mismatch))) return false;
+  Measure measure;
+  measure.checks = true;
+  for (measure.other_order = 1; measure.other_order <= kOrders; ++measure.other_order) {
+    measure.calm = measure.other_order == kOrders;  // the usual order of lanes
+    const Attempt one = attempt(problem, task, c, seed, measure);
+    runner.reset();
+    if ((one.judgement.verdict == Verdict::ok) != (known.judgement.verdict == Verdict::ok)) return true;
+  }
+  return false;
 }
 
 // One warm-up run, then the timed ones; on the simulator only one run, because modelled time is always the
@@ -566,10 +588,19 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
     if (again.judgement.failure.proved) {
       failure.cause = again.judgement.failure.cause;
       failure.proved = true;
-    } else if (again.judgement.verdict == Verdict::ok && attempt.reused_runner) {
+      return impl_->conclude(problem, task, c, seed, std::move(attempt));
+    }
+    if (failure.cause.empty()) failure.cause = again.judgement.failure.cause;  // a hint
+    if (verdict == Verdict::wrong_answer && impl_->comes_of_order(problem, task, c, seed, again)) {
+      failure.notes.emplace_back(
+          "with its blocks, warps and atomic operations in another order, the case is right: its result "
+          "depends on that order");
+    } else if (again.judgement.verdict == Verdict::ok && attempt.reused_runner &&
+               impl_->attempt(problem, task, c, seed, first).judgement.verdict == Verdict::ok) {
       failure.notes.emplace_back(
           "alone in a fresh process the case is right: something stays behind from an earlier one");
     }
+    impl_->runner.reset();
   }
   return impl_->conclude(problem, task, c, seed, std::move(attempt));
 }

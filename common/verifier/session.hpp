@@ -112,7 +112,8 @@ struct Measure {
   bool trace = false;     // simulator only: array contents after every step; for small cases
   // Run in a new process, so that code cannot distinguish this run from another run of the case.
   bool fresh = false;
-  bool calm = false;  // simulator only: the order of a counted run, see simSetSchedule
+  bool calm = false;              // simulator only: the order of a counted run, see simSetSchedule
+  std::uint64_t other_order = 0;  // simulator only: not 0: blocks, warps and lanes run in another order
   // For a case that is also counted or timed: if it is right and the order of blocks may matter to it, run it
   // once more in a new process, with the order of a counted run and all checkers. So a program that recognises
   // counted runs by their order is judged in one that looks the same.

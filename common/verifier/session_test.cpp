@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Evil{"prints_passed", Verdict::crash, "exit code 0"},
                     Evil{"never_answers", Verdict::time_limit, "1 s without using the processor"},
                     Evil{"spins", Verdict::time_limit, "longer than 1 s of processor time"},
-                    Evil{"crashes", Verdict::crash, "only a kernel can"},
+                    Evil{"crashes", Verdict::crash, "only kernels can use a device"},
                     Evil{"killed", Verdict::memory_limit, "lack of memory"},
                     Evil{"floods", Verdict::output_limit, "printed too much"},
                     Evil{"floods_channel", Verdict::wrong_answer, "broke the protocol"},
@@ -276,8 +276,8 @@ TEST(Session, TakesNoHintForAFault) {
   EXPECT_EQ(run_alone("hint").verdict, Verdict::ok);
   const Outcome wrong = run_alone("wrong_with_hint");
   EXPECT_EQ(wrong.verdict, Verdict::wrong_answer);
-  EXPECT_NE(wrong.message.find("likely cause: race: lab.cu:31: both write the same value"), std::string::npos)
-      << wrong.message;
+  EXPECT_EQ(wrong.message.find("both write the same value"), std::string::npos)
+      << "it can't make the output wrong: " << wrong.message;
 }
 
 TEST(Session, BlamesAnOldValueThatMakesTheDifference) {

@@ -262,6 +262,10 @@ Weight weight_of(const SimFinding& finding) {
   return finding.is_hint ? Weight::hint : Weight::fault;
 }
 
+bool is_failed_call(const SimFinding& finding) {
+  return finding.kind == "api-error";
+}
+
 bool is_old_value(const SimFinding& finding) {
   return finding.is_hint && finding.kind == "missing-fence";
 }
@@ -283,7 +287,9 @@ std::string one_line(const SimFinding& finding) {
   if (!finding.object.empty() && line.find(finding.object) == std::string::npos) {
     line += " [" + finding.object + "]";
   }
-  if (const std::string label = is_old_value(finding) ? "missing fence" : label_of(finding.checker);
+  if (const std::string label = is_old_value(finding)     ? "missing fence"
+                                : is_failed_call(finding) ? "failed call"
+                                                          : label_of(finding.checker);
       !label.empty())
     line = label + ": " + line;
   constexpr std::size_t kLongest = 400;  // about five lines of a terminal

@@ -41,6 +41,9 @@ enum class Weight : std::uint8_t {
 // after each case.
 Weight weight_of(const SimFinding& finding);
 
+// A call of the runtime failed, a launch too.
+bool is_failed_call(const SimFinding& finding);
+
 // A load got an old value (sim/checkers/README.md, "Old values"), for want of a fence.
 bool is_old_value(const SimFinding& finding);
 

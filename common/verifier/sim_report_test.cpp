@@ -143,6 +143,40 @@ TEST(SimReport, ProvedHangIsNotCalledSlow) {
   EXPECT_NE(headline("time-limit").find("or is only slow"), std::string::npos);
 }
 
+TEST(SimReport, FailedCallComesBeforeItsConsequences) {
+  SimReport report;
+  SimFinding& consequence = report.findings.emplace_back();
+  consequence.checker = "initcheck";
+  consequence.message = "reads d_spare";
+  SimFinding& call = report.findings.emplace_back();
+  call.checker = "memcheck";
+  call.kind = "api-error";
+  call.kernel = "void course::k03<int>(int*)";
+  call.message = "<<<>>> fails: void course::k03<int>(int*): too many threads";
+  call.is_hint = true;
+  Judgement judgement = judge_cuda_error(9, "");
+  add_findings(report, judgement);
+  EXPECT_EQ(judgement.failure.cause, "failed call: <<<>>> fails: k03: too many threads");
+  judgement = {};
+  judgement.verdict = Verdict::ok;
+  report.findings.erase(report.findings.begin());
+  add_findings(report, judgement);
+  EXPECT_EQ(judgement.verdict, Verdict::ok) << "an error that the program takes into account";
+}
+
+TEST(SimReport, WritesOfOneValueExplainNothing) {
+  SimReport report;
+  for (const char* kind : {"shared-write-write-same-value", "shuffle-offset"}) {
+    SimFinding& finding = report.findings.emplace_back();
+    finding.kind = finding.message = kind;
+    finding.is_hint = true;
+  }
+  Judgement judgement;
+  judgement.verdict = Verdict::wrong_answer;
+  add_findings(report, judgement);
+  EXPECT_EQ(judgement.failure.cause, "shuffle-offset");
+}
+
 TEST(SimReport, WeighsEveryKindOfFinding) {
   const auto weight = [](const char* checker, const char* severity) {
     const SimReport report = read_sim_report(std::string(R"({"totals": {}, "findings": [{"checker": ")") +

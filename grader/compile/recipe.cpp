@@ -34,8 +34,8 @@ std::vector<std::string> nvcc_command(const std::string& lab) {
   command.insert(command.end(), {"-std=c++20", "-O0"});
   for (std::string& word : words_of(kNvccStudentArgs)) command.push_back(std::move(word));
   command.insert(command.end(), {"-Icommon", "-Ilabs", "-Ilabs/" + lab});
-  // Reports about NCCL's calls give the line of host code.
-  if (is_for_several_devices(lab)) command.insert(command.end(), {"-Icommon/nccl", "-Xcompiler=-g1"});
+  command.emplace_back("-Xcompiler=-g1");  // reports about host code give its line
+  if (is_for_several_devices(lab)) command.emplace_back("-Icommon/nccl");
   return command;
 }
 

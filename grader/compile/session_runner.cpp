@@ -125,11 +125,11 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
                            of_host);
   // The device process has a sandbox of its own, separate from the host code's.
   std::optional<sandbox::Sandbox> around_device;
-  if (!gpu)
-    around_device.emplace(
-        isolation_here(layout), sandbox::Purpose::device,
-        view_for(layout, options.device_code.empty() ? options.runner : options.device_code, device),
-        bounded);
+  if (!gpu) {
+    sandbox::View of_device = view_for(layout, options.runner, device);
+    if (!options.device_code.empty()) of_device.read_only.push_back(options.device_code);
+    around_device.emplace(isolation_here(layout), sandbox::Purpose::device, std::move(of_device), bounded);
+  }
   return std::make_unique<SessionRunner>(std::move(options), layout.root, std::move(sandbox),
                                          std::move(around_device));
 }

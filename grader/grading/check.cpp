@@ -87,6 +87,8 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
   }
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const CheckedFinding& a, const CheckedFinding& b) {
+                     const bool first = lab::is_failed_call(a.finding);
+                     if (first != lab::is_failed_call(b.finding)) return first;
                      return place_key(a.finding) < place_key(b.finding);
                    });
   return report;
@@ -115,10 +117,13 @@ std::string to_text(const CheckReport& report, const SourceLine& source_line) {
   for (const CheckedTask& task : report.tasks) out += task_line(task);
   for (const CheckedFinding& entry : report.findings) {
     const ReportedFinding& finding = entry.finding;
-    const bool hint = lab::weight_of(finding) == lab::Weight::hint;
-    out +=
-        fmt::format("\n{}: {}{}\n", finding.checker, tame(finding.kind), hint ? " (a hint: no fault)" : "");
-    out += wrap(describe(finding), 78, 2) + "\n";
+    const bool failed_call = lab::is_failed_call(finding);
+    const bool hint = lab::weight_of(finding) == lab::Weight::hint && !failed_call;
+    out += fmt::format("\n{}: {}{}\n", finding.checker, tame(finding.kind),
+                       hint          ? " (a hint: no fault)"
+                       : failed_call ? " (other findings may come of it)"
+                                     : "");
+    out += wrap(failed_call ? tame(lab::one_line(finding)) : describe(finding), 78, 2) + "\n";
     out += indented_source(source_line, finding.file, finding.line);
     if (std::tie(finding.other_file, finding.other_line) != std::tie(finding.file, finding.line)) {
       out += indented_source(source_line, finding.other_file, finding.other_line);

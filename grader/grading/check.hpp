@@ -32,7 +32,7 @@ struct CheckedTask {
 struct CheckReport {
   std::string lab;
   std::vector<CheckedTask> tasks;
-  std::vector<CheckedFinding> findings;  // sorted by file and line
+  std::vector<CheckedFinding> findings;  // failed calls first, then by file and line
 };
 
 CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const RunContext& context,

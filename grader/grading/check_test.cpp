@@ -70,6 +70,19 @@ TEST(Check, MergesEqualFindingsAndSortsByLine) {
   EXPECT_THAT(text, HasSubstr("in first, second, extra"));
 }
 
+TEST(Check, FailedCallsComeBeforeTheirConsequences) {
+  testing::Script script([](const lab::Task&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
+    return with_findings(c, R"({"checker":"initcheck","kind":"uninitialised","file":"fake.cu","line":7},
+      {"checker":"memcheck","kind":"api-error","severity":"hint","message":"<<<>>> fails","file":"fake.cu","line":40})");
+  });
+  const CheckReport report = check(script);
+  ASSERT_EQ(report.findings.size(), 2U);
+  EXPECT_EQ(report.findings[0].finding.kind, "api-error");
+  const std::string text = to_text(report, [](const std::string&, std::uint32_t) { return ""; });
+  EXPECT_THAT(text, HasSubstr("api-error (other findings may come of it)"));
+  EXPECT_THAT(text, HasSubstr("failed call: fake.cu:40: <<<>>> fails"));
+}
+
 TEST(Check, ReportsFailuresWithoutFindings) {
   testing::Script script([](const lab::Task& task, auto&, auto&) -> std::optional<lab::Outcome> {
     if (task.id == "first") return testing::failing(lab::Verdict::wrong_answer, "expected 7, got 8");

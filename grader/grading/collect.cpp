@@ -178,7 +178,10 @@ class Collector {
       first.failure.cause = fmt::format("in case {}, too, the output is wrong, and a checker proves why: {}",
                                         evidence_.cases[proved->record].name, proved->failure.cause);
     } else {
-      first.failure.cause = lab::likely_cause(failed_cases());
+      // What all outputs have in common, else what a checker has noticed in the first case.
+      const bool is_noticed = first.failure.mismatch && first.failure.cause != first.failure.mismatch->hint;
+      if (std::string cause = lab::likely_cause(failed_cases()); !cause.empty() || !is_noticed)
+        first.failure.cause = std::move(cause);
     }
     const auto c = std::find_if(plan_.cases.begin(), plan_.cases.end(),
                                 [&](const lab::Case& one) { return one.name == record.name; });

@@ -313,7 +313,7 @@ std::string without_folders(std::string text) {
 // The kill matrix without anything that differs between machines or changes with every edit of a solution:
 // points, line numbers, addresses, names derived from paths.
 std::string matrix() {
-  static const std::regex kLines(R"((\.cu):\d+)"), kPaths("(_GLOBAL__N__|_cu_)[0-9a-f]{8}"),
+  static const std::regex kLines(R"((\.(?:cu|cpp)):\d+)"), kPaths("(_GLOBAL__N__|_cu_)[0-9a-f]{8}"),
       kAddresses("0x[0-9a-f]{9,}");
   std::string out =
       "| submission | task | verdict | what it is | why, in the grader's words |\n|---|---|---|---|---|\n";

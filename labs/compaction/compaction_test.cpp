@@ -157,6 +157,12 @@ TEST(Check, NamesTheLikelyReasonOfAWrongCount) {
   const auto others = std::count_if(items.begin(), items.end(), [](auto x) { return x <= 0; });
   count_of(t) = static_cast<Index>(others);
   EXPECT_EQ(hint(t), "this is the number of items that are not kept");
+  const auto kept = std::count_if(items.begin(), items.begin() + 1024, [](auto x) { return x > 0; });
+  count_of(t) = static_cast<Index>(items.size()) - static_cast<Index>(others) + static_cast<Index>(kept);
+  EXPECT_NE(hint(t).find("the items from 0 to 1023 keep, which are counted twice"), std::string::npos)
+      << hint(t);
+  count_of(t) += 1;
+  EXPECT_EQ(hint(t), "");
 
   t = tried("is_positive_i32_n1000_all");
   count_of(t) = 768;

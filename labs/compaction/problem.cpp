@@ -193,6 +193,25 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
                                "array's",
                                whole);
      }},
+    {"counted_twice",
+     [](const CountFacts& f) -> std::string {
+       if (f.got <= f.expected) return "";
+       // The tile of a look back has these sizes in most programs; more sizes would fit more numbers by chance.
+       for (const std::uint64_t tile : {1024u, 2048u, 4096u}) {
+         for (std::uint64_t end = tile; end < f.n && end <= 8 * tile; end += tile) {
+           for (const std::uint64_t begin : {std::uint64_t{0}, end - tile}) {
+             const std::uint64_t kept = f.kept_among_first(end) - f.kept_among_first(begin);
+             if (kept < 100 || kept != f.got - f.expected) continue;
+             return fmt::format(
+                 "{} too many: as many as the items from {} to {} keep, which are counted twice. In a look "
+                 "back, "
+                 "a prefix contains all tiles before it: add no state of these",
+                 kept, begin, end - 1);
+           }
+         }
+       }
+       return "";
+     }},
     {"count_of_a_block",
      [](const CountFacts& f) -> std::string {
        return f.n > 32 && f.got < f.expected && f.got <= 1024

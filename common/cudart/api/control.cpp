@@ -84,6 +84,7 @@ CUDART_EXPORT int simReportMissing(const char* message) {
   course::sim::Finding finding;
   finding.checker = course::sim::Checker::execution;
   finding.kind = "library-not-simulated";
+  finding.where = place_of(call_stack());
   finding.message = message;
   Context& context = current_context();
   const std::lock_guard guard(context.lock);

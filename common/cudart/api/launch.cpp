@@ -42,8 +42,9 @@ CUDART_EXPORT cudaError_t TWIN(__cudaLaunchKernel)(cudaKernel_t kernel, dim3 gri
                                                    void** arguments, size_t shared, cudaStream_t stream) {
   return device_api("<<<>>>", [&](Context& context) -> Status {
     Status status = launch(context, kernel, grid, block, arguments, shared, stream, nullptr, 0, false);
-    return status.code() == cudaErrorInvalidConfiguration ? Status(cudaErrorInvalidValue, status.text())
-                                                          : status;
+    return status.code() == cudaErrorInvalidConfiguration
+               ? Status(cudaErrorInvalidValue, status.text()).of_kernel(status.kernel())
+               : status;
   });
 }
 

@@ -263,7 +263,7 @@ HostLine line_of_code(Bytes elf, std::uint64_t address) {
       break;
     }
   }
-  if (found.line != 0) find_function(elf, address, found);
+  find_function(elf, address, found);
   return found;
 }
 

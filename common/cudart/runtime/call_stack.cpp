@@ -73,7 +73,8 @@ HostLine known_line_of(const void* code) {
 }
 
 bool launches_kernel(const HostLine& line) {
-  return line.function.find("__device_stub__") != std::string::npos ||
+  // "__device_stub__…", and "__wrapper__device_stub_…" around it.
+  return line.function.find("__device_stub_") != std::string::npos ||
          runtime().registry().is_stub(reinterpret_cast<const void*>(line.begin));  // NOLINT
 }
 

@@ -61,12 +61,13 @@ void check_call(const char* call, const Status& status) {
     return;
   const std::string text = status.text().empty() ? error_string(status.code()) : status.text();
   add_host_error(context, status.kind(),
-                 fmt::format("{} fails with {}: {}", call, error_name(status.code()), text));
+                 fmt::format("{} fails with {}: {}", call, error_name(status.code()), text), status.kernel());
 }
 
-void add_host_error(Context& context, std::string kind, std::string message) {
+void add_host_error(Context& context, std::string kind, std::string message, std::string kernel) {
   const auto checker = kind == "missing-wait" ? sim::Checker::synccheck : sim::Checker::memcheck;
   sim::Finding finding = host_finding(checker, std::move(kind), "", std::move(message));
+  finding.kernel = std::move(kernel);
   finding.where = place_of(call_stack());
   const std::lock_guard guard(context.lock);
   context.device().add_finding(std::move(finding));
@@ -87,7 +88,7 @@ void add_host_access(Context& context, const HostAccess& access, std::vector<sim
   const std::lock_guard guard(context.lock);
   const std::uint64_t address = access.address;
   const sim::Device& device = context.device();
-  const sim::Allocation* const live = device.find(address);
+  const sim::Allocation* const live = device.find_named(address);
   const sim::Allocation* const known = live != nullptr ? live : device.find_freed(address);
   const std::string object = known == nullptr
                                  ? "memory of the device, outside of all allocations"

@@ -77,10 +77,8 @@ Status check_shared(const KernelOp& kernel, const sim::KernelFacts& facts, const
   return cudaSuccess;
 }
 
-Status check_kernel(Context& context, const KernelOp& kernel) {
-  const std::lock_guard guard(context.lock);
-  sim::KernelId id = 0;
-  if (Status status = find_kernel(context, *kernel.function, id); !status.ok()) return status;
+// Must be called under the context's lock.
+Status check_configuration(Context& context, const KernelOp& kernel, sim::KernelId id) {
   const sim::KernelFacts& facts = context.device().facts(id);
   const sim::DevicePreset& chip = context.device().options().preset;
   const FunctionSettings& settings = kernel.function->on_device[context.ordinal].settings;
@@ -130,6 +128,13 @@ Status check_kernel(Context& context, const KernelOp& kernel) {
   return cudaSuccess;
 }
 
+Status check_kernel(Context& context, const KernelOp& kernel) {
+  const std::lock_guard guard(context.lock);
+  sim::KernelId id = 0;
+  if (Status status = find_kernel(context, *kernel.function, id); !status.ok()) return status;
+  return check_configuration(context, kernel, id).of_kernel(context.device().facts(id).demangled);
+}
+
 // In a graph: the event covers the work before it.
 void note_record(CUevent_st& event) {
   if (const Work* work = CurrentWork::current()) event.clock = work->after;
@@ -160,7 +165,8 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
     name = fmt::format("kernel {}", context.device().facts(request.kernel).demangled);
   }
   const FaultMeaning meaning = meaning_of(result.fault);
-  if (meaning.code != cudaSuccess && !meaning.sticky) return {meaning.code, result.text};
+  if (meaning.code != cudaSuccess && !meaning.sticky)
+    return Status(meaning.code, result.text).of_kernel(context.device().facts(request.kernel).demangled);
   if (!result.text.empty() && !runtime().environment().check) say(result.text);  // else printed at the end
   if (meaning.sticky) {
     context.sticky = meaning.code;

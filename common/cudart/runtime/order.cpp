@@ -25,6 +25,7 @@ struct UnderWay {
   bool is_copy;
   sim::Footprint footprint;
   std::vector<HostPage> host_pages;
+  CallStack calls;
 };
 
 struct Ordering {
@@ -83,6 +84,7 @@ std::vector<HostPage> host_pages(const sim::Footprint& footprint) {
 // Two conflicting pieces of work, for a message.
 struct ConflictingWork {
   std::string first_what, first_where;
+  CallStack first_calls;
   sim::Footprint::Conflict where;
 };
 
@@ -90,6 +92,8 @@ sim::Finding report(const ConflictingWork& pair, const std::string& what, const 
   sim::Finding f;
   f.checker = sim::Checker::racecheck;
   f.kind = "stream-race";
+  f.where = place_of(call_stack());
+  f.other_where = place_of(pair.first_calls);
   const auto place =
       locate(reinterpret_cast<const void*>(pair.where.address));  // NOLINT: an address of our arena
   f.object = "memory";
@@ -218,9 +222,9 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
       if (!work.before.covers(earlier.when))
         if (const auto conflict =
                 earlier.footprint.conflict_with(footprint, earlier.device == context.ordinal))
-          conflicts.push_back({earlier.what, earlier.where, *conflict});
-    all.under_way.push_back(
-        {work.now, context.ordinal, what, work.where, is_copy, std::move(footprint), std::move(pages)});
+          conflicts.push_back({earlier.what, earlier.where, earlier.calls, *conflict});
+    all.under_way.push_back({work.now, context.ordinal, what, work.where, is_copy, std::move(footprint),
+                             std::move(pages), call_stack()});
     std::uint64_t memory = 0;
     for (const UnderWay& w : all.under_way) memory += w.footprint.memory_bytes();
     while (memory > kMostMemory || all.under_way.size() > kMostUnderWay) {

@@ -30,10 +30,16 @@ class [[nodiscard]] Status {
     kind_ = kind;
     return std::move(*this);
   }
+  // The demangled name of the kernel that was not launched, or "".
+  const std::string& kernel() const { return kernel_; }
+  Status of_kernel(std::string name) && {
+    kernel_ = std::move(name);
+    return std::move(*this);
+  }
 
  private:
   cudaError_t code_ = cudaSuccess;
-  std::string text_;
+  std::string text_, kernel_;
   const char* kind_ = "api-error";
 };
 

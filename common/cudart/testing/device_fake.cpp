@@ -188,6 +188,9 @@ const std::vector<Finding>& Device::findings() const {
 Result<void> Device::set_other_memory(std::vector<OtherMemory>) {  // NOLINT: as declared
   return {};
 }
+const Allocation* Device::find_named(std::uint64_t address) const {
+  return find(address);
+}
 const Allocation* Device::find_freed(std::uint64_t) const {
   return nullptr;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The simulated device as a process of its own, with memory, counters and checkers. The student's host code
 // runs in another process, which can only send questions to this one (host_link.hpp).
-//   simulated_device PROGRAM [course]   reads the kernels from the student's program, which is never run here;
-//                                       "course": the program is not a student's
+//   simulated_device CODE PROGRAM [course]   reads the kernels from the file CODE, and for messages the lines and
+//                                            functions of host code from the student's program, which is never
+//                                            run here; "course": the program is not a student's
 // Serves cases of the verifier (descriptor 3); the student's process is at descriptor 4.
 #include <sys/prctl.h>
 
@@ -15,9 +16,9 @@
 
 int main(int argc, char** argv) {
   using namespace course;
-  const bool of_the_course = argc == 3 && std::string_view(argv[2]) == "course";
-  if (argc != 2 && !of_the_course) {
-    std::fputs("simulated_device PROGRAM: the grader starts it; try ./lab grade\n", stderr);
+  const bool of_the_course = argc == 4 && std::string_view(argv[3]) == "course";
+  if (argc != 3 && !of_the_course) {
+    std::fputs("simulated_device CODE PROGRAM: the grader starts it; try ./lab grade\n", stderr);
     return 2;
   }
   // Other processes of the same user must not be able to inspect or stop this process.
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
                            nullptr);
   cudart::Runtime& runtime = cudart::runtime();
   remote::HostLink link(
-      lab::kHostFd, argv[1], static_cast<std::uint32_t>(runtime.n_devices()),
+      lab::kHostFd, argv[1], argv[2], static_cast<std::uint32_t>(runtime.n_devices()),
       [&](std::uint32_t ordinal) -> sim::Device& {
         cudart::Context& context = runtime.context(static_cast<int>(ordinal));
         const std::lock_guard guard(context.lock);

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "nccl/operation/move.hpp"
 #include "remote/device/operation.hpp"
 #include "remote/questions.hpp"
+#include "sim/authors_files.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::remote {
@@ -79,7 +81,7 @@ CallResult HostLink::run(const lab::Request& request) {
       const auto note = in.get<lab::CrashNote>();
       if (!in.complete()) return result;
       result.end = CallResult::End::crashed;
-      result.why = describe_crash(note);
+      result.why = plain(describe_crash(note));
       return result;
     }
     if ((*packet)->kind != PacketKind::finished) {
@@ -129,36 +131,52 @@ std::string bare_name(std::string_view signature) {
   return name;
 }
 
+std::string at_line(const cudart::HostLine& line) {
+  return line.line == 0
+             ? ""
+             : fmt::format(" at {}:{}", std::filesystem::path(line.file).filename().string(), line.line);
+}
+
 }  // namespace
 
 // The note comes from the student's process, so it only becomes words.
 std::string HostLink::describe_crash(const lab::CrashNote& note) {
   constexpr std::uint64_t kNullBytes = 65536, kManyCalls = 32;
-  if (note.overflows_stack != 0) {
-    std::string function;
-    std::ifstream file(program_, std::ios::binary);
-    const std::string contents{std::istreambuf_iterator<char>(file), {}};
-    // The call, not the instruction to which it returns.
-    if (note.n_repeats >= kManyCalls && note.repeated_call > 0)
-      function = bare_name(demangled(
-          cudart::line_of_code(std::as_bytes(std::span(contents)), note.repeated_call - 1).function));
-    if (note.n_repeats >= kManyCalls)
-      return fmt::format("the host's stack is full: {} calls itself without end, or far too often",
-                         function.empty() ? "a function" : function);
+  std::ifstream file(program_, std::ios::binary);
+  const std::string contents{std::istreambuf_iterator<char>(file), {}};
+  const auto line_of = [&](std::uint64_t code) {
+    return cudart::line_of_code(std::as_bytes(std::span(contents)), code);
+  };
+  if (note.overflows_stack != 0 && note.n_repeats >= kManyCalls) {
+    const cudart::HostLine call = line_of(note.repeated_call);
+    const std::string function = bare_name(demangled(call.function));
+    return fmt::format("the host's stack is full: {} calls itself without end, or far too often{}",
+                       function.empty() ? "a function" : function, at_line(call));
+  }
+  if (note.overflows_stack != 0)
     return fmt::format(
         "the host's stack is full: a local array does not fit ({} KiB are missing), or a function "
         "calls itself too often. Use a std::vector for large arrays",
         note.missing_bytes / 1024);
+  std::string line;
+  for (const std::uint64_t code : note.calls) {
+    if (code == 0 || !line.empty()) break;
+    if (const cudart::HostLine call = line_of(code); sim::is_authors_file(call.file)) line = at_line(call);
   }
-  if (note.address < kNullBytes) return "host code uses a null pointer";
-  for (const Opened& one : opened_) {
-    const sim::Allocation* const found = one.device == nullptr ? nullptr : one.device->find(note.address);
+  if (note.address < kNullBytes) return fmt::format("host code uses a null pointer{}", line);
+  for (std::uint32_t ordinal = 0; ordinal < opened_.size(); ++ordinal) {
+    const sim::Allocation* const found = opened(ordinal).device->find_named(note.address);
     if (found == nullptr) continue;
-    return fmt::format(
-        "host code accesses {}, which is memory of the device: only kernels can, and CUDA's copies",
-        found->name.empty() ? "what a device pointer points to" : found->name);
+    const std::string element =
+        found->element_bytes == 0
+            ? ""
+            : fmt::format("element {} of ", (note.address - found->base) / found->element_bytes);
+    return fmt::format("host code accesses {}{}{}. This is memory of the device: only kernels can access it",
+                       found->name.empty() ? "" : element,
+                       found->name.empty() ? "what a device pointer points to" : found->name, line);
   }
-  return fmt::format("host code accesses the address {:#x}, where the program has no memory", note.address);
+  return fmt::format("host code accesses the address {:#x}{}, where the program has no memory", note.address,
+                     line);
 }
 
 HostLink::Opened& HostLink::opened(std::uint32_t ordinal) {
@@ -226,7 +244,7 @@ bool HostLink::refuse(const std::string& why) {
 Result<void> HostLink::read_program() {
   if (!load_failure_.empty()) return Error{load_failure_};
   if (codes_) return {};
-  std::ifstream file(program_, std::ios::binary);
+  std::ifstream file(code_, std::ios::binary);
   const std::string contents{std::istreambuf_iterator<char>(file), {}};
   if (!file) return Error{load_failure_ = "the program's file can't be read"};
   const auto& chip = about_->device->options().preset;
@@ -454,20 +472,31 @@ bool HostLink::read(PacketReader& in) {
   return reply(PacketWriter().put(std::uint32_t{1}).put_bytes(bytes));
 }
 
+namespace {
+// The kinds of Status in the student's process.
+bool is_finding_of_call(std::string_view kind) {
+  constexpr std::string_view kKinds[] = {"api-error", "double-free", "invalid-free", "host-variable"};
+  return std::find(std::begin(kKinds), std::end(kKinds), kind) != std::end(kKinds);
+}
+}  // namespace
+
 // The text comes from the student's process. Only the author of the submission sees it.
 bool HostLink::report(PacketReader& in) {
   const std::string kind = in.get_text();
   sim::SourcePlace place;
   place.file = plain(in.get_text());
   place.line = in.get<std::uint32_t>();
-  const std::string message = in.get_text();
-  if (!in.complete() || !is_finding_of_nccl(kind)) return false;
+  const std::string message = in.get_text(), kernel = in.get_text();
+  const bool of_nccl = is_finding_of_nccl(kind);
+  if (!in.complete() || (!of_nccl && !is_finding_of_call(kind))) return false;
   if (++n_reports_ <= kMostReports) {
     sim::Finding finding;
-    finding.checker = sim::Checker::execution;
+    finding.checker = of_nccl ? sim::Checker::execution : sim::Checker::memcheck;
+    if (!of_nccl) finding.severity = sim::Severity::hint;  // the call's error decides
     finding.kind = kind;
     if (!place.file.empty()) finding.where.push_back(std::move(place));
     finding.message = plain(message);
+    finding.kernel = plain(kernel);
     about_->device->add_finding(std::move(finding));
   }
   return reply(PacketWriter().put(std::uint32_t{1}));

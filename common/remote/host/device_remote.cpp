@@ -57,7 +57,7 @@ std::uint64_t address_of(const std::byte* pointer) {
 
 struct Device::Impl {
   DeviceOptions options;
-  std::uint32_t mode = 0;
+  std::uint32_t mode = kHostcheck;  // failing calls are reported
   std::map<KernelId, KernelFacts> facts;
   Allocation found;             // the last result of find()
   Timeline timeline{Timing{}};  // only for events of this process
@@ -224,7 +224,7 @@ Timeline& Device::timeline() {
 // --- observation: not possible from this process -----------------------------------------------------------
 
 void Device::set_mode(std::uint32_t mode) {
-  impl_->mode = mode;
+  impl_->mode = mode | kHostcheck;
 }
 void Device::set_schedule(std::uint64_t) {}
 std::uint32_t Device::mode() const {
@@ -233,6 +233,9 @@ std::uint32_t Device::mode() const {
 const std::vector<Finding>& Device::findings() const {
   return impl_->none;
 }
+const Allocation* Device::find_named(std::uint64_t address) const {
+  return find(address);
+}
 const Allocation* Device::find_freed(std::uint64_t) const {
   return nullptr;
 }
@@ -240,11 +243,13 @@ std::vector<ByteRange> Device::never_written(std::uint64_t, std::uint64_t) const
   return {};
 }
 void Device::count_sent(std::uint64_t, std::uint64_t) {}
-// Of this process's findings, only those about NCCL are reported: host code cannot make others here.
+// Of this process's findings, only those about NCCL and about failing calls are reported: host code cannot make
+// others here.
 void Device::add_finding(Finding finding) {  // NOLINT: as declared
   PacketWriter body = about(impl_->options);
   const SourcePlace place = finding.where.empty() ? SourcePlace{} : finding.where.front();
   body.put_text(finding.kind).put_text(place.file).put(place.line).put_text(finding.message);
+  body.put_text(finding.kernel);
   static_cast<void>(ask(PacketKind::report, body));
 }
 void Device::find_heap_leaks() {}

@@ -365,8 +365,26 @@ void Synccheck::assign(const Warp& w, u32 slot, u32 lanes, u32 undefined, const 
   if (it->lanes == 0) list.erase(it);
 }
 
+// A tree over a block that goes on with shuffles has the same offset in every lane, so one is enough to see it.
+void Synccheck::check_offset(Warp& w, const MicroOp& op) {
+  const int lane = std::countr_zero(w.mask);
+  const u32 offset = w.slot<u32>(op.src[1])[lane];
+  if (offset < kLanes || static_cast<ShuffleMode>(op.imm) == ShuffleMode::index) return;
+  Finding* const f = finding_for("shuffle-offset", op);
+  if (f == nullptr) return;
+  f->severity = Severity::hint;
+  f->thread = thread(*w.block, w.number, w.mask);
+  f->message = fmt::format(
+      "the shuffle at {} has the offset {}, but a warp has {} lanes: only the lowest 5 bits count, so {}. "
+      "Values of other warps come through shared memory",
+      one_line(f->where), offset, kLanes,
+      offset % kLanes == 0 ? "each lane gets its own value"
+                           : fmt::format("the offset is {}", offset % kLanes));
+}
+
 // Finds out which lane each lane gets its value from; see ops/warp_rows.cpp.
 void Synccheck::shuffle(Warp& w, const MicroOp& op) {
+  check_offset(w, op);
   const Undefined* const in = follows(w) ? find(w, op.src[0]) : nullptr;
   if (in == nullptr && w.mask == kAllLanes && lanes::all_equal(w.slot<u32>(op.src[kMembers]), kAllLanes)) {
     if (follows(w)) assign(w, op.dst[0], w.mask, 0, {});

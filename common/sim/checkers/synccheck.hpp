@@ -12,6 +12,7 @@
 //   shuffle-from-inactive-lane  the value that a shuffle got from an inactive lane is used: stored, or part
 //                               of an address. Partial warps often shuffle undefined values into lanes that
 //                               ignore them, which is harmless, so the value is followed through registers.
+//   shuffle-offset              a hint: a shuffle up, down or xor over 32 lanes or more
 // Barriers with a thread count (named barriers) may be reached from different lines: producers and consumers
 // do so.
 // Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.13 (barriers, .sync operations); CUDA C++ Programming Guide,
@@ -83,6 +84,7 @@ class Synccheck final : public KernelChecker {
   ThreadId thread(const Block& block, std::uint32_t warp, std::uint32_t lanes) const;
   void check_masks(Warp& w, const MicroOp& op, std::uint32_t active);
   void shuffle(Warp& w, const MicroOp& op);
+  void check_offset(Warp& w, const MicroOp& op);
   void follow(Warp& w, const MicroOp& op);
   void used(Warp& w, const MicroOp& op, const Undefined& value);
   const Undefined* find(const Warp& w, std::uint32_t slot) const;

@@ -3,7 +3,7 @@
 // expect: neighboured CRASH assert
 // expect: sequential CRASH
 // expect: shuffle WRONG_ANSWER breaks_down.cu:
-// expect: coarsened CRASH SIGSEGV
+// expect: coarsened CRASH deeper calls itself
 // expect: single_launch OK
 #include <cassert>
 

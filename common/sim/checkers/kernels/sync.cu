@@ -105,6 +105,23 @@ KERNEL(shuffle_with_full_mask_at_the_end) {
   }
 }
 
+// EXPECT shuffle-offset
+// LAUNCH 1 64
+KERNEL(shuffles_through_the_block) {
+  UNUSED;
+  int value = in[threadIdx.x];
+  for (int d = 32; d > 0; d /= 2) value += __shfl_down_sync(kFull, value, d);  // FAULT
+  out[threadIdx.x] = value;
+}
+
+// An index is taken modulo the width, which rotations use.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(index_of_a_shuffle_wraps) {
+  UNUSED;
+  out[threadIdx.x] = __shfl_sync(kFull, in[threadIdx.x], static_cast<int>(threadIdx.x) + 33);
+}
+
 // EXPECT lane-not-in-mask
 // LAUNCH 1 32
 KERNEL(caller_not_in_mask) {

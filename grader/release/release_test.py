@@ -440,10 +440,12 @@ class Edition(unittest.TestCase):
 
     def test_no_answer_of_the_instructors_stands_anywhere(self):
         pages = sorted((ROOT / "handouts/instructor").glob("[0-9]*.md"))
+        # Functions of the solutions contain given lines; leaks.py searches for the others.
+        functions = re.compile(r"<!-- quote: (?:faulty|function|mended) .*?<!-- end quote -->", re.S)
         answers = {
             line
             for page in pages
-            for line in page.read_text().splitlines()
+            for line in functions.sub("", page.read_text()).splitlines()
             if len(line) > 60 and not line.startswith("#")
         }
         self.assertGreater(len(answers), 300)

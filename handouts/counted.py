@@ -79,7 +79,7 @@ def profile(labcli, lab, rung, case=None):
 
 def figure(profiled, column):
     # For active lanes, the plain share: the grading metric of the same name is lower where a kernel runs
-    # useless instructions.
+    # useless instructions or operations.
     value = profiled.get(column, profiled["metrics"].get(column))
     if value is None or (value == 0 and column in ("work", "steps", "work_ratio", "step_ratio")):
         return ""  # the kernel counts by instructions that are none of the operator's

@@ -93,6 +93,8 @@ struct Ideal {
   double bytes_sent = 0;
   // Lower bounds for every right program, by depends_on(). 0: none is proven for this task.
   double least_work = 0, least_steps = 0;
+  // An upper bound: the operations whose results can reach the output. 0: none is proven for this task.
+  double most_needed_work = 0;
 };
 
 // Results that depend on n_items items, the longest of them on `longest`: an operation combines two values, so

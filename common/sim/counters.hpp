@@ -56,6 +56,8 @@ struct Counters {
   // Only in dataflow mode (work and step complexity of the watched data):
   std::uint64_t work = 0;   // operations that combine two values which both derive from watched data
   std::uint64_t steps = 0;  // length of the longest chain of such operations
+  // Active lanes of the warp instructions and atomics in which some lane combines two such values.
+  std::uint64_t operation_lanes = 0;
 
   Counters& operator+=(const Counters& other);
 };
@@ -95,6 +97,7 @@ constexpr void for_each_sum(const Visit& visit) {
   visit("shared_atomic_passes", &Counters::shared_atomic_passes);
   visit("chain_clocks", &Counters::chain_clocks);
   visit("work", &Counters::work);
+  visit("operation_lanes", &Counters::operation_lanes);
 }
 template <typename Visit>
 constexpr void for_each_maximum(const Visit& visit) {

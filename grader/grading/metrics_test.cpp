@@ -61,6 +61,23 @@ TEST(Metrics, CountsBelowTheLowerBoundAreReported) {
   EXPECT_EQ(below_bounds(c, kIdeal), "") << "no bound is proven";
 }
 
+TEST(Metrics, LanesAtUnneededOperationsCountAsInactive) {
+  const auto active = [](std::uint64_t operation_lanes, double most_needed_work) {
+    sim::Counters c = counted();
+    c.warp_instructions = 1000;
+    c.lane_instructions = 32 * c.warp_instructions;
+    c.operation_lanes = operation_lanes;
+    lab::Ideal ideal = kIdeal;
+    ideal.most_needed_work = most_needed_work;
+    return measure(lab::Metric::active_lanes, c, ideal).value();
+  };
+  const auto work = static_cast<double>(counted().work);
+  EXPECT_DOUBLE_EQ(active(counted().work, 0), 1);
+  EXPECT_DOUBLE_EQ(active(counted().work + 3200, 0), 0.9) << "other lanes combine items";
+  EXPECT_DOUBLE_EQ(active(counted().work, work - 1600), 0.95) << "they combine items that nobody needs";
+  EXPECT_DOUBLE_EQ(active(counted().work - 100, work), 1) << "other operations are atomics";
+}
+
 // Additional useless work makes a share look better; it must not earn points.
 TEST(Metrics, UselessWorkDoesNotDiluteThem) {
   sim::Counters c = counted();
@@ -195,7 +212,7 @@ TEST(SimReport, ReadsEveryCounter) {
                          "hottest_atomics",
                          "shared_atomic_passes",
                          "chain_clocks"};
-  const char* last[] = {"work", "steps"};
+  const char* last[] = {"work", "steps", "operation_lanes"};
   static_assert(sizeof(sim::Counters) ==
                     (std::size(names) + sim::kInstructionKinds + std::size(last)) * sizeof(std::uint64_t),
                 "name the new counter here");

@@ -101,7 +101,8 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
     counters.fresh = true;
     counters.dataflow =
         std::any_of(task.efficiency.begin(), task.efficiency.end(), [](const lab::EfficiencyGoal& goal) {
-          return goal.metric == lab::Metric::work_ratio || goal.metric == lab::Metric::step_ratio;
+          return goal.metric == lab::Metric::work_ratio || goal.metric == lab::Metric::step_ratio ||
+                 goal.metric == lab::Metric::active_lanes;
         });
     for (std::size_t i : by_size(plan.cases, lab::kEfficiency)) {
       add(i, Stage::efficiency, lab::DeviceKind::sim, counters);

@@ -148,12 +148,15 @@ TEST(Plan, CallsSomeCasesTwiceAndInGradedRunsAllSmallOnes) {
 }
 
 TEST(Plan, MeasuresDataflowOnlyIfNeeded) {
-  constexpr lab::EfficiencyGoal kBytes[] = {{lab::Metric::bytes_ratio, 1.1, 5}};
-  lab::Task task = first_task();
-  task.efficiency = kBytes;
-  const auto steps = steps_of(make_plan(task, kProblem.cases(task), {}), Stage::efficiency);
-  ASSERT_EQ(steps.size(), 1U);
-  EXPECT_FALSE(steps[0].measure.dataflow);
+  for (const lab::Metric metric :
+       {lab::Metric::bytes_ratio, lab::Metric::work_ratio, lab::Metric::active_lanes}) {
+    const lab::EfficiencyGoal goals[] = {{metric, 1.1, 5}};
+    lab::Task task = first_task();
+    task.efficiency = goals;
+    const auto steps = steps_of(make_plan(task, kProblem.cases(task), {}), Stage::efficiency);
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_EQ(steps[0].measure.dataflow, metric != lab::Metric::bytes_ratio) << lab::name_of(metric);
+  }
 }
 
 TEST(Plan, TimesAloneAndRepeatedlyOnGpu) {

@@ -647,7 +647,11 @@ class ReductionProblem : public lab::Problem {
     const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
     const double bytes =
         n * static_cast<double>(lab::bytes_of(c.dtype)) + static_cast<double>(lab::bytes_of(type));
-    return lab::depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes}, n, 1, n);
+    lab::Ideal ideal =
+        lab::depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes}, n, 1, n);
+    // Every item enters the only result once, so the operations that lead to it are a tree.
+    ideal.most_needed_work = ideal.work;
+    return ideal;
   }
 
   Case example(const Task&, std::uint64_t n) const override {

@@ -410,7 +410,12 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
         }
       });
       break;
-    case OpKind::atomic: for_lanes(w.mask, [&](int lane) { atomic(w, op, lane); }); break;
+    case OpKind::atomic: {
+      bool combines = false;
+      for_lanes(w.mask, [&](int lane) { combines = atomic(w, op, lane) || combines; });
+      if (combines) operation_lanes_ += static_cast<std::uint64_t>(std::popcount(w.mask));
+      break;
+    }
     case OpKind::shuffle: {
       const Origin* in = low(op.src[0]);
       Origin moved[kLanes];
@@ -490,16 +495,23 @@ void Dataflow::combine(Warp& w, const MicroOp& op) {
     if (!repeated) operands[n++] = k;
   }
   Origin* const carry = (role & (kCarryIn | kCarryOut)) != 0 ? predicate(program_->carry_slot) : nullptr;
+  bool combines = false;
   for_lanes(w.mask, [&](int lane) {
     Origin value;
-    for (int k = 0; k < n; ++k) value = combined(value, source(op, operands[k], lane));
+    for (int k = 0; k < n; ++k) {
+      const Origin operand = source(op, operands[k], lane);
+      combines = combines || (value.depth != 0 && operand.depth != 0);
+      value = combined(value, operand);
+    }
     if ((role & kCarryIn) != 0) value = merged(value, carry[lane], true);
     write(op, 0, lane, value);
     if ((role & kCarryOut) != 0) carry[lane] = value;
   });
+  if (combines) operation_lanes_ += static_cast<std::uint64_t>(std::popcount(w.mask));
 }
 
-void Dataflow::atomic(Warp& w, const MicroOp& op, int lane) {
+// Returns whether it combines two values.
+bool Dataflow::atomic(Warp& w, const MicroOp& op, int lane) {
   const std::uint64_t address = addresses_.at[lane];
   const bool wide = op.width == 16;  // b in src[1] and src[2], c in src[3] and dst[3]
   const bool compares = wide ? op.src[3] != MicroOp::kNoSlot : op.src[2] != MicroOp::kNoSlot;
@@ -522,6 +534,7 @@ void Dataflow::atomic(Warp& w, const MicroOp& op, int lane) {
   const Origin seen = chosen(old, source(op, 0, lane));
   write(op, 0, lane, seen);
   if (wide) write(op, 1, lane, seen);
+  return old.depth != 0 && value.depth != 0;
 }
 
 // Operands of many lanes that one op combines.
@@ -702,6 +715,10 @@ void Dataflow::copies_finished(Block& block, const CopyBatch& batch, std::uint32
 
 std::uint64_t Dataflow::take_work() {
   return std::exchange(work_, 0);
+}
+
+std::uint64_t Dataflow::take_operation_lanes() {
+  return std::exchange(operation_lanes_, 0);
 }
 
 }  // namespace course::sim

@@ -57,8 +57,9 @@ class Dataflow final : public Observer {
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override;
 
-  // The work since the last call.
+  // The work and the Counters::operation_lanes since the last call.
   std::uint64_t take_work();
+  std::uint64_t take_operation_lanes();
   // The largest depth since this object was made. Chains may continue from launch to launch.
   std::uint64_t steps() const { return deepest_; }
 
@@ -134,7 +135,7 @@ class Dataflow final : public Observer {
 
   void move(Warp& w, const MicroOp& op);
   void combine(Warp& w, const MicroOp& op);
-  void atomic(Warp& w, const MicroOp& op, int lane);
+  bool atomic(Warp& w, const MicroOp& op, int lane);
   void warp_wide(Warp& w, const MicroOp& op);
   void leave_regions(Warp& w, std::uint32_t block, std::uint32_t function, std::uint32_t mask);
   void mark_data();
@@ -155,7 +156,7 @@ class Dataflow final : public Observer {
   std::uint32_t n_predicates_ = 0;
   Addresses addresses_{};
   std::uint32_t from_lane_[kLanes] = {};
-  std::uint64_t work_ = 0, deepest_ = 0;
+  std::uint64_t work_ = 0, operation_lanes_ = 0, deepest_ = 0;
 };
 
 }  // namespace course::sim

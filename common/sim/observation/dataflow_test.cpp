@@ -58,6 +58,13 @@ TEST(Dataflow, BarrierWithPredicateVotesInEachWarp) {
   EXPECT_EQ(c.steps, 1u);
 }
 
+TEST(Dataflow, LanesThatAddNothingAreAtOperations) {
+  EXPECT_EQ(counted("maxima").operation_lanes, 31u) << "inactive lanes are not at operations";
+  const Counters c = counted("additions_of_nothing");
+  EXPECT_EQ(c.work, 16u);
+  EXPECT_EQ(c.operation_lanes, 32u);
+}
+
 TEST(Dataflow, LanesThatSkipOneStoreAreOneStep) {
   EXPECT_EQ(counted("common_flag").steps, 1u);
 }

@@ -216,6 +216,14 @@ KERNEL maxima(const unsigned* in, unsigned* out) {
   if (threadIdx.x == 0) out[0] = best;
 }
 
+// Half of the lanes add another lane's item, the others a constant.
+KERNEL additions_of_nothing(const unsigned* in, unsigned* out) {
+  unsigned item = in[threadIdx.x], other = 0;
+  if (threadIdx.x < 16) other = in[threadIdx.x + 16];
+  asm volatile("add.u32 %0, %0, %1;" : "+r"(item) : "r"(other));
+  asm volatile("st.global.u32 [%0], %1;" ::"l"(out), "r"(item) : "memory");
+}
+
 // A barrier that counts items: a vote in the only warp.
 KERNEL votes_of_a_barrier(const unsigned* in, unsigned* out) {
   const int n_odd = __syncthreads_count((in[threadIdx.x] & 1) != 0);

@@ -124,6 +124,7 @@ bool Observers::must_see_again(bool faulted) {
 void Observers::end(Counters& counters) {
   if (!counts_dataflow_) return;
   counters.work = dataflow_->take_work();
+  counters.operation_lanes = dataflow_->take_operation_lanes();
   counters.steps = dataflow_->steps();
 }
 

@@ -147,8 +147,8 @@ struct Session::Impl {
   Attempt call_again(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
   // A case that was right, in the order of a counted run.
   Attempt run_calmly(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
-  // Whether a case with the result `known`, of which no mistake explains what is wrong, is right in some orders
-  // of blocks, warps and lanes, and wrong in others.
+  // Whether a case with the result `known`, of which no mistake explains what is wrong, is right in some
+  // orders of blocks, warps and lanes, and wrong in others.
   bool comes_of_order(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                       const Attempt& known);
   // What the runner's reply says of the case; `clocked`: the clock was stopped.

@@ -26,9 +26,9 @@ class HostLink : public lab::Submission {
  public:
   using Devices = std::function<sim::Device&(std::uint32_t ordinal)>;
   // `fd`: the channel, owned by the caller. `code`: the file from which kernels are read. `program`: the file
-  // that the other process runs, for the lines and functions of host code in messages. `devices`: creates the device at the first call for its ordinal. Launches that
-  // overlap must wait before they access memory, unless `of_the_course`: its kernels may read before that what
-  // no launch writes, which is not followed.
+  // that the other process runs, for the lines and functions of host code in messages. `devices`: creates the
+  // device at the first call for its ordinal. Launches that overlap must wait before they access memory, unless
+  // `of_the_course`: its kernels may read before that what no launch writes, which is not followed.
   HostLink(int fd, std::string code, std::string program, std::uint32_t n_devices, Devices devices,
            bool of_the_course = false)
       : fd_(fd),

@@ -243,8 +243,8 @@ std::vector<ByteRange> Device::never_written(std::uint64_t, std::uint64_t) const
   return {};
 }
 void Device::count_sent(std::uint64_t, std::uint64_t) {}
-// Of this process's findings, only those about NCCL and about failing calls are reported: host code cannot make
-// others here.
+// Of this process's findings, only those about NCCL and about failing calls are reported: host code cannot
+// make others here.
 void Device::add_finding(Finding finding) {  // NOLINT: as declared
   PacketWriter body = about(impl_->options);
   const SourcePlace place = finding.where.empty() ? SourcePlace{} : finding.where.front();

@@ -66,6 +66,8 @@ int simReportMissing(const char* message);
  * of the number, kernels observe what they would observe in a counted launch: each block runs to its end, in a
  * permuted order. Returns 0. */
 #define SIM_CALM_SCHEDULE (1ull << 63)
+/* Another bit of the number: blocks start in ascending order, as GPUs start them. */
+#define SIM_STARTS_IN_ORDER (1ull << 62)
 int simSetSchedule(unsigned long long seed);
 /* Forgets counters, launches and findings. Returns 0. */
 int simResetReport(void);

@@ -553,9 +553,9 @@ void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode;
   impl_->observers.prepare(mode);
 }
-void Device::set_schedule(std::uint64_t seed) {
+void Device::set_schedule(std::uint64_t seed, bool any_start_order) {
   impl_->options.schedule_seed = seed;
-  impl_->options.any_start_order = true;
+  impl_->options.any_start_order = any_start_order;
 }
 std::uint32_t Device::mode() const {
   return impl_->mode;

@@ -133,7 +133,7 @@ class Device {
   void set_mode(std::uint32_t mode);  // bits of Mode; takes effect at the next launch
   // Sets DeviceOptions::schedule_seed from the next launch on. Counters do not depend on it; whether a race
   // is observed may.
-  void set_schedule(std::uint64_t seed);
+  void set_schedule(std::uint64_t seed, bool any_start_order = true);
   std::uint32_t mode() const;
   const std::vector<Finding>& findings() const;
   void add_finding(Finding finding);

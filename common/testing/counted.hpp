@@ -47,7 +47,7 @@ class Counter {
       return {};
     }
     Measure measure;
-    measure.counters = measure.dataflow = true;
+    measure.counters = measure.dataflow = measure.calm = true;  // as in graded runs
     measure.checks = checks;
     const auto outcome = session_.run(problem_, *task, c, seed, measure);
     EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << " " << c.name << ": " << outcome.message;

@@ -333,9 +333,11 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   request = lay_out(problem, task, c, given.shape, options.device, measure);
   // Secret like the seed, and reproduced by it. A trace uses ascending order.
   if (!measure.trace) {
-    request.schedule_seed =
-        (seed_for(seed_for(seed, c.name), "schedule") + measure.other_order) & ~SIM_CALM_SCHEDULE;
+    request.schedule_seed = (seed_for(seed_for(seed, c.name), "schedule") + measure.other_order) &
+                            ~(SIM_CALM_SCHEDULE | SIM_STARTS_IN_ORDER);
     if (measure.calm) request.schedule_seed |= SIM_CALM_SCHEDULE;
+    // The top rungs know that GPUs start blocks in order. A student's kernels must not rely on it.
+    if (options.of_the_course) request.schedule_seed |= SIM_STARTS_IN_ORDER;
   }
   auto memory = SharedMemory::create(request.shared_bytes);
   if (!memory) {

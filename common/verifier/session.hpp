@@ -88,7 +88,8 @@ struct SessionOptions {
   std::string simulator_dir;   // for sim: folder of the runner's libcudart.so.13 or .12, for LD_LIBRARY_PATH
   std::string device_program;  // for sim: the program of the device's process (common/remote); "" for none
   std::string device_code;     // for sim: the file with the code that the device runs; "": the runner
-  bool of_the_course = false;  // the runner is that of a solution, whose launches may overlap
+  bool of_the_course =
+      false;  // the runner is that of a solution: launches may overlap, blocks start in order
   std::vector<std::string> device_launcher;  // its sandbox, as in `launcher`
   std::string toolkit_lib_dir;               // for gpu: folders of libcudart (and NCCL)
   std::vector<std::string> launcher;         // arguments before the runner's: its sandbox; empty for none

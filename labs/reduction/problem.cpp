@@ -709,8 +709,8 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   add(OpId::sum, DType::f32, 5000, Pattern::skewed);
   add(OpId::sum, DType::f64, 100003, Pattern::random);
   add(OpId::sum, DType::f64, 2000, Pattern::skewed);
-  // The other operators: the item that determines the result is the last one, all items have the same sign,
-  // or there are no items.
+  // The other operators: the item that determines the result is the last one or anywhere, all items have the same
+  // sign, or there are no items.
   for (const DType dtype : {DType::i32, DType::f32}) {
     add(OpId::product, dtype, 0, Pattern::random);
     add(OpId::product, dtype, 1025, Pattern::random);
@@ -719,11 +719,13 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
     add(OpId::max, dtype, 1000, Pattern::ascending);
     add(OpId::max, dtype, 70001, Pattern::ascending);
     add(OpId::max, dtype, 1025, Pattern::skewed);
+    add(OpId::max, dtype, 70001, Pattern::random);
     add(OpId::max, dtype, 5000, Pattern::extremes);
     add(OpId::min, dtype, 0, Pattern::random);
     add(OpId::min, dtype, 1000, Pattern::descending);
     add(OpId::min, dtype, 70001, Pattern::descending);
     add(OpId::min, dtype, 1025, Pattern::skewed);
+    add(OpId::min, dtype, 70001, Pattern::random);
     add(OpId::min, dtype, 5000, Pattern::extremes);
     add(OpId::mean, dtype, 0, Pattern::random);
     add(OpId::mean, dtype, 1, Pattern::random);

@@ -102,7 +102,7 @@ CUDART_EXPORT int simSetMode(unsigned mode) {
 CUDART_EXPORT int simSetSchedule(unsigned long long seed) {
   Context& context = current_context();
   const std::lock_guard guard(context.lock);
-  context.device().set_schedule(seed);
+  context.device().set_schedule(seed & ~SIM_STARTS_IN_ORDER, (seed & SIM_STARTS_IN_ORDER) == 0);
   return 0;
 }
 

@@ -176,7 +176,7 @@ int Device::occupancy(KernelId, int, std::uint64_t) const {
 void Device::set_mode(std::uint32_t mode) {
   fake().mode = mode;
 }
-void Device::set_schedule(std::uint64_t seed) {
+void Device::set_schedule(std::uint64_t seed, bool) {
   impl_->options.schedule_seed = seed;
 }
 std::uint32_t Device::mode() const {

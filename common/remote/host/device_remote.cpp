@@ -226,7 +226,7 @@ Timeline& Device::timeline() {
 void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode | kHostcheck;
 }
-void Device::set_schedule(std::uint64_t) {}
+void Device::set_schedule(std::uint64_t, bool) {}
 std::uint32_t Device::mode() const {
   return impl_->mode;
 }

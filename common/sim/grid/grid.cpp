@@ -480,7 +480,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   if (clustered)
     order_by_cluster(blocks, launch);
   else if (options.schedule_seed != 0 &&
-           (calm || !program.order_sensitive || scatters(used, program, launch)))
+           (!program.order_sensitive || (calm && options.any_start_order) || scatters(used, program, launch)))
     shuffle(blocks, options.schedule_seed);
 
   int n_threads = std::max(options.host_threads, 1);

@@ -557,8 +557,14 @@ Dataflow::Origin Dataflow::gathered(const Gathered& lanes, std::uint32_t steps) 
 
 // Votes and matches are one operation; a reduction is as many as a tree of additions.
 void Dataflow::warp_wide(Warp& w, const MicroOp& op) {
-  if (op.src[0] == MicroOp::kNoSlot) {  // activemask, elect
-    for (int k = 0; k < 2; ++k) for_lanes(w.mask, [&](int lane) { write(op, k, lane, Origin{}); });
+  if (op.src[0] ==
+      MicroOp::kNoSlot) {  // activemask, elect: which lanes are here, by the branches of all lanes
+    Gathered all;
+    for (const Decision& d : here_->decisions)
+      for_lanes(d.lanes, [&](int lane) { all.add(d.by[static_cast<std::size_t>(lane)]); });
+    work_ += all.differ ? 1 : 0;
+    const Origin here = gathered(all, 1);
+    for (int k = 0; k < 2; ++k) for_lanes(w.mask, [&](int lane) { write(op, k, lane, here); });
     return;
   }
   const std::uint32_t* members = w.slot<std::uint32_t>(op.src[3]);

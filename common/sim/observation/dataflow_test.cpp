@@ -31,7 +31,7 @@ TEST(Dataflow, SerialSumHasOneStepPerItem) {
 TEST(Dataflow, ValuesKeepTheirOriginOnEveryWay) {
   for (const char* way :
        {"guards", "selections", "branches", "branches_to_memory", "skipped_stores", "loops", "ballots",
-        "matches", "halves", "bytes", "local_memory", "tables", "carries", "calls"}) {
+        "presence", "matches", "halves", "bytes", "local_memory", "tables", "carries", "calls"}) {
     const Counters c = counted(way);
     EXPECT_GE(c.work, 31u) << way;
     EXPECT_GE(c.steps, 31u) << way;

@@ -103,6 +103,24 @@ KERNEL ballots(const unsigned* in, unsigned* out) {
   add_up(value, out);
 }
 
+// Lane 31 stays in any case, and sees which of the others do.
+KERNEL presence(const unsigned* in, unsigned* out) {
+  const unsigned item = in[threadIdx.x];
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b) {
+    unsigned here;
+    asm volatile(
+        "{.reg .pred p, q; mov.u32 %0, 0; setp.eq.u32 q, %1, 31; @q bra STAY; setp.eq.u32 p, %2, 0; @p bra "
+        "OUT; "
+        "STAY: activemask.b32 %0; OUT:}"
+        : "=&r"(here)
+        : "r"(threadIdx.x), "r"(item >> b & 1));
+    value |= (__shfl_sync(~0u, here, 31) >> threadIdx.x & 1) << b;
+  }
+  if (threadIdx.x == 31) value = item;
+  add_up(value, out);
+}
+
 KERNEL matches(const unsigned* in, unsigned* out) {
   const unsigned item = in[threadIdx.x];
   unsigned value = 0;

@@ -104,9 +104,10 @@ void find_recursion(const Program& program, Collector& out) {
               "a loop", function, index);
 }
 
-// Whether the kernel may access memory that other launches use before griddepcontrol.wait. Launches are
-// observed one after the other, so only after that instruction are they the same as on a GPU.
-bool accesses_before_waiting(const Program& program) {
+// Whether the kernel may access memory that other launches use before griddepcontrol.wait, or end without it. Launches
+// are observed one after the other, so only after that instruction are they the same as on a GPU; and what follows a
+// kernel that has not waited may begin before the launch before both has ended.
+bool runs_without_waiting(const Program& program) {
   std::vector<bool> reached(program.blocks.size());
   std::vector<std::uint32_t> left{program.functions[0].entry_block};
   while (!left.empty()) {
@@ -133,9 +134,9 @@ bool accesses_before_waiting(const Program& program) {
         left.insert(left.end(), program.jump_tables[b.target].begin(), program.jump_tables[b.target].end());
         break;
       case Exit::call:
-      case Exit::call_indirect: return true;
+      case Exit::call_indirect:
       case Exit::ret:
-      case Exit::exit:
+      case Exit::exit: return true;
       case Exit::trap: break;
     }
   }
@@ -159,9 +160,9 @@ Gaps gaps_of(const Program& program, const LaunchRequest& launch) {
     gaps[static_cast<std::size_t>(Watcher::counters)] = nullptr;
     gaps[static_cast<std::size_t>(Watcher::results)] = nullptr;
   }
-  if (launch.overlaps && accesses_before_waiting(program))
+  if (launch.overlaps && runs_without_waiting(program))
     gaps[static_cast<std::size_t>(Watcher::races)] =
-        "it accesses memory before griddepcontrol.wait, while the launch before it may still run";
+        "it accesses memory or ends before griddepcontrol.wait, while the launch before it may still run";
   return gaps;
 }
 

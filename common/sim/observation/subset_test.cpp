@@ -114,7 +114,9 @@ TEST(Subset, OverlappingLaunchesMustWaitFirst) {
     return outside_of(*program, launch).size();
   };
   const std::string load = "ld.global.u32 %r1, [%rd1];", wait = "griddepcontrol.wait;";
-  EXPECT_EQ(overlap(""), 0u);
+  EXPECT_EQ(overlap(""), 1u) << "the launch after it waits for this kernel alone";
+  EXPECT_EQ(overlap(wait), 0u);
+  EXPECT_EQ(overlap("@%p1 ret;" + wait), 1u);
   EXPECT_EQ(overlap("st.shared.u32 [%r1], %r2;" + wait + load), 0u);
   EXPECT_EQ(overlap(load + wait), 1u);
   EXPECT_EQ(overlap("griddepcontrol.launch_dependents;" + load), 1u);

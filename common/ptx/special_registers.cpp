@@ -52,8 +52,8 @@ bool is_member(std::string_view name, const Family& family) {
 }  // namespace
 
 bool is_special_register(std::string_view name) {
-  static const std::vector<std::string> scalars = words(kScalars);
-  if (std::find(scalars.begin(), scalars.end(), name) != scalars.end()) return true;
+  static const std::vector<std::string> kNames = words(kScalars);
+  if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
   std::string_view base = name;
   if (base.size() > 2 && base[base.size() - 2] == '.') {
     if (std::string_view("xyzwrgba").find(base.back()) == std::string_view::npos) return false;

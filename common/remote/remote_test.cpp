@@ -126,10 +126,11 @@ TEST(ProgramFile, RefusesBytesOutsideOfContainers) {
   put(longer_entry, 8, std::uint64_t{code.size() - 16 - 8});
   rest += std::string(8, '\0');
   put(rest, 8, std::uint64_t{rest.size() - 16});
+  const std::string zeros(8, '\0'), behind = zeros + code;
   for (const std::string& odd :
-       {std::string(16, '\0') + code, std::string(8, '\0') + code, code + std::string(8, '\0'),
-        code + std::string(8, '\0') + code, code + "x", code.substr(0, code.size() - 1), other_magic,
-        longer_entry, rest, container_of("// 7 b\n").append("x").append(code), std::string("\0\0\0\0", 4)})
+       {zeros + behind, behind, code + zeros, code + behind, code + "x", code.substr(0, code.size() - 1),
+        other_magic, longer_entry, rest, container_of("// 7 b\n").append("x").append(code),
+        std::string("\0\0\0\0", 4)})
     EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(odd)), 90)) << odd.size();
   EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(code, 2)), 90)) << "two sections";
 }

@@ -397,7 +397,7 @@ bool is_usual_section(std::string_view name) {
     name.remove_prefix(kind.size() - (kind.ends_with("__") ? 2 : 1));
     break;
   }
-  static const std::vector<std::string> exact = words(
+  static const std::vector<std::string> kExact = words(
       ".text .data .bss .rodata .comment .group .symtab .symtab_shndx .strtab .shstrtab .eh_frame "
       ".gcc_except_table .init_array .nv_fatbin .nvFatBinSegment .note.GNU-stack .note.gnu.property "
       ".debug_abbrev .debug_addr .debug_aranges .debug_frame .debug_info .debug_line .debug_line_str "
@@ -405,7 +405,7 @@ bool is_usual_section(std::string_view name) {
       ".debug_str_offsets .debug_types __nv_module_id .nv_module_id .tbss .tdata");
   constexpr const char* kBeginnings[] = {
       ".text.", ".data.", ".bss.", ".rodata.", ".tbss.", ".tdata.", ".gcc_except_table."};
-  return name.empty() || std::find(exact.begin(), exact.end(), name) != exact.end() ||
+  return name.empty() || std::find(kExact.begin(), kExact.end(), name) != kExact.end() ||
          any_begins(kBeginnings, name);
 }
 

@@ -124,7 +124,12 @@ std::string bare_name(std::string_view signature) {
     const char c = signature[0];
     if (depth == 0 && c == '(' && !unnamed) break;
     if (c == '<') ++depth;
-    if (depth == 0 && !unnamed) name = c == ' ' || c == ':' ? std::string() : name + c;
+    if (depth == 0 && !unnamed) {
+      if (c == ' ' || c == ':')
+        name.clear();
+      else
+        name += c;
+    }
     if (c == '>') --depth;
     signature.remove_prefix(unnamed ? kUnnamed.size() : 1);
   }

@@ -68,8 +68,8 @@ struct Options {
   bool cpu = true, hot = false, kinds = false;
 };
 
-// How many copies of n_bytes are used in turn: more than 1 GiB together, and six where they fit into a third of the free
-// memory, since the time of a large array depends on where it lies (a copy of 1 GiB on an H100: by 16 %).
+// How many copies of n_bytes are used in turn: more than 1 GiB together, and six where they fit into a third of
+// the free memory, since the time of a large array depends on where it lies.
 std::size_t copies_for(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
   constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
   if (device.simulated || options.hot) return 1;

@@ -74,7 +74,8 @@ TEST(Metrics, LanesAtUnneededOperationsCountAsInactive) {
   const auto work = static_cast<double>(counted().work);
   EXPECT_DOUBLE_EQ(active(counted().work, 0), 1);
   EXPECT_DOUBLE_EQ(active(counted().work + 3200, 0), 0.9) << "other lanes combine items";
-  EXPECT_DOUBLE_EQ(active(counted().work, work - 1600), 0.95) << "they combine items that nobody needs";
+  EXPECT_DOUBLE_EQ(active(counted().work, work - 1600), 0.95)
+      << "these combinations are not needed for the result";
   EXPECT_DOUBLE_EQ(active(counted().work - 100, work), 1) << "other operations are atomics";
 }
 

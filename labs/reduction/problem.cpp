@@ -709,8 +709,8 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   add(OpId::sum, DType::f32, 5000, Pattern::skewed);
   add(OpId::sum, DType::f64, 100003, Pattern::random);
   add(OpId::sum, DType::f64, 2000, Pattern::skewed);
-  // The other operators: the item that determines the result is the last one or anywhere, all items have the same
-  // sign, or there are no items.
+  // The other operators: the item that determines the result is the last one or anywhere, all items have the
+  // same sign, or there are no items.
   for (const DType dtype : {DType::i32, DType::f32}) {
     add(OpId::product, dtype, 0, Pattern::random);
     add(OpId::product, dtype, 1025, Pattern::random);

@@ -10,7 +10,7 @@
 // Hierarchical scan: all rungs of the ladder, from two levels to one pass over memory.
 // Read from the top. The given part scans one tile in registers. Each rung says what changed, why that should
 // be faster, and what drawbacks remain. The lines "Predicted (…)" are written by handouts/comments.py, from
-// measured.py and the published run, for int32 items.
+// predictions.toml and the newest run, for int32 items.
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
 // Invariants: every rung gives the same answer for every (item type, operator, kind, n), n = 0 included,
 // except that two_levels refuses long arrays. Operands keep their order, since Affine is not commutative. No

@@ -8,7 +8,7 @@
 //@reference
 // Radix sort: all rungs of the ladder, from one bit per pass over global memory to one sweep per 8-bit digit.
 // Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
-// The lines "Predicted (…)" are written by handouts/comments.py, from measured.py and the published run, for
+// The lines "Predicted (…)" are written by handouts/comments.py, from predictions.toml and the newest run, for
 // uint32 keys; rung 8 is compared on floats with values.
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
 // Invariant: every pass is stable and works for any n below 2^30 (rung 8: 2^32 - 2^16), 0 included, and no

@@ -35,8 +35,8 @@ inline bool is_of(const OpRow& row, std::initializer_list<std::string_view> fami
   return false;
 }
 
-// How the results of a row may differ from a GPU's in their last bits. Compared with an H100 (README, "Results"):
-// conformance/differential and conformance/functions.
+// How the results of a row may differ from a GPU's in their last bits. conformance/differential and
+// conformance/functions compared them with an H100 (README, "Differences from a GPU").
 inline Gap gap_of_results(const OpRow& row) {
   if (row.key.starts_with("tanh.approx")) return "they are rounded correctly, and a GPU interpolates";
   if (row.key == "mma.float")

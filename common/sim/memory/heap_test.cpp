@@ -24,8 +24,8 @@ struct Bench {
   DeviceArray<std::uint32_t> out;
 };
 
-// Pages of physical memory that this process uses, without those that the host's allocator keeps free: it returns up to 64 MiB
-// at the end of its heap only if nothing small lies behind them.
+// Pages of physical memory that this process uses, without those that the host's allocator keeps free: it
+// returns up to 64 MiB at the end of its heap only if nothing small lies behind them.
 std::uint64_t resident_pages() {
   malloc_trim(0);
   std::uint64_t all = 0, resident = 0;

@@ -62,7 +62,7 @@ KERNEL branches(const unsigned* in, unsigned* out) {
   add_up(value, out);
 }
 
-// What a lane writes or does not write to memory tells its bits.
+// Whether a lane writes to memory depends on the bits of its item.
 KERNEL branches_to_memory(const unsigned* in, unsigned* out) {
   __shared__ unsigned char s_bits[32][32];
   const unsigned item = in[threadIdx.x];
@@ -77,7 +77,7 @@ KERNEL branches_to_memory(const unsigned* in, unsigned* out) {
   add_up(value, out);
 }
 
-// No lane stores: that tells about its item. The address is computed where no lane comes.
+// No lane stores, which depends on its item. No lane executes the branch that computes the address.
 KERNEL skipped_stores(const unsigned* in, unsigned* out) {
   __shared__ unsigned s_flags[32];
   static_cast<volatile unsigned*>(s_flags)[threadIdx.x] = 1;

@@ -233,7 +233,7 @@ def index_glossary(site):
         {
             "location": f"{page}#{anchor}",
             "title": " · ".join((term, chinese, japanese)),
-            # Words in brackets are words of their own.
+            # Words in parentheses are indexed separately.
             "text": re.sub(r"[（）；]", " ", f"{chinese} {japanese} {meaning}"),
         }
         for anchor, term, chinese, japanese, meaning in re.findall(

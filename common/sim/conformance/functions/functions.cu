@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The functions of the CUDA Math API (docs.nvidia.com/cuda/cuda-math-api) on 65,536 argument tuples each, to compare a GPU
-// with the simulator in every bit:
+// The functions of the CUDA Math API (docs.nvidia.com/cuda/cuda-math-api) on 65,536 argument tuples each, to
+// compare a GPU with the simulator in every bit:
 //   functions                  a line per function: its name and a digest of its results
 //   functions --write FILE     also writes the results
-//   functions --compare FILE   a line per function whose results differ from those in FILE: how many, the largest error in
-//                              units in the last place (ulp), and the arguments of the first
-// Built with `ninja -C build common/sim/functions`, or by nvcc alone: nvcc -std=c++20 -arch=sm_90 -Icommon functions.cu.
+//   functions --compare FILE   a line per function whose results differ from those in FILE: how many, the
+//                              largest error in units in the last place (ulp), the number of NaNs on one side
+//                              alone, and the arguments of the first
+// Built with `ninja -C build common/sim/functions`, or by nvcc alone:
+//   nvcc -std=c++20 -arch=sm_90 -Icommon common/sim/conformance/functions/functions.cu
 // Exit status: 0, also with differences; 1 when a call fails; 77 without a device.
 #include <cerrno>
 #include <cmath>
@@ -45,7 +47,7 @@ __host__ __device__ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Argument `position` of tuple `k`. Of eight floating-point numbers two have random bits, four lie in [-16, 16], one lies in
+// Argument `position` of tuple `k`. Of eight floating-point numbers two have random bits, four lie in [-16, 16], one is in
 // (-1, 1), and one is a small integer, a zero, an infinity or a NaN. Of four integers one is in [-40, 40].
 template <typename T>
 __host__ __device__ T argument(unsigned k, unsigned position) {

@@ -47,6 +47,8 @@ RESULTS = {
     "cases",
     "tops",
 }
+# Results by their name: of many GPUs, and charts.
+NAMED_RESULTS = re.compile(r"scaling measured|chart (ladder-|contention|shared-atomics|divergence)")
 
 
 def words_before_tasks(text):
@@ -58,13 +60,9 @@ def open_results(text):
     """The results that are not folded."""
     depth = 0
     for line in text.splitlines():
-        quote = re.match(r"<!-- quote: (\w+) (\w*)", line)
+        quote = re.match(r"<!-- quote: ((\w+) .*) -->", line)
         # `counted` folds its table itself.
-        if (
-            quote
-            and depth == 0
-            and (quote[1] in RESULTS - {"counted"} or quote.groups() == ("scaling", "measured"))
-        ):
+        if quote and depth == 0 and (quote[2] in RESULTS - {"counted"} or NAMED_RESULTS.match(quote[1])):
             yield line
         depth += line.count("<details>") - line.count("</details>")
 
@@ -89,6 +87,7 @@ class Core(unittest.TestCase):
         self.assertEqual(list(open_results(folded)), [])
         self.assertEqual(len(list(open_results(folded + "<!-- quote: times scan -->\n"))), 1)
         self.assertEqual(len(list(open_results("<!-- quote: scaling measured -->\n"))), 1)
+        self.assertEqual(len(list(open_results("<!-- quote: chart ladder-scan -->\n"))), 1)
 
 
 if __name__ == "__main__":

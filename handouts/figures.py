@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws every figure of the handouts: from a run of the kernels that it is about, or from what pictures.py
-computes.
+"""Draws every figure of the handouts: from a run of the kernels that it is about, from what pictures.py
+computes, or as a chart of results (charts.py).
 
     meson compile -C build figures                                   # writes handouts/figures/*.svg
-    handouts/figures.py --labcli build/grader/labcli [--check] [NAME...]
+    meson compile -C build charts                                    # those of results alone, in seconds
+    handouts/figures.py --labcli build/grader/labcli [--check] [--charts] [NAME...]
 
 FIGURES says for each how it is drawn and what it shows. --check changes nothing: exit code 1 when one has
-drifted, is not used by any handout, or is used with other words for those who do not see it.
+drifted, is not used by any handout, or is used with other words for those who do not see it. Where the
+package that draws charts is missing, --check compares their specifications alone.
 """
 
 import argparse
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -19,9 +22,12 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "common/tools")]
+import charts
+import packages
 import pictures
 import pictures_multi_gpu
+import quotes
 
 # By name: what draws it (a command that prints a trace, or a function of pictures.py), and its text
 # alternative.
@@ -118,10 +124,6 @@ FIGURES = {
         pictures_multi_gpu.ring,
         "An all-reduce in a ring of four ranks: in three steps each chunk collects the values of all ranks, and in three more steps each rank receives the finished chunks.",
     ),
-    "collective-cost": (
-        pictures_multi_gpu.cost,
-        "Modelled time of an all-reduce by its size: constant up to about a megabyte, then in proportion to the bytes.",
-    ),
     "multi-gpu-scan": (
         pictures_multi_gpu.scan,
         "A scan over four ranks, one of them with an empty shard: totals, all totals on every rank, and the scan of each shard, which starts with the prefix.",
@@ -129,14 +131,6 @@ FIGURES = {
     "multi-gpu-sort": (
         pictures_multi_gpu.sort,
         "A sort over three ranks: local sort, cuts, exchange of the parts, and a merge of the received runs.",
-    ),
-    "scaling-weak": (
-        pictures_multi_gpu.weak,
-        "Modelled efficiency for 8 to 1,024 GPUs with 2³⁰ items on each: nearly constant for reduce, scan and histogram; that of sort falls when the second node is added.",
-    ),
-    "scaling-strong": (
-        pictures_multi_gpu.strong,
-        "Modelled speedup for 8 to 1,024 GPUs with 2³³ items altogether: all curves flatten, because the latencies do not become smaller.",
     ),
 }
 USED = re.compile(r"!\[([^\]]*)\]\((?:handouts/)?figures/([\w-]+)\.svg\)")
@@ -168,41 +162,87 @@ def drawn(labcli, name):
         return path.read_text(encoding="utf-8")
 
 
-def misused():
-    """Figures that no handout shows, or not in the words above; and those shown that nobody draws."""
+def venv_of(labcli):
+    return pathlib.Path(labcli).resolve().parents[1] / "charts-venv"
+
+
+def use_packages(venv):
+    """Lets this program import what is in an environment."""
+    sys.path += map(str, venv.glob("lib/python*/site-packages"))
+
+
+def is_drawn(path, chart):
+    """Whether the file shows the chart: byte for byte where the package that draws it is at hand."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if importlib.util.find_spec("vl_convert"):
+        return text == charts.render(chart)
+    return f"<!-- specification {chart.digest()} -->" in text
+
+
+def misused(made):
+    """Figures that no handout shows, or not in the words above; and those shown that nobody draws. `made`:
+    the charts by name."""
+    titles = {name: title for name, (_, title) in FIGURES.items()}
+    titles |= {name: chart.alt for name, chart in made.items()}
     used = {}
     for page in sorted(HERE.glob("*.md")):
         for words, name in USED.findall(page.read_text(encoding="utf-8")):
-            used[name] = words
-            if name not in FIGURES:
+            used.setdefault(name, set()).add(words)
+            if name not in titles:
                 yield f"{page.name} shows figures/{name}.svg, which nothing draws"
-    for name, (_, title) in FIGURES.items():
+    for name, title in titles.items():
         if name not in used:
             yield f"no handout shows figures/{name}.svg"
-        elif used[name] != title:
-            yield f"figures/{name}.svg is shown with other words than figures.py has: {title}"
+        elif used[name] != {title}:
+            yield f"figures/{name}.svg is shown with other words than it has: {title}"
     for path in (HERE / "figures").glob("*"):
-        if path.suffix != ".svg" or path.stem not in FIGURES:
+        if path.suffix != ".svg" or path.stem not in titles:
             yield f"figures/{path.name} is none of figures.py"
+
+
+def write_captions(names, labcli):
+    """The captions and numbers of the charts, in the pages."""
+    for page in HERE.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        wanted = quotes.filled(text, labcli, lambda kind, name: kind == "chart" and name in names)
+        if wanted != text:
+            page.write_text(wanted, encoding="utf-8")
 
 
 def main():
     parser = argparse.ArgumentParser(description="Draws the handouts' figures.")
     parser.add_argument("--check", action="store_true", help="compare only")
+    parser.add_argument("--charts", action="store_true", help="only charts that need no simulation")
     parser.add_argument("--labcli", required=True, help="the built command line tool")
     parser.add_argument("names", nargs="*", help="figures to draw; all when none is named")
     arguments = parser.parse_args()
-    complaints = list(misused()) if arguments.check else []
-    for name in arguments.names or FIGURES:
-        if name not in FIGURES:
-            sys.exit(f"there is no figure {name}; there are {', '.join(FIGURES)}")
+    if not arguments.check:
+        packages.environment(venv_of(arguments.labcli), HERE / "requirements.txt", "charts")
+    use_packages(venv_of(arguments.labcli))
+    results = [name for name in charts.CHARTS if name not in charts.SIMULATED]
+    everything = results if arguments.charts else [*charts.CHARTS, *FIGURES]
+    for name in arguments.names:
+        if name not in everything:
+            sys.exit(f"there is no figure {name}; there are {', '.join(everything)}")
+    names = arguments.names or everything
+    made = {name: charts.made(name, arguments.labcli) for name in names if name in charts.CHARTS}
+    if not arguments.check:
+        write_captions(made, arguments.labcli)
+    complaints = list(misused(made)) if arguments.check and len(names) > len(charts.CHARTS) else []
+    for name in names:
         path = HERE / "figures" / f"{name}.svg"
-        wanted = drawn(arguments.labcli, name)
-        if path.exists() and path.read_text(encoding="utf-8") == wanted:
-            continue
+        if name in made:
+            if is_drawn(path, made[name]):
+                continue
+            wanted = None if arguments.check else charts.render(made[name])
+        else:
+            wanted = drawn(arguments.labcli, name)
+            if path.exists() and path.read_text(encoding="utf-8") == wanted:
+                continue
         if arguments.check:
+            target = "charts" if name in made else "figures"
             complaints.append(
-                f"figures/{name}.svg has drifted: meson compile -C build figures draws it afresh"
+                f"figures/{name}.svg has drifted: meson compile -C build {target} draws it afresh"
             )
         else:
             path.parent.mkdir(exist_ok=True)

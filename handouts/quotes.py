@@ -25,6 +25,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     roof, ceilings, tops …   what the published run measured: measured.py
     registers LAB KERNELS    registers of kernels, from ptxas: registers.py
     scaling NAME             modelled times of many GPUs: scaling.py
+    chart NAME               a chart with its caption and numbers: charts.py
     worked LAB NAME          a worked example: worked/
     session, adapter …       a wrong submission in the debugger: sessions.py
 
@@ -43,6 +44,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "instructor"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common/tools"))
+import charts
 import counted
 import limits
 import make_mutant
@@ -262,6 +264,7 @@ KINDS = {
         function,
         mended,
         worked.worked,
+        *charts.KINDS,
         *counted.KINDS,
         *limits.KINDS,
         *measured.KINDS,
@@ -271,6 +274,16 @@ KINDS = {
         *weeks.KINDS,
     )
 }
+
+
+def filled(text, labcli, wanted=lambda kind, arguments: True):
+    """A text with its quotations, those that are wanted."""
+    return BLOCK.sub(
+        lambda m: (
+            m[1] + wrap_markdown.wrapped(KINDS[m[2]](m[3], labcli)) + m[5] if wanted(m[2], m[3]) else m[0]
+        ),
+        text,
+    )
 
 
 def main():
@@ -285,14 +298,7 @@ def main():
         text = path.read_text(encoding="utf-8")
         if text.count("<!-- quote:") != len(BLOCK.findall(text)):
             sys.exit(f"{path}: a quotation has no end")
-        wanted = BLOCK.sub(
-            lambda m: (
-                m[0]
-                if arguments.only not in (None, m[2])
-                else m[1] + wrap_markdown.wrapped(KINDS[m[2]](m[3], arguments.labcli)) + m[5]
-            ),
-            text,
-        )
+        wanted = filled(text, arguments.labcli, lambda kind, _: arguments.only in (None, kind))
         if wanted == text or (arguments.check and without_places(wanted) == without_places(text)):
             continue
         if arguments.check:

@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parent)]
+import packages
 import pages
 from waiting import Waiting
 
@@ -138,33 +139,8 @@ class Gatherer:
 
 
 def environment(folder):
-    """A Python environment with the generator; made once, and again when the list of packages has changed."""
-    venv = folder / "site-venv"
-    stamp, wanted = venv / "requirements.txt", HERE / "requirements.txt"
-    if not stamp.exists() or stamp.read_bytes() != wanted.read_bytes():
-        with Waiting("Making the site generator's Python environment"):
-            subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        install = [
-            venv / "bin/python",
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--disable-pip-version-check",
-            "--no-input",
-            "--timeout",
-            "10",
-            "-r",
-            wanted,
-        ]
-        with Waiting("Fetching the site generator"):
-            done = subprocess.run(install)
-        if done.returncode != 0:
-            sys.exit(
-                "The site needs packages of the Python index (common/tools/site/requirements.txt), and they can't be had."
-            )
-        shutil.copyfile(wanted, stamp)
-    return venv / "bin/python"
+    """The Python environment with the generator."""
+    return packages.environment(folder / "site-venv", HERE / "requirements.txt", "the site")
 
 
 def configuration(folder, gathered):

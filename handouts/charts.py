@@ -1,0 +1,774 @@
+# SPDX-License-Identifier: MIT
+"""Charts of measured and modelled results. figures.py draws them as SVG, and quotes.py puts them into the
+pages:
+
+chart NAME       the picture, a caption that says what to see, and the numbers
+
+A function of CHARTS describes a chart from handouts/results as a specification of Vega-Lite, with its text
+alternative and its caption, which are derived from the same numbers. Only render() needs the package of
+requirements.txt. A drawn chart contains the digest of its specification, so that others can see without the
+package whether it is up to date.
+
+Light and dark: a specification uses only the colours of INKS, and the picture's style sheet replaces them.
+The layout never depends on measured texts, so that a chart has the same bytes on every machine.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import html
+import itertools
+import json
+import math
+import pathlib
+import re
+
+import counted
+import measured
+import scaling
+from worked import table
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+WIDTH = 500  # of a picture, so that texts stay readable on a telephone
+CHARACTER = 7.4  # the width of a character in a wide font
+TOP, GAP, BOTTOM = 36, 36, 46  # above, between and below the plots: their titles and axes
+# The colours of grader/page/style.css, in light and dark.
+INKS = {
+    "#1b1b1f": "#e6e7ea",
+    "#ffffff": "#16171b",
+    "#c9ccd4": "#43464f",
+    "#767a86": "#8b8f9c",
+    "#545863": "#a7abb7",
+    "#0b57a4": "#8ab8ff",
+    "#b3261e": "#ff8f8f",
+    "#11682f": "#6fd08c",
+    "#7a3db8": "#c9a2ff",
+    "#9a5a00": "#e6b450",
+    "#00707a": "#5fd0d8",
+    "#a8327d": "#ff9ad6",
+    "#55606e": "#b4bccb",
+}
+TEXT, BACK, LINE, EDGE, QUIET, *SERIES = INKS
+DASHES = [[1, 0], [7, 4], [2, 4], [10, 3, 2, 3]]
+SHAPES = ["circle", "square", "triangle-up", "diamond"]
+STYLE = {
+    "font": "'DejaVu Sans', Verdana, Arial, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": TEXT,
+        "titleColor": TEXT,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelOverlap": False,
+        "labelLimit": 0,
+        "gridColor": LINE,
+        "domainColor": EDGE,
+        "tickColor": EDGE,
+    },
+    "text": {"color": TEXT, "fontSize": 12},
+}
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclasses.dataclass
+class Plot:
+    """Layers of Vega-Lite below a title; the axes are in the encodings."""
+
+    layer: list
+    height: int
+    title: str = ""
+
+
+@dataclasses.dataclass
+class Chart:
+    plots: list
+    left: int  # the space for the labels of the axis
+    width: int  # of the plots
+    alt: str
+    caption: str
+    data: str = ""  # a table in Markdown, if the page has none with these numbers
+
+    def specification(self):
+        titles = [
+            {
+                "data": {"values": [{}]},
+                "mark": {"type": "text", "align": "left", "text": plot.title, "fontWeight": "bold"},
+                "encoding": {"x": {"value": 12 - self.left}, "y": {"value": -18}},
+            }
+            for plot in self.plots
+        ]
+        return {
+            "config": STYLE,
+            "background": None,
+            "spacing": GAP,
+            "bounds": "flush",
+            "vconcat": [
+                {"width": self.width, "height": plot.height, "layer": [*plot.layer, title]}
+                for plot, title in zip(self.plots, titles)
+            ],
+        }
+
+    def digest(self):
+        text = json.dumps([self.specification(), self.left, self.alt], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def render(chart):
+    """The chart as SVG, which follows the reader's light or dark setting."""
+    import vl_convert
+
+    svg = vl_convert.vegalite_to_svg(chart.specification(), vl_version="6.4")
+    body = re.search(r"<svg[^>]*>\s*<g[^>]*>(.*)</g>\s*</svg>", svg, re.S)[1]
+    body = re.sub(r' (?:aria-[a-z]+|role|class)="[^"]*"| transform="translate\(0,0\)"', "", body)
+    height = TOP + sum(plot.height for plot in chart.plots) + GAP * (len(chart.plots) - 1) + BOTTOM
+    dark = "".join(
+        f'[fill="{ink}"] {{ fill: {other}; }} [stroke="{ink}"] {{ stroke: {other}; }}\n'
+        for ink, other in INKS.items()
+        if ink in body or ink in (BACK, LINE)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title" width="{WIDTH}" '
+        f'height="{height}" viewBox="0 0 {WIDTH} {height}">\n<!-- specification {chart.digest()} -->\n'
+        f'<title id="title">{html.escape(chart.alt)}</title>\n'
+        f"<style>\n@media (prefers-color-scheme: dark) {{\n{dark}}}\n</style>\n"
+        f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="8" fill="{BACK}" '
+        f'stroke="{LINE}"/>\n'
+        f'<g transform="translate({chart.left},{TOP})" fill="none" stroke-miterlimit="10">'
+        + body.replace("><", ">\n<")
+        + "</g>\n</svg>\n"
+    )
+
+
+# --- Axes, lines and points
+# ------------------------------------------------------------------------------------------------
+
+
+def power(n):
+    return "2" + str(int(n).bit_length() - 1).translate(SUPERSCRIPTS)
+
+
+def short_time(us):
+    return f"{us * 1000:g} ns" if us < 1 else f"{us:g} µs" if us < 1000 else f"{us / 1000:g} ms"
+
+
+def axis(ticks, words, title="", logarithmic=False, low=None, high=None, grid=True):
+    """An axis with these ticks; `words` of a tick is its label."""
+    cases = " : ".join(f"datum.value == {t!r} ? {json.dumps(words(t), ensure_ascii=False)}" for t in ticks)
+    domain = [ticks[0] if low is None else low, ticks[-1] if high is None else high]
+    scale = {"type": "log" if logarithmic else "linear", "domain": domain, "nice": False}
+    shown = {"values": ticks, "labelExpr": f"{cases} : ''", "grid": grid}
+    return {"type": "quantitative", "title": title or None, "scale": scale, "axis": shown}
+
+
+def logarithmic(values, words, title=""):
+    """From the step below the least value to the one above the greatest, of 1, 2, 5, 10 …; labelled at
+    powers of ten alone if there are many."""
+    steps = [m * 10**e if e >= 0 else round(m * 10.0**e, 6) for e in range(-3, 10) for m in (1, 2, 5)]
+    first = max(s for s in steps if s <= min(values) * 1.0001)
+    last = min(s for s in steps if s >= max(values) * 0.9999)
+    within = [s for s in steps if first <= s <= last]
+    tens = [s for s in within if f"{s:e}".startswith("1.0")]
+    return axis(within if len(within) <= 5 else tens, words, title, True, low=first, high=last)
+
+
+def linear(most, title=""):
+    step = next(m * 10.0**e for e in range(-3, 6) for m in (1, 2, 5) if m * 10.0**e * 5 >= most)
+    ticks = [round(step * k, 6) for k in range(math.ceil(most / step - 1e-9) + 1)]
+    return axis(ticks, lambda t: f"{t:g}", title)
+
+
+def doubling(values, title, words=power):
+    ticks = sorted(set(values))
+    shown = [t for k, t in enumerate(reversed(ticks)) if k % (2 if len(ticks) > 7 else 1) == 0][::-1]
+    return axis(shown, words, title, True, low=ticks[0], high=ticks[-1], grid=False)
+
+
+def unlabelled(of):
+    """An axis above another one with the same values."""
+    return {**of, "title": None, "axis": {**of["axis"], "labels": False, "ticks": False}}
+
+
+@dataclasses.dataclass
+class Curve:
+    name: str  # written at its right end, unless it is ""
+    points: list  # of (x, y)
+    look: int = 0  # its colour, dash and shape
+    reference: bool = False  # a limit: grey, without marks
+    thin: bool = False  # the model's, in the colour and beside the line of what was measured
+
+
+def position(of, value, height):
+    """Where a value of an axis is, in pixels from the top."""
+    low, high = of["scale"]["domain"]
+    if of["scale"]["type"] == "log":
+        low, high, value = math.log(low), math.log(high), math.log(value)
+    return height * (1 - (value - low) / (high - low))
+
+
+def apart(ends, height, room=15):
+    """Moves texts at (y, …) so that none covers another, and none is far below the plot."""
+    ends = sorted(ends)
+    for above, below in itertools.pairwise(ends):
+        below[0] = max(below[0], above[0] + room)
+    limit = height + 6
+    for one in reversed(ends):
+        one[0] = min(one[0], limit)
+        limit = one[0] - room
+    return ends
+
+
+def words_at(x, y, text, ink=TEXT, dx=8):
+    mark = {"type": "text", "align": "left", "dx": dx, "text": text, "color": ink}
+    return {
+        "data": {"values": [{}]},
+        "mark": mark,
+        "encoding": {"x": {"value": x}, "y": {"value": round(y, 1)}},
+    }
+
+
+def lines(curves, x, y, height, title, width):
+    layers, ends = [], []
+    for one in curves:
+        ink = EDGE if one.reference else SERIES[one.look % len(SERIES)]
+        mark = {"type": "line", "color": ink, "strokeDash": DASHES[one.look % 4], "strokeWidth": 2.2}
+        if one.reference or one.thin:
+            mark |= {"strokeWidth": 1.2, "strokeDash": [5, 3] if one.reference else [1, 2]}
+        else:
+            shape = SHAPES[one.look % 4]
+            mark["point"] = {"filled": True, "fill": ink, "size": 40, "shape": shape, "strokeDash": [1, 0]}
+        values = [{"x": px, "y": py} for px, py in one.points]
+        layers.append(
+            {
+                "data": {"values": values},
+                "mark": mark,
+                "encoding": {"x": {"field": "x", **x}, "y": {"field": "y", **y}},
+            }
+        )
+        if one.name:
+            at = position(y, one.points[-1][1], height)
+            ends.append([at, one.name, QUIET if one.reference else ink])
+    layers += [words_at(width, at, name, ink) for at, name, ink in apart(ends, height)]
+    return Plot(layers, height, title)
+
+
+def chart_of_lines(plots, names, left, *words):
+    """`plots`: functions of the width that is left beside the names."""
+    width = WIDTH - left - 20 - round(CHARACTER * max(map(len, names)))
+    return Chart([plot(width=width) for plot in plots], left, width, *words)
+
+
+# --- What the runs contain
+# ------------------------------------------------------------------------------------------------
+
+
+def newest(folder=""):
+    """The newest published run on any device: its file, and what is in it."""
+    path = max((ROOT / "handouts/results" / folder).glob("*-h*.json"))
+    return path, json.loads(path.read_text(encoding="utf-8"))
+
+
+def source(path, device, date):
+    name = path.relative_to(ROOT / "handouts").as_posix()
+    return f"{device}, {date}. Data: [{path.name}]({name})."
+
+
+def library_name(name, versions):
+    """ "CUB 3.0": with the toolkit's version where two are compared, and without the call."""
+    library, second, *_ = name.split()
+    if second[0].isdigit():
+        return f"{library} {second}"
+    return f"{library} {versions[0].rsplit('.', 1)[0]}" if versions else library
+
+
+WORK = {
+    "row1024": "rows of 1,024",
+    "row2048": "rows of 2,048",
+    "row4096": "rows of 4,096",
+    "row32": "rows of 32",
+    "bits0to16": "by the lower 16 bits of the keys",
+    "b256_": "256 bins",
+    "b4096_": "4,096 bins",
+    "b65536_": "65,536 bins",
+    "radius50": "box filter of radius 50",
+    "inclusive": "inclusive",
+    "exclusive": "exclusive",
+}
+
+
+def work_of(case, first=""):
+    """What a table's rungs do: "rows of 1,024, inclusive"."""
+    about = measured.ABOUT.get(first, "")
+    words = [text for key, text in WORK.items() if key in case and first != "segmented"]
+    return ", ".join([*words, *([about] if about else [])])
+
+
+def title_of(lab, labcli):
+    return counted.labs(labcli)[lab]["title"]
+
+
+# --- The labs
+# ------------------------------------------------------------------------------------------------
+
+
+def ladder(lab, labcli):
+    """The time of each rung at the largest size, of the libraries, and of the memory for the same bytes."""
+    path, run = newest()
+    entry, order = next(e for e in run["labs"] if e["lab"] == lab), counted.ladder(lab, labcli)
+    size, panels = entry["sizes"][-1], []
+    for one in size["tables"]:
+        rungs = sorted(measured.of_kind(one, "rung"), key=lambda r: order.index(r["name"]))
+        rows = [(r["name"], r["median_us"], "rung") for r in rungs]
+        for r in sorted(measured.of_kind(one, "peer"), key=lambda r: r["name"]):
+            if r["right"]:
+                rows.append((library_name(r["name"], entry.get("cccl")), r["median_us"], "library"))
+        limit = one["ideal_bytes"] / measured.ceiling_of(size, one) / 1e3
+        rows.append(("memory alone", limit, "limit"))
+        first = rungs[0]["name"]
+        panels.append((order.index(first), work_of(measured.case_of(one), first), rows))
+    panels = [panel[1:] for panel in sorted(panels, key=lambda panel: panel[0])]
+    names = [name for _, rows in panels for name, _, _ in rows]
+    left = 24 + round(CHARACTER * max(map(len, names)))
+    width = WIDTH - left - 84
+    x = logarithmic([us for _, rows in panels for _, us, _ in rows], short_time)
+    looks = {"rung": (SERIES[0], "circle"), "library": (SERIES[1], "square"), "limit": (QUIET, "diamond")}
+    plots = []
+    for work, rows in panels:
+        across = x if rows is panels[-1][1] else unlabelled(x)
+        labels = {"ticks": False, "domain": False, "labelPadding": 8, "grid": True, "gridDash": [2, 3]}
+        y = {"field": "name", "type": "nominal", "sort": [name for name, _, _ in rows], "title": None}
+        y |= {"scale": {"type": "point", "padding": 0.5}, "axis": labels}
+        values = [{"name": n, "us": us, "words": measured.time_of(us), "kind": k} for n, us, k in rows]
+        layer = []
+        for kind, (ink, shape) in looks.items():
+            mark = {"type": "point", "filled": True, "opacity": 1, "size": 80, "color": ink, "shape": shape}
+            chosen = [value for value in values if value["kind"] == kind]
+            if chosen:
+                layer.append(
+                    {
+                        "data": {"values": chosen},
+                        "mark": mark,
+                        "encoding": {"y": y, "x": {"field": "us", **across}},
+                    }
+                )
+        layer.append(
+            {
+                "data": {"values": values},
+                "mark": {"type": "text", "align": "left", "dx": 9},
+                "encoding": {"y": y, "x": {"field": "us", **across}, "text": {"field": "words"}},
+            }
+        )
+        plots.append(Plot(layer, 20 * len(rows), work if len(panels) > 1 else ""))
+    plots[0].title = ": ".join(filter(None, ("GPU time (logarithmic)", plots[0].title)))
+    rungs = [(name, us, *panel) for panel in panels for name, us, kind in panel[1] if kind == "rung"]
+    slowest = max(rungs, key=lambda rung: rung[1])
+    _, us, work, beside = next(rung for rung in rungs if rung[0] == measured.TOP)
+    limit = next(t for _, t, kind in beside if kind == "limit")
+    libraries = {name: t for name, t, kind in beside if kind == "library"}
+    against = f"{us / limit:.2f} times the time of the memory alone"
+    if libraries:
+        best = min(libraries, key=libraries.get)
+        against += f", and {us / libraries[best]:.2f} times that of the fastest library, {best}"
+    top = f"{measured.TOP} ({work})" if work else measured.TOP
+    alt = (
+        f"{title_of(lab, labcli)}, GPU time of every rung for {power(size['n'])} items: the slowest is "
+        f"{slowest[0]} with {measured.time_of(slowest[1])}; {top} takes {measured.time_of(us)}, {against}."
+    )
+    caption = (
+        f"GPU time for {power(size['n'])} items: rungs from the bottom of the ladder to its top (circles), "
+        "libraries (squares), and a plain copy or read of the same bytes (diamonds). Each step of the axis "
+        "multiplies the time. " + source(path, entry["device"], run["date"])
+    )
+    return Chart(plots, left, width, alt, caption)
+
+
+def rate(lab, labcli):
+    """The rate of the top rung and of CUB by size, and the memory's."""
+    path, run = newest("curve")
+    entry = next(e for e in run["labs"] if e["lab"] == lab)
+    panels = {}
+    for size in entry["sizes"]:
+        for one in size["tables"]:
+            panel, memory = panels.setdefault(measured.case_of(one), ({}, {}))
+            for row in one["rows"]:
+                if row["kind"] == "cpu" or not row["right"] or row["name"].startswith("Thrust"):
+                    continue
+                peer = row["kind"] == "peer"
+                name = library_name(row["name"], entry.get("cccl")) if peer else "top rung"
+                of = panel.setdefault(name, {})
+                of[size["n"]] = max(one["ideal_bytes"] / row["median_us"] / 1e6, of.get(size["n"], 0))
+            memory[size["n"]] = measured.ceiling_of(size, one) / 1e3
+    panels = {case: panel | {"memory": memory} for case, (panel, memory) in panels.items() if panel}
+    sizes = [size["n"] for size in entry["sizes"]]
+    many, last = len(panels) > 1, sizes[-1]
+    plots, said = [], []
+    for case, panel in panels.items():
+        y = linear(max(max(of.values()) for of in panel.values()))
+        work = work_of(case) if many else ""
+        curves = [
+            Curve(name, sorted(of.items()), k, name == "memory") for k, (name, of) in enumerate(panel.items())
+        ]
+        x = doubling(sizes, "items")
+        x = x if panel is list(panels.values())[-1] else unlabelled(x)
+        title = ": ".join(filter(None, ("TB/s", work)))
+        plots.append(functools.partial(lines, curves, x, y, 120 if many else 200, title))
+        each = ", ".join(f"{name} {of[last]:.2f}" for name, of in panel.items())
+        said.append(f"{work}: {each}" if many else each)
+    top = next(iter(panels.values()))["top rung"]
+    half = next(n for n in sizes if top[n] >= top[last] / 2)
+    first = min(r["median_us"] for one in entry["sizes"][0]["tables"] for r in measured.of_kind(one, "rung"))
+    alt = (
+        f"{title_of(lab, labcli)}: the rate rises with the number of items; the top rung reaches half of "
+        f"its final rate at {power(half)}. TB/s at {power(last)}: {'; '.join(said)}."
+    )
+    caption = (
+        "The bytes that must move, divided by the GPU time; “memory” is a plain copy or read of as many "
+        f"items. Below {power(half)} items the top rung does not reach half of its final rate: even "
+        f"{power(sizes[0])} items take {measured.time_of(first)}. "
+        f"{source(path, entry['device'], run['date'])}"
+    )
+    rows = [
+        [", ".join(filter(None, (work_of(case), name))), *(f"{of[n]:.2f}" if n in of else "–" for n in sizes)]
+        for case, panel in panels.items()
+        for name, of in panel.items()
+    ]
+    data = table(["TB/s", *map(power, sizes)], rows, "lr")
+    return chart_of_lines(plots, ["top rung"], 48, alt, caption, data)
+
+
+# --- Lessons: one kernel, many inputs
+# ------------------------------------------------------------------------------------------------
+
+
+def lesson(name, *keys):
+    """What was measured and what was modelled, by `keys`; and the source."""
+    run, of = measured.both("h200", name, *keys)
+    path = max((ROOT / "handouts/results/lessons").glob("*-h200.json"))
+    return run[name], of, source(path, run["device"], run["date"])
+
+
+def divergence(_labcli):
+    rows, of, where = lesson("divergence", "rounds", "paths")
+    paths = sorted({row["paths"] for row in rows})
+    rounds = sorted({row["rounds"] for row in rows})
+
+    def factors(which, r):
+        one = of[which, r, 1]["median_us"]
+        return [(p, of[which, r, p]["median_us"] / one) for p in paths]
+
+    found = [Curve(f"{r} multiply-adds", factors("run", r), k) for k, r in enumerate(rounds)]
+    found += [Curve("", factors("model", r), k, thin=True) for k, r in enumerate(rounds)]
+    x = doubling(paths, "paths that the lanes of a warp take", str)
+    y = logarithmic([y for one in found for _, y in one.points], lambda t: f"{t:g}×")
+    ends = ", ".join(f"{factors('run', r)[-1][1]:.1f} times with {r} multiply-adds per item" for r in rounds)
+    alt = (
+        f"The time against that of one path grows with the number of paths in a warp. With {paths[-1]} "
+        f"paths it is {ends}."
+    )
+    caption = (
+        "GPU time against that of one path, for two numbers of multiply-adds per item; both axes are "
+        f"logarithmic. Dotted: the modelled times. {where}"
+    )
+    plots = [functools.partial(lines, found, x, y, 220, "time against one path")]
+    return chart_of_lines(plots, [one.name for one in found], 56, alt, caption)
+
+
+def shared_atomics(_labcli):
+    rows, of, where = lesson("atomics", "addition", "addresses")
+    addresses = sorted({row["addresses"] for row in rows})
+
+    def times(which, kind):
+        return [(n, of[which, kind, n]["ns_per_instruction"]) for n in addresses]
+
+    kinds = {"of_one": "of 1", "of_a_variable": "of a variable", "with_old_value": "old value used"}
+    found = [Curve(name, times("run", kind), k) for k, (kind, name) in enumerate(kinds.items())]
+    found += [Curve("", times("model", kind), k, thin=True) for k, kind in enumerate(kinds)]
+    x = doubling(addresses, "addresses in a warp", str)
+    y = logarithmic([y for one in found for _, y in one.points], lambda t: f"{t:g} ns")
+    same = {name: times("run", kind)[0][1] for kind, name in kinds.items()}
+    alt = "Time of an addition in shared memory, by the addresses in a warp. With one address: " + ", ".join(
+        f"{ns:.1f} ns {'for an addition ' if name.startswith('of') else 'with the '}{name}"
+        for name, ns in same.items()
+    )
+    caption = (
+        "Time of a multiprocessor per warp instruction; both axes are logarithmic. Dotted: the modelled "
+        "times. " + where
+    )
+    plots = [functools.partial(lines, found, x, y, 220, "additions to shared memory")]
+    return chart_of_lines(plots, list(kinds.values()), 60, f"{alt}.", caption)
+
+
+def contention(labcli):
+    rows, of, where = lesson("contention", "n", "bins", "rung", "percent")
+    n = measured.lessons("model")["contention"][0]["n"]
+    shares = sorted({row["percent"] for row in rows})
+    places = dict(zip(shares, range(len(shares))))  # the axis: 90, 99 and 100 % would be one point
+    order = counted.ladder("histogram", labcli)
+    rungs = [r for r in order if ("run", n, 256, r, 0) in of]
+    plots, every, said = [], [], []
+    for bins in (16, 256, 4096, 65536):
+        times = {r: [(places[s], of["run", n, bins, r, s]["median_us"]) for s in shares] for r in rungs}
+        every += [us for points in times.values() for _, us in points]
+        plots.append((bins, times))
+    y = logarithmic(every, short_time)
+    x = axis(list(places.values()), lambda k: f"{shares[k]} %", "share of the samples in one bin", grid=False)
+    made = []
+    for bins, times in plots:
+        found = [Curve(rung, points, k) for k, (rung, points) in enumerate(times.items())]
+        below = x if bins == plots[-1][0] else unlabelled(x)
+        title = f"{bins:,} bins, {power(n)} samples"
+        title += ": GPU time (logarithmic)" if bins == plots[0][0] else ""
+        made.append(functools.partial(lines, found, below, y, 190, title))
+        worst = max(times, key=lambda r: times[r][-1][1] / times[r][0][1])
+        ends = (
+            f"{rung} from {measured.time_of(times[rung][0][1])} to {measured.time_of(times[rung][-1][1])}"
+            for rung in (worst, measured.TOP)
+        )
+        said.append(f"{bins:,} bins, {', '.join(ends)}")
+    alt = (
+        "GPU time of the histogram's rungs from uniform samples to samples that are all equal. The rung "
+        f"that skew slows down most, and the top rung: {'; '.join(said)}."
+    )
+    slower = [r for _, times in plots for r, points in times.items() if points[-1][1] > 1.5 * points[0][1]]
+    caption = (
+        f"To the right, more samples are equal. More than 1.5 times slower at the right than at the left: "
+        f"{', '.join(f'`{r}`' for r in dict.fromkeys(slower)) or 'no rung'}. {where}"
+    )
+    return chart_of_lines(made, rungs, 60, alt, caption)
+
+
+# --- Limits and models
+# ------------------------------------------------------------------------------------------------
+
+# Rungs, each with the case on which it is counted, if not the usual one: a grid of fixed size does work that
+# does not grow with the items.
+IN_ROOFLINE = {
+    "reduction": {
+        "neighboured": None,
+        "sequential": None,
+        "shuffle": None,
+        measured.TOP: "sum_i32_n16777216_random",
+    },
+    "scan": dict.fromkeys(("brute_force", "hillis_steele", "blelloch", "kogge_stone", measured.TOP)),
+}
+
+
+def roofline(labcli):
+    """The rungs of the first two labs: operations and bytes as counted, times as measured."""
+    found, n = [], 2**28
+    for k, (lab, rungs) in enumerate(IN_ROOFLINE.items()):
+        alone = measured.rungs_of(lab, labcli)
+        for rung, case in rungs.items():
+            of = counted.profile(labcli, lab, rung, case)
+            items = int(re.search(r"_n(\d+)", of["case"])[1])
+            worth = of["work"] / items * n / (alone[rung][n][0] * 1e6)  # 10¹² operations a second
+            found.append((rung, of["work"] / of["bytes"], worth, k))
+    sms, ghz = int(measured.simulated("multiprocessors")), measured.simulated("clock_ghz")
+    flat, slope = sms * 64 * ghz / 1e3, measured.rate_of("reduction", "copy") / 1e3
+    ridge = flat / slope
+    title = "operations per byte of device memory (logarithmic)"
+    x = axis([0.1, 0.2, 0.5, 1, 2, 5, 10, 20], lambda t: f"{t:g}", title, True)
+    y = logarithmic([*(worth for _, _, worth, _ in found), flat], lambda t: f"{t:g}")
+    low, high = x["scale"]["domain"]
+    left, height = 52, 300
+    width = WIDTH - left - 30
+    roof = Curve("", [(low, low * slope), (ridge, flat), (high, flat)], reference=True)
+    layers, ends = lines([roof], x, y, height, "", width).layer, []
+    for name, intensity, worth, k in found:
+        mark = {"type": "point", "filled": True, "opacity": 1, "size": 70}
+        mark |= {"color": SERIES[k], "shape": SHAPES[k]}
+        layers.append(
+            {
+                "data": {"values": [{"x": intensity, "y": worth}]},
+                "mark": mark,
+                "encoding": {"x": {"field": "x", **x}, "y": {"field": "y", **y}},
+            }
+        )
+        across = width * math.log(intensity / low) / math.log(high / low)
+        ends.append((across, position(y, worth, height), name, SERIES[k]))
+    named = apart([[down, (name, across, ink)] for across, down, name, ink in ends], height)
+    for down, (name, across, ink) in named:
+        layers.append(words_at(across, down, "top rung" if name == measured.TOP else name, ink))
+    place = width * math.log(ridge / low) / math.log(high / low)
+    layers += [
+        words_at(place, position(y, flat, height) - 9, "32-bit additions", QUIET, 0),
+        words_at(8, position(y, low * slope, height) - 42, "memory", QUIET, 0),
+    ]
+    ends = [found[0], found[len(IN_ROOFLINE["reduction"]) - 1]]
+    reach = ", ".join(f"{name} {100 * w / (i * slope):.0f} percent" for name, i, w, _ in ends)
+    alt = (
+        f"A roofline of an H200. The memory's roof meets that of additions at {ridge:.1f} operations per "
+        f"byte. Points far below a roof are slow. Of the memory's roof they reach: {reach}."
+    )
+    caption = (
+        "Operations and bytes as counted, times as measured for 2²⁸ items. The distance to the roof shows how "
+        "much faster a kernel with the same operations and bytes could be: the rungs of reduction (circles) do "
+        "nearly the same work in less and less time, those of scan (squares) also differ in their operations. "
+        "The memory's roof is a plain copy. The bytes of every access are counted, also of those that a cache "
+        "serves, so a kernel that reads the same bytes several times can be above this roof, and so can one "
+        "that only reads. "
+    )
+    path = next(iter(sorted((ROOT / "handouts/results").glob("*-h200.json"), reverse=True)))
+    run = measured.published("reduction")
+    caption += source(path, run["device"], run["date"])
+    rows = [
+        [f"{[*IN_ROOFLINE][k]} `{name}`", f"{i:.2f}", f"{w:.2f}", f"{100 * w / min(i * slope, flat):.0f} %"]
+        for name, i, w, k in found
+    ]
+    head = ["rung", "operations per byte", "10¹² operations per second", "share of the lower roof"]
+    plot = Plot(layers, height, "10¹² operations per second (logarithmic)")
+    return Chart([plot], left, width, alt, caption, table(head, rows, "lr"))
+
+
+def model(_labcli):
+    """The rungs' modelled times against the measured ones: the numbers of the page's own table."""
+    page = (ROOT / "handouts/model.md").read_text(encoding="utf-8")
+    block = re.search(r"<!-- quote: table model --strict -->\n(.*?)<!-- end quote -->", page, re.S)[1]
+    rows = [
+        (lab.split()[0], rung, float(a), float(b))
+        for lab, rung, _, a, b, *_ in (
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in block.split("| ratio |")[1].splitlines()[2:]
+            if line.startswith("|")
+        )
+    ]
+    both = [us for row in rows for us in row[2:]]
+    x = logarithmic(both, short_time, "measured (both axes are logarithmic)")
+    y = logarithmic(both, short_time)
+    low, high = x["scale"]["domain"]
+    width, left, height = 330, 62, 330
+    bounds = [
+        Curve("equal", [(low, low), (high, high)], reference=True),
+        Curve("2 times", [(low, 2 * low), (high / 2, high)], 0, thin=True),
+        Curve("half", [(2 * low, low), (high, high / 2)], 0, thin=True),
+    ]
+    layers = lines([dataclasses.replace(one, name="") for one in bounds], x, y, height, "", width).layer
+    mark = {"type": "point", "filled": True, "opacity": 0.9, "size": 46, "color": SERIES[0]}
+    layers.append(
+        {
+            "data": {"values": [{"x": a, "y": b} for *_, a, b in rows]},
+            "mark": mark,
+            "encoding": {"x": {"field": "x", **x}, "y": {"field": "y", **y}},
+        }
+    )
+    layers += [
+        words_at(width, 4, "equal", QUIET),
+        words_at(width, position(y, high / 2, height) + 4, "half as long", SERIES[0]),
+    ]
+    within = sum(1 / 1.25 <= b / a <= 1.25 for *_, a, b in rows)
+    far = max(rows, key=lambda row: abs(math.log(row[3] / row[2])))
+    alt = (
+        f"Modelled against measured times of {len(rows)} rungs, close to the diagonal: {within} are within "
+        f"25 percent. The largest difference is that of {far[0]} {far[1]}: measured "
+        f"{measured.time_of(far[2])}, modelled {measured.time_of(far[3])}."
+    )
+    device = re.match(r"Measured on ([^;]*)", block)[1].replace("\n", " ")
+    caption = (
+        "Each point is a rung. A point above the dashed diagonal is modelled too slow; between the dotted "
+        f"lines the model is wrong by less than a factor of two. {device}. The table below contains the "
+        "numbers."
+    )
+    return Chart([Plot(layers, height, "modelled")], left, width, alt, caption)
+
+
+def scaled(labcli, curves, y, heading, alt, caption, ideal=()):
+    found = [Curve(name, points, k) for k, (name, points) in enumerate(curves.items())]
+    found += [Curve("ideal", list(ideal), reference=True)] if ideal else []
+    x = doubling(scaling.DEVICES, "GPUs", lambda n: f"{n:,}")
+    plots = [functools.partial(lines, found, x, y, 230, heading)]
+    return chart_of_lines(plots, [one.name for one in found], 58, alt, caption)
+
+
+def weak(labcli):
+    curves = {
+        task: [(n, 100 * scaling.efficiency(labcli, task, n)) for n in scaling.DEVICES]
+        for task in scaling.BEST
+    }
+    ends = ", ".join(f"{task} {points[-1][1]:.0f} percent" for task, points in curves.items())
+    alt = f"Modelled efficiency for 8 to 1,024 GPUs with 2³⁰ items on each. With 1,024 GPUs: {ends}."
+    caption = (
+        "Modelled, not measured: nodes of eight GPUs. The efficiency is the time of one GPU divided by "
+        "that of all GPUs, which have as many times more items."
+    )
+    y = axis(list(range(0, 101, 20)), lambda t: f"{t} %")
+    return scaled(labcli, curves, y, "modelled efficiency, 2³⁰ items on each GPU", alt, caption)
+
+
+def strong(labcli):
+    curves = {task: [(n, scaling.speedup(labcli, task, n)) for n in scaling.DEVICES] for task in scaling.BEST}
+    ends = ", ".join(f"{task} {points[-1][1]:.0f} times" for task, points in curves.items())
+    alt = f"Modelled speedup for 8 to 1,024 GPUs with 2³³ items altogether. With 1,024 GPUs: {ends}."
+    caption = (
+        "Modelled, not measured; both axes are logarithmic. With more GPUs the kernels take less time, but "
+        "the start of a collective and its steps do not, so each curve has a limit."
+    )
+    y = axis([4, 16, 64, 256, 1024], lambda t: f"{t:,}×", "", True)
+    ideal = [(n, n) for n in scaling.DEVICES]
+    return scaled(labcli, curves, y, "modelled speedup, 2³³ items on all GPUs", alt, caption, ideal)
+
+
+def collective_cost(labcli):
+    """Of an all-reduce, by its bytes: the model's fastest algorithm, and the time of the bytes alone."""
+    program, sizes = scaling.estimator(labcli), [2**k for k in range(3, 31)]
+    curves = {
+        f"{n} GPUs": [(size, scaling.estimated(program, "all_reduce", size, n)[0]) for size in sizes]
+        for n in (2, 8)
+    }
+    rate = scaling.link(program)["gb_per_s"] * 1e3
+    alone = [(size, 2 * 7 / 8 * size / rate) for size in sizes if 2 * 7 / 8 * size / rate >= 20]
+    found = [Curve(name, points, k) for k, (name, points) in enumerate(curves.items())]
+    found.append(Curve("8: bytes alone", alone, reference=True))
+    title = "bytes of each rank's buffer (logarithmic)"
+    x = axis([2**3, 2**10, 2**20, 2**30], power, title, True, grid=False)
+    y = logarithmic([us for points in curves.values() for _, us in points], short_time)
+    eight = dict(curves["8 GPUs"])
+    small, large = eight[sizes[0]], eight[sizes[-1]]
+    flat = max(size for size, us in eight.items() if us < 1.5 * small)
+    alt = (
+        "Modelled time of an all-reduce on 8 GPUs by its size: less than 1.5 times that of 8 bytes, "
+        f"{measured.time_of(small)}, "
+        f"up to {power(flat)} bytes; then it grows with the bytes, to {measured.time_of(large)} for "
+        f"{power(sizes[-1])}."
+    )
+    caption = (
+        "Modelled for H200s that are connected by NVLink; both axes are logarithmic. On the left only the "
+        "latency counts, and on the right only the bytes. Between them, the algorithm changes. Dashed: the "
+        "time of the bytes alone."
+    )
+    plots = [functools.partial(lines, found, x, y, 230, "modelled time of ncclAllReduce over NVLink")]
+    return chart_of_lines(plots, [one.name for one in found], 60, alt, caption)
+
+
+LABS = ("reduction", "scan", "compaction", "radix_sort", "histogram", "sat", "hierarchical_scan")
+CHARTS = {
+    **{f"ladder-{lab.replace('_', '-')}": lambda labcli, lab=lab: ladder(lab, labcli) for lab in LABS},
+    **{f"rate-{lab.replace('_', '-')}": lambda labcli, lab=lab: rate(lab, labcli) for lab in LABS},
+    "roofline": roofline,
+    "model": model,
+    "divergence-time": divergence,
+    "shared-atomics": shared_atomics,
+    "contention": contention,
+    "scaling-weak": weak,
+    "scaling-strong": strong,
+    "collective-cost": collective_cost,
+}
+
+SIMULATED = {"roofline"}  # those that need runs of the simulator
+
+
+@functools.lru_cache
+def made(name, labcli):
+    return CHARTS[name](labcli)
+
+
+def chart(name, labcli):
+    one = made(name, labcli)
+    folded = (
+        f"\n<details><summary>The numbers of this chart</summary>\n\n{one.data}\n</details>\n"
+        if one.data
+        else ""
+    )
+    return f"![{one.alt}](figures/{name}.svg)\n\n*{one.caption}*\n{folded}"
+
+
+KINDS = (chart,)

@@ -16,9 +16,9 @@ struct Layout {
   std::string build;            // its build folder
   std::string toolkit_lib_dir;  // the folder of the toolkit's libcudart.so; "" if the loader finds it
 
-  std::string simulator_dir() const { return build + "/common/cudart"; }
+  std::string simulator_dir() const { return build + "/common/simulator/cudart"; }
   // The libcudart for runners, which sends its calls to the device's process.
-  std::string remote_dir() const { return build + "/common/remote"; }
+  std::string remote_dir() const { return build + "/common/harness/remote"; }
   std::string device_program() const { return remote_dir() + "/simulated_device"; }
   // The name of the ninja target.
   static std::string solution_target(const std::string& lab) { return "solutions/runner_" + lab; }

@@ -20,7 +20,13 @@ LIMITS = [
         0,
         "s",
     ),
-    ("what a case may print", "common/verifier/live_runner.cpp", r"kOutputLimit = ([^;]+);", 20, "MiB"),
+    (
+        "what a case may print",
+        "common/harness/verifier/live_runner.cpp",
+        r"kOutputLimit = ([^;]+);",
+        20,
+        "MiB",
+    ),
     (
         "a file that it writes, in a `/tmp` of its own",
         "grader/sandbox/sandbox.hpp",

@@ -107,7 +107,9 @@ def ceiling_of(size, measured):
 
 def simulated(name):
     """A constant of the simulated chip."""
-    return float(re.search(rf"\b{name} = ([\d.]+);", (ROOT / "common/sim/types.hpp").read_text("utf-8"))[1])
+    return float(
+        re.search(rf"\b{name} = ([\d.]+);", (ROOT / "common/simulator/sim/types.hpp").read_text("utf-8"))[1]
+    )
 
 
 def ceilings(lab, _labcli):
@@ -228,7 +230,7 @@ def compared(run, lab):
 
 
 def foreign(device, _labcli):
-    folder = ROOT / "common/sim/calibration"
+    folder = ROOT / "common/simulator/sim/calibration"
     names = (f"foreign_{device}", f"foreign_{device}_modelled", f"foreign_profiler_{device}")
     command = [
         sys.executable,
@@ -510,7 +512,7 @@ def trips(lab, _labcli):
 
 
 def in_flight(lab, _labcli):
-    timing = (ROOT / "common/sim/chips/timing_h200.inc").read_text(encoding="utf-8")
+    timing = (ROOT / "common/simulator/sim/chips/timing_h200.inc").read_text(encoding="utf-8")
     clocks = float(re.search(r"memory_latency = ([\d.]+)", timing)[1])
     sms = int(simulated("multiprocessors"))
     rate, wait = rate_of(lab, "read") * 1e9, clocks / simulated("clock_ghz") * 1e-9

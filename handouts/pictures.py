@@ -267,12 +267,12 @@ def divergence(_run):
 
 
 def timing(name):
-    text = (ROOT / "common/sim/chips/timing_h200.inc").read_text(encoding="utf-8")
+    text = (ROOT / "common/simulator/sim/chips/timing_h200.inc").read_text(encoding="utf-8")
     return float(re.search(rf"\.{name} = ([\d.]+)", text)[1])
 
 
 def preset(name):
-    text = (ROOT / "common/sim/types.hpp").read_text(encoding="utf-8")
+    text = (ROOT / "common/simulator/sim/types.hpp").read_text(encoding="utf-8")
     return float(re.search(rf" {name} = ([\d.]+);", text)[1])
 
 
@@ -281,7 +281,7 @@ def memory(_run):
     l2 = int(
         re.search(
             r"int l2_bytes = (\d+) \* 1024 \* 1024;",
-            (ROOT / "common/sim/types.hpp").read_text(encoding="utf-8"),
+            (ROOT / "common/simulator/sim/types.hpp").read_text(encoding="utf-8"),
         )[1]
     )
     near = timing("near_passes_per_clock") * 128 * many * clock / 1e3

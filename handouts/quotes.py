@@ -10,7 +10,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
 
     table COMMAND            what `labcli COMMAND --markdown` prints
     output COMMAND /REGEX/   the lines of `labcli COMMAND` in which REGEX occurs, each once; without /REGEX/ all of them
-    kernel NAME              a kernel of errata.cu or memory_model.cu (common/sim/checkers/kernels/) and its launch
+    kernel NAME              a kernel of errata.cu or memory_model.cu (common/simulator/sim/checkers/kernels/) and its launch
     finding NAME             what the checkers must report of it, and the line
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
     faulty LAB/NAME          the function of a wrong submission, for an exam
@@ -98,7 +98,7 @@ PROGRAMS = {"erratum": "errata", "example": "memory_model"}  # by the first word
 
 
 def program_of(name):
-    return f"common/sim/checkers/kernels/{PROGRAMS[name.partition('_')[0]]}.cu"
+    return f"common/simulator/sim/checkers/kernels/{PROGRAMS[name.partition('_')[0]]}.cu"
 
 
 def marked_kernel(name):

@@ -27,7 +27,7 @@ REGISTERS, WARPS, TOGETHER = 65536, 64, 256
 def compiled(lab, nvcc):
     """The registers and the largest block of each kernel of a solution, by name with template arguments."""
     with tempfile.TemporaryDirectory() as folder:
-        include = [f"-I{ROOT / name}" for name in ("common", "labs", "solutions")]
+        include = [f"-I{ROOT / name}" for name in ("common", "common/harness", "labs", "solutions")]
         command = [
             *nvcc,
             "-std=c++20",

@@ -4,7 +4,7 @@ figures.py:
 
     scaling assumptions | fit | checked | measured | collectives | weak | strong | exchange
 
-Inside a node, collectives take the time of common/nccl/operation/model.cpp, which
+Inside a node, collectives take the time of common/simulator/nccl/operation/model.cpp, which
 build/handouts/nccl_estimate prints. Between nodes they take that of `Network`, whose constants are
 assumptions. What one device does alone takes the time of the published run (measured.py).
 """
@@ -41,7 +41,7 @@ class Network:
     message_us = 1.0  # until an adapter has accepted a message
 
 
-# --- Inside a node: common/nccl/operation/model.cpp.
+# --- Inside a node: common/simulator/nccl/operation/model.cpp.
 
 
 def estimator(labcli):
@@ -268,7 +268,7 @@ def assumptions(labcli):
 def measurements():
     """What model_test.cpp compares the model with: (kind, bytes, GB/s), and µs of an all-gather of 16
     bytes."""
-    text = (ROOT / "common/nccl/operation/model_test.cpp").read_text(encoding="utf-8")
+    text = (ROOT / "common/simulator/nccl/operation/model_test.cpp").read_text(encoding="utf-8")
     found = [(int(mib) * 2**20, float(rate)) for mib, rate in re.findall(r"\{(\d+) \* kMiB, (\d+)\}", text)]
     us = float(re.search(r"Kind::all_gather, 16, 2\)\)\.us, (\d+),", text)[1])
     assert len(found) == 6

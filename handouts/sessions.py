@@ -43,7 +43,7 @@ class Course:
     def debug(self, build, arguments, **how):
         environment = {**os.environ, "LAB_ROOT": self.folder.name, "LAB_BUILD": str(build)}
         return subprocess.run(
-            [sys.executable, ROOT / "common/debug/debug.py", *arguments],
+            [sys.executable, ROOT / "common/harness/debugging/debug.py", *arguments],
             capture_output=True,
             env=environment,
             **how,

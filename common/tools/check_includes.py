@@ -7,8 +7,8 @@ headers bring others along, the next one's don't.
 usage: check_includes.py ROOT
 
 Prints each wrong or missing include as file:line with the rule it breaks; exit status 1 when there is one, or
-when no file was found. Parts are folders: "base" is common/base, "labs/reduction" one lab,
-"solutions/reduction" its solution.
+when no file was found. Parts are folders: "base" is common/base, "sim" common/simulator/sim, "lab"
+common/harness/lab, "labs/reduction" one lab, "solutions/reduction" its solution.
 """
 
 import pathlib
@@ -30,7 +30,8 @@ ALLOWED = {
     "sim": ["ptx", "base"],
     "cudart": ["sim", "ptx", "base"],
     "nccl": ["cudart", "base"],
-    "debug": ["sim", "ptx", "labs", "lab", "base"],
+    "debug": ["sim", "ptx", "base"],
+    "debugging": ["labs", "lab", "base"],  # ./lab debug: a lab's case in the simulator's debugger
     "remote": ["runner", "protocol", "lab", "nccl", "cudart", "sim", "base"],
     "labs": ["lab", "base"],  # the registry
     "labs/{lab}": ["lab", "base"],  # and its tests, TESTS
@@ -64,7 +65,7 @@ ALLOWED = {
 # The rooms of a part: folders, or files of the part's own folder by their stem. A room may include those that
 # stand before it, and those of the same string. Tests, and what only tests use, may include all.
 ROOMS = {
-    "common/sim": [
+    "common/simulator/sim": [
         "authors_files checker counters finding footprint timing.hpp types",
         "memory",
         "machine",
@@ -77,12 +78,12 @@ ROOMS = {
         "device engine",
         "chips",
     ],
-    "common/cudart": [
+    "common/simulator/cudart": [
         "error_table cuda_abi sim_control sim_parts environment device_properties",
         "runtime code graph api",
         "abi",
     ],
-    "common/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
+    "common/simulator/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": [
         "text process layout device",
         "page",
@@ -113,13 +114,13 @@ FOR_TESTS = {
     "abi_values",
 }
 # Tables of names; every reader of the simulator's reports may include them.
-WORDS = {"verifier": {"common/sim/checker.hpp", "common/sim/counters.hpp"}}
+WORDS = {"verifier": {"common/simulator/sim/checker.hpp", "common/simulator/sim/counters.hpp"}}
 # What a lab's and a solution's tests may include besides, and those of a submission.
 TESTS = {"testing", "verifier"}
-SUBMISSION = "common/remote/testing"
+SUBMISSION = "common/harness/remote/testing"
 # The simulator's C interface and NCCL's, for programs that may run on it: no part of the simulator comes with
 # them.
-FOR_ALL = {"common/cudart/sim_control.h", "common/nccl/nccl.h"}
+FOR_ALL = {"common/simulator/cudart/sim_control.h", "common/simulator/nccl/nccl.h"}
 
 # A standard header, and names by which one knows that it is needed.
 STANDARD = {
@@ -158,7 +159,7 @@ STANDARD = {
 
 SOURCES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".in", ".inc"}
 TOP_FOLDERS = ["common", "labs", "solutions", "grader"]
-INCLUDE_ROOTS = ["common", "labs", "solutions", "grader", "."]
+INCLUDE_ROOTS = ["common", "common/simulator", "common/harness", "labs", "solutions", "grader", "."]
 INCLUDE = re.compile(r"^\s*#\s*include\s*(.*)")
 
 
@@ -167,10 +168,11 @@ def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
     folders = path.parts[:-1]
     if folders[:4] == ("grader", "release", "edition", "labs"):  # its files stand elsewhere in an edition
         folders = folders[3:]
-    if folders[:2] == ("common", "template"):
-        return {"lab": "labs/{lab}", "solution": "solutions/{lab}"}[folders[2]], "LAB_ID"
+    if folders[:3] == ("common", "harness", "template"):
+        return {"lab": "labs/{lab}", "solution": "solutions/{lab}"}[folders[3]], "LAB_ID"
     if folders[0] == "common":
-        return (folders[1] if len(folders) > 1 else "common"), ""
+        inside = folders[2:] if folders[1:2] in (("simulator",), ("harness",)) else folders[1:]
+        return (inside[0] if inside else "common"), ""
     if folders in [("solutions", "device"), ("solutions", "tune"), ("solutions", "lessons")]:
         return "/".join(folders), ""
     if folders == ("solutions", "peers"):

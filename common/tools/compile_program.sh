@@ -15,7 +15,7 @@ fi
 [[ " $*" = *' -std'* || " $*" = *' --std'* ]] || flags+=(-std=c++20)
 
 # NCCL is the simulator's, and is only linked if the program calls it. Its header comes last, so that a program's own wins.
-nccl=() libraries=$LAB_BUILD/common/cudart
+nccl=() libraries=$LAB_BUILD/common/simulator/cudart
 [[ ! -f $libraries/libnccl.so.2 ]] ||
-  nccl=(-I "$LAB_ROOT/common/nccl" -Xlinker "--as-needed,$libraries/libnccl.so.2,--no-as-needed,-rpath-link=$libraries")
+  nccl=(-I "$LAB_ROOT/common/simulator/nccl" -Xlinker "--as-needed,$libraries/libnccl.so.2,--no-as-needed,-rpath-link=$libraries")
 exec "${NVCC:-nvcc}" -cudart shared "$file" -o "$program" "${flags[@]}" "$@" "${nccl[@]}"

@@ -30,7 +30,14 @@ class Copy(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self.folder.name)
-        for part in ["labs", "solutions", "handouts", "grader/mutants", "common/tools", "common/template"]:
+        for part in [
+            "labs",
+            "solutions",
+            "handouts",
+            "grader/mutants",
+            "common/tools",
+            "common/harness/template",
+        ]:
             shutil.copytree(ROOT / part, self.root / part)
         for name in ["meson.build", "README.md"]:
             shutil.copy(ROOT / name, self.root)
@@ -216,7 +223,7 @@ class NewLab(Copy):
                 self.assertEqual(block.splitlines(), sorted(block.splitlines()), path.name)
 
     def test_names_that_would_break_the_build_are_refused(self):
-        header = self.root / "common/sim/device.hpp"
+        header = self.root / "common/simulator/sim/device.hpp"
         header.parent.mkdir(parents=True, exist_ok=True)
         if not header.exists():
             header.write_text("namespace course::sim {}\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Prints the best instruction set of this machine that the simulator knows: avx512, avx2 or portable. Sourced (by `lab`), it
-# only defines host_isa. The simulator itself looks once more when it starts (common/sim/engine.cpp).
+# only defines host_isa. The simulator itself looks once more when it starts (common/simulator/sim/engine.cpp).
 # shellcheck shell=bash
 host_isa() {
   local flags

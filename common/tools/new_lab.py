@@ -102,7 +102,7 @@ def main():
             r'(?:^#include ".*\n)+', lambda m: "".join(sorted(m.group().splitlines(True))), text, flags=re.M
         )
 
-    template = root / "common/template"
+    template = root / "common/harness/template"
     for part, place in PLACES.items():
         for source in sorted((template / part).iterdir()):
             target = root / place.format(id=lab) / filled(source.name)

@@ -17,30 +17,30 @@ PLACES = {
     "a checker": (
         r"(?i:^(?!.*\"missing-wait\").*\b(?:k|SIM_)?synccheck)\b",
         {
-            "common/sim/checker.hpp",
-            "common/cudart/sim_control.h",
-            "common/sim/checkers/checker_set.cpp",
-            "common/sim/checkers/synccheck.hpp",
-            "common/sim/checkers/synccheck.cpp",
-            "common/sim/checkers/meson.build",
-            "common/sim/observation/subset.cpp",
+            "common/simulator/sim/checker.hpp",
+            "common/simulator/cudart/sim_control.h",
+            "common/simulator/sim/checkers/checker_set.cpp",
+            "common/simulator/sim/checkers/synccheck.hpp",
+            "common/simulator/sim/checkers/synccheck.cpp",
+            "common/simulator/sim/checkers/meson.build",
+            "common/simulator/sim/observation/subset.cpp",
         },
     ),
     "a counter": (
         r"\bpartial_sectors\b",
         {
-            "common/sim/counters.hpp",
-            "common/sim/grid/tally.cpp",
-            "common/sim/machine/warp.hpp",
-            "common/sim/ops/memory.hpp",
-            "common/sim/timing/model.cpp",
+            "common/simulator/sim/counters.hpp",
+            "common/simulator/sim/grid/tally.cpp",
+            "common/simulator/sim/machine/warp.hpp",
+            "common/simulator/sim/ops/memory.hpp",
+            "common/simulator/sim/timing/model.cpp",
         },
     ),
     "a metric": (
         r"\bbank_conflicts\b",
         {
-            "common/lab/manifest.hpp",
-            "common/lab/metrics.hpp",
+            "common/harness/lab/manifest.hpp",
+            "common/harness/lab/metrics.hpp",
             "grader/grading/metrics.cpp",
             "handouts/counted.py",
         },
@@ -51,7 +51,11 @@ PLACES = {
     ),
     "a verdict": (
         r"\bmemory_limit\b|\bMEMORY_LIMIT\b",
-        {"common/verifier/session.hpp", "common/verifier/session.cpp", "common/verifier/judge.cpp"},
+        {
+            "common/harness/verifier/session.hpp",
+            "common/harness/verifier/session.cpp",
+            "common/harness/verifier/judge.cpp",
+        },
     ),
     "a form in which results are reported": (
         r"\bto_csv\b|\breport/csv\b",
@@ -62,7 +66,7 @@ PLACES = {
             "grader/meson.build",
         },
     ),
-    "a simulated chip": (r"\brtx4060\b", {"common/sim/chips/presets.cpp"}),
+    "a simulated chip": (r"\brtx4060\b", {"common/simulator/sim/chips/presets.cpp"}),
 }
 SOURCES = {".cpp", ".hpp", ".h", ".build", ".py"}
 # Tests and examples may name what they like.

@@ -29,7 +29,7 @@ host code, and sm_90 machine code for the limits on registers.
 
 Exit code: the program's own; 86 where that is 0 and errors were found.
 SIM_REPORT=FILE writes the findings as JSON as well.
-The kinds of findings: common/sim/checkers/README.md
+The kinds of findings: common/simulator/sim/checkers/README.md
 USAGE
   exit $(($# == 0 ? 2 : 0))
 fi
@@ -55,13 +55,4 @@ if [[ $program = *.cu ]]; then
 elif [[ ! -x $program ]]; then
   say "$program is neither a program nor a .cu file" && exit 2
 fi
-needed=$(readelf -d "$program" 2>/dev/null | grep NEEDED || true)
-if [[ -n $needed && $needed != *libcudart.so.1[23]* ]]; then
-  say "$program does not use the shared CUDA runtime: link it with nvcc's \"-cudart shared\""
-  exit 2
-fi
-[[ $needed != *libnccl.so* ]] || export SIM_DEVICES=${SIM_DEVICES:-8}
-[[ $program = */* ]] || program=./$program
-code=0
-SIM_CHECK=1 LD_LIBRARY_PATH=$LAB_BUILD/common/cudart${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$program" "${arguments[@]}" || code=$?
-exit "$code"
+CUSAN_LIBRARIES=$LAB_BUILD/common/simulator/cudart "$tools/../simulator/cusan" "$program" "${arguments[@]}"

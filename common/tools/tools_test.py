@@ -29,11 +29,11 @@ class IncludeRules(unittest.TestCase):
         self.root = pathlib.Path(self.folder.name)
         for name in [
             "common/base/a.hpp",
-            "common/lab/a.hpp",
-            "common/ptx/a.hpp",
-            "common/sim/a.hpp",
-            "common/cudart/a.hpp",
-            "common/cudart/sim_control.h",
+            "common/harness/lab/a.hpp",
+            "common/simulator/ptx/a.hpp",
+            "common/simulator/sim/a.hpp",
+            "common/simulator/cudart/a.hpp",
+            "common/simulator/cudart/sim_control.h",
             "labs/registry.hpp",
             "labs/reduction/lab.hpp",
             "labs/scan/lab.hpp",
@@ -57,10 +57,10 @@ class IncludeRules(unittest.TestCase):
 
     def test_takes_what_the_architecture_allows(self):
         for name, included in [
-            ("common/lab/b.cpp", "base/a.hpp"),
-            ("common/sim/b.cpp", "ptx/a.hpp"),
-            ("common/cudart/b.cpp", "sim/a.hpp"),
-            ("common/lab/b.cpp", "cudart/sim_control.h"),
+            ("common/harness/lab/b.cpp", "base/a.hpp"),
+            ("common/simulator/sim/b.cpp", "ptx/a.hpp"),
+            ("common/simulator/cudart/b.cpp", "sim/a.hpp"),
+            ("common/harness/lab/b.cpp", "cudart/sim_control.h"),
             ("labs/reduction/reduction.cu", "reduction/lab.hpp"),
             ("labs/reduction/problem.cpp", "lab/a.hpp"),
             ("solutions/reduction/reduction.cu", "reduction/lab.hpp"),
@@ -90,12 +90,12 @@ class IncludeRules(unittest.TestCase):
 
     def test_names_what_it_forbids(self):
         for name, included, target in [
-            ("common/base/b.hpp", "lab/a.hpp", "common/lab/a.hpp"),
-            ("common/lab/b.cpp", "ptx/a.hpp", "common/ptx/a.hpp"),
-            ("common/ptx/b.cpp", "sim/a.hpp", "common/sim/a.hpp"),
-            ("common/sim/b.cpp", "cudart/a.hpp", "common/cudart/a.hpp"),
-            ("common/sim/b.cpp", "../../grader/a.hpp", "grader/a.hpp"),
-            ("labs/reduction/reduction.cu", "sim/a.hpp", "common/sim/a.hpp"),
+            ("common/base/b.hpp", "lab/a.hpp", "common/harness/lab/a.hpp"),
+            ("common/harness/lab/b.cpp", "ptx/a.hpp", "common/simulator/ptx/a.hpp"),
+            ("common/simulator/ptx/b.cpp", "sim/a.hpp", "common/simulator/sim/a.hpp"),
+            ("common/simulator/sim/b.cpp", "cudart/a.hpp", "common/simulator/cudart/a.hpp"),
+            ("common/simulator/sim/b.cpp", "../../grader/a.hpp", "grader/a.hpp"),
+            ("labs/reduction/reduction.cu", "sim/a.hpp", "common/simulator/sim/a.hpp"),
             ("labs/reduction/reduction.cu", "scan/lab.hpp", "labs/scan/lab.hpp"),
             ("labs/reduction/reduction.cu", "../../solutions/reduction/a.hpp", "solutions/reduction/a.hpp"),
             ("labs/reduction/reduction.cu", "device/tile.cuh", "solutions/device/tile.cuh"),
@@ -111,20 +111,20 @@ class IncludeRules(unittest.TestCase):
 
     def test_rooms_are_included_downwards_alone(self):
         for target in [
-            "common/sim/types.hpp",
-            "common/sim/device.hpp",
-            "common/sim/memory/a.hpp",
-            "common/sim/decode/a.hpp",
+            "common/simulator/sim/types.hpp",
+            "common/simulator/sim/device.hpp",
+            "common/simulator/sim/memory/a.hpp",
+            "common/simulator/sim/decode/a.hpp",
         ]:
             self.write(target, "")
         for name, included, ok in [
-            ("common/sim/machine/b.cpp", "sim/memory/a.hpp", True),
-            ("common/sim/machine/b_test.cpp", "sim/decode/a.hpp", True),
-            ("common/sim/device.cpp", "sim/decode/a.hpp", True),
-            ("common/sim/machine/b.cpp", "sim/decode/a.hpp", False),
-            ("common/sim/memory/b.hpp", "sim/device.hpp", False),
-            ("common/sim/types.hpp", "sim/memory/a.hpp", False),
-            ("common/sim/novel/b.hpp", "sim/memory/a.hpp", False),
+            ("common/simulator/sim/machine/b.cpp", "sim/memory/a.hpp", True),
+            ("common/simulator/sim/machine/b_test.cpp", "sim/decode/a.hpp", True),
+            ("common/simulator/sim/device.cpp", "sim/decode/a.hpp", True),
+            ("common/simulator/sim/machine/b.cpp", "sim/decode/a.hpp", False),
+            ("common/simulator/sim/memory/b.hpp", "sim/device.hpp", False),
+            ("common/simulator/sim/types.hpp", "sim/memory/a.hpp", False),
+            ("common/simulator/sim/novel/b.hpp", "sim/memory/a.hpp", False),
         ]:
             with self.subTest(name=name, included=included):
                 self.assertEqual(self.complaints(name, included) == [], ok)

@@ -46,7 +46,7 @@ Result<std::vector<std::string>> programs_of(const Layout& layout) {
     if (part.ends_with(".o") && !part.starts_with("labs/libproblem_"))
       found.push_back(layout.build + "/" + part);
   }
-  for (const char* folder : {"common/cudart", "common/remote"}) {
+  for (const char* folder : {"common/simulator/cudart", "common/harness/remote"}) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fs::path(layout.build) / folder, ignored)) {
       const std::string name = entry.path().filename().string();

@@ -101,7 +101,8 @@ Result<Recipe> bench_recipe(const Layout& layout, const std::string& lab, const 
     if (fs::path(word).filename() == "ccache") continue;  // the sandbox need not show it
     if (word == target) word = "{runner}";
     if (word.starts_with(target + ".p/") && word.ends_with(lab + ".cu.o")) word = "{object}";
-    constexpr std::string_view kToLinker = "-Xlinker=";  // before a library: common/remote/libnccl.so.2
+    constexpr std::string_view kToLinker =
+        "-Xlinker=";  // before a library: common/harness/remote/libnccl.so.2
     const std::string file = word.substr(word.starts_with(kToLinker) ? kToLinker.size() : 0);
     const bool is_linked = file.ends_with(".o") || file.ends_with(".a") || file.find(".so.") != file.npos;
     if (is_linked && !file.starts_with('-') && !file.starts_with('/')) recipe.linked.push_back(file);

@@ -307,7 +307,8 @@ class StudentsFile : public Labcli {
     const char* source = std::getenv("LAB_SOURCE");
     ASSERT_NE(source, nullptr) << "set LAB_SOURCE to the checkout";
     fs::permissions(folder_, fs::perms(0755));
-    for (const char* part : {"labs", "common/base", "common/lab", "common/protocol", "common/tools"}) {
+    for (const char* part :
+         {"labs", "common/base", "common/harness/lab", "common/harness/protocol", "common/tools"}) {
       fs::create_directories(folder_ + "/" + part);
       fs::copy(std::string(source) + "/" + part, folder_ + "/" + part, fs::copy_options::recursive);
     }

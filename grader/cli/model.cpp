@@ -93,7 +93,7 @@ int run_model(const ModelOptions& options) {
   if (!layout) return fail(layout.error().text);
   std::optional<ProfilerRun> profiled;
   if (options.kernels) {
-    const std::string file = layout->root + "/common/sim/calibration/data/profiler_h200.json";
+    const std::string file = layout->root + "/common/simulator/sim/calibration/data/profiler_h200.json";
     const auto text = text_of(file);
     if (!text) return fail(text.error().text);
     auto run = read_profiler_run(*text);

@@ -33,9 +33,9 @@ std::vector<std::string> nvcc_command(const std::string& lab) {
   std::vector<std::string> command = words_of(kNvcc);
   command.insert(command.end(), {"-std=c++20", "-O0"});
   for (std::string& word : words_of(kNvccStudentArgs)) command.push_back(std::move(word));
-  command.insert(command.end(), {"-Icommon", "-Ilabs", "-Ilabs/" + lab});
+  command.insert(command.end(), {"-Icommon", "-Icommon/harness", "-Ilabs", "-Ilabs/" + lab});
   command.emplace_back("-Xcompiler=-g1");  // reports about host code give its line
-  if (is_for_several_devices(lab)) command.emplace_back("-Icommon/nccl");
+  if (is_for_several_devices(lab)) command.emplace_back("-Icommon/simulator/nccl");
   return command;
 }
 
@@ -43,8 +43,9 @@ std::vector<std::string> nvcc_command(const std::string& lab) {
 // the protocol's, which are not secret.
 std::vector<std::string> headers_of(const Layout& layout, const std::string& lab) {
   std::vector<std::string> found;
-  for (const std::string& folder : {"labs/" + lab, std::string("common/base"), std::string("common/lab"),
-                                    std::string("common/protocol")}) {
+  for (const std::string& folder :
+       {"labs/" + lab, std::string("common/base"), std::string("common/harness/lab"),
+        std::string("common/harness/protocol")}) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fs::path(layout.root) / folder, ignored)) {
       const std::string ending = entry.path().extension().string();
@@ -52,7 +53,7 @@ std::vector<std::string> headers_of(const Layout& layout, const std::string& lab
         found.push_back(entry.path().string());
     }
   }
-  if (is_for_several_devices(lab)) found.push_back(layout.root + "/common/nccl/nccl.h");
+  if (is_for_several_devices(lab)) found.push_back(layout.root + "/common/simulator/nccl/nccl.h");
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -95,9 +96,9 @@ Result<Recipe> recipe_for(const Layout& layout, const std::string& lab) {
     if (!script.empty()) recipe.compile = script;
   }
   recipe.headers = headers_of(layout, lab);
-  recipe.linked = {fmt::format("common/runner/fixed_part_{}.o", lab)};
+  recipe.linked = {fmt::format("common/harness/runner/fixed_part_{}.o", lab)};
   recipe.several_devices = is_for_several_devices(lab);
-  if (recipe.several_devices) recipe.linked.emplace_back("common/remote/libnccl.so.2");
+  if (recipe.several_devices) recipe.linked.emplace_back("common/harness/remote/libnccl.so.2");
   // Nothing in an object may be executed as a command: no linker plugin and no second compiler, whatever its
   // sections are called.
   recipe.link = joined(words_of(kCxx)) + "-fno-lto -fno-use-linker-plugin -Wl,-z,noexecstack -o {runner} ";

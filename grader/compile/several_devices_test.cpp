@@ -28,7 +28,7 @@ class SeveralDevices : public ::testing::Test {
     ASSERT_NE(mkdtemp(work_.data()), nullptr);
     std::filesystem::permissions(work_, std::filesystem::perms(0755));
     std::ostringstream text;
-    text << std::ifstream(layout_.root + "/common/remote/testing/several.cu").rdbuf();
+    text << std::ifstream(layout_.root + "/common/harness/remote/testing/several.cu").rdbuf();
     source_ = text.str();
     ASSERT_FALSE(source_.empty());
   }
@@ -38,7 +38,7 @@ class SeveralDevices : public ::testing::Test {
     std::ofstream(work_ + "/handed_in.cu") << source_;
     auto recipe = recipe_for(layout_, "several");
     if (!recipe) return {lab::Verdict::infra, recipe.error().text};
-    recipe->headers.push_back(layout_.root + "/common/remote/testing/several.hpp");
+    recipe->headers.push_back(layout_.root + "/common/harness/remote/testing/several.hpp");
     BuildOptions options;
     options.machine = &isolation_here(layout_);
     return compile_file(layout_, *recipe, "several", work_ + "/handed_in.cu", work_ + "/made", options);

@@ -105,7 +105,7 @@ def undeclared(root, labs):
     function."""
     read = texts(root, labs)
     # The example of a new lab is a kernel of one line: what looks like it answers nothing.
-    example = set(grams(asked(leaks.text_of(root / "common/template/solution/LAB_ID.cu"))))
+    example = set(grams(asked(leaks.text_of(root / "common/harness/template/solution/LAB_ID.cu"))))
     answers = {
         lab: set(grams(wanted)) - set(grams(skeleton)) - example for lab, (skeleton, wanted) in read.items()
     }

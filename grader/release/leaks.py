@@ -75,7 +75,7 @@ def given(root):
     texts += [
         text_of(p)
         for folder in ["cudart/programs", "sim/checkers/kernels"]
-        for p in sorted((root / "common" / folder).glob("*.cu"))
+        for p in sorted((root / "common/simulator" / folder).glob("*.cu"))
     ]
     for solution in sorted((root / "solutions").glob("*/*.cu")):
         if "//@solution" in text_of(solution):

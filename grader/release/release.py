@@ -46,10 +46,12 @@ ALLOWED = [
     "lab",
     "meson.build",
     "meson_options.txt",
-    "common/cudart/abi/*",
-    "common/debug/*.py",
-    "common/sim/calibration/*",
-    "common/sim/conformance/functions/h100.tsv",
+    "common/harness/debugging/debug.py",
+    "common/simulator/cudart/abi/*",
+    "common/simulator/cusan",
+    "common/simulator/debug/*.py",
+    "common/simulator/sim/calibration/*",
+    "common/simulator/sim/conformance/functions/h100.tsv",
     "common/tools/cache/ccache",
     "common/tools/nvcc_with_depfile",
     "common/tools/requirements.txt",
@@ -104,7 +106,7 @@ LEFT_OUT = [
     "grader/hostile/*",
     "handouts/kill-matrix.md",
     "handouts/top-rungs.md",
-    "common/template/*",
+    "common/harness/template/*",
     # what only instructors need
     "grader/release/*",
     "grader/gradescope/*",
@@ -116,23 +118,24 @@ LEFT_OUT = [
     # the project's own tests and development
     "*_test.*",
     "grader/testing/*",
-    "common/sim/testing/*",
-    "common/ptx/testing/*",
-    "common/cudart/testing/*",
-    "common/sim/checkers/kernels/*",
-    "common/cudart/programs/*",
-    "common/cudart/cub/*",
-    "common/nccl/programs/*",
-    "common/nccl/abi_values.cpp",
-    "common/remote/testing/*",
-    "common/debug/programs/*",
-    "common/ptx/testdata/*",
-    "common/fuzz/*",
+    "common/simulator/sim/testing/*",
+    "common/simulator/ptx/testing/*",
+    "common/simulator/cudart/testing/*",
+    "common/simulator/sim/checkers/kernels/*",
+    "common/simulator/cudart/programs/*",
+    "common/simulator/cudart/cub/*",
+    "common/simulator/nccl/programs/*",
+    "common/simulator/nccl/abi_values.cpp",
+    "common/harness/remote/testing/*",
+    "common/harness/debugging/programs/*",
+    "common/simulator/debug/programs/*",
+    "common/simulator/ptx/testdata/*",
+    "common/harness/fuzz/*",
     "*/fuzz_*",
 ]
 KEPT = ["labs/*/*_test.cpp"]
 KEPT += [
-    f"common/sim/checkers/kernels/{name}"
+    f"common/simulator/sim/checkers/kernels/{name}"
     for name in ["errata.cu", "memory_model.cu", "kernels.cuh", "program.cuh"]
 ]  # to be run with ./lab sanitize
 RECORD = ".edition.json"  # in an edition: its labs, and those that were closed when it was made

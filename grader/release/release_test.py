@@ -299,7 +299,7 @@ class Edition(unittest.TestCase):
         for name in [
             "common/tools/anything.py",
             "common/tools/anything.tsv",
-            "common/sim/conformance/anything.py",
+            "common/simulator/sim/conformance/anything.py",
             "grader/batch/anything.py",
             "grader/anything.json",
             "handouts/anything.py",
@@ -308,7 +308,7 @@ class Edition(unittest.TestCase):
             "anything",
         ]:
             self.assertFalse(release.is_released(name), name)
-        self.assertTrue(release.is_released("common/sim/anything.cpp"))
+        self.assertTrue(release.is_released("common/simulator/sim/anything.cpp"))
 
     def test_labs_start_from_the_skeleton(self):
         for lab in self.LABS:
@@ -388,7 +388,7 @@ class Edition(unittest.TestCase):
 
     def test_kernels_of_pages_are_programs(self):
         for file, prefix in {"errata": "erratum", "memory_model": "example"}.items():
-            source = (self.out / f"common/sim/checkers/kernels/{file}.cu").read_text()
+            source = (self.out / f"common/simulator/sim/checkers/kernels/{file}.cu").read_text()
             launches = re.findall(
                 rf"^// LAUNCH (\d+) (\d+)(?: n (\d+))?\nKERNEL\(({prefix}_(\d+)_\w+)\)", source, re.M
             )
@@ -627,7 +627,7 @@ class GivenCode(InFolder):
 
     def test_a_new_labs_example_answers_nothing(self):
         read = given.texts
-        example = (ROOT / "common/template/solution/LAB_ID.cu").read_text(encoding="utf-8")
+        example = (ROOT / "common/harness/template/solution/LAB_ID.cu").read_text(encoding="utf-8")
         given.texts = lambda root, labs: {**read(root, labs), "mylab": ("", given.asked(example))}
         try:
             self.assertEqual(given.undeclared(ROOT, [*LABS, "mylab"]), [])

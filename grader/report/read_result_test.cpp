@@ -114,7 +114,8 @@ TEST(ReadResult, FuzzCorpusIsWhatIsWrittenToday) {
   const RunResult whole = testing::sample_result();
   for (const auto& [name, text] :
        {std::pair{"sample", json_text(whole)}, {"student", json_text(for_students(whole))}}) {
-    const std::string path = std::string(kSourceRoot) + "/common/fuzz/corpus/result/" + name + ".json";
+    const std::string path =
+        std::string(kSourceRoot) + "/common/harness/fuzz/corpus/result/" + name + ".json";
     if (std::getenv("CORPUS_UPDATE") != nullptr) std::ofstream(path) << text;
     std::ifstream file(path);
     const std::string found{std::istreambuf_iterator<char>(file), {}};

@@ -10,23 +10,37 @@ INTERFACES = [
     (
         "For labs",
         [
-            "common/lab/request.hpp",
-            "common/lab/manifest.hpp",
-            "common/lab/problem.hpp",
-            "common/lab/operators.hpp",
-            "common/lab/items.hpp",
+            "common/harness/lab/request.hpp",
+            "common/harness/lab/manifest.hpp",
+            "common/harness/lab/problem.hpp",
+            "common/harness/lab/operators.hpp",
+            "common/harness/lab/items.hpp",
         ],
     ),
-    ("For tests", ["common/testing/tried.hpp", "common/testing/counted.hpp", "common/testing/traced.hpp"]),
-    ("Judging", ["common/verifier/session.hpp", "common/verifier/judge.hpp", "common/lab/compare.hpp"]),
+    (
+        "For tests",
+        [
+            "common/harness/testing/tried.hpp",
+            "common/harness/testing/counted.hpp",
+            "common/harness/testing/traced.hpp",
+        ],
+    ),
+    (
+        "Judging",
+        [
+            "common/harness/verifier/session.hpp",
+            "common/harness/verifier/judge.hpp",
+            "common/harness/lab/compare.hpp",
+        ],
+    ),
     (
         "The simulator",
         [
-            "common/sim/device.hpp",
-            "common/sim/counters.hpp",
-            "common/sim/finding.hpp",
-            "common/sim/observation/trace.hpp",
-            "common/cudart/sim_control.h",
+            "common/simulator/sim/device.hpp",
+            "common/simulator/sim/counters.hpp",
+            "common/simulator/sim/finding.hpp",
+            "common/simulator/sim/observation/trace.hpp",
+            "common/simulator/cudart/sim_control.h",
         ],
     ),
     (

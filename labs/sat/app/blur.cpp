@@ -80,8 +80,9 @@ Result<Blurred> blur(const Image& image, const BlurOptions& options) {
     return Error{"there must be one radius for each pixel"};
   cudaDeviceProp properties{};
   if (auto r = checked(cudaGetDeviceProperties(&properties, 0), "looking for a GPU"); !r)
-    return Error{r.error().text +
-                 ". Without a GPU, put the simulator's library first: LD_LIBRARY_PATH=build/common/cudart"};
+    return Error{
+        r.error().text +
+        ". Without a GPU, put the simulator's library first: LD_LIBRARY_PATH=build/common/simulator/cudart"};
 
   auto d_items = DeviceArray::allocate(n);
   auto d_table = DeviceArray::allocate(n * sizeof(std::uint32_t));

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "testing/public_tests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "lab/smaller.hpp"
+#include "verifier/session.hpp"
+
+namespace course::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment_or(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? otherwise : value;
+}
+
+// One runner serves all tests. After a case that ends it, the next case gets a new runner.
+struct Shared {
+  const Problem& problem;
+  Session session;
+  std::uint64_t seed;
+};
+
+class CaseTest : public testing::Test {
+ public:
+  CaseTest(std::shared_ptr<Shared> shared, const Task& task, Case c)
+      : shared_(std::move(shared)), task_(task), case_(std::move(c)) {}
+  void TestBody() override {
+    const Outcome outcome = shared_->session.run(shared_->problem, task_, case_, shared_->seed, {});
+    if (outcome.verdict == Verdict::ok) return;
+    if (outcome.verdict == Verdict::not_implemented && environment_or("LAB_UNWRITTEN", "fail") == "skip")
+      GTEST_SKIP() << "not written yet";
+    FAIL() << name_of(outcome.verdict) << "\n"
+           << outcome.message << (outcome.printed.empty() ? "" : "printed:\n" + outcome.printed);
+  }
+
+ private:
+  std::shared_ptr<Shared> shared_;
+  const Task& task_;
+  Case case_;
+};
+
+// Small cases of every operator and type with every kind of items: those among which ./lab smallest looks for
+// one that fails. Each must be right, and must be found by its name.
+class SmallerCasesTest : public testing::Test {
+ public:
+  SmallerCasesTest(std::shared_ptr<Shared> shared, const Task& task)
+      : shared_(std::move(shared)), task_(task) {}
+  void TestBody() override {
+    constexpr std::array<std::uint64_t, 4> kLengths{0, 2, 5, 8};
+    const Problem& problem = shared_->problem;
+    int n_run = 0;
+    for (const Case& variant : variants(problem, task_)) {
+      for (const Case& c : smaller_cases(problem, task_, variant)) {
+        if (std::find(kLengths.begin(), kLengths.end(), c.n) == kLengths.end()) continue;
+        const Outcome outcome = shared_->session.run(problem, task_, c, shared_->seed, {});
+        if (outcome.verdict == Verdict::not_implemented && environment_or("LAB_UNWRITTEN", "fail") == "skip")
+          GTEST_SKIP() << "not written yet";
+        EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+        const auto found = find_case(problem, task_, c.name);
+        EXPECT_TRUE(found && found->n == c.n && found->op == c.op && found->dtype == c.dtype) << c.name;
+        ++n_run;
+      }
+    }
+    EXPECT_GT(n_run, 4);
+  }
+
+ private:
+  std::shared_ptr<Shared> shared_;
+  const Task& task_;
+};
+
+}  // namespace
+
+DeviceKind device_for_tests() {
+  return environment_or("LAB_DEVICE", "sim") == "gpu" ? DeviceKind::gpu : DeviceKind::sim;
+}
+
+SessionOptions session_options_for_tests(const Manifest& manifest, DeviceKind device) {
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  SessionOptions options;
+  options.runner = environment_or("RUNNER", here / ("runner_" + std::string(manifest.id)));
+  options.device = device;
+  options.of_the_course = environment_or("LAB_RUNGS", "") == "1";
+  options.rerun_flags = device == DeviceKind::gpu ? "--device gpu" : "--device sim";
+  // The test is in build/labs/, the libraries are in build/common/harness/remote/.
+  if (device == DeviceKind::sim) {
+    options.simulator_dir = (here / "../common/harness/remote").lexically_normal();
+    options.device_program = options.simulator_dir + "/simulated_device";
+  }
+  options.seconds_per_case = 60;
+  return options;
+}
+
+int run_public_tests(int argc, char** argv, const Problem& problem) {
+  testing::InitGoogleTest(&argc, argv);
+  const Manifest& manifest = problem.manifest();
+  const auto shared =
+      std::make_shared<Shared>(problem, Session(session_options_for_tests(manifest, device_for_tests())),
+                               std::strtoull(environment_or("LAB_SEED", "1").c_str(), nullptr, 10));
+  const auto add_all = [&](std::span<const Task> tasks) {
+    for (const Task& task : tasks) {
+      testing::RegisterTest(
+          std::string(task.id).c_str(), "smaller_cases", nullptr, nullptr, __FILE__, __LINE__,
+          [shared, &task]() -> testing::Test* { return new SmallerCasesTest(shared, task); });
+      for (const Case& c : problem.cases(task)) {
+        testing::RegisterTest(
+            std::string(task.id).c_str(), c.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+            [shared, &task, c]() -> testing::Test* { return new CaseTest(shared, task, c); });
+      }
+    }
+  };
+  add_all(manifest.tasks);
+  if (environment_or("LAB_RUNGS", "0") == "1") add_all(manifest.further_rungs);
+
+  const int failed = RUN_ALL_TESTS();
+  const auto& all = *testing::UnitTest::GetInstance();
+  if (failed == 0 && !testing::GTEST_FLAG(list_tests) && all.successful_test_count() == 0) {
+    std::fputs("No test ran: does the filter name a task and a case?\n", stderr);
+    return 1;
+  }
+  return failed;
+}
+
+}  // namespace course::lab

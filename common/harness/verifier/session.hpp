@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// The verifier's side of one runner: start it, send it cases, and judge the results. The runner (untrusted)
+// is the fixed runner_main.cpp linked with a student's object. Verifier and runner communicate through a
+// SOCK_SEQPACKET channel with fixed-size messages (protocol.hpp) and one sealed memfd per case. On the
+// simulator the device is a process of its own between the two (common/harness/remote): it answers the verifier, and
+// only it communicates with the student's process. A runner's stdout, exit code and claims never decide that
+// a case is right: the outputs are copied out of the shared memory first and checked here.
+// Invariant: whatever the runner does, run() returns an Outcome, each attempt within LiveRunner's limits, and
+// the verdict INFRA is only given for what student code cannot cause. A case that fails on the simulator is
+// run again with all checkers on, to find the cause.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "lab/problem.hpp"
+#include "verifier/failure_message.hpp"
+
+namespace course::lab {
+
+enum class Verdict : std::uint8_t {
+  ok,
+  wrong_answer,
+  compile_error,
+  policy,
+  time_limit,
+  memory_limit,
+  output_limit,
+  crash,
+  not_implemented,
+  suspect,
+  infra,
+};
+
+// What a verdict means for a submission; reports choose the colour by it.
+enum class Standing : std::uint8_t {
+  right,
+  wrong,
+  unsure,  // a person must decide, or it must be run again
+  absent,  // there is nothing to judge
+};
+
+struct VerdictRow {
+  Verdict verdict;
+  std::string_view name;
+  Standing standing;
+};
+
+// All verdicts, in the order of the enum.
+inline constexpr std::array kVerdicts{
+    VerdictRow{Verdict::ok, "OK", Standing::right},
+    VerdictRow{Verdict::wrong_answer, "WRONG_ANSWER", Standing::wrong},
+    VerdictRow{Verdict::compile_error, "COMPILE_ERROR", Standing::wrong},
+    VerdictRow{Verdict::policy, "POLICY", Standing::wrong},
+    VerdictRow{Verdict::time_limit, "TIME_LIMIT", Standing::wrong},
+    VerdictRow{Verdict::memory_limit, "MEMORY_LIMIT", Standing::wrong},
+    VerdictRow{Verdict::output_limit, "OUTPUT_LIMIT", Standing::wrong},
+    VerdictRow{Verdict::crash, "CRASH", Standing::wrong},
+    VerdictRow{Verdict::not_implemented, "NOT_IMPLEMENTED", Standing::absent},
+    VerdictRow{Verdict::suspect, "SUSPECT", Standing::unsure},
+    VerdictRow{Verdict::infra, "INFRA", Standing::unsure},
+};
+constexpr const VerdictRow& row_of(Verdict verdict) {
+  return kVerdicts[static_cast<std::size_t>(verdict)];
+}
+static_assert([] {
+  std::size_t k = 0;
+  for (const VerdictRow& row : kVerdicts)
+    if (static_cast<std::size_t>(row.verdict) != k++) return false;
+  return true;
+}());
+constexpr std::string_view name_of(Verdict verdict) {  // "WRONG_ANSWER"
+  return row_of(verdict).name;
+}
+
+enum class DeviceKind : std::uint8_t { sim, gpu };
+
+struct SessionOptions {
+  std::string runner;  // path of the runner program
+  DeviceKind device = DeviceKind::sim;
+  std::string simulator_dir;  // for sim: folder of the runner's libcudart.so.13 or .12, for LD_LIBRARY_PATH
+  std::string
+      device_program;  // for sim: the program of the device's process (common/harness/remote); "" for none
+  std::string device_code;  // for sim: the file with the code that the device runs; "": the runner
+  bool of_the_course =
+      false;  // the runner is that of a solution: launches may overlap, blocks start in order
+  std::vector<std::string> device_launcher;  // its sandbox, as in `launcher`
+  std::string toolkit_lib_dir;               // for gpu: folders of libcudart (and NCCL)
+  std::vector<std::string> launcher;         // arguments before the runner's: its sandbox; empty for none
+  bool launchers_report = false;             // the launchers report to ChildProcess::kReportFd
+  // CPU seconds of the runner and the simulated device together; with checkers, the device's count for less
+  // (sim::kSlowdownByCheckers). See LiveRunner::wait.
+  double seconds_per_case = 10;
+  double seconds_to_start = 30;  // until the runner sends Hello: creating a GPU context may take long
+  // Called when a process that runs student code reports a fault of the device: returns "" if the device
+  // works, else what is wrong with it. If empty, the report is believed.
+  std::function<std::string()> device_trouble;
+  std::string rerun_flags;  // for the rerun command of messages: "--solutions"
+};
+
+// What to measure besides judging the output of a case.
+struct Measure {
+  bool counters = false;  // simulator only: divergence, sectors, wavefronts, launches
+  bool dataflow = false;  // simulator only: work and steps
+  bool checks = false;    // simulator only: race, initialisation and barrier checkers
+  bool profile = false;   // simulator only, with counters: by source line
+  bool trace = false;     // simulator only: array contents after every step; for small cases
+  // Run in a new process, so that code cannot distinguish this run from another run of the case.
+  bool fresh = false;
+  bool calm = false;              // simulator only: the order of a counted run, see simSetSchedule
+  std::uint64_t other_order = 0;  // simulator only: not 0: blocks, warps and lanes run in another order
+  // For a case that is also counted or timed: if it is right and the order of blocks may matter to it, run it
+  // once more in a new process, with the order of a counted run and all checkers. So a program that recognises
+  // counted runs by their order is judged in one that looks the same.
+  bool also_calm = false;
+  // If the case is right, call the task once more in the same process, with other inputs of the same size:
+  // both calls must be right.
+  bool twice = false;
+  bool only_verdict = false;  // do not look for the cause of a failure, which takes further runs
+  // > 0: on a GPU one warm-up run and this many timed runs, each with its own input; on the simulator one
+  // run.
+  int timed_runs = 0;
+};
+
+// The outputs of a wrong run are kept up to this size, to be shown beside the right ones.
+constexpr std::size_t kShownBytes = std::size_t{1} << 20;
+
+struct Outcome {
+  Verdict verdict = Verdict::infra;  // the verdict of this case
+  std::string message;               // for the student, several lines; "" if ok
+  std::optional<Mismatch> mismatch;
+  Failure failure;  // the parts of `message`
+  // The times of the timed runs: modelled on the simulator; on a GPU the runner's events as far as our clock
+  // confirms them (judge_times.hpp).
+  std::vector<double> times_us;
+  std::vector<double> clock_us, events_us;  // on a GPU: our clock, and the runner's events
+  std::string sim_report;                   // JSON of sim_control.h's simReport, "" on a GPU
+  double processor_seconds = 0;             // CPU time of the runner and the simulated device
+  std::string device;                       // "Simulated H200", "NVIDIA H200"
+  // stdout and stderr during this case, with '?' for unprintable bytes; see LiveRunner::printed().
+  std::string printed;
+  std::vector<HostBuffer> outputs;  // of a wrong run; empty if they are larger than kShownBytes
+};
+
+// Not thread-safe; use one Session per thread. A runner is killed when the thread that started it ends.
+class Session {
+ public:
+  explicit Session(SessionOptions options);
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  // Runs one case and judges it. Starts a new runner first if none is running.
+  Outcome run(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+              const Measure& measure);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace course::lab

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// How a debugger in the same process attaches to the simulator (common/simulator/debug). It learns of modules and
+// kernels, and its observer sees every launch after all others. Without one, nothing here costs a launch more
+// than a comparison.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "sim/checkers/kernel_checker.hpp"
+#include "sim/decode/decode.hpp"
+#include "sim/machine/warp.hpp"
+#include "sim/memory/memory.hpp"
+
+namespace course::sim {
+
+class Attachment {
+ public:
+  virtual ~Attachment() = default;
+  // `image` is valid as long as the device, `ptx` during the call.
+  virtual void module_loaded(const ModuleImage& image, std::string_view ptx) = 0;
+  // At a kernel's first launch. `program` is valid until its module is unloaded.
+  virtual void kernel_decoded(const Program& program, const ModuleImage& image, SlotNames names) = 0;
+  // The observer of the next launch, which runs on one host thread and under these checkers.
+  virtual Observer& observer(const Arena& arena, std::vector<KernelChecker*> checkers) = 0;
+};
+
+// At most one, set before the first device is made.
+inline Attachment* attachment = nullptr;
+
+}  // namespace course::sim

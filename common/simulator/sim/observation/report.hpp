@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// What the device has seen since the last reset, and its conversion to text and JSON (schema in
+// common/simulator/cudart/sim_control.h).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/counters.hpp"
+#include "sim/finding.hpp"
+#include "sim/observation/profile.hpp"
+#include "sim/observation/trace.hpp"
+#include "sim/types.hpp"
+
+namespace course::sim {
+
+struct Report {
+  // Later launches are added to an earlier one of the same kernel and shape; if there is none, they are only
+  // in the totals.
+  static constexpr std::size_t kMostLaunches = 1024;
+
+  struct Launch {
+    std::string kernel;  // demangled
+    Dim3 grid, block;
+    double modelled_us = 0;
+    const char* bound_by = "";
+    Counters counters;
+    // How well the launch fills a multiprocessor.
+    int resident_blocks = 0;   // per multiprocessor, at once
+    double occupancy = 0;      // resident threads as a fraction of the multiprocessor's maximum
+    int registers = 0;         // per thread; estimated from PTX unless the request gave them
+    std::uint64_t shared = 0;  // bytes per block
+    std::uint64_t times = 1;   // launches that this one stands for; times and counters are their sums
+  };
+
+  std::string device;
+  double memory_gb_per_s = 0;         // bandwidth of the chip
+  std::uint64_t fills = 0;            // memsets
+  std::uint64_t order_sensitive = 0;  // launches whose results may depend on the order of blocks
+  // Operations of several devices in which this one took part, and what it sent to the others.
+  struct Traffic {
+    std::uint64_t operations = 0, messages = 0, bytes_sent = 0;
+  } traffic;
+  std::vector<Launch> launches;
+  std::uint64_t launches_left_out = 0;  // in no entry of `launches`
+  Counters totals;
+  double modelled_us = 0;  // from the reset to the end of the last launch or memset
+  std::vector<Finding> findings;
+  std::map<std::string, std::uint64_t> unchecked;  // number of launches, by what was not checked and why
+  TraceLog trace;
+  std::vector<LineProfile> lines;
+
+  void add(Launch launch);
+};
+
+// The findings as text, the most important first: a line with the kind, a line with the message, and the
+// other lines of code with the same cause.
+std::string to_text(const std::vector<Finding>& findings);
+
+// At most kMostReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out.
+inline constexpr std::size_t kMostReportBytes = (std::size_t{4} << 20) - 1;
+std::string to_json(const Report& report, std::uint32_t mode);
+
+}  // namespace course::sim

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// The constants of the timing model: how long a chip takes for each thing that the counters count. Plain
+// data. common/simulator/sim/chips/ holds the values of each chip; calibration/ says how they were measured.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace course::sim {
+
+// Instructions that cost the same.
+enum class InstructionKind : std::uint8_t {
+  light,      // moves, address-space conversions, parameters: the compiler removes most of them
+  integer,    // also compare, select, logic and shifts
+  half_rate,  // 32-bit multiplications and shifts
+  floating,   // 32-bit and 16-bit
+  special,    // bit counts, conversions to and from floats, approximate functions
+  wide,       // 64-bit integers: two or more 32-bit instructions
+  wide_multiply,
+  divide,  // integer division: a routine of many instructions
+  doubles,
+  exchange,  // shuffles, votes
+  match,     // match.any, redux
+  memory,
+  fence,
+  control,
+  barrier,
+};
+inline constexpr std::size_t kInstructionKinds = 15;
+inline constexpr std::array<const char*, kInstructionKinds> kInstructionNames{
+    "light",   "integer",  "half_rate", "floating", "special", "wide",    "wide_multiply", "divide",
+    "doubles", "exchange", "match",     "memory",   "fence",   "control", "barrier"};
+
+struct Timing {
+  // Per warp instruction, in clocks: how long it occupies one of the four schedulers of a multiprocessor, how
+  // long it occupies the unit that executes it, and how long until its result is available.
+  std::array<double, kInstructionKinds> issue{0.3, 1, 1, 1, 1, 2.5, 6, 20, 1, 1, 4, 1, 1, 1, 1};
+  std::array<double, kInstructionKinds> unit{0, 1, 2, 1, 8, 2.5, 8, 20, 2, 4, 22, 4, 1, 1, 8};
+  std::array<double, kInstructionKinds> latency{1, 4.6, 4.3, 4.3, 18, 5, 16, 57, 6.4, 23, 50, 8, 690, 8, 0};
+  // Clocks until a loaded value is available, by where it is found: shared memory, L1, L2 or DRAM.
+  double shared_latency = 24, near_latency = 38, l2_latency = 270, memory_latency = 690;
+  double fetch_latency = 700;    // of a global atomic whose old value is used
+  double publish_latency = 300;  // until another block can see a value that a block has written
+  double barrier_latency = 12, barrier_latency_per_warp = 1.95;
+  double block_latency = 400;        // to start and end a block
+  double conflict_latency = 1;       // of each further wavefront of an access to shared memory
+  double shared_atomic_latency = 4;  // of each further lane on the same address
+  // Rates, shares and costs.
+  double near_passes_per_clock = 1;     // wavefronts of shared memory and L1 lines, of a multiprocessor
+  double shared_atomics_per_clock = 1;  // wavefronts, of a multiprocessor
+  // Sectors of its own data that the L2 can serve, of the chip. What a sector costs that comes from memory
+  // or is written (it also moves between the halves of the L2), and one that is partly written: in sectors.
+  double l2_sectors_per_clock = 100;
+  double l2_fill_cost = 1.5, partial_cost = 2.5;
+  double memory_efficiency = 0.885;      // achievable bandwidth of memory / bandwidth of the data sheet
+  double l2_efficiency = 0.95;           // the same for the L2
+  double l2_share = 0.6;                 // fraction of the L2 that holds data for all multiprocessors
+  double hot_atomics_per_clock = 0.69;   // lanes that one L2 slice handles one after the other
+  double atomic_sectors_per_clock = 40;  // global atomics, of the chip
+  double blocks_per_clock = 0.85;        // blocks that start, of the chip
+  double write_share = 0.95;             // fraction of the written bytes that counts as DRAM traffic
+  // Launches, in µs.
+  double kernel_us = 1.7;        // an empty kernel, from start to end
+  double first_access_us = 0.8;  // the wait for the first data of a kernel that reads from memory
+  double submit_us = 4.4;        // that the host needs for a launch
+  double gap_us = 0.5;           // between two kernels of a stream
+  // Exponent with which overlapping bounds are combined: 1 adds them, a large value takes the greatest
+  // (model.cpp).
+  double blend = 2;
+};
+
+}  // namespace course::sim

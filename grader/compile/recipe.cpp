@@ -35,7 +35,8 @@ std::vector<std::string> nvcc_command(const std::string& lab) {
   for (std::string& word : words_of(kNvccStudentArgs)) command.push_back(std::move(word));
   command.insert(command.end(), {"-Icommon", "-Icommon/harness", "-Ilabs", "-Ilabs/" + lab});
   command.emplace_back("-Xcompiler=-g1");  // reports about host code give its line
-  if (is_for_several_devices(lab)) command.emplace_back("-Icommon/simulator/nccl");
+  if (is_for_several_devices(lab))
+    command.insert(command.end(), {"-Icommon/simulator", "-Icommon/simulator/nccl"});
   return command;
 }
 

@@ -223,7 +223,7 @@ class Environment(unittest.TestCase):
 
         def sanitize(*arguments):
             environment = os.environ | {
-                "LAB_BUILD": os.path.dirname(os.path.dirname(os.path.realpath(FOLDER))),
+                "LAB_BUILD": os.path.realpath(os.path.join(FOLDER, "../../..")),
                 "LAB_ROOT": os.path.realpath(os.path.join(here, "../../../..")),
             }
             done = subprocess.run(

@@ -3,6 +3,7 @@
 // with the H200's constants if no other chip is named.
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -147,14 +148,21 @@ TEST(Bottleneck, OfManyEmptyBlocksIsStartingBlocks) {
   EXPECT_EQ(bound_of({"", 65536, 32, 0, 256}), name_of(Bound::starting_blocks));
 }
 
-// Clocks of a warp for each iteration that reads new lines.
-double clocks_of(const std::string& body) {
+// Clocks of a warp for each iteration that reads new lines. `body` in parts.
+double clocks_of(std::initializer_list<std::string> parts) {
+  std::string body;
+  for (const std::string& part : parts) body += part;
+
   const std::string address =
       "mad.lo.u32 %r8, %r7, 4096, %r4; mul.wide.u32 %rd2, %r8, 4; add.u64 %rd3, %rd1, %rd2;"
       "setp.lt.u32 %p2, %r8, 100000000;";
   constexpr std::uint32_t kRounds = 64;
   const LaunchResult result = run({repeated(address + body), 1, 32, kRounds, 1 << 21});
   return static_cast<double>(result.counters.chain_clocks) / kRounds;
+}
+
+double clocks_of(const std::string& body) {
+  return clocks_of({body});
 }
 
 const std::string kLoad = "ld.global.u32 %r10, [%rd3]; add.u32 %r11, %r11, %r10;";
@@ -241,6 +249,75 @@ TEST(Occupancy, PartitionsHoldRegistersOfWholeWarps) {
   EXPECT_EQ(blocks_per_multiprocessor(chip, 960, 66, 0), 0) << "65536 / (72 · 32) is 28 warps";
   EXPECT_EQ(blocks_per_multiprocessor(chip, 32, 88, 0), 20) << "5 warps in each partition";
   EXPECT_EQ(blocks_per_multiprocessor(chip, 256, 32, 0), 8);
+}
+
+// A copy that a thread waits for at once takes as long as a load.
+TEST(Latency, OfCopiesEndsWithTheirWait) {
+  const double one = clocks_of(kLoad);
+  const std::string copy = "cp.async.ca.shared.global [%r6], [%rd3], 4; cp.async.commit_group;",
+                    use = "ld.shared.u32 %r10, [%r6]; add.u32 %r11, %r11, %r10;";
+  EXPECT_GT(clocks_of(copy + "cp.async.wait_group 0;" + use), 0.9 * one);
+  EXPECT_GT(clocks_of(copy + "cp.async.wait_all;" + use), 0.9 * one);
+  EXPECT_GT(clocks_of(copy + "bar.sync 0; cp.async.wait_all; bar.sync 0;" + use), 0.9 * one);
+  const double ahead = clocks_of(copy + "cp.async.wait_group 4;" + use);
+  EXPECT_LT(ahead, 0.4 * one) << "five copies are on their way";
+  EXPECT_GT(ahead, 0.1 * one);
+}
+
+// More arithmetic in a row than a load takes.
+std::string long_work() {
+  std::string work;
+  for (int k = 0; k < 250; ++k) work += "add.u32 %r20, %r20, %r21; xor.b32 %r21, %r21, %r20;\n";
+  return work;
+}
+
+TEST(Latency, OfCopiesOverlapsWithWorkBeforeTheWait) {
+  const std::string copy = "cp.async.ca.shared.global [%r6], [%rd3], 4;", wait = "cp.async.wait_all;";
+  const double work = clocks_of(long_work());
+  EXPECT_LT(clocks_of(copy + long_work() + wait), 1.2 * work);
+  EXPECT_GT(clocks_of(long_work() + copy + wait), 1.2 * work);
+  EXPECT_GT(clocks_of(long_work() + copy + "bar.sync 0;" + wait), 1.2 * work);
+}
+
+TEST(Latency, OfLoadsIsNotHiddenByPrefetchesJustBefore) {
+  const double one = clocks_of(kLoad);
+  for (const std::string before :
+       {"prefetch.global.L1 [%rd3];", "prefetch.global.L2 [%rd3];", "prefetch.L1 [%rd3];",
+        "prefetchu.L1 [%rd3];", "cp.async.bulk.prefetch.L2.global [%rd3], 128;",
+        "cp.async.ca.shared.global [%r6], [%rd3], 4;"}) {
+    EXPECT_GT(clocks_of({before, kLoad}), 0.9 * one) << before;
+    EXPECT_GT(clocks_of({before, "bar.sync 0;", kLoad}), 0.9 * one) << before;
+    EXPECT_GT(clocks_of({before, "@!%p2 bra over;", kLoad, "over:"}), 0.9 * one) << before;
+  }
+}
+
+TEST(Latency, OfLoadsIsHiddenByPrefetchesFarAhead) {
+  const double work = clocks_of(long_work());
+  EXPECT_LT(clocks_of("prefetch.global.L1 [%rd3];" + long_work() + kLoad), work + 150);
+  EXPECT_LT(clocks_of("prefetch.global.L1 [%rd3];" + long_work() + "bar.sync 0;" + kLoad), work + 150);
+}
+
+// Blocks that use atomics or strong accesses may wait for each other.
+TEST(Latency, OfStrongLoadsIsThatOfTheirMemory) {
+  const double one = clocks_of(kLoad);
+  for (const std::string kind : {"volatile", "relaxed.gpu", "acquire.gpu", "relaxed.cta"})
+    EXPECT_GT(clocks_of({"ld.", kind, ".global.u32 %r10, [%rd3]; add.u32 %r11, %r11, %r10;"}), 0.9 * one)
+        << kind;
+}
+
+// Reading the same word again is only waiting if the warp does nothing else meanwhile.
+TEST(Latency, OfWorkBetweenTwoLooksIsCounted) {
+  const double one = clocks_of(kLoad);
+  for (const std::string look :
+       {"ld.volatile.global.u32 %r12, [%rd1];", "atom.global.add.u32 %r12, [%rd1], 0;",
+        "atom.global.cas.b32 %r12, [%rd1], 0, 0;"}) {
+    EXPECT_GT(clocks_of({look, kLoad}), 0.9 * one) << look;
+    // Lanes other than the first one read data with the same instruction.
+    const std::string mixed =
+        "setp.eq.u32 %p3, %r3, 0; selp.b64 %rd4, %rd1, %rd3, %p3;"
+        "ld.volatile.global.u32 %r10, [%rd4]; add.u32 %r11, %r11, %r10;";
+    EXPECT_GT(clocks_of(mixed), 0.9 * one);
+  }
 }
 
 }  // namespace

@@ -126,6 +126,7 @@ void Decoder::prefetch(const Instruction& i) {
   op.n_src = size == MicroOp::kNoSlot ? 1 : 2;
   op.space = MemorySpace::global;
   op.prefetches = true;
+  op.imm = i.has("L1") ? 1 : 2;
 }
 
 // cp.async.bulk.to.from.completion [to], [from], size[, [mbarrier]]

@@ -119,30 +119,38 @@ class Ranker {
         }
       }
       for (std::uint32_t b = 0; b < n_; ++b) depth_[b] += static_cast<std::uint32_t>(inside[b]);
-      if (!polls(inside)) continue;
+      const Polling kind = polls(inside);
+      if (kind == Polling::no) continue;
       for (std::size_t j = first; j < k; ++j) program_.blocks[edges[j].second].cost += kPollCost;
-      for (std::uint32_t b = 0; b < n_; ++b)
-        if (inside[b] != 0) program_.blocks[b].polling = true;
+      for (std::uint32_t b = 0; b < n_; ++b) {
+        if (inside[b] == 0) continue;
+        program_.blocks[b].polling = true;
+        if (kind == Polling::only) program_.blocks[b].only_polling = true;
+      }
     }
   }
 
+  enum class Polling { no, also, only };
+
   // Whether a loop is short and contains a strong load or an atomic whose old value is used: it may wait for
-  // another thread.
-  bool polls(const std::vector<char>& inside) const {
+  // another thread. `only`: it accesses no other memory.
+  Polling polls(const std::vector<char>& inside) const {
     std::uint32_t length = 0;
-    bool looks = false;
+    bool looks = false, only = true;
     for (std::uint32_t k = 0; k < n_; ++k) {
       if (inside[k] == 0) continue;
       const BasicBlock& b = program_.blocks[k];
       length += b.counted;
       for (std::uint32_t i = b.first; i < b.last; ++i) {
         const MicroOp& op = program_.ops[i];
-        if (op.space == MemorySpace::local || op.dst[0] == MicroOp::kNoSlot) continue;
-        looks = looks || op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ||
-                (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak);
+        const bool look = op.space != MemorySpace::local && op.dst[0] != MicroOp::kNoSlot &&
+                          (op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ||
+                           (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak));
+        looks = looks || look;
+        only = only && (look || op.space == MemorySpace::none);
       }
     }
-    return looks && length <= kPollLength;
+    return !looks || length > kPollLength ? Polling::no : only ? Polling::only : Polling::also;
   }
 
   static constexpr std::uint32_t kPollCost = 256, kPollLength = 64;  // warp instructions

@@ -143,6 +143,7 @@ void prepare_model(Worker& worker, const GridOptions& options, Signals* signals)
   worker.near_stall = clocks(t.l2_latency - t.near_latency);
   worker.far_stall = clocks(t.memory_latency - t.near_latency);
   worker.fetch_stall = clocks(t.fetch_latency);
+  worker.near_clocks = clocks(t.near_latency);
   worker.publish_clocks = clocks(t.publish_latency);
   worker.barrier_clocks = clocks(t.barrier_latency + t.barrier_latency_per_warp * static_cast<double>(warps));
   worker.block_clocks = clocks(t.block_latency);

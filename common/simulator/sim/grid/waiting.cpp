@@ -9,28 +9,30 @@
 namespace course::sim {
 namespace {
 
-// Whether the warp polls the same address again. Then everything since the last time was waiting and takes no
-// time of its own.
-bool looks_again(Warp& w, const MicroOp& op, std::uint64_t address) {
-  if (w.polled_op == op.index && w.polled_address == address) {
-    w.time = w.polled_time;
-    return true;
-  }
-  w.polled_op = op.index;
-  w.polled_address = address;
-  w.polled_time = w.time;
-  return false;
-}
-
 template <typename Each>
 void for_lanes(const Warp& w, const Each& each) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) each(std::countr_zero(m));
 }
 
+// Whether the warp polls the same addresses again, in a loop that does nothing else. Then everything since the
+// last time was waiting and takes no time of its own.
+bool looks_again(Warp& w, const MicroOp& op, const std::uint64_t* at) {
+  std::uint64_t addresses = 0;
+  for_lanes(w, [&](int lane) { addresses = (addresses ^ at[lane]) * 0x9e3779b97f4a7c15u; });
+  if (w.polled_op == op.index && w.polled_addresses == addresses) {
+    w.time = w.polled_time;
+    return true;
+  }
+  w.polled_op = op.index;
+  w.polled_addresses = addresses;
+  w.polled_time = w.time;
+  return false;
+}
+
 }  // namespace
 
 void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
-  looks_again(w, op, at[std::countr_zero(w.mask)]);
+  looks_again(w, op, at);
   Signals& signals = *w.worker->signals;
   std::uint64_t seen[kLanes];
   int n_seen = 0;
@@ -56,7 +58,7 @@ void raise_signal(Warp& w, const std::uint64_t* at) {
 
 void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   const std::uint64_t address = at[std::countr_zero(w.mask)];
-  if (op.dst[0] != MicroOp::kNoSlot && looks_again(w, op, address))
+  if (op.dst[0] != MicroOp::kNoSlot && looks_again(w, op, at))
     if (const Signals::Signal* s = w.worker->signals->find(address)) w.time = std::max(w.time, s->last);
   raise_signal(w, at);
 }

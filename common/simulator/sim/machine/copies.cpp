@@ -97,6 +97,8 @@ void await_copies(Warp& w, CopyKind kind, std::uint32_t left, bool all) {
       if (all || std::uint64_t{batch.group[i]} + left < queue.groups[i]) due |= m & -m;
     }
     finish(*w.block, batch, due, 0);
+    const std::uint64_t now = w.time_of(*w.current);
+    if (due != 0 && batch.ready > now) w.time += batch.ready - now;
   }
   forget_finished(queue.pending);
 }

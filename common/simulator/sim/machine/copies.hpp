@@ -33,6 +33,7 @@ struct CopyBatch {
   std::uint32_t bytes[kMostLanes];  // written
   std::uint32_t read[kMostLanes];   // bytes that come from `from`; the rest of `bytes` is filled with zeros
   std::uint32_t group[kMostLanes];  // number of the lane's group to which it belongs
+  std::uint64_t ready = 0;          // for the timing model: when the bytes are there
   // Bulk copies to shared memory: the mbarrier that counts the bytes, otherwise 0.
   std::uint64_t barrier[kMostLanes];
 };

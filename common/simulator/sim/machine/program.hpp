@@ -75,6 +75,9 @@ struct MicroOp {
   bool counted = true;                      // false for auxiliary ops of the decoder (widening, staging)
   bool prefetches = false;                  // reads global memory only into the caches
   std::uint8_t order = 0;                   // memory order and scope, see MemoryOrder in warp.hpp
+  // For the timing model: clocks from the start of its basic block until it is issued, and the memory
+  // latencies that end before that.
+  std::uint16_t clocks = 0, waits = 0;
 };
 
 // How control leaves a basic block.
@@ -101,6 +104,7 @@ struct BasicBlock {
   bool predicate_negated = false;
   bool waits_for_all = true;  // after its waits no load is on its way
   bool polling = false;       // in a short loop that reads memory which others may change
+  bool only_polling = false;  // in such a loop that accesses no other memory
 };
 
 struct CallSite {

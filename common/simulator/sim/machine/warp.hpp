@@ -110,11 +110,13 @@ struct alignas(64) Warp {
   std::uint64_t time = 0;
   std::uint32_t stall = 0;
   bool waited = false;  // at the barrier that is being released
-  std::uint32_t polled_op = ~0u;
-  std::uint64_t polled_address = 0, polled_time = 0;
-  // The lines of global memory that the warp loaded last: line number, and 4 bits for the sectors.
+  static constexpr std::uint32_t kNeverPolled = ~0u;
+  std::uint32_t polled_op = kNeverPolled;
+  std::uint64_t polled_addresses = 0, polled_time = 0;
+  // The lines of global memory that the warp loaded last: line number, and 4 bits for the sectors; and the
+  // time when they are there.
   static constexpr std::uint32_t kNearLines = 32;
-  std::uint64_t near_lines[kNearLines] = {};
+  std::uint64_t near_lines[kNearLines] = {}, near_from[kNearLines] = {};
   std::vector<Group> groups;
   AlignedBytes register_store;
 
@@ -130,6 +132,11 @@ struct alignas(64) Warp {
   // Block::cluster_phase when the lane last arrived at the cluster's barrier.
   std::uint32_t cluster_phase[kLanes] = {};
   std::uint32_t first_lane = 0;  // the lane that comes first in an atomic; the others follow in turn
+
+  // The time at which an op of the current basic block is issued.
+  std::uint64_t time_of(const MicroOp& op) const {
+    return time + op.clocks + std::uint64_t{stall} * op.waits;
+  }
 
   template <typename T>
   T* slot(std::uint32_t offset) {
@@ -275,8 +282,8 @@ struct Worker {
   Signals* signals = nullptr;  // used if blocks may wait for each other
   // Lines of a warp for which L1 has room: a power of two.
   std::uint32_t near_lines = Warp::kNearLines;
-  // Clocks beyond those of an L1 hit: for L2, DRAM and atomics.
-  std::uint32_t near_stall = 0, far_stall = 0, fetch_stall = 0;
+  // Clocks beyond those of an L1 hit: for L2, DRAM and atomics. Clocks of an L1 hit.
+  std::uint32_t near_stall = 0, far_stall = 0, fetch_stall = 0, near_clocks = 0;
   std::uint64_t publish_clocks = 0, barrier_clocks = 0, block_clocks = 0;
   double conflict_clocks = 0, shared_atomic_clocks = 0;
   std::uint64_t lines = 0, near_sectors = 0, filled_sectors = 0, dirty_sectors = 0, partial_sectors = 0;

@@ -41,6 +41,7 @@ class Cache {
     std::uint32_t filled;  // sectors that this access is the first to fill
     std::uint32_t dirty;   // sectors that this access is the first to write
     bool far;              // some sectors were not present when the launch began
+    bool unwritten;        // and some of them have not been written since
   };
   // Records an access to the line of `address`. `loads`, `stores` and `whole` have one bit for each of its
   // four sectors: needed with their old contents, written, and written completely. `alone`: no other host
@@ -58,7 +59,8 @@ class Cache {
       const std::uint32_t wanted = now | filled << 8 | whole << 4 | stores;
       const Touch result{static_cast<std::uint32_t>(std::popcount(filled)),
                          static_cast<std::uint32_t>(std::popcount(stores & ~dirty)),
-                         ((loads | stores) & ~before) != 0};
+                         ((loads | stores) & ~before) != 0,
+                         ((loads | stores) & ~(before | made | dirty)) != 0};
       if (wanted == old) return result;
       if (alone) {
         *cell = wanted;

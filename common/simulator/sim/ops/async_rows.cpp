@@ -15,9 +15,9 @@ namespace {
 // --- copies ------------------------------------------------------------------------------------------------
 
 // Checks one side of a copy of `bytes` bytes per lane for the lanes in `lanes`. Counts sectors and
-// wavefronts, but no request.
-void check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 bytes, bool in_shared) {
-  if (lanes == 0) return;
+// wavefronts, but no request. Returns the time when global memory is there.
+u64 check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 bytes, bool in_shared) {
+  if (lanes == 0) return 0;
   const u32 whole = w.mask;
   w.set_mask(lanes);
   Lanes a;
@@ -32,20 +32,18 @@ void check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 b
                                 : "asynchronous copy: this side must lie in global memory",
                       elsewhere, generic[std::countr_zero(elsewhere)]);
   SIM_FOR_LANES(i) a.at[i] = generic[i] - (in_shared ? kSharedWindow : 0);
-  OpCounters before = w.worker->op_counters[op.index];
+  const OpCounters before = w.worker->op_counters[op.index];
+  u64 there = 0;
   if (in_shared) {
     prepare_shared(w, op, a, bytes);
   } else {
-    const u32 stall = w.stall;  // nothing waits for the copy here
-    MicroOp read = op;
-    read.kind = OpKind::load;
-    prepare_global(w, read, a, bytes);
-    w.stall = stall;
+    there = requested(w, op, [&](const MicroOp& read) { prepare_global(w, read, a, bytes); });
   }
   OpCounters& counters = w.worker->op_counters[op.index];
   counters.requests = before.requests;
   counters.lanes = before.lanes;
   w.set_mask(whole);
+  return there;
 }
 
 void count_copy(Warp& w, const MicroOp& op, u64 bytes) {
@@ -73,7 +71,7 @@ void copy_small(Warp& w, const MicroOp& op) {
     if (batch.read[i] == op.width) full |= m & -m;
   }
   check_side(w, op, to, w.mask, op.width, true);
-  check_side(w, op, from, full, op.width, false);
+  batch.ready = check_side(w, op, from, full, op.width, false);
   for (u32 m = w.mask & ~full; m != 0; m &= m - 1) {  // bytes that are not read need not exist
     const int i = std::countr_zero(m);
     if (batch.read[i] == 0) continue;
@@ -85,20 +83,23 @@ void copy_small(Warp& w, const MicroOp& op) {
   issue(w, batch, CopyKind::small);
 }
 
-// Counts one lane's `bytes` of global memory; the warp continues during the transfer.
-void count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes) {
-  if (!w.worker->counting) return;
-  const u32 stall = w.stall;
-  w.worker->op_counters[op.index].sectors += touch_range(w, op, kind, address, bytes);
-  w.stall = stall;
+// Counts one lane's `bytes` of global memory; the warp continues during the transfer. Returns its end.
+u64 count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes) {
+  if (!w.worker->counting) return 0;
+  return requested(w, op, [&](const MicroOp& request) {
+    w.worker->op_counters[op.index].sectors += touch_range(w, request, kind, address, bytes);
+  });
 }
 
-// src: generic address, and the number of bytes (kNoSlot: its sector). Brings them into the caches. Other
-// memory is ignored, and no address is a fault.
+// src: generic address, and the number of bytes (kNoSlot: its sector). Brings them into L1, or only into L2 if
+// `imm` is 2; a load from there takes as long as without a prefetch. Other memory is ignored, and no address
+// is a fault.
 void prefetch(Warp& w, const MicroOp& op) {
   if (!w.worker->counting) return;
   const u64* from = w.slot<u64>(op.src[0]);
-  u64 lines[kLanes];  // lanes with the same sector make one request
+  MicroOp read = op;
+  if (op.imm == 2) read.order = kRelaxed;  // not through L1
+  u64 lines[kLanes];                       // lanes with the same sector make one request
   int n = 0;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
@@ -109,7 +110,7 @@ void prefetch(Warp& w, const MicroOp& op) {
       if (std::find(lines, lines + n, from[i] / 32) != lines + n) continue;
       lines[n++] = from[i] / 32;
     }
-    count_range(w, op, OpKind::load, from[i], bytes);
+    count_range(w, read, OpKind::load, from[i], bytes);
   }
   w.worker->op_counters[op.index].requests += 1;
 }
@@ -123,19 +124,19 @@ void in_own_block(Warp& w, int lane, u64 generic, u64 bytes, u64 alignment, cons
                       1u << lane, generic);
 }
 
-// Checks one lane's side of a bulk copy; counts its sectors.
-void check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes, OpKind kind) {
+// Checks one lane's side of a bulk copy; counts its sectors. Returns the time when global memory is there.
+u64 check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes, OpKind kind) {
   const u32 bit = 1u << lane;
   if (place_of(address) == Place::shared) {
     in_own_block(w, lane, address, bytes, 16, "a side of the copy");
     if (w.worker->counting) w.worker->op_counters[op.index].wavefronts += (bytes + 127) / 128;
-    return;
+    return 0;
   }
   if ((address & 15) != 0) misaligned(bit, address, 16);
   if (place_of(address) != Place::global || !within(*w.worker, op, address, address + bytes))
     throw DeviceFault(Fault::illegal_address,
                       fmt::format("copy of {} bytes reaches outside of any allocation", bytes), bit, address);
-  count_range(w, op, kind, address, bytes);
+  return count_range(w, op, kind, address, bytes);
 }
 
 // cp.async.bulk. src: destination, source, bytes, mbarrier (kNoSlot: completion by bulk groups).
@@ -156,8 +157,8 @@ void copy_bulk(Warp& w, const MicroOp& op) {
       batch.lanes &= ~(m & -m);
       continue;
     }
-    check_bulk(w, op, i, to[i], bytes[i], OpKind::store);
-    check_bulk(w, op, i, from[i], bytes[i], OpKind::load);
+    batch.ready = std::max({batch.ready, check_bulk(w, op, i, to[i], bytes[i], OpKind::store),
+                            check_bulk(w, op, i, from[i], bytes[i], OpKind::load)});
     batch.to[i] = to[i];
     batch.from[i] = from[i];
     batch.bytes[i] = batch.read[i] = bytes[i];

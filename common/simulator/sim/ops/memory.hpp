@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
@@ -127,12 +128,21 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
 inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, u32 whole, bool loads) {
   Worker& worker = *w.worker;
   worker.lines += 1;
-  const bool stores = op.kind != OpKind::load;
-  if (!stores && (op.order & kOrderMask) == kWeak) {
-    u64& near = w.near_lines[line & (worker.near_lines - 1)];
-    const u64 known = near >> 4 == line ? near & 15 : 0;
+  const bool stores = op.kind != OpKind::load, strong = (op.order & kOrderMask) != kWeak;
+  u64* near_from = nullptr;
+  if (!stores && !strong) {
+    const u64 place = line & (worker.near_lines - 1);
+    u64& near = w.near_lines[place];
+    near_from = &w.near_from[place];
+    const bool same = near >> 4 == line;
+    const u64 known = same ? near & 15 : 0;
+    if (!same) *near_from = 0;
     near = line << 4 | known | mask;
     worker.near_sectors += static_cast<u64>(std::popcount(mask & static_cast<u32>(known)));
+    if ((mask & known) != 0) {  // it may still be on its way, after a prefetch
+      const u64 now = w.time_of(op);
+      if (*near_from > now) w.stall = std::max(w.stall, static_cast<u32>(*near_from - now));
+    }
     mask &= ~static_cast<u32>(known);
     if (mask == 0) return;
   }
@@ -142,9 +152,26 @@ inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, u32 whole
                           op.kind == OpKind::store ? whole : 0, worker.alone);
   worker.filled_sectors += touch.filled;
   worker.dirty_sectors += touch.dirty;
-  // Strong loads usually read values that were written recently.
-  const bool far = touch.far && (op.order & kOrderMask) == kWeak;
-  if (!stores) w.stall = std::max(w.stall, far ? worker.far_stall : worker.near_stall);
+  if (stores) return;
+  // Only strong loads may read what the launch has written. Others could, too, but not in each order of blocks.
+  const u32 stall = (strong ? touch.unwritten : touch.far) ? worker.far_stall : worker.near_stall;
+  if (near_from != nullptr) *near_from = std::max(*near_from, w.time_of(op) + stall);
+  w.stall = std::max(w.stall, stall);
+}
+
+// Calls `load(an op that loads)` for memory that `op` only requests. Returns the time when it is there.
+template <typename Load>
+u64 requested(Warp& w, const MicroOp& op, const Load& load) {
+  MicroOp request = op;
+  request.kind = OpKind::load;
+  request.clocks = request.waits = 0;
+  const u64 time = std::exchange(w.time, w.time_of(op));
+  const u32 stall = std::exchange(w.stall, 0);
+  load(request);
+  const u64 there = w.time + w.worker->near_clocks + w.stall;
+  w.time = time;
+  w.stall = stall;
+  return there;
 }
 
 inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, bool is_contiguous) {

@@ -223,6 +223,7 @@ RunEnd run(Warp& w, s64 budget) {
       }
       w.time += b.clocks + w.stall * b.waits;
       if (b.waits_for_all) w.stall = 0;
+      if (!b.only_polling) w.polled_op = Warp::kNeverPolled;
       budget -= b.cost;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);

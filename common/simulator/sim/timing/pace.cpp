@@ -59,7 +59,7 @@ bool guards_next(const Program& program, std::uint32_t number) {
 // nothing has waited for yet are carried over to the next block.
 class PaceWalk {
  public:
-  PaceWalk(const Program& program, const Timing& timing) : program_(program), timing_(timing) {}
+  PaceWalk(Program& program, const Timing& timing) : program_(program), timing_(timing) {}
 
   // `open`: the instructions of this block are scheduled together with those of the next one, so only loads
   // wait in this block, for their addresses.
@@ -67,13 +67,16 @@ class PaceWalk {
     if (!goes_on) {
       values_.clear();
       stored_ = {};
-      issued_ = longest_ = passed_ = 0;
+      issued_ = in_order_ = longest_ = passed_ = 0;
       depth_ = waited_ = 0;
     }
     std::uint32_t wanted = 0;  // waits of the ops in this block
     for (std::uint32_t k = b.first; k < b.last; ++k) {
-      const std::uint32_t depth = step(program_.ops[k]);
-      if (!open || program_.ops[k].kind == OpKind::load) wanted = std::max(wanted, depth);
+      MicroOp& op = program_.ops[k];
+      const std::uint32_t depth = step(op);
+      if (!open || op.kind == OpKind::load) wanted = std::max(wanted, depth);
+      op.clocks = in_16_bits(in_order_ - passed_);
+      op.waits = in_16_bits(wanted - std::min(wanted, waited_));
     }
     if (b.exit != Exit::fall && !open) wanted = depth_;
     const double now = std::max(issued_, longest_);
@@ -88,6 +91,10 @@ class PaceWalk {
   }
 
  private:
+  static std::uint16_t in_16_bits(double n) {
+    return static_cast<std::uint16_t>(std::clamp(n, 0.0, double{UINT16_MAX}));
+  }
+
   struct Value {
     double ready = 0;
     std::uint32_t depth = 0;
@@ -113,6 +120,7 @@ class PaceWalk {
     if (op.counted) {
       const Kind kind = kind_of(instruction);
       const double start = std::max(in.ready, issued_);
+      in_order_ = std::max(in_order_, start);
       issued_ += of(timing_.issue, kind);
       out.ready = start + (op.kind == OpKind::load ? load_latency(op, timing_) : of(timing_.latency, kind));
     }
@@ -128,11 +136,11 @@ class PaceWalk {
     return in.depth;
   }
 
-  const Program& program_;
+  Program& program_;
   const Timing& timing_;
   std::unordered_map<std::uint32_t, Value> values_;  // by slot
   std::array<Value, 2> stored_;                      // the latest of stores: to global memory, to others
-  double issued_ = 0, longest_ = 0, passed_ = 0;
+  double issued_ = 0, in_order_ = 0, longest_ = 0, passed_ = 0;
   std::uint32_t depth_ = 0, waited_ = 0;  // number of dependent loads; number of waits
 };
 
@@ -178,7 +186,6 @@ Gap gap_of_timing(const OpRow& row) {
     case OpKind::sync:
     case OpKind::fence:
     case OpKind::control: return nullptr;
-    // The sectors and wavefronts of a copy take their time. Its latency counts as hidden by other work.
     case OpKind::copy: return is_of(row, {"cp.async.bulk"}) ? "bulk copies are not modelled" : nullptr;
     case OpKind::mbarrier: return "waiting for an mbarrier takes no time";
     case OpKind::other: break;

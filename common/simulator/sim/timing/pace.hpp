@@ -16,7 +16,7 @@ InstructionKind kind_of(const ptx::Instruction& instruction);
 // What the timing model misses of a row.
 Gap gap_of_timing(const OpRow& row);
 
-// Fills in BasicBlock::mix, clocks and waits.
+// Fills in clocks and waits of MicroOp and BasicBlock, and BasicBlock::mix.
 void set_pace(Program& program, const Timing& timing);
 
 }  // namespace course::sim

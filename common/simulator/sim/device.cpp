@@ -178,6 +178,16 @@ Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t ele
 }
 void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   impl_->observers.host_wrote(address, n_bytes);
+  if ((impl_->mode & kAllChecks) == 0) return;
+  for (const Allocation& input : impl_->arena.data_ranges()) {
+    if (address >= input.base + input.size || address + n_bytes <= input.base) continue;
+    Finding finding;
+    finding.kind = "written-input";
+    finding.object = input.name;
+    finding.message = fmt::format(
+        "a copy or a fill by host code writes to {}; a task may only read its inputs", input.name);
+    add_finding(std::move(finding));
+  }
 }
 std::vector<ByteRange> Device::never_written(std::uint64_t address, std::uint64_t n_bytes) const {
   return impl_->observers.never_written(address, n_bytes);

@@ -46,6 +46,7 @@ void Boundcheck::launch_begins(const Program& program, const LaunchRequest& laun
   const auto [known, fresh] = known_.try_emplace(&program);
   if (fresh) known->second = shared_arrays(program);
   arrays_ = &known->second;
+  inputs_ = arena_.data_ranges();
 }
 
 void Boundcheck::launch_ends() {
@@ -54,13 +55,45 @@ void Boundcheck::launch_ends() {
 }
 
 void Boundcheck::copies_issued(Warp& w, const CopyBatch& batch) {
-  const Program::SharedVariable* array = (*arrays_)[batch.op->index];
-  if (array == nullptr) return;
   LaneAccess a;
   a.wide = batch.to;
   a.mask = batch.lanes;
   a.bytes = batch.bytes[std::countr_zero(batch.lanes)];
-  look(w, *batch.op, a, *array);
+  if (const Program::SharedVariable* array = (*arrays_)[batch.op->index]; array != nullptr)
+    look(w, *batch.op, a, *array);
+  look_at_inputs(w, *batch.op, a);
+}
+
+// The finding of an op, if it is new.
+Finding* Boundcheck::report(Warp& w, const MicroOp& op, int lane) {
+  const auto [it, fresh] = reported_.try_emplace(op.index);
+  Finding& f = it->second;
+  if (!fresh) {
+    ++f.times;
+    return nullptr;
+  }
+  f.checker = Checker::memcheck;
+  f.kernel = program_->demangled;
+  f.where = places_of(*program_, op);
+  f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
+  return &f;
+}
+
+void Boundcheck::look_at_inputs(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t at = a.at(lane);
+    for (const Allocation& input : inputs_) {
+      if (at >= input.base + input.size || at + a.bytes <= input.base) continue;
+      Finding* f = report(w, op, lane);
+      if (f == nullptr) break;
+      f->kind = "written-input";
+      f->object = describe_address(*program_, arena_, at, op.width);
+      f->message = fmt::format("{} writes to {} at {}; a task may only read its inputs",
+                               describe_thread(f->thread), f->object, one_line(f->where));
+      break;
+    }
+  }
 }
 
 void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Program::SharedVariable& array) {
@@ -74,25 +107,17 @@ void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Pro
     const std::uint64_t at = a.at(lane);
     if (place_of(at) != Place::shared || inside(at, a.bytes)) continue;
     if (at + a.bytes > kSharedWindow + w.block->shared_bytes) continue;  // a fault follows
-    const auto [it, fresh] = reported_.try_emplace(op.index);
-    Finding& f = it->second;
-    if (!fresh) {
-      ++f.times;
-      continue;
-    }
+    Finding* f = report(w, op, lane);
+    if (f == nullptr) continue;
     const std::uint64_t bytes = array.element_bytes == 1 ? op.width : array.element_bytes,
                         n = array.size / bytes;
     const std::string name = plain_name(array.name);
-    f.checker = Checker::memcheck;
-    f.kind = "out-of-bounds-shared";
-    f.kernel = program_->demangled;
-    f.where = places_of(*program_, op);
-    f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
-    f.object = at >= begin ? fmt::format("{}, element {} of {}", name, (at - begin) / bytes, n)
-                           : fmt::format("{}, {} element(s) before its start", name,
-                                         (begin - at + bytes - 1) / bytes);
-    f.message = fmt::format("{} accesses {} at {}, which is {}", describe_thread(f.thread), f.object,
-                            one_line(f.where), describe_address(*program_, arena_, at, op.width));
+    f->kind = "out-of-bounds-shared";
+    f->object = at >= begin ? fmt::format("{}, element {} of {}", name, (at - begin) / bytes, n)
+                            : fmt::format("{}, {} element(s) before its start", name,
+                                          (begin - at + bytes - 1) / bytes);
+    f->message = fmt::format("{} accesses {} at {}, which is {}", describe_thread(f->thread), f->object,
+                             one_line(f->where), describe_address(*program_, arena_, at, op.width));
   }
 }
 

@@ -2,6 +2,7 @@
 // Finds accesses that leave one shared array and land in another. They stay within the block's shared memory,
 // so the machine does not stop them. Which array an access means is derived from the code (provenance.hpp:
 // shared_arrays); an access that may mean several arrays is not checked.
+// Also finds stores and atomics to a task's inputs (Device::name_buffer), which it may only read.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,8 @@ class Boundcheck final : public KernelChecker {
   }
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override {
     if (const Program::SharedVariable* array = (*arrays_)[op.index]; array != nullptr) look(w, op, a, *array);
+    if (op.kind != OpKind::load && !inputs_.empty() && (a.mixed || a.place == Place::global))
+      look_at_inputs(w, op, a);
   }
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   std::vector<const Finding*> found() const override {
@@ -45,6 +48,8 @@ class Boundcheck final : public KernelChecker {
   using Arrays = std::vector<const Program::SharedVariable*>;  // by op
 
   void look(Warp& w, const MicroOp& op, const LaneAccess& a, const Program::SharedVariable& array);
+  void look_at_inputs(Warp& w, const MicroOp& op, const LaneAccess& a);
+  Finding* report(Warp& w, const MicroOp& op, int lane);
 
   const Arena& arena_;
   std::vector<Finding>& findings_;
@@ -52,7 +57,8 @@ class Boundcheck final : public KernelChecker {
   const LaunchRequest* launch_ = nullptr;
   std::unordered_map<const Program*, Arrays> known_;  // a program must outlive its entry: code_unloaded()
   const Arrays* arrays_ = nullptr;                    // of the current launch
-  std::map<std::uint32_t, Finding> reported_;         // by op
+  std::vector<Allocation> inputs_;
+  std::map<std::uint32_t, Finding> reported_;  // by op
 };
 
 }  // namespace course::sim

@@ -66,6 +66,8 @@ std::vector<KernelCase> cases_of(const std::string& file) {
           next.cooperative = true;
         else if (launch[k] == "free")
           next.free_scratch = true;
+        else if (launch[k] == "task")
+          next.is_task = true;
         else if ((launch[k] == "n" || launch[k] == "shared") && k + 1 < launch.size())
           (launch[k] == "n" ? next.n : next.shared) = static_cast<std::uint32_t>(std::stoul(launch[k + 1])),
                                        ++k;
@@ -121,6 +123,7 @@ std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t 
     std::uint32_t n;
   } arguments{buffer("in", c.n, 1), buffer("out", c.n, 0), buffer("scratch", c.n, -1),
               buffer("counter", 64, 0), c.n};
+  if (c.is_task) device.name_buffer(arguments.in, c.n * 4, 4, "in", true);
   if (c.free_scratch && !device.release(arguments.scratch)) throw std::runtime_error("cannot free");
   std::byte parameters[36];
   std::memcpy(parameters, &arguments, sizeof parameters);

@@ -20,6 +20,7 @@ struct KernelCase {
   std::string reason;              // part of each finding's message
   std::uint32_t grid = 1, block = 32, n = 4096, shared = 0;
   bool cooperative = false, free_scratch = false;
+  bool is_task = false;  // `in` is the input of a lab's task
   std::set<std::uint32_t> fault_lines, other_lines;
   // Lines of functions that several kernels call: the marked line is that of the call.
   std::set<std::uint32_t> helper_lines;

@@ -25,6 +25,24 @@ KERNEL(before_the_start) {
   out[threadIdx.x] = in[static_cast<int>(threadIdx.x) - 1];  // FAULT
 }
 
+// EXPECT written-input
+// LAUNCH 1 64 task
+KERNEL(input_restored) {
+  UNUSED;
+  volatile int* cell = const_cast<int*>(in) + threadIdx.x;
+  const int item = *cell;
+  *cell = 0;  // FAULT
+  out[threadIdx.x] = item + *cell;
+  *cell = item;  // FAULT
+}
+
+// EXPECT written-input
+// LAUNCH 1 32 task
+KERNEL(input_added_to) {
+  UNUSED;
+  out[threadIdx.x] = atomicAdd(const_cast<int*>(in) + threadIdx.x, 0);  // FAULT
+}
+
 // EXPECT out-of-bounds-shared
 // LAUNCH 1 64
 KERNEL(shared_one_past) {

@@ -337,13 +337,19 @@ TaskResult with_known(const lab::Task& task, const Unit& unit) {
   return score_task(task, together(*unit.known, unit.evidence));
 }
 
-TaskResult result_of(const LabToGrade& lab, const lab::Task& task, const Unit* unit) {
+TaskResult uncut_result_of(const LabToGrade& lab, const lab::Task& task, const Unit* unit) {
   if (lab.build_verdict != Verdict::ok) return unscored_task(task, lab.build_verdict, lab.build_message);
   if (unit == nullptr) return unscored_task(task, Verdict::infra, "This task was not run.");
   TaskResult result = !unit->broken.empty()    ? unscored_task(task, Verdict::infra, unit->broken)
                       : unit->known == nullptr ? score_task(task, unit->evidence)
                                                : with_known(task, *unit);
   result.seconds = unit->seconds;
+  return result;
+}
+
+TaskResult result_of(const LabToGrade& lab, const lab::Task& task, const Unit* unit) {
+  TaskResult result = uncut_result_of(lab, task, unit);
+  cut_messages(result);
   return result;
 }
 

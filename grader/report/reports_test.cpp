@@ -124,6 +124,27 @@ TEST(ResultJson, IsValidForAnyBytesAndNumbers) {
   EXPECT_TRUE(task.at("metrics").at("work_ratio").is_null());
 }
 
+TEST(ResultJson, HasAtMostOneMebibyte) {
+  for (const char* piece : {"\x01", "x", "\xff", "\n", "é", "\""}) {
+    std::string text;
+    while (text.size() < 1 << 18) text += piece;
+    CaseRecord record;
+    record.message = text;
+    TaskResult task = example().labs[0].tasks[1];
+    task.message = text;
+    task.cases.assign(100, record);
+    cut_messages(task);
+    EXPECT_THAT(task.message, HasSubstr("was cut"));
+    RunResult result = example();
+    result.labs[0].tasks.assign(9, task);
+    EXPECT_LT(to_json(result).dump(2, ' ', false, json::error_handler_t::replace).size(), 1u << 20) << piece;
+  }
+  TaskResult task = example().labs[0].tasks[1];
+  const std::string message = task.message;
+  cut_messages(task);
+  EXPECT_EQ(task.message, message);
+}
+
 TEST(Table, ShowsVerdictPointsSpeedupAndLosses) {
   const std::string table = to_table(example(), {});
   EXPECT_THAT(table, HasSubstr("  good "));  // the word that --task takes

@@ -50,6 +50,25 @@ void add_up(LabResult& lab) {
   }
 }
 
+void cut_messages(TaskResult& task) {
+  constexpr std::size_t kMostOfATask = std::size_t{96} << 10, kMostOfOne = std::size_t{32} << 10;
+  std::size_t left = kMostOfATask;
+  const auto cut = [&](std::string& text) {
+    std::size_t end = 0, used = 0;  // in JSON, escapes are longer than their characters
+    for (; end < text.size() && used < std::min(left, kMostOfOne); ++end) {
+      const auto c = static_cast<unsigned char>(text[end]);
+      used += c < 32 && c != '\n' ? 6 : c < 128 ? 2 : 3;
+    }
+    left -= std::min(left, used);
+    if (end == text.size()) return;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    text.resize(end);
+    text += " … (the rest of this message was cut)";
+  };
+  cut(task.message);
+  for (CaseRecord& record : task.cases) cut(record.message);
+}
+
 bool has_infra(const LabResult& lab) {
   return std::any_of(lab.tasks.begin(), lab.tasks.end(),
                      [](const TaskResult& task) { return task.verdict == lab::Verdict::infra; });

@@ -47,6 +47,7 @@ enum SimMode {
   SIM_FAST = 0,
   SIM_COUNTERS = 1,
   SIM_DATAFLOW = 2,
+  SIM_ABSENCES = 256,
   SIM_RACECHECK = 4,
   SIM_INITCHECK = 8,
   SIM_SYNCCHECK = 16,
@@ -75,7 +76,7 @@ int simResetReport(void);
  * when `capacity` is smaller, nothing is written. */
 size_t simReport(char* buffer, size_t capacity);
 /* Gives a device buffer a name for messages. is_data != 0: its contents are the data whose work and steps
- * are counted. Returns 0, or 1 when the range is not device memory. */
+ * are counted, and which kernels may only read. Returns 0, or 1 when the range is not device memory. */
 int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_bytes, const char* name,
                   int is_data);
 /* Keeps the bytes as they are, but makes the initialisation checker treat them as never written, as if they

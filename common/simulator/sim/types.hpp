@@ -60,6 +60,9 @@ enum Mode : std::uint32_t {
   kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
   // Errors in the host program's calls: leaks, wrong frees, failing calls, copies of uninitialised memory.
   kHostcheck = 128,
+  // With kDataflow: what could have been stored or executed, and was not, tells something about the data, too
+  // (dataflow.hpp). For tasks whose right programs neither store to addresses computed from data nor need to.
+  kAbsences = 256,
   kAllChecks = kCheckersOfKernels,
 };
 

@@ -218,7 +218,8 @@ class Observer {
   virtual void after(Warp&, const MicroOp&) {}
   // Lanes `lanes` do not execute an op because of its guard. Called before the others execute it.
   virtual void guarded_off(Warp&, const MicroOp&, std::uint32_t /*lanes*/) {}
-  // Lanes `mask` have executed a basic block that ends with a conditional or an indexed branch.
+  // Lanes `mask` have executed a basic block that ends with a conditional or an indexed branch, or an indirect
+  // call.
   virtual void branches(Warp&, const BasicBlock&, std::uint32_t /*mask*/) {}
   // Threads `mask` arrive at a barrier. `barrier_released` follows once enough threads have arrived.
   virtual void barrier_arrived(Warp&, std::uint32_t /*mask*/, const MicroOp&) {}

@@ -22,7 +22,8 @@ enum Role : std::uint8_t {
   kPack = 4,
   kHighWord = 8,
   kLowWord = 16,
-  kWideMove = 32
+  kWideMove = 32,
+  kClock = 64
 };
 
 std::uint8_t role_of(const OpRow& row) {
@@ -30,6 +31,9 @@ std::uint8_t role_of(const OpRow& row) {
   if (row.key == "high.b64") return kHighWord;
   if (row.key == "cvt.u32.u64") return kLowWord;
   if (row.key == "mov.wide") return kWideMove;
+  if (is_of(row,
+            {"clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi", "nanosleep"}))
+    return kClock;
   std::uint8_t role = 0;
   if (is_of(row, {"addc", "subc", "madc"})) role |= kCarryIn;
   if (is_of(row,
@@ -48,6 +52,12 @@ std::uint32_t mixed(std::uint32_t a, std::uint32_t b) {
   const std::uint64_t x = (std::uint64_t{a} + b) * 0x9e3779b97f4a7c15u ^ (std::uint64_t{a ^ b} << 20);
   return static_cast<std::uint32_t>((x ^ x >> 29) * 0xbf58476d1ce4e5b9u >> 32);
 }
+
+constexpr std::uint32_t bit_of(MemorySpace space) {
+  return 1u << static_cast<std::uint32_t>(space);
+}
+constexpr std::uint32_t kAnywhere =
+    bit_of(MemorySpace::global) | bit_of(MemorySpace::shared) | bit_of(MemorySpace::local);
 
 template <typename Each>
 void for_lanes(std::uint32_t mask, const Each& each) {
@@ -99,12 +109,14 @@ Dataflow::Dataflow(const Arena& arena) : arena_(arena) {
 
 Dataflow::~Dataflow() {
   munmap(global_, arena_.size() / 4 * sizeof(Origin));
+  if (global_stamps_ != nullptr) munmap(global_stamps_, arena_.size() / 4 * sizeof(std::uint32_t));
 }
 
 // The watched buffers start with depth 0, each element with an id of its own; marked again only if the number
 // of buffers has changed.
 void Dataflow::mark_data() {
   const auto ranges = arena_.data_ranges();
+  inputs_ = ranges;
   if (ranges.size() == marked_ranges_) return;
   marked_ranges_ = ranges.size();
   for (const Allocation& range : ranges) {
@@ -153,6 +165,9 @@ void Dataflow::block_begins(Block& block) {
     shadow.copies = {};
   }
   all->shared.assign(block.shared_bytes / 4 + 1, {});
+  all->missed = {};
+  all->stamps.clear();
+  all->flow = {};
   std::fill_n(all->arrived, kBarriers, Gathered{});
   std::fill_n(all->released, kBarriers, Origin{});
 }
@@ -183,6 +198,12 @@ Dataflow::Origin Dataflow::chosen(Origin value, Origin by, bool counts) {
   if (depth > by.depth && counts) ++work_;
   deepest_ = std::max<std::uint64_t>(deepest_, std::max(depth, by.depth) - 1);
   return {std::max(depth, by.depth), mixed(value.id, by.id)};
+}
+
+// Of a and b, without an operation.
+Dataflow::Origin Dataflow::deeper(Origin a, Origin b) {
+  if (a.depth == 0 || b.depth == 0 || a.id == b.id) return a.depth >= b.depth ? a : b;
+  return {std::max(a.depth, b.depth), mixed(a.id, b.id)};
 }
 
 // by ? a : b. If `by` compares a and b, it is one operation deeper than both, and the selection costs nothing.
@@ -226,12 +247,15 @@ void Dataflow::write(const MicroOp& op, int k, int lane, Origin low_word, Origin
 
 // --- memory ------------------------------------------------------------------------------------------------
 
+std::uint64_t Dataflow::local_key(const Warp& w, int lane, std::uint64_t address) {
+  return (reinterpret_cast<std::uint64_t>(&w) * kLanes + static_cast<std::uint64_t>(lane)) ^
+         ((address - kLocalWindow) / 4 << 40);
+}
+
 // The word at a generic address.
 Dataflow::Origin& Dataflow::cell(Warp& w, int lane, std::uint64_t address) {
   if (address >= kFunctionWindow) return outside_[address / 4];
-  if (address >= kLocalWindow)
-    return local_[(reinterpret_cast<std::uint64_t>(&w) * kLanes + static_cast<std::uint64_t>(lane)) ^
-                  ((address - kLocalWindow) / 4 << 40)];
+  if (address >= kLocalWindow) return local_[local_key(w, lane, address)];
   if (address >= kSharedWindow) {
     const std::uint64_t offset = address - kSharedWindow;
     auto& shared = blocks_[w.block->storage]->shared;
@@ -285,12 +309,87 @@ Dataflow::Origin Dataflow::load(Warp& w, int lane, std::uint64_t address, std::u
   for_words(w, lane, address, n_bytes, [&](const Origin& at, std::uint32_t first, std::uint32_t n) {
     all = merged(all, get(at, first, n), true);
   });
+  if (!absences_) return all;
+  for (std::uint64_t at = address & ~std::uint64_t{3}; at < address + n_bytes; at += 4) {
+    std::uint32_t* stamp = nullptr;
+    const Missed* missed = missed_at(w, lane, at, stamp);
+    if (missed != nullptr && *stamp < missed->now) all = chosen(all, missed->by);
+  }
   return all;
 }
 
 void Dataflow::store(Warp& w, int lane, std::uint64_t address, std::uint32_t n_bytes, Origin value) {
   for_words(w, lane, address, n_bytes,
             [&](Origin& at, std::uint32_t first, std::uint32_t n) { put(at, first, n, value); });
+  if (!absences_ || ((address | n_bytes) & 3) != 0) return;
+  for (std::uint64_t at = address; at < address + n_bytes; at += 4) {
+    std::uint32_t* stamp = nullptr;
+    if (const Missed* missed = missed_at(w, lane, at, stamp); missed != nullptr) *stamp = missed->now;
+  }
+}
+
+// --- what did not happen -----------------------------------------------------------------------------------
+
+// nullptr if no store has missed memory of this kind, or the word is a task's input, which is never written.
+const Dataflow::Missed* Dataflow::missed_at(Warp& w, int lane, std::uint64_t address, std::uint32_t*& stamp) {
+  if (address >= kLocalWindow && address < kFunctionWindow) {
+    if (missed_locally_.now == 0) return nullptr;
+    stamp = &local_stamps_[local_key(w, lane, address)];
+    return &missed_locally_;
+  }
+  if (address >= kSharedWindow && address < kLocalWindow) {
+    BlockShadow& block = *blocks_[w.block->storage];
+    const std::uint64_t word = (address - kSharedWindow) / 4;
+    if (block.missed.now == 0 || word >= block.shared.size()) return nullptr;
+    stamp = &block.stamps[word];
+    return &block.missed;
+  }
+  if (missed_globally_.now == 0 || !arena_.contains(address)) return nullptr;
+  for (const Allocation& input : inputs_)
+    if (address >= input.base && address < input.base + input.size) return nullptr;
+  stamp = &global_stamps_[(address - arena_.base()) / 4];
+  return &missed_globally_;
+}
+
+// A store that may have hit any word of `spaces` (bits 1 << MemorySpace), because of `by`, has not hit those
+// whose stamps stay behind.
+void Dataflow::miss(Warp& w, std::uint32_t spaces, Origin by) {
+  if ((spaces & bit_of(MemorySpace::generic)) != 0) spaces |= kAnywhere;
+  const auto one_more = [&](Missed& missed) {
+    missed.by = deeper(missed.by, by);
+    ++missed.now;
+  };
+  BlockShadow& block = *blocks_[w.block->storage];
+  if ((spaces & bit_of(MemorySpace::local)) != 0) one_more(missed_locally_);
+  if ((spaces & bit_of(MemorySpace::shared)) != 0) {
+    one_more(block.missed);
+    block.stamps.resize(block.shared.size());
+  }
+  if ((spaces & bit_of(MemorySpace::global)) == 0) return;
+  one_more(missed_globally_);
+  if (global_stamps_ != nullptr) return;
+  void* place = mmap(nullptr, arena_.size() / 4 * sizeof(std::uint32_t), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED) throw std::bad_alloc();
+  global_stamps_ = static_cast<std::uint32_t*>(place);
+}
+
+// An op that lanes `lanes` execute writes to addresses computed from data.
+void Dataflow::miss_by_address(Warp& w, const MicroOp& op, std::uint32_t lanes) {
+  Origin all;
+  for_lanes(lanes, [&](int lane) {
+    if (op.src[0] == MicroOp::kNoSlot) return;
+    const Origin* words = low(op.src[0]);
+    Origin by = words[lane];
+    if ((op.wide_src & 1) != 0) by = deeper(by, words[kLanes + lane]);
+    if (by.depth == 0) return;
+    if (op.guard != MicroOp::kNoSlot) by = deeper(by, predicate(op.guard)[lane]);
+    for (const Decision& d : here_->decisions)
+      if ((d.lanes >> lane & 1) != 0) by = deeper(by, d.by[static_cast<std::size_t>(lane)]);
+    all = deeper(all, by);
+  });
+  const bool to_shared = op.kind == OpKind::copy && op.space == MemorySpace::global;
+  if (all.depth != 0) miss(w, bit_of(to_shared ? MemorySpace::shared : op.space), all);
 }
 
 // The addresses that an op would access, for lanes that do not execute it or the ops that compute them.
@@ -321,14 +420,21 @@ Addresses Dataflow::addresses_after(Warp& w, const std::vector<const MicroOp*>& 
 // lanes store there.
 void Dataflow::spare(Warp& w, std::uint32_t lanes, const MicroOp& op,
                      const std::vector<const MicroOp*>& address, const Origin* by) {
+  Origin unknown;
   const auto by_data = [&](const MicroOp& one, int n) {
     for_lanes(lanes, [&](int lane) {
-      for (int k = 0; k < n; ++k)
-        if (source(one, k, lane).depth != 0) lanes &= ~(1u << lane);
+      for (int k = 0; k < n; ++k) {
+        const Origin here = source(one, k, lane);
+        if (here.depth == 0) continue;
+        lanes &= ~(1u << lane);
+        unknown = deeper(unknown, deeper(here, by[lane]));
+      }
     });
   };
   by_data(op, 1);
   for (const MicroOp* one : address) by_data(*one, 4);
+  if (absences_ && unknown.depth != 0)
+    miss(w, bit_of(op.kind == OpKind::copy ? MemorySpace::shared : op.space), unknown);
   if (lanes == 0) return;
   const Addresses a = addresses_after(w, address, lanes, op);
   spared_.clear();
@@ -401,6 +507,7 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
       });
       break;
     case OpKind::store:
+      if (absences_) miss_by_address(w, op, w.mask);
       for_lanes(w.mask, [&](int lane) {
         for (int k = 0; k < op.count; ++k) {
           const Origin* value = low(k < 3 ? op.src[1 + k] : op.dst[3]);
@@ -411,6 +518,7 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
       });
       break;
     case OpKind::atomic: {
+      if (absences_) miss_by_address(w, op, w.mask);
       bool combines = false;
       for_lanes(w.mask, [&](int lane) { combines = atomic(w, op, lane) || combines; });
       if (combines) operation_lanes_ += static_cast<std::uint64_t>(std::popcount(w.mask));
@@ -433,7 +541,8 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
       if (op.dst[0] == MicroOp::kNoSlot) break;
       for_lanes(w.mask, [&](int lane) {
         const std::uint32_t number = w.slot<std::uint32_t>(op.src[1])[lane] & 15;
-        write(op, 0, lane, blocks_[w.block->storage]->released[number]);
+        const BlockShadow& block = *blocks_[w.block->storage];
+        write(op, 0, lane, absences_ ? chosen(block.released[number], block.flow) : block.released[number]);
       });
       break;
     case OpKind::fence:
@@ -446,7 +555,13 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
         for (int k = 0; k < 4; ++k) all.add(source(op, k, lane));
       });
       if (all.differ) work_ += all.n - 1;
-      const Origin result = gathered(all, tree_steps(all.n));
+      Origin result = gathered(all, tree_steps(all.n));
+      if (absences_ && (roles_[op.index] & kClock) != 0) {
+        if (op.guard != MicroOp::kNoSlot)
+          for_lanes(w.mask, [&](int lane) { result = deeper(result, predicate(op.guard)[lane]); });
+        flows(w, result);
+        result = blocks_[w.block->storage]->flow;
+      }
       for (int k = 0; k < op.n_dst; ++k) for_lanes(w.mask, [&](int lane) { write(op, k, lane, result); });
       break;
     }
@@ -586,7 +701,7 @@ void Dataflow::warp_wide(Warp& w, const MicroOp& op) {
         result = gathered(all, 1);
       }
     }
-    results[lane] = result;
+    results[lane] = absences_ ? chosen(result, source(op, 3, lane)) : result;
   });
   for (int k = 0; k < 2; ++k) for_lanes(w.mask, [&](int lane) { write(op, k, lane, results[lane]); });
 }
@@ -595,11 +710,14 @@ void Dataflow::guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) {
   here_ = &shadow(w);
   if (!here_->decisions.empty()) leave_regions(w, regions_.block_of(op), op.function, lanes);
   const Origin* guard = predicate(op.guard);
-  const bool writes_memory = op.kind == OpKind::store || op.kind == OpKind::atomic;
+  const bool writes_memory =
+      op.kind == OpKind::store || op.kind == OpKind::atomic || (absences_ && op.kind == OpKind::copy);
   std::uint32_t by_data = 0;
   for_lanes(lanes, [&](int lane) { by_data |= guard[lane].depth != 0 ? 1u << lane : 0; });
   if (by_data == 0) return;
   if (writes_memory) spare(w, by_data, op, {}, guard);
+  if (absences_ && (roles_[op.index] & kClock) != 0)
+    for_lanes(by_data, [&](int lane) { flows(w, guard[lane]); });
   for_lanes(by_data, [&](int lane) {
     const Origin by = guard[lane];
     for (int k = 0; k < 4 && op.kind != OpKind::store; ++k) {
@@ -622,12 +740,22 @@ void Dataflow::branches(Warp& w, const BasicBlock& b, std::uint32_t mask) {
   here_ = &shadow(w);
   if (!here_->decisions.empty())
     leave_regions(w, static_cast<std::uint32_t>(&b - program_->blocks.data()), b.function, mask);
-  const Origin* by = b.exit == Exit::branch ? predicate(b.predicate) : low(b.predicate);
+  const bool calls_one = b.exit == Exit::call_indirect;
+  const Origin* by = b.exit == Exit::branch ? predicate(b.predicate)
+                     : calls_one            ? low(program_->calls[b.target].selector)
+                                            : low(b.predicate);
   std::uint32_t lanes = 0;
   for_lanes(mask, [&](int lane) { lanes |= by[lane].depth != 0 ? 1u << lane : 0; });
   if (lanes == 0) return;
   const Region& region = regions_.of(b);
-  for (const Region::Access& access : region.accesses) spare(w, lanes, *access.op, access.address, by);
+  for (const Region::Access& access : region.accesses)
+    if (absences_ || access.op->kind != OpKind::copy) spare(w, lanes, *access.op, access.address, by);
+  if (absences_) {
+    Origin all;
+    for_lanes(lanes, [&](int lane) { all = deeper(all, by[lane]); });
+    flows(w, all);
+    if (region.elsewhere != 0) miss(w, region.elsewhere, all);
+  }
   const std::size_t calls = w.calls[std::countr_zero(mask)].size();
   auto& all = here_->decisions;
   auto known = std::find_if(all.begin(), all.end(),
@@ -638,6 +766,13 @@ void Dataflow::branches(Warp& w, const BasicBlock& b, std::uint32_t mask) {
     at = (known->lanes >> lane & 1) != 0 ? merged(at, by[lane], false) : by[lane];
   });
   known->lanes |= lanes;
+}
+
+// The instructions that the block executes depend on `by`.
+void Dataflow::flows(Warp& w, Origin by) {
+  Origin& flow = blocks_[w.block->storage]->flow;
+  flow = deeper(flow, by);
+  flow_ = deeper(flow_, by);
 }
 
 // Lanes `mask` execute a block: what they wrote in the regions that they have left depends on the branches.
@@ -676,7 +811,10 @@ void Dataflow::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {
   if ((op.pred_src & 1) == 0) return;
   here_ = &shadow(w);
   Gathered lanes;
-  for_lanes(mask, [&](int lane) { lanes.add(predicate(op.src[0])[lane]); });
+  for_lanes(mask, [&](int lane) {
+    lanes.add(predicate(op.src[0])[lane]);
+    for (int k = 1; k < 4 && absences_; ++k) lanes.add(source(op, k, lane));  // which barrier, of how many
+  });
   work_ += lanes.differ ? 1 : 0;
   blocks_[w.block->storage]->arrived[barrier_number(w, mask, op)].add(gathered(lanes, 1));
 }
@@ -691,7 +829,7 @@ void Dataflow::barrier_released(Block& block, std::uint32_t barrier) {
 // --- what the machine moves --------------------------------------------------------------------------------
 
 void Dataflow::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
-  store(w, lane, kLocalWindow + offset, bytes, {});
+  store(w, lane, kLocalWindow + offset, bytes, absences_ ? flow_ : Origin{});
 }
 
 void Dataflow::local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) {
@@ -706,7 +844,12 @@ void Dataflow::copies_issued(Warp& w, const CopyBatch& batch) {
   for_lanes(batch.lanes, [&](int lane) {
     Origin& by = here_->copies[static_cast<std::size_t>(lane)];
     for (int k = 0; k < 4; ++k) by = merged(by, source(*batch.op, k, lane), false);
+    if (!absences_) return;
+    if (batch.op->guard != MicroOp::kNoSlot) by = deeper(by, predicate(batch.op->guard)[lane]);
+    for (const Decision& d : here_->decisions)
+      if ((d.lanes >> lane & 1) != 0) by = deeper(by, d.by[static_cast<std::size_t>(lane)]);
   });
+  if (absences_) miss_by_address(w, *batch.op, batch.lanes);
 }
 
 void Dataflow::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes, std::uint64_t) {

@@ -12,8 +12,10 @@
 //                                                 comparison of the same values has been counted already
 // Values of the same origin (computed from one item, or by the same combination) are not combined by a
 // selection. Operations without a rule of their own (matrices, textures) combine all inputs of the warp.
-// Not followed: stores that a lane skips, if only the other way of a branch loads their addresses or calls the
-// function that contains them; and the registers that a recursive call saves.
+// In the mode kAbsences, what did not happen counts, too: a cell that a store at an address computed from data
+// did not hit derives from that address; memory that skipped code with unknown addresses may write derives from
+// the branch; and clocks, votes of barriers and malloc derive from the branches that the block has taken.
+// Not followed: in which order warps execute atomics; and the registers that a recursive call saves.
 // Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
 #pragma once
 
@@ -57,6 +59,8 @@ class Dataflow final : public Observer {
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override;
 
+  void follow_absences(bool follow) { absences_ = follow; }
+
   // The work and the Counters::operation_lanes since the last call.
   std::uint64_t take_work();
   std::uint64_t take_operation_lanes();
@@ -92,9 +96,17 @@ class Dataflow final : public Observer {
     std::uint32_t n = 0, first_id = 0;
     bool differ = false;
   };
+  // Stores to a kind of memory that data have sent to other words, or whose addresses are not known.
+  struct Missed {
+    Origin by;              // the deepest that they derive from
+    std::uint32_t now = 0;  // their number
+  };
   struct BlockShadow {
     std::vector<Shadow> warps;
-    std::vector<Origin> shared;   // by word
+    std::vector<Origin> shared;  // by word
+    Missed missed;               // in shared memory
+    std::vector<std::uint32_t> stamps;
+    Origin flow;                  // of the branches on data that it has taken
     Gathered arrived[kBarriers];  // predicates of bar.red, an operand for each warp
     Origin released[kBarriers];
   };
@@ -120,6 +132,7 @@ class Dataflow final : public Observer {
   void write(const MicroOp& op, int k, int lane, Origin low_word, Origin high_word);
   void write(const MicroOp& op, int k, int lane, Origin value) { write(op, k, lane, value, value); }
 
+  static std::uint64_t local_key(const Warp& w, int lane, std::uint64_t address);
   Origin& cell(Warp& w, int lane, std::uint64_t address);
   Origin get(Origin at, std::uint32_t first, std::uint32_t n);
   void put(Origin& at, std::uint32_t first, std::uint32_t n, Origin value);
@@ -132,6 +145,11 @@ class Dataflow final : public Observer {
   void spare(Warp& w, std::uint32_t lanes, const MicroOp& op, const std::vector<const MicroOp*>& address,
              const Origin* by);
   Origin placed(Origin value, const MicroOp& op, int lane);
+  void flows(Warp& w, Origin by);
+  static Origin deeper(Origin a, Origin b);
+  const Missed* missed_at(Warp& w, int lane, std::uint64_t address, std::uint32_t*& stamp);
+  void miss(Warp& w, std::uint32_t spaces, Origin by);
+  void miss_by_address(Warp& w, const MicroOp& op, std::uint32_t lanes);
 
   void move(Warp& w, const MicroOp& op);
   void combine(Warp& w, const MicroOp& op);
@@ -146,6 +164,13 @@ class Dataflow final : public Observer {
   std::vector<std::unique_ptr<BlockShadow>> blocks_;  // by Block::storage
   Shadow* here_ = nullptr;                            // of the warp that runs
   std::unordered_map<std::uint64_t, Origin> local_, outside_;
+  bool absences_ = false;
+  Missed missed_globally_, missed_locally_;
+  // By word, as Missed::now was when it was last written. Those of global memory are made when first needed.
+  std::uint32_t* global_stamps_ = nullptr;
+  std::unordered_map<std::uint64_t, std::uint32_t> local_stamps_;
+  std::vector<Allocation> inputs_;
+  Origin flow_;  // of all blocks
   std::vector<std::array<Origin, 4>> splits_;
   std::vector<std::uint32_t> unused_splits_;
   std::vector<Spared> spared_;

@@ -10,10 +10,10 @@
 namespace course::sim {
 namespace {
 
-Counters counted(const char* kernel) {
+Counters counted(const char* kernel, std::uint32_t mode = kCounters | kDataflow) {
   static const std::string ptx = TestDevice::read(SIM_PTX_DIR "/dataflow_test.ptx");
   TestDevice t(ptx);
-  t.device.set_mode(kCounters | kDataflow);
+  t.device.set_mode(mode);
   std::vector<std::uint32_t> items(32);
   for (std::uint32_t i = 0; i < 32; ++i) items[i] = 37 * i + 5;
   auto in = t.array<std::uint32_t>(items);
@@ -35,6 +35,22 @@ TEST(Dataflow, ValuesKeepTheirOriginOnEveryWay) {
     const Counters c = counted(way);
     EXPECT_GE(c.work, 31u) << way;
     EXPECT_GE(c.steps, 31u) << way;
+  }
+}
+
+TEST(Dataflow, WhatDidNotHappenTellsOfData) {
+  constexpr std::uint32_t kMode = kCounters | kDataflow | kAbsences;
+  for (const char* way : {"untouched_shared", "untouched_global", "untouched_local", "untouched_bytes",
+                          "untouched_by_atomics", "skipped_addresses", "skipped_calls", "skipped_copies",
+                          "timers", "sleeps", "member_masks", "tickets", "indirect_calls"}) {
+    const Counters c = counted(way, kMode);
+    EXPECT_GE(c.work, 31u) << way;
+    EXPECT_GE(c.steps, 31u) << way;
+  }
+  for (const char* way : {"openly", "maxima", "common_flag", "votes_of_a_barrier"}) {
+    const Counters c = counted(way), same = counted(way, kMode);
+    EXPECT_EQ(same.work, c.work) << way;
+    EXPECT_EQ(same.steps, c.steps) << way;
   }
 }
 

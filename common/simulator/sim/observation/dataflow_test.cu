@@ -187,6 +187,131 @@ KERNEL calls(const unsigned* in, unsigned* out) {
   add_up(itself(in[threadIdx.x]), out);
 }
 
+// --- what did not happen: only counted with kAbsences
+
+// Five bits at a time: of 32 stores, one goes elsewhere, so that its cell stays as it was.
+template <typename Cell>
+__device__ unsigned untouched(unsigned item, volatile Cell* cells) {
+  unsigned value = 0;
+  for (unsigned shift = 0; shift < 32; shift += 5) {
+    for (unsigned k = 0; k < 96; ++k) cells[k] = 0;
+    cells[item >> shift & 31] = 1;
+    for (unsigned k = 0; k < 32; ++k) cells[32 + k + 32 * cells[k]] = 1;
+    for (unsigned k = 0; k < 32; ++k)
+      if (cells[32 + k] == 0) value |= k << shift;
+  }
+  return value;
+}
+
+KERNEL untouched_shared(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_cells[32 * 96];
+  add_up(untouched(in[threadIdx.x], s_cells + 96 * threadIdx.x), out);
+}
+
+KERNEL untouched_bytes(const unsigned* in, unsigned* out) {
+  __shared__ unsigned char s_cells[32 * 96];
+  add_up(untouched(in[threadIdx.x], s_cells + 96 * threadIdx.x), out);
+}
+
+__device__ unsigned d_cells[32 * 96];
+KERNEL untouched_global(const unsigned* in, unsigned* out) {
+  add_up(untouched(in[threadIdx.x], d_cells + 96 * threadIdx.x), out);
+}
+
+KERNEL untouched_local(const unsigned* in, unsigned* out) {
+  unsigned cells[96];
+  add_up(untouched(in[threadIdx.x], cells), out);
+}
+
+KERNEL untouched_by_atomics(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_cells[32 * 64];
+  unsigned* const cells = s_cells + 64 * threadIdx.x;
+  for (unsigned k = 0; k < 64; ++k) static_cast<volatile unsigned*>(cells)[k] = 0;
+  atomicAdd(&cells[in[threadIdx.x] & 31], 1u);
+  add_up(static_cast<volatile unsigned*>(cells)[32 + threadIdx.x], out);
+}
+
+// No lane stores, and only its item says where it would.
+KERNEL skipped_addresses(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_cells[64];
+  static_cast<volatile unsigned*>(s_cells)[threadIdx.x] = 1;
+  const unsigned item = in[threadIdx.x];
+  asm volatile("{.reg .pred p; setp.gt.u32 p, %0, 1000000; @p st.shared.u32 [%1], %0;}"
+               :
+               : "r"(item), "r"(shared_address(s_cells) + 4 * (item & 31))
+               : "memory");
+  add_up(static_cast<volatile unsigned*>(s_cells)[threadIdx.x], out);
+}
+
+__device__ __noinline__ void set(volatile unsigned* flag) {
+  *flag = 1;
+}
+KERNEL skipped_calls(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_flags[32];
+  static_cast<volatile unsigned*>(s_flags)[threadIdx.x] = 2;
+  if (in[threadIdx.x] > 1000000) set(&s_flags[threadIdx.x]);
+  add_up(static_cast<volatile unsigned*>(s_flags)[threadIdx.x], out);
+}
+
+__device__ unsigned d_one = 1;
+KERNEL skipped_copies(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_flags[32];
+  static_cast<volatile unsigned*>(s_flags)[threadIdx.x] = 2;
+  asm volatile(
+      "{.reg .pred p; setp.gt.u32 p, %0, 500; @p cp.async.ca.shared.global [%1], [%2], 4; cp.async.wait_all;}"
+      :
+      : "r"(in[threadIdx.x]), "r"(shared_address(&s_flags[threadIdx.x])), "l"(&d_one)
+      : "memory");
+  add_up(static_cast<volatile unsigned*>(s_flags)[threadIdx.x], out);
+}
+
+__device__ unsigned now() {
+  unsigned time;
+  asm volatile("mov.u32 %0, %%globaltimer_lo;" : "=r"(time));
+  return time;
+}
+KERNEL timers(const unsigned* in, unsigned* out) {
+  const unsigned start = now();
+  for (volatile unsigned left = in [threadIdx.x] & 7; left != 0; left = left - 1) {
+  }
+  add_up(now() - start, out);
+}
+KERNEL sleeps(const unsigned* in, unsigned* out) {
+  const unsigned start = now();
+  asm volatile("nanosleep.u32 %0;" ::"r"(in[threadIdx.x]));
+  add_up(now() - start, out);
+}
+
+KERNEL tickets(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_tickets[32];
+  static_cast<volatile unsigned*>(s_tickets)[threadIdx.x] = 0;
+  for (volatile unsigned left = in [threadIdx.x] & 7; left != 0; left = left - 1)
+    atomicAdd(&s_tickets[threadIdx.x], 1u);
+  add_up(atomicAdd(&s_tickets[threadIdx.x], 1u), out);
+}
+
+// Pairs of lanes vote together or each alone.
+KERNEL member_masks(const unsigned* in, unsigned* out) {
+  const unsigned pair = threadIdx.x & ~1u, item = in[pair];
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b) {
+    const unsigned members = (item >> b & 1) != 0 ? 3u << pair : 1u << threadIdx.x;
+    value |= (__ballot_sync(members, 1) == 3u << pair ? 1u : 0u) << b;
+  }
+  add_up(value, out);
+}
+
+__device__ __noinline__ unsigned even() {
+  return 2;
+}
+__device__ __noinline__ unsigned odd() {
+  return 1;
+}
+__device__ unsigned (*volatile d_functions[2])() = {even, odd};
+KERNEL indirect_calls(const unsigned* in, unsigned* out) {
+  add_up(d_functions[in[threadIdx.x] & 1](), out);
+}
+
 // No value is hidden here, but the additions: each is a guarded or selected addition of a constant.
 KERNEL guarded_sums(const unsigned* in, unsigned* out) {
   if (threadIdx.x != 0) return;

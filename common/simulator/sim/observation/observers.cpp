@@ -77,6 +77,7 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
     ran_unwatched_ = false;
   }
   counts_dataflow_ = (mode & kDataflow) != 0;
+  if (counts_dataflow_) dataflow_->follow_absences((mode & kAbsences) != 0);
   checks_.reset();
   composite_.reset();
   // A thread that gets an old value polls once more, so counters and traces would depend on the schedule's

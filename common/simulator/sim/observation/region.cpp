@@ -25,6 +25,10 @@ bool reads(const MicroOp& op, std::uint32_t slot) {
          std::find(op.dst + n_results(op), op.dst + 4, slot) != op.dst + 4 || op.guard == slot;
 }
 
+bool writes_memory(const MicroOp& op) {
+  return op.kind == OpKind::store || op.kind == OpKind::atomic || op.kind == OpKind::copy;
+}
+
 bool uses_carry(const OpRow& row) {
   return is_of(row, {"add.cc", "addc", "sub.cc", "subc", "mad.lo.cc", "mad.hi.cc", "madc"});
 }
@@ -166,8 +170,36 @@ bool Regions::read_after(const Region& region, std::uint32_t slot) const {
   return false;
 }
 
+// The memory that functions write which a basic block calls, except their own local variables.
+std::uint32_t Regions::written_by_calls(const BasicBlock& caller) const {
+  std::set<std::uint32_t> called;
+  std::vector<const BasicBlock*> open{&caller};
+  std::uint32_t spaces = 0;
+  const auto call = [&](std::uint32_t function) {
+    if (!called.insert(function).second) return;
+    for (const BasicBlock& b : program_->blocks)
+      if (b.function == function) open.push_back(&b);
+  };
+  while (!open.empty()) {
+    const BasicBlock& b = *open.back();
+    open.pop_back();
+    if (&b != &caller)
+      for (std::uint32_t i = b.first; i < b.last; ++i)
+        if (const MicroOp& op = program_->ops[i]; writes_memory(op) && op.space != MemorySpace::local)
+          spaces |= 1u << static_cast<std::uint32_t>(op.space);
+    if (b.exit == Exit::call_indirect) {
+      for (std::uint32_t f = 0; f < program_->function_addresses.size(); ++f)
+        if (program_->function_addresses[f] != 0) call(f);
+    } else if (b.exit == Exit::call && program_->calls[b.target].callee != CallSite::kIndirect) {
+      call(program_->calls[b.target].callee);
+    }
+  }
+  return spaces;
+}
+
 void Regions::fill(Region& region) const {
   region.blocks = between(region.branch);
+  region.elsewhere = written_by_calls(program_->blocks[region.branch]);
   std::set<std::uint32_t> known;
   const auto add = [&](const Region::Slot& slot) {
     if (known.insert(slot.offset).second &&
@@ -176,15 +208,18 @@ void Regions::fill(Region& region) const {
   };
   for (std::uint32_t b = 0; b < program_->blocks.size(); ++b) {
     if (!region.blocks[b]) continue;
+    region.elsewhere |= written_by_calls(program_->blocks[b]);
     for (std::uint32_t i = program_->blocks[b].first; i < program_->blocks[b].last; ++i) {
       const MicroOp& op = program_->ops[i];
       for (int k = 0; k < n_results(op); ++k)
         if (op.dst[k] != MicroOp::kNoSlot)
           add({op.dst[k], (op.wide_dst >> k & 1) != 0, (op.pred_dst >> k & 1) != 0});
       if (uses_carry(*program_->rows[i])) add({program_->carry_slot, false, true});
-      if (op.kind != OpKind::store && op.kind != OpKind::atomic) continue;
+      if (!writes_memory(op)) continue;
       if (auto address = address_of(op, way_to(op, region), *program_))
         region.accesses.push_back({&op, std::move(*address)});
+      else
+        region.elsewhere |= 1u << static_cast<std::uint32_t>(op.space);
     }
   }
 }

@@ -29,6 +29,8 @@ struct Region {
     std::vector<const MicroOp*> address;
   };
   std::vector<Access> accesses;  // whose addresses follow from registers at the branch
+  // Where the others are, also those of functions that are called: bits 1 << MemorySpace.
+  std::uint32_t elsewhere = 0;
 };
 
 // The regions of a program's branches, each computed when it is first asked for.
@@ -42,6 +44,7 @@ class Regions {
   std::vector<bool> between(std::uint32_t branch) const;
   std::vector<const MicroOp*> way_to(const MicroOp& op, const Region& region) const;
   bool read_after(const Region& region, std::uint32_t slot) const;
+  std::uint32_t written_by_calls(const BasicBlock& caller) const;
   void fill(Region& region) const;
 
   const Program* program_ = nullptr;

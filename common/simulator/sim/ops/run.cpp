@@ -152,7 +152,8 @@ void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
     group.passed = false;
   };
   if constexpr (Observed)
-    if (b.exit == Exit::branch || b.exit == Exit::indexed) w.worker->observer->branches(w, b, g.mask);
+    if (b.exit == Exit::branch || b.exit == Exit::indexed || b.exit == Exit::call_indirect)
+      w.worker->observer->branches(w, b, g.mask);
   switch (b.exit) {
     case Exit::fall: go(g, b.next); break;
     case Exit::jump: go(g, b.target); break;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Figures of the handouts that are more than a trace, for figures.py: each function draws one as SVG, of a
 run's trace (`run`) or of a worked example (worked/). The words are the text alternative. Widths are at most
-460, so that texts stay readable on a telephone."""
+460, so that texts stay readable on a telephone. The site shows a picture with steps one step after the other
+(grader/page/trace.js)."""
 
 import html
 import pathlib
@@ -34,6 +35,12 @@ class Picture:
 
     def __init__(self):
         self.shapes, self.right, self.bottom = [], 0, 0
+        self.stepping = False
+
+    def step(self, title):
+        """What is drawn from here on is the picture's next step."""
+        self.shapes.append(f'{"</g>" * self.stepping}<g class="step" data-title="{html.escape(title)}">')
+        self.stepping = True
 
     def reach(self, x, y):
         self.right, self.bottom = max(self.right, x), max(self.bottom, y)
@@ -80,6 +87,7 @@ class Picture:
             '<defs><marker id="head" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="head" d="M0 0L8 4L0 8Z"/></marker></defs>\n'
             f'<rect class="card" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>\n'
             + "\n".join(self.shapes)
+            + "</g>" * self.stepping
             + "\n</svg>\n"
         )
 
@@ -174,6 +182,26 @@ def busiest(words):
     return max(map(len, banks)), banks
 
 
+def bank_strip(p, y, title, stride, height):
+    """The words that the lanes of a warp read at this stride, above their banks; the height below it."""
+    wavefronts, filled = busiest(stride * lane for lane in range(32))
+    p.text(14, y, title, "mono bold")
+    p.text(14 + 32 * 13, y, f"{wavefronts} wavefront{'s' * (wavefronts > 1)}", "end")
+    base = y + 10 + height * wavefronts
+    look = "one small" if wavefronts == 1 else "two small"
+    for bank, words in enumerate(filled):
+        for k in range(len(words)):
+            p.rect(14 + 13 * bank, base - height * (k + 1), 13, height, look)
+    p.line("line", 14, base, 14 + 32 * 13, base)
+    return base
+
+
+def bank_numbers(p, y):
+    for bank in (0, 8, 16, 24, 31):
+        words = f"bank {bank}" if bank == 0 else bank
+        p.text(14 + 13 * bank + 6.5, y, words, "note middle" if bank else "note")
+
+
 def banks(_run):
     p = Picture()
     y = 24
@@ -184,34 +212,30 @@ def banks(_run):
         ("s_data[32 * lane]", 32),
         ("s_data[33 * lane]", 33),
     ):
-        wavefronts, filled = busiest(stride * lane for lane in range(32))
-        p.text(14, y, title, "mono bold")
-        p.text(14 + 32 * 13, y, f"{wavefronts} wavefront{'s' * (wavefronts > 1)}", "end")
-        height = 5 if wavefronts > 8 else 7
-        base = y + 10 + height * wavefronts
-        for bank, words in enumerate(filled):
-            for k in range(len(words)):
-                p.rect(
-                    14 + 13 * bank,
-                    base - height * (k + 1),
-                    13,
-                    height,
-                    "one small" if wavefronts == 1 else "two small",
-                )
-        p.line("line", 14, base, 14 + 32 * 13, base)
-        y = base
+        y = bank_strip(p, y, title, stride, 5 if stride == 32 else 7)
         if stride in (1, 33):
-            for bank in (0, 8, 16, 24, 31):
-                p.text(
-                    14 + 13 * bank + 6.5,
-                    y + 15,
-                    f"bank {bank}" if bank == 0 else bank,
-                    "note middle" if bank else "note",
-                )
+            bank_numbers(p, y + 15)
             y += 14
         y += 28
     p.bottom -= 4
     return p
+
+
+def sector_rows(p, y, title, words):
+    """The sectors that contain these words, eight in a row; the height below them."""
+    touched = sorted({word // 8 for word in words})  # sectors of 32 bytes
+    p.text(14, y, title, "mono bold")
+    p.text(14 + 8 * 54 - 6, y, f"{len(touched)} sectors for {4 * len(words)} bytes", "end")
+    y += 10
+    wanted = set(words)
+    far = touched[-1] - touched[0] >= 2 * len(touched)  # sectors that are not neighbours: gaps between them
+    for k, sector in enumerate(touched):
+        x, top = 14 + 54 * (k % 8), y + 16 * (k // 8)
+        for word in range(8):
+            p.rect(x + 6 * word, top, 6, 10, "one small" if 8 * sector + word in wanted else "cold small")
+        if not far and (k + 1) % 8 and k + 1 < len(touched):
+            p.line("line", x + 48, top + 5, x + 54, top + 5)
+    return y + 16 * ((len(touched) + 7) // 8)
 
 
 def coalescing(_run):
@@ -223,21 +247,7 @@ def coalescing(_run):
         ("d_in[lane + 1]", [lane + 1 for lane in range(32)]),
         ("d_in[1024 * lane]", [1024 * lane for lane in range(32)]),
     ):
-        touched = sorted({word // 8 for word in words})  # sectors of 32 bytes
-        p.text(14, y, title, "mono bold")
-        p.text(14 + 8 * 54 - 6, y, f"{len(touched)} sectors for {4 * len(words)} bytes", "end")
-        y += 10
-        wanted = set(words)
-        far = touched[-1] - touched[0] >= 2 * len(
-            touched
-        )  # sectors that are not neighbours: gaps between them
-        for k, sector in enumerate(touched):
-            x, top = 14 + 54 * (k % 8), y + 16 * (k // 8)
-            for word in range(8):
-                p.rect(x + 6 * word, top, 6, 10, "one small" if 8 * sector + word in wanted else "cold small")
-            if not far and (k + 1) % 8 and k + 1 < len(touched):
-                p.line("line", x + 48, top + 5, x + 54, top + 5)
-        y += 16 * ((len(touched) + 7) // 8) + 24
+        y = sector_rows(p, y, title, words) + 24
     p.bottom += 2
     return p
 
@@ -347,12 +357,15 @@ def compaction(run):
         ("d_positions", "exclusive scan", positions),
         ("d_in", "the items", items),
     ):
+        if name != "d_in":
+            p.step({"d_flags": "map: a flag for each item", "d_positions": "scan: positions"}[name])
         p.text(14, y + 13, name, "mono bold")
         p.text(14, y + 27, note, "note")
         p.cells(x, y, values, w, 30, kept if name != "d_flags" else ())
         y += 42
     top = y - 12
     y += 30
+    p.step("scatter: each kept item to its position")
     for i in kept:
         p.line("arrow", x + (i + 0.5) * w, top, x + (positions[i] + 0.5) * w, y - 3)
     p.text(14, y + 13, "d_out", "mono bold")
@@ -361,6 +374,7 @@ def compaction(run):
     for i in range(count, len(items)):
         p.rect(x + i * w, y, w, 30, "faint")
     last = x + 7 * w
+    p.step("the count: last position + last flag")
     p.path("ring", f"M{last - 1:.0f} 13h{w + 2}v74h-{w + 2}Z")
     p.text(14, y + 54, f"d_count = {positions[-1]} + {flags[-1]} = {count}:", "mono bold")
     p.text(186, y + 54, "last position + last flag (frame)", "")
@@ -369,7 +383,7 @@ def compaction(run):
 
 def split(run):
     rows = {}
-    for row in tables(run, "trace radix_sort split --arrays d_e,d_f,d_t,d_d,d_keys_out --steps 1-20"):
+    for row in tables(run, "trace radix_sort split --arrays d_e,d_f,d_t,d_d,d_keys_out"):
         rows.setdefault(row["array"], row["values"])
     e, f, t, d, out = (rows[a] for a in ("d_e", "d_f", "d_t", "d_d", "d_keys_out"))
     keys = ITEMS
@@ -387,11 +401,13 @@ def split(run):
         ("d", "f or t", d, {**ones, **zeros}),
         ("key", "", keys, {**ones, **zeros}),
     ):
+        p.step({"key": "the keys"}.get(name, f"{name}: {note}"))
         p.text(14, y + 18, name, "mono bold")
         p.text(46 if name == "key" else 34, y + 18, note, "note")
         p.cells(x, y, values, w, 28, (), {i: f"box {look}" for i, look in looks.items()})
         y += 34 if name != "key" else 28
     top, y = y, y + 62
+    p.step("each key goes to position d")
     for i, place in enumerate(d):
         p.line("arrow", x + (i + 0.5) * w, top, x + (place + 0.5) * w, y - 3)
     p.text(14, y + 18, "out", "mono bold")
@@ -408,14 +424,17 @@ def bitonic(_run):
         (f"stride {s}", [(i, i + s) for i in range(8) if not i & s]) for s in (2, 1)
     ]
     looks = {**dict.fromkeys(range(4), "box written"), **dict.fromkeys(range(4, 8), "box one")}
+    p.step("the input")
     p.text(14, y + 18, "input", "bold")
     p.cells(x, y, ITEMS, w, 28, (), looks)
+    p.step("sort each tile")
     y += 50
     p.text(14, y - 6, "sort each tile of four keys", "note")
     p.text(14, y + 18, "two tiles", "bold")
     p.cells(x, y, tiles, w, 28, (), looks)
     keys, colour = tiles, [*[0] * 4, *[1] * 4]
     for name, pairs in stages:
+        p.step(f"{name}: red pairs change places")
         y += 28
         rooms = []  # a height for each pair, so that no two brackets overlap
         for low, high in sorted(pairs, key=lambda pair: pair[1] - pair[0]):
@@ -450,6 +469,7 @@ def histogram(run):
     w, left, right = 40, 14, 240
     for x, block in ((left, 0), (right, 1)):
         y = 26
+        p.step(f"block {block} counts in its own counters, then adds them")
         p.text(x, y, f"block {block}: 8,192 samples", "bold")
         p.text(x, y + 18, f"{' '.join(map(str, ITEMS))} and so on", "mono note")
         p.line("arrow", x + 2.5 * w, y + 26, x + 2.5 * w, y + 45)
@@ -461,6 +481,7 @@ def histogram(run):
         for i in range(5):
             p.line("arrow", x + (i + 0.5) * w, y, 127 + (i + 0.5) * w + (4 if block else -4), y + 47)
     y += 50
+    p.step("the global counts")
     p.cells(127, y, total, w, 28, range(5))
     p.text(14, y + 18, "d_counts", "mono bold")
     for i, name in enumerate(("bin 0", "bin 1", "bin 2", "bin 3", "none")):
@@ -503,6 +524,7 @@ def corners(_run):
     y = 190
     for k, (name, sign) in enumerate((("D", ""), ("B", "−"), ("C", "−"), ("A", "+"))):
         x = 14 + 114 * k
+        p.step(f"{sign} {name}".strip() + f": the rectangle with sum {value[name]}")
         r1, c1 = at[name]
         for r in range(5):
             for c in range(6):
@@ -524,6 +546,7 @@ def corners(_run):
         if sign:
             p.text(x - 2, y + 40, sign, "bold")
         p.text(x + 14 + 42, y + 88, f"{name} = {value[name]}", "middle")
+    p.step("the sum of the box")
     p.text(
         14,
         y + 116,
@@ -545,19 +568,24 @@ def hierarchy(_run):
     for k, part in enumerate(parts):
         p.text(place[k], 24, f"tile {k}", "bold")
         p.cells(place[k], 32, part, w, 28)
+    p.step("1. scan each tile")
+    for k, part in enumerate(parts):
         p.line("arrow", place[k] + len(part) * w / 2, 60, place[k] + len(part) * w / 2, 84)
         p.cells(place[k], 88, exclusive(part)[0], w, 28, range(len(part)))
         results.append([carries[k] + v for v in exclusive(part)[0]])
     p.text(place[0] + 2 * w + 12, 77, "1. scan each tile", "note")
+    p.step("2. store the totals")
     middle = [166 + 52 * k for k in range(len(parts))]
     for k, part in enumerate(parts):
         p.line("arrow", place[k] + len(part) * w / 2, 116, middle[k] + 26, 157)
     p.text(14, 152, "2. store the totals", "note")
     p.cells(middle[0], 160, sums, 52, 28)
+    p.step("3. scan the totals")
     p.line("arrow", middle[1] + 26, 188, middle[1] + 26, 212)
     p.text(14, 206, "3. scan the totals", "note")
     p.cells(middle[0], 215, carries, 52, 28, range(len(parts)))
     p.text(middle[-1] + 60, 233, "the carries", "note")
+    p.step("4. add each carry")
     for k, part in enumerate(parts):
         p.line("arrow", middle[k] + 26, 243, place[k] + len(part) * w / 2, 287)
     p.text(14, 260, "4. add each carry", "note")
@@ -584,6 +612,8 @@ def look_back(run):
     y += 22
     for row in rows:
         ticket, *states = row["values"]
+        news = [f"tile {i - 1}: {words[row['values'][i]]} available" for i in row["written"] if i > 0]
+        p.step(", ".join(news) or f"a block takes ticket {ticket - 1}")
         p.text(36, y + 17, ticket, "mono middle bold" if 0 in row["written"] else "mono middle")
         for tile, state in enumerate(states):
             new = tile + 1 in row["written"]

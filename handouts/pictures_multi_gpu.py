@@ -38,6 +38,7 @@ def collectives(_run):
     p = Picture()
     w, y = 24, 24
     for name, after, note in multi_gpu.collectives(before):
+        p.step(f"{name}: {note}")
         p.text(14, y, name, "mono bold")
         p.text(WIDTH + 8, y, note, "note end")
         y += 8
@@ -69,6 +70,7 @@ def ring(_run):
     y += 12
     steps = list(multi_gpu.ring(4))
     for k, (name, state, received) in enumerate(steps):
+        p.step(name)
         p.text(14, y + 15, name, "note" if k else "bold note")
         for r in range(4):
             for c in range(4):
@@ -113,15 +115,18 @@ def scan(_run):
     for r, x in enumerate(at):
         p.text(x + 2 * w, 24, f"rank {r}", "bold middle")
     strip(32, shards)
+    p.step("1. Reduce: each rank reads its shard")
     p.text(14, 78, "1. Reduce: each rank reads its shard.", "note")
     arrows(84)
     for x, total in zip(at, totals):
         p.cells(x + 1.5 * w, 101, [total], w, 26, [0])
+    p.step("2. ncclAllGather: each rank has all totals. Blue: those of lower ranks")
     p.text(14, 147, "2. ncclAllGather: each rank has all totals. Blue: those of lower ranks.", "note")
     arrows(153)
     for r, x in enumerate(at):
         p.cells(x, 170, totals, w, 26, (), dict.fromkeys(range(r), "box one"))
         p.text(x + 2 * w, 212, f"prefix {prefixes[r]}", "mono middle")
+    p.step("3. Scan: each rank reads its shard again, and starts with its prefix")
     p.text(14, 232, "3. Scan: each rank reads its shard again, and starts with its prefix.", "note")
     arrows(238)
     strip(255, results, written=lambda values: range(len(values)))
@@ -145,9 +150,11 @@ def sort(_run):
     for r, shard in enumerate(shards):
         p.text(at[r] + len(shard) * w / 2, 24, f"rank {r}", "bold middle")
         p.cells(at[r], 32, shard, w, 26)
+    p.step("1. Sort locally. 2. Cut: the colour says which rank gets a key")
     p.text(left, 78, "1. Sort locally. 2. Cut: the colour says which rank gets a key.", "note")
     for r, row in enumerate(locally):
         p.cells(at[r], 86, row, w, 26, (), {i: looks[owner(r, i)] for i in range(len(row))})
+    p.step("3. Exchange: each rank gets a sorted run from each rank")
     p.text(left, 132, "3. Exchange: each rank gets a sorted run from each rank.", "note")
     top, y = 138, 196
     for q, runs in enumerate(received):
@@ -166,6 +173,7 @@ def sort(_run):
                 first += len(run)
                 if first < len(flat):
                     p.line("ring", at[q] + first * w, y - 3, at[q] + first * w, y + 29)
+    p.step("4. Merge the runs (red lines separate them)")
     p.text(left, 246, "4. Merge the runs (red lines separate them).", "note")
     for q, row in enumerate(results):
         p.cells(at[q], 254, row, w, 26, (), dict.fromkeys(range(len(row)), looks[q]))

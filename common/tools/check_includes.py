@@ -85,7 +85,7 @@ ROOMS = {
     ],
     "common/simulator/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": [
-        "text process layout device",
+        "text bar process layout device",
         "page",
         "report",
         "grading",

@@ -11,23 +11,19 @@ import tempfile
 import threading
 import urllib.parse
 
+STYLE = pathlib.Path(__file__).resolve().parents[2] / "grader/page/style.css"
 HOSTS = ("127.0.0.1", "localhost")
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>./lab watch</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,"><style>
-:root { color-scheme: light dark; --good: #1a7f37; --bad: #b3261e; --dim: #6b6b6b; }
-@media (prefers-color-scheme: dark) { :root { --good: #56d364; --bad: #ff8a80; --dim: #a0a0a0; } }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 60rem; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8884; }
-td.points { text-align: right; font-variant-numeric: tabular-nums; } pre { overflow-x: auto; font-size: 14px; }
-h1 { overflow-wrap: anywhere; } .wide { overflow-x: auto; }
-@media (max-width: 40rem) { body { margin: .5rem auto; } h1 { font-size: 1.3rem; } th, td { padding: .3rem; } pre { font-size: 12px; } }
-summary { cursor: pointer; margin: 1rem 0 .5rem; } iframe { width: 100%; height: 32rem; border: 1px solid #8884; }
-.good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); }
-</style></head><body><h1 id="lab">./lab watch</h1><p id="running" role="status"></p>
-<div class="wide"><table><thead><tr><th>task</th><th>verdict</th><th class="points">points</th><th>before</th><th>look closer</th></tr></thead><tbody id="tasks"></tbody></table></div>
+STYLE
+td.points { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.dim { color: var(--quiet); }
+iframe { width: 100%; height: 32rem; border: 1px solid var(--edge); } h2, summary { margin-top: 1rem; }
+</style></head><body><main><h1 id="lab">./lab watch</h1><p id="running" role="status"></p>
+<div class="wide"><table><thead><tr><th>task</th><th class="number">points</th><th>verdict</th><th>before</th><th>look closer</th></tr></thead><tbody id="tasks"></tbody></table></div>
 <div id="messages"></div><details id="trace"><summary>Trace, step by step</summary><p><label>Task <select></select></label></p><iframe title="trace"></iframe></details>
-<h2>History</h2><pre id="history"></pre>
+<h2>History</h2><pre id="history"></pre></main>
 <script>
 const cell = (row, text, name) => { const td = row.insertCell(); td.textContent = text; if (name) td.className = name; return td; };
 const link = (td, what, task) => { const a = document.createElement("a"); a.href = "/" + what + "?task=" + encodeURIComponent(task); a.target = "_blank";
@@ -63,8 +59,8 @@ async function refresh() {
   tasks.replaceChildren(); messages.replaceChildren();
   for (const [id, task] of Object.entries(state.tasks)) {
     const row = tasks.insertRow(), good = task.verdict === "OK";
-    cell(row, id); cell(row, task.verdict + (task.partial ? " (first operator and type)" : ""), good ? "good" : task.verdict === "NOT_IMPLEMENTED" ? "dim" : "bad");
-    cell(row, task.max_points === undefined ? "" : task.points + "/" + task.max_points, "points");
+    cell(row, id); cell(row, task.max_points === undefined ? "" : task.points + "/" + task.max_points, "points");
+    cell(row, task.verdict + (task.partial ? " (first operator and type)" : ""), good ? "good" : task.verdict === "NOT_IMPLEMENTED" ? "dim" : "bad");
     cell(row, task.before ? task.before[0] + " " + task.before[1] + "/" + task.before[2] : "", "dim");
     const more = row.insertCell(); link(more, "trace", id); link(more, "profile", id);
     for (const words of [good || task.verdict === "NOT_IMPLEMENTED" ? "" : task.message, good ? "" : task.smallest]) {
@@ -77,7 +73,7 @@ async function refresh() {
 }
 refresh(); setInterval(refresh, 500);
 </script></body></html>
-"""
+""".replace("STYLE", STYLE.read_text(encoding="utf-8"))
 
 
 def handler(watch):

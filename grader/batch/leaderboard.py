@@ -19,9 +19,7 @@ import pathlib
 import sqlite3
 import sys
 
-STYLE = """:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:1.5rem auto;max-width:60rem;padding:0 1rem}
-table{border-collapse:collapse;width:100%;margin-bottom:2rem}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8886}
-td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}td{overflow-wrap:anywhere}"""
+STYLE = pathlib.Path(__file__).resolve().parents[1] / "page/style.css"
 
 
 class Problem(Exception):
@@ -65,7 +63,7 @@ def standings(book: pathlib.Path, names: dict[str, str]) -> dict[tuple[str, str]
 def page(boards: dict[tuple[str, str], list[tuple[str, float]]]) -> str:
     out = [
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Leaderboard</title>'
-        f"<style>{STYLE}</style></head><body><main><h1>Leaderboard</h1>"
+        f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body><main><h1>Leaderboard</h1>"
     ]
     if not boards:
         out.append("<p>Nobody who takes part has solved a bonus task yet.</p>")

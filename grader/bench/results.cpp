@@ -10,6 +10,7 @@
 #include <regex>
 #include <set>
 
+#include "bar.hpp"
 #include "bench/scaling.hpp"
 #include "text.hpp"
 
@@ -210,14 +211,15 @@ Result<std::string> add_counted(const std::string& measured, const std::vector<s
 }
 
 namespace {
-// A line of at most 80 columns.
-std::string text_of(const BenchRow& row, const BenchCell& c) {
+// A line of at most 80 columns. `most`: the highest rate, which has the longest bar.
+std::string text_of(const BenchRow& row, const BenchCell& c, double most) {
   const auto ratio = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.2f}", *value) : std::string();
   };
   return "    " + fit_left(name_of(row), 22) + fit_right(c.right ? time_text(c.median_us) : "WRONG", 11) +
          fit_right(ratio(c.over_peer), 7) + fit_right(c.launched_us ? time_text(*c.launched_us) : "", 11) +
-         fit_right(ratio(c.over_peer_launched), 7) + fit_right(fmt::format("{:.0f}", c.gb_per_s), 7) + "\n";
+         fit_right(ratio(c.over_peer_launched), 7) + fit_right(fmt::format("{:.0f}", c.gb_per_s), 7) + " " +
+         bar(most > 0 ? c.gb_per_s / most : 0, 10) + "\n";
 }
 }  // namespace
 
@@ -234,8 +236,13 @@ std::string bench_text(const BenchResults& results) {
       for (const std::uint64_t n : lab.sizes) {
         out += "  " + fit_left(size_text(n), 24) + fit_right("GPU", 11) + fit_right("× lib", 7) +
                fit_right("+ launch", 11) + fit_right("× lib", 7) + fit_right("GB/s", 7) + "\n";
+        double most = 0;
         for (const BenchRow& row : table.rows)
-          if (const auto cell = row.cells.find(n); cell != row.cells.end()) out += text_of(row, cell->second);
+          if (const auto cell = row.cells.find(n); cell != row.cells.end())
+            most = std::max(most, cell->second.gb_per_s);
+        for (const BenchRow& row : table.rows)
+          if (const auto cell = row.cells.find(n); cell != row.cells.end())
+            out += text_of(row, cell->second, most);
       }
     }
   }

@@ -79,6 +79,7 @@ TEST(BenchResults, ShowWhatTheLaunchCosts) {
   EXPECT_FALSE(table.rows[2].cells.at(1024).launched_us) << "a CPU is not launched";
   const std::string text = bench_text(results);
   EXPECT_THAT(text, HasSubstr("    fast                       2.0 µs   2.00    16.4 µs   0.50"));
+  EXPECT_THAT(text, HasSubstr(" ██████████\n")) << "the highest rate";
   for (const std::string_view line : lines_of(text)) EXPECT_LE(display_width(line), 80u) << line;
 }
 

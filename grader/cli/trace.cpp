@@ -32,7 +32,7 @@ namespace {
 
 struct TraceOptions {
   std::string lab, task, case_name, items, seed;
-  std::string svg, html, title, runner;
+  std::string svg, html, fragment, title, runner;
   std::uint64_t n = 8, columns = 0;
   std::vector<std::string> arrays;
   std::string steps;
@@ -128,7 +128,7 @@ int run_trace(const TraceOptions& options) {
   if (!seed) return fail(seed.error().text);
   const auto choice = parse_choice(options);
   if (!choice) return fail(choice.error().text);
-  for (const std::string& path : {options.svg, options.html})
+  for (const std::string& path : {options.svg, options.html, options.fragment})
     if (const auto can = check_writable(path); !can) return fail(can.error().text);
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);
@@ -156,7 +156,8 @@ int run_trace(const TraceOptions& options) {
                                           options.solutions ? " --solutions" : "");
   const std::pair<const std::string&, std::function<std::string()>> files[] = {
       {options.svg, [&] { return trace_svg(view, options.title.empty() ? what : options.title); }},
-      {options.html, [&] { return trace_html(view, source_line, made_by); }}};
+      {options.html, [&] { return trace_html(view, source_line, made_by); }},
+      {options.fragment, [&] { return trace_steps(view, source_line); }}};
   for (const auto& [path, made] : files)
     if (!path.empty())
       if (const auto done = write_report(path, made()); !done) return fail(done.error().text);
@@ -166,7 +167,7 @@ int run_trace(const TraceOptions& options) {
     std::fputs(trace_markdown(view).c_str(), stdout);
   else if (options.step)
     show_steps(trace_steps_text(view, source_line, colour), trace_end(view, colour));
-  else if (options.svg.empty() && options.html.empty())
+  else if (options.svg.empty() && options.html.empty() && options.fragment.empty())
     std::fputs(trace_text(view, colour).c_str(), stdout);
   constexpr std::size_t kMostLines = 200;
   if (const std::string printed = printed_lines(outcome->printed, kMostLines, 2);
@@ -202,6 +203,7 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("--svg", options->svg, "Write a picture to a file");
   command->add_option("--title", options->title, "What the picture shows, for who does not see it");
   command->add_option("--html", options->html, "Write a page with a slider over the steps");
+  command->add_option("--fragment", options->fragment, "Write the list of steps alone, for another page");
   command->add_option("--runner", options->runner, "For tests: a runner program to watch instead")->group("");
   command->add_option("--arrays", options->arrays, "Only these arrays, separated by commas")->delimiter(',');
   command->add_option("--steps", options->steps, "Only these steps: 3-7");

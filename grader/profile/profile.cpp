@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "bar.hpp"
 #include "grading/metrics.hpp"
 #include "sim/timing/bounds.hpp"
 #include "text.hpp"
@@ -232,12 +233,15 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line) 
                        kernel.launches == 1 ? "" : "es", kernel.modelled_us, kernel.bound_by,
                        meaning_of(kernel.bound_by));
     out += "  " + occupancy_of(kernel) + "\n";
-    out += " share lanes split sect pass meet  line\n";
+    out += " share      lanes split sect pass meet  line\n";
+    double most = 0;  // of a line: the longest bar
+    for (const ProfiledLine& line : kernel.lines) most = std::max(most, line.share);
     for (const ProfiledLine& line : kernel.lines) {
       const std::string source =
           line.line == 0 ? "(no line information)" : tame_line(source_line(line.file, line.line));
       const std::size_t start = std::min(source.find_first_not_of(' '), source.size());
-      out += fmt::format(" {} {} {} {} {} {} {:>5}  {}\n", fit_right(percent(line.share), 5),
+      out += fmt::format(" {} {} {} {} {} {} {} {:>5}  {}\n", fit_right(percent(line.share), 5),
+                         fit_left(bar(most > 0 ? line.share / most : 0, 4), 4),
                          fit_right(percent(line.active_lanes), 5), fit_right(percent(line.divergent), 5),
                          fit_right(figure(line.sectors_per_request), 4),
                          fit_right(figure(line.passes_per_request), 4),

@@ -124,7 +124,8 @@ TEST(Profile, PrintsSourceBesideCounts) {
   const std::string text = profile_text(of(kReport), [](const std::string&, std::uint32_t line) {
     return line == 31 ? "    s_data[tid] += s_data[tid + 1];" : "";
   });
-  EXPECT_THAT(text, HasSubstr("  50%   50%   40%       3.0         31  s_data[tid] += s_data[tid + 1];"));
+  EXPECT_THAT(text,
+              HasSubstr("  50% ████   50%   40%       3.0         31  s_data[tid] += s_data[tid + 1];"));
   EXPECT_THAT(text, HasSubstr("limiter: shared memory"));
   EXPECT_THAT(text,
               HasSubstr("occupancy 75%: 6 blocks x 256 threads per SM, 40 registers each, 2048 B shared"));

@@ -60,18 +60,18 @@ Html score_table(const LabResult& lab, bool modelled) {
   const std::string speedup = modelled ? "Speedup (modelled)" : "Speedup";
   page::Table t{.caption = lab.title + ": points by task",
                 .columns = {{text("Task")},
-                            {text("Verdict")},
                             {text("Points"), true},
+                            {text("Verdict")},
                             {text(speedup) + page::raw("<br>over 1 thread"), true},
                             {text(speedup) + page::raw("<br>over all cores"), true}}};
   for (const TaskResult& task : lab.tasks)
     t.rows.push_back({{text(task.title) +
                        (task.bonus ? text(" ") + toned(Tone::quiet, text("bonus")) : Html{}) + losses(task)},
-                      {text(lab::name_of(task.verdict)), tone_of(task)},
                       points_cell(task.points, task.max_points),
+                      {text(lab::name_of(task.verdict)), tone_of(task)},
                       speedup_cell(task, lab::Baseline::one_thread),
                       speedup_cell(task, lab::Baseline::all_cores)});
-  t.foot.push_back({{text("Total")}, {}, points_cell(lab.points, lab.max_points), {}, {}});
+  t.foot.push_back({{text("Total")}, points_cell(lab.points, lab.max_points), {}, {}, {}});
   return page::table(t);
 }
 

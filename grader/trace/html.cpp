@@ -44,10 +44,10 @@ Html source_beside(const TraceStep& step, const SourceLine& source_line) {
                          mark, text(source).markup);
   }
   if (lines.empty()) return {};
-  return page::raw(
-      fmt::format("<div class=\"beside\"><h4>{}</h4><pre class=\"source\" tabindex=\"0\" role=\"region\" "
-                  "aria-label=\"Source lines\">{}</pre></div>\n",
-                  text(step.file).markup, lines));
+  return page::raw(fmt::format(
+      "<div class=\"beside\"><p class=\"of\">{}</p><pre class=\"source\" tabindex=\"0\" role=\"region\" "
+      "aria-label=\"Source lines of step {}\">{}</pre></div>\n",
+      text(step.file).markup, step.number, lines));
 }
 
 // The lanes of each warp as 32 small boxes; those of active lanes are filled.
@@ -79,7 +79,7 @@ Html lanes_of(const TraceStep& step) {
   }
   if (rows.empty()) return {};
   if (n > kMost) rows += fmt::format("<li class=\"quiet\">and {} more</li>\n", step.lanes.size() - kMost);
-  return page::raw("<h4>Who took part</h4>\n<ul class=\"warps\">\n" + rows + "</ul>\n");
+  return page::raw("<p class=\"of\">Who took part</p>\n<ul class=\"warps\">\n" + rows + "</ul>\n");
 }
 
 Html stores_of(const TraceTable& table, const TraceStep& step) {
@@ -102,19 +102,21 @@ Html stores_of(const TraceTable& table, const TraceStep& step) {
   return page::details(text(fmt::format("{} stores", step.stores.size())), page::table(t));
 }
 
+// Shared by all pictures of a page.
+constexpr const char* kArrowHead =
+    "<svg class=\"unseen\" aria-hidden=\"true\"><defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" "
+    "refY=\"4\" markerWidth=\"7\" "
+    "markerHeight=\"7\" orient=\"auto-start-reverse\"><path class=\"head\" d=\"M0 0L8 4L0 "
+    "8Z\"/></marker></defs></svg>\n";
+
 }  // namespace
 
-std::string trace_html(const TraceView& view, const SourceLine& source_line, const std::string& made_by) {
-  page::Document document{.title = fmt::format("Trace: {} / {}", view.lab, view.task), .made_by = made_by};
-  document.summary = text("Case " + view.case_name + ", run on the simulator.");
-  document.script = page::kTrace;
-  document.script_hash = page::kTraceHash;
-
+std::string trace_steps(const TraceView& view, const SourceLine& source_line) {
   std::string items;
-  int n_steps = 0;
+  int number = 0;
   for (const TraceTable& table : view.tables) {
     for (const TraceStep& step : table.steps) {
-      ++n_steps;
+      ++number;
       std::string when = moment_of(step);
       if (step.times > 1) when += fmt::format(" ({} times)", step.times);
       const bool fault = step.after == "fault";
@@ -125,24 +127,28 @@ std::string trace_html(const TraceView& view, const SourceLine& source_line, con
                 source_beside(step, source_line) + page::raw("</div>\n") + lanes_of(step) +
                 stores_of(table, step);
       items += fmt::format(
-          "<li class=\"step\" id=\"step-{0}\"><h3>{0}. {1}: <span "
-          "class=\"quiet\">{2}</span></h3>\n{3}</li>\n",
-          n_steps, text(title_of(table)).markup, text(when).markup, content.markup);
+          "<li class=\"step\" id=\"step-{0}\"><p class=\"moment\">{0}. {1}: <span "
+          "class=\"quiet\">{2}</span></p>\n{3}</li>\n",
+          number, text(title_of(table)).markup, text(when).markup, content.markup);
     }
   }
-  if (n_steps == 0) {
+  if (number == 0) return "";
+  return "<ol class=\"steps\">\n" + items + "</ol>\n" + kArrowHead;
+}
+
+std::string trace_html(const TraceView& view, const SourceLine& source_line, const std::string& made_by) {
+  page::Document document{.title = fmt::format("Trace: {} / {}", view.lab, view.task), .made_by = made_by};
+  document.summary = text("Case " + view.case_name + ", run on the simulator.");
+  document.script = page::kTrace;
+  document.script_hash = page::kTraceHash;
+
+  const std::string steps = trace_steps(view, source_line);
+  if (steps.empty()) {
     document.body = page::paragraph(text("No kernel touched an array that has a name."));
   } else {
-    const std::string player = fmt::format(
-        "<div class=\"player\" hidden=\"\" role=\"group\" aria-label=\"Steps\">\n<button type=\"button\" "
-        "data-go=\"back\">◀ Back</button>\n"
-        "<input type=\"range\" min=\"1\" max=\"{0}\" value=\"1\" aria-label=\"Step\"/>\n<button "
-        "type=\"button\" data-go=\"next\">Next ▶</button>\n"
-        "<output aria-live=\"polite\">Step 1 of {0}</output>\n</div>\n",
-        n_steps);
     document.sections = {"Step by step", "All steps"};
     document.body =
-        page::section("Step by step", page::raw(player + "<ol class=\"steps\">\n" + items + "</ol>\n")) +
+        page::section("Step by step", page::raw(steps)) +
         page::section(
             "All steps",
             page::paragraph(text("What was written in a step is filled; arrows lead from the elements that "
@@ -161,12 +167,6 @@ std::string trace_html(const TraceView& view, const SourceLine& source_line, con
   if (view.truncated)
     document.body +=
         page::paragraph(text("The rest was left out: trace fewer items (--n)."), page::Tone::fair);
-  // The arrow head, shared by all pictures of the page.
-  document.body += page::raw(
-      "<svg class=\"unseen\" aria-hidden=\"true\"><defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" "
-      "refY=\"4\" markerWidth=\"7\" "
-      "markerHeight=\"7\" orient=\"auto-start-reverse\"><path class=\"head\" d=\"M0 0L8 4L0 "
-      "8Z\"/></marker></defs></svg>\n");
   return page::document(document);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A trace as one HTML page: a slider over the steps. Each step shows its picture, the source lines that
+// A trace as one HTML page, whose script plays the steps. Each step shows its picture, the source lines that
 // executed, and the lanes that took part. Without scripts, and on paper, all steps are shown one below the
 // other.
 #pragma once
@@ -10,6 +10,9 @@
 #include "trace/tables.hpp"
 
 namespace course::grader {
+
+// The list of steps alone, for a page with this script and style sheet (grader/page/); "" if there is no step.
+std::string trace_steps(const TraceView& view, const SourceLine& source_line);
 
 std::string trace_html(const TraceView& view, const SourceLine& source_line, const std::string& made_by);
 

@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 1, "findings": [],
@@ -182,6 +183,9 @@ TEST(TraceHtml, HasStepsSourceLinesAndActiveLanes) {
   EXPECT_THAT(page, HasSubstr("s_data[tid] = &lt;d_in&gt;[tid];"));
   EXPECT_THAT(page, HasSubstr("2 of 8 lanes"));
   EXPECT_THAT(page, HasSubstr("bank conflicts: 4 passes"));
+  const std::string steps = trace_steps(view_of(kReport), kSource);
+  EXPECT_THAT(steps, StartsWith("<ol class=\"steps\">"));
+  EXPECT_THAT(page, HasSubstr(steps));
 }
 
 TEST(TraceMarkdown, HasNoLineNumbers) {

@@ -8,7 +8,8 @@ without a network.
 
 Pages are gathered in FOLDER/site-pages: the texts as they are, but for links to files of the repository that
 are no texts: those get a page with the file's contents. MkDocs with the Material theme (requirements.txt)
-turns them into HTML; a link that leads nowhere is an error.
+turns them into HTML; a link that leads nowhere is an error. Figures with steps then get a player
+(players.py). The first page begins with handouts/front.md.
 """
 
 import json
@@ -25,6 +26,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import packages
 import pages
+import players
 from waiting import Waiting
 
 # What stands in the menu, in this order. A page's title is its first heading.
@@ -32,14 +34,12 @@ MENU = [
     (
         "Course",
         [
-            "README.md",
             "handouts/README.md",
             "handouts/00-ideas.md",
             "handouts/memory-model.md",
-            "handouts/0[1-9]-*.md",
-            "handouts/scaling.md",
         ],
     ),
+    ("Labs", ["handouts/0[1-9]-*.md", "handouts/scaling.md"]),
     (
         "For all labs",
         [
@@ -47,6 +47,7 @@ MENU = [
             "handouts/errata.md",
             "handouts/glossary.md",
             "handouts/library.md",
+            "handouts/model.md",
             "handouts/rules.md",
         ],
     ),
@@ -57,10 +58,12 @@ MENU = [
             "handouts/top-rungs.md",
             "handouts/kill-matrix.md",
             "handouts/instructor/README.md",
+            "handouts/instructor/*.md",
+            "handouts/instructor/platforms/*.md",
         ],
     ),
     ("Reference", ["reference/commands.md", "reference/interfaces.md"]),
-    ("Development", ["CONTRIBUTING.md", "common/*/README.md"]),
+    ("Development", ["CONTRIBUTING.md", "**/README.md"]),
 ]
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s#]+)((?:#[^()\s]*)?\))")
 LANGUAGES = {
@@ -75,6 +78,7 @@ LANGUAGES = {
 }
 SHIM = "https://unpkg.com/iframe-worker/shim"  # what the theme would load: ours stands in
 PICTURES = {".svg", ".png", ".jpg", ".gif"}
+AS_THEY_ARE = PICTURES | {".json"}  # copied, also measured results
 
 
 def adapted(text):
@@ -84,6 +88,8 @@ def adapted(text):
     for line in text.splitlines():
         fence ^= line.lstrip().startswith("```")
         if not fence:
+            if re.fullmatch(r"<!-- (quote: .*|end quote) -->", line):
+                line = ""  # a comment would end the block of HTML that it stands in
             line = re.sub(r"^(\s*)<details>", r'\1<details markdown="1">', line)
             line = re.sub(r'(<a href="[^":]*)\.md(["#])', r"\1.html\2", line)
         item = re.match(r" {0,3}([-*]|\d+\.) ", line)
@@ -92,6 +98,15 @@ def adapted(text):
             out.append("")
         out.append(line)
     return "\n".join(out) + "\n"
+
+
+def front(gatherer, readme):
+    """The first page of all: handouts/front.md, with the commands of the README, and what follows there."""
+    text = adapted(gatherer.linked(ROOT / "handouts/front.md"))
+    text = LINK.sub(lambda m: m[0] if ":" in m[2] else f"{m[1]}handouts/{m[2]}{m[3]}", text)
+    commands = re.search(r"^On a Debian.*?^```console\n.*?^```\n", readme, re.M | re.S)[0]
+    more = readme[readme.index("You do not have to install") :]
+    return text.replace("<!-- commands -->\n", commands) + "\n## How to start\n\n" + more
 
 
 class Gatherer:
@@ -105,7 +120,7 @@ class Gatherer:
             return
         self.done.add(name)
         path = ROOT / name
-        if path.suffix in PICTURES:
+        if path.suffix in AS_THEY_ARE:
             self.target.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, self.target / name)
         elif path.suffix == ".md":
@@ -126,7 +141,7 @@ class Gatherer:
             if not there.is_file():
                 return match[0]  # the generator complains, unless it is a folder
             self.add(str(there.relative_to(ROOT)))
-            more = "" if there.suffix in PICTURES | {".md"} else ".md"
+            more = "" if there.suffix in AS_THEY_ARE | {".md"} else ".md"
             return match[1] + match[2] + more + match[3]
 
         parts = re.split(r"(^ *```.*?^ *```|`[^`\n]*`)", path.read_text(encoding="utf-8"), flags=re.M | re.S)
@@ -144,12 +159,15 @@ def environment(folder):
 
 
 def configuration(folder, gathered):
-    nav = []
-    for title, patterns in MENU:
+    nav, listed = ["  - Start: index.md"], {"index.md"}
+    # Last, what nothing but links led to: sources that a page shows.
+    for title, patterns in [*MENU, ("Files that pages show", ["**/*.md"])]:
         nav += [f"  - {title}:"]
         for pattern in patterns:
-            found = sorted(str(p.relative_to(gathered)) for p in gathered.glob(pattern))
-            nav += [f"    - {'index.md' if name == 'README.md' else name}" for name in found]
+            found = sorted(p.relative_to(gathered) for p in gathered.glob(pattern))
+            names = [name for name in map(str, found) if name not in listed]
+            listed.update(names)
+            nav += [f"    - {name}" for name in names]
     text = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
     return f"{text}docs_dir: {gathered}\nsite_dir: {folder / 'site'}\nnav:\n" + "\n".join(nav) + "\n"
 
@@ -162,6 +180,7 @@ def main():
     shutil.rmtree(gathered, ignore_errors=True)
     gathered.mkdir(parents=True)
     gatherer = Gatherer(gathered)
+    gatherer.add("README.md")
     for _, patterns in MENU:
         for pattern in patterns:
             for path in sorted(ROOT.glob(pattern)):
@@ -169,10 +188,11 @@ def main():
     labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
     gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))
     gatherer.write("reference/interfaces.md", pages.interfaces(ROOT, labs))
-    for name in ("site.css", "guess.js"):
-        shutil.copyfile(HERE / name, gathered / name)
-    # The first page of all.
-    (gathered / "README.md").rename(gathered / "index.md")
+    for path in (HERE / "site.css", HERE / "guess.js", HERE / "tables.js", ROOT / "grader/page/trace.js"):
+        shutil.copyfile(path, gathered / path.name)
+    (gathered / "steps.css").write_text(players.style(), encoding="utf-8")
+    gatherer.write("index.md", front(gatherer, (gathered / "README.md").read_text(encoding="utf-8")))
+    (gathered / "README.md").unlink()
     for page in gathered.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
         fixed = re.sub(
@@ -192,9 +212,13 @@ def main():
         sys.exit(done.returncode)
     index_glossary(folder / "site")
     shutil.copyfile(HERE / "worker_shim.js", folder / "site/assets/worker_shim.js")
-    for page in (folder / "site").rglob("*.html"):
-        here = os.path.relpath(folder / "site/assets/worker_shim.js", page.parent)
-        page.write_text(page.read_text(encoding="utf-8").replace(SHIM, here), encoding="utf-8")
+    playing = players.Players(folder / "site", labcli)
+    with Waiting("Running the traces of the pages"):
+        for page in (folder / "site").rglob("*.html"):
+            up = "../" * len(page.relative_to(folder / "site").parents[:-1])
+            text = page.read_text(encoding="utf-8").replace(SHIM, f"{up}assets/worker_shim.js")
+            text = re.sub(r'(role="?dialog"?)(?=[ >])', r'\1 aria-label="Search"', text, count=1)
+            page.write_text(playing.put_into(text, up), encoding="utf-8")
     print(f"{folder / 'site' / 'index.html'}")
 
 

@@ -27,6 +27,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "grader/page/browser")]
 import chromium
 import make_site
 import pages
+import players
 
 CHECKS = (ROOT / "grader/page/browser/checks.js").read_text(encoding="utf-8")
 
@@ -35,6 +36,9 @@ class Gathering(unittest.TestCase):
     def test_a_list_after_a_paragraph_becomes_one(self):
         self.assertEqual(make_site.adapted("text\n- a\n- b\n"), "text\n\n- a\n- b\n")
         self.assertEqual(make_site.adapted("```\ntext\n- a\n```\n"), "```\ntext\n- a\n```\n")
+
+    def test_marks_of_quotations_are_left_out(self):
+        self.assertEqual(make_site.adapted("<!-- quote: said a/b -->\na\n<!-- end quote -->\n"), "\na\n\n")
 
     def test_what_is_folded_is_markdown(self):
         self.assertEqual(
@@ -88,6 +92,27 @@ class Site(unittest.TestCase):
         for name in ("grade", "trace", "profile", "bench"):
             self.assertIn(f"## ./lab {name}\n", commands)
         self.assertNotIn("labcli", commands)
+
+    def test_every_page_is_in_the_menu(self):
+        menu = (self.top / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:\n")[2]
+        listed = re.findall(r"^ +- (?:Start: )?(.*\.md)$", menu, re.M)
+        pages = self.top / "site-pages"
+        self.assertEqual(sorted(listed), sorted(str(path.relative_to(pages)) for path in pages.rglob("*.md")))
+
+    def test_figures_with_steps_have_players(self):
+        pages = {path.stem: path.read_text("utf-8") for path in (self.top / "site/handouts").glob("*.html")}
+        traces = [name for name, (how, _) in players.figures.FIGURES.items() if isinstance(how, str)]
+        text = "".join(pages.values())
+        self.assertEqual([name for name in traces if f'id="{name}-step-1"' not in text], [])
+        self.assertIn('data-title="tile 0: prefix available"', pages["07-hierarchical-scan"])
+        self.assertIn("stride 2: 2 wavefronts", pages["00-ideas"])
+        self.assertNotIn('class="stepper"', pages["glossary"])
+
+    def test_the_first_page_shows_kernel_verdict_trace_and_chart(self):
+        text = (self.top / "site/index.html").read_text(encoding="utf-8")
+        for part in ("k03_sequential", "WRONG_ANSWER", "race: thread", "stepper", "ladder-reduction.svg"):
+            self.assertIn(part, text)
+        self.assertIn("./lab grade reduction --solutions", re.sub(r"<[^>]*>", "", text))
 
     def test_shows_no_raw_markdown(self):
         text = (self.top / "site/handouts/01-reduction.html").read_text(encoding="utf-8")
@@ -150,6 +175,29 @@ class Site(unittest.TestCase):
               field.dispatchEvent(new KeyboardEvent('keyup', { bubbles: true, key: 'e' }));
             })()""")
             self.wait(page, "document.querySelectorAll('.md-search-result__item').length > 0")
+            self.assertEqual(page.problems, [])
+
+    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
+    def test_traces_are_played(self):
+        with chromium.Browser() as browser:
+            page = browser.open(self.top / "site/handouts/02-scan.html")
+            self.wait(page, "document.querySelectorAll('.stepper .player').length > 3")
+            said = "[...document.querySelectorAll('.player output')].map((o) => o.textContent)"
+            shown = "document.querySelector('.stepper').querySelectorAll('.step:not(.off)').length"
+            before = page.run(said)
+            page.run("document.querySelector('.player [data-go=next]').click()")
+            page.run("document.querySelector('.player [data-go=next]').focus()")
+            page.press("ArrowRight")
+            after = page.run(said)
+            self.assertNotEqual(after[0], before[0])
+            self.assertEqual(after[1:], before[1:])
+            self.assertEqual(page.run(shown), 1)
+            self.assertFalse(page.run("document.querySelector('.stepper .still').checkVisibility()"))
+            page.press("Home")
+            page.run("document.querySelector('.player [data-go=play]').click()")
+            self.wait(page, "document.querySelector('.player output').textContent.includes('Step 2 of')")
+            page.look(1000, media="print")
+            self.assertTrue(page.run("document.querySelector('.stepper .still').checkVisibility()"))
             self.assertEqual(page.problems, [])
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")

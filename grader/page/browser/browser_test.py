@@ -145,6 +145,9 @@ class Reports(unittest.TestCase):
         self.assertIn(
             "of", page.run("document.querySelector('.player input').getAttribute('aria-valuetext')")
         )
+        page.run("document.querySelector('[data-go=play]').click()")
+        self.assertEqual(page.run("document.querySelector('[data-go=play]').textContent"), "Pause")
+        page.run("document.querySelector('[data-go=play]').click()")
         page.look(1000, media="print")
         self.assertEqual(page.run(shown).count("step-"), n)
         self.assertEqual(page.problems, [])

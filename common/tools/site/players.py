@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Players in the pages of the site: in place of a figure that has steps, its steps with a slider.
+
+A figure that is a trace is run again, by the command that draws it (handouts/figures.py), for the list of
+steps of `./lab trace --html`; a picture has marks between its steps (handouts/pictures.py). The player is
+that of all traces, grader/page/trace.js, and so are the colours. The figure itself is what one sees without
+scripts, on paper, and in the Markdown page. Explorers (handouts/explorers.py) are below their figures.
+
+A link `play/#LAB/TASK` beside a trace leads to a page that runs the kernel, if the site contains that page.
+"""
+
+import html
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "handouts"))
+import explorers
+import figures
+import pictures
+
+# As the generator writes it: in a paragraph of its own, in which no list may stand.
+IMAGE = re.compile(r'<p>(<img alt="[^"]*" src="(?:\.\./)*(?:handouts/)?figures/([\w-]+)\.svg" ?/?>)</p>')
+STYLE = ROOT / "grader/page/style.css"
+MARKS = '<g class="step" '
+# The head of all arrows, once on a page.
+HEAD = re.compile(r'<svg class="unseen".*?</svg>\n?|<defs><marker id="head".*?</defs>\n?', re.S)
+ONE_HEAD = (
+    '<svg class="arrow-head" width="0" height="0" aria-hidden="true"><defs><marker id="head" '
+    'viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path d="M0 0L8 4L0 8Z"/></marker></defs></svg>'
+)
+
+
+def scoped(scope, rules):
+    return f"{scope} {{\n{rules.strip()}\n}}\n"
+
+
+def style():
+    """The style sheet of traces and pictures, for elements in a `.stepper` only, in the colours of the site's
+    setting."""
+    text = STYLE.read_text(encoding="utf-8")
+    light, dark = re.findall(r"^ *:root \{\n(.*?)\}", text, re.M | re.S)[:2]
+    light = re.sub(r"^\s*color-scheme:.*$", "", light, flags=re.M)
+    traces = text[text.index("/* Traces:") :].split("@media print")[0]
+    series = "".join(
+        re.findall(r"^(?:\.quiet|svg text|\.wide|\.unseen|\.s\d |\.ref|th, td|td\.number).*$", text, re.M)
+    )
+    of_pictures, dark_pictures = re.fullmatch(
+        r"(.*)@media \(prefers-color-scheme: dark\) \{\n(.*)\}\n", pictures.STYLE, re.S
+    ).groups()
+    return (
+        "/* Made by players.py from grader/page/style.css and handouts/pictures.py. */\n"
+        + scoped(".stepper", light)
+        + scoped("[data-md-color-scheme=slate] .stepper", dark)
+        + scoped(".stepper", series + traces)
+        + scoped(".stepper .picture", of_pictures)
+        + scoped("[data-md-color-scheme=slate] .stepper .picture", dark_pictures)
+    )
+
+
+def of_trace(name, labcli):
+    """The list of steps of a figure that is a trace."""
+    command, _ = figures.FIGURES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "steps.html"
+        done = subprocess.run(
+            [labcli, *command.split(), "--solutions", "--fragment", path], capture_output=True, text=True
+        )
+        if done.returncode != 0 or not path.exists():
+            sys.exit(f"{name}: labcli {command} failed:\n{done.stdout}{done.stderr}")
+        return HEAD.sub("", path.read_text(encoding="utf-8")).replace('id="step-', f'id="{name}-step-')
+
+
+def inline(text):
+    """A picture for the middle of a page: without its style sheet and its ids."""
+    text = re.sub(r"<style>.*?</style>\n", "", text, flags=re.S)
+    title = html.unescape(re.search(r"<title[^>]*>(.*?)</title>\n", text)[1])
+    text = re.sub(r"<title[^>]*>.*?</title>\n", "", text)
+    text = text.replace(' aria-labelledby="title"', f' aria-label="{html.escape(title)}"', 1)
+    return HEAD.sub("", text)
+
+
+def of_picture(name):
+    """A picture whose steps are drawn one after the other, or None if it has no steps."""
+    text = (ROOT / f"handouts/figures/{name}.svg").read_text(encoding="utf-8")
+    return f'<div class="steps grows picture">{inline(text)}</div>' if MARKS in text else None
+
+
+def explorer(name):
+    """Below a figure: a picture for each value of a quantity."""
+    if name not in explorers.EXPLORERS:
+        return ""
+    title, made = explorers.EXPLORERS[name]
+    steps = "".join(
+        f'<li class="step"><p class="moment">{html.escape(words)}</p>'
+        f'<div class="picture">{inline(p.svg(words))}</div></li>'
+        for words, p in made()
+    )
+    return f'<div class="stepper explorer"><p class="try">{title}:</p><ol class="steps">{steps}</ol></div>'
+
+
+class Players:
+    def __init__(self, site, labcli):
+        self.site, self.labcli = site, labcli
+        self.made = {}  # by figure
+        self.can_run = (site / "play/index.html").exists()
+
+    def steps_of(self, name):
+        if name not in self.made:
+            how = figures.FIGURES.get(name, (None,))[0]
+            self.made[name] = (
+                of_trace(name, self.labcli) if isinstance(how, str) else of_picture(name) if how else None
+            )
+        return self.made[name]
+
+    def put_into(self, text, up):
+        """A page with its players; `up`: from the page to the top of the site."""
+
+        def player(match):
+            name = match[2]
+            steps = self.steps_of(name)
+            if steps is None:
+                return match[0] + explorer(name)
+            still = f'<p class="still">{match[1]}</p>'
+            how = figures.FIGURES[name][0]
+            run = ""
+            if self.can_run and isinstance(how, str):
+                lab, task = how.split()[1:3]
+                run = f'<p class="run"><a href="{up}play/#{lab}/{task}">Run it in this page</a></p>'
+            return f'<div class="stepper">{still}{steps}{run}</div>{explorer(name)}'
+
+        found = IMAGE.sub(player, text)
+        if found != text:
+            found = found.replace("</body>", f"{ONE_HEAD}</body>")
+        return found

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Explorers of the site: below a figure, the same picture for every value of a quantity, to be chosen with
+the slider of the traces' player (grader/page/trace.js). All pictures and numbers are computed here; the
+page's script only shows one of them."""
+
+import pictures
+import registers
+
+
+def times_lane(k):
+    return "lane" if k == 1 else f"{k} * lane"
+
+
+def banks():
+    """The stride of a warp in shared memory."""
+    for stride in range(1, 34):
+        p = pictures.Picture()
+        base = pictures.bank_strip(p, 24, f"s_data[{times_lane(stride)}]", stride, 5)
+        pictures.bank_numbers(p, base + 15)
+        n, _ = pictures.busiest(stride * lane for lane in range(32))
+        yield f"stride {stride}: {n} wavefront{'s' * (n > 1)}", p
+
+
+def sectors():
+    """The first word and the stride of a warp in device memory."""
+    cases = [(1, first) for first in range(9)] + [(stride, 0) for stride in (2, 3, 4, 5, 6, 7, 8, 16, 32)]
+    for stride, first in cases:
+        p = pictures.Picture()
+        words = [stride * lane + first for lane in range(32)]
+        title = f"d_in[{times_lane(stride)}{f' + {first}' if first else ''}]"
+        pictures.sector_rows(p, 24, title, words)
+        n = len({word // 8 for word in words})
+        yield f"{title}: {n} sectors, {100 * 128 / (32 * n):.3g} % of their bytes are used", p
+
+
+def occupancy():
+    """The registers of a thread, for blocks of several sizes."""
+    for used in range(16, 257, 8):
+        p = pictures.Picture()
+        p.text(14, 24, f"{used} registers per thread", "bold")
+        y = 36
+        for threads in (64, 128, 256, 512, 1024):
+            fits = registers.resident_warps({"threads": threads, "registers": used})
+            p.text(14, y + 14, f"blocks of {threads:,}", "")
+            p.rect(130, y, 4 * registers.WARPS, 18, "cold")
+            if fits:
+                p.rect(130, y, 4 * fits, 18, "one")
+            p.text(396, y + 14, f"{fits} of {registers.WARPS} warps", "")
+            y += 26
+        yield f"{used} registers per thread", p
+
+
+# By the figure below which they stand.
+EXPLORERS = {
+    "banks": ("Choose a stride", banks),
+    "coalescing": ("Choose the addresses of a warp", sectors),
+    "memory-hierarchy": ("How many warps fit, by the registers of a thread", occupancy),
+}

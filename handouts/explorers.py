@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Explorers of the site: below a figure, the same picture for every value of a quantity, to be chosen with
 the slider of the traces' player (grader/page/trace.js). All pictures and numbers are computed here; the
-page's script only shows one of them."""
+page's script only shows one of them. The look-ups of a summed area table have a script of their own."""
 
 import pictures
 import registers
@@ -48,6 +48,12 @@ def occupancy():
             p.text(396, y + 14, f"{fits} of {registers.WARPS} warps", "")
             y += 26
         yield f"{used} registers per thread", p
+
+
+def lookups():
+    """An image and its table, for common/tools/site/lookups.js."""
+    image, table = pictures.image_and_table()
+    return {"image": image, "table": table}
 
 
 # By the figure below which they stand.

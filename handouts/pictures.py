@@ -491,9 +491,13 @@ def histogram(run):
     return p
 
 
-def corners(_run):
+def image_and_table():
     image = [[ITEMS[(r + c) % 8] for c in range(6)] for r in range(5)]
-    table = sat.by_columns(sat.by_rows(image))
+    return image, sat.by_columns(sat.by_rows(image))
+
+
+def corners(_run):
+    image, table = image_and_table()
     top, left, bottom, right = 2, 2, 3, 4  # the box: rows 2 and 3, columns 2 to 4
     at = {"A": (top - 1, left - 1), "B": (top - 1, right), "C": (bottom, left - 1), "D": (bottom, right)}
     value = {name: table[r][c] for name, (r, c) in at.items()}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Makes the slides of all weeks from the handouts: their figures, tables, worked examples, tasks and
-predictions.
+predictions. The lectures that lectures.py plans have slides of their own, and notes for the lecturer.
 
     python3 -m venv /tmp/slides && /tmp/slides/bin/pip install -r handouts/instructor/requirements.txt     # once
     /tmp/slides/bin/python handouts/instructor/slides.py OUT            # OUT/week-01.pdf … week-16.pdf
@@ -27,6 +27,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "common/tools"))
 sys.path.insert(0, str(HERE))
 import hint
+import lectures
 from weeks import WEEKS, page_of
 
 MOST_ROWS, MOST_LINES, MOST_POINTS = 13, 22, 5  # on a slide
@@ -266,14 +267,15 @@ def deck(number):
     title = f"Week {number}: {', '.join(titles)}"
     out = HEAD.format(title=quoted(title))
     out += f'#align(center + horizon)[#text(size: 40pt, weight: "bold", fill: rgb("#1f4e79"))[{inline(title)}]\n\n#text(size: 22pt)[{inline(week.topics)}]]\n'
-    out += "".join(sections_shown(part) for part in week.parts)
+    plan = lectures.LECTURES.get(number)
+    out += lectures.typst(plan) if plan else "".join(sections_shown(part) for part in week.parts)
     rows = [row for part in week.parts for row in task_rows(part)]
     if rows:
         rows = ["| task | difficulty | time | points |", "|---|---|---|--:|", *rows]
         out += "".join(f'#slide("Tasks of this week", [\n{body}\n])\n' for _, _, body in table(rows))
     else:
         out += f'#slide("This week", [\n{inline(week.also)}\n])\n'
-    return out + "".join(predictions_of(part) for part in week.parts if part.predicts)
+    return out + "".join(predictions_of(part) for part in week.parts if part.predicts and not plan)
 
 
 def sections_shown(part):
@@ -330,12 +332,14 @@ def main():
             )
     arguments.out.mkdir(parents=True, exist_ok=True)
     for week in [arguments.week] if arguments.week else WEEKS:
-        target = arguments.out / f"week-{week:02}.pdf"
-        source = deck(week)
-        if arguments.typst:
-            target.with_suffix(".typ").write_text(source, encoding="utf-8")
-        else:
-            typst.compile(source.encode(), output=target, root=ROOT)
+        made = {f"week-{week:02}": deck(week)}
+        if plan := lectures.LECTURES.get(week):
+            made[f"week-{week:02}-notes"] = lectures.notes(plan, f"week {week}")
+        for name, source in made.items():
+            if arguments.typst:
+                (arguments.out / f"{name}.typ").write_text(source, encoding="utf-8")
+            else:
+                typst.compile(source.encode(), output=arguments.out / f"{name}.pdf", root=ROOT)
 
 
 if __name__ == "__main__":

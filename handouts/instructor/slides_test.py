@@ -71,11 +71,33 @@ class Slides(unittest.TestCase):
         # Charts of results may be left to the page.
         self.assertEqual({f"{name}.svg" for name in figures.FIGURES} - shown, set())
 
+    def test_planned_slides_have_few_words_and_notes(self):
+        for week, plan in slides.lectures.LECTURES.items():
+            for slide in plan:
+                words = f"week {week}, “{slide.title}”"
+                self.assertLessEqual(len(slide.words.split()), slides.lectures.MOST_WORDS, words)
+                self.assertTrue(slide.notes, words)
+            notes = slides.lectures.notes(plan, "")
+            self.assertEqual([s.title for s in plan if s.title not in notes], [])
+
+    def test_a_plan_shows_what_the_course_has(self):
+        plan = slides.lectures
+        shown = plan.Says("", mutant="scan/missing_barrier").shown()
+        self.assertIn("reads s_data", shown)
+        self.assertNotIn("mutant_", shown)
+        with self.assertRaisesRegex(SystemExit, "no line of k01_neighboured"):
+            plan.Code("", lab="reduction", function="k01_neighboured", calls=(("nowhere", ""),)).shown()
+
     def test_every_lab_has_its_predictions(self):
         parts = [part.page for week in weeks.WEEKS.values() for part in week.parts if part.predicts]
         self.assertEqual(sorted(parts), sorted(PAGES - {"00-ideas"}))
-        shown = sum(deck.count("Predict, then measure") for deck in self.decks.values())
-        self.assertEqual(shown, len(parts))
+        planned = [week for week, plan in slides.lectures.LECTURES.items() if week in weeks.WEEKS]
+        for week, part in ((w, p) for w, of in weeks.WEEKS.items() for p in of.parts if p.predicts):
+            if week in planned:
+                asked = [s for s in slides.lectures.LECTURES[week] if isinstance(s, slides.lectures.Question)]
+                self.assertTrue(asked, week)
+            else:
+                self.assertIn("Predict, then measure", self.decks[week], part.page)
 
     def test_no_markdown_is_left(self):
         for week, deck in self.decks.items():

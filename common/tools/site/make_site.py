@@ -188,7 +188,8 @@ def main():
     labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
     gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))
     gatherer.write("reference/interfaces.md", pages.interfaces(ROOT, labs))
-    for path in (HERE / "site.css", HERE / "guess.js", HERE / "tables.js", ROOT / "grader/page/trace.js"):
+    own = [HERE / name for name in ("site.css", "guess.js", "lookups.js", "tables.js")]
+    for path in (*own, ROOT / "grader/page/trace.js"):
         shutil.copyfile(path, gathered / path.name)
     (gathered / "steps.css").write_text(players.style(), encoding="utf-8")
     gatherer.write("index.md", front(gatherer, (gathered / "README.md").read_text(encoding="utf-8")))

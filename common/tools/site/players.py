@@ -10,6 +10,7 @@ A link `play/#LAB/TASK` beside a trace leads to a page that runs the kernel, if 
 """
 
 import html
+import json
 import pathlib
 import re
 import subprocess
@@ -92,6 +93,9 @@ def of_picture(name):
 
 def explorer(name):
     """Below a figure: a picture for each value of a quantity."""
+    if name == "sat-corners":
+        values = html.escape(json.dumps(explorers.lookups()))
+        return f'<div class="stepper"><div class="lookups picture" data-values="{values}"></div></div>'
     if name not in explorers.EXPLORERS:
         return ""
     title, made = explorers.EXPLORERS[name]

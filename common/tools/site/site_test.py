@@ -201,6 +201,25 @@ class Site(unittest.TestCase):
             self.assertEqual(page.problems, [])
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
+    def test_four_lookups_give_the_sum_of_a_box(self):
+        with chromium.Browser() as browser:
+            page = browser.open(self.top / "site/handouts/06-sat.html")
+            self.wait(page, "document.querySelector('.lookups output') !== null")
+            said = "document.querySelector('.lookups output').textContent"
+            image = players.explorers.lookups()["image"]
+            for keys, (top, left, bottom, right) in [
+                ([], (1, 1, 2, 3)),
+                (["ArrowLeft", "ArrowUp"], (0, 0, 1, 2)),
+                (["ArrowLeft", "ArrowRight"], (0, 1, 1, 3)),
+            ]:
+                page.run("document.querySelector('.lookups svg').focus()")
+                for key in keys:
+                    page.press(key)
+                wanted = sum(image[r][c] for r in range(top, bottom + 1) for c in range(left, right + 1))
+                self.assertTrue(page.run(said).endswith(f" = {wanted}"), page.run(said))
+            self.assertEqual(page.problems, [])
+
+    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_a_result_opens_after_a_guess(self):
         with chromium.Browser() as browser:
             page = browser.open(self.top / "site/handouts/01-reduction.html")

@@ -181,7 +181,7 @@ class Page:
         return done["result"].get("value")
 
     def press(self, key):
-        codes = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Tab": 9}
+        codes = {"ArrowRight": 39, "ArrowLeft": 37, "ArrowUp": 38, "Home": 36, "End": 35, "Tab": 9}
         for kind in ("rawKeyDown", "keyUp"):
             self.send(
                 "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key]

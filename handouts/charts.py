@@ -121,6 +121,7 @@ def render(chart):
     svg = vl_convert.vegalite_to_svg(chart.specification(), vl_version="6.4")
     body = re.search(r"<svg[^>]*>\s*<g[^>]*>(.*)</g>\s*</svg>", svg, re.S)[1]
     body = re.sub(r' (?:aria-[a-z]+|role|class)="[^"]*"| transform="translate\(0,0\)"', "", body)
+    body = re.sub(r"\d+\.\d{3,}", lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), body)
     height = TOP + sum(plot.height for plot in chart.plots) + GAP * (len(chart.plots) - 1) + BOTTOM
     dark = "".join(
         f'[fill="{ink}"] {{ fill: {other}; }} [stroke="{ink}"] {{ stroke: {other}; }}\n'

@@ -58,18 +58,6 @@ std::string short_kernel(const std::string& demangled) {
 
 // --- Elements ---------------------------------------------------------------------------------------------
 
-// The type in which an array's elements are printed: as the lab declares the array; else the type of the
-// case's items if the width agrees.
-DType type_of(const lab::Shape& shape, const lab::Case& c, const std::string& array, std::uint64_t width) {
-  for (const auto* list : {&shape.inputs, &shape.outputs})
-    for (const auto& spec : *list)
-      if (spec.name == array && lab::bytes_of(spec.dtype) == width) return spec.dtype;
-  if (lab::bytes_of(c.dtype) == width) return c.dtype;
-  for (const auto& spec : shape.outputs)
-    if (lab::bytes_of(spec.dtype) == width) return spec.dtype;
-  return width == 8 ? DType::i64 : width == 1 ? DType::u8 : DType::i32;
-}
-
 std::string vote_of(const std::vector<std::byte>& contents, std::uint64_t lanes, std::uint64_t columns) {
   std::uint32_t bits = 0;
   for (std::size_t lane = 0; lane < 32; ++lane) {
@@ -193,7 +181,7 @@ class ViewBuilder {
       view_.fault = text_field(json, "fault");
       if (view_.fault.empty() && !view_.findings.empty()) view_.fault = view_.findings.front();
     }
-    const DType type = type_of(shape_, case_, row.array, row.width);
+    const DType type = lab::shown_type(shape_, case_, row.array, row.width);
     if (lab::bytes_of(type) != row.width) return;
     if (row.first == 0 || row_length_ * row_length_ == columns_)
       step.row_length = rows_of(shape_, row.array, row_length_, columns_);

@@ -56,7 +56,8 @@ std::size_t copy_if_all_cores(std::span<const T> items, std::span<T> out, Keep k
   };
   std::vector<std::size_t> first_place(n_shares + 1, 0);
   lab::on_all_cores(n_shares, [&](std::size_t share) {
-    const auto kept = std::ranges::count_if(share_of(share), keep);
+    const auto items_of_share = share_of(share);
+    const auto kept = std::count_if(items_of_share.begin(), items_of_share.end(), keep);
     first_place[share + 1] = static_cast<std::size_t>(kept);
   });
   for (std::size_t share = 0; share < n_shares; ++share) first_place[share + 1] += first_place[share];

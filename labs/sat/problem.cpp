@@ -318,7 +318,8 @@ constexpr lab::Rule<TableFacts<T>> kTableRules[] = {
 template <typename Sum>
 std::vector<lab::Expected> expected_means(const Case& c, std::span<const Sum> table,
                                           std::span<const std::uint32_t> radii) {
-  const auto [width, height] = size_of(c);
+  const auto [row_length, height] = size_of(c);
+  const std::size_t width = row_length;  // lambdas below use it
   const DType mean = mean_type(c.dtype);
   std::vector<lab::Expected> expected(table.size());
   bool whole = true;

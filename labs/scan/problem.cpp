@@ -315,7 +315,8 @@ std::string own_item_twice(const Facts<Op>& f) {
 template <typename Op>
 std::string lane_combined_itself(const Facts<Op>& f) {
   constexpr std::size_t kWarp = 32;
-  const std::size_t start = f.row() * f.row_length(), n = std::min({kWarp, f.row_length(), f.c.n - start});
+  const std::size_t start = f.row() * f.row_length(),
+                    n = std::min<std::uint64_t>({kWarp, f.row_length(), f.c.n - start});
   if (f.has_heads()) return "";
   std::vector<typename Op::Value> lanes(f.in().begin() + static_cast<std::ptrdiff_t>(start),
                                         f.in().begin() + static_cast<std::ptrdiff_t>(start + n));

@@ -60,6 +60,16 @@ std::optional<Case> Problem::with_items(const Task&, const Case& like, std::uint
   return c;
 }
 
+DType shown_type(const Shape& shape, const Case& c, std::string_view array, std::uint64_t width) {
+  for (const auto* list : {&shape.inputs, &shape.outputs})
+    for (const auto& spec : *list)
+      if (spec.name == array && bytes_of(spec.dtype) == width) return spec.dtype;
+  if (bytes_of(c.dtype) == width) return c.dtype;
+  for (const auto& spec : shape.outputs)
+    if (bytes_of(spec.dtype) == width) return spec.dtype;
+  return width == 8 ? DType::i64 : width == 1 ? DType::u8 : DType::i32;
+}
+
 std::string_view name_of(DType dtype) {
   switch (dtype) {
     case DType::u8: return "u8";

@@ -77,6 +77,10 @@ struct Shape {
   std::uint32_t n_devices = 1;
 };
 
+// The type in which the elements of an array are shown, by the array's name and the width of an access: as the
+// shape declares the array; else the type of the case's items if the width agrees.
+DType shown_type(const Shape& shape, const Case& c, std::string_view array, std::uint64_t width);
+
 // One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.
 struct HostBuffer {
   BufferSpec spec;

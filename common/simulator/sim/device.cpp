@@ -168,11 +168,14 @@ void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint
 Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
   // memmove, because overlapping copies are undefined in CUDA but must not be undefined behaviour here.
   std::memmove(dst, src, n_bytes);
+  if (attachment != nullptr) attachment->copies(reinterpret_cast<std::uint64_t>(dst), {dst, n_bytes});
   return {};
 }
 Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes,
                           std::uint64_t count) {
   fill_elements(dst, value, element_bytes, count);
+  if (attachment != nullptr)
+    attachment->fills(reinterpret_cast<std::uint64_t>(dst), value, element_bytes, count);
   ++impl_->report.fills;
   return {};
 }
@@ -543,6 +546,7 @@ LaunchResult Device::check(const LaunchRequest& asked) {
   return result;
 }
 LaunchResult Device::launch(const LaunchRequest& request) {
+  if (attachment != nullptr && !attachment->runs(request, facts(request.kernel))) return {};
   return impl_->launch(request);
 }
 

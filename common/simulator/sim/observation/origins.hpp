@@ -23,7 +23,11 @@ struct TracePlace {
   std::uint64_t element = 0;
   // The array's row that contains the value. If the value was written since the last row, the next one.
   std::uint32_t row = 0;
-  friend auto operator<=>(const TracePlace&, const TracePlace&) = default;
+  // Not <=>, which texts lack in older libraries.
+  friend bool operator<(const TracePlace& a, const TracePlace& b) {
+    return std::tie(a.object, a.element, a.row) < std::tie(b.object, b.element, b.row);
+  }
+  friend bool operator==(const TracePlace&, const TracePlace&) = default;
 };
 
 class Origins {

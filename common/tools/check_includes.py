@@ -94,6 +94,7 @@ ROOMS = {
         "compile",
         "profile",
         "trace",
+        "play",
         "smallest",
         "bench",
         "batch",

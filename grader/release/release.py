@@ -112,6 +112,7 @@ LEFT_OUT = [
     "grader/release/*",
     "grader/gradescope/*",
     "grader/desk/*",
+    "grader/play/*",
     "handouts/instructor-guide.md",
     "handouts/instructor/*",
     "common/tools/site/*",

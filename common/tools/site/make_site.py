@@ -23,7 +23,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "grader/play")]
+import make_play
 import packages
 import pages
 import players
@@ -35,6 +36,7 @@ MENU = [
         "Course",
         [
             "handouts/README.md",
+            "play/index.md",
             "handouts/00-ideas.md",
             "handouts/memory-model.md",
         ],
@@ -107,6 +109,40 @@ def front(gatherer, readme):
     commands = re.search(r"^On a Debian.*?^```console\n.*?^```\n", readme, re.M | re.S)[0]
     more = readme[readme.index("You do not have to install") :]
     return text.replace("<!-- commands -->\n", commands) + "\n## How to start\n\n" + more
+
+
+TRACE = re.compile(r"^<!-- quote: table trace (\w+) (\w+) --solutions.*?<!-- end quote -->\n", re.M | re.S)
+PLAY_PAGE = """# Run the kernels
+
+[This page](page.html){ .md-button } runs kernels of the labs on the course's simulator, in your browser: step
+through them in both directions, change the items and the order in which warps run, and see what the checkers
+find in wrong versions. It needs no GPU and no installation, and loads nothing from elsewhere.
+
+"""
+
+
+def add_play_page(build, gathered):
+    """The page in which kernels run, a page that leads to it, and links beside traces, if this build has it."""
+    if not (build / "play/machine.wasm").exists() or not any(build.glob("grader/play/play_*.json")):
+        print("The site is built without the page in which kernels run: that needs emcc (emscripten).")
+        return
+    player = build / "grader/play/player_native"
+    data = make_play.labs_of(build, player, make_play.programs(build))
+    (gathered / "play").mkdir()
+    (gathered / "play/page.html").write_text(make_play.page(build, data), encoding="utf-8")
+    (gathered / "play/index.md").write_text(PLAY_PAGE, encoding="utf-8")
+    offered = {(lab, task["id"]) for lab, one in data["labs"].items() for task in one["tasks"]}
+
+    def button(match):
+        lab, task = match[1], match[2]
+        if (lab, task) not in offered:
+            return match[0]
+        state = f"lab={lab}&task={task}&version=solution&items=example&n=8&step=1"
+        return f"{match[0]}\n[Run this kernel and step through it](../play/page.html#{state})\n"
+
+    for page in gathered.glob("handouts/*.md"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(TRACE.sub(button, text), encoding="utf-8")
 
 
 class Gatherer:
@@ -185,6 +221,7 @@ def main():
         for pattern in patterns:
             for path in sorted(ROOT.glob(pattern)):
                 gatherer.add(str(path.relative_to(ROOT)))
+    add_play_page(labcli.parent.parent, gathered)
     labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
     gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))
     gatherer.write("reference/interfaces.md", pages.interfaces(ROOT, labs))

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What the C++ library of Debian 12's emscripten (LLVM 13's) lacks of C++20: included before every source of
+// the WebAssembly build, and of no other.
+#pragma once
+
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <type_traits>
+
+// Sizes have 32 bits here. All memory has 64 MB, so no size is larger.
+#pragma clang diagnostic ignored "-Wc++11-narrowing"
+
+namespace std {  // NOLINT(cert-dcl58-cpp): where the sources expect them
+
+#ifndef __cpp_lib_bit_cast
+template <typename To, typename From>
+constexpr To bit_cast(const From& from) noexcept {
+  static_assert(sizeof(To) == sizeof(From) && is_trivially_copyable_v<To> && is_trivially_copyable_v<From>);
+  return __builtin_bit_cast(To, from);
+}
+#endif
+
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 20000
+// Decimal numbers alone; strtod rounds to nearest in this library, too.
+inline from_chars_result from_chars(const char* first, const char* last, double& value) {
+  const string text(first, last);
+  char* end = nullptr;
+  errno = 0;
+  const double read = strtod(text.c_str(), &end);
+  if (end == text.c_str()) return {first, errc::invalid_argument};
+  const char* const rest = first + (end - text.c_str());
+  if (errno == ERANGE) return {rest, errc::result_out_of_range};
+  value = read;
+  return {rest, errc()};
+}
+#endif
+
+}  // namespace std

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT
+// The page: what runs (the form), a run in the worker, and the steps of its answer. Reading order: start(), run(),
+// show(). All state is in the form and the number of the step; the address contains both, so a link shows the
+// same step to somebody else.
+'use strict';
+(() => {
+  const $ = (selector) => document.querySelector(selector);
+  const form = $('#choice');
+  const fields = ['lab', 'task', 'version', 'variant', 'block', 'items', 'n', 'seed', 'schedule', 'typed'];
+  const field = (name) => form.elements[name];
+  let data = null, wasm = null, worker = null, running = null, answer = null, at = 0;
+
+  // --- small helpers
+
+  function make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name === 'class') element.className = value;
+      else element.setAttribute(name, value);
+    }
+    element.append(...children);
+    return element;
+  }
+  async function unpacked(id) {
+    const text = atob($(id).textContent.trim());
+    const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')));
+  }
+  const say = (text, bad = false) => {
+    $('#status').textContent = text;
+    $('#status').className = bad ? 'bad' : '';
+  };
+  const bits = (mask) => Array.from({ length: 32 }, (_, k) => k).filter((k) => mask >>> k & 1);
+
+  // --- the form: each choice depends on those before it
+
+  function options(name, list, wanted) {
+    const select = field(name);
+    const before = wanted ?? select.value;
+    select.replaceChildren(...list.map(([value, text]) => make('option', { value }, text)));
+    if (list.some(([value]) => value === before)) select.value = before;
+  }
+  const lab = () => data.labs[field('lab').value];
+  const program = () => lab().blocks[field('block').value];
+  function offers() {  // what every block size has of this kernel and version
+    const found = [];
+    for (const [block, one] of Object.entries(lab().blocks)) {
+      const variants = one.copies[field('version').value]?.[field('task').value];
+      if (variants) found.push([block, variants]);
+    }
+    return found;
+  }
+  function fill(wanted = {}) {
+    options('lab', Object.entries(data.labs).map(([id, l]) => [id, l.title]), wanted.lab);
+    options('task', lab().tasks.map((t) => [t.id, t.title]), wanted.task);
+    const versions = lab().versions.filter((v) => !v.task || v.task === field('task').value);
+    options('version', versions.map((v) => [v.id, v.task ? `wrong: ${v.about}` : v.about]), wanted.version);
+    options('block', offers().map(([block]) => [block, block]), wanted.block ?? field('block').value);
+    const variants = program()?.copies[field('version').value]?.[field('task').value] ?? {};
+    const names = Object.keys(variants).sort((a, b) => b.endsWith('sum_i32') - a.endsWith('sum_i32'));
+    options('variant', names.map((v) => [v, v.replaceAll('_', ' ')]), wanted.variant);
+    const patterns = ['example', 'random', 'ascending', 'descending', 'all_equal', 'alternating', 'extremes', 'typed'];
+    options('items', patterns.map((p) => [p, p === 'typed' ? 'typed below' : p === 'example' ? '3 1 7 0 4 1 6 3' :
+      p.replace('_', ' ')]), wanted.items);
+    for (const name of ['n', 'seed', 'schedule', 'typed']) if (wanted[name] !== undefined) field(name).value = wanted[name];
+    $('#typed').hidden = field('items').value !== 'typed';
+    const task = lab().tasks.find((t) => t.id === field('task').value);
+    const version = lab().versions.find((v) => v.id === field('version').value);
+    $('#about').textContent = version?.task ? `${task.title}. What is wrong: ${version.about}` : task.title;
+  }
+
+  // --- the address
+
+  function remember() {
+    const state = new URLSearchParams();
+    for (const name of fields)
+      if (name !== 'typed' || field('items').value === 'typed') state.set(name, field(name).value);
+    state.set('step', at);
+    history.replaceState(null, '', `#${state}`);
+  }
+  const remembered = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+
+  // --- a run
+
+  function new_worker() {
+    worker?.terminate();
+    const code = new Blob([$('#worker').textContent], { type: 'text/javascript' });
+    const address = URL.createObjectURL(code);
+    worker = new Worker(address);
+    worker.postMessage({ wasm });
+    worker.onmessage = ({ data: { id, answer: text, milliseconds } }) => {
+      if (id !== running?.id) return;
+      finish(JSON.parse(text), milliseconds);
+      window.dispatchEvent(new CustomEvent('played', { detail: text }));
+    };
+    worker.onerror = () => finish({ error: 'the machine could not be started in this browser' }, 0);
+  }
+  function request() {
+    const variants = program()?.copies[field('version').value]?.[field('task').value]?.[field('variant').value];
+    const typed = field('items').value === 'typed' ?
+      field('typed').value.trim().split(/[\s,]+/).filter(Boolean).map(Number) : null;
+    if (typed?.some((x) => !Number.isFinite(x))) return { error: 'Your items are not all numbers.' };
+    if (typed) field('n').value = typed.length;
+    const n = Number(field('n').value);
+    const work = variants?.find(([items]) => items === n)?.[1];
+    if (work === undefined) {
+      const lengths = variants?.map(([items]) => items) ?? [];
+      const some = lengths.length > 12 ? `${lengths[0]} to ${lengths.at(-1)}` : lengths.join(', ');
+      return { error: `This kernel is not offered here with ${n} items, but with ${some}.` };
+    }
+    const list = program().works[work];
+    const kernels = new Set(list.map((w) => w.kernel).filter(Boolean));
+    const ptx = program().head + [...kernels].map((k) => program().entries[k]).join('');
+    return { lab: field('lab').value, task: field('task').value, variant: field('variant').value, n, typed, ptx, work: list,
+      items: typed ? 'random' : field('items').value, seed: Number(field('seed').value), schedule: Number(field('schedule').value) };
+  }
+  function run(step = 0) {
+    const asked = request();
+    if (asked.error) {
+      say(asked.error, true);
+      window.dispatchEvent(new CustomEvent('played', { detail: JSON.stringify(asked) }));
+      return;
+    }
+    running = { id: (running?.id ?? 0) + 1, step };
+    $('#stop').disabled = false;
+    say('Running …');
+    worker.postMessage({ id: running.id, request: JSON.stringify(asked) });
+  }
+  function finish(result, milliseconds) {
+    $('#stop').disabled = true;
+    if (result.error) {
+      say(`There is no run: ${result.error}`, true);
+      return;
+    }
+    answer = result;
+    const wrong = answer.fault || answer.mismatch ? 'Its result is wrong.' : 'Its result is right.';
+    const found = /^error/m.test(answer.findings) ? ' The checkers found an error.' : '';
+    say(`The run took ${answer.steps.length} steps. ${wrong}${found} (${milliseconds.toFixed(0)} ms)`);
+    $('#player').hidden = $('#panels').hidden = false;
+    $('#slider').max = answer.steps.length;
+    show_once();
+    show(Math.min(running.step, answer.steps.length));
+  }
+
+  // --- what does not depend on the step
+
+  function show_once() {
+    const result = $('#result > div');
+    const wrong = answer.mismatch;
+    const racy = /^error/m.test(answer.findings);
+    const verdict = answer.fault ? ['bad', `The run ended early: ${answer.fault}`] :
+      wrong ? ['bad', `Wrong: ${wrong.wrong} of ${wrong.total} elements of ${wrong.buffer} differ. ${wrong.hint ?? ''}`] :
+        racy ? ['bad', 'The values are right in this run, but the checkers found an error.'] : ['good', 'The result is right.'];
+    result.replaceChildren(make('p', { class: verdict[0] }, verdict[1]));
+    for (const output of answer.outputs) {
+      const row = (name, values) => make('tr', {}, make('th', {}, name), ...values.slice(0, 64).map((v, k) =>
+        make('td', { class: output.got[k] === output.expected[k] ? '' : 'bad' }, v)));
+      result.append(make('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Values of ${output.name}` }, make('table', {}, row(`${output.name}: expected`, output.expected),
+        row('this run', output.got))));
+    }
+    $('#findings > pre').textContent = answer.findings || 'Nothing: no race, no access out of bounds, no unset value, no wrong barrier.';
+    const totals = answer.report.totals;
+    const names = { launches: 'launches', warp_instructions: 'instructions of warps', barriers: 'barriers',
+      divergent_branches: 'branches that split a warp', global_load_sectors: 'sectors loaded (32 bytes)',
+      global_store_sectors: 'sectors stored', shared_requests: 'accesses to shared memory',
+      shared_wavefronts: 'their wavefronts', shared_conflicts: 'of them by bank conflicts',
+      atomic_lanes: 'atomic operations' };
+    const rows = Object.entries(names).filter(([key]) => totals[key] !== undefined)
+      .map(([key, name]) => make('tr', {}, make('th', {}, name), make('td', {}, String(totals[key]))));
+    const { warp_instructions: warps, lane_instructions: lanes } = totals;
+    if (warps) rows.push(make('tr', {}, make('th', {}, 'active lanes in an instruction'), make('td', {}, (lanes / warps).toFixed(1))));
+    $('#counters > div').replaceChildren(make('table', {}, ...rows));
+    const text = lab().sources[field('version').value] ?? '';
+    $('#source > pre').replaceChildren(...text.split('\n').map((line, k) => make('span', { class: 'line' },
+      make('span', { class: 'n' }, String(k + 1)), make('span', { class: 'who' }), ` ${line}\n`)));
+  }
+
+  // --- the state after a number of steps, from the beginning: a few thousand stores at most
+
+  function state_after(count) {
+    const values = answer.arrays.map(() => new Map());
+    for (const input of answer.inputs) {
+      const array = answer.arrays.findIndex((a) => a.name === input.name && a.block < 0);
+      if (array >= 0) input.values.forEach((v, k) => values[array].set(k, v));
+    }
+    const warps = new Map();  // of the launch that runs: by block and number
+    for (const step of answer.steps.slice(0, count)) {
+      if (step.k === 'launch') warps.clear();
+      if (step.k === 'ends') for (const w of warps.values()) if (w.b === step.b) w.ended = true;
+      if (step.k === 'line') warps.set(`${step.b}.${step.w}`, { ...step });
+      for (const access of step.a ?? [])
+        if (access.t === 'store' || access.t === 'atomic') for (const [, k, v] of access.lanes) values[access.x].set(k, v);
+    }
+    return { values, warps };
+  }
+
+  function describe(step) {
+    if (!step) return 'before the first launch';
+    const block = `block ${step.b}`;
+    return { begins: `${block} starts`, ends: `${block} has ended`, barrier: `all threads of ${block} have passed a barrier`,
+      fault: `${block} has ended the launch`, launch: `launch ${step.l + 1} has ended`,
+      line: `${block}, warp ${step.w} executes line ${step.n}` }[step.k];
+  }
+
+  function show(number) {
+    at = Math.min(Math.max(number, 0), answer.steps.length);
+    const step = answer.steps[at - 1];
+    const state = state_after(at);
+    $('#slider').value = at;
+    const text = `Step ${at} of ${answer.steps.length}: ${describe(step)}`;
+    $('#moment').textContent = text;
+    $('#slider').setAttribute('aria-valuetext', text);
+    for (const go of ['first', 'unbarrier', 'back']) $(`[data-go=${go}]`).disabled = at === 0;
+    for (const go of ['next', 'barrier', 'last']) $(`[data-go=${go}]`).disabled = at === answer.steps.length;
+    show_source(step, state);
+    show_arrays(step, state);
+    show_lanes(step, state);
+    show_access(step);
+    remember();
+  }
+
+  function show_source(step, { warps }) {
+    const lines = $('#source > pre').children;
+    for (const line of lines) {
+      line.classList.remove('now');
+      line.children[1].textContent = '';
+    }
+    for (const w of warps.values()) {
+      const line = lines[w.n - 1];
+      if (!line || w.ended || (step && w.b !== step.b)) continue;
+      line.children[1].textContent += `${line.children[1].textContent ? ',' : 'warp '}${w.w}`;
+    }
+    const line = step?.n && lines[step.n - 1];
+    if (!line) return;
+    line.classList.add('now');
+    const pre = $('#source > pre');
+    pre.scrollTop = line.offsetTop - pre.offsetTop - pre.clientHeight / 2;
+  }
+
+  const here = (array, step) => array.block < 0 || (step && array.block === (step.b ?? -2) && array.launch === step.l);
+
+  function show_arrays(step, { values }) {
+    const read = new Set(), written = new Map();
+    for (const access of step?.a ?? [])
+      for (const [, k, , from] of access.lanes)
+        if (access.t === 'load') read.add(`${access.x}.${k}`);
+        else if (access.t !== 'shuffle') written.set(`${access.x}.${k}`, from ?? []);
+    const rows = answer.arrays.map((array, x) => {
+      if (!here(array, step)) return '';
+      const highest = Math.max(-1, ...values[x].keys());
+      const count = Math.min(array.count, Math.max(highest + 1, array.count <= 64 ? array.count : 1), 256);
+      const cells = Array.from({ length: count }, (_, k) => {
+        const id = `${x}.${k}`;
+        return make('span', { class: `cell${read.has(id) ? ' read' : ''}${written.has(id) ? ' written' : ''}`, 'data-id': id },
+          make('i', {}, String(k)), values[x].get(k) ?? '·');
+      });
+      const more = array.count > count ? [make('span', { class: 'cell' }, '…')] : [];
+      const owner = array.block < 0 ? '' : `, block ${array.block}`;
+      return make('div', { class: 'array' }, make('span', { class: 'name' }, array.name + owner), make('div', { class: 'cells' }, ...cells, ...more));
+    });
+    const box = $('#arrays > div');
+    const left = box.scrollLeft;
+    box.replaceChildren(...rows.filter(Boolean));
+    box.scrollLeft = left;
+    draw_arrows(box, written, step);
+  }
+
+  // Lines from the elements from which a stored value was computed to its cell.
+  function draw_arrows(box, written, step) {
+    const origin = box.getBoundingClientRect();
+    const middle = (cell, bottom) => {
+      const r = cell.getBoundingClientRect();
+      return [r.left + r.width / 2 - origin.left + box.scrollLeft, (bottom ? r.bottom : r.top) - origin.top + box.scrollTop];
+    };
+    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    svg.setAttribute('width', box.scrollWidth);
+    svg.setAttribute('height', box.scrollHeight);
+    svg.setAttribute('aria-hidden', 'true');
+    const add = (tag, attributes) => {
+      const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+      for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+      svg.append(element);
+    };
+    for (const [id, from] of written) {
+      const target = box.querySelector(`[data-id="${id}"]`);
+      for (const [name, k] of target ? from : []) {
+        const x = answer.arrays.findIndex((a) => a.name === name && here(a, step));
+        const source = x >= 0 && box.querySelector(`[data-id="${x}.${k}"]`);
+        if (!source || source === target) continue;
+        const above = x < Number(id.split('.')[0]), same = x === Number(id.split('.')[0]);
+        const [x1, y1] = middle(source, above || same), [x2, y2] = middle(target, !above || same);
+        add('line', { x1, y1: y1 + (same ? 1 : 0), x2, y2: y2 + (same ? 9 : 0) });
+        add('circle', { cx: x2, cy: y2 + (same ? 9 : 0), r: 3 });
+      }
+    }
+    box.append(svg);
+  }
+
+  function show_lanes(step, { warps }) {
+    const rows = [...warps.values()].filter((w) => !w.ended && (!step || w.b === step.b)).sort((a, b) => a.w - b.w).map((w) => {
+      const current = step?.k === 'line' && step.w === w.w;
+      const threads = Math.min(32, Number(field('block').value) - 32 * w.w);
+      const lanes = Array.from({ length: Math.max(threads, 0) }, (_, k) => {
+        const has = (mask) => mask >>> k & 1;
+        const look = !has(w.live) ? 'gone' : has(w.wait ?? 0) ? 'waits' : has(w.m) ? (current ? 'active' : 'waits-turn') : 'idle';
+        const word = { gone: 'has exited', waits: 'waits', active: 'executes this line', idle: 'does not take part', 'waits-turn': 'not its turn' }[look];
+        return make('span', { class: `lane ${look}`, title: `thread ${32 * w.w + k}: ${word}` }, String(32 * w.w + k));
+      });
+      return make('div', { class: 'warp' }, make('span', { class: 'name' }, `warp ${w.w}`), make('span', {}, ...lanes),
+        make('span', { class: 'note' }, `line ${w.n}: ${bits(w.m).length} of ${bits(w.live).length} threads`));
+    });
+    $('#lanes > div').replaceChildren(...rows.length ? rows : [make('p', { class: 'note' }, 'No block is shown at this step.')]);
+  }
+
+  function show_access(step) {
+    const parts = (step?.a ?? []).map((access) => {
+      if (access.t === 'shuffle') return make('p', {}, `shuffle: lanes get ${access.lanes.map(([, , v]) => v).join(' ')}`);
+      const array = answer.arrays[access.x];
+      const text = `${access.t} of ${array.name}: ${access.lanes.length} elements`;
+      if (array.block < 0) return make('p', {}, `${text}, ${access.sectors} sectors of 32 bytes`);
+      const banks = new Map();
+      for (const [lane, k] of access.lanes) {
+        const word = Math.floor((array.start + k * access.width) / 4);
+        const bank = banks.get(word % 32) ?? new Map();
+        banks.set(word % 32, bank.set(word, [...bank.get(word) ?? [], lane]));
+      }
+      const cells = Array.from({ length: 32 }, (_, b) => {
+        const words = banks.get(b)?.size ?? 0;
+        return make('span', { class: `lane ${words > 1 ? 'waits' : words ? 'active' : 'idle'}`, title: `bank ${b}: ${words} words` }, String(words || '·'));
+      });
+      return make('div', {}, make('p', {}, `${text}, ${access.passes} wavefronts, ${access.conflicts} of them because of bank conflicts. Words in each bank:`),
+        make('p', {}, ...cells));
+    });
+    $('#access > div').replaceChildren(...parts.length ? parts : [make('p', { class: 'note' }, 'This step accesses no array.')]);
+  }
+
+  // --- moving
+
+  function to_barrier(by) {
+    let k = at + by;
+    while (k > 0 && k < answer.steps.length && !['barrier', 'launch', 'ends'].includes(answer.steps[k - 1].k)) k += by;
+    return k;
+  }
+  const moves = { first: () => 0, back: () => at - 1, next: () => at + 1, last: () => answer.steps.length,
+    barrier: () => to_barrier(1), unbarrier: () => to_barrier(-1) };
+  const keys = { ArrowRight: 'next', ArrowLeft: 'back', Home: 'first', End: 'last', PageDown: 'barrier', PageUp: 'unbarrier' };
+
+  function listen() {
+    form.addEventListener('change', () => fill());
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      run();
+    });
+    $('#stop').addEventListener('click', () => {
+      running = { id: running.id + 1 };
+      new_worker();
+      $('#stop').disabled = true;
+      say('Stopped.');
+    });
+    $('#link').addEventListener('click', async () => {
+      remember();
+      await navigator.clipboard?.writeText(location.href).catch(() => {});
+      say('The address of this page now contains this step.');
+    });
+    for (const button of document.querySelectorAll('[data-go]'))
+      button.addEventListener('click', () => show(moves[button.dataset.go]()));
+    $('#slider').addEventListener('input', () => show(Number($('#slider').value)));
+    document.addEventListener('keydown', (event) => {
+      if (!answer || event.altKey || event.ctrlKey || event.metaKey || !keys[event.key]) return;
+      if (event.target.closest('select, input:not([type=range]), pre, .scroll')) return;
+      event.preventDefault();
+      show(moves[keys[event.key]]());
+    });
+    window.addEventListener('hashchange', () => {
+      const wanted = remembered();
+      fill(wanted);
+      run(Number(wanted.step) || 0);
+    });
+  }
+
+  async function start() {
+    say('Unpacking …');
+    [data, wasm] = await Promise.all([unpacked('#data').then((r) => r.json()), unpacked('#wasm').then((r) => r.arrayBuffer())]);
+    new_worker();
+    listen();
+    const wanted = remembered();
+    fill({ items: 'example', ...wanted });
+    run(Number(wanted.step) || 0);
+  }
+  start().catch((error) => say(`This browser cannot run the page: ${error.message}`, true));
+})();

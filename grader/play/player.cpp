@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: MIT
+// Reading order: play() at the end, Run, Recorder.
+#include "play/player.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "lab/poison.hpp"
+#include "lab/smaller.hpp"
+#include "registry.hpp"
+#include "sim/device.hpp"
+#include "sim/machine/access.hpp"
+#include "sim/machine/describe.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/observation/attachment.hpp"
+
+namespace course::grader::play {
+namespace {
+
+using Json = nlohmann::json;
+using lab::DType;
+
+constexpr std::size_t kMostSteps = 30'000;
+constexpr std::uint64_t kMostInstructions = 2'000'000;  // of warps
+constexpr std::uint64_t kDeviceBytes = 4 << 20;
+constexpr std::uint64_t kMostShown = 1024;  // elements of an array
+
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A number as the item type has it; throws Refused.
+void put_number(const Json& number, DType dtype, std::byte* to) {
+  const auto put = [&]<typename T>(T) {
+    if (!number.is_number()) throw Refused("an item is no number");
+    const T value = number.get<T>();
+    std::memcpy(to, &value, sizeof value);
+  };
+  switch (dtype) {
+    case DType::u8: return put(std::uint8_t{});
+    case DType::i32: return put(std::int32_t{});
+    case DType::u32: return put(std::uint32_t{});
+    case DType::i64: return put(std::int64_t{});
+    case DType::u64: return put(std::uint64_t{});
+    case DType::f32: return put(float{});
+    case DType::f64: return put(double{});
+  }
+}
+
+std::vector<std::byte> bytes_of_hex(const std::string& hex) {
+  std::vector<std::byte> bytes(hex.size() / 2);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    unsigned value = 0;
+    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, value, 16);
+    bytes[i] = static_cast<std::byte>(value);
+  }
+  return bytes;
+}
+
+// --- What a run does, step by step --------------------------------------------------------------------------
+
+// A step is one warp at one source line, or an event of a block.
+class Recorder final : public sim::Attachment, public sim::Observer {
+ public:
+  // Prints an element of an array, whose name and width it gets.
+  using Print = std::function<std::string(const std::string&, std::uint32_t, const std::byte*)>;
+  explicit Recorder(Print print) : print_(std::move(print)) {}
+
+  // --- sim::Attachment
+  void module_loaded(const sim::ModuleImage&, std::string_view) override {}
+  void kernel_decoded(const sim::Program&, const sim::ModuleImage&, sim::SlotNames) override {}
+  sim::Observer& observer(const sim::Arena& arena, std::vector<sim::KernelChecker*>) override {
+    arena_ = &arena;
+    return *this;
+  }
+
+  // --- sim::Observer
+  void launch_begins(const sim::Program& program, const sim::LaunchRequest&) override {
+    program_ = &program;
+    ++launch_;
+    lines_.clear();
+    last_.clear();
+  }
+  void block_begins(sim::Block& block) override {
+    last_.clear();  // Block objects are reused
+    event("begins", block);
+  }
+  void block_ends(sim::Block& block) override { event("ends", block); }
+  void barrier_released(sim::Block& block, std::uint32_t) override { event("barrier", block); }
+  void faulted(sim::Block& block) override { event("fault", block); }
+  void launch_ends() override {
+    steps_.push_back({{"k", "launch"}, {"l", launch_}});
+    last_.clear();
+  }
+  void before(sim::Warp& w, const sim::MicroOp& op) override {
+    if (++n_instructions_ > kMostInstructions || steps_.size() > kMostSteps)
+      throw sim::DeviceFault(sim::Fault::launch_timeout,
+                             fmt::format("stopped here: this page runs {} steps or {} instructions of warps "
+                                         "at most",
+                                         kMostSteps, kMostInstructions));
+    line_step(w, op);
+    if (accesses_memory(op)) {
+      addresses_ = sim::addresses_of(w, op);
+      before_ = w.worker->op_counters[op.index];
+    }
+  }
+  void after(sim::Warp& w, const sim::MicroOp& op) override {
+    if (accesses_memory(op)) access(w, op);
+    if (op.kind == sim::OpKind::shuffle) exchange(w, op);
+  }
+
+  const Json& steps() const { return steps_; }
+  // The arrays that were accessed. "launch" and "block" are -1 in those that all blocks share.
+  Json arrays() const {
+    Json all = Json::array();
+    for (const Array& a : arrays_)
+      all.push_back({{"name", a.name},
+                     {"launch", a.launch},
+                     {"block", a.block},
+                     {"count", a.count},
+                     {"width", a.width},
+                     {"start", a.start}});
+    return all;
+  }
+
+ private:
+  struct Array {
+    std::string name;
+    std::int64_t launch, block;  // -1: all
+    std::uint64_t count;
+    std::uint32_t width;
+    std::uint64_t start;  // in shared memory, in bytes
+  };
+  struct Where {
+    std::uint32_t line = 0, ptx_index = 0, mask = 0;
+    std::size_t step = 0;
+  };
+
+  static bool accesses_memory(const sim::MicroOp& op) {
+    return (op.kind == sim::OpKind::load || op.kind == sim::OpKind::store ||
+            op.kind == sim::OpKind::atomic) &&
+           op.space != sim::MemorySpace::constant && op.space != sim::MemorySpace::local;
+  }
+
+  std::uint32_t line_of(const sim::MicroOp& op) {
+    const auto [known, fresh] = lines_.try_emplace(op.index);
+    if (fresh) known->second = own_place(places_of(*program_, op)).line;
+    return known->second;
+  }
+
+  void event(const char* kind, const sim::Block& block) {
+    steps_.push_back({{"k", kind}, {"l", launch_}, {"b", block.linear}});
+    last_.clear();
+  }
+
+  // Begins a step if the warp is at another line than before, or at the same line once more.
+  void line_step(sim::Warp& w, const sim::MicroOp& op) {
+    const std::uint32_t line = line_of(op);
+    Where& last = last_[&w];
+    const bool same =
+        line == 0 || (line == last.line && last.mask == w.mask && op.ptx_index > last.ptx_index);
+    if (same && last.mask != 0) {
+      last.ptx_index = op.ptx_index;
+      return;
+    }
+    last = {line, op.ptx_index, w.mask, steps_.size()};
+    std::uint32_t waiting = 0;
+    for (const sim::Group& g : w.groups)
+      if (g.wait != sim::Wait::none) waiting |= g.mask;
+    steps_.push_back({{"k", "line"},
+                      {"l", launch_},
+                      {"b", w.block->linear},
+                      {"w", w.number},
+                      {"n", line},
+                      {"m", w.mask},
+                      {"live", w.live}});
+    if ((waiting & ~w.mask) != 0) steps_.back()["wait"] = waiting & ~w.mask;
+  }
+
+  // The array with this generic address; std::nullopt for one without a name.
+  struct Place {
+    std::size_t array;
+    std::uint64_t offset;
+    const std::byte* bytes;
+  };
+  std::optional<Place> place_of(const sim::Block& block, std::uint64_t address, std::uint32_t width) {
+    std::string name;
+    std::uint64_t offset = 0, size = 0, start = 0;
+    std::int64_t launch = -1, owner = -1;
+    if (address >= sim::kSharedWindow) {
+      const sim::Program::SharedVariable* best = nullptr;
+      const std::uint64_t at = address - sim::kSharedWindow;
+      for (const auto& v : program_->shared)
+        if (at >= v.offset && (v.size == 0 || at < v.offset + v.size) && (best == nullptr || v.size != 0))
+          best = &v;
+      if (best == nullptr) return std::nullopt;
+      name = sim::plain_name(best->name);
+      start = best->offset;
+      offset = at - start;
+      size = best->size != 0 ? best->size : block.shared_bytes - best->offset;
+      launch = launch_;
+      owner = static_cast<std::int64_t>(block.linear);
+    } else {
+      const sim::Allocation* a = arena_->describe(address);
+      if (a == nullptr || a->name.empty()) return std::nullopt;
+      name = sim::plain_name(a->name);
+      offset = address - a->base;
+      size = a->size;
+    }
+    const std::byte* bytes = sim::memory_at(*arena_, block, address, width);
+    if (bytes == nullptr) return std::nullopt;
+    auto known = std::find_if(arrays_.begin(), arrays_.end(), [&](const Array& a) {
+      return a.name == name && a.block == owner && a.launch == launch;
+    });
+    if (known == arrays_.end())
+      known = arrays_.insert(arrays_.end(), {name, launch, owner, size / width, width, start});
+    if (width < known->width) *known = {name, launch, owner, size / width, width, start};
+    return Place{static_cast<std::size_t>(known - arrays_.begin()), offset, bytes};
+  }
+
+  void access(sim::Warp& w, const sim::MicroOp& op) {
+    const sim::OpCounters& now = w.worker->op_counters[op.index];
+    Json lanes = Json::array();
+    std::size_t array = 0;
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      for (std::uint32_t k = 0; k < op.count; ++k) {
+        const auto place = place_of(*w.block, addresses_.at[lane] + std::uint64_t{k} * op.width, op.width);
+        if (!place) continue;
+        array = place->array;
+        const std::uint64_t element = place->offset / op.width;
+        if (op.kind == sim::OpKind::load)
+          lanes.push_back({lane, element});
+        else
+          lanes.push_back({lane, element, print_(arrays_[array].name, op.width, place->bytes)});
+      }
+    }
+    if (lanes.empty() || steps_.empty()) return;
+    Json& step = steps_[last_[&w].step];
+    step["a"].push_back({{"t", op.kind == sim::OpKind::load    ? "load"
+                               : op.kind == sim::OpKind::store ? "store"
+                                                               : "atomic"},
+                         {"x", array},
+                         {"width", op.width},
+                         {"sectors", now.sectors - before_.sectors},
+                         {"passes", now.wavefronts - before_.wavefronts},
+                         {"conflicts", now.conflicts - before_.conflicts},
+                         {"lanes", std::move(lanes)}});
+  }
+
+  // What each lane got from a shuffle, as 32-bit items.
+  void exchange(sim::Warp& w, const sim::MicroOp& op) {
+    if (steps_.empty()) return;
+    Json lanes = Json::array();
+    const auto* got = w.slot<std::byte>(op.dst[0]);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      lanes.push_back({lane, lane, print_("", 4, got + 4 * lane)});
+    }
+    steps_[last_[&w].step]["a"].push_back({{"t", "shuffle"}, {"lanes", std::move(lanes)}});
+  }
+
+  Print print_;
+  const sim::Arena* arena_ = nullptr;
+  const sim::Program* program_ = nullptr;
+  std::int64_t launch_ = -1;
+  std::uint64_t n_instructions_ = 0;
+  Json steps_ = Json::array();
+  std::vector<Array> arrays_;
+  std::map<std::uint32_t, std::uint32_t> lines_;  // by op
+  std::map<const sim::Warp*, Where> last_;
+  sim::Addresses addresses_{};
+  sim::OpCounters before_;
+};
+
+// --- One run ------------------------------------------------------------------------------------------------
+
+class Run {
+ public:
+  Run(const lab::Problem& problem, const lab::Task& task, lab::Case c, const Json& request)
+      : problem_(problem),
+        task_(task),
+        case_(std::move(c)),
+        request_(request),
+        shape_(problem.shape(task, case_)) {}
+
+  Json run() {
+    Recorder recorder([this](const std::string& array, std::uint32_t width, const std::byte* bytes) {
+      return problem_.print(case_, lab::shown_type(shape_, case_, array, width), bytes);
+    });
+    sim::attachment = &recorder;
+    struct Detach {
+      ~Detach() { sim::attachment = nullptr; }
+    } const detach;
+    sim::DeviceOptions options;
+    options.preset.global_memory = kDeviceBytes;
+    options.host_threads = 1;
+    options.patience = 200'000;
+    sim::Device device(options);
+    const std::uint32_t mode = sim::kCounters | sim::kAllChecks | sim::kTrace;
+    device.set_mode(mode);
+    fill_inputs();
+    allocate(device);
+    device.reset_report();
+    device.set_mode(mode);
+    device.set_schedule(request_.value("schedule", std::uint64_t{0}), false);
+    for (const auto& [address, n_bytes] : forgotten_) device.forget_writes(address, n_bytes);
+    const auto module = device.load_module(request_.at("ptx").get_ref<const std::string&>());
+    if (!module) throw Refused(module.error().text);
+    std::string fault;
+    for (const Json& work : request_.at("work"))
+      if (fault = work.contains("kernel") ? launch(device, *module, work) : fill(device, work);
+          !fault.empty())
+        break;
+    Json answer{{"case", case_.name}, {"n", case_.n}, {"fault", fault}};
+    answer["steps"] = recorder.steps();
+    answer["arrays"] = recorder.arrays();
+    answer["findings"] = device.findings_text();
+    answer["report"] = Json::parse(device.report_json());
+    forget_times(answer["report"]);
+    add_origins(answer);
+    add_buffers(answer);
+    return answer;
+  }
+
+ private:
+  void fill_inputs() {
+    for (const lab::BufferSpec& spec : shape_.inputs)
+      inputs_.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
+    problem_.fill(task_, case_, request_.value("seed", std::uint64_t{1}), inputs_);
+    const auto typed = request_.find("typed");
+    if (typed == request_.end() || !typed->is_array()) return;
+    lab::HostBuffer& first = inputs_.at(0);
+    if (typed->size() != first.spec.count)
+      throw Refused(
+          fmt::format("{} items were typed; {} has {}", typed->size(), first.spec.name, first.spec.count));
+    const std::size_t width = lab::bytes_of(first.spec.dtype);
+    for (std::size_t i = 0; i < typed->size(); ++i)
+      put_number((*typed)[i], first.spec.dtype, first.bytes.data() + i * width);
+  }
+
+  std::uint64_t make(sim::Device& device, const std::string& key, const std::string& name, DType dtype,
+                     std::uint64_t n_bytes, const std::byte* contents, bool is_data) {
+    const auto address = device.allocate(std::max<std::uint64_t>(n_bytes, 1), sim::MemoryKind::device);
+    if (!address) throw Refused(address.error().text);
+    auto* to = reinterpret_cast<std::byte*>(*address);
+    if (contents != nullptr)
+      std::copy_n(contents, n_bytes, to);
+    else
+      std::fill_n(to, n_bytes, lab::kPoison);
+    device.host_wrote(*address, n_bytes);
+    if (contents == nullptr) forgotten_.emplace_back(*address, n_bytes);
+    device.name_buffer(*address, std::max<std::uint64_t>(n_bytes, 1),
+                       static_cast<std::uint32_t>(lab::bytes_of(dtype)), name, is_data);
+    places_[key] = *address;
+    return *address;
+  }
+
+  void allocate(sim::Device& device) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      make(device, fmt::format("in{}", i), inputs_[i].spec.name, inputs_[i].spec.dtype,
+           inputs_[i].bytes.size(), inputs_[i].bytes.data(), true);
+    for (std::size_t i = 0; i < shape_.outputs.size(); ++i) {
+      const lab::BufferSpec& spec = shape_.outputs[i];
+      make(device, fmt::format("out{}", i), spec.name, spec.dtype, spec.count * lab::bytes_of(spec.dtype),
+           nullptr, false);
+    }
+    const std::uint64_t workspace =
+        make(device, "workspace", "d_workspace", DType::u8, shape_.workspace_bytes, nullptr, false);
+    for (const lab::WorkspacePart& part : shape_.workspace_parts) {
+      const std::size_t width = lab::bytes_of(part.spec.dtype);
+      if (part.spec.count > 0)
+        device.name_buffer(workspace + part.first_byte, part.spec.count * width,
+                           static_cast<std::uint32_t>(width), part.spec.name, false);
+    }
+  }
+
+  std::uint64_t place(const Json& pointer) const {
+    return places_.at(pointer.at(0).get<std::string>()) + pointer.at(1).get<std::uint64_t>();
+  }
+
+  std::string launch(sim::Device& device, sim::ModuleId module, const Json& work) {
+    sim::LaunchRequest request;
+    const auto kernel = device.find_kernel(module, work.at("kernel").get_ref<const std::string&>());
+    if (!kernel) throw Refused(kernel.error().text);
+    request.kernel = *kernel;
+    const auto dims = [&](const char* key) {
+      const auto& d = work.at(key);
+      return sim::Dim3{d.at(0).get<std::uint32_t>(), d.at(1).get<std::uint32_t>(),
+                       d.at(2).get<std::uint32_t>()};
+    };
+    request.grid = dims("grid");
+    request.block = dims("block");
+    request.dynamic_shared = work.value("shared", std::uint64_t{0});
+    request.cooperative = work.value("cooperative", false);
+    std::vector<std::byte> parameters = bytes_of_hex(work.at("parameters").get<std::string>());
+    for (const Json& pointer : work.at("pointers")) {
+      const std::uint64_t address = place(pointer.at(1));
+      std::memcpy(parameters.data() + pointer.at(0).get<std::size_t>(), &address, sizeof address);
+    }
+    request.parameters = parameters;
+    if (const std::string outside = device.outside_of_subset(request); !outside.empty())
+      return fmt::format("not run, because the checkers do not follow it: {}", outside);
+    return device.launch(request).text;
+  }
+
+  std::string fill(sim::Device& device, const Json& work) {
+    const std::uint64_t address = place(work.at("to"));
+    std::vector<std::byte> bytes;
+    if (work.contains("bytes")) {
+      bytes = bytes_of_hex(work.at("bytes").get<std::string>());
+      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(address));
+      device.host_wrote(address, bytes.size());
+    } else {
+      const auto width = work.at("width").get<std::uint32_t>();
+      const auto count = work.at("count").get<std::uint64_t>();
+      static_cast<void>(device.fill(reinterpret_cast<std::byte*>(address),
+                                    work.at("value").get<std::uint32_t>(), width, count));
+      device.host_wrote(address, count * width);
+    }
+    return "";
+  }
+
+  // Modelled times depend on the addresses of arrays, which are those of the process.
+  static void forget_times(Json& report) {
+    const auto forget = [](Json& from) {
+      for (const char* key : {"modelled_us", "bound_by", "chain_clocks"}) from.erase(key);
+    };
+    forget(report);
+    forget(report["totals"]);
+    for (Json& launch : report["launches"]) {
+      forget(launch);
+      forget(launch["counters"]);
+    }
+  }
+
+  // Gives each store of the steps the elements from which its value was computed: the trace has the same
+  // stores in the same order, as long as it goes.
+  void add_origins(Json& answer) const {
+    using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string, std::uint64_t>;
+    std::map<Key, std::deque<Json>> known;
+    Json& trace = answer["report"]["trace"];
+    for (const Json& row : trace.value("rows", Json::array()))
+      if (row["after"] != "shuffle" && row["after"] != "vote")
+        for (const Json& w : row.value("writes", Json::array()))
+          known[Key(row["launch"].get<std::uint64_t>(), w[1].get<std::uint64_t>(), w[2].get<std::uint64_t>(),
+                    row["object"].get<std::string>(), w[0].get<std::uint64_t>())]
+              .push_back(w[4]);
+    for (Json& step : answer["steps"]) {
+      if (!step.contains("a")) continue;
+      for (Json& access : step["a"]) {
+        if (access["t"] == "load" || access["t"] == "shuffle") continue;
+        const std::string array = answer["arrays"][access["x"].get<std::size_t>()]["name"];
+        for (Json& lane : access["lanes"]) {
+          const std::uint64_t thread =
+              step["w"].get<std::uint64_t>() * sim::kLanes + lane[0].get<std::uint64_t>();
+          auto& from = known[Key(step["l"].get<std::uint64_t>(), step["b"].get<std::uint64_t>(), thread,
+                                 array, lane[1].get<std::uint64_t>())];
+          if (from.empty()) continue;
+          lane.push_back(std::move(from.front()));
+          from.pop_front();
+        }
+      }
+    }
+  }
+
+  Json printed(const lab::BufferSpec& spec, const std::vector<std::byte>& bytes) const {
+    Json all = Json::array();
+    const std::size_t width = lab::bytes_of(spec.dtype);
+    for (std::uint64_t i = 0; i < std::min(spec.count, kMostShown); ++i)
+      all.push_back(problem_.print(case_, spec.dtype, bytes.data() + i * width));
+    return all;
+  }
+
+  void add_buffers(Json& answer) const {
+    for (const lab::HostBuffer& input : inputs_)
+      answer["inputs"].push_back({{"name", input.spec.name}, {"values", printed(input.spec, input.bytes)}});
+    std::vector<lab::HostBuffer> got, right;
+    for (std::size_t i = 0; i < shape_.outputs.size(); ++i) {
+      const lab::BufferSpec& spec = shape_.outputs[i];
+      const auto* from = reinterpret_cast<const std::byte*>(places_.at(fmt::format("out{}", i)));
+      const std::size_t n = spec.count * lab::bytes_of(spec.dtype);
+      got.push_back({spec, {from, from + n}});
+      right.push_back({spec, std::vector<std::byte>(n)});
+    }
+    problem_.baseline(task_, case_, inputs_, right, lab::Baseline::one_thread);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      answer["outputs"].push_back({{"name", got[i].spec.name},
+                                   {"got", printed(got[i].spec, got[i].bytes)},
+                                   {"expected", printed(right[i].spec, right[i].bytes)}});
+    const auto mismatch = problem_.check(task_, case_, inputs_, got);
+    answer["right"] = !mismatch;
+    if (mismatch)
+      answer["mismatch"] = {{"buffer", mismatch->buffer},     {"index", mismatch->index},
+                            {"expected", mismatch->expected}, {"got", mismatch->got},
+                            {"wrong", mismatch->n_wrong},     {"total", mismatch->n_total},
+                            {"pattern", mismatch->pattern},   {"hint", mismatch->hint}};
+  }
+
+  const lab::Problem& problem_;
+  const lab::Task& task_;
+  const lab::Case case_;
+  const Json& request_;
+  const lab::Shape shape_;
+  std::vector<lab::HostBuffer> inputs_;
+  std::map<std::string, std::uint64_t> places_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> forgotten_;
+};
+
+lab::Pattern pattern_of(const std::string& name) {
+  for (int k = 0; k <= static_cast<int>(lab::Pattern::example); ++k)
+    if (lab::name_of(static_cast<lab::Pattern>(k)) == name) return static_cast<lab::Pattern>(k);
+  throw Refused(fmt::format("there are no items \"{}\"", name));
+}
+
+Json answer_to(const Json& request) {
+  const auto& lab_id = request.at("lab").get_ref<const std::string&>();
+  for (const lab::Problem* problem : lab::all_problems()) {
+    if (problem->manifest().id != lab_id) continue;
+    const lab::Task* task = lab::find_task(problem->manifest(), request.at("task").get<std::string>());
+    if (task == nullptr) break;
+    for (const lab::Case& like : lab::variants(*problem, *task)) {
+      if (lab::variant_of(like.name) != request.at("variant").get<std::string>()) continue;
+      const auto c = problem->with_items(*task, like, request.at("n").get<std::uint64_t>(),
+                                         pattern_of(request.value("items", std::string("random"))));
+      if (!c) throw Refused("the lab has no such items");
+      return Run(*problem, *task, *c, request).run();
+    }
+  }
+  throw Refused("there is no such lab, task or operator");
+}
+
+}  // namespace
+
+std::string play(std::string_view request) {
+  try {
+    return answer_to(Json::parse(request)).dump();
+  } catch (const std::exception& error) {
+    return Json{{"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+}
+
+}  // namespace course::grader::play

@@ -178,7 +178,7 @@ def without_instructors_parts(text):
 
 
 QUOTE = re.compile(r"^<!-- quote: (\w+) (.*?) -->\n(.*?)^<!-- end quote -->\n", re.S | re.M)
-PROFILED = re.compile(r"^([ \d.%]*\d+)  \S.*$")  # a line's costs, its number, its code
+PROFILED = re.compile(r"^([ \d.%█▏▎▍▌▋▊▉]*\d+)  \S.*$")  # a line's costs, its number, its code
 
 
 def graders_message(root, name):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests rung 8 with output positions that do not fit beside the status bits. One pass runs with starts that
-// are increased by up to almost 2^32, into an array pointer that is moved back by the same distance. So the
-// test needs no large array.
+// Tests rung 8 with output positions that do not fit beside the status bits. One pass runs with almost 2^32 more
+// keys of digit 0 than there are, into an array pointer that is moved back by the same distance. So the test
+// needs no large array.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -14,8 +14,8 @@ namespace {
 using Key = std::uint32_t;
 constexpr std::uint64_t kN = 100'003;
 
-__global__ void move_starts(std::uint32_t* d_starts, std::uint32_t by) {
-  d_starts[threadIdx.x] += by;
+__global__ void add_to_first(std::uint32_t* d_counts, std::uint32_t by) {
+  d_counts[0] += by;
 }
 
 bool is_right(const std::vector<Key>& keys, std::uint32_t by) {
@@ -35,8 +35,7 @@ bool is_right(const std::vector<Key>& keys, std::uint32_t by) {
   cudaFuncSetAttribute(k08_histograms<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kCounters);
   k08_histograms<<<4, kCountingBlock, kCounters>>>(d_in, kN, flips_for<Key>(KeyKind::unsigned_number, false),
                                                    0, kDigitBits, sweep.d_starts);
-  k06_starts<<<1, kBlock>>>(sweep.d_starts);
-  move_starts<<<1, kDigits>>>(sweep.d_starts, by);
+  add_to_first<<<1, 1>>>(sweep.d_starts, by);
   constexpr int kSpace = sizeof(SweepSpace<Key, NoValue>);
   const auto kernel = k08_sweep<Key, NoValue, PlainDigit<Key>>;
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSpace);
@@ -44,8 +43,8 @@ bool is_right(const std::vector<Key>& keys, std::uint32_t by) {
   from.d_keys = d_in;
   Items<Key, NoValue> to{};
   to.d_keys = d_out - std::uint64_t{by};
-  kernel<<<n_tiles, kIts.threads, kSpace>>>(from, kN, PlainDigit<Key>{0, kDigits - 1, 0}, sweep.d_starts,
-                                            sweep.d_tickets, sweep.d_words, to);
+  kernel<<<n_tiles, kIts.threads, kSpace>>>(from, kN, kIts.rows, PlainDigit<Key>{0, kDigits - 1, 0},
+                                            sweep.d_starts, sweep.d_tickets, sweep.d_words, to);
 
   std::vector<Key> sorted(kN), expected = keys;
   const cudaError_t error = cudaMemcpy(sorted.data(), d_out, kN * sizeof(Key), cudaMemcpyDeviceToHost);
@@ -63,9 +62,9 @@ bool is_right(const std::vector<Key>& keys, std::uint32_t by) {
 int main() {
   using namespace course::radix_sort;
   std::vector<Key> keys(kN);
-  for (std::uint64_t i = 0; i < kN;
-       ++i)  // a digit that looks random, and a number that distinguishes equal digits
-    keys[i] = static_cast<Key>(i << 8 | (i * 2654435761u >> 24 & 255));
+  // A digit from 1 on that looks random, and a number that distinguishes equal digits.
+  for (std::uint64_t i = 0; i < kN; ++i)
+    keys[i] = static_cast<Key>(i << 8 | ((i * 2654435761u >> 24) % (kDigits - 1) + 1));
   int n_wrong = 0;
   for (const std::uint32_t by : {0u, 1u << 30, 1u << 31, static_cast<std::uint32_t>(kMostKeys - kN)}) {
     const bool right = is_right(keys, by);

@@ -1110,7 +1110,11 @@ Status counts_first(const Job<Bits, Value>& job) {
 // - Full tiles, all but the last one, need no bounds checks; digits of unsigned and signed keys need no
 //   flips.
 // - A tile whose keys all have the same digit is in order already, so it is not ranked.
-// - In the look-back a thread reads 4 tiles at once; tile 0 adds the starts for all tiles.
+// - In the look-back a thread reads 4 tiles at once. Tile 0 finds where each digit begins and adds it for all
+//   tiles, so no kernel is needed for the starts.
+// - A short array has smaller tiles: as many rows for each thread as leave a tile for every multiprocessor.
+// - Every kernel starts while the one before it ends (programmatic dependent launch): its blocks clear their
+//   counters, or count keys, and then wait for the results.
 // - The counting kernel loads 16 bytes per lane and has one copy of its counters per lane.
 // - One block sorts a short array in one launch (k08_one_block). No bits are sorted by copying (k08_copy).
 // Why: rung 7 issues fewer instructions per key than CUB's kernel, but its schedulers have no eligible warp
@@ -1215,24 +1219,38 @@ __device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile
   }
 }
 
-// One tile of a pass. kFull: the tile has all its keys, n_here = kIts.tile().
+// The position in the pass's output where the calling thread's digit begins, from the pass's counts. All threads
+// of the block must call it; valid in the first kDigits threads.
+__device__ std::uint32_t start_of_digit(const std::uint32_t* d_counts, std::uint32_t* s_warp_sums) {
+  const unsigned warp = threadIdx.x / kWarp;
+  const std::uint32_t count = threadIdx.x < kDigits ? d_counts[threadIdx.x] : 0;
+  const std::uint32_t inclusive = warp_inclusive_sum(count);
+  if (threadIdx.x < kDigits && threadIdx.x % kWarp == kWarp - 1) s_warp_sums[warp] = inclusive;
+  __syncthreads();  // every warp's sum is stored before the others read it
+  std::uint32_t start = inclusive - count;
+  for (unsigned w = 0; w < kDigits / kWarp && w < warp; ++w) start += s_warp_sums[w];
+  return start;
+}
+
+// One tile of a pass, with n_rows rows of keys for each thread. kFull: the tile has all its keys, n_here =
+// n_rows * kIts.threads. d_counts: all keys by digit.
 template <bool kFull, typename Bits, typename Value, bool kLarge, typename Digit>
 __device__ void sweep_tile(SweepSpace<Bits, Value, kLarge>& s, Items<const Bits, const Value> from,
-                           unsigned n_here, Digit digit_of, const std::uint32_t* d_starts,
+                           unsigned n_rows, unsigned n_here, Digit digit_of, const std::uint32_t* d_counts,
                            std::uint32_t* d_words, Items<Bits, Value> to) {
   constexpr Shape kIts = kShape<Bits, Value, kLarge>;
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const unsigned below = (1u << lane) - 1, above = ~below & ~(1u << lane);
   const unsigned tile = s.tile;
-  const unsigned own = first_place(kIts.rows);
-  const std::uint64_t first = std::uint64_t{tile} * kIts.tile() + own;
+  const unsigned n_tile = n_rows * kIts.threads, own = first_place(n_rows);
+  const std::uint64_t first = std::uint64_t{tile} * n_tile + own;
   const auto is_there = [&](unsigned row) { return kFull || own + row * kWarp < n_here; };
   // Calls f(key, value, digit) for the thread's rows, in order; values are read only if requested. Positions
   // past n act like keys of the last digit.
   const auto for_each_row = [&](auto with_values, auto f) {
     constexpr bool kReadsValues = kHasValues<Value> && decltype(with_values)::value;
 #pragma unroll 1
-    for (unsigned from_row = 0; from_row < kIts.rows; from_row += kIts.batch) {
+    for (unsigned from_row = 0; from_row < n_rows; from_row += kIts.batch) {
       Bits key[kIts.batch];
       Value value[kIts.batch];
 #pragma unroll
@@ -1258,8 +1276,7 @@ __device__ void sweep_tile(SweepSpace<Bits, Value, kLarge>& s, Items<const Bits,
   const unsigned mine = threadIdx.x;
   if (mine < kDigits) {
     for (unsigned w = 0; w < kIts.warps(); ++w) of_digit += s.next[w][mine];
-    const std::uint32_t there =
-        kFull || mine != digit_of.last() ? of_digit : of_digit - (kIts.tile() - n_here);
+    const std::uint32_t there = kFull || mine != digit_of.last() ? of_digit : of_digit - (n_tile - n_here);
     s.own[mine] = there;
     if (there == n_here) s.is_in_order = true;
     if (tile > 0) lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + mine], there + 1);
@@ -1293,8 +1310,9 @@ __device__ void sweep_tile(SweepSpace<Bits, Value, kLarge>& s, Items<const Bits,
   if (!s.is_in_order) for_each_row(std::true_type{}, rank);
 
   // The look-back comes late, when the prefixes of most tiles before are available.
+  const std::uint32_t start = tile == 0 ? start_of_digit(d_counts, s.warp_sums) : 0;
   if (mine < kDigits) {
-    const std::uint32_t before = tile == 0 ? d_starts[mine] : keys_before(d_words, tile);
+    const std::uint32_t before = tile == 0 ? start : keys_before(d_words, tile);
     lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + mine], kPlacesFrom + before + s.own[mine]);
     s.offset[mine] += before;
   }
@@ -1312,7 +1330,7 @@ __device__ void sweep_tile(SweepSpace<Bits, Value, kLarge>& s, Items<const Bits,
     return;
   }
 #pragma unroll 4
-  for (unsigned j = threadIdx.x; j < (kFull ? kIts.tile() : n_here); j += kIts.threads) {
+  for (unsigned j = threadIdx.x; j < (kFull ? n_tile : n_here); j += kIts.threads) {
     const Bits key = s.keys[j];
     const std::uint32_t place = s.offset[digit_of(key)] + j;
     to.d_keys[place] = key;
@@ -1322,25 +1340,40 @@ __device__ void sweep_tile(SweepSpace<Bits, Value, kLarge>& s, Items<const Bits,
 
 template <typename Bits, typename Value, typename Digit, bool kLarge = false>
 __global__ void __launch_bounds__(kShape<Bits, Value, kLarge>.threads, kShape<Bits, Value, kLarge>.blocks)
-    k08_sweep(Items<const Bits, const Value> from, std::uint64_t n, Digit digit_of,
-              const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
+    k08_sweep(Items<const Bits, const Value> from, std::uint64_t n, unsigned n_rows, Digit digit_of,
+              const std::uint32_t* d_counts, std::uint32_t* d_ticket, std::uint32_t* d_words,
               Items<Bits, Value> to) {
   constexpr Shape kIts = kShape<Bits, Value, kLarge>;
   extern __shared__ __align__(16) unsigned char s_bytes[];
   auto& s = *reinterpret_cast<SweepSpace<Bits, Value, kLarge>*>(s_bytes);
+  for (unsigned i = threadIdx.x; i < kIts.warps() * kDigits; i += kIts.threads)
+    s.next[i / kDigits][i % kDigits] = 0;
+  device::wait_for_previous_kernel();
+  device::let_next_kernel_start();
   if (threadIdx.x == 0) {
     s.tile = atomicAdd(d_ticket, 1u);
     s.is_in_order = false;
   }
-  for (unsigned i = threadIdx.x; i < kIts.warps() * kDigits; i += kIts.threads)
-    s.next[i / kDigits][i % kDigits] = 0;
   __syncthreads();  // the tile's number is stored before it is read; the counters are 0
-  const std::uint64_t left = n - std::uint64_t{s.tile} * kIts.tile();
-  if (left >= kIts.tile()) {
-    sweep_tile<true>(s, from, kIts.tile(), digit_of, d_starts, d_words, to);
+  const unsigned n_tile = n_rows * kIts.threads;
+  const std::uint64_t left = n - std::uint64_t{s.tile} * n_tile;
+  if (left >= n_tile) {
+    sweep_tile<true>(s, from, n_rows, n_tile, digit_of, d_counts, d_words, to);
   } else {
-    sweep_tile<false>(s, from, static_cast<unsigned>(left), digit_of, d_starts, d_words, to);
+    sweep_tile<false>(s, from, n_rows, static_cast<unsigned>(left), digit_of, d_counts, d_words, to);
   }
+}
+
+// Sets the words of a sort to 0, while k08_histograms counts already. `d_words` is aligned to 16 bytes; as many
+// words as fill the last 16 are written.
+inline constexpr unsigned kClearingBlock = 256;
+__global__ void k08_clear(std::uint32_t* d_words, std::uint64_t n_words) {
+  device::let_next_kernel_start();
+  const std::uint64_t n_threads = std::uint64_t{gridDim.x} * kClearingBlock;
+  auto* const d_packs = reinterpret_cast<uint4*>(d_words);
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kClearingBlock + threadIdx.x; i < (n_words + 3) / 4;
+       i += n_threads)
+    d_packs[i] = uint4{};
 }
 
 // Like k06_histograms. The copies of a counter are in neighbouring banks, one per lane (64-bit keys: one per
@@ -1357,8 +1390,9 @@ inline constexpr unsigned kCountersSpace = kPassesOf<Bits>* kDigits* kCopies<Bit
 template <typename Bits>
 __global__ void __launch_bounds__(kCountingBlock)
     k08_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> flips, unsigned begin_bit,
-                   unsigned end_bit, std::uint32_t* d_starts) {
+                   unsigned end_bit, std::uint32_t* d_counts) {
   extern __shared__ std::uint32_t s_counts[];  // [pass][digit][copy]
+  device::let_next_kernel_start();
   constexpr unsigned kPasses = kPassesOf<Bits>, kEach = kCopies<Bits>;
   for (unsigned i = threadIdx.x; i < kPasses * kDigits * kEach; i += kCountingBlock) s_counts[i] = 0;
   __syncthreads();  // counters are 0 before any thread counts
@@ -1374,11 +1408,12 @@ __global__ void __launch_bounds__(kCountingBlock)
       atomicAdd(&s_copy[(pass * kDigits + digit) * kEach], 1u);
     }
   });
-  __syncthreads();  // all keys are counted before the counts are read
+  device::wait_for_previous_kernel();  // the words in global memory are 0
+  __syncthreads();                     // all keys are counted before the counts are read
   for (unsigned i = threadIdx.x; i < kPasses * kDigits; i += kCountingBlock) {
     std::uint32_t count = 0;
     for (unsigned k = 0; k < kEach; ++k) count += s_counts[i * kEach + (threadIdx.x + k) % kEach];
-    if (count != 0) atomicAdd(&d_starts[i], count);
+    if (count != 0) atomicAdd(&d_counts[i], count);
   }
 }
 
@@ -1582,42 +1617,48 @@ Status sort_by_sweeps(const Job<Bits, Value>& job) {
   constexpr Shape kIts = kShape<Bits, Value, kLarge>;
   static_assert(kIts.tile() + 1 < kPlacesFrom);
   const Flips<Bits> flips = flips_for<Bits>(job.kind, job.descending);
-  const unsigned n_tiles = blocks_for(job.n, kIts.tile());
+  // A short array has tiles of fewer rows, so that more multiprocessors have one.
+  const auto multiprocessors = static_cast<unsigned>(job.multiprocessors);
+  unsigned n_rows = kIts.rows;
+  while (n_rows > kIts.batch && blocks_for(job.n, n_rows * kIts.threads) < multiprocessors)
+    n_rows -= kIts.batch;
+  const unsigned n_tiles = blocks_for(job.n, n_rows * kIts.threads);
   // There are counters for passes over all bits of a key; if fewer bits are sorted, the last counters stay 0.
   const Sweep sweep = sweep_in(job.d_counts, kPassesOf<Bits>, n_tiles);
-  cudaMemsetAsync(sweep.d_starts, 0, sweep.n_words * sizeof(std::uint32_t), job.stream);
+  const unsigned fills = kBlocksPerProcessor * multiprocessors;
+  const unsigned wanted = blocks_for(sweep.n_words, 4 * kClearingBlock);
+  const unsigned n_clearing = wanted < fills ? wanted : fills;
+  k08_clear<<<n_clearing, kClearingBlock, 0, job.stream>>>(sweep.d_starts, sweep.n_words);
 
   cudaFuncSetAttribute(k08_histograms<Bits>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        kCountersSpace<Bits>);
   constexpr unsigned kKeysOfThread = 8;
   unsigned n_counting = blocks_for(job.n, kCountingBlock * kKeysOfThread);
-  if (n_counting > static_cast<unsigned>(job.multiprocessors))
-    n_counting = static_cast<unsigned>(job.multiprocessors);
-  k08_histograms<<<n_counting, kCountingBlock, kCountersSpace<Bits>, job.stream>>>(
-      job.in.d_keys, job.n, flips, job.begin_bit, job.end_bit, sweep.d_starts);
-  k06_starts<<<kPassesOf<Bits>, kBlock, 0, job.stream>>>(sweep.d_starts);
+  if (n_counting > multiprocessors) n_counting = multiprocessors;
+  device::launch_early(k08_histograms<Bits>, n_counting, kCountingBlock, kCountersSpace<Bits>, job.stream,
+                       job.in.d_keys, job.n, flips, job.begin_bit, job.end_bit, sweep.d_starts);
 
   constexpr int kSpace = sizeof(SweepSpace<Bits, Value, kLarge>);
   unsigned pass = 0;
-  return by_passes(job, kDigitBits,
-                   [&](const auto& from, const auto& to, unsigned first_bit, unsigned n_bits) {
-                     const auto launch = [&](auto digit_of) {
-                       const auto kernel = k08_sweep<Bits, Value, decltype(digit_of), kLarge>;
-                       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSpace);
-                       kernel<<<n_tiles, kIts.threads, kSpace, job.stream>>>(
-                           Items<const Bits, const Value>{from.d_keys, from.d_values}, job.n, digit_of,
-                           sweep.d_starts + pass * kDigits, sweep.d_tickets + pass,
-                           sweep.d_words + std::uint64_t{pass} * n_tiles * kDigits, to);
-                     };
-                     const unsigned last = (1u << n_bits) - 1;
-                     if (flips.of_positive == flips.of_negative) {
-                       launch(PlainDigit<Bits>{first_bit, last,
-                                               static_cast<unsigned>(flips.of_positive >> first_bit) & last});
-                     } else {
-                       launch(DigitOf<Bits>{flips, first_bit, n_bits});
-                     }
-                     ++pass;
-                   });
+  return by_passes(
+      job, kDigitBits, [&](const auto& from, const auto& to, unsigned first_bit, unsigned n_bits) {
+        const auto launch = [&](auto digit_of) {
+          const auto kernel = k08_sweep<Bits, Value, decltype(digit_of), kLarge>;
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSpace);
+          device::launch_early(kernel, n_tiles, kIts.threads, kSpace, job.stream,
+                               Items<const Bits, const Value>{from.d_keys, from.d_values}, job.n, n_rows,
+                               digit_of, sweep.d_starts + pass * kDigits, sweep.d_tickets + pass,
+                               sweep.d_words + std::uint64_t{pass} * n_tiles * kDigits, to);
+        };
+        const unsigned last = (1u << n_bits) - 1;
+        if (flips.of_positive == flips.of_negative) {
+          launch(PlainDigit<Bits>{first_bit, last,
+                                  static_cast<unsigned>(flips.of_positive >> first_bit) & last});
+        } else {
+          launch(DigitOf<Bits>{flips, first_bit, n_bits});
+        }
+        ++pass;
+      });
 }
 
 template <typename Bits, typename Value>

@@ -305,10 +305,10 @@ def fit(labcli):
 
 
 @functools.lru_cache(None)
-def bench_output():
-    """What `./lab bench multi_gpu --gpus 1,2` printed on two GPUs: {(log2 n, rung, GPUs): words of the
-    row}."""
-    text = max((ROOT / "handouts/results/multi_gpu").glob("*.txt")).read_text(encoding="utf-8")
+def bench_output(n_gpus):
+    """What `./lab bench multi_gpu --gpus 1,2,…` printed on a machine with n_gpus GPUs, in the newest run:
+    {(log2 n, rung, GPUs): words of the row}."""
+    text = max((ROOT / "handouts/results/multi_gpu").glob(f"*x{n_gpus}.txt")).read_text(encoding="utf-8")
     found, log, rung = {}, 0, ""
     for line in text.splitlines():
         if size := re.search(r"2\^(\d+) items on all GPUs", line):
@@ -323,12 +323,13 @@ def us_of(value, unit):
     return float(value) * {"µs": 1, "ms": 1000}[unit]
 
 
-def rows_of(rung):
-    """(log2 n, the row of one GPU or None, that of two) by size."""
+def rows_of(rung, n_gpus=2):
+    """(log2 n, the row of one GPU or None, that of all of the machine's) by size."""
+    found = bench_output(n_gpus)
     return [
-        (log, bench_output().get((log, rung, 1)), row)
-        for (log, name, n), row in bench_output().items()
-        if name == rung and n == 2
+        (log, found.get((log, rung, 1)), row)
+        for (log, name, n), row in found.items()
+        if name == rung and n == n_gpus
     ]
 
 
@@ -367,28 +368,61 @@ def measured_on_two(_labcli):
     return table(head, rows, "lr")
 
 
-def checked(labcli):
+def compared(labcli, n_gpus, device):
     """The model against collectives that it was not fitted to."""
     program, rows = estimator(labcli), []
-    for name, kind, share in (("ncclAllReduce", "all_reduce", 1), ("all to all", "all_to_all", 2)):
-        for log, _, row in rows_of(name):
-            for n_items, words in ((2 ** (log - 1), row[:2]), (2**log, row[3:5])):
-                n_bytes = n_items * KEY_BYTES // share
-                us, modelled = us_of(*words), estimated(program, kind, n_bytes, 2)[0]
+    for name, kind, share in (("ncclAllReduce", "all_reduce", 1), ("all to all", "all_to_all", n_gpus)):
+        for log, _, row in rows_of(name, n_gpus):
+            for n_items, words in ((2**log // n_gpus, row[:2]), (2**log, row[3:5])):
+                us = us_of(*words)
+                modelled, _, _, sent = estimated(program, kind, n_items * KEY_BYTES // share, n_gpus)
                 rows.append(
                     [
                         {"all_reduce": "all-reduce", "all_to_all": "all-to-all"}[kind],
-                        size_of(n_bytes),
+                        size_of(sent),
                         words_of(us),
                         words_of(modelled),
                         percent(modelled / us),
                     ]
                 )
-    return table(
-        ["collective", "bytes sent by each device", "measured on 2 H100s", "modelled", "difference"],
-        rows,
-        "lrrrr",
-    )
+    head = [
+        "collective",
+        "bytes sent by each device",
+        f"measured on {n_gpus} {device}",
+        "modelled",
+        "difference",
+    ]
+    return table(head, rows, "lrrrr")
+
+
+def checked(labcli):
+    return compared(labcli, 2, "H100s")
+
+
+def checked_on_four(labcli):
+    return compared(labcli, 4, "H200s")
+
+
+def rungs_on_four(labcli):
+    """Weak scaling of lab 8's rungs on four GPUs, measured and modelled."""
+    rows = []
+    for task in BEST:
+        for log, one, four in rows_of(task, 4):
+            ideal, us = us_of(*one[:2]), us_of(*four[5:7])
+            added = time_of(labcli, task, 4, 2**log) - alone(task, 2**log)
+            rows.append(
+                [
+                    NAMES[task],
+                    f"2^{log}",
+                    words_of(ideal),
+                    words_of(us),
+                    f"{100 * ideal / us:.0f} %",
+                    words_of(us - ideal),
+                    words_of(added),
+                ]
+            )
+    head = ["rung", "on each", "1 GPU", "4 GPUs", "efficiency", "added, measured", "added, modelled"]
+    return table(head, rows, "lr")
 
 
 NAMES = {"reduce": "`reduce`", "scan": "`scan`", "histogram": "`histogram`", "sort": "`sort`"}
@@ -445,9 +479,20 @@ def collectives(labcli):
 
 
 def scaling(name, labcli):
-    tables = {f.__name__: f for f in (assumptions, fit, checked, collectives, weak, strong, exchange)} | {
-        "measured": measured_on_two
-    }
+    tables = {
+        f.__name__: f
+        for f in (
+            assumptions,
+            fit,
+            checked,
+            checked_on_four,
+            rungs_on_four,
+            collectives,
+            weak,
+            strong,
+            exchange,
+        )
+    } | {"measured": measured_on_two}
     if name not in tables:
         sys.exit(f"handouts/scaling.py has no {name}")
     return tables[name](labcli)

@@ -5,12 +5,14 @@
 #include <elf.h>
 
 #include <cstring>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cudart/code/program_file.hpp"
+#include "sim/authors_files.hpp"
 
 namespace course::cudart {
 namespace {
@@ -89,23 +91,32 @@ class LineUnit {
  public:
   LineUnit(const Sections& sections, Bytes unit) : sections_(sections), in_(unit) {}
 
-  // The file and line of the instruction; std::nullopt if it is not of this unit.
-  std::optional<std::pair<std::string, std::uint32_t>> find(std::uint64_t address) {
+  // The file and line of the instruction of a function that begins at `begin`; std::nullopt if it is not of this
+  // unit. Code that was inlined from a header of the system has the line of the author's code before it: so calls
+  // of memcpy that a C library checks (_FORTIFY_SOURCE) have theirs.
+  std::optional<std::pair<std::string, std::uint32_t>> find(std::uint64_t address, std::uint64_t begin) {
     if (!read_header()) return std::nullopt;
     struct Row {
       std::uint64_t address = 0, file = 1;
       std::int64_t line = 1;
     };
     Row row, before;
+    std::optional<Row> of_author;  // the last one of the function
     bool has_before = false, discarded = false;
     // Rows of a sequence have rising addresses: each one is valid up to the next. The linker gives functions
     // that it has discarded the address 0.
     const auto is_found = [&] {
       const bool found = has_before && before.address <= address && address < row.address;
       if (!has_before) discarded = row.address == 0;
+      if (begin != 0 && begin <= row.address && row.address <= address && is_authors(row.file))
+        of_author = row;
       before = row;
       has_before = true;
       return found && !discarded;
+    };
+    const auto answer = [&](const Row& found) {
+      const Row& shown = of_author && !is_authors(found.file) ? *of_author : found;
+      return place(shown.file, shown.line);
     };
     while (in_.ok() && !in_.done()) {
       const Row found = before;
@@ -115,7 +126,7 @@ class LineUnit {
         const unsigned by = op - opcode_base_;
         advance(by);
         row.line += line_base_ + static_cast<int>(by % line_range_);
-        if (is_found()) return place(found.file, found.line);
+        if (is_found()) return answer(found);
         continue;
       }
       switch (op) {
@@ -123,7 +134,7 @@ class LineUnit {
           Reader body(in_.take(in_.uleb()));
           const auto what = body.get<std::uint8_t>();
           if (what == 1) {  // the end of a sequence
-            if (is_found()) return place(found.file, found.line);
+            if (is_found()) return answer(found);
             row = {};
             has_before = false;
           } else if (what == 2) {
@@ -132,7 +143,7 @@ class LineUnit {
           break;
         }
         case 1:
-          if (is_found()) return place(found.file, found.line);
+          if (is_found()) return answer(found);
           break;
         case 2: row.address += in_.uleb() * instruction_bytes_; break;
         case 3: row.line += in_.sleb(); break;
@@ -218,6 +229,12 @@ class LineUnit {
     return {path, static_cast<std::uint32_t>(line)};
   }
 
+  bool is_authors(std::uint64_t file) {
+    const auto [entry, fresh] = authors_.try_emplace(file);
+    if (fresh) entry->second = sim::is_authors_file(place(file, 1).first);
+    return entry->second;
+  }
+
   const Sections& sections_;
   Reader in_;
   std::uint16_t version_ = 0;
@@ -226,6 +243,7 @@ class LineUnit {
   int line_base_ = 0;
   std::vector<std::uint8_t> lengths_;  // operands of the standard opcodes
   std::vector<Entry> folders_, files_;
+  std::map<std::uint64_t, bool> authors_;  // by the number of the file
 };
 
 void find_function(Bytes elf, std::uint64_t address, HostLine& found) {
@@ -254,16 +272,16 @@ HostLine line_of_code(Bytes elf, std::uint64_t address) {
   const Sections sections{section(elf, ".debug_line"), section(elf, ".debug_line_str"),
                           section(elf, ".debug_str")};
   HostLine found;
+  find_function(elf, address, found);
   for (Reader units(sections.line); units.ok() && !units.done();) {
     const auto n_bytes = units.get<std::uint32_t>();
     if (n_bytes >= 0xfffffff0) break;  // the 64-bit format, which compilers choose for huge programs only
-    if (const auto place = LineUnit(sections, units.take(n_bytes)).find(address)) {
+    if (const auto place = LineUnit(sections, units.take(n_bytes)).find(address, found.begin)) {
       found.file = place->first;
       found.line = place->second;
       break;
     }
   }
-  find_function(elf, address, found);
   return found;
 }
 

@@ -51,7 +51,7 @@ void add_up(LabResult& lab) {
 }
 
 void cut_messages(TaskResult& task) {
-  constexpr std::size_t kMostOfATask = std::size_t{96} << 10, kMostOfOne = std::size_t{32} << 10;
+  constexpr std::size_t kMostOfATask = std::size_t{64} << 10, kMostOfOne = std::size_t{24} << 10;
   std::size_t left = kMostOfATask;
   const auto cut = [&](std::string& text) {
     std::size_t end = 0, used = 0;  // in JSON, escapes are longer than their characters

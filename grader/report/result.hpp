@@ -125,8 +125,8 @@ std::string utc_now();
 
 // Sums up the points of the lab's tasks.
 void add_up(LabResult& lab);
-// Cuts the messages of a task and its cases, which a submission can make long, so that a student's result for a
-// lab has at most 1 MiB.
+// Cuts the messages of a task and its cases, which a submission can make long, so that a student's result for
+// a lab has at most 1 MiB.
 void cut_messages(TaskResult& task);
 
 // Whether a fault of the machine or the grader hides the points of a task. The sum of the others is no score.

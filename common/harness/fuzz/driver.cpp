@@ -2,9 +2,10 @@
 // Calls a fuzz target, LLVMFuzzerTestOneInput, with mutated files of a corpus. Needs only g++; linked with
 // one target.
 //   fuzz_X [--seconds S | --runs N] [--seed K] [--save DIR] CORPUS…      files, or folders of files
-// The same seed gives the same inputs. If the target is compiled with -fsanitize-coverage=trace-pc, inputs
-// that reach new code are added to the corpus in memory. An input that crashes, fails a sanitizer's check or
-// takes 20 s of CPU time is saved in DIR: run the program with that file and --runs 0.
+// The last line on stderr is the number of inputs, also if SIGTERM or SIGINT ends the run. The same seed
+// gives the same inputs. If the target is compiled with -fsanitize-coverage=trace-pc, inputs that reach new
+// code are added to the corpus in memory. An input that crashes, fails a sanitizer's check or takes 20 s of
+// CPU time is saved in DIR: run the program with that file and --runs 0.
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -91,6 +92,12 @@ void watch(const std::string& folder) {
 void limit_to(int seconds) {
   const itimerval timer{{0, 0}, {seconds, 0}};
   setitimer(ITIMER_PROF, &timer, nullptr);
+}
+
+volatile std::sig_atomic_t is_ended = 0;
+
+[[gnu::no_sanitize_coverage]] void end(int) {
+  is_ended = 1;
 }
 
 void try_one(const Input& input) {
@@ -217,15 +224,18 @@ int main(int argc, char** argv) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   std::uint64_t n = 0;
-  for (; seconds > 0 ? passed() < seconds : n < runs; ++n) {
+  std::signal(SIGTERM, end);
+  std::signal(SIGINT, end);
+  for (; is_ended == 0 && (seconds > 0 ? passed() < seconds : n < runs); ++n) {
     Input input = mutator.changed(corpus);
     new_position = false;
     try_one(input);
     if (new_position && corpus.size() < 20000) corpus.push_back(std::move(input));
   }
   const auto n_places = std::count(std::begin(seen_positions), std::end(seen_positions), 1);
-  std::printf("%llu inputs in %.0f s from %zu files; corpus %zu; places reached %lld; nothing found\n",
-              static_cast<unsigned long long>(n), passed(), n_files, corpus.size(),
-              static_cast<long long>(n_places));
+  std::fflush(stdout);  // what kernels have printed
+  std::fprintf(
+      stderr, "%llu inputs in %.0f s from %zu files; corpus %zu; places reached %lld; nothing found\n",
+      static_cast<unsigned long long>(n), passed(), n_files, corpus.size(), static_cast<long long>(n_places));
   return 0;
 }

@@ -209,7 +209,9 @@ void add_findings(const SimReport& report, Judgement& judgement) {
     if (weight != Weight::fault) continue;
     if (judgement.verdict == Verdict::ok) {
       judgement.verdict = Verdict::wrong_answer;
-      judgement.failure.headline = "gives the right answer this time, but only by luck";
+      judgement.failure.headline = finding.kind == "written-input"
+                                       ? "gives the right answer, but writes to its input"
+                                       : "gives the right answer this time, but only by luck";
     }
     judgement.failure.cause = one_line(finding);
     if (const SimFinding* reason = reason_of(finding, report))

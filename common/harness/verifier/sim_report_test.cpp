@@ -127,6 +127,22 @@ TEST(SimReport, SaysWhatAWildAccessComesOf) {
   EXPECT_EQ(judgement.failure.cause, "memory access: found by memcheck");
 }
 
+TEST(SimReport, OnlyTimingMakesRightAnswersLuck) {
+  const auto headline = [](const char* checker, const char* kind) {
+    SimReport report;
+    SimFinding& finding = report.findings.emplace_back();
+    finding.checker = checker;
+    finding.kind = kind;
+    Judgement judgement;
+    judgement.verdict = Verdict::ok;
+    add_findings(report, judgement);
+    EXPECT_EQ(judgement.verdict, Verdict::wrong_answer);
+    return judgement.failure.headline;
+  };
+  EXPECT_EQ(headline("memcheck", "written-input"), "gives the right answer, but writes to its input");
+  EXPECT_EQ(headline("racecheck", "global-race"), "gives the right answer this time, but only by luck");
+}
+
 TEST(SimReport, ProvedHangIsNotCalledSlow) {
   const auto headline = [](const char* kind) {
     SimReport report;

@@ -38,7 +38,9 @@ struct Counters {
   std::uint64_t shared_atomic_requests = 0;  // the atomic_requests in shared memory
   // Wavefronts of atomics in shared memory: lanes on one address share one.
   std::uint64_t shared_atomic_wavefronts = 0;
-  std::uint64_t barriers = 0;  // completed block-wide barriers and mbarrier phases
+  // Completed block-wide barriers and mbarrier phases; and waits of a block's warps that do nothing but read
+  // the same words, which may be in shared memory.
+  std::uint64_t barriers = 0;
   // For the timing model (model.hpp). Caches are modelled as cache.hpp describes:
   std::uint64_t global_lines = 0;         // 128-byte lines that requests touch, each one L1 access
   std::uint64_t near_sectors = 0;         // loaded sectors found in the lines that the warp loaded last

@@ -78,7 +78,7 @@ class Device {
   // device can't do this.
   Result<void> set_other_memory(std::vector<OtherMemory> others);
   // Names a buffer, or a part of one, for messages. `is_data`: the dataflow counters watch it.
-  // `is_data`: an input of a task, whose work and steps are counted and which checkers keep from being written.
+  // `is_data`: an input of a task. Its work and steps are counted, and a store to it is a finding.
   void name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
                    std::string name, bool is_data);
   // Accesses of host code. A copy takes any address outside of device memory for host memory. Neither call

@@ -125,18 +125,20 @@ class Ranker {
       for (std::uint32_t b = 0; b < n_; ++b) {
         if (inside[b] == 0) continue;
         program_.blocks[b].polling = true;
-        if (kind == Polling::only) program_.blocks[b].only_polling = true;
+        if (kind == Polling::also) continue;
+        program_.blocks[b].only_polling = true;
+        if (kind == Polling::in_block) program_.blocks[b].waits_in_block = true;
       }
     }
   }
 
-  enum class Polling { no, also, only };
+  enum class Polling { no, also, only, in_block };
 
   // Whether a loop is short and contains a strong load or an atomic whose old value is used: it may wait for
-  // another thread. `only`: it accesses no other memory.
+  // another thread. `only`: it accesses no other memory; `in_block`: and its words may be in shared memory.
   Polling polls(const std::vector<char>& inside) const {
     std::uint32_t length = 0;
-    bool looks = false, only = true;
+    bool looks = false, only = true, in_block = false;
     for (std::uint32_t k = 0; k < n_; ++k) {
       if (inside[k] == 0) continue;
       const BasicBlock& b = program_.blocks[k];
@@ -147,10 +149,12 @@ class Ranker {
                           (op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ||
                            (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak));
         looks = looks || look;
+        in_block = in_block || (look && op.kind != OpKind::mbarrier && op.space != MemorySpace::global);
         only = only && (look || op.space == MemorySpace::none);
       }
     }
-    return !looks || length > kPollLength ? Polling::no : only ? Polling::only : Polling::also;
+    if (!looks || length > kPollLength) return Polling::no;
+    return !only ? Polling::also : in_block ? Polling::in_block : Polling::only;
   }
 
   static constexpr std::uint32_t kPollCost = 256, kPollLength = 64;  // warp instructions

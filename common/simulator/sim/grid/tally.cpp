@@ -174,6 +174,10 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
   }
   Counters& c = o.counters;
   c.launches = 1;
+  // A barrier that a program makes of atomics: each warp waits.
+  std::uint64_t waits = 0;
+  for (const auto& w : workers) waits += w->waits_in_block;
+  c.barriers += waits * kLanes / std::max<std::uint64_t>(workers.front()->launch->block.count(), kLanes);
   c.hottest_atomics = workers.front()->hot_spots.most();
   for (std::size_t b = 0; b < program.blocks.size(); ++b) {
     c.warp_instructions += o.block_runs[b] * program.blocks[b].counted;

@@ -14,8 +14,8 @@ void for_lanes(const Warp& w, const Each& each) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) each(std::countr_zero(m));
 }
 
-// Whether the warp polls the same addresses again, in a loop that does nothing else. Then everything since the
-// last time was waiting and takes no time of its own.
+// Whether the warp polls the same addresses again, in a loop that does nothing else. Then everything since
+// the last time was waiting and takes no time of its own.
 bool looks_again(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   std::uint64_t addresses = 0;
   for_lanes(w, [&](int lane) { addresses = (addresses ^ at[lane]) * 0x9e3779b97f4a7c15u; });

@@ -885,6 +885,24 @@ TEST(Machine, OnlyIncrementsOfOneAddressAreCombined) {
   for (const auto& [body, turns] : kBodies) EXPECT_EQ(counted(body).atomic_turns, turns) << body;
 }
 
+// Two warps that meet by counting in shared memory, twice.
+TEST(Machine, WaitingByPollingCountsAsABarrier) {
+  const auto meet = [](int target) {
+    return fmt::format(
+        "  bar.warp.sync -1;\n  @%first red.shared.add.u32 [s_count], 1;\n"
+        "again{0}:\n  ld.volatile.shared.u32 %r1, [s_count];\n  setp.lt.u32 %wait, %r1, {0};\n"
+        "  @%wait bra again{0};\n  bar.warp.sync -1;\n  add.u32 %r2, %r2, 1;\n",
+        target);
+  };
+  TestDevice t(
+      ".visible .entry k()\n{\n  .reg .pred %first, %wait;\n  .reg .b32 %r<3>;\n"
+      "  .shared .align 4 .b32 s_count;\n  mov.u32 %r1, %laneid;\n  setp.eq.u32 %first, %r1, 0;\n"
+      "  mov.u32 %r2, 0;\n  st.shared.u32 [s_count], %r2;\n  bar.sync 0;\n" +
+      meet(2) + meet(4) + "  ret;\n}\n");
+  t.device.set_mode(kCounters);
+  EXPECT_EQ(t.launch("k", 3, 64).counters.barriers, 3u * 3u);
+}
+
 TEST(Machine, PrefetchesCountAsTraffic) {
   const std::string load = "ld.global.u32 %r, [%a];";
   const std::uint64_t from_memory = counted(load).memory_read_sectors;  // sectors are fetched in pairs

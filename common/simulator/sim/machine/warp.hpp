@@ -113,6 +113,7 @@ struct alignas(64) Warp {
   static constexpr std::uint32_t kNeverPolled = ~0u;
   std::uint32_t polled_op = kNeverPolled;
   std::uint64_t polled_addresses = 0, polled_time = 0;
+  bool waits_in_block = false;  // as the basic block that ran last
   // The lines of global memory that the warp loaded last: line number, and 4 bits for the sectors; and the
   // time when they are there.
   static constexpr std::uint32_t kNearLines = 32;
@@ -218,8 +219,8 @@ class Observer {
   virtual void after(Warp&, const MicroOp&) {}
   // Lanes `lanes` do not execute an op because of its guard. Called before the others execute it.
   virtual void guarded_off(Warp&, const MicroOp&, std::uint32_t /*lanes*/) {}
-  // Lanes `mask` have executed a basic block that ends with a conditional or an indexed branch, or an indirect
-  // call.
+  // Lanes `mask` have executed a basic block that ends with a conditional or an indexed branch, or with an
+  // indirect call.
   virtual void branches(Warp&, const BasicBlock&, std::uint32_t /*mask*/) {}
   // Threads `mask` arrive at a barrier. `barrier_released` follows once enough threads have arrived.
   virtual void barrier_arrived(Warp&, std::uint32_t /*mask*/, const MicroOp&) {}
@@ -277,7 +278,7 @@ struct Worker {
   std::vector<std::uint64_t> diverged;     // by basic block: conditional branches that split a group
   std::vector<std::uint64_t> guarded_off;  // by op: lanes whose guard was false
   std::vector<OpCounters> op_counters;     // by op
-  std::uint64_t barriers_completed = 0;
+  std::uint64_t barriers_completed = 0, waits_in_block = 0;  // times that a warp began to wait by polling
   // For the timing model.
   Cache* cache = nullptr;
   Signals* signals = nullptr;  // used if blocks may wait for each other

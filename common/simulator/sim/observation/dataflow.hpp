@@ -12,9 +12,10 @@
 //                                                 comparison of the same values has been counted already
 // Values of the same origin (computed from one item, or by the same combination) are not combined by a
 // selection. Operations without a rule of their own (matrices, textures) combine all inputs of the warp.
-// In the mode kAbsences, what did not happen counts, too: a cell that a store at an address computed from data
-// did not hit derives from that address; memory that skipped code with unknown addresses may write derives from
-// the branch; and clocks, votes of barriers and malloc derive from the branches that the block has taken.
+// In the mode kAbsences, what did not happen counts, too: a cell that a store at an address computed from
+// data did not hit derives from that address; memory that skipped code with unknown addresses may write
+// derives from the branch; and clocks, votes of barriers and malloc derive from the branches that the block
+// has taken.
 // Not followed: in which order warps execute atomics; and the registers that a recursive call saves.
 // Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
 #pragma once

@@ -91,9 +91,9 @@ u64 count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes)
   });
 }
 
-// src: generic address, and the number of bytes (kNoSlot: its sector). Brings them into L1, or only into L2 if
-// `imm` is 2; a load from there takes as long as without a prefetch. Other memory is ignored, and no address
-// is a fault.
+// src: generic address, and the number of bytes (kNoSlot: its sector). Brings them into L1, or only into L2
+// if `imm` is 2; a load from there takes as long as without a prefetch. Other memory is ignored, and no
+// address is a fault.
 void prefetch(Warp& w, const MicroOp& op) {
   if (!w.worker->counting) return;
   const u64* from = w.slot<u64>(op.src[0]);

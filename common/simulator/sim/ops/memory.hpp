@@ -153,7 +153,8 @@ inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, u32 whole
   worker.filled_sectors += touch.filled;
   worker.dirty_sectors += touch.dirty;
   if (stores) return;
-  // Only strong loads may read what the launch has written. Others could, too, but not in each order of blocks.
+  // Only strong loads may find what the launch has written, because the others must not depend on the order
+  // of blocks.
   const u32 stall = (strong ? touch.unwritten : touch.far) ? worker.far_stall : worker.near_stall;
   if (near_from != nullptr) *near_from = std::max(*near_from, w.time_of(op) + stall);
   w.stall = std::max(w.stall, stall);

@@ -225,6 +225,10 @@ RunEnd run(Warp& w, s64 budget) {
       w.time += b.clocks + w.stall * b.waits;
       if (b.waits_for_all) w.stall = 0;
       if (!b.only_polling) w.polled_op = Warp::kNeverPolled;
+      if (b.waits_in_block != w.waits_in_block) {
+        w.waits_in_block = b.waits_in_block;
+        worker.waits_in_block += b.waits_in_block ? 1 : 0;
+      }
       budget -= b.cost;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);

@@ -90,8 +90,6 @@ def adapted(text):
     for line in text.splitlines():
         fence ^= line.lstrip().startswith("```")
         if not fence:
-            if re.fullmatch(r"<!-- (quote: .*|end quote) -->", line):
-                line = ""  # a comment would end the block of HTML that it stands in
             line = re.sub(r"^(\s*)<details>", r'\1<details markdown="1">', line)
             line = re.sub(r'(<a href="[^":]*)\.md(["#])', r"\1.html\2", line)
         item = re.match(r" {0,3}([-*]|\d+\.) ", line)
@@ -102,9 +100,15 @@ def adapted(text):
     return "\n".join(out) + "\n"
 
 
+def without_marks(text):
+    """A text without the marks of quotations: a comment ends the block of HTML that it stands in."""
+    return re.sub(r"^<!-- (quote: .*|end quote) -->\n", "", text, flags=re.M)
+
+
 def front(gatherer, readme):
     """The first page of all: handouts/front.md, with the commands of the README, and what follows there."""
     text = adapted(gatherer.linked(ROOT / "handouts/front.md"))
+    text = without_marks(text)
     text = LINK.sub(lambda m: m[0] if ":" in m[2] else f"{m[1]}handouts/{m[2]}{m[3]}", text)
     commands = re.search(r"^On a Debian.*?^```console\n.*?^```\n", readme, re.M | re.S)[0]
     more = readme[readme.index("You do not have to install") :]
@@ -250,13 +254,13 @@ def main():
         sys.exit(done.returncode)
     index_glossary(folder / "site")
     shutil.copyfile(HERE / "worker_shim.js", folder / "site/assets/worker_shim.js")
-    playing = players.Players(folder / "site", labcli)
+    playing = players.Players(labcli)
     with Waiting("Running the traces of the pages"):
         for page in (folder / "site").rglob("*.html"):
             up = "../" * len(page.relative_to(folder / "site").parents[:-1])
             text = page.read_text(encoding="utf-8").replace(SHIM, f"{up}assets/worker_shim.js")
             text = re.sub(r'(role="?dialog"?)(?=[ >])', r'\1 aria-label="Search"', text, count=1)
-            page.write_text(playing.put_into(text, up), encoding="utf-8")
+            page.write_text(playing.put_into(text), encoding="utf-8")
     print(f"{folder / 'site' / 'index.html'}")
 
 

@@ -5,8 +5,6 @@ A figure that is a trace is run again, by the command that draws it (handouts/fi
 steps of `./lab trace --html`; a picture has marks between its steps (handouts/pictures.py). The player is
 that of all traces, grader/page/trace.js, and so are the colours. The figure itself is what one sees without
 scripts, on paper, and in the Markdown page. Explorers (handouts/explorers.py) are below their figures.
-
-A link `play/#LAB/TASK` beside a trace leads to a page that runs the kernel, if the site contains that page.
 """
 
 import html
@@ -108,10 +106,9 @@ def explorer(name):
 
 
 class Players:
-    def __init__(self, site, labcli):
-        self.site, self.labcli = site, labcli
+    def __init__(self, labcli):
+        self.labcli = labcli
         self.made = {}  # by figure
-        self.can_run = (site / "play/index.html").exists()
 
     def steps_of(self, name):
         if name not in self.made:
@@ -121,8 +118,8 @@ class Players:
             )
         return self.made[name]
 
-    def put_into(self, text, up):
-        """A page with its players; `up`: from the page to the top of the site."""
+    def put_into(self, text):
+        """A page with its players."""
 
         def player(match):
             name = match[2]
@@ -130,12 +127,7 @@ class Players:
             if steps is None:
                 return match[0] + explorer(name)
             still = f'<p class="still">{match[1]}</p>'
-            how = figures.FIGURES[name][0]
-            run = ""
-            if self.can_run and isinstance(how, str):
-                lab, task = how.split()[1:3]
-                run = f'<p class="run"><a href="{up}play/#{lab}/{task}">Run it in this page</a></p>'
-            return f'<div class="stepper">{still}{steps}{run}</div>{explorer(name)}'
+            return f'<div class="stepper">{still}{steps}</div>{explorer(name)}'
 
         found = IMAGE.sub(player, text)
         if found != text:

@@ -38,7 +38,8 @@ class Gathering(unittest.TestCase):
         self.assertEqual(make_site.adapted("```\ntext\n- a\n```\n"), "```\ntext\n- a\n```\n")
 
     def test_marks_of_quotations_are_left_out(self):
-        self.assertEqual(make_site.adapted("<!-- quote: said a/b -->\na\n<!-- end quote -->\n"), "\na\n\n")
+        marked = "<!-- quote: said a/b -->\na\n<!-- end quote -->\n"
+        self.assertEqual(make_site.without_marks(marked), "a\n")
 
     def test_what_is_folded_is_markdown(self):
         self.assertEqual(

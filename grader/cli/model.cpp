@@ -66,7 +66,7 @@ Result<ModelPoint> modelled(CaseRunner& runner, const lab::Problem& problem, con
     measure.counters = true;
     const lab::Outcome outcome = runner.run(problem, task, c, 1, measure);
     if (outcome.verdict != lab::Verdict::ok)
-      return Error{fmt::format("{} on {}: {}", task.id, c.name, outcome.message)};
+      return Error{fmt::format("{} on {}: {}", task.id, c.name, outcome.message())};
     const auto report = nlohmann::json::parse(outcome.sim_report);
     collect_kernels(kernels, std::string(problem.manifest().id), outcome.sim_report);
     return ModelPoint{std::string(problem.manifest().id),

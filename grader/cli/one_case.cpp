@@ -65,7 +65,7 @@ Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool soluti
   lab::Outcome outcome = runner->run(*one.problem, *one.task, c, seed, measure);
   const bool nothing =
       outcome.verdict == lab::Verdict::not_implemented || outcome.verdict == lab::Verdict::infra;
-  if (nothing || outcome.sim_report.empty()) return Error{outcome.message};
+  if (nothing || outcome.sim_report.empty()) return Error{outcome.message()};
   return outcome;
 }
 

@@ -64,14 +64,14 @@ int run_profile(const ProfileOptions& options) {
     const std::string page = profile_html(profile, source_lines_below(layout->root), made_by);
     if (const auto done = write_report(options.html, page); !done) return fail(done.error().text);
     if (outcome->verdict != lab::Verdict::ok)
-      std::fputs(("\n" + wrap_message(outcome->message, 80)).c_str(), stderr);
+      std::fputs(("\n" + wrap_message(outcome->message(), 80)).c_str(), stderr);
     if (!options.json) return kRan;
   }
   std::fputs((options.json ? profile_json(profile) : profile_text(profile, source_lines_below(layout->root)))
                  .c_str(),
              stdout);
   if (outcome->verdict != lab::Verdict::ok)
-    std::fputs(("\n" + wrap_message(outcome->message, 80)).c_str(), stderr);
+    std::fputs(("\n" + wrap_message(outcome->message(), 80)).c_str(), stderr);
   return kRan;
 }
 

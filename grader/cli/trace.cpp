@@ -175,9 +175,9 @@ int run_trace(const TraceOptions& options) {
     std::fputs(("\nIt printed:\n" + printed).c_str(), stdout);
   if (outcome->verdict != lab::Verdict::ok && !options.markdown)
     std::fputs(
-        fmt::format("\n{}: {}", lab::name_of(outcome->verdict), wrap_message(outcome->message, 80)).c_str(),
+        fmt::format("\n{}: {}", lab::name_of(outcome->verdict), wrap_message(outcome->message(), 80)).c_str(),
         stdout);
-  return options.markdown && outcome->verdict != lab::Verdict::ok ? fail(outcome->message) : kRan;
+  return options.markdown && outcome->verdict != lab::Verdict::ok ? fail(outcome->message()) : kRan;
 }
 
 }  // namespace

@@ -29,10 +29,9 @@ class SessionRunner : public CaseRunner {
     lab::Outcome outcome = session_.run(problem, task, c, seed, measure);
     // Paths of the checkout come from the compiler (in the device code) and from what runners print. They are
     // made relative only here.
-    for (std::string* text : {&outcome.sim_report, &outcome.printed, &outcome.message})
-      *text = paths_from(root_, *text);
-    for (std::string& note : outcome.failure.notes) note = paths_from(root_, note);
-    outcome.failure.cause = paths_from(root_, outcome.failure.cause);
+    const auto shorten = [&](std::string& text) { text = paths_from(root_, text); };
+    shorten(outcome.sim_report), shorten(outcome.printed);
+    lab::for_each_text(outcome.failure, shorten);
     return outcome;
   }
 

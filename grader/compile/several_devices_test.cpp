@@ -60,13 +60,13 @@ TEST_F(SeveralDevices, AreGraded) {
   };
   for (const int n_devices : {1, 2, 3, 4, 8}) {
     const lab::Outcome outcome = run(How::reduced, n_devices);
-    EXPECT_EQ(outcome.verdict, lab::Verdict::ok) << outcome.message << outcome.printed;
+    EXPECT_EQ(outcome.verdict, lab::Verdict::ok) << outcome.message() << outcome.printed;
   }
   const lab::Outcome missing = run(How::rank_is_missing, 3);
-  EXPECT_EQ(missing.verdict, lab::Verdict::time_limit) << missing.message;
-  EXPECT_THAT(missing.message, HasSubstr("rank 0 waits in ncclAllReduce(count 1, uint64, sum) at "));
-  EXPECT_THAT(missing.message, HasSubstr("several.cu:"));
-  EXPECT_THAT(missing.message, HasSubstr("rank 2 has made no call"));
+  EXPECT_EQ(missing.verdict, lab::Verdict::time_limit) << missing.message();
+  EXPECT_THAT(missing.message(), HasSubstr("rank 0 waits in ncclAllReduce(count 1, uint64, sum) at "));
+  EXPECT_THAT(missing.message(), HasSubstr("several.cu:"));
+  EXPECT_THAT(missing.message(), HasSubstr("rank 2 has made no call"));
 }
 
 TEST_F(SeveralDevices, MayNotMakeCommunicators) {

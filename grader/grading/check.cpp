@@ -16,12 +16,12 @@ namespace {
 
 using lab::Verdict;
 
-auto place_key(const ReportedFinding& finding) {
+auto place_key(const lab::SimFinding& finding) {
   return std::tie(finding.file, finding.line, finding.checker, finding.kind, finding.other_file,
                   finding.other_line);
 }
 
-void merge(CheckReport& report, const ReportedFinding& finding, const std::string& task,
+void merge(CheckReport& report, const lab::SimFinding& finding, const std::string& task,
            const std::string& case_name) {
   const auto same = std::find_if(
       report.findings.begin(), report.findings.end(),
@@ -72,14 +72,11 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
       const lab::Outcome outcome =
           runner.run(problem, task, c, context.seed_of(Stage::checks, task.id), step.measure);
       ++checked.cases_run;
-      if (Result<SimReport> seen = parse_sim_report(outcome.sim_report)) {
-        for (const ReportedFinding& finding : seen->findings) {
-          merge(report, finding, checked.id, c.name);
-        }
-      }
+      for (const lab::SimFinding& finding : lab::read_sim_report(outcome.sim_report).findings)
+        merge(report, finding, checked.id, c.name);
       if (outcome.verdict == Verdict::ok || checked.verdict != Verdict::ok) continue;
       checked.verdict = outcome.verdict;
-      checked.message = outcome.message;
+      checked.message = outcome.message();
       // Every case would give the same result, and each hang would take the whole time limit.
       if (outcome.verdict == Verdict::not_implemented || outcome.verdict == Verdict::time_limit) break;
     }
@@ -116,7 +113,7 @@ std::string to_text(const CheckReport& report, const SourceLine& source_line) {
   std::string out = report.lab + "\n";
   for (const CheckedTask& task : report.tasks) out += task_line(task);
   for (const CheckedFinding& entry : report.findings) {
-    const ReportedFinding& finding = entry.finding;
+    const lab::SimFinding& finding = entry.finding;
     const bool failed_call = lab::is_failed_call(finding);
     const bool hint = lab::weight_of(finding) == lab::Weight::hint && !failed_call;
     out += fmt::format("\n{}: {}{}\n", finding.checker, tame(finding.kind),

@@ -17,7 +17,7 @@ namespace course::grader {
 
 // One finding, merged over the tasks and cases that have it at the same place.
 struct CheckedFinding {
-  ReportedFinding finding;  // the first occurrence, with the sum of `times`
+  lab::SimFinding finding;  // the first occurrence, with the sum of `times`
   std::vector<std::string> tasks;
   std::string first_case;
 };

@@ -28,7 +28,7 @@ lab::Outcome with_findings(const lab::Case& c, const std::string& findings) {
   const std::string none = "\"findings\":[]";
   outcome.sim_report.replace(outcome.sim_report.find(none), none.size(), "\"findings\":[" + findings + "]");
   outcome.verdict = lab::Verdict::wrong_answer;
-  outcome.message = "wrong by luck";
+  outcome.failure.headline = "is right by luck";
   return outcome;
 }
 
@@ -124,7 +124,7 @@ TEST(SourceLines, ComeFromTheCheckoutOnly) {
 
 // A checker's message contains the file's whole path and the threads. Neither must occur twice.
 TEST(Describe, NamesEachPlaceOnce) {
-  ReportedFinding finding;
+  lab::SimFinding finding;
   finding.checker = "racecheck";
   finding.message = "thread 0 of block 0 reads s_data[16] at /a/b/k.cu:7 while thread 16 writes it";
   finding.object = "s_data";

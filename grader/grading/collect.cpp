@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "base/rng.hpp"
 #include "grading/baseline.hpp"
 #include "grading/metrics.hpp"
 #include "lab/diagnosis.hpp"
 #include "text.hpp"
-#include "verifier/failure_message.hpp"
+#include "verifier/sim_report.hpp"
 
 namespace course::grader {
 namespace {
@@ -23,80 +24,41 @@ using lab::Verdict;
 // (lab::Session does this itself for failures on the simulator.)
 constexpr std::uint64_t kExplainedItems = std::uint64_t{1} << 20;
 
-// Problems that the report shows although the output is right. They can only make the verdict worse.
-struct Objection {
-  Verdict verdict = Verdict::ok;
-  lab::Failure failure;
-};
-
-Objection object_to(const Result<SimReport>& report, const Step& step, const lab::Case& c,
-                    const lab::Ideal& ideal) {
-  Objection objection;
-  if (!report) {
-    // The report comes from a process that serves the student's, so it is neither the machine's fault nor
-    // evidence for the submission.
-    objection.verdict = Verdict::crash;
-    objection.failure.headline = "left no report of the simulator that can be read";
-    objection.failure.notes.push_back(report.error().text);
-    return objection;
-  }
-  const std::string faults = describe_causes(report->findings);
+// What the counters show although the case is right: its verdict and failure. (The findings have been judged
+// by lab::Session.)
+lab::Verdict object_to(const lab::SimReport& report, const Step& step, const lab::Ideal& ideal,
+                       lab::Failure& failure) {
   const bool measured = step.stage == Stage::efficiency || step.stage == Stage::speedup;
-  const std::string too_little = measured ? implausible(report->totals, ideal) : "";
-  if (!faults.empty()) {
-    objection.verdict = Verdict::wrong_answer;
-    objection.failure.headline = "came out right this time, but by luck: a checker found a fault";
-    objection.failure.cause = faults;
-    objection.failure.proved = true;
-  } else if (c.n > 0 && !report->did_work()) {
-    objection.verdict = Verdict::wrong_answer;
-    objection.failure.headline = "launched no kernel";
-  } else if (!too_little.empty()) {
-    objection.verdict = Verdict::policy;
-    objection.failure.headline = "was not done by kernels";
-    objection.failure.notes.push_back(too_little);
-  } else if (const std::string doubt = step.measure.dataflow ? below_bounds(report->totals, ideal) : "";
-             !doubt.empty()) {
-    objection.verdict = Verdict::suspect;
-    objection.failure.headline = "shows fewer operations than its result needs";
-    objection.failure.notes.push_back(doubt);
+  if (std::string too_little = measured ? implausible(report.totals, ideal) : ""; !too_little.empty()) {
+    failure.headline = "was not done by kernels";
+    failure.notes.push_back(std::move(too_little));
+    return Verdict::policy;
   }
-  return objection;
-}
-
-// What was printed, without the simulator's messages about launches if the cause is known: it says the same.
-std::string without_messages(const lab::Outcome& outcome) {
-  if (outcome.failure.cause.empty()) return outcome.printed;
-  std::string out;
-  for (const std::string_view line : lines_of(outcome.printed))
-    if (!line.starts_with("simulator: ")) out += std::string(line) + "\n";
-  return out;
+  if (std::string doubt = step.measure.dataflow ? below_bounds(report.totals, ideal) : ""; !doubt.empty()) {
+    failure.headline = "shows fewer operations than its result needs";
+    failure.notes.push_back(std::move(doubt));
+    return Verdict::suspect;
+  }
+  return Verdict::ok;
 }
 
 // The end of a failed case's output: the text of an uncaught exception, a failed assertion, the simulator's
-// message about a launch, or the student's printf.
-std::string last_words(const lab::Outcome& outcome) {
-  if (outcome.verdict == Verdict::infra || outcome.verdict == Verdict::not_implemented) return "";
+// message about a launch (unless the cause is known: it says the same), or the student's printf.
+std::vector<std::string> last_words(const lab::Outcome& outcome) {
+  if (outcome.verdict == Verdict::infra || outcome.verdict == Verdict::not_implemented) return {};
   constexpr std::size_t kLongest = 400;  // bytes of a line
-  const std::string kept = without_messages(outcome);
-  std::string_view printed = kept;
+  std::string_view printed = outcome.printed;
   while (!printed.empty() && printed.back() == '\n') printed.remove_suffix(1);
-  if (printed.empty()) return "";
-  std::size_t begin = printed.size();
-  for (std::ptrdiff_t line = 0; line < kMostLinesInMessage && begin != std::string_view::npos && begin > 0;
-       ++line) {
-    begin = printed.rfind('\n', begin - 1);
+  std::vector<std::string> lines;
+  for (const std::string_view one : lines_of(printed)) {
+    if (one.starts_with("simulator: ") && outcome.failure.has_cause()) continue;
+    const std::string line = tame_line(one);
+    lines.push_back(line.size() > kLongest ? line.substr(0, kLongest) + "…" : line);
   }
-  const bool all = begin == std::string_view::npos || begin == 0;
-  if (!all) printed.remove_prefix(begin + 1);
-  std::string out = all ? "  it printed:\n" : "  it printed:\n    …\n";
-  while (!printed.empty()) {
-    const std::size_t end = std::min(printed.find('\n'), printed.size());
-    const std::string line = tame_line(printed.substr(0, end));
-    out += "    " + (line.size() > kLongest ? line.substr(0, kLongest) + "…" : line) + "\n";
-    printed.remove_prefix(std::min(end + 1, printed.size()));
-  }
-  return out;
+  if (lines.size() <= kMostLinesInMessage) return lines;
+  lines.erase(lines.begin(), lines.end() - kMostLinesInMessage);
+  lines.insert(lines.begin(), "…");
+  return lines;
 }
 
 class Collector {
@@ -122,35 +84,28 @@ class Collector {
     // checked. The limit takes into account that checkers are slow (sim::kSlowdownByCheckers).
     const lab::Measure& measure = step.measure;
     if (outcome.verdict == Verdict::time_limit) compare_time(step, c, seed, measure, outcome);
-    std::optional<Result<SimReport>> report;
     const bool counted = measure.counters || measure.checks || measure.timed_runs > 0;
-    if (step.device == lab::DeviceKind::sim && counted &&
-        !problem_.refuses(task_, c)) {  // a refused case has no report
-      report = parse_sim_report(outcome.sim_report);
-    }
+    lab::SimReport report;  // a refused case has none
+    if (step.device == lab::DeviceKind::sim && counted && !problem_.refuses(task_, c))
+      report = lab::read_sim_report(outcome.sim_report);
     const lab::Ideal ideal = problem_.ideal(task_, c);
 
+    if (outcome.verdict == Verdict::ok && report.readable) {
+      outcome.verdict = object_to(report, step, ideal, outcome.failure);
+      outcome.failure.name_case(problem_.manifest(), task_, c, seed, context_.rerun_flags());
+    } else if (outcome.verdict != Verdict::ok) {
+      find_cause_on_simulator(step, c, seed, outcome);
+      outcome.failure.printed = last_words(outcome);
+    }
     CaseRecord record;
     record.name = c.name;
     record.stage = step.stage;
     record.device = step.device;
     record.verdict = outcome.verdict;
-    record.message = outcome.message;
     if (context_.seed_is_of_stage) record.printed = outcome.printed;
-    if (outcome.verdict == Verdict::ok && report) {
-      const Objection objection = object_to(*report, step, c, ideal);
-      record.verdict = objection.verdict;
-      if (objection.verdict != Verdict::ok) {
-        record.message = lab::failure_message(problem_.manifest(), task_, c, seed, context_.rerun_flags(),
-                                              objection.failure);
-      }
-    } else if (outcome.verdict != Verdict::ok) {
-      const std::string more = last_words(outcome) + cause_on_simulator(step, c, seed, outcome.verdict);
-      record.message += more;
-      if (step.stage == Stage::correctness && outcome.failure.mismatch)
-        evidence_.failed.push_back({evidence_.cases.size(), outcome.failure, more, seed});
-    }
-    trim(record.message);
+    if (outcome.verdict != Verdict::ok) set_failure(record, outcome.failure);
+    if (step.stage == Stage::correctness && outcome.failure.mismatch)
+      evidence_.failed.push_back(evidence_.cases.size());
     record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     evidence_.cases.push_back(record);
 
@@ -159,47 +114,40 @@ class Collector {
         slowest_seconds_ = outcome.processor_seconds;
         slowest_case_ = c.name;
       }
-      if (step.stage == Stage::efficiency && report && *report) keep_worst(**report, ideal);
+      if (step.stage == Stage::efficiency && report.readable) keep_worst(report, ideal);
       if (step.stage == Stage::speedup) keep_times(step, c, outcome);
       return true;
     }
     return may_go_on(step, record.verdict);
   }
 
-  // Rewrites the message of the deciding case with the causes that all failed cases show.
+  // Explains the deciding case by the causes that all failed cases show.
   void diagnose_together() {
     if (evidence_.failed.size() < 2) return;
-    FailedOutput& first = evidence_.failed.front();
-    CaseRecord& record = evidence_.cases[first.record];
-    if (&record != deciding_record(evidence_.cases) || first.failure.proved) return;
+    CaseRecord& record = evidence_.cases[evidence_.failed.front()];
+    if (&record != deciding_record(evidence_.cases) || record.failure->proved) return;
+    lab::Failure failure = *record.failure;
     const auto proved = std::find_if(evidence_.failed.begin(), evidence_.failed.end(),
-                                     [](const FailedOutput& failed) { return failed.failure.proved; });
+                                     [&](std::size_t i) { return evidence_.cases[i].failure->proved; });
     if (proved != evidence_.failed.end()) {
-      first.failure.cause = fmt::format("in case {}, too, the output is wrong, and a checker proves why: {}",
-                                        evidence_.cases[proved->record].name, proved->failure.cause);
-    } else {
+      const CaseRecord& other = evidence_.cases[*proved];
+      failure.findings = other.failure->findings;
+      failure.diagnosis = other.failure->diagnosis;
+      failure.found_in = other.name;
+    } else if (lab::Diagnosis common = lab::likely_cause(failed_cases());
+               !text_of(common).empty() || failure.findings.empty()) {
       // What all outputs have in common, else what a checker has noticed in the first case.
-      const bool is_noticed = first.failure.mismatch && first.failure.cause != first.failure.mismatch->hint;
-      if (std::string cause = lab::likely_cause(failed_cases()); !cause.empty() || !is_noticed)
-        first.failure.cause = std::move(cause);
+      failure.findings.clear();
+      failure.diagnosis = std::move(common);
     }
-    const auto c = std::find_if(plan_.cases.begin(), plan_.cases.end(),
-                                [&](const lab::Case& one) { return one.name == record.name; });
-    record.message = lab::failure_message(problem_.manifest(), task_, *c, first.seed, context_.rerun_flags(),
-                                          first.failure) +
-                     first.more;
-    trim(record.message);
+    set_failure(record, std::move(failure));
   }
 
  private:
-  static void trim(std::string& message) {
-    while (!message.empty() && message.back() == '\n') message.pop_back();
-  }
-
   std::vector<lab::FailedCase> failed_cases() const {
     std::vector<lab::FailedCase> cases;
-    for (const FailedOutput& failed : evidence_.failed)
-      cases.push_back({evidence_.cases[failed.record].name, failed.failure.mismatch->causes});
+    for (const std::size_t i : evidence_.failed)
+      cases.push_back({evidence_.cases[i].name, evidence_.cases[i].failure->mismatch->causes});
     return cases;
   }
 
@@ -225,8 +173,6 @@ class Collector {
                          processor_time(slowest_seconds_));
     if (note.empty()) return;
     outcome.failure.notes.push_back(std::move(note));
-    outcome.message =
-        lab::failure_message(problem_.manifest(), task_, c, seed, context_.rerun_flags(), outcome.failure);
   }
   static std::string processor_time(double seconds) {
     return fmt::format("{:.2g} s of processor time", std::max(seconds, 0.01));
@@ -234,20 +180,20 @@ class Collector {
 
   // Runs the case on the simulator with all checkers to find a cause that a GPU does not show. Only for the
   // task's first failure.
-  std::string cause_on_simulator(const Step& step, const lab::Case& c, std::uint64_t seed, Verdict verdict) {
+  void find_cause_on_simulator(const Step& step, const lab::Case& c, std::uint64_t seed,
+                               lab::Outcome& outcome) {
     const bool first = std::none_of(evidence_.cases.begin(), evidence_.cases.end(),
                                     [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
-    const bool explicable =
-        verdict == Verdict::wrong_answer || verdict == Verdict::crash || verdict == Verdict::time_limit;
-    if (step.device != lab::DeviceKind::gpu || !first || !explicable || c.n > kExplainedItems) return "";
+    const bool explicable = outcome.verdict == Verdict::wrong_answer || outcome.verdict == Verdict::crash ||
+                            outcome.verdict == Verdict::time_limit;
+    if (step.device != lab::DeviceKind::gpu || !first || !explicable || c.n > kExplainedItems) return;
     lab::Measure checks;
     checks.checks = true;
-    const lab::Outcome again = hooks_.runner(lab::DeviceKind::sim).run(problem_, task_, c, seed, checks);
-    const Result<SimReport> report = parse_sim_report(again.sim_report);
-    if (!report) return "";
-    std::string cause = describe_causes(report->findings);
-    if (cause.empty() && c.n > 0 && !report->did_work()) cause = "no kernel was launched";
-    return cause.empty() ? "" : "  cause, found on the simulator: " + cause + "\n";
+    lab::Outcome again = hooks_.runner(lab::DeviceKind::sim).run(problem_, task_, c, seed, checks);
+    if (!again.failure.proved) return;
+    outcome.failure.findings = std::move(again.failure.findings);
+    outcome.failure.diagnosis = std::move(again.failure.diagnosis);
+    outcome.failure.proved = outcome.failure.found_on_simulator = true;
   }
 
   // After a failure correctness continues until kMaxFailures cases have failed, so that a student sees
@@ -261,7 +207,7 @@ class Collector {
     return failed < kMaxFailures || (failed < kMostFailures && lab::is_ambiguous(failed_cases()));
   }
 
-  void keep_worst(const SimReport& report, const lab::Ideal& ideal) {
+  void keep_worst(const lab::SimReport& report, const lab::Ideal& ideal) {
     for (const lab::Metric metric : lab::kAllMetrics) {
       const std::optional<double> value = measure(metric, report.totals, ideal, report.traffic);
       if (!value) continue;

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <set>
-#include <tuple>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -35,7 +33,7 @@ std::uint64_t RunContext::seed_of(Stage stage, std::string_view task) const {
   return seed_is_of_stage ? seed : seed_for(stage_seed(seed, lab, stage), task);
 }
 
-std::string place_of(const ReportedFinding& finding) {
+std::string place_of(const lab::SimFinding& finding) {
   if (finding.file.empty() || finding.line == 0) return "";
   std::string place = fmt::format("{}:{}", base_name(finding.file), finding.line);
   const bool other = !finding.other_file.empty() && finding.other_line != 0;
@@ -45,7 +43,7 @@ std::string place_of(const ReportedFinding& finding) {
   return place;
 }
 
-std::string describe(const ReportedFinding& finding) {
+std::string describe(const lab::SimFinding& finding) {
   std::string text = finding.message.empty() ? finding.kind : finding.message;
   for (const std::string& file : {finding.file, finding.other_file}) replace_all(text, file, base_name(file));
   // The grader compiles the file, so advice about compiling does not help.
@@ -76,20 +74,6 @@ std::string printed_lines(std::string_view printed, std::size_t limit, std::size
   for (const std::string_view line : lines_of(shown))
     out += std::string(indent, ' ') + tame_line(line) + "\n";
   return out;
-}
-
-std::string describe_causes(std::span<const ReportedFinding> findings, std::size_t limit) {
-  std::string text;
-  std::set<std::tuple<std::string, std::string, std::uint32_t>> shown;
-  for (const ReportedFinding& finding : findings) {
-    if (shown.size() == limit) break;
-    if (lab::weight_of(finding) != lab::Weight::fault ||
-        !shown.insert({finding.kind, finding.file, finding.line}).second)
-      continue;
-    if (!text.empty()) text += "\n    ";
-    text += describe(finding);
-  }
-  return text;
 }
 
 }  // namespace course::grader

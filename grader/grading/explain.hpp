@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Messages about problems of a case that the grader itself finds, in addition to lab::Session's judgement of
-// the output: checkers' findings, no launch, too little work by kernels. lab::failure_message gives them
-// their form.
+// The parts of a run that its messages repeat, and findings and a program's output as text for a terminal.
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,18 +29,15 @@ struct RunContext {
 
 // "reduction.cu:31", or "reduction.cu:31 and reduction.cu:33" for the two accesses of a race; "" without line
 // information.
-std::string place_of(const ReportedFinding& finding);
+std::string place_of(const lab::SimFinding& finding);
 
 // One line: what happened, where, in which threads, how often.
-std::string describe(const ReportedFinding& finding);
+std::string describe(const lab::SimFinding& finding);
 
 // The message of a failed case shows this many of the last lines that it printed.
 constexpr std::ptrdiff_t kMostLinesInMessage = 8;
 // What a case printed, for a terminal: the first `limit` lines, each indented by `indent`; "" if it printed
 // nothing.
 std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent);
-
-// The most severe faults (lab::weight_of), at most `limit`, one line per place; "" if there are none.
-std::string describe_causes(std::span<const ReportedFinding> findings, std::size_t limit = 2);
 
 }  // namespace course::grader

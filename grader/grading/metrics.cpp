@@ -5,43 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
 
 namespace course::grader {
 namespace {
-
-using nlohmann::json;
-
-// The member `key`; a null value if it does not exist. Reports are untrusted, so callers check the type.
-const json& member(const json& object, const char* key) {
-  static const json kNothing;
-  if (!object.is_object()) return kNothing;
-  const auto found = object.find(key);
-  return found == object.end() ? kNothing : *found;
-}
-
-std::uint64_t count(const json& object, const char* key) {
-  const json& value = member(object, key);
-  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-  if (value.is_number_float()) {
-    const double number = value.get<double>();
-    if (number >= 0 && number < 1.8e19) return static_cast<std::uint64_t>(number);
-  }
-  return 0;
-}
-
-sim::Counters counters(const json& totals) {
-  sim::Counters out;
-  const auto read = [&](const char* name, std::uint64_t sim::Counters::*field) {
-    out.*field = count(totals, name);
-  };
-  sim::for_each_sum(read);
-  sim::for_each_maximum(read);
-  for (std::size_t k = 0; k < sim::kInstructionKinds; ++k)
-    out.mix[k] = count(member(totals, "mix"), sim::kInstructionNames[k]);
-  return out;
-}
 
 constexpr double kSectorBytes = 32;
 
@@ -71,21 +37,8 @@ double useless_lanes(const sim::Counters& totals, const lab::Ideal& ideal) {
 
 }  // namespace
 
-Result<SimReport> parse_sim_report(std::string_view text_of_report) {
-  const json document = json::parse(text_of_report, nullptr, /*allow_exceptions=*/false);
-  if (document.is_discarded() || !document.is_object()) {
-    return Error{"The simulator's report is not JSON."};
-  }
-  if (!member(document, "totals").is_object()) {
-    return Error{"The simulator's report has no totals."};
-  }
-  const json& traffic = member(document, "traffic");
-  return SimReport{lab::read_sim_report(text_of_report), counters(member(document, "totals")),
-                   Traffic{count(traffic, "messages"), count(traffic, "bytes_sent")}};
-}
-
 std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal,
-                              const Traffic& traffic) {
+                              const lab::Traffic& traffic) {
   const auto ratio = [](double measured, double divisor) -> std::optional<double> {
     if (!(divisor > 0) || !(measured > 0)) return std::nullopt;
     return measured / divisor;

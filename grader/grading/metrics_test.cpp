@@ -132,10 +132,10 @@ TEST(Metrics, OfTrafficAreForSeveralDevices) {
   EXPECT_DOUBLE_EQ(measure(lab::Metric::bytes_sent, counted(), ideal, {3, 24}).value(), 2.0);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::messages, counted(), ideal, {3, 24}).value(), 3);
   EXPECT_FALSE(measure(lab::Metric::messages, counted(), kIdeal, {3, 24}).has_value());
-  const auto report = parse_sim_report(R"({"totals": {}, "traffic": {"messages": 3, "bytes_sent": 24}})");
-  ASSERT_TRUE(report);
-  EXPECT_EQ(report->traffic.messages, 3u);
-  EXPECT_EQ(report->traffic.bytes_sent, 24u);
+  const auto report = lab::read_sim_report(R"({"totals": {}, "traffic": {"messages": 3, "bytes_sent": 24}})");
+  ASSERT_TRUE(report.readable);
+  EXPECT_EQ(report.traffic.messages, 3u);
+  EXPECT_EQ(report.traffic.bytes_sent, 24u);
 }
 
 TEST(Metrics, AreBestWithoutAtomics) {
@@ -163,13 +163,13 @@ TEST(Metrics, ReportTooLittleWorkOfKernels) {
 }
 
 TEST(SimReport, ReadsTotalsAndFindings) {
-  auto parsed = parse_sim_report(R"({"device":"Simulated H200","modelled_us":12.5,
+  auto parsed = lab::read_sim_report(R"({"device":"Simulated H200","modelled_us":12.5,
     "totals":{"launches":2,"work":77,"shared_wavefronts":9},
     "findings":[{"checker":"racecheck","kind":"shared-race","kernel":"k","file":"a/reduction.cu","line":31,
       "other_file":"a/reduction.cu","other_line":33,"object":"s_data[17]","message":"Two threads race.",
       "block":[1,0,0],"thread":[2,0,0],"other_block":[1,0,0],"other_thread":[3,0,0],"times":4}]})");
-  ASSERT_TRUE(parsed);
-  const SimReport& report = *parsed;
+  ASSERT_TRUE(parsed.readable);
+  const lab::SimReport& report = parsed;
   EXPECT_EQ(report.device, "Simulated H200");
   EXPECT_DOUBLE_EQ(report.modelled_us, 12.5);
   EXPECT_EQ(report.totals.launches, 2U);
@@ -222,33 +222,33 @@ TEST(SimReport, ReadsEveryCounter) {
   for (const char* name : names) totals[name] = value++;
   for (const char* name : sim::kInstructionNames) totals["mix"][name] = value++;
   for (const char* name : last) totals[name] = value++;
-  auto parsed = parse_sim_report(nlohmann::json{{"totals", totals}}.dump());
-  ASSERT_TRUE(parsed);
-  const auto* words = reinterpret_cast<const std::uint64_t*>(&parsed->totals);
+  auto parsed = lab::read_sim_report(nlohmann::json{{"totals", totals}}.dump());
+  ASSERT_TRUE(parsed.readable);
+  const auto* words = reinterpret_cast<const std::uint64_t*>(&parsed.totals);
   for (std::size_t i = 0; i + 1 < value; ++i) EXPECT_EQ(words[i], i + 1) << i;
 }
 
 TEST(SimReport, RefusesOtherTexts) {
   for (const char* text :
        {"", "{", "null", "[]", "7", "{}", "{\"totals\":[]}", "{\"totals\":null}", "\xff\xfe"}) {
-    EXPECT_FALSE(parse_sim_report(text)) << text;
+    EXPECT_FALSE(lab::read_sim_report(text).readable) << text;
   }
 }
 
 TEST(SimReport, IgnoresImpossibleMembers) {
   auto parsed =
-      parse_sim_report(R"({"device":[1],"modelled_us":"fast","totals":{"work":-5,"steps":1e300,"launches":"2",
+      lab::read_sim_report(R"({"device":[1],"modelled_us":"fast","totals":{"work":-5,"steps":1e300,"launches":"2",
     "branches":18446744073709551615,"barriers":2.0},"findings":[1,null,[],{"line":99999999999,"block":"x","thread":[-1,{}],
     "checker":7,"times":-3}]})");
-  ASSERT_TRUE(parsed);
-  EXPECT_EQ(parsed->totals.work, 0U);
-  EXPECT_EQ(parsed->totals.steps, 0U);
-  EXPECT_EQ(parsed->totals.launches, 0U);
-  EXPECT_EQ(parsed->totals.branches, std::numeric_limits<std::uint64_t>::max());
-  EXPECT_EQ(parsed->totals.barriers, 2U);
-  ASSERT_EQ(parsed->findings.size(), 1U);
-  EXPECT_EQ(parsed->findings[0].line, 0U);
-  EXPECT_EQ(parsed->findings[0].times, 1U);
+  ASSERT_TRUE(parsed.readable);
+  EXPECT_EQ(parsed.totals.work, 0U);
+  EXPECT_EQ(parsed.totals.steps, 0U);
+  EXPECT_EQ(parsed.totals.launches, 0U);
+  EXPECT_EQ(parsed.totals.branches, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(parsed.totals.barriers, 2U);
+  ASSERT_EQ(parsed.findings.size(), 1U);
+  EXPECT_EQ(parsed.findings[0].line, 0U);
+  EXPECT_EQ(parsed.findings[0].times, 1U);
 }
 
 TEST(SimReport, SurvivesArbitraryDamage) {
@@ -257,7 +257,7 @@ TEST(SimReport, SurvivesArbitraryDamage) {
   c.n = 4096;
   std::string good = testing::good_report(c);
   good.insert(good.size() - 2, R"({"checker":"racecheck","line":3,"block":[1,2,3]})");
-  ASSERT_TRUE(parse_sim_report(good));
+  ASSERT_TRUE(lab::read_sim_report(good).readable);
   int parsed = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string text = good;
@@ -271,11 +271,11 @@ TEST(SimReport, SurvivesArbitraryDamage) {
       }
       if (text.empty()) break;
     }
-    auto report = parse_sim_report(text);
-    if (!report) continue;
+    auto report = lab::read_sim_report(text);
+    if (!report.readable) continue;
     ++parsed;
     for (const lab::Metric metric : lab::kAllMetrics) {
-      const auto value = measure(metric, report->totals, kIdeal);
+      const auto value = measure(metric, report.totals, kIdeal);
       if (value) {
         ASSERT_GE(*value, 0);
         ASSERT_TRUE(*value > 0 || metric == lab::Metric::barriers || metric == lab::Metric::atomics ||
@@ -284,7 +284,7 @@ TEST(SimReport, SurvivesArbitraryDamage) {
     }
   }
   EXPECT_GT(parsed, 100);  // otherwise only syntax errors were tested
-  EXPECT_FALSE(parse_sim_report(std::string(200000, '[')));
+  EXPECT_FALSE(lab::read_sim_report(std::string(200000, '[')).readable);
 }
 
 }  // namespace

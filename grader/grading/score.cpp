@@ -132,11 +132,27 @@ Evidence together(const TaskResult& earlier, Evidence now) {
   return now;
 }
 
+void add_points(const lab::Task& task, const Evidence& evidence, TaskResult& out) {
+  out.correctness_points = out.max_correctness_points;
+  score_goals(evidence, out);
+  score_speedup(task, evidence, out);
+  out.points = out.correctness_points;
+  for (const GoalScore& goal : out.goals) out.points += goal.points;
+  for (const TierScore& tier : out.tiers) out.points += tier.points;
+}
+
 TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::string message) {
   TaskResult out = empty_result(task);
   out.verdict = verdict;
   out.message = std::move(message);
   return out;
+}
+
+std::string message_of(const TaskResult& task) {
+  const CaseRecord* deciding = deciding_record(task.cases);
+  if (deciding == nullptr)
+    return task.verdict == lab::Verdict::ok ? lost_points_text(task) : "Not every case of this task was run.";
+  return deciding->verdict == lab::Verdict::suspect ? deciding->message : failed_text(task, *deciding);
 }
 
 TaskResult score_task(const lab::Task& task, const Evidence& evidence) {
@@ -160,22 +176,17 @@ TaskResult score_task(const lab::Task& task, const Evidence& evidence) {
   const CaseRecord* deciding = deciding_record(evidence.cases);
   if (deciding != nullptr && deciding->verdict != lab::Verdict::suspect) {
     out.verdict = deciding->verdict;
-    out.message = failed_text(out, *deciding);
+    out.message = message_of(out);
     return out;
   }
   if (!evidence.complete) {
     out.verdict = lab::Verdict::infra;
-    out.message = "Not every case of this task was run.";
+    out.message = message_of(out);
     return out;
   }
   out.verdict = deciding == nullptr ? lab::Verdict::ok : lab::Verdict::suspect;
-  out.correctness_points = out.max_correctness_points;
-  score_goals(evidence, out);
-  score_speedup(task, evidence, out);
-  out.points = out.correctness_points;
-  for (const GoalScore& goal : out.goals) out.points += goal.points;
-  for (const TierScore& tier : out.tiers) out.points += tier.points;
-  out.message = deciding == nullptr ? lost_points_text(out) : deciding->message;
+  add_points(task, evidence, out);
+  out.message = message_of(out);
   return out;
 }
 

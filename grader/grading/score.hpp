@@ -15,27 +15,26 @@
 
 namespace course::grader {
 
-// A case with a wrong output. Its message can be rewritten when the other cases are known.
-struct FailedOutput {
-  std::size_t record = 0;  // in Evidence::cases
-  lab::Failure failure;
-  std::string more;  // lines after the message: the program's output
-  std::uint64_t seed = 0;
-};
-
 // What is known about one task after its cases were run.
 struct Evidence {
   int cases_planned = 0;                  // correctness steps of the plan
   bool complete = false;                  // every step of the plan was run
   std::vector<CaseRecord> cases;          // in the order run
-  std::vector<FailedOutput> failed;       // those with a wrong output
+  std::vector<std::size_t> failed;        // those with a wrong output: indices in `cases`
   std::map<lab::Metric, double> metrics;  // the worst over the efficiency cases
   std::vector<Timing> timings;            // of the speedup cases
 };
 
+// The message of a task of which cases were run: what is wrong with the deciding case, or which points a right
+// task lost.
+std::string message_of(const TaskResult& task);
+
 // Computes the verdict, the points and their parts, and the message from the records and missed goals. Empty
 // evidence gives 0 points and INFRA.
 TaskResult score_task(const lab::Task& task, const Evidence& evidence);
+
+// Adds the points of a task whose verdict is OK or SUSPECT, with goals and tiers: what the evidence is worth.
+void add_points(const lab::Task& task, const Evidence& evidence, TaskResult& out);
 
 // `now`, of the cases that `earlier` lacks, together with what `earlier` says about the others. `earlier`:
 // a result of the same file whose verdict is OK or SUSPECT.

@@ -510,7 +510,7 @@ class Run {
       answer["mismatch"] = {{"buffer", mismatch->buffer},     {"index", mismatch->index},
                             {"expected", mismatch->expected}, {"got", mismatch->got},
                             {"wrong", mismatch->n_wrong},     {"total", mismatch->n_total},
-                            {"pattern", mismatch->pattern},   {"hint", mismatch->hint}};
+                            {"pattern", mismatch->pattern},   {"hint", mismatch->hint()}};
   }
 
   const lab::Problem& problem_;

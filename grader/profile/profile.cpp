@@ -125,10 +125,10 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
     profile.active_lanes =
         ratio(number(*totals, "lane_instructions"), 32 * number(*totals, "warp_instructions")).value_or(0);
   }
-  if (const auto parsed = parse_sim_report(sim_report))
-    for (const lab::Metric metric : lab::kAllMetrics)
-      if (const auto measured = measure(metric, parsed->totals, profile.ideal, parsed->traffic))
-        profile.metrics.emplace_back(metric, *measured);
+  const lab::SimReport read = lab::read_sim_report(sim_report);
+  for (const lab::Metric metric : lab::kAllMetrics)
+    if (const auto measured = measure(metric, read.totals, profile.ideal, read.traffic))
+      profile.metrics.emplace_back(metric, *measured);
 
   std::map<std::string, ProfiledKernel> kernels;  // by full name
   std::map<std::string, double> longest;

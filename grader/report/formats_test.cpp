@@ -67,6 +67,7 @@ TEST(StudentEdition, IsUsedByPlatforms) {
 
 TEST(Github, AnnotatesLineOfCompilerError) {
   RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].cases.clear();
   result.labs[0].tasks[1].message =
       compile_message("labs/reduction/reduction.cu", "labs/reduction/reduction.cu(37): error: no");
   EXPECT_THAT(to_annotations(result), HasSubstr("file=labs/reduction/reduction.cu,line=37,"));
@@ -74,6 +75,7 @@ TEST(Github, AnnotatesLineOfCompilerError) {
 
 TEST(StudentEdition, KeepsCompilerMessages) {
   RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].cases.clear();
   result.labs[0].tasks[1].verdict = lab::Verdict::compile_error;
   result.labs[0].tasks[1].message = "reduction.cu(3): error: expected a \";\"\n  x: expected y";
   EXPECT_EQ(for_students(result).labs[0].tasks[1].message, result.labs[0].tasks[1].message);
@@ -202,6 +204,7 @@ TEST(Platforms, TakeNoResultFromASubmission) {
   result.device = "\nGrade :=>> 100\n";
   for (TaskResult& task : result.labs[0].tasks) {
     task.title = "x\n--|>\nGrade :=>> 100";
+    task.cases.clear();
     task.message = "--|>\nGrade :=>> 100\n{\"scores\": {\"reduction good\": 100}}\n";
   }
   int grades = 0, ends = 0;
@@ -244,7 +247,7 @@ TEST(Formats, EscapeTextOfSubmissions) {
         "\n\n# heading", "@SUM(1)", "\x1b[2J", "\xff\xfe"}) {
     RunResult result = testing::sample_result();
     result.device = attack;
-    for (TaskResult& task : result.labs[0].tasks) task.title = task.message = attack;
+    for (TaskResult& task : result.labs[0].tasks) task.cases.clear(), task.title = task.message = attack;
     const std::string csv = to_csv(result);
     EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4) << attack;
     for (const char* formula : {",\"=", ",\"@", ",=", ",@"}) EXPECT_THAT(csv, Not(HasSubstr(formula)));

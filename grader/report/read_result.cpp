@@ -12,6 +12,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "lab/metrics.hpp"
@@ -44,6 +45,14 @@ class Field {
       throw Malformed{fmt::format("{} is missing", place_.empty() ? key : place_ + "." + key)};
     return {*found, place_.empty() ? key : place_ + "." + key};
   }
+  std::size_t size() const {
+    if (!value_.is_array()) refuse("a list");
+    return value_.size();
+  }
+  Field operator[](std::size_t i) const {
+    if (i >= size()) refuse("a longer list");
+    return {value_[i], fmt::format("{}[{}]", place_, i)};
+  }
   bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
   bool is_null() const { return value_.is_null(); }
 
@@ -64,6 +73,12 @@ class Field {
     if (!fits) throw Malformed{fmt::format("{} is {}, and should be 0 to {}", place_, value_.dump(), most)};
     return static_cast<int>(value_.get<std::int64_t>());
   }
+  template <typename T>
+  T unsigned_number() const {
+    if (!value_.is_number_unsigned() || value_.get<std::uint64_t>() > std::numeric_limits<T>::max())
+      refuse("a whole number");
+    return value_.get<T>();
+  }
   // null stands for NaN and infinity, which JSON does not have.
   double number() const {
     if (value_.is_null()) return std::numeric_limits<double>::quiet_NaN();
@@ -77,10 +92,8 @@ class Field {
 
   template <typename T>
   std::vector<T> list(T (*read)(const Field&)) const {
-    if (!value_.is_array()) refuse("a list");
     std::vector<T> out;
-    for (std::size_t i = 0; i < value_.size(); ++i)
-      out.push_back(read({value_[i], fmt::format("{}[{}]", place_, i)}));
+    for (std::size_t i = 0; i < size(); ++i) out.push_back(read((*this)[i]));
     return out;
   }
   std::map<std::string, double> numbers() const {
@@ -112,6 +125,26 @@ std::string read_text(const Field& field) {
   return field.text();
 }
 
+// Reads a failure or a part of it.
+template <typename T>
+void read_into(T& value, const Field& field) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    value = field.text();
+  } else if constexpr (std::is_same_v<T, bool>) {
+    value = field.flag();
+  } else if constexpr (std::is_integral_v<T>) {
+    value = field.unsigned_number<T>();
+  } else if constexpr (requires { value.has_value(); }) {
+    if (!field.is_null()) read_into(value.emplace(), field);
+  } else if constexpr (requires { value.emplace_back(); }) {
+    for (std::size_t i = 0; i < field.size(); ++i) read_into(value.emplace_back(), field[i]);
+  } else if constexpr (requires { value.fill(0); }) {
+    for (std::size_t i = 0; i < value.size(); ++i) read_into(value[i], field[i]);
+  } else {
+    lab::for_each_field(value, [&](const char* name, auto& part) { read_into(part, field[name]); });
+  }
+}
+
 CaseRecord read_case(const Field& field) {
   CaseRecord record;
   record.name = field["name"].text();
@@ -121,6 +154,7 @@ CaseRecord read_case(const Field& field) {
   record.verdict =
       field["verdict"].one_of(lab::kVerdicts.back().verdict, [](lab::Verdict v) { return lab::name_of(v); });
   record.message = field["message"].text();
+  if (field.has("failure")) read_into(record.failure, field["failure"]);
   record.seconds = field["seconds"].number();
   return record;
 }

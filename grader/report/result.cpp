@@ -9,6 +9,8 @@
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
 
 namespace course::grader {
 
@@ -42,6 +44,12 @@ std::string utc_now() {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
+void set_failure(CaseRecord& record, lab::Failure failure) {
+  record.message = lab::failure_message(failure);
+  while (record.message.ends_with('\n')) record.message.pop_back();
+  record.failure = std::move(failure);
+}
+
 void add_up(LabResult& lab) {
   lab.points = lab.max_points = lab.bonus_points = lab.max_bonus_points = 0;
   for (const TaskResult& task : lab.tasks) {
@@ -66,7 +74,10 @@ void cut_messages(TaskResult& task) {
     text += " … (the rest of this message was cut)";
   };
   cut(task.message);
-  for (CaseRecord& record : task.cases) cut(record.message);
+  for (CaseRecord& record : task.cases) {
+    cut(record.message);
+    lab::for_each_text(record.failure, cut);
+  }
 }
 
 bool has_infra(const LabResult& lab) {
@@ -86,6 +97,23 @@ json number(double value) {
   return std::isfinite(value) ? json(value) : json(nullptr);
 }
 
+template <typename T>
+json to_json(const T& value) {
+  if constexpr (requires { value.has_value(); }) {
+    return value ? to_json(*value) : json(nullptr);
+  } else if constexpr (requires { lab::for_each_field(value, [](auto, auto&) {}); }) {
+    json out = json::object();
+    lab::for_each_field(value, [&](const char* name, const auto& field) { out[name] = to_json(field); });
+    return out;
+  } else if constexpr (!std::is_same_v<T, std::string> && requires { value.begin(); }) {
+    json out = json::array();
+    for (const auto& one : value) out.push_back(to_json(one));
+    return out;
+  } else {
+    return value;
+  }
+}
+
 json to_json(const Timing& timing) {
   return {{"case", timing.case_name},
           {"modelled", timing.modelled},
@@ -101,6 +129,8 @@ json to_json(const Timing& timing) {
           {"speedup_all_cores", number(timing.speedup_over(lab::Baseline::all_cores))},
           {"points_go_by", timing.judged == lab::Baseline::one_thread ? "one_thread" : "all_cores"}};
 }
+
+}  // namespace
 
 json to_json(const TaskResult& task) {
   json metrics = json::object();
@@ -126,6 +156,7 @@ json to_json(const TaskResult& task) {
                      {"device", name_of(record.device)},
                      {"verdict", lab::name_of(record.verdict)},
                      {"message", record.message},
+                     {"failure", to_json(record.failure)},
                      {"seconds", number(record.seconds)}});
   }
   return {{"id", task.id},
@@ -148,8 +179,6 @@ json to_json(const TaskResult& task) {
           {"cases", cases},
           {"seconds", number(task.seconds)}};
 }
-
-}  // namespace
 
 json to_json(const RunResult& result) {
   json labs = json::array();

@@ -28,7 +28,8 @@ struct CaseRecord {
   Stage stage = Stage::correctness;
   lab::DeviceKind device = lab::DeviceKind::sim;
   lab::Verdict verdict = lab::Verdict::infra;
-  std::string message;  // "" when ok
+  std::optional<lab::Failure> failure;  // unless ok
+  std::string message;                  // `failure` as text
   double seconds = 0;   // wall-clock time of the whole case: inputs, runner, judging
   std::string printed;  // by the submission, only of a run with --case; not reported
 };
@@ -123,6 +124,8 @@ struct RunResult {
 // The current time in the form of RunResult::started.
 std::string utc_now();
 
+void set_failure(CaseRecord& record, lab::Failure failure);
+
 // Sums up the points of the lab's tasks.
 void add_up(LabResult& lab);
 // Cuts the messages of a task and its cases, which a submission can make long, so that a student's result for
@@ -135,5 +138,6 @@ bool has_infra(const RunResult& result);
 
 constexpr int kResultSchema = 1;
 nlohmann::json to_json(const RunResult& result);
+nlohmann::json to_json(const TaskResult& task);
 
 }  // namespace course::grader

@@ -139,7 +139,7 @@ std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const 
     result.outcome.sim_report = std::move(traced.sim_report);
     if (!result.trace_is_right && !traced.outputs.empty()) {
       result.outcome.outputs = std::move(traced.outputs);
-      result.outcome.mismatch = std::move(traced.mismatch);
+      result.outcome.failure.mismatch = std::move(traced.failure.mismatch);
     }
   }
   result.n_runs = search.n_runs();

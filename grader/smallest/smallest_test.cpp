@@ -67,7 +67,7 @@ testing::Script::Answer failing_where(std::function<bool(const Case&)> fails) {
       std::memcpy(out.bytes.data() + 4 * i, &item, sizeof item);
     }
     outcome.outputs = {out};
-    outcome.mismatch = lab::Mismatch{"d_out", c.n - 1, "12", "99", 1, c.n, "", "", {}, ""};
+    outcome.failure.mismatch = lab::Mismatch{"d_out", c.n - 1, "12", "99", 1, c.n, "", {}, ""};
     return outcome;
   };
 }

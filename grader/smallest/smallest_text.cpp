@@ -265,18 +265,17 @@ std::string smallest_text(const lab::Problem& problem, const lab::Task& task, co
   std::string out = fmt::format("A small input that fails: {} / {}, case {}\n", lab, task.id, c.name);
   const Data data = data_of(problem, task, found);
   if (c.n > 0 || !data.actual.empty())
-    out += side_by_side(data, found.outcome.mismatch, problem.row_length(task, c));
-  if (data.actual.empty() || !found.outcome.mismatch)
+    out += side_by_side(data, found.outcome.failure.mismatch, problem.row_length(task, c));
+  if (data.actual.empty() || !found.outcome.failure.mismatch)
     out += wrap(tame(fmt::format("It {}.", found.outcome.failure.headline)), kColumns, 2) + "\n";
-  if (!found.outcome.failure.cause.empty())
-    out += wrap(tame(fmt::format("{}: {}", found.outcome.failure.proved ? "cause" : "likely cause",
-                                 found.outcome.failure.cause)),
+  if (const std::string cause = cause_of(found.outcome.failure); !cause.empty())
+    out += wrap(tame(fmt::format("{}: {}", found.outcome.failure.proved ? "cause" : "likely cause", cause)),
                 kColumns, 2) +
            "\n";
   if (found.is_traced && !found.trace_is_right) {
     const std::uint64_t columns = std::max<std::uint64_t>(c.n, 64);
     const TraceView view = trace_view(problem, task, c, found.outcome.sim_report, columns);
-    if (!data.actual.empty()) out += first_wrong_store(view, data, found.outcome.mismatch);
+    if (!data.actual.empty()) out += first_wrong_store(view, data, found.outcome.failure.mismatch);
   }
   if (found.trace_is_right)
     out +=
@@ -296,7 +295,7 @@ std::string smallest_text(const lab::Problem& problem, const lab::Task& task, co
     commands += fmt::format("see it:        ./lab trace {} {} --case {}{}\n", lab, task.id, c.name, more);
   // Only a wrong value has a store to begin at.
   commands += fmt::format("debug it:      ./lab debug {} {} --case {}{}{}\n", lab, task.id, c.name,
-                          found.outcome.mismatch ? " --wrong" : "", more);
+                          found.outcome.failure.mismatch ? " --wrong" : "", more);
   commands += fmt::format("run it again:  ./lab grade {} --task {} --case {} --seed {} --device sim{}\n", lab,
                           task.id, c.name, kSmallestSeed, more);
   return out + wrap_message(commands, kColumns, 2);

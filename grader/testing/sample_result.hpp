@@ -36,18 +36,24 @@ inline RunResult sample_result() {
   timing.judged = lab::Baseline::all_cores;
   good.timing = timing;
   TaskResult wrong = sample_task("wrong", lab::Verdict::wrong_answer, 0, 50);
-  wrong.message =
-      "reduction / wrong: case n33 differs\n  run it again:  ./lab grade reduction --task wrong --case n33 "
-      "--seed 4711\n"
-      "  d_out[0]: expected 31337, got 271828\n  5 of 33 elements are wrong: every second one\n"
-      "  cause: reduction.cu:42: race on s_data (thread 1 of block 0)\n  it printed:\n    item 31337\n"
-      "  read:  handouts/01-reduction.md#wrong";
   CaseRecord record;
   record.name = "n33";
   record.stage = Stage::checks;
   record.verdict = lab::Verdict::wrong_answer;
-  record.message = wrong.message;
   record.seconds = 0.25;
+  lab::Failure failure;
+  failure.lab = "reduction", failure.task = "wrong", failure.case_name = "n33";
+  failure.section = wrong.section;
+  failure.headline = "differs";
+  failure.command = "./lab grade reduction --task wrong --case n33 --seed 4711";
+  failure.mismatch = lab::Mismatch{"d_out", 0, "31337", "271828", 5, 33, "every second one"};
+  failure.findings.resize(1);
+  failure.findings[0].message = "reduction.cu:42: race on s_data[31337] (thread 1 of block 0)";
+  failure.findings[0].object = "s_data[31337]";
+  failure.proved = true;
+  failure.printed = {"item 31337"};
+  set_failure(record, failure);
+  wrong.message = record.message;
   wrong.cases = {record};
   wrong.cases_planned = 10;
   wrong.cases_run = wrong.cases_failed = 1;

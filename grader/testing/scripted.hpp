@@ -136,15 +136,18 @@ class Script {
    public:
     Runner(Script& script, lab::DeviceKind device) : script_(script), device_(device) { ++script_.n_alive_; }
     ~Runner() override { --script_.n_alive_; }
-    lab::Outcome run(const lab::Problem&, const lab::Task& task, const lab::Case& c, std::uint64_t seed,
-                     const lab::Measure& measure) override {
+    lab::Outcome run(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
+                     std::uint64_t seed, const lab::Measure& measure) override {
       {
         const std::lock_guard lock(script_.mutex_);
         script_.asked_.push_back({std::string(task.id), c.name, seed, measure, device_});
       }
       std::optional<lab::Outcome> scripted;
       if (script_.answer_) scripted = script_.answer_(task, c, measure);
-      return scripted ? *scripted : good_outcome(c, measure);
+      if (!scripted) return good_outcome(c, measure);
+      if (scripted->verdict != lab::Verdict::ok)
+        scripted->failure.name_case(problem.manifest(), task, c, seed, "--device sim");
+      return *scripted;
     }
 
    private:
@@ -161,7 +164,7 @@ class Script {
 inline lab::Outcome failing(lab::Verdict verdict, std::string message = "it is wrong") {
   lab::Outcome outcome;
   outcome.verdict = verdict;
-  outcome.message = std::move(message);
+  outcome.failure.headline = std::move(message);
   outcome.device = "Simulated H200";
   return outcome;
 }

@@ -28,6 +28,8 @@
 #include "grading/grade.hpp"
 #include "grading/metrics.hpp"
 #include "registry.hpp"
+#include "report/edition.hpp"
+#include "report/formats.hpp"
 #include "report/report_file.hpp"
 #include "screen/screen.hpp"
 #include "testing/submission.hpp"
@@ -222,6 +224,7 @@ class Graded : public ::testing::Test {
                              << lab::name_of(result.verdict) << " with " << result.points << " points\n"
                              << result.message;
     EXPECT_EQ(result.message, tame(result.message)) << "people read this";
+    expect_no_values(result);
     for (const std::string& words : expected.says) {
       const bool said = result.message.find(words) != std::string::npos;
       EXPECT_TRUE(said) << "not said: " << words << "\n" << result.message;
@@ -231,6 +234,21 @@ class Graded : public ::testing::Test {
     rows().push_back({given_.lab, given_.name, expected.task, std::string(lab::name_of(expected.verdict)),
                       got, result.verdict == lab::Verdict::ok ? result.message : reason_in(result.message),
                       submission.about, as_expected});
+  }
+
+  // The students' edition shows neither the values of the first wrong element nor the seed.
+  void expect_no_values(const TaskResult& result) const {
+    RunResult run = *graded_;
+    run.seed = seed();
+    run.labs[0].tasks = {result};
+    for (const std::string& report : {json_text(for_students(run)), to_vpl(run)}) {
+      EXPECT_EQ(report.find("--seed"), std::string::npos) << report;
+      for (const CaseRecord& record : result.cases) {
+        if (!record.failure || !record.failure->mismatch) continue;
+        for (const std::string& value : {record.failure->mismatch->expected, record.failure->mismatch->got})
+          EXPECT_TRUE(value.size() < 7 || report.find(value) == std::string::npos) << value << "\n" << report;
+      }
+    }
   }
 
   static void expect_missed(const MissedGoal& missed, const TaskResult& result) {
@@ -260,10 +278,9 @@ class Graded : public ::testing::Test {
     checks.checks = true;
     const lab::Outcome outcome =
         runner->run(problem, *task, *c, context.seed_of(record->stage, expected.task), checks);
-    auto report = parse_sim_report(outcome.sim_report);
-    ASSERT_TRUE(report) << report.error().text;
-    ASSERT_FALSE(report->findings.empty()) << "no finding at all in " << record->name;
-    EXPECT_EQ(report->findings[0].checker, expected.checker) << describe(report->findings[0]);
+    const lab::SimReport report = lab::read_sim_report(outcome.sim_report);
+    ASSERT_FALSE(report.findings.empty()) << "no finding at all in " << record->name;
+    EXPECT_EQ(report.findings[0].checker, expected.checker) << describe(report.findings[0]);
   }
 
   // Limits the memory, to protect the machine that runs the tests.

@@ -57,9 +57,9 @@ class Timed : public ::testing::Test {
       lab::Measure measure;
       measure.timed_runs = n_runs;
       const lab::Outcome outcome = session.run(problem, *task, c, 0x5eed, measure);
-      EXPECT_EQ(lab::name_of(outcome.verdict), lab::name_of(expected.verdict)) << outcome.message;
+      EXPECT_EQ(lab::name_of(outcome.verdict), lab::name_of(expected.verdict)) << outcome.message();
       for (const std::string& words : expected.says)
-        EXPECT_NE(outcome.message.find(words), std::string::npos) << words << "\n" << outcome.message;
+        EXPECT_NE(outcome.message().find(words), std::string::npos) << words << "\n" << outcome.message();
       table += fmt::format("| `{}` | {} | {} | {:.1f} ± {:.1f} | {:.1f} | {:.1f} |\n", given_.name, c.name,
                            lab::name_of(outcome.verdict), median(outcome.times_us), spread(outcome.times_us),
                            median(outcome.clock_us), median(outcome.events_us));

@@ -51,7 +51,7 @@ Index& count_of(Tried& t) {
 std::string hint(const Tried& t) {
   const auto mismatch = check(t);
   EXPECT_TRUE(mismatch) << t.c.name << " is accepted";
-  return mismatch ? mismatch->hint : "";
+  return mismatch ? mismatch->hint() : "";
 }
 
 TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
@@ -197,8 +197,8 @@ TEST(Check, WantsTheRestUntouched) {
   ASSERT_TRUE(mismatch);
   EXPECT_EQ(mismatch->index, 1000u);
   EXPECT_EQ(mismatch->n_wrong, 1u);
-  EXPECT_NE(mismatch->hint.find(std::to_string(count) + " items are kept"), std::string::npos)
-      << mismatch->hint;
+  EXPECT_NE(mismatch->hint().find(std::to_string(count) + " items are kept"), std::string::npos)
+      << mismatch->hint();
 }
 
 TEST(Check, ComparesBitsSinceItemsAreMovedOnly) {

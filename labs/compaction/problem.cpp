@@ -211,7 +211,11 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
          }
        }
        return "";
-     }},
+     },
+     false,
+     "too many, as if the items of a tile were counted twice. In a look back, a prefix contains all tiles "
+     "before "
+     "it: add no state of these"},
     {"count_of_a_block",
      [](const CountFacts& f) -> std::string {
        return f.n > 32 && f.got < f.expected && f.got <= 1024
@@ -281,9 +285,11 @@ std::string rejected_item(const F& f) {
 
 template <typename F>
 constexpr lab::Rule<F> kItemRules[] = {
-    {"place_too_late", place_too_late<F>},     {"place_too_early", place_too_early<F>},
-    {"rejected_items", rejected_items<F>},     {"other_order", other_order<F>},
-    {"rejected_item", rejected_item<F>, true},
+    {"place_too_late", place_too_late<F>},
+    {"place_too_early", place_too_early<F>},
+    {"rejected_items", rejected_items<F>},
+    {"other_order", other_order<F>},
+    {"rejected_item", rejected_item<F>, true, "this is an item that the predicate does not keep"},
 };
 
 class CompactionProblem : public lab::Problem {
@@ -347,6 +353,7 @@ class CompactionProblem : public lab::Problem {
       kept_spec.count = right.size();
       if (auto mismatch =
               lab::compare_integers(kept_spec, std::as_bytes(std::span<const T>(right)), kept_bytes)) {
+        mismatch->length_is_a_value = true;
         using Here = ItemFacts<T, Keep>;
         lab::diagnose<Here>(*mismatch, kItemRules<Here>,
                             {items, right, view<T>(kept_bytes), keep, mismatch->index});
@@ -359,11 +366,12 @@ class CompactionProblem : public lab::Problem {
       if (auto mismatch = lab::compare_integers(rest_spec, untouched, rest)) {
         mismatch->index += right.size();
         mismatch->n_total = c.n;
+        mismatch->length_is_a_value = true;
         mismatch->pattern.clear();
         mismatch->expected = "nothing written";
-        mismatch->causes = {
-            {"past_the_count", fmt::format("{} items are kept: {}", right.size(), kPastTheCount)}};
-        mismatch->hint = mismatch->causes[0].text;
+        mismatch->causes = {{"past_the_count",
+                             fmt::format("{} items are kept: {}", right.size(), kPastTheCount), false,
+                             kPastTheCount}};
         return mismatch;
       }
       return std::nullopt;

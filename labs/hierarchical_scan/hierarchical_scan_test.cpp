@@ -38,7 +38,7 @@ Tried tried(std::string_view name, std::uint64_t seed = 1) {
 std::string verdict(const Tried& t, std::string_view task_id = "recursive") {
   const auto mismatch = problem().check(task(task_id), t.c, t.inputs, t.outputs);
   if (!mismatch) return "right";
-  return mismatch->hint.empty() ? "wrong" : mismatch->hint;
+  return mismatch->hint().empty() ? "wrong" : mismatch->hint();
 }
 
 bool says(const Tried& t, std::string_view words, std::string_view task_id = "recursive") {

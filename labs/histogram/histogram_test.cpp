@@ -43,7 +43,7 @@ std::optional<Mismatch> check(const Tried& t) {
 
 std::string hint(const Tried& t) {
   const auto mismatch = check(t);
-  return mismatch ? mismatch->hint : "accepted";
+  return mismatch ? mismatch->hint() : "accepted";
 }
 
 // --- Bins.

@@ -416,18 +416,25 @@ constexpr lab::Rule<Facts> kRules[] = {
     {"below_in_a_bin", below_in_a_bin},
     {"above_in_a_bin", above_in_a_bin},
     {"all_outside_in_a_bin", all_outside_in_a_bin},
-    {"outside_in_a_bin", outside_in_a_bin},
+    {"outside_in_a_bin", outside_in_a_bin, false,
+     "samples that lie in no bin went to the first or the last bin"},
     {"outside_dropped", outside_dropped},
     {"nothing_counted", nothing_counted},
-    {"bins_left_out", bins_left_out},
+    {"bins_left_out", bins_left_out, false,
+     "the counts are right up to a bin, and 0 from there on: the last bins were left out"},
     {"counter_overflowed", counter_overflowed},
     {"rest_left_out", rest_left_out},
     {"counted_several_times", counted_several_times},
     {"one_bin_too_high", one_bin_too_high},
     {"one_bin_too_low", one_bin_too_low},
-    {"too_few", too_few, true},
-    {"too_many", too_many, true},
-    {"wrong_bins", wrong_bins, true},
+    {"too_few", too_few, true,
+     "the counts add up to less than there are samples: increments were lost (two threads read the same old "
+     "count, and each wrote it back plus one: atomicAdd loses none), or samples were not looked at"},
+    {"too_many", too_many, true,
+     "the counts add up to more than there are samples: some were counted twice, or counters did not begin "
+     "with "
+     "0"},
+    {"wrong_bins", wrong_bins, true, "nothing is lost, but samples were counted in wrong bins"},
 };
 
 class HistogramProblem : public lab::Problem {

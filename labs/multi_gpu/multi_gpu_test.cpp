@@ -35,7 +35,7 @@ const lab::Task& task(std::string_view id) {
 std::string verdict(const Tried& t, std::string_view task_id) {
   const auto mismatch = problem().check(task(task_id), t.c, t.inputs, t.outputs);
   if (!mismatch) return "right";
-  return mismatch->hint.empty() ? "wrong" : mismatch->hint;
+  return mismatch->hint().empty() ? "wrong" : mismatch->hint();
 }
 
 void expect_says(const Tried& t, std::string_view task_id, std::string_view words) {

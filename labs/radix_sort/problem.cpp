@@ -389,13 +389,15 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
       const auto range = std::equal_range(keys.begin(), keys.end(), key);
       return range.second - range.first;
     };
-    return {{"keys_lost",
-             fmt::format(
-                 "the output does not hold the keys of the input: {} stands {} time{} in the input and {} "
-                 "time{} in the output",
-                 lab::print_element(c.dtype, reinterpret_cast<const std::byte*>(&key)), times(had),
-                 times(had) == 1 ? "" : "s", times(has), times(has) == 1 ? "" : "s"),
-             true}};
+    return {
+        {"keys_lost",
+         fmt::format(
+             "the output does not hold the keys of the input: {} stands {} time{} in the input and {} "
+             "time{} in the output",
+             lab::print_element(c.dtype, reinterpret_cast<const std::byte*>(&key)), times(had),
+             times(had) == 1 ? "" : "s", times(has), times(has) == 1 ? "" : "s"),
+         true,
+         "the output does not hold the keys of the input: some are lost, and others stand there more often"}};
   }
   std::vector<lab::Cause> causes;
   const Order<Bits> right = order_of<Bits>(c);

@@ -44,7 +44,7 @@ std::optional<Mismatch> check(const Tried& t, std::string_view task_id) {
 
 std::string hint(const Tried& t, std::string_view task_id) {
   const auto mismatch = check(t, task_id);
-  return mismatch ? mismatch->hint : "nothing is wrong";
+  return mismatch ? mismatch->hint() : "nothing is wrong";
 }
 
 TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {

@@ -550,7 +550,7 @@ std::string nearly_right(const F& f) {
 
 template <typename T, typename Op>
 constexpr lab::Rule<Facts<T, Op>> kRules[] = {
-    {"no_item", no_item<Facts<T, Op>>},
+    {"no_item", no_item<Facts<T, Op>>, false, "this is the identity: no item was combined into the result"},
     {"zero_for_identity", zero_for_identity<Facts<T, Op>>},
     {"finish_forgotten", finish_forgotten<Facts<T, Op>>},
     {"finished_twice", finished_twice<Facts<T, Op>>},

@@ -500,7 +500,10 @@ constexpr lab::Rule<BoxFacts<Sum>> kBoxRules[] = {
     {"overlap_not_added_back", overlap_not_added_back<BoxFacts<Sum>>},
     {"floats_too_early", floats_too_early<Sum>},
     {"near_edge_inside", near_edge_inside<BoxFacts<Sum>>},
-    {"radius_overflows", radius_overflows<BoxFacts<Sum>>},
+    {"radius_overflows", radius_overflows<BoxFacts<Sum>>, false,
+     "only entries with a very large radius are wrong: a row or column plus the radius leaves the range of "
+     "32 "
+     "bits. Compute it in 64 bits, or cut the radius first"},
 };
 
 class SatProblem : public lab::Problem {

@@ -40,7 +40,7 @@ Tried tried(std::string_view name, std::string_view id = "hillis_steele", std::u
 
 std::string hint(const Tried& t, std::string_view id = "hillis_steele") {
   const auto mismatch = problem().check(task(id), t.c, t.inputs, t.outputs);
-  return mismatch ? mismatch->hint : "right";
+  return mismatch ? mismatch->hint() : "right";
 }
 
 // --- The handout's traces.

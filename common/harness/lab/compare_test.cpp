@@ -43,7 +43,7 @@ TEST(CompareIntegers, SeesWhatWasNeverWritten) {
   auto got = bytes_of_values<std::int32_t>({1, 2, 3});
   const auto expected = got;
   std::fill(got.begin() + 4, got.begin() + 8, kPoison);
-  EXPECT_EQ(compare_integers(spec, expected, got)->hint,
+  EXPECT_EQ(compare_integers(spec, expected, got)->hint(),
             "the element holds 0xA5 in every byte, as memory does that was never written: nothing was stored "
             "there, or "
             "a value that was read from such memory");
@@ -53,7 +53,7 @@ template <typename T>
 std::string hint_on(DType dtype, std::vector<T> expected, std::vector<T> got) {
   const auto mismatch =
       compare_integers({"d_out", dtype, expected.size()}, bytes_of_values(expected), bytes_of_values(got));
-  return mismatch ? mismatch->hint : "right";
+  return mismatch ? mismatch->hint() : "right";
 }
 
 TEST(CompareIntegers, SeesWhatOnlyPartOfWasWritten) {
@@ -71,17 +71,17 @@ TEST(CompareIntegers, SeesValuesOfUnwrittenMemory) {
   EXPECT_NE(hint_on<std::int64_t>(DType::i64, {1}, {-1515870811}).find("never written"), std::string::npos);
   EXPECT_EQ(hint_on<std::int32_t>(DType::i32, {1, 2, 3}, {1, 0, -1515870811}),
             "1 of the wrong elements was never written (the harness's filling, the byte 0xA5)");
-  EXPECT_EQ(compare_one(DType::f32, {std::nan(""), 0}, 0.0)->hint, "");
+  EXPECT_EQ(compare_one(DType::f32, {std::nan(""), 0}, 0.0)->hint(), "");
   const auto converted = compare_one(DType::f64, {1.0L, 0}, -1515870811.0);
   ASSERT_TRUE(converted);
-  EXPECT_NE(converted->hint.find("never written"), std::string::npos);
+  EXPECT_NE(converted->hint().find("never written"), std::string::npos);
 }
 
 TEST(CompareFloats, SeesADoubleThatWasAFloat) {
-  EXPECT_NE(compare_one(DType::f64, {0.1L, 0}, static_cast<double>(0.1f))->hint.find("digits of a float"),
+  EXPECT_NE(compare_one(DType::f64, {0.1L, 0}, static_cast<double>(0.1f))->hint().find("digits of a float"),
             std::string::npos);
-  EXPECT_EQ(compare_one(DType::f64, {0.1L, 0}, 0.10000001)->hint, "");
-  EXPECT_EQ(compare_one(DType::f64, {0.1L, 0}, 3.0)->hint, "");
+  EXPECT_EQ(compare_one(DType::f64, {0.1L, 0}, 0.10000001)->hint(), "");
+  EXPECT_EQ(compare_one(DType::f64, {0.1L, 0}, 3.0)->hint(), "");
 }
 
 TEST(CompareFloats, AllowsTheBoundAndNotMore) {

@@ -71,14 +71,14 @@ Best best_of(std::span<const FailedCase> cases, bool signs) {
 }
 
 // The signs that all cases have, with the texts of the first case.
-std::string common_signs(std::span<const FailedCase> cases) {
-  std::vector<std::string> texts;
+Diagnosis common_signs(std::span<const FailedCase> cases) {
+  Diagnosis signs;
   for (const Cause& sign : cases.front().causes) {
     if (sign.is_sign &&
         std::all_of(cases.begin(), cases.end(), [&](const FailedCase& c) { return find(c, sign.rule); }))
-      texts.push_back(sign.text);
+      signs.causes.push_back(sign);
   }
-  return fmt::format("{}", fmt::join(texts, "; "));
+  return signs;
 }
 
 }  // namespace
@@ -105,22 +105,33 @@ bool is_explained(const Mismatch& mismatch) {
 void add_causes(Mismatch& mismatch, std::vector<Cause> causes) {
   mismatch.causes.insert(mismatch.causes.end(), std::make_move_iterator(causes.begin()),
                          std::make_move_iterator(causes.end()));
-  mismatch.hint = describe_causes(mismatch.causes);
 }
 
-std::string likely_cause(std::span<const FailedCase> cases) {
-  if (cases.empty()) return "";
+std::string Mismatch::hint() const {
+  return describe_causes(causes);
+}
+
+std::string text_of(const Diagnosis& diagnosis) {
+  std::string text = describe_causes(diagnosis.causes);
+  if (!diagnosis.in_case.empty()) text = fmt::format("in case {}: {}", diagnosis.in_case, text);
+  if (diagnosis.n_failed > 0)
+    text +=
+        fmt::format(" (this explains {} of the {} failed cases)", diagnosis.n_explained, diagnosis.n_failed);
+  return text;
+}
+
+Diagnosis likely_cause(std::span<const FailedCase> cases) {
+  if (cases.empty()) return {};
   const Best best = best_of(cases, false);
-  if (best.n_cases == 0) return describe_causes(cases.front().causes);
-  std::string text = one_of(best.causes);
-  if (!text.empty() && best.n_cases == cases.size()) return text;
+  if (best.n_cases == 0) return {cases.front().causes};
+  const bool is_clear = !one_of(best.causes).empty();
+  if (is_clear && best.n_cases == cases.size()) return {best.causes};
   // The mistake explains only some cases; the others may have another cause.
-  if (text.empty() || best.causes.size() > 1) return common_signs(cases);
+  if (!is_clear || best.causes.size() > 1) return common_signs(cases);
   if (find(cases.front(), best.causes.front().rule) != nullptr)
-    return fmt::format("{} (this explains {} of the {} failed cases)", text, best.n_cases, cases.size());
+    return {best.causes, best.n_cases, cases.size()};
   if (2 * best.n_cases <= cases.size()) return common_signs(cases);
-  return fmt::format("in case {}: {} (this explains {} of the {} failed cases)", best.first->name, text,
-                     best.n_cases, cases.size());
+  return {best.causes, best.n_cases, cases.size(), best.first->name};
 }
 
 bool is_ambiguous(std::span<const FailedCase> cases) {

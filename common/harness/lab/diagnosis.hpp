@@ -6,7 +6,7 @@
 // A name such as "sorted_runs 512" consists of a family and a member. The rules of a family are the same
 // mistake with different numbers. Each member is counted separately; of those that fit equally well, the
 // first is reported.
-// Reading order: Rule, causes_of (one case), likely_cause (all failing cases).
+// Reading order: Rule, causes_of (one case), likely_cause (all failing cases), text_of.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,7 @@ struct Rule {
   std::string_view name;
   std::string (*explain)(const Facts&);  // "" when it does not explain the case
   bool is_sign = false;
+  std::string_view without_values = "";  // as in Cause
 };
 
 template <typename Facts>
@@ -33,7 +34,8 @@ std::vector<Cause> causes_of(std::span<const Rule<Facts>> rules, const Facts& fa
   std::vector<Cause> causes;
   for (const auto& rule : rules) {
     if (std::string text = rule.explain(facts); !text.empty())
-      causes.push_back({std::string(rule.name), std::move(text), rule.is_sign});
+      causes.push_back(
+          {std::string(rule.name), std::move(text), rule.is_sign, std::string(rule.without_values)});
   }
   return causes;
 }
@@ -59,8 +61,18 @@ struct FailedCase {
   std::vector<Cause> causes;
 };
 
-// The text about all failing cases of a task. It is shown beside the message about the first one.
-std::string likely_cause(std::span<const FailedCase> cases);
+// Why an output is wrong, for all that is known: mistakes that explain it equally well, or signs that it has.
+struct Diagnosis {
+  std::vector<Cause> causes = {};
+  // If they explain only some of the failed cases of a task: how many of how many, and the first of these, if
+  // it is not the first failed one.
+  std::uint64_t n_explained = 0, n_failed = 0;
+  std::string in_case = "";
+};
+std::string text_of(const Diagnosis& diagnosis);
+
+// What all failing cases of a task say together. It is shown beside the message about the first one.
+Diagnosis likely_cause(std::span<const FailedCase> cases);
 
 // Whether one more failing case could decide between several mistakes that explain all so far.
 bool is_ambiguous(std::span<const FailedCase> cases);

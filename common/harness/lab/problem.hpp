@@ -114,6 +114,8 @@ struct Cause {
   std::string rule;      // the rule's name, the same in every case
   std::string text;      // for the student; may contain numbers of this case
   bool is_sign = false;  // describes the output, but does not explain the mistake
+  // Where `text` contains values of inputs or outputs: the same without them, for the students' edition.
+  std::string without_values = "";
 };
 
 // The result of a check that found wrong elements.
@@ -123,10 +125,12 @@ struct Mismatch {
   std::string expected, got;  // with enough digits to distinguish them
   std::uint64_t n_wrong = 0, n_total = 0;
   std::string pattern;  // see describe_pattern() in compare.hpp
-  std::string hint;     // the text of `causes` for this case alone, or ""
   std::vector<Cause> causes = {};
   // The element's position in the lab's terms, "row 0, column 5"; "" if the index is enough.
   std::string position = "";
+  // The length of the output is a result, too, so that index and numbers of elements are values.
+  bool length_is_a_value = false;
+  std::string hint() const;  // the text of `causes` for this case alone, or ""
 };
 
 class Problem {

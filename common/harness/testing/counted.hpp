@@ -50,7 +50,7 @@ class Counter {
     measure.counters = measure.dataflow = measure.calm = true;  // as in graded runs
     measure.checks = checks;
     const auto outcome = session_.run(problem_, *task, c, seed, measure);
-    EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << " " << c.name << ": " << outcome.message;
+    EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << " " << c.name << ": " << outcome.message();
     if (outcome.sim_report.empty()) return {};
     const auto report = nlohmann::json::parse(outcome.sim_report);
     return {report.at("totals"), report.at("launches"), report.at("traffic"),

@@ -41,7 +41,7 @@ class CaseTest : public testing::Test {
     if (outcome.verdict == Verdict::not_implemented && environment_or("LAB_UNWRITTEN", "fail") == "skip")
       GTEST_SKIP() << "not written yet";
     FAIL() << name_of(outcome.verdict) << "\n"
-           << outcome.message << (outcome.printed.empty() ? "" : "printed:\n" + outcome.printed);
+           << outcome.message() << (outcome.printed.empty() ? "" : "printed:\n" + outcome.printed);
   }
 
  private:
@@ -66,7 +66,7 @@ class SmallerCasesTest : public testing::Test {
         const Outcome outcome = shared_->session.run(problem, task_, c, shared_->seed, {});
         if (outcome.verdict == Verdict::not_implemented && environment_or("LAB_UNWRITTEN", "fail") == "skip")
           GTEST_SKIP() << "not written yet";
-        EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+        EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message();
         const auto found = find_case(problem, task_, c.name);
         EXPECT_TRUE(found && found->n == c.n && found->op == c.op && found->dtype == c.dtype) << c.name;
         ++n_run;

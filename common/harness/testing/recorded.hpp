@@ -65,7 +65,7 @@ inline std::pair<std::vector<std::byte>, std::vector<std::byte>> recorded(const 
     return {};
   }
   const Outcome outcome = session.run(recorder, *task, c, 1, measure);
-  EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << ": " << outcome.message;
+  EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << ": " << outcome.message();
   if (recorder.outputs().empty()) return {};
   return {recorder.inputs().front().bytes, recorder.outputs().front().bytes};
 }

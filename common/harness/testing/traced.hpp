@@ -40,7 +40,7 @@ class Traced {
     Measure measure;
     measure.trace = measure.checks = true;
     const Outcome outcome = session.run(problem, task, c, 1, measure);
-    EXPECT_EQ(outcome.verdict, Verdict::ok) << task.id << ": " << outcome.message;
+    EXPECT_EQ(outcome.verdict, Verdict::ok) << task.id << ": " << outcome.message();
     if (!outcome.sim_report.empty()) rows_ = nlohmann::json::parse(outcome.sim_report).at("trace").at("rows");
   }
 

@@ -120,7 +120,7 @@ Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
           run == 0 ? "is wrong"
                    : fmt::format("is wrong in run {} of {}, after right ones", run + 1, request.n_runs()),
           "");
-      judgement.failure.cause = mismatch->hint;
+      judgement.failure.diagnosis = {mismatch->causes};
       judgement.failure.mismatch = std::move(mismatch);
       std::size_t n_bytes = 0;
       for (const HostBuffer& copy : copies) n_bytes += copy.bytes.size();
@@ -189,15 +189,12 @@ void name_proved_hang(const SimReport& report, Judgement& judgement) {
   }
 }
 
-}  // namespace
-
 void add_findings(const SimReport& report, Judgement& judgement) {
   name_proved_hang(report, judgement);
   // What follows a call that failed is its consequence.
   const auto failed = std::find_if(report.findings.begin(), report.findings.end(), is_failed_call);
   if (failed != report.findings.end() && judgement.verdict != Verdict::ok) {
-    judgement.failure.cause = one_line(*failed);
-    judgement.failure.proved = true;
+    judgement.failure.explain(*failed, true);
     return;
   }
   const SimFinding* hint = nullptr;
@@ -213,14 +210,27 @@ void add_findings(const SimReport& report, Judgement& judgement) {
                                        ? "gives the right answer, but writes to its input"
                                        : "gives the right answer this time, but only by luck";
     }
-    judgement.failure.cause = one_line(finding);
-    if (const SimFinding* reason = reason_of(finding, report))
-      judgement.failure.cause += "\n    before that: " + one_line(*reason);
-    judgement.failure.proved = true;
+    judgement.failure.explain(finding, true);
+    if (const SimFinding* reason = reason_of(finding, report)) judgement.failure.findings.push_back(*reason);
     return;
   }
-  if (hint != nullptr && judgement.verdict != Verdict::ok && judgement.failure.cause.empty())
-    judgement.failure.cause = one_line(*hint);
+  if (hint != nullptr && judgement.verdict != Verdict::ok && !judgement.failure.has_cause())
+    judgement.failure.explain(*hint, false);
+}
+
+}  // namespace
+
+void judge_report(const SimReport& report, bool needs_report, bool must_launch, Judgement& judgement) {
+  add_findings(report, judgement);
+  if (judgement.verdict == Verdict::ok && needs_report && !report.readable) {
+    judgement.verdict = Verdict::wrong_answer;
+    judgement.failure.headline = "left no report of the simulator that can be read";
+  } else if (must_launch && !report.did_work()) {
+    if (judgement.verdict == Verdict::ok)
+      judgement.failure.headline = "gives the right answer without the GPU";
+    judgement.verdict = Verdict::wrong_answer;
+    judgement.failure.explain("no kernel was launched", true);
+  }
 }
 
 }  // namespace course::lab

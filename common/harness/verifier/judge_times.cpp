@@ -51,7 +51,7 @@ Judgement judge_digest(const protocol::CaseRequest& request, std::span<const std
   Judgement judgement;
   judgement.verdict = Verdict::wrong_answer;
   judgement.failure.headline = "had not finished its answer when it said so";
-  judgement.failure.cause = "work in another stream, or after the task returned";
+  judgement.failure.explain("work in another stream, or after the task returned", false);
   return judgement;
 }
 

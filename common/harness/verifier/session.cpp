@@ -18,7 +18,7 @@
 #include "protocol/shared_memory.hpp"
 #include "sim/checker.hpp"
 #include "verifier/case_layout.hpp"
-#include "verifier/failure_message.hpp"
+#include "verifier/failure.hpp"
 #include "verifier/judge.hpp"
 #include "verifier/judge_times.hpp"
 #include "verifier/live_runner.hpp"
@@ -63,10 +63,10 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
     case SIGSYS: {
       Judgement judgement =
           judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
-      judgement.failure.cause =
+      judgement.failure.explain(
           "the system call filter: a lab's code may start no other process or program, open no connection, "
-          "and touch no other process";
-      judgement.failure.proved = true;
+          "and touch no other process",
+          true);
       return judgement;
     }
     case SIGSEGV:
@@ -74,10 +74,11 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
       // A kernel's invalid access ends the launch, not the process, so this was host code.
       Judgement judgement =
           judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
-      judgement.failure.cause =
+      judgement.failure.explain(
           "host code read or wrote an invalid address: of the device's memory (only kernels can use a device "
           "pointer such as job.d_in), outside of an array, or beyond the end of the stack (a function that "
-          "calls itself without end, or a large local array)";
+          "calls itself without end, or a large local array)",
+          false);
       return judgement;
     }
     default: break;
@@ -91,13 +92,13 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
     case Event::deadline: {
       Judgement judgement =
           judged(Verdict::time_limit, fmt::format("took longer than {:g} s of processor time", seconds));
-      judgement.failure.cause = "a loop that does not end, or it is only slow";
+      judgement.failure.explain("a loop that does not end, or it is only slow", false);
       return judgement;
     }
     case Event::idle: {
       Judgement judgement = judged(
           Verdict::time_limit, fmt::format("took longer than {:g} s without using the processor", seconds));
-      judgement.failure.cause = "it sleeps, or waits for something that never comes";
+      judgement.failure.explain("it sleeps, or waits for something that never comes", false);
       return judgement;
     }
     case Event::flooded: return judged(Verdict::output_limit, "printed too much");
@@ -130,7 +131,7 @@ struct Session::Impl {
 
   struct Attempt {
     Judgement judgement;
-    Outcome outcome;  // without verdict, message and mismatch, which come from the judgement
+    Outcome outcome;  // without verdict and failure, which come from the judgement
     bool reused_runner = false;
     bool ended_by_cuda_error = false;
     // Of a keyed run: the times of the rehearsal and of the run; 0 if the clock was not stopped.
@@ -267,25 +268,24 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
       const char* const stream = given.problem.manifest().most_devices > 1 ? "shard.stream" : "job.stream";
       Judgement judgement =
           judged(Verdict::wrong_answer, std::string("gives work to another stream than ") + stream);
-      judgement.failure.cause = fmt::format(
-          "nothing orders the default stream with {0}, on which the harness waits: launch with "
-          "<<<grid, block, bytes, {0}>>>, and fill with cudaMemsetAsync(…, {0})",
-          stream);
-      judgement.failure.proved = true;
+      judgement.failure.explain(
+          fmt::format("nothing orders the default stream with {0}, on which the harness waits: launch with "
+                      "<<<grid, block, bytes, {0}>>>, and fill with cudaMemsetAsync(…, {0})",
+                      stream),
+          true);
       return judgement;
     }
     case Stage::refused: {
       Judgement judgement =
           judged(Verdict::policy, "uses what the checkers do not follow, so it was stopped");
-      judgement.failure.cause = reply.text.str();
-      judgement.failure.proved = true;
+      judgement.failure.explain(reply.text.str(), true);
       judgement.failure.notes.emplace_back("read: handouts/rules.md#kernels");
       return judgement;
     }
     case Stage::crashed: {
       Judgement judgement =
           judged(Verdict::crash, "ended the program before it answered (SIGSEGV, a segmentation fault)");
-      judgement.failure.cause = reply.text.str();
+      judgement.failure.explain(reply.text.str(), false);
       return judgement;
     }
     case Stage::host_memory: break;
@@ -296,16 +296,8 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
 void Session::Impl::judge_by_report(const Submitted& given, Stage stage, bool timed, Attempt& result) const {
   Judgement& judgement = result.judgement;
   const SimReport report = read_sim_report(result.outcome.sim_report);
-  add_findings(report, judgement);
-  if (judgement.verdict == Verdict::ok && !given.problem.refuses(given.task, given.c) && !report.readable) {
-    judgement = judged(Verdict::wrong_answer, "left no report of the simulator that can be read");
-  } else if (stage == Stage::done && !report.did_work() && has_outputs(given.shape)) {
-    if (judgement.verdict == Verdict::ok)
-      judgement.failure.headline = "gives the right answer without the GPU";
-    judgement.verdict = Verdict::wrong_answer;
-    judgement.failure.cause = "no kernel was launched";
-    judgement.failure.proved = true;
-  }
+  judge_report(report, !given.problem.refuses(given.task, given.c),
+               stage == Stage::done && has_outputs(given.shape), judgement);
   if (!timed) return;
   result.outcome.times_us.assign(1, report.modelled_us);
   if (judgement.verdict == Verdict::ok)
@@ -444,8 +436,8 @@ Session::Impl::Attempt Session::Impl::run_calmly(const Problem& problem, const T
       "one started, in an order other than that of blockIdx");
   const SimReport report = read_sim_report(calm.outcome.sim_report);
   const auto old = std::find_if(report.findings.begin(), report.findings.end(), is_old_value);
-  if (old != report.findings.end() && calm.judgement.failure.cause.empty())
-    calm.judgement.failure.cause = one_line(*old);
+  if (old != report.findings.end() && !calm.judgement.failure.has_cause())
+    calm.judgement.failure.explain(*old, false);
   runner.reset();
   return calm;
 }
@@ -518,18 +510,16 @@ Outcome Session::Impl::conclude(const Problem& problem, const Task& task, const 
   outcome.verdict = attempt.judgement.verdict;
   if (outcome.verdict == Verdict::ok) return outcome;
   outcome.times_us.clear();
-  outcome.mismatch = failure.mismatch;
   const Manifest& manifest = problem.manifest();
+  failure.name_case(manifest, task, c, seed, options.rerun_flags);
   if (outcome.verdict == Verdict::not_implemented) {
-    outcome.message =
-        fmt::format("{0} / {1} is not implemented yet\n  write it in labs/{0}/{0}.cu\n  read:  {2}\n",
-                    manifest.id, task.id, task.section);
-    return outcome;
+    failure.case_name = failure.command = "";
+    failure.notes = {fmt::format("write it in labs/{0}/{0}.cu", manifest.id)};
   }
-  if (options.device == DeviceKind::gpu && !failure.proved && outcome.verdict != Verdict::infra) {
+  if (options.device == DeviceKind::gpu && !failure.proved && outcome.verdict != Verdict::infra &&
+      outcome.verdict != Verdict::not_implemented) {
     failure.notes.emplace_back("the simulator may name the line: run it again with --device sim");
   }
-  outcome.message = failure_message(manifest, task, c, seed, options.rerun_flags, failure);
   outcome.failure = std::move(failure);
   return outcome;
 }
@@ -569,9 +559,8 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
     const auto old = std::find_if(report.findings.begin(), report.findings.end(), is_old_value);
     if (old != report.findings.end()) {
       impl_->runner.reset();
-      attempt.judgement.failure.proved =
-          impl_->attempt(problem, task, c, seed, {}).judgement.verdict == Verdict::ok;
-      if (attempt.judgement.failure.proved) attempt.judgement.failure.cause = one_line(*old);
+      if (impl_->attempt(problem, task, c, seed, {}).judgement.verdict == Verdict::ok)
+        attempt.judgement.failure.explain(*old, true);
       impl_->runner.reset();
     }
   }
@@ -587,12 +576,16 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
     checks.checks = true;
     const Impl::Attempt again = impl_->attempt(problem, task, c, seed, checks);
     impl_->runner.reset();  // this case must not affect the next one
+    const auto take_cause = [&] {
+      failure.findings = again.judgement.failure.findings;
+      failure.diagnosis = again.judgement.failure.diagnosis;
+      failure.proved = again.judgement.failure.proved;
+    };
     if (again.judgement.failure.proved) {
-      failure.cause = again.judgement.failure.cause;
-      failure.proved = true;
+      take_cause();
       return impl_->conclude(problem, task, c, seed, std::move(attempt));
     }
-    if (failure.cause.empty()) failure.cause = again.judgement.failure.cause;  // a hint
+    if (!failure.has_cause()) take_cause();  // a hint
     if (verdict == Verdict::wrong_answer && impl_->comes_of_order(problem, task, c, seed, again)) {
       failure.notes.emplace_back(
           "with its blocks, warps and atomic operations in another order, the case is right: its result "

@@ -21,7 +21,7 @@
 
 #include "base/result.hpp"
 #include "lab/problem.hpp"
-#include "verifier/failure_message.hpp"
+#include "verifier/failure.hpp"
 
 namespace course::lab {
 
@@ -134,9 +134,7 @@ constexpr std::size_t kShownBytes = std::size_t{1} << 20;
 
 struct Outcome {
   Verdict verdict = Verdict::infra;  // the verdict of this case
-  std::string message;               // for the student, several lines; "" if ok
-  std::optional<Mismatch> mismatch;
-  Failure failure;  // the parts of `message`
+  Failure failure;                   // unless ok
   // The times of the timed runs: modelled on the simulator; on a GPU the runner's events as far as our clock
   // confirms them (judge_times.hpp).
   std::vector<double> times_us;
@@ -147,6 +145,8 @@ struct Outcome {
   // stdout and stderr during this case, with '?' for unprintable bytes; see LiveRunner::printed().
   std::string printed;
   std::vector<HostBuffer> outputs;  // of a wrong run; empty if they are larger than kShownBytes
+  // For the student, several lines; "" if ok.
+  std::string message() const { return verdict == Verdict::ok ? "" : failure_message(failure); }
 };
 
 // Not thread-safe; use one Session per thread. A runner is killed when the thread that started it ends.

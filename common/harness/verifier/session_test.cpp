@@ -89,8 +89,8 @@ TEST(Session, GivesAnHonestRunnerItsDue) {
   Session session(options_for("honest"));
   for (int i = 0; i < 3; ++i) {
     const Outcome outcome = run(session);
-    EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
-    EXPECT_EQ(outcome.message, "");
+    EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message();
+    EXPECT_EQ(outcome.message(), "");
     EXPECT_EQ(outcome.device, "Fake GPU");
   }
 }
@@ -121,9 +121,9 @@ TEST(Session, WantsARefusalWhereTheProblemDoesAndNowhereElse) {
   EXPECT_EQ(run(answering, a_case("n100")).verdict, Verdict::ok);
   const Outcome refused = run(refusing, a_case("n100")), answered = run(answering, a_case("too_long"));
   EXPECT_EQ(refused.verdict, Verdict::wrong_answer);
-  EXPECT_NE(refused.message.find("was refused"), std::string::npos) << refused.message;
+  EXPECT_NE(refused.message().find("was refused"), std::string::npos) << refused.message();
   EXPECT_EQ(answered.verdict, Verdict::wrong_answer);
-  EXPECT_NE(answered.message.find("must be refused"), std::string::npos) << answered.message;
+  EXPECT_NE(answered.message().find("must be refused"), std::string::npos) << answered.message();
 }
 
 TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {
@@ -132,16 +132,16 @@ TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {
   Session session(options);
   const Outcome outcome = run(session);
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  ASSERT_TRUE(outcome.mismatch.has_value());
-  EXPECT_EQ(outcome.mismatch->index, 5u);
-  const auto line = [&](const std::string& text) { return outcome.message.find(text); };
-  EXPECT_EQ(line("doubling / double: case n100 is wrong\n"), 0u) << outcome.message;
+  ASSERT_TRUE(outcome.failure.mismatch.has_value());
+  EXPECT_EQ(outcome.failure.mismatch->index, 5u);
+  const auto line = [&](const std::string& text) { return outcome.message().find(text); };
+  EXPECT_EQ(line("doubling / double: case n100 is wrong\n"), 0u) << outcome.message();
   EXPECT_LT(line("doubling / double"),
             line("./lab grade doubling --task double --case n100 --seed 7 --solutions\n"));
-  EXPECT_LT(line("./lab grade"), line("d_out[5]: expected " + outcome.mismatch->expected));
+  EXPECT_LT(line("./lab grade"), line("d_out[5]: expected " + outcome.failure.mismatch->expected));
   EXPECT_LT(line("d_out[5]"), line("1 of 100 elements are wrong"));
   EXPECT_LT(line("elements are wrong"), line("read:  handouts/00.md#double\n"));
-  EXPECT_NE(line("read:  handouts/00.md#double\n"), std::string::npos) << outcome.message;
+  EXPECT_NE(line("read:  handouts/00.md#double\n"), std::string::npos) << outcome.message();
 }
 
 // --- Runners that cheat or fail. Each verdict must be the expected one, and the next case must be
@@ -164,9 +164,9 @@ TEST_P(EvilRunner, GetsNoPointsAndHurtsNobody) {
   if (std::string_view(evil.mode) == "never_says_hello") options.seconds_to_start = 1;
   Session session(options);
   const Outcome outcome = run(session);
-  EXPECT_EQ(name_of(outcome.verdict), name_of(evil.verdict)) << outcome.message;
-  EXPECT_NE(outcome.message.find(evil.says), std::string::npos) << outcome.message;
-  EXPECT_NE(outcome.message.find("./lab grade doubling --task double --case n100 --seed 7"),
+  EXPECT_EQ(name_of(outcome.verdict), name_of(evil.verdict)) << outcome.message();
+  EXPECT_NE(outcome.message().find(evil.says), std::string::npos) << outcome.message();
+  EXPECT_NE(outcome.message().find("./lab grade doubling --task double --case n100 --seed 7"),
             std::string::npos);
   EXPECT_TRUE(outcome.times_us.empty());
   EXPECT_LT(watch.seconds(), 2 * LiveRunner::kWallFactor * options.seconds_per_case + 2)
@@ -239,8 +239,8 @@ TEST(Session, NotesWhenOnlyLaterCasesAreWrong) {
   EXPECT_EQ(run(session).verdict, Verdict::ok);
   const Outcome outcome = run(session);
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  EXPECT_NE(outcome.message.find("alone in a fresh process the case is right"), std::string::npos)
-      << outcome.message;
+  EXPECT_NE(outcome.message().find("alone in a fresh process the case is right"), std::string::npos)
+      << outcome.message();
 }
 
 // A program that recognises counted runs by the order of blocks.
@@ -251,7 +251,7 @@ TEST(Session, CasesAreAlsoJudgedInTheOrderOfCountedRuns) {
   measure.also_calm = true;
   const Outcome outcome = run_alone("wrong_when_calm", DeviceKind::sim, measure);
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  EXPECT_NE(outcome.message.find("each block ran to its end"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message().find("each block ran to its end"), std::string::npos) << outcome.message();
 }
 
 TEST(Session, SecondCallWithOtherItemsRefutesKeptAnswers) {
@@ -260,24 +260,24 @@ TEST(Session, SecondCallWithOtherItemsRefutesKeptAnswers) {
   EXPECT_EQ(run_alone("keeps_its_answer", DeviceKind::sim, once).verdict, Verdict::ok);
   const Outcome kept = run_alone("keeps_its_answer", DeviceKind::sim, twice);
   EXPECT_EQ(kept.verdict, Verdict::wrong_answer);
-  EXPECT_NE(kept.message.find("second call in one process"), std::string::npos) << kept.message;
+  EXPECT_NE(kept.message().find("second call in one process"), std::string::npos) << kept.message();
   EXPECT_EQ(run_alone("honest", DeviceKind::sim, twice).verdict, Verdict::ok);
 }
 
 TEST(Session, ExplainsAWrongAnswerByWhatTheCheckersFind) {
   const Outcome outcome = run_alone("wrong_with_race");
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  EXPECT_NE(outcome.message.find("d_out[5]"), std::string::npos) << outcome.message;
-  EXPECT_NE(outcome.message.find("cause: race: lab.cu:31: threads 3 and 35 race"), std::string::npos)
-      << outcome.message;
+  EXPECT_NE(outcome.message().find("d_out[5]"), std::string::npos) << outcome.message();
+  EXPECT_NE(outcome.message().find("cause: race: lab.cu:31: threads 3 and 35 race"), std::string::npos)
+      << outcome.message();
 }
 
 TEST(Session, TakesNoHintForAFault) {
   EXPECT_EQ(run_alone("hint").verdict, Verdict::ok);
   const Outcome wrong = run_alone("wrong_with_hint");
   EXPECT_EQ(wrong.verdict, Verdict::wrong_answer);
-  EXPECT_EQ(wrong.message.find("both write the same value"), std::string::npos)
-      << "it can't make the output wrong: " << wrong.message;
+  EXPECT_EQ(wrong.message().find("both write the same value"), std::string::npos)
+      << "it can't make the output wrong: " << wrong.message();
 }
 
 TEST(Session, BlamesAnOldValueThatMakesTheDifference) {
@@ -286,11 +286,12 @@ TEST(Session, BlamesAnOldValueThatMakesTheDifference) {
   EXPECT_EQ(run_alone("wrong_by_old_value").verdict, Verdict::ok) << "none is given without the checkers";
   const Outcome by = run_alone("wrong_by_old_value", DeviceKind::sim, checks);
   EXPECT_EQ(by.verdict, Verdict::wrong_answer);
-  EXPECT_NE(by.message.find("  cause: missing fence: lab.cu:31: thread 0 reads d_sums[0]"), std::string::npos)
-      << by.message;
+  EXPECT_NE(by.message().find("  cause: missing fence: lab.cu:31: thread 0 reads d_sums[0]"),
+            std::string::npos)
+      << by.message();
   const Outcome with = run_alone("wrong_with_old_value", DeviceKind::sim, checks);
   EXPECT_EQ(with.verdict, Verdict::wrong_answer);
-  EXPECT_NE(with.message.find("likely cause: missing fence:"), std::string::npos) << with.message;
+  EXPECT_NE(with.message().find("likely cause: missing fence:"), std::string::npos) << with.message();
 }
 
 TEST(Session, CountsAMemsetAsWorkOfTheDevice) {
@@ -305,15 +306,15 @@ TEST(Session, HoldsAModelledTimeBelowTheMemorysForAPerson) {
   const Outcome outcome = session.run(kProblem, kTasks[0], a_case(), 7, timed);
   EXPECT_EQ(outcome.verdict, Verdict::suspect);
   EXPECT_EQ(outcome.times_us, std::vector<double>{12.5});
-  EXPECT_NE(outcome.message.find("is faster than memory can be"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message().find("is faster than memory can be"), std::string::npos) << outcome.message();
   EXPECT_EQ(run_alone("honest", DeviceKind::sim, timed).verdict, Verdict::ok);
 }
 
 TEST(Session, RefusesWorkInAnotherStream) {
   const Outcome outcome = run_alone("uses_another_stream");
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  EXPECT_NE(outcome.message.find("gives work to another stream than job.stream"), std::string::npos)
-      << outcome.message;
+  EXPECT_NE(outcome.message().find("gives work to another stream than job.stream"), std::string::npos)
+      << outcome.message();
 }
 
 TEST(Session, GivesEveryCaseAndSeedAScheduleOfItsOwn) {
@@ -343,8 +344,8 @@ TEST(Session, RunsTheCheckersOnCasesMadeForThem) {
 TEST(Session, SaysWhatIsNotImplemented) {
   const Outcome outcome = run_alone("not_implemented");
   EXPECT_EQ(outcome.verdict, Verdict::not_implemented);
-  EXPECT_NE(outcome.message.find("write it in labs/doubling/doubling.cu"), std::string::npos)
-      << outcome.message;
+  EXPECT_NE(outcome.message().find("write it in labs/doubling/doubling.cu"), std::string::npos)
+      << outcome.message();
 }
 
 TEST(Session, TellsCudaErrorsApart) {
@@ -353,7 +354,8 @@ TEST(Session, TellsCudaErrorsApart) {
     options.launcher.insert(options.launcher.begin() + 1, std::string("EVIL_CODE=") + code);
     Session session(options);
     const Outcome outcome = run(session);
-    EXPECT_NE(outcome.message.find("cudaErrorSomething: some text"), std::string::npos) << outcome.message;
+    EXPECT_NE(outcome.message().find("cudaErrorSomething: some text"), std::string::npos)
+        << outcome.message();
     return outcome.verdict;
   };
   EXPECT_EQ(verdict_of("700"), Verdict::wrong_answer);  // illegal address
@@ -386,7 +388,7 @@ TEST(Session, ReturnsWhatOneCasePrintedAlone) {
 
 TEST(Session, AcceptsMuchOutputAndKeepsBothEnds) {
   const Outcome outcome = run_alone("prints_much");
-  EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+  EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message();
   EXPECT_EQ(outcome.printed.find("line 0\nline 1\n"), 0u);
   EXPECT_NE(outcome.printed.find("…\nline "), std::string::npos);
   EXPECT_TRUE(outcome.printed.ends_with("line 299999\n"));
@@ -406,7 +408,7 @@ TEST(SessionOnGpu, ReturnsTheTimesOfTheTimedRunsAlone) {
   measure.timed_runs = 5;
   const Outcome outcome = run_alone("gpu", DeviceKind::gpu, measure);
   // The difference of the clocks depends on the machine; the tests JudgeTimes cover the rules.
-  EXPECT_TRUE(outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) << outcome.message;
+  EXPECT_TRUE(outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) << outcome.message();
   EXPECT_EQ(outcome.events_us, (std::vector<double>{10, 11, 12, 13, 14}));
   EXPECT_EQ(outcome.times_us.size(), 5u);
   EXPECT_EQ(outcome.clock_us.size(), 5u);
@@ -417,7 +419,7 @@ TEST(SessionOnGpu, WantsTheWholeOutputWhenTheClockStops) {
   measure.timed_runs = 2;
   const Outcome late = run_alone("finishes_late", DeviceKind::gpu, measure);
   EXPECT_EQ(late.verdict, Verdict::wrong_answer);
-  EXPECT_NE(late.message.find("had not finished"), std::string::npos) << late.message;
+  EXPECT_NE(late.message().find("had not finished"), std::string::npos) << late.message();
 }
 
 // Before GO the input is masked, so an answer computed from it is wrong.
@@ -475,15 +477,15 @@ TEST(SessionOnGpu, ChecksEveryTimedRun) {
   measure.timed_runs = 5;
   const Outcome outcome = run_alone("wrong_when_timed", DeviceKind::gpu, measure);
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  EXPECT_NE(outcome.message.find("runs before it, on other items, were right"), std::string::npos)
-      << outcome.message;
+  EXPECT_NE(outcome.message().find("runs before it, on other items, were right"), std::string::npos)
+      << outcome.message();
 }
 
 TEST(SessionOnGpu, FindsWritesAroundEveryBuffer) {
   const auto message_of = [](const char* mode) {
     const Outcome outcome = run_alone(mode, DeviceKind::gpu);
     EXPECT_EQ(outcome.verdict, Verdict::wrong_answer) << mode;
-    return outcome.message;
+    return outcome.message();
   };
   EXPECT_NE(message_of("writes_past_the_end").find("12 bytes past the end of d_out"), std::string::npos);
   EXPECT_NE(message_of("writes_before").find("4 bytes before the start of d_out"), std::string::npos);
@@ -498,13 +500,13 @@ TEST(Session, SaysInfraWhenTheFaultIsOurs) {
   Session session(options);
   const Outcome outcome = run(session);
   EXPECT_EQ(outcome.verdict, Verdict::infra);
-  EXPECT_NE(outcome.message.find("No such file"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message().find("No such file"), std::string::npos) << outcome.message();
   EXPECT_EQ(run_alone("no_device").verdict, Verdict::infra);
   EXPECT_EQ(run_alone("honest", DeviceKind::gpu).verdict, Verdict::infra) << "the simulator in a GPU's place";
   options = options_for("honest");
   options.simulator_dir = "/nonexistent";
   Session without_library(options);
-  EXPECT_NE(run(without_library).message.find("build the project first"), std::string::npos);
+  EXPECT_NE(run(without_library).message().find("build the project first"), std::string::npos);
 }
 
 TEST(Session, RunsWithTheRuntimeOfEitherMajorVersion) {
@@ -517,7 +519,7 @@ TEST(Session, RunsWithTheRuntimeOfEitherMajorVersion) {
   Session session(options);
   const Outcome outcome = run(session);
   fs::remove_all(folder);
-  EXPECT_EQ(outcome.message.find("build the project first"), std::string::npos) << outcome.message;
+  EXPECT_EQ(outcome.message().find("build the project first"), std::string::npos) << outcome.message();
 }
 
 TEST(Session, BelievesNoProcessThatBlamesAWorkingDevice) {
@@ -529,7 +531,7 @@ TEST(Session, BelievesNoProcessThatBlamesAWorkingDevice) {
   Session other(options);
   const Outcome outcome = run(other);
   EXPECT_EQ(outcome.verdict, Verdict::infra);
-  EXPECT_NE(outcome.message.find("the driver is gone"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message().find("the driver is gone"), std::string::npos) << outcome.message();
 }
 
 TEST(Session, HearsOfAFailedLaunchFromTheLauncherAlone) {
@@ -539,7 +541,7 @@ TEST(Session, HearsOfAFailedLaunchFromTheLauncherAlone) {
   Session never(options);
   const Outcome outcome = run(never);
   EXPECT_EQ(outcome.verdict, Verdict::infra);
-  EXPECT_NE(outcome.message.find("no namespaces"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message().find("no namespaces"), std::string::npos) << outcome.message();
   options.launcher = {"/bin/sh", "-c",
                       "echo entered >&5; exec 5>&-; echo 'bwrap: no namespaces' >&2; exit 1"};
   Session entered(options);
@@ -555,7 +557,7 @@ TEST(Session, TriesAgainInAFreshRunnerWhenAnEarlierCaseMayBeAtFault) {
 
 TEST(Session, CountsTimeOnTheProcessorAlone) {
   const Outcome outcome = run_alone("shares_the_processor");
-  EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+  EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message();
   EXPECT_GE(outcome.processor_seconds, 0.2);
   EXPECT_LT(outcome.processor_seconds, 1);
 }

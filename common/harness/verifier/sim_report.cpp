@@ -62,6 +62,26 @@ T number(const Json& object, const char* key, T otherwise) {
   }
 }
 
+// A counter, which other programs may have written as a floating-point number.
+std::uint64_t count(const Json& object, const char* key) {
+  const double rounded = number(object, key, 0.0);
+  return number<std::uint64_t>(object, key,
+                               rounded >= 0 && rounded < 1.8e19 ? static_cast<std::uint64_t>(rounded) : 0);
+}
+
+sim::Counters counters(const Json& totals) {
+  sim::Counters out;
+  const auto read = [&](const char* name, std::uint64_t sim::Counters::*field) {
+    out.*field = count(totals, name);
+  };
+  sim::for_each_sum(read);
+  sim::for_each_maximum(read);
+  const Json* mix = member(totals, "mix");
+  for (std::size_t k = 0; mix != nullptr && k < sim::kInstructionKinds; ++k)
+    out.mix[k] = count(*mix, sim::kInstructionNames[k]);
+  return out;
+}
+
 std::array<std::uint32_t, 3> triple(const Json& object, const char* key) {
   std::array<std::uint32_t, 3> out{};
   const Json* value = member(object, key);
@@ -149,7 +169,9 @@ SimReport read_sim_report(std::string_view json) {
   report.device = text(root, "device");
   report.modelled_us = number(root, "modelled_us", 0.0);
   report.memory_gb_per_s = number(root, "memory_gb_per_s", 0.0);
-  report.launches = number<std::uint64_t>(*totals, "launches", 0);
+  report.totals = counters(*totals);
+  if (const Json* traffic = member(root, "traffic"); traffic != nullptr)
+    report.traffic = {count(*traffic, "messages"), count(*traffic, "bytes_sent")};
   report.fills = number<std::uint64_t>(root, "fills", 0);
   report.order_sensitive = number<std::uint64_t>(root, "order_sensitive", 0);
   if (const Json* findings = member(root, "findings"); findings != nullptr && findings->is_array()) {
@@ -296,6 +318,17 @@ std::string one_line(const SimFinding& finding) {
   if (line.size() > kLongest) line = line.substr(0, std::min(line.rfind(' ', kLongest), kLongest)) + " …";
   if (finding.times > 1) line += " (" + std::to_string(finding.times) + " times)";
   return line;
+}
+
+SimFinding without_elements(SimFinding finding) {
+  const std::string array = finding.object.substr(0, finding.object.find_first_of("[,"));
+  for (auto at = finding.object.empty() ? std::string::npos : finding.message.find(finding.object);
+       at != std::string::npos; at = finding.message.find(finding.object, at + array.size()))
+    finding.message.replace(at, finding.object.size(), array);
+  finding.object = array;
+  // It says what the memory holds that the threads wait for.
+  if (finding.kind == "no-progress") finding.message = "the kernel can make no more progress";
+  return finding;
 }
 
 }  // namespace course::lab

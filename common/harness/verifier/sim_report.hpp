@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of the simulator's report that the verifier uses (the JSON is described in cudart/sim_control.h).
+// The part of the simulator's report that verifier and grader use (the JSON is described in
+// cudart/sim_control.h).
 // The report comes from a process that runs a student's kernels and may contain anything: reading it never
 // fails, but skips what is invalid. Only weight_of() decides what a finding means for a verdict.
 #pragma once
@@ -9,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "sim/counters.hpp"
 
 namespace course::lab {
 
@@ -47,17 +50,23 @@ bool is_failed_call(const SimFinding& finding);
 // A load got an old value (sim/checkers/README.md, "Old values"), for want of a fence.
 bool is_old_value(const SimFinding& finding);
 
+// What the device that sends most has sent to other devices (nccl/operation/model.hpp).
+struct Traffic {
+  std::uint64_t messages = 0, bytes_sent = 0;
+};
+
 struct SimReport {
   bool readable = false;  // false: no report, or not one of the simulator's
   std::string device;
   double modelled_us = 0;
-  double memory_gb_per_s = 0;         // of the chip; 0: unknown
-  std::uint64_t launches = 0;         // kernel launches
+  double memory_gb_per_s = 0;  // of the chip; 0: unknown
+  sim::Counters totals;
+  Traffic traffic;
   std::uint64_t fills = 0;            // memsets of the program
   std::uint64_t order_sensitive = 0;  // launches whose results may depend on the order of blocks
   std::vector<SimFinding> findings;   // most severe first, at most 100
   // Whether the device did any work for the program.
-  bool did_work() const { return launches + fills > 0; }
+  bool did_work() const { return totals.launches + fills > 0; }
 };
 
 SimReport read_sim_report(std::string_view json);
@@ -69,5 +78,9 @@ std::string merged_report(std::string_view json);
 
 // The finding as one line: the kind of error, the position, the object; "" if the finding is empty.
 std::string one_line(const SimFinding& finding);
+
+// The finding without values, which a kernel may use as indices too: arrays without the elements, and no text
+// about the contents of memory.
+SimFinding without_elements(SimFinding finding);
 
 }  // namespace course::lab

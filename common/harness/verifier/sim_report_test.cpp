@@ -21,7 +21,7 @@ TEST(SimReport, ReadsWhatTheSimulatorWrites) {
   EXPECT_TRUE(report.readable);
   EXPECT_EQ(report.device, "Simulated H200");
   EXPECT_EQ(report.modelled_us, 12.5);
-  EXPECT_EQ(report.launches, 3u);
+  EXPECT_EQ(report.totals.launches, 3u);
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].line, 12u);
   EXPECT_EQ(one_line(report.findings[0]),
@@ -118,13 +118,13 @@ TEST(SimReport, SaysWhatAWildAccessComesOf) {
     finding.message = std::string("found by ") + checker;
   }
   Judgement judgement;
-  add_findings(report, judgement);
-  EXPECT_EQ(judgement.failure.cause,
+  judge_report(report, false, false, judgement);
+  EXPECT_EQ(cause_of(judgement.failure),
             "memory access: found by memcheck\n    before that: race: found by racecheck");
   EXPECT_TRUE(judgement.failure.proved);
   report.findings[2].kernel = report.findings[3].kernel = "another";
-  add_findings(report, judgement);
-  EXPECT_EQ(judgement.failure.cause, "memory access: found by memcheck");
+  judge_report(report, false, false, judgement);
+  EXPECT_EQ(cause_of(judgement.failure), "memory access: found by memcheck");
 }
 
 TEST(SimReport, OnlyTimingMakesRightAnswersLuck) {
@@ -135,7 +135,7 @@ TEST(SimReport, OnlyTimingMakesRightAnswersLuck) {
     finding.kind = kind;
     Judgement judgement;
     judgement.verdict = Verdict::ok;
-    add_findings(report, judgement);
+    judge_report(report, false, false, judgement);
     EXPECT_EQ(judgement.verdict, Verdict::wrong_answer);
     return judgement.failure.headline;
   };
@@ -150,7 +150,7 @@ TEST(SimReport, ProvedHangIsNotCalledSlow) {
     finding.checker = "execution";
     finding.kind = kind;
     Judgement judgement = judge_cuda_error(702, "");  // cudaErrorLaunchTimeout
-    add_findings(report, judgement);
+    judge_report(report, false, false, judgement);
     EXPECT_EQ(judgement.verdict, Verdict::time_limit);
     return judgement.failure.headline;
   };
@@ -171,12 +171,12 @@ TEST(SimReport, FailedCallComesBeforeItsConsequences) {
   call.message = "<<<>>> fails: void course::k03<int>(int*): too many threads";
   call.is_hint = true;
   Judgement judgement = judge_cuda_error(9, "");
-  add_findings(report, judgement);
-  EXPECT_EQ(judgement.failure.cause, "failed call: <<<>>> fails: k03: too many threads");
+  judge_report(report, false, false, judgement);
+  EXPECT_EQ(cause_of(judgement.failure), "failed call: <<<>>> fails: k03: too many threads");
   judgement = {};
   judgement.verdict = Verdict::ok;
   report.findings.erase(report.findings.begin());
-  add_findings(report, judgement);
+  judge_report(report, false, false, judgement);
   EXPECT_EQ(judgement.verdict, Verdict::ok) << "an error that the program takes into account";
 }
 
@@ -189,8 +189,36 @@ TEST(SimReport, WritesOfOneValueExplainNothing) {
   }
   Judgement judgement;
   judgement.verdict = Verdict::wrong_answer;
-  add_findings(report, judgement);
-  EXPECT_EQ(judgement.failure.cause, "shuffle-offset");
+  judge_report(report, false, false, judgement);
+  EXPECT_EQ(cause_of(judgement.failure), "shuffle-offset");
+}
+
+// What a report makes of a right answer; `must_launch`: the case has outputs.
+Judgement judge_right(const std::string& report, bool needs_report = true, bool must_launch = true) {
+  Judgement judgement;
+  judge_report(read_sim_report(report), needs_report, must_launch, judgement);
+  return judgement;
+}
+
+TEST(SimReport, RightAnswerWithRaceIsWrong) {
+  const Judgement racy = judge_right(
+      R"({"totals": {"launches": 2}, "findings": [{"checker": "racecheck", "message": "a race"}]})");
+  EXPECT_EQ(racy.verdict, Verdict::wrong_answer);
+  EXPECT_EQ(cause_of(racy.failure), "race: a race");
+}
+
+TEST(SimReport, RightAnswerNeedsKernelOrMemset) {
+  EXPECT_EQ(judge_right(R"({"totals": {"launches": 1}})").verdict, Verdict::ok);
+  EXPECT_EQ(judge_right(R"({"totals": {}, "fills": 1})").verdict, Verdict::ok);
+  EXPECT_EQ(judge_right(R"({"totals": {}})", true, false).verdict, Verdict::ok);
+  const Judgement lazy = judge_right(R"({"totals": {}})");
+  EXPECT_EQ(lazy.verdict, Verdict::wrong_answer);
+  EXPECT_EQ(cause_of(lazy.failure), "no kernel was launched");
+}
+
+TEST(SimReport, UnreadableReportIsNoEvidence) {
+  EXPECT_EQ(judge_right("{", true, false).verdict, Verdict::wrong_answer);
+  EXPECT_EQ(judge_right("{", false, false).verdict, Verdict::ok) << "a refused case has no report";
 }
 
 TEST(SimReport, WeighsEveryKindOfFinding) {
@@ -213,7 +241,7 @@ TEST(SimReport, FindsLessInRubbishAndNeverFails) {
         "{\"totals\": {\"launches\": 1e999}}",
         "{\"totals\": {}, \"findings\": [1, null, \"x\", {\"line\": -4}]}"}) {
     const SimReport report = read_sim_report(text);
-    EXPECT_EQ(report.launches, 0u) << text;
+    EXPECT_EQ(report.totals.launches, 0u) << text;
     for (const auto& finding : report.findings) EXPECT_EQ(finding.line, 0u) << text;
   }
   EXPECT_FALSE(read_sim_report(std::string(100000, '[')).readable);
@@ -228,7 +256,7 @@ TEST(SimReport, MergesThoseOfSeveralDevices) {
            "traffic": {"operations": 1, "messages": 1, "bytes_sent": 40}, "findings": [{"line": 2}]}])");
   const SimReport report = read_sim_report(merged);
   EXPECT_TRUE(report.readable);
-  EXPECT_EQ(report.launches, 5u);
+  EXPECT_EQ(report.totals.launches, 5u);
   EXPECT_EQ(report.fills, 3u);
   EXPECT_EQ(report.modelled_us, 5.5);
   ASSERT_EQ(report.findings.size(), 2u);

@@ -37,7 +37,7 @@ TEST_F(Several, RightOnesAreRight) {
     for (const int n_devices : {1, 2, 3, 4, 8}) {
       for (const std::uint64_t n : {0u, 1u, 1001u}) {
         const Outcome outcome = run(how, n_devices, n, {.checks = true});
-        EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message << outcome.printed;
+        EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message() << outcome.printed;
       }
     }
   }
@@ -64,11 +64,12 @@ TEST_F(Several, MistakesAreReportedWithRankAndLine) {
   for (const Mistake& mistake : all) {
     const Stopwatch watch;
     const Outcome outcome = run(mistake.how, 3, 100, {.checks = true, .only_verdict = true});
-    EXPECT_EQ(outcome.verdict, mistake.verdict) << outcome.message << outcome.printed;
-    EXPECT_NE(outcome.message.find(mistake.says), std::string::npos) << mistake.says << "\n"
-                                                                     << outcome.message << outcome.printed;
+    EXPECT_EQ(outcome.verdict, mistake.verdict) << outcome.message() << outcome.printed;
+    EXPECT_NE(outcome.message().find(mistake.says), std::string::npos)
+        << mistake.says << "\n"
+        << outcome.message() << outcome.printed;
     if (mistake.verdict == Verdict::time_limit) {
-      EXPECT_NE(outcome.message.find("several.cu:"), std::string::npos) << outcome.message;
+      EXPECT_NE(outcome.message().find("several.cu:"), std::string::npos) << outcome.message();
     }
     EXPECT_LT(watch.microseconds(), 10e6) << mistake.says;
     EXPECT_EQ(run(How::reduced, 3, 100).verdict, Verdict::ok) << "the next case is right again";
@@ -78,7 +79,7 @@ TEST_F(Several, MistakesAreReportedWithRankAndLine) {
 // Messages and bytes are those of the device that sends most; times begin and end on all devices.
 TEST_F(Several, ReportIsOneForAllDevices) {
   const Outcome outcome = run(How::gathered, 4, 100, {.counters = true, .timed_runs = 1});
-  ASSERT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+  ASSERT_EQ(outcome.verdict, Verdict::ok) << outcome.message();
   const auto report = nlohmann::json::parse(outcome.sim_report);
   EXPECT_EQ(report.at("totals").at("launches"), 12);
   EXPECT_EQ(report.at("launches").size(), 12u);

@@ -115,7 +115,7 @@ class Book:
         self.isolation = "full"
         self.harness: dict = {}
         self.digests: dict[str, str] = {}  # by lab: of everything that compiles and collects evidence
-        self.table: scoring.Table = {}  # what evidence is worth
+        self.scorer = scoring.Scorer("", {"labs": []}, {})  # what evidence is worth
         self.settings: dict = {}
         self.began: dict[tuple[str, int], float] = {}
         self.known: dict[
@@ -216,14 +216,15 @@ class Book:
             write_atomically(path, json.dumps(catalogue, indent=1).encode())
         try:
             catalogue = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"labs": []}
-            labs, metrics = scoring.table_of(catalogue), catalogue.get("metrics", {})
+            labs = {lab["id"]: [task["id"] for task in lab.get("tasks", [])] for lab in catalogue["labs"]}
+            metrics = catalogue.get("metrics", {})
         except (ValueError, KeyError, TypeError):
             raise Problem(f"{path} is damaged. Delete it, then run ./lab grade-all again.") from None
         wishes = settings.read(self.folder).points
         for lab, tasks in wishes.items():
             for task, wish in tasks.items():
-                if labs and task not in labs.get(lab, {}):
-                    there = ", ".join(labs.get(lab, {})) or ", ".join(labs)
+                if labs and task not in labs.get(lab, []):
+                    there = ", ".join(labs.get(lab, [])) or ", ".join(labs)
                     raise Problem(
                         f"{self.folder / settings.NAME}: points.{lab}.{task} is no task; there is: {there}."
                     )
@@ -233,7 +234,8 @@ class Book:
                             f"{self.folder / settings.NAME}: points.{lab}.{task}.efficiency.{metric} is no metric; "
                             f"there is: {', '.join(metrics)}."
                         )
-        self.table = scoring.change(labs, wishes, metrics)
+        self.scorer.close()
+        self.scorer = scoring.Scorer(self.labcli, catalogue, wishes)
 
     def unit(self, lab: str, sha256: str) -> Unit:
         parts = [

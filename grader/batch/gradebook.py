@@ -15,7 +15,6 @@ import pathlib
 import sqlite3
 import sys
 
-import scoring
 from book import Book, read_result
 from names import slug
 
@@ -75,7 +74,7 @@ def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list
             )
         row.update(status="infra" if faults else "pending", points=None, bonus_points=None, message=message)
         return row, []
-    ended, result = graded[0], scoring.rescored(graded[1]["labs"][0], book.table)
+    ended, result = graded[0], book.scorer.rescored(graded[1]["labs"][0])
     row.update(
         status="graded",
         points=result["points"],

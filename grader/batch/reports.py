@@ -14,7 +14,6 @@ import shutil
 import sqlite3
 import subprocess
 
-import scoring
 from book import Book, read_result, write_atomically
 
 NOT_GRADED = {
@@ -68,7 +67,7 @@ def edition_of(book: Book, row: sqlite3.Row, edition: str) -> tuple[dict | None,
     result = read_result(path, row["lab"])
     if result is None:
         return None, True
-    lab = scoring.rescored(result["labs"][0], book.table)
+    lab = book.scorer.rescored(result["labs"][0])
     return {**result, "labs": [lab]}, all(
         lab.get(name) == result["labs"][0].get(name) for name in ("tasks", "points", "bonus_points")
     )

@@ -80,7 +80,7 @@ class Settings:
     extensions: list[Extension] = field(default_factory=list)
     excused: list[Excused] = field(default_factory=list)
     overrides: list[Override] = field(default_factory=list)
-    points: dict = field(default_factory=dict)  # by lab and task, see scoring.changed
+    points: dict = field(default_factory=dict)  # by lab and task, see scoring.Scorer
 
 
 class Reader:

@@ -3,6 +3,7 @@
 // for one submission or for all, reads and writes JSON files, and can be repeated.
 //   labcli batch-harness   how submissions are compiled, and the files that decide a grade
 //   labcli batch-baselines the times of the CPU baselines
+//   labcli batch-rescore   what stored results are worth by another table of points
 //   labcli grade-one       compiles and grades one file
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -26,6 +28,7 @@
 #include "device.hpp"
 #include "grading/grade.hpp"
 #include "grading/progress.hpp"
+#include "grading/rescore.hpp"
 #include "grading/seed.hpp"
 #include "grading/select.hpp"
 #include "layout.hpp"
@@ -228,6 +231,21 @@ int run_one(const BatchOptions& options) {
   return write_once(options.out, json_text(result));
 }
 
+// The first line is the table (grading/rescore.hpp), and each of the others one of a result's labs; the answer
+// to each of these is a line, too.
+int run_rescore() {
+  std::string line;
+  std::getline(std::cin, line);
+  const Result<PointsTable> table = PointsTable::parse(line);
+  if (!table) return fail(table.error().text);
+  while (std::getline(std::cin, line)) {
+    const Result<std::string> lab = table->rescored(line);
+    if (!lab) return fail(lab.error().text);
+    std::cout << *lab << std::endl;
+  }
+  return kRan;
+}
+
 }  // namespace
 
 void add_batch(CLI::App& app, Run& run) {
@@ -248,6 +266,9 @@ void add_batch(CLI::App& app, Run& run) {
   baselines->get_option("--out")->required();
   baselines->add_flag("--measure", options->measure,
                       "Also those whose times on an H200's server are recorded");
+  CLI::App* rescore = app.add_subcommand("batch-rescore", "What results are worth by other points");
+  rescore->group("");
+  rescore->callback([&run] { run = run_rescore; });
   CLI::App* one = add("grade-one", "Compiles and grades one file", run_one);
   one->add_option("--harness", options->harness, "What batch-harness wrote")->required();
   one->add_option("--source", options->source, "The submission's file")->required();

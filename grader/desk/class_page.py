@@ -153,15 +153,15 @@ def hardest(book: Book, term: Term) -> Part:
         for task in dict.fromkeys(task for one in chosen for task in one.verdicts):
             with_task = [one for one in chosen if task in one.verdicts]
             solved = sum(one.verdicts[task][0] == SOLVED for one in with_task)
-            known = book.table.get(lab, {}).get(task)
+            known = book.scorer.tasks.get(lab, {}).get(task)
             mean = statistics.mean(one.tasks[task] for one in with_task)
             rows.append(
                 (
                     solved / len(with_task),
                     [
-                        f"{lab}: {task}" + (" (bonus)" if known and known.bonus else ""),
+                        f"{lab}: {task}" + (" (bonus)" if known and known["bonus"] else ""),
                         Share(solved, len(with_task), f"{100 * solved // len(with_task)} %"),
-                        f"{mean:.1f}" + (f" of {known.max_points}" if known else ""),
+                        f"{mean:.1f}" + (f" of {known['max_points']}" if known else ""),
                     ],
                 )
             )

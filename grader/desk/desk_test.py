@@ -28,7 +28,6 @@ sys.path[:0] = [
 import chromium
 import make_term
 import roster
-import scoring
 import settings
 
 GUIDE = HERE.parents[1] / "handouts/instructor-guide.md"
@@ -102,54 +101,6 @@ class ClassToml(InFolder):
             and got.overrides
             and got.points
         )
-
-
-class Scoring(unittest.TestCase):
-    TASK = {
-        "id": "fast",
-        "verdict": "OK",
-        "points": 0,
-        "max_points": 0,
-        "bonus": False,
-        "message": "",
-        "speedup": 9.0,
-        "metrics": {"work_ratio": 1.5, "active_lanes": 0.9},
-        "timing": {"speedup_one_thread": 9.0, "speedup_all_cores": 3.0},
-    }
-    POINTS = scoring.TaskPoints(
-        10,
-        (scoring.Goal("work_ratio", 1.5, 5), scoring.Goal("active_lanes", 0.9, 4, at_least=True)),
-        (scoring.Tier(8, 3), scoring.Tier(9.5, 2)),
-    )
-
-    def changed(self, wish):
-        metrics = make_term.catalogue()["metrics"]
-        return scoring.changed(self.POINTS, wish, metrics)
-
-    def points(self, task, **wish):
-        return scoring.rescored_task({**self.TASK, **task}, self.changed(wish))["points"]
-
-    def test_limits_and_tiers(self):
-        self.assertEqual(self.points({}), 22)
-        self.assertEqual(self.points({}, speedup=[[9, 7]]), 26)
-        self.assertEqual(self.points({}, efficiency={"work_ratio": {"limit": 1.49, "points": 5}}), 17)
-        self.assertEqual(self.points({}, efficiency={"active_lanes": {"limit": 0.91, "points": 4}}), 18)
-
-    def test_wrong_tasks_have_no_points_and_suspect_times_none_for_speed(self):
-        self.assertEqual(self.points({"verdict": "CRASH"}), 0)
-        self.assertEqual(self.points({"verdict": "SUSPECT"}), 19)
-
-    def test_what_was_not_measured_is_reported(self):
-        task = scoring.rescored_task(
-            self.TASK, self.changed({"efficiency": {"barriers": {"limit": 1, "points": 5}}})
-        )
-        self.assertEqual(task["points"], 22)
-        self.assertEqual(scoring.not_measured({"tasks": [task]}), ["fast: barriers"])
-        self.assertIn("barriers: not measured (5 points lost).", task["message"])
-
-    def test_the_baseline_is_the_tasks(self):
-        points = scoring.TaskPoints(0, (), (scoring.Tier(3, 1), scoring.Tier(4, 1)), "all_cores")
-        self.assertEqual(scoring.rescored_task(self.TASK, points)["points"], 1)
 
 
 class Rosters(InFolder):

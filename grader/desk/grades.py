@@ -139,8 +139,8 @@ def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
 
 def max_points_of(book: Book, lab: str) -> int | None:
     return (
-        sum(task.max_points for task in book.table[lab].values() if not task.bonus)
-        if book.table.get(lab)
+        sum(task["max_points"] for task in book.scorer.tasks[lab].values() if not task["bonus"])
+        if lab in book.scorer.tasks
         else None
     )
 
@@ -269,7 +269,7 @@ class Judge:
 def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     settings = settings_of.read(book.folder)
     rows = candidates(book)
-    settings_of.check_labs(settings, book.table.keys() | {lab for _, lab in rows})
+    settings_of.check_labs(settings, book.scorer.tasks.keys() | {lab for _, lab in rows})
     owners = sorted({owner for owner, _ in rows})
     roster = read_roster(settings.roster, settings.aliases)
     if not settings.roster:  # those who have handed something in

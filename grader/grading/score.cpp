@@ -67,55 +67,7 @@ void score_speedup(const lab::Task& task, const Evidence& evidence, TaskResult& 
   }
 }
 
-std::string lost_goal_text(const GoalScore& goal) {
-  const std::string_view name = lab::name_of(goal.metric);
-  if (!goal.measured) return fmt::format("{}: {} ({} points lost).", name, goal.note, goal.max_points);
-  return fmt::format("{} is {:.4g}, {} {:.4g} is asked for ({} point{} lost).", name, *goal.measured,
-                     lab::at_least(goal.metric) ? "at least" : "at most", goal.limit, goal.max_points,
-                     goal.max_points == 1 ? "" : "s");
-}
-
-std::string lost_points_text(const TaskResult& out) {
-  std::string text;
-  for (const GoalScore& goal : out.goals) {
-    if (goal.points < goal.max_points) text += lost_goal_text(goal) + "\n";
-  }
-  for (const TierScore& tier : out.tiers) {
-    if (tier.points == tier.max_points) continue;
-    text += out.speedup ? fmt::format("speedup is {:.3g}, {:.4g} is asked for ({} points lost).\n",
-                                      *out.speedup, tier.speedup, tier.max_points)
-                        : fmt::format("speedup was not measured ({} points lost).\n", tier.max_points);
-  }
-  if (!text.empty()) text.pop_back();
-  return text;
-}
-
-std::string failed_text(const TaskResult& out, const CaseRecord& deciding) {
-  std::string text = deciding.message;
-  if (deciding.verdict == lab::Verdict::not_implemented) return text;
-  if (out.cases_failed > 0 && out.cases_planned > 1) {
-    if (!text.empty()) text += "\n";
-    text += fmt::format("{} of {} case{} run failed", out.cases_failed, out.cases_run,
-                        out.cases_run == 1 ? "" : "s");
-    const int left = out.cases_planned - out.cases_run;
-    text += left > 0 ? fmt::format("; {} more {} not run.", left, left == 1 ? "was" : "were") : ".";
-  }
-  return text;
-}
-
 }  // namespace
-
-const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases) {
-  const CaseRecord* first = nullptr;
-  for (const CaseRecord& record : cases) {
-    if (record.verdict == lab::Verdict::infra) return &record;
-    // A failure takes precedence over an earlier SUSPECT.
-    const bool doubtful = first != nullptr && first->verdict == lab::Verdict::suspect;
-    const bool wrong = record.verdict != lab::Verdict::ok && record.verdict != lab::Verdict::suspect;
-    if (record.verdict != lab::Verdict::ok && (first == nullptr || (doubtful && wrong))) first = &record;
-  }
-  return first;
-}
 
 Evidence together(const TaskResult& earlier, Evidence now) {
   now.cases_planned += earlier.cases_planned;
@@ -146,13 +98,6 @@ TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::strin
   out.verdict = verdict;
   out.message = std::move(message);
   return out;
-}
-
-std::string message_of(const TaskResult& task) {
-  const CaseRecord* deciding = deciding_record(task.cases);
-  if (deciding == nullptr)
-    return task.verdict == lab::Verdict::ok ? lost_points_text(task) : "Not every case of this task was run.";
-  return deciding->verdict == lab::Verdict::suspect ? deciding->message : failed_text(task, *deciding);
 }
 
 TaskResult score_task(const lab::Task& task, const Evidence& evidence) {

@@ -25,10 +25,6 @@ struct Evidence {
   std::vector<Timing> timings;            // of the speedup cases
 };
 
-// The message of a task of which cases were run: what is wrong with the deciding case, or which points a right
-// task lost.
-std::string message_of(const TaskResult& task);
-
 // Computes the verdict, the points and their parts, and the message from the records and missed goals. Empty
 // evidence gives 0 points and INFRA.
 TaskResult score_task(const lab::Task& task, const Evidence& evidence);
@@ -42,9 +38,5 @@ Evidence together(const TaskResult& earlier, Evidence now);
 
 // The result of a task whose lab could not be built or run.
 TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::string message);
-
-// The record that decides the verdict: INFRA before all others, then the first failure, then the first
-// SUSPECT; nullptr if all are OK.
-const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases);
 
 }  // namespace course::grader

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "grading/score.hpp"
-
 namespace course::grader {
 
 RunResult for_students(RunResult result) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "lab/compare.hpp"
+#include "lab/poison.hpp"
 #include "registry.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
@@ -19,10 +20,25 @@
 #include "report/read_result.hpp"
 #include "report/report_file.hpp"
 #include "report/table.hpp"
-#include "testing/tried.hpp"
 
 namespace course::grader {
 namespace {
+
+// A case with its inputs and right outputs.
+struct Tried {
+  std::vector<lab::HostBuffer> inputs, outputs;
+};
+Tried tried(const lab::Problem& problem, const lab::Task& task, const lab::Case& c) {
+  Tried t;
+  const lab::Shape shape = problem.shape(task, c);
+  for (const auto& spec : shape.inputs)
+    t.inputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
+  for (const auto& spec : shape.outputs)
+    t.outputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype), lab::kPoison)});
+  problem.fill(task, c, 1, t.inputs);
+  problem.baseline(task, c, t.inputs, t.outputs, lab::Baseline::one_thread);
+  return t;
+}
 
 constexpr std::uint64_t kSeed = 7'654'321'987;
 constexpr std::uint64_t kMostItems = 2100;  // so that no index has as many digits as a secret
@@ -178,10 +194,10 @@ class Leaks {
   }
 
   void try_all(const lab::Task& task, const lab::Case& c) {
-    const lab::Tried right = lab::tried(problem_, task, c);
+    const Tried right = tried(problem_, task, c);
     add_secrets(secrets_, right.inputs), add_secrets(secrets_, right.outputs);
     for (const Mistake& mistake : mistakes()) {
-      lab::Tried wrong = right;
+      Tried wrong = right;
       for (lab::HostBuffer& buffer : wrong.outputs) {
         Elements out = elements_of(buffer);
         if (out.empty()) continue;
@@ -215,7 +231,7 @@ class Leaks {
   }
 
   void add(const lab::Task& task, const lab::Case& c, const char* mistake, lab::Mismatch mismatch,
-           const lab::Tried& wrong) {
+           const Tried& wrong) {
     ++n_tried_;
     add_secrets(secrets_, wrong.outputs);
     lab::Failure failure;

@@ -30,8 +30,8 @@ struct CaseRecord {
   lab::Verdict verdict = lab::Verdict::infra;
   std::optional<lab::Failure> failure;  // unless ok
   std::string message;                  // `failure` as text
-  double seconds = 0;   // wall-clock time of the whole case: inputs, runner, judging
-  std::string printed;  // by the submission, only of a run with --case; not reported
+  double seconds = 0;                   // wall-clock time of the whole case: inputs, runner, judging
+  std::string printed;                  // by the submission, only of a run with --case; not reported
 };
 
 // An efficiency goal and its measurement.
@@ -125,6 +125,14 @@ struct RunResult {
 std::string utc_now();
 
 void set_failure(CaseRecord& record, lab::Failure failure);
+
+// The record that decides the verdict: INFRA before all others, then the first failure, then the first
+// SUSPECT; nullptr if all are OK.
+const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases);
+
+// The message of a task of which cases were run: what is wrong with the deciding case, or which points a right
+// task lost.
+std::string message_of(const TaskResult& task);
 
 // Sums up the points of the lab's tasks.
 void add_up(LabResult& lab);

@@ -223,7 +223,8 @@ TEST(Check, TellsThatEveryBlockReducedTheFirstItems) {
   const auto first = t.input<std::int32_t>().first(256);
   const auto of_block = static_cast<std::uint32_t>(fold_one_thread(first, Sum<std::int32_t>{}));
   output<std::int32_t>(t) = static_cast<std::int32_t>(5 * of_block);
-  EXPECT_NE(check(t)->hint().find("every block reduced the first 256"), std::string::npos) << check(t)->hint();
+  EXPECT_NE(check(t)->hint().find("every block reduced the first 256"), std::string::npos)
+      << check(t)->hint();
 }
 
 TEST(Check, TellsIntegersThatWereAddedAsDoubles) {

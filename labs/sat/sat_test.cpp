@@ -221,7 +221,8 @@ TEST(Check, TellsSwappedSidesFromTheOtherCorner) {
                                  one_column.output<std::int64_t>());
   const auto ambiguous = check(one_column, "serial");
   ASSERT_TRUE(ambiguous);
-  EXPECT_NE(ambiguous->hint().find("several mistakes look like this"), std::string::npos) << ambiguous->hint();
+  EXPECT_NE(ambiguous->hint().find("several mistakes look like this"), std::string::npos)
+      << ambiguous->hint();
 
   Tried t = tried("serial", "lower_left_i32_31x33_random");
   table_one_thread<std::int32_t>(t.input<std::int32_t>(), 33, 31, Corner::lower_left,

@@ -27,7 +27,6 @@ import compare_class
 import gradebook
 import ledger
 import make_class
-import scoring
 from book import Book
 
 SEED = "0x5eed"
@@ -112,18 +111,17 @@ class Test:
         )
 
     def points_follow_from_evidence(self, out):
-        """What scoring.py makes of real results is what the grader made of them, messages and all."""
+        """What rescoring makes of real results is what the grader made of them, messages and all."""
         book = Book(self.folder / out, read_only=True)
         book.use_last_harness()
+        book.labcli = f"{self.environment['LAB_BUILD']}/grader/labcli"
         book.use_points()
         labs = [
             json.loads(path.read_bytes())["labs"][0]
             for path in (self.folder / out / "results").glob("*/[0-9]*.json")
             if path.stem.isdigit()
         ]
-        differ = [
-            f"{lab['id']}: {lab['points']} points" for lab in labs if scoring.rescored(lab, book.table) != lab
-        ]
+        differ = [f"{lab['id']}: {lab['points']} points" for lab in labs if book.scorer.rescored(lab) != lab]
         self.check(
             f"the points of {len(labs)} results follow from their evidence",
             differ if labs else ["no results"],

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "grading/rescore.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "grading/score.hpp"
+#include "lab/metrics.hpp"
+
+namespace course::grader {
+namespace {
+
+using nlohmann::json;
+
+lab::Metric metric_named(const std::string& name) {
+  for (const lab::MetricRow& row : lab::kMetricRows)
+    if (row.name == name) return row.metric;
+  throw std::invalid_argument(fmt::format("\"{}\" is no metric", name));
+}
+
+lab::Verdict verdict_named(const std::string& name) {
+  for (const lab::VerdictRow& row : lab::kVerdicts)
+    if (row.name == name) return row.verdict;
+  throw std::invalid_argument(fmt::format("\"{}\" is no verdict", name));
+}
+
+const json& member(const json& object, const char* key) {
+  static const json kNothing;
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return object.is_object() && found != object.end() ? *found : kNothing;
+}
+
+// The evidence that a task's result contains.
+Evidence evidence_of(const json& task) {
+  Evidence evidence;
+  evidence.complete = true;
+  for (const auto& [name, value] : member(task, "metrics").items())
+    if (value.is_number()) evidence.metrics[metric_named(name)] = value.get<double>();
+  for (const json& one : member(task, "cases")) {
+    CaseRecord& record = evidence.cases.emplace_back();
+    record.stage = member(one, "stage") == name_of(Stage::efficiency) ? Stage::efficiency : Stage::speedup;
+    record.verdict = verdict_named(one.at("verdict"));
+  }
+  // Only the ratios of the times matter.
+  const auto speedup = [&](const char* name) {
+    const json& timed = member(member(task, "timing"), name);
+    const json& known = timed.is_null() ? member(task, "speedup") : timed;
+    return known.is_number() ? known.get<double>() : 0.0;
+  };
+  Timing timing;
+  timing.kernel_us = 1;
+  timing.one_thread_us = speedup("speedup_one_thread");
+  timing.all_cores_us = speedup("speedup_all_cores");
+  evidence.timings = {timing};
+  return evidence;
+}
+
+json rescored(const json& task, const lab::Task& points) {
+  TaskResult result = unscored_task(points, verdict_named(task.at("verdict")), "");
+  if (row_of(result.verdict).standing == lab::Standing::right || result.verdict == lab::Verdict::suspect)
+    add_points(points, evidence_of(task), result);
+  json out = task;
+  const json now = to_json(result);
+  for (const char* key : {"points", "max_points", "correctness", "goals", "tiers", "speedup", "bonus"})
+    out[key] = now.at(key);
+  if (result.verdict == lab::Verdict::ok) out["message"] = message_of(result);
+  return out;
+}
+
+}  // namespace
+
+Result<PointsTable> PointsTable::parse(std::string_view text) {
+  PointsTable table;
+  try {
+    const json document = json::parse(text);
+    for (const json& lab : document.at("catalogue").at("labs")) {
+      for (const json& task : member(lab, "tasks")) {
+        const json& wish = member(member(member(document, "points"), lab.at("id").get<std::string>().c_str()),
+                                  task.at("id").get<std::string>().c_str());
+        Points points;
+        points.id = task.at("id");
+        points.correctness =
+            (wish.contains("correctness") ? wish.at("correctness") : task.at("correctness_points"));
+        points.baseline =
+            task.at("baseline") == "all_cores" ? lab::Baseline::all_cores : lab::Baseline::one_thread;
+        points.bonus = task.at("bonus");
+        for (const json& goal : task.at("efficiency"))
+          points.goals.push_back({metric_named(goal.at("metric")), goal.at("limit"), goal.at("points")});
+        // A metric that the wish has replaces the same one; its tiers replace all tiers.
+        for (const auto& [name, goal] : member(wish, "efficiency").items()) {
+          const lab::EfficiencyGoal wanted{metric_named(name), goal.at("limit"), goal.at("points")};
+          const auto same = std::find_if(points.goals.begin(), points.goals.end(),
+                                         [&](const auto& one) { return one.metric == wanted.metric; });
+          if (same == points.goals.end())
+            points.goals.push_back(wanted);
+          else
+            *same = wanted;
+        }
+        if (wish.contains("speedup")) {
+          for (const json& tier : wish.at("speedup")) points.tiers.push_back({tier.at(0), tier.at(1)});
+        } else {
+          for (const json& tier : task.at("speedup"))
+            points.tiers.push_back({tier.at("speedup"), tier.at("points")});
+        }
+        table.labs_[lab.at("id")][points.id] = std::move(points);
+      }
+    }
+  } catch (const std::exception& error) {
+    return Error{fmt::format("The table of points is not as it should be: {}.", error.what())};
+  }
+  return table;
+}
+
+Result<std::string> PointsTable::rescored(std::string_view text) const {
+  try {
+    json lab = json::parse(text);
+    const auto known = labs_.find(lab.at("id"));
+    if (known == labs_.end()) return lab.dump();
+    json sums = {{"points", 0}, {"max_points", 0}, {"bonus_points", 0}, {"max_bonus_points", 0}};
+    for (json& task : lab.at("tasks")) {
+      const auto points = known->second.find(task.at("id"));
+      if (points != known->second.end()) task = grader::rescored(task, points->second.task());
+      const bool bonus = task.value("bonus", false);
+      for (const char* key : {"points", "max_points"}) {
+        json& sum = sums[bonus ? (key[0] == 'p' ? "bonus_points" : "max_bonus_points") : key];
+        sum = sum.get<int>() + task.at(key).get<int>();
+      }
+    }
+    lab.update(sums);
+    return lab.dump();
+  } catch (const std::exception& error) {
+    return Error{fmt::format("This is no lab of a result: {}.", error.what())};
+  }
+}
+
+}  // namespace course::grader

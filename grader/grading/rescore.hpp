@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What stored results are worth by a table of points that may have changed since: that of the labs, changed by
+// the instructor (class.toml). Reads and writes JSON for the scripts of grader/batch, which have no rules of
+// their own; score.hpp has them. Results are kept as they are but for points, goals, tiers and the message of
+// a right task.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "lab/manifest.hpp"
+
+namespace course::grader {
+
+class PointsTable {
+ public:
+  // {"catalogue": what list --json prints, "points": {LAB: {TASK: [points.LAB.TASK] of class.toml}}}
+  static Result<PointsTable> parse(std::string_view text);
+  // One of a result's labs. Labs and tasks that the table lacks keep their points.
+  Result<std::string> rescored(std::string_view lab) const;
+
+ private:
+  struct Points {
+    std::string id;
+    std::vector<lab::EfficiencyGoal> goals;
+    std::vector<lab::SpeedupTier> tiers;
+    int correctness = 0;
+    lab::Baseline baseline = lab::Baseline::one_thread;
+    bool bonus = false;
+    lab::Task task() const { return {id, "", "", correctness, goals, tiers, baseline, bonus}; }
+  };
+  std::map<std::string, std::map<std::string, Points>> labs_;
+};
+
+}  // namespace course::grader

@@ -478,8 +478,8 @@ void Dataflow::before(Warp& w, const MicroOp& op) {
     addresses_ = addresses_of(w, op);
   if (op.kind != OpKind::shuffle) return;
   // Executes the op on the numbers of the lanes instead of the values, to find out where they come from.
-  std::uint32_t* value = w.slot<std::uint32_t>(op.src[0]);
-  std::uint32_t* out = w.slot<std::uint32_t>(op.dst[0]);
+  auto* value = w.slot<std::uint32_t>(op.src[0]);
+  auto* out = w.slot<std::uint32_t>(op.dst[0]);
   std::uint32_t saved_value[kLanes], saved_out[kLanes];
   std::copy_n(value, kLanes, saved_value);
   std::copy_n(out, kLanes, saved_out);

@@ -104,7 +104,7 @@ LEFT_OUT = [
     # answers, and what gives them away
     "grader/mutants/*",
     "grader/hostile/*",
-    "handouts/front.md",
+    "handouts/site_front.md",
     "handouts/kill-matrix.md",
     "handouts/top-rungs.md",
     "common/harness/template/*",

@@ -9,7 +9,7 @@ without a network.
 Pages are gathered in FOLDER/site-pages: the texts as they are, but for links to files of the repository that
 are no texts: those get a page with the file's contents. MkDocs with the Material theme (requirements.txt)
 turns them into HTML; a link that leads nowhere is an error. Figures with steps then get a player
-(players.py). The first page begins with handouts/front.md.
+(players.py). The first page begins with handouts/site_front.md.
 """
 
 import json
@@ -106,8 +106,8 @@ def without_marks(text):
 
 
 def front(gatherer, readme):
-    """The first page of all: handouts/front.md, with the commands of the README, and what follows there."""
-    text = adapted(gatherer.linked(ROOT / "handouts/front.md"))
+    """The first page of all: handouts/site_front.md, with the README's commands and what follows there."""
+    text = adapted(gatherer.linked(ROOT / "handouts/site_front.md"))
     text = without_marks(text)
     text = LINK.sub(lambda m: m[0] if ":" in m[2] else f"{m[1]}handouts/{m[2]}{m[3]}", text)
     commands = re.search(r"^On a Debian.*?^```console\n.*?^```\n", readme, re.M | re.S)[0]

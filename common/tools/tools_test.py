@@ -16,6 +16,7 @@ import unittest
 import unittest.mock
 
 import check_includes
+import lines
 import run_tests
 import waiting
 
@@ -358,6 +359,29 @@ class EditorTasks(unittest.TestCase):
             "  labs/scan                  0/100",
         ]:
             self.assertEqual(self.places(line), [], line)
+
+
+class Lines(unittest.TestCase):
+    def test_counts_what_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in {
+                "common/base/a.hpp": "// why\n\nint a();  // what\n/* more\n*/\nint b();\n",
+                "common/base/a_test.cpp": "int c();\n",
+                "common/harness/lab/a.cpp": "int d();\n",
+                "grader/batch/a.py": '"""What\n\nit does."""\n\n# why\nx = 1\n',
+            }.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            subprocess.run(["git", "init", "-q", root], check=True)
+            subprocess.run(["git", "-C", root, "add", "."], check=True)
+            found = {room: dict(counter) for room, counter in lines.count(root).items()}
+        self.assertEqual(
+            found, {"common/base": {"C++": 2}, "common/harness/lab": {"C++": 1}, "grader/batch": {"Python": 1}}
+        )
+
+    def test_every_room_is_within_its_budget(self):
+        self.assertEqual(lines.over_budget(lines.count(), lines.budget()), [])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Counts the lines of product code by room, and compares them with the budget in lines.tsv.
+
+    common/tools/lines.py            # prints the table; exit code 1 if a room has more lines than its budget
+
+Product code is what runs in the course: no blank lines, no comments, no docstrings, no tests, and none of the
+programs that tests run.
+"""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOAL = 80_000  # for all rooms together
+BUDGET = pathlib.Path(__file__).with_suffix(".tsv")
+LANGUAGES = {
+    "C++": (".cpp", ".hpp", ".h", ".inc"),
+    "CUDA": (".cu", ".cuh"),
+    "Python": (".py",),
+    "shell": (".sh",),
+    "web": (".js", ".css"),
+}
+TESTS = re.compile(
+    r"_test\.|(^|/)fuzz_|(^|/)(testing|mutants|hostile|programs|kernels|conformance|fuzz|testdata|cub|browser|foreign"
+    r"|corpus)/|kernel_cases|hostile_kernel"
+)
+COMMENTS = {
+    "Python": re.compile(r'^\s*"""(?:.|\n)*?"""|^\s*#.*', re.MULTILINE),
+    "shell": re.compile(r"^\s*#.*", re.MULTILINE),
+}
+C_COMMENTS = re.compile(r"^\s*/\*(?:.|\n)*?\*/|^\s*//.*", re.MULTILINE)
+
+
+def room_of(path: pathlib.PurePosixPath) -> str:
+    top = path.parts[0]
+    if top == "common":
+        depth = 3 if path.parts[1] in ("simulator", "harness") else 2
+    else:
+        depth = 2 if top == "grader" else 1
+    return "/".join(path.parts[: min(depth, len(path.parts) - 1)]) or "."
+
+
+def language_of(path: pathlib.PurePosixPath) -> str | None:
+    if path.name == "lab":
+        return "shell"
+    return next((name for name, endings in LANGUAGES.items() if path.suffix in endings), None)
+
+
+def count(root: pathlib.Path = ROOT) -> dict[str, collections.Counter]:
+    """Lines by room and language, of the files that git knows."""
+    files = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, text=True, check=True)
+    lines = collections.defaultdict(collections.Counter)
+    for name in filter(None, files.stdout.split("\0")):
+        path = pathlib.PurePosixPath(name)
+        language = language_of(path)
+        if language is None or TESTS.search(name) or not (root / path).is_file():
+            continue
+        text = (root / path).read_text(encoding="utf-8", errors="replace")
+        text = COMMENTS.get(language, C_COMMENTS).sub("", text)
+        lines[room_of(path)][language] += sum(1 for line in text.splitlines() if line.strip())
+    return lines
+
+
+def budget() -> dict[str, int]:
+    rows = (line.split("\t") for line in BUDGET.read_text(encoding="utf-8").splitlines())
+    return {room: int(most) for room, most in rows}
+
+
+def over_budget(lines: dict[str, collections.Counter], most: dict[str, int]) -> list[str]:
+    """The rooms that have more lines than they may, or no budget."""
+    return [room for room, counter in sorted(lines.items()) if sum(counter.values()) > most.get(room, 0)]
+
+
+def main() -> int:
+    lines, most = count(), budget()
+    for room in sorted(lines.keys() | most.keys()):
+        used = sum(lines[room].values())
+        by_language = ", ".join(f"{name} {n:,}" for name, n in lines[room].most_common())
+        print(f"{room:28} {used:6,} of {most.get(room, 0):6,}  {by_language}")
+    total = sum(sum(counter.values()) for counter in lines.values())
+    print(f"{'all':28} {total:6,} of {sum(most.values()):6,}; the goal is {GOAL:,}")
+    over = over_budget(lines, most)
+    for room in over:
+        print(f"{room} has more than {BUDGET.name} allows: make it smaller, or argue for more in the commit")
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

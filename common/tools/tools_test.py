@@ -377,7 +377,8 @@ class Lines(unittest.TestCase):
             subprocess.run(["git", "-C", root, "add", "."], check=True)
             found = {room: dict(counter) for room, counter in lines.count(root).items()}
         self.assertEqual(
-            found, {"common/base": {"C++": 2}, "common/harness/lab": {"C++": 1}, "grader/batch": {"Python": 1}}
+            found,
+            {"common/base": {"C++": 2}, "common/harness/lab": {"C++": 1}, "grader/batch": {"Python": 1}},
         )
 
     def test_every_room_is_within_its_budget(self):

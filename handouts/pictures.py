@@ -23,7 +23,7 @@ STYLE = """text { font-family: system-ui, 'DejaVu Sans', sans-serif; font-size: 
 .arrow { fill: none; stroke: #0b57a4; stroke-width: 1.4; marker-end: url(#head); } .head { fill: #0b57a4; }
 .faint { fill: none; stroke: #c9ccd4; stroke-dasharray: 3 3; } .small { stroke-width: 0.4; }
 @media (prefers-color-scheme: dark) {
-text { fill: #e6e7ea; } .note { fill: #a7abb7; } .card, .box, .cold { fill: #16171b; } .card { stroke: #43464f; } .box, .line { stroke: #8b8f9c; }
+text { fill: #e6e7ea; } .note { fill: #b4b8c4; } .card, .box, .cold { fill: #16171b; } .card { stroke: #43464f; } .box, .line { stroke: #8b8f9c; }
 .written { fill: #4d4210; } .cold, .one, .two { stroke: #8b8f9c; } .one { fill: #285e9c; } .two { fill: #8a3a2e; } .ring { stroke: #ff8f8f; }
 .arrow { stroke: #8ab8ff; } .head { fill: #8ab8ff; } .faint { stroke: #43464f; }
 }

@@ -335,10 +335,10 @@ constexpr const char* kOwnStyle =
     "text { fill: #e6e7ea; } .card, .box, .again, .empty { fill: #16171b; } .card, .again, .empty { stroke: "
     "#43464f; }\n"
     ".box { stroke: #8b8f9c; } .box.written { fill: #4d4210; } .box.faulty { fill: #5a1f1f; }\n"
-    ".note, .quiet { fill: #a7abb7; } .alarm { fill: #ff8f8f; }\n"
+    ".note, .quiet { fill: #b4b8c4; } .alarm { fill: #ff8f8f; }\n"
     ".arrow { stroke: #8ab8ff; } .straight { stroke: #8b8f9c; } .faint { stroke: #43464f; } .own { stroke: "
     "#6fd08c; }\n"
-    ".head { fill: #a7abb7; }\n"
+    ".head { fill: #b4b8c4; }\n"
     "}\n";
 
 page::Html inline_picture(const Drawing& d, const std::string& what, const char* look) {

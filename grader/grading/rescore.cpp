@@ -61,7 +61,7 @@ Evidence evidence_of(const json& task) {
 json rescored(const json& task, const lab::Task& points) {
   TaskResult result = unscored_task(points, verdict_named(task.at("verdict")), "");
   if (row_of(result.verdict).standing == lab::Standing::right || result.verdict == lab::Verdict::suspect)
-    add_points(points, evidence_of(task), result);
+    give_points(points, evidence_of(task), result);
   json out = task;
   const json now = to_json(result);
   for (const char* key : {"points", "max_points", "correctness", "goals", "tiers", "speedup", "bonus"})

@@ -84,7 +84,7 @@ Evidence together(const TaskResult& earlier, Evidence now) {
   return now;
 }
 
-void add_points(const lab::Task& task, const Evidence& evidence, TaskResult& out) {
+void give_points(const lab::Task& task, const Evidence& evidence, TaskResult& out) {
   out.correctness_points = out.max_correctness_points;
   score_goals(evidence, out);
   score_speedup(task, evidence, out);
@@ -130,7 +130,7 @@ TaskResult score_task(const lab::Task& task, const Evidence& evidence) {
     return out;
   }
   out.verdict = deciding == nullptr ? lab::Verdict::ok : lab::Verdict::suspect;
-  add_points(task, evidence, out);
+  give_points(task, evidence, out);
   out.message = message_of(out);
   return out;
 }

@@ -30,7 +30,7 @@ struct Evidence {
 TaskResult score_task(const lab::Task& task, const Evidence& evidence);
 
 // Adds the points of a task whose verdict is OK or SUSPECT, with goals and tiers: what the evidence is worth.
-void add_points(const lab::Task& task, const Evidence& evidence, TaskResult& out);
+void give_points(const lab::Task& task, const Evidence& evidence, TaskResult& out);
 
 // `now`, of the cases that `earlier` lacks, together with what `earlier` says about the others. `earlier`:
 // a result of the same file whose verdict is OK or SUSPECT.

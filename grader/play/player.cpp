@@ -437,7 +437,7 @@ class Run {
     return "";
   }
 
-  // Modelled times depend on the addresses of arrays, which are those of the process.
+  // Modelled times can differ from run to run of one process, by a cause that is not known yet.
   static void forget_times(Json& report) {
     const auto forget = [](Json& from) {
       for (const char* key : {"modelled_us", "bound_by", "chain_clocks"}) from.erase(key);

@@ -170,7 +170,9 @@
     const { warp_instructions: warps, lane_instructions: lanes } = totals;
     if (warps) rows.push(make('tr', {}, make('th', {}, 'active lanes in an instruction'), make('td', {}, (lanes / warps).toFixed(1))));
     $('#counters > div').replaceChildren(make('table', {}, ...rows));
-    const text = lab().sources[field('version').value] ?? '';
+    // One text stands for all sizes of blocks; make_versions.py replaces the same constant.
+    const text = (lab().sources[field('version').value] ?? '').replace(
+      /^((?:inline )?constexpr unsigned kBlock = )\d+;/m, (_, before) => `${before}${field('block').value};`);
     $('#source > pre').replaceChildren(...text.split('\n').map((line, k) => make('span', { class: 'line' },
       make('span', { class: 'n' }, String(k + 1)), make('span', { class: 'who' }), ` ${line}\n`)));
   }

@@ -252,6 +252,13 @@ class Play(unittest.TestCase):
         self.assertEqual(answer["outputs"][0]["got"], ["18"])
         self.assertIn("error", json.loads(self.play(**state, items="typed", typed="5 x", n=2)))
 
+    def test_source_has_the_chosen_size_of_blocks(self):
+        state = {"lab": "reduction", "task": "sequential", "version": "solution", "variant": "sum_i32"}
+        for block in (8, 64):
+            self.play(**state, block=block, n=8)
+            source = self.page.run("document.querySelector('#source').textContent")
+            self.assertIn(f"kBlock = {block};", source)
+
     def test_asks_nobody_for_anything(self):
         loaded = self.page.run("performance.getEntriesByType('resource').map((entry) => entry.name)")
         self.assertEqual([name for name in loaded if not name.startswith("blob:")], [])

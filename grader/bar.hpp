@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bars of block characters, for tables on a terminal. They are no escape codes, so they are printed to files, too.
+// Bars of block characters, for tables on a terminal. They are no escape codes, so they are printed to files,
+// too.
 #pragma once
 
 #include <cstddef>

@@ -39,11 +39,12 @@ struct ProfilerRun {
   std::uint64_t items = 0;  // of every rung's case
   std::map<KernelKey, SeenKernel> kernels;
 };
-// Reads the text of common/simulator/sim/calibration/data/profiler_*.json. An Error says what is wrong with it.
+// Reads the text of common/simulator/sim/calibration/data/profiler_*.json. An Error says what is wrong with
+// it.
 Result<ProfilerRun> read_profiler_run(const std::string& text);
 
-// Adds the launches of a report (common/simulator/cudart/sim_control.h) of the lab `lab`: the first one of each kernel
-// and grid.
+// Adds the launches of a report (common/simulator/cudart/sim_control.h) of the lab `lab`: the first one of
+// each kernel and grid.
 void collect_kernels(std::map<KernelKey, CountedKernel>& kernels, const std::string& lab,
                      const std::string& report);
 

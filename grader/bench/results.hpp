@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The results of ./lab bench, read from the JSON of the bench programs (common/harness/bench/bench_main.cpp) or of an
-// earlier run, and their tables: one for each kind of work, with a row for each rung, library or CPU baseline
-// and a column for each size.
+// The results of ./lab bench, read from the JSON of the bench programs (common/harness/bench/bench_main.cpp)
+// or of an earlier run, and their tables: one for each kind of work, with a row for each rung, library or CPU
+// baseline and a column for each size.
 #pragma once
 
 #include <cstdint>

@@ -231,8 +231,8 @@ int run_one(const BatchOptions& options) {
   return write_once(options.out, json_text(result));
 }
 
-// The first line is the table (grading/rescore.hpp), and each of the others one of a result's labs; the answer
-// to each of these is a line, too.
+// The first line is the table (grading/rescore.hpp), and each of the others one of a result's labs; the
+// answer to each of these is a line, too.
 int run_rescore() {
   std::string line;
   std::getline(std::cin, line);

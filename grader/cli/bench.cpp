@@ -117,8 +117,8 @@ Result<Recipe> bench_recipe(const Layout& layout, const std::string& lab, const 
   return recipe;
 }
 
-// Compiles a lab's library baselines with the CUB and Thrust in the folder `cccl` instead of the toolkit's, as
-// a shared library that the bench program loads. "" if the lab has none.
+// Compiles a lab's library baselines with the CUB and Thrust in the folder `cccl` instead of the toolkit's,
+// as a shared library that the bench program loads. "" if the lab has none.
 Result<std::string> build_peers(const Layout& layout, const std::string& lab, const std::string& cccl) {
   const std::string object = fmt::format("solutions/bench_{0}.p/peers_{0}.cu.o", lab);
   const std::string file = fmt::format("{}/{}.{}.so", layout.build, object, getpid());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What stored results are worth by a table of points that may have changed since: that of the labs, changed by
-// the instructor (class.toml). Reads and writes JSON for the scripts of grader/batch, which have no rules of
-// their own; score.hpp has them. Results are kept as they are but for points, goals, tiers and the message of
-// a right task.
+// What stored results are worth by a table of points that may have changed since: that of the labs, changed
+// by the instructor (class.toml). Reads and writes JSON for the scripts of grader/batch, which have no rules
+// of their own; score.hpp has them. Results are kept as they are but for points, goals, tiers and the message
+// of a right task.
 #pragma once
 
 #include <map>

@@ -46,7 +46,7 @@ def why_not():
     return None
 
 
-# A kernel that reads a word until another thread writes it, which nobody does.
+# A kernel that waits for a word that no thread writes.
 SPINS = """.version 8.0
 .target sm_80
 .address_size 64

@@ -4,7 +4,8 @@
 // values stored and the elements from which they were computed, findings, counters, and the outputs beside
 // the expected ones. The host code does not run here: its launches and fills have been recorded
 // (recorder.cpp). Compiled for the host and, from the same source, to WebAssembly.
-// Invariant: the answer depends on the request alone. It contains no address, no time and nothing of the host.
+// Invariant: the answer depends on the request alone. It contains no address, no time and nothing of the
+// host.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ RunResult for_students(RunResult result) {
   for (LabResult& lab : result.labs) {
     for (TaskResult& task : lab.tasks) {
       for (CaseRecord& record : task.cases) {
-        // A text without fields, of an earlier version, is left out, since nobody knows what it says.
+        // An earlier version stored only a text. It may contain values, so it is left out.
         record.message.clear();
         if (record.failure) set_failure(record, lab::without_values(std::move(*record.failure)));
       }

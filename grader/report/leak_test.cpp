@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What students and the public may see of a failed case: none of its inputs and results, in any format. Wrong
-// outputs of every lab and task, as many kinds of mistakes produce them, go through the lab's own check into a
-// result, and every report of it is searched for the numbers that the case has.
+// outputs of every lab and task, as many kinds of mistakes produce them, go through the lab's own check into
+// a result, and every report of it is searched for the numbers that the case has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,8 @@ constexpr std::size_t kSecretDigits = 7;
 
 using Elements = std::vector<std::vector<std::byte>>;
 
-// Wrong outputs that plausible mistakes leave: what each does to the right ones. `inputs`: of the first array.
+// Wrong outputs that plausible mistakes leave: what each does to the right ones. `inputs`: of the first
+// array.
 struct Mistake {
   const char* name;
   std::function<void(Elements& out, const Elements& inputs)> make;

@@ -130,8 +130,8 @@ void set_failure(CaseRecord& record, lab::Failure failure);
 // SUSPECT; nullptr if all are OK.
 const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases);
 
-// The message of a task of which cases were run: what is wrong with the deciding case, or which points a right
-// task lost.
+// The message of a task of which cases were run: what is wrong with the deciding case, or which points a
+// right task lost.
 std::string message_of(const TaskResult& task);
 
 // Sums up the points of the lab's tasks.

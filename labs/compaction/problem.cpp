@@ -196,7 +196,8 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
     {"counted_twice",
      [](const CountFacts& f) -> std::string {
        if (f.got <= f.expected) return "";
-       // The tile of a look back has these sizes in most programs; more sizes would fit more numbers by chance.
+       // The tile of a look back has these sizes in most programs; more sizes would fit more numbers by
+       // chance.
        for (const std::uint64_t tile : {1024u, 2048u, 4096u}) {
          for (std::uint64_t end = tile; end < f.n && end <= 8 * tile; end += tile) {
            for (const std::uint64_t begin : {std::uint64_t{0}, end - tile}) {

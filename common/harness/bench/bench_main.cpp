@@ -68,8 +68,8 @@ struct Options {
   bool cpu = true, hot = false, kinds = false;
 };
 
-// How many copies of n_bytes are used in turn: more than 1 GiB together, and six where they fit into a third of
-// the free memory, since the time of a large array depends on where it lies.
+// How many copies of n_bytes are used in turn: more than 1 GiB together, and six where they fit into a third
+// of the free memory, since the time of a large array depends on where it lies.
 std::size_t copies_for(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
   constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
   if (device.simulated || options.hot) return 1;
@@ -327,7 +327,8 @@ struct Table {
   Case c;
   std::vector<const Task*> rungs;
 };
-// With --kinds: the top rung alone, with every kind of input (operator, type, pattern) that it is tested with.
+// With --kinds: the top rung alone, with every kind of input (operator, type, pattern) that it is tested
+// with.
 constexpr std::string_view kTopRung = "state_of_the_art";
 std::vector<Table> kinds_for(const Problem& problem, std::uint64_t n) {
   std::vector<Table> tables;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Thrust allocates temporary memory in each call. Its baselines get it from a block that exists before the clock
-// starts, as CUB's do.
+// Thrust allocates temporary memory in each call. Its baselines get it from a block that exists before the
+// clock starts, as CUB's do.
 #pragma once
 
 #include <thrust/execution_policy.h>

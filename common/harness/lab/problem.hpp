@@ -77,8 +77,8 @@ struct Shape {
   std::uint32_t n_devices = 1;
 };
 
-// The type in which the elements of an array are shown, by the array's name and the width of an access: as the
-// shape declares the array; else the type of the case's items if the width agrees.
+// The type in which the elements of an array are shown, by the array's name and the width of an access: as
+// the shape declares the array; else the type of the case's items if the width agrees.
 DType shown_type(const Shape& shape, const Case& c, std::string_view array, std::uint64_t width);
 
 // One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.
@@ -101,8 +101,9 @@ struct Ideal {
   double most_needed_work = 0;
 };
 
-// Results that depend on n_items items, the longest of them on `longest`: an operation combines two values, so
-// a result of k items needs k − 1 of them, and a chain of ⌈log2 k⌉. `n_results`: results without common items.
+// Results that depend on n_items items, the longest of them on `longest`: an operation combines two values,
+// so a result of k items needs k − 1 of them, and a chain of ⌈log2 k⌉. `n_results`: results without common
+// items.
 inline Ideal depends_on(Ideal ideal, double n_items, double n_results, double longest) {
   ideal.least_work = std::max(n_items - n_results, 0.0);
   ideal.least_steps = longest > 1 ? std::ceil(std::log2(longest)) : 0;

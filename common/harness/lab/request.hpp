@@ -59,8 +59,8 @@ struct Request {
   std::uint64_t workspace_bytes = 0;
   CUstream_st* stream = nullptr;     // launch here; the harness synchronises
   std::int32_t multiprocessors = 1;  // of this device, for the size of a persistent grid
-  // For labs for several devices: the ranks; in other labs one without communicator. Inputs and outputs lie on
-  // the devices in turn, buffer i of each on device i % ranks.size().
+  // For labs for several devices: the ranks; in other labs one without communicator. Inputs and outputs lie
+  // on the devices in turn, buffer i of each on device i % ranks.size().
   std::span<const Rank> ranks = {};
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The packets between the student's process and the device's process on the simulator (common/harness/remote): a kind
-// and a body of plain values, over a SOCK_SEQPACKET socket. The device's process trusts none of them.
+// The packets between the student's process and the device's process on the simulator
+// (common/harness/remote): a kind and a body of plain values, over a SOCK_SEQPACKET socket. The device's
+// process trusts none of them.
 // Invariant: a PacketReader never reads outside its packet; after a failed read ok() is false and every value
 // is zero.
 #pragma once

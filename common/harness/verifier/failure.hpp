@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What went wrong in one case, as data. It goes through the judge, the result and its JSON form; only a report
-// makes text of it. failure_message() fits on one screen and always has this order: task and case, the command
-// that runs it again, the first mismatch, the number and pattern of wrong elements, notes, the cause, the
-// section of the handout, the program's output.
+// What went wrong in one case, as data. It goes through the judge, the result and its JSON form; only a
+// report makes text of it. failure_message() fits on one screen and always has this order: task and case, the
+// command that runs it again, the first mismatch, the number and pattern of wrong elements, notes, the cause,
+// the section of the handout, the program's output.
 // Invariant: without_values() leaves nothing that reveals an input or an expected result.
 #pragma once
 

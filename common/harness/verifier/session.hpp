@@ -2,9 +2,9 @@
 // The verifier's side of one runner: start it, send it cases, and judge the results. The runner (untrusted)
 // is the fixed runner_main.cpp linked with a student's object. Verifier and runner communicate through a
 // SOCK_SEQPACKET channel with fixed-size messages (protocol.hpp) and one sealed memfd per case. On the
-// simulator the device is a process of its own between the two (common/harness/remote): it answers the verifier, and
-// only it communicates with the student's process. A runner's stdout, exit code and claims never decide that
-// a case is right: the outputs are copied out of the shared memory first and checked here.
+// simulator the device is a process of its own between the two (common/harness/remote): it answers the
+// verifier, and only it communicates with the student's process. A runner's stdout, exit code and claims
+// never decide that a case is right: the outputs are copied out of the shared memory first and checked here.
 // Invariant: whatever the runner does, run() returns an Outcome, each attempt within LiveRunner's limits, and
 // the verdict INFRA is only given for what student code cannot cause. A case that fails on the simulator is
 // run again with all checkers on, to find the cause.
@@ -117,8 +117,8 @@ struct Measure {
   bool calm = false;              // simulator only: the order of a counted run, see simSetSchedule
   std::uint64_t other_order = 0;  // simulator only: not 0: blocks, warps and lanes run in another order
   // For a case that is also counted or timed: if it is right and the order of blocks may matter to it, run it
-  // once more in a new process, with the order of a counted run and all checkers. So a program that recognises
-  // counted runs by their order is judged in one that looks the same.
+  // once more in a new process, with the order of a counted run and all checkers. So a program that
+  // recognises counted runs by their order is judged in one that looks the same.
   bool also_calm = false;
   // If the case is right, call the task once more in the same process, with other inputs of the same size:
   // both calls must be right.

@@ -682,8 +682,8 @@ const char* way_to_the_simulator() {
          "\"-cudart shared\"";
 }
 
-// What to do about a library such as cuBLAS or cuFFT, whose calls fail: a program that does not check them would
-// end with wrong results and without an error.
+// What to do about a library such as cuBLAS or cuFFT, whose calls fail: a program that does not check them
+// would end with wrong results and without an error.
 std::string explain_library(const std::string& file) {
   return file +
          " contains a CUDA runtime of its own, which needs NVIDIA's driver. The simulator cannot run this "

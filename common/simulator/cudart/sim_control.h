@@ -29,11 +29,11 @@
  *            "fault": "one sentence" (only in the row of a fault)} ] }
  * With SIM_PROFILE also
  * "lines": [ {"kernel": "…", "file": "…", "line": 31, every field of sim::LineProfile by its name}, … ]
- * "launches" has an entry for each of the first 1024 launches. A later launch is added to an entry of the same
- * kernel and shape ("times": the launches of which "modelled_us" and "counters" are the sum), or else counted
- * in "launches_left_out". "totals" are those of all launches. Findings are sorted: errors come before hints,
- * and memory errors come first. The report takes 4 MiB at most: longer texts, the source lines with the fewest
- * instructions and the end of a trace are left out. */
+ * "launches" has an entry for each of the first 1024 launches. A later launch is added to an entry of the
+ * same kernel and shape ("times": the launches of which "modelled_us" and "counters" are the sum), or else
+ * counted in "launches_left_out". "totals" are those of all launches. Findings are sorted: errors come before
+ * hints, and memory errors come first. The report takes 4 MiB at most: longer texts, the source lines with
+ * the fewest instructions and the end of a trace are left out. */
 #ifndef COURSE_SIM_CONTROL_H
 #define COURSE_SIM_CONTROL_H
 
@@ -63,9 +63,9 @@ int simSetMode(unsigned mode);
  * stderr. The exit code becomes 86 if it would be 0. */
 int simReportMissing(const char* message);
 /* Sets the order in which the next launches run blocks, warps and the lanes of an atomic: 0 for ascending order;
- * every other number selects a permutation. With checks, blocks take turns also with 0. Counters do not depend on it. With SIM_CALM_SCHEDULE, a bit
- * of the number, kernels observe what they would observe in a counted launch: each block runs to its end, in a
- * permuted order. Returns 0. */
+ * every other number selects a permutation. With checks, blocks take turns also with 0. Counters do not
+ * depend on it. With SIM_CALM_SCHEDULE, a bit of the number, kernels observe what they would observe in a
+ * counted launch: each block runs to its end, in a permuted order. Returns 0. */
 #define SIM_CALM_SCHEDULE (1ull << 63)
 /* Another bit of the number: blocks start in ascending order, as GPUs start them. */
 #define SIM_STARTS_IN_ORDER (1ull << 62)

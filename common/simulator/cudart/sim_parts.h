@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What the simulator's libcudart exports for libnccl.so.2 (common/simulator/nccl): operations in which several devices
- * take part. Each device's share of an operation is a part. A part is entered into a stream when the rank
- * calls NCCL. It is executed when all ranks of the operation have arrived, by the thread of the last one.
- * Until then work that is submitted to the stream waits, and so does the host when it synchronises.
+ * What the simulator's libcudart exports for libnccl.so.2 (common/simulator/nccl): operations in which
+ * several devices take part. Each device's share of an operation is a part. A part is entered into a stream
+ * when the rank calls NCCL. It is executed when all ranks of the operation have arrived, by the thread of the
+ * last one. Until then work that is submitted to the stream waits, and so does the host when it synchronises.
  * Plain C. Thread-safe. Functions that return int return a cudaError_t, 0 for success. */
 #ifndef COURSE_SIM_PARTS_H
 #define COURSE_SIM_PARTS_H

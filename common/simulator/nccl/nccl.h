@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The part of NCCL's binary interface that common/simulator/nccl implements, in declarations of our own, so that
- * programs compile without NVIDIA's package. A program that is compiled with NVIDIA's nccl.h runs on this
- * library as well: abi_test.py compares both. C and C++.
+ * The part of NCCL's binary interface that common/simulator/nccl implements, in declarations of our own, so
+ * that programs compile without NVIDIA's package. A program that is compiled with NVIDIA's nccl.h runs on
+ * this library as well: abi_test.py compares both. C and C++.
  * Source of the semantics: NVIDIA, "NCCL API", version 2.28. */
 #ifndef NCCL_H_
 #define NCCL_H_

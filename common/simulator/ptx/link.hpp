@@ -10,9 +10,9 @@
 
 namespace course::ptx {
 
-// Returns one module that contains all `texts`; it has no `items`. An .extern declaration and its definition in
-// another module become one. Of several .weak or .common definitions the first is kept. Names visible only in
-// their own module stay distinct. Names without a definition stay .extern. An Error names the text that
+// Returns one module that contains all `texts`; it has no `items`. An .extern declaration and its definition
+// in another module become one. Of several .weak or .common definitions the first is kept. Names visible only
+// in their own module stay distinct. Names without a definition stay .extern. An Error names the text that
 // cannot be parsed, or the name that two texts define.
 Result<Module> link(std::span<const std::string> texts);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulated GPU as its users see it: memory, modules, launches. Its users are common/simulator/cudart and the
-// tests. Read this file first, then README.md beside it, which follows a launch through the source files.
+// The simulated GPU as its users see it: memory, modules, launches. Its users are common/simulator/cudart and
+// the tests. Read this file first, then README.md beside it, which follows a launch through the source files.
 // Invariant: a device pointer is an address in this process's arena, so host code may copy to and from it.
 // Every access of a kernel is checked against the exact bounds of the allocation that contains it.
 #pragma once
@@ -25,8 +25,8 @@ struct DeviceOptions {
   int host_threads = 0;  // 0: all cores
   // 0: natural order; otherwise permutes blocks, warps and the lanes of atomics.
   std::uint64_t schedule_seed = 0;
-  // With a seed, blocks that may wait for each other start in any order, a few at once: CUDA guarantees no more.
-  // Without this they start in order, as GPUs do and as libraries expect. Device::set_schedule sets it.
+  // With a seed, blocks that may wait for each other start in any order, a few at once: CUDA guarantees no
+  // more. Without this they start in order, as GPUs do and as libraries expect. Device::set_schedule sets it.
   bool any_start_order = false;
   // Processor time after which a launch without checkers is ended (with them, kSlowdownByCheckers times as
   // much); 0: no limit.
@@ -114,8 +114,8 @@ class Device {
   Result<Symbol> find_symbol(ModuleId module, std::string_view mangled_name);
 
   // --- execution
-  // What launch() would refuse without running the kernel, because its configuration or its code does not suit
-  // the device. Does not depend on anything that kernels have done.
+  // What launch() would refuse without running the kernel, because its configuration or its code does not
+  // suit the device. Does not depend on anything that kernels have done.
   LaunchResult check(const LaunchRequest& request);
   // Synchronous: when this returns, the kernel has ended, or a fault has ended it, which the result reports.
   LaunchResult launch(const LaunchRequest& request);

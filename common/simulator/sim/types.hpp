@@ -60,8 +60,8 @@ enum Mode : std::uint32_t {
   kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
   // Errors in the host program's calls: leaks, wrong frees, failing calls, copies of uninitialised memory.
   kHostcheck = 128,
-  // With kDataflow: what could have been stored or executed, and was not, tells something about the data, too
-  // (dataflow.hpp). For tasks whose right programs neither store to addresses computed from data nor need to.
+  // With kDataflow: memory that a store could have changed, and code that could have run, also depend on the
+  // data that decided against it (dataflow.hpp). For tasks whose right programs neither store to addresses computed from data nor need to.
   kAbsences = 256,
   kAllChecks = kCheckersOfKernels,
 };
@@ -138,7 +138,8 @@ struct LaunchRequest {
   // Laid out as KernelFacts::parameters says; only read during the launch.
   std::span<const std::byte> parameters;
   bool cooperative = false;
-  // It may begin before the launch before it has ended (programmatic stream serialization). Here it never does.
+  // It may begin before the launch before it has ended (programmatic stream serialization). Here it never
+  // does.
   bool overlaps = false;
 };
 

@@ -2,8 +2,8 @@
 // The student's process, seen from the device's process: it is called, asks for launches while it works, and
 // reports the end of the call. All its packets are checked. No packet can read device memory or change
 // counters and checkers.
-// Invariant: in a lab for one device, no answer depends on what kernels do. What the other process asks for is
-// checked and recorded during the call, and done after it (perform). So during a call it sees neither
+// Invariant: in a lab for one device, no answer depends on what kernels do. What the other process asks for
+// is checked and recorded during the call, and done after it (perform). So during a call it sees neither
 // results, faults and memory use of its kernels nor the time that they take.
 #pragma once
 
@@ -27,7 +27,8 @@ class HostLink : public lab::Submission {
   using Devices = std::function<sim::Device&(std::uint32_t ordinal)>;
   // `fd`: the channel, owned by the caller. `code`: the file from which kernels are read. `program`: the file
   // that the other process runs, for the lines and functions of host code in messages. `devices`: creates the
-  // device at the first call for its ordinal. Launches that overlap must wait before they access memory, unless
+  // device at the first call for its ordinal. Launches that overlap must wait before they access memory,
+  // unless
   // `of_the_course`: its kernels may read before that what no launch writes, which is not followed.
   HostLink(int fd, std::string code, std::string program, std::uint32_t n_devices, Devices devices,
            bool of_the_course = false)

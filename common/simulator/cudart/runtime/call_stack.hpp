@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The positions in the program's source at which host code calls the runtime, or executes an instruction that
-// faults. Source lines need debug information in the program (-g1 is enough). In optimised host code, the line
-// of an inlined call is that of the inlined function.
+// faults. Source lines need debug information in the program (-g1 is enough). In optimised host code, the
+// line of an inlined call is that of the inlined function; if this one is in a header of the system, that of
+// the author's code before it.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// With SIM_CHECK=1 (mode bit kHostcheck), mprotect protects memory from host code, while no call of the runtime
-// is in progress:
+// With SIM_CHECK=1 (mode bit kHostcheck), mprotect protects memory from host code, while no call of the
+// runtime is in progress:
 // - Memory of the device is inaccessible. The first access adds a finding ("host-access") and then ends the
 //   program with a segmentation fault, as with a GPU. System calls with such an address: system_calls.hpp.
-// - Page-locked and managed memory that unfinished work has written is inaccessible, too, and what it has read
+// - Page-locked and managed memory that unfinished work has written is inaccessible, too, and what it has
+// read
 //   is read-only. The handler of SIGSEGV records the access, opens the page and continues the program. The next
 //   call of the runtime decides whether the access was a race, because the host has not waited for that work
 //   ("host-race", "host-writes-during-copy"). Not found: further accesses to the same page before that call;
@@ -33,8 +34,8 @@ class InsideRuntime {
   InsideRuntime& operator=(const InsideRuntime&) = delete;
 };
 
-// During calls of the runtime, memory of the device is opened where it is accessed. All of it must be opened by
-// this function before system calls get it.
+// During calls of the runtime, memory of the device is opened where it is accessed. All of it must be opened
+// by this function before system calls get it.
 void open_device_memory();
 
 // One exists while a call of the runtime executes a function of the program (cudaLaunchHostFunc).

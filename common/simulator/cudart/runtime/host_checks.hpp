@@ -24,7 +24,8 @@ bool checks_host(Context& context);
 // Adds an error at the call of the runtime that is in progress.
 void add_host_error(Context& context, std::string kind, std::string message, std::string kernel = "");
 
-// "memory of the device (400 bytes from cudaMalloc at main.cu:7)", or its name. Must be called under the lock.
+// "memory of the device (400 bytes from cudaMalloc at main.cu:7)", or its name. Must be called under the
+// lock.
 std::string name_of_memory(Context& context, const sim::Allocation& memory);
 
 // Adds a finding: host code has accessed memory of this device, which it can't.

@@ -50,7 +50,8 @@ struct LastWriter {
   CallStack calls;
 };
 
-// Bytes that graphs' allocations hold, and bytes that the device keeps for graphs until cudaDeviceGraphMemTrim.
+// Bytes that graphs' allocations hold, and bytes that the device keeps for graphs until
+// cudaDeviceGraphMemTrim.
 struct GraphBytes {
   std::uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
 };

@@ -114,9 +114,9 @@ void end_in(CUstream_st& stream, const Clock& after);
 void host_waited(const Context& context);
 void host_waited(const CUstream_st& stream);
 void host_waited(const CUevent_st& event);
-// Whether a query answers that the work has ended. Without kHostcheck it has always ended. With it, as long as
-// the host has not waited, the first queries answer no, so that a program that polls goes on after a while;
-// SIM_SCHEDULE_SEED chooses their number.
+// Whether a query answers that the work has ended. Without kHostcheck it has always ended. With it, as long
+// as the host has not waited, the first queries answer no, so that a program that polls goes on after a
+// while; SIM_SCHEDULE_SEED chooses their number.
 bool has_ended(CUstream_st& stream);
 bool has_ended(CUevent_st& event);
 // Whether there has been, since the last call, work that nothing orders before the stream's next work: see

@@ -365,7 +365,8 @@ void Synccheck::assign(const Warp& w, u32 slot, u32 lanes, u32 undefined, const 
   if (it->lanes == 0) list.erase(it);
 }
 
-// A tree over a block that goes on with shuffles has the same offset in every lane, so one is enough to see it.
+// A tree over a block that goes on with shuffles has the same offset in every lane, so one is enough to see
+// it.
 void Synccheck::check_offset(Warp& w, const MicroOp& op) {
   const int lane = std::countr_zero(w.mask);
   const u32 offset = w.slot<u32>(op.src[1])[lane];

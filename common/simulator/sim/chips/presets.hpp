@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The chips that SIM_DEVICE can select, one file of data per chip in this folder. The timing of a chip is
-// either fitted to measurements (common/simulator/sim/calibration) or scaled from data sheets. In the second case its
-// name ends with "(uncalibrated)".
+// either fitted to measurements (common/simulator/sim/calibration) or scaled from data sheets. In the second
+// case its name ends with "(uncalibrated)".
 #pragma once
 
 #include <string>

@@ -2,8 +2,8 @@
 // Runs the conformance suite's instructions on the present GPU and compares the results with the expected
 // ones. If they differ, the suite (and so the simulator) is wrong, or the instruction's result is not
 // determined. Known deviations of the machine code from the ISA (Operation::on_sm90) do not count.
-// `ninja -C build common/simulator/sim/check_gpu` builds it. On a machine without fmt, the toolkit and a compiler with
-// std::format (GCC 13) are enough:
+// `ninja -C build common/simulator/sim/check_gpu` builds it. On a machine without fmt, the toolkit and a
+// compiler with std::format (GCC 13) are enough:
 //   nvcc -std=c++20 -O1 -Icommon -Icommon/simulator -o check_gpu
 //     common/simulator/sim/conformance/*_operations.cpp common/simulator/sim/conformance/*_scenarios.cpp
 //     common/simulator/sim/conformance/{check_gpu,exact,operand,scenario}.cpp common/simulator/ptx/ir.cpp -lcudart

@@ -138,8 +138,8 @@ void Decoder::check_operands() const {
 
 // --- instructions ------------------------------------------------------------------------------------------
 
-// The key of the op table. Rounding to nearest even is the default, so .rn is left out. nvcc writes max.s32.relu
-// for the ISA's max.relu.s32.
+// The key of the op table. Rounding to nearest even is the default, so .rn is left out. nvcc writes
+// max.s32.relu for the ISA's max.relu.s32.
 std::optional<std::string> Decoder::table_key(const Instruction& i) const {
   static const std::set<std::string, std::less<>> kRounds = {"add", "sub", "mul", "fma",
                                                              "mad", "div", "rcp", "sqrt"};

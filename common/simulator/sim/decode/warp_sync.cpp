@@ -51,8 +51,8 @@ void Decoder::barrier(const Instruction& i) {
   finish(out);
 }
 
-// The mask of the lanes that take part. Without .sync, which PTX had before version 6.4 and still has for chips
-// before sm_70, they are the active ones.
+// The mask of the lanes that take part. Without .sync, which PTX had before version 6.4 and still has for
+// chips before sm_70, they are the active ones.
 std::uint32_t Decoder::members_of(const Instruction& i, std::size_t operand) {
   if (i.has("sync")) return source(i.operands.at(operand), SlotKind::narrow, Type::b32);
   const bool old_version = std::pair(module_.version_major, module_.version_minor) < std::pair(6, 4);

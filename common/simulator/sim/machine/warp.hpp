@@ -229,8 +229,8 @@ class Observer {
   virtual void warp_synced(Warp&, std::uint32_t /*mask*/, const MicroOp& /*op*/) {}
   // A group of threads leaves the kernel at the end of a basic block. Called while it still counts as live.
   virtual void threads_exit(Warp&, const Group&, const BasicBlock&) {}
-  // local_moved: a builtin function or a call wrote values to a lane's local memory. local_copied: a call or a
-  // return copied them there from another place in it. frame_opened: a call opened a new frame.
+  // local_moved: a builtin function or a call wrote values to a lane's local memory. local_copied: a call or
+  // a return copied them there from another place in it. frame_opened: a call opened a new frame.
   virtual void local_moved(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
   virtual void local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t /*from*/,
                             std::uint32_t bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How a debugger in the same process attaches to the simulator (common/simulator/debug). It learns of modules
-// and kernels, and its observer sees every launch after all others. A recorder only writes down what host code
-// asks for. Without an attachment, nothing here costs a launch more than a comparison.
+// and kernels, and its observer sees every launch after all others. A recorder only writes down what host
+// code asks for. Without an attachment, nothing here costs a launch more than a comparison.
 #pragma once
 
 #include <cstddef>

@@ -206,7 +206,8 @@ Dataflow::Origin Dataflow::deeper(Origin a, Origin b) {
   return {std::max(a.depth, b.depth), mixed(a.id, b.id)};
 }
 
-// by ? a : b. If `by` compares a and b, it is one operation deeper than both, and the selection costs nothing.
+// by ? a : b. If `by` compares a and b, it is one operation deeper than both, and the selection costs
+// nothing.
 Dataflow::Origin Dataflow::selected(Origin a, Origin b, Origin by) {
   if (by.depth == 0) return a.depth >= b.depth ? a : b;
   if (a.depth == 0 || b.depth == 0) return chosen(a.depth == 0 ? b : a, by);
@@ -415,9 +416,9 @@ Addresses Dataflow::addresses_after(Warp& w, const std::vector<const MicroOp*>& 
   return a;
 }
 
-// Lanes that do not execute a store or an atomic because of `by`; `address`: the ops that compute its address.
-// As a vote, it is one step for all of them. If the address depends on data, so does each value that other
-// lanes store there.
+// Lanes that do not execute a store or an atomic because of `by`; `address`: the ops that compute its
+// address. As a vote, it is one step for all of them. If the address depends on data, so does each value that
+// other lanes store there.
 void Dataflow::spare(Warp& w, std::uint32_t lanes, const MicroOp& op,
                      const std::vector<const MicroOp*>& address, const Origin* by) {
   Origin unknown;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Measures work and step complexity. Follows the watched data through registers, predicates and memory, and
-// counts the operations that combine two values derived from it. Each derived value has a depth: the length of
-// the longest chain of such operations that led to it.
-// What depends on data in any way is derived from it (region.hpp: also what a branch on data writes or skips):
+// counts the operations that combine two values derived from it. Each derived value has a depth: the length
+// of the longest chain of such operations that led to it.
+// What depends on data in any way is derived from it (region.hpp: also what a branch on data writes or
+// skips):
 //   moves, shuffles, loads, stores, conversions   pass the depth on
 //   arithmetic, comparisons, atomics, reductions  combine their operands
 //   votes, matches                                combine the values of their lanes in one operation

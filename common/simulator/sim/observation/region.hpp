@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What depends on the outcome of a branch: the basic blocks between it and the first point that all paths from
-// it pass (its post-dominators), and what they write.
+// What depends on the outcome of a branch: the basic blocks between it and the first point that all paths
+// from it pass (its post-dominators), and what they write.
 // Source: for this notion of dependence, Ferrante, Ottenstein, Warren, "The program dependence graph and its
 // use in optimization", ACM TOPLAS 9(3), 1987; doi:10.1145/24039.24041.
 #pragma once

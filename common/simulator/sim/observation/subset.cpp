@@ -105,8 +105,8 @@ void find_recursion(const Program& program, Collector& out) {
 }
 
 // Whether the kernel may access memory that other launches use before griddepcontrol.wait, or end without it.
-// Launches are observed one after the other, so only after that instruction are they the same as on a GPU. The
-// launch after a kernel that has not waited may begin while the launch before this kernel still runs.
+// Launches are observed one after the other, so only after that instruction are they the same as on a GPU.
+// The launch after a kernel that has not waited may begin while the launch before this kernel still runs.
 bool runs_without_waiting(const Program& program) {
   std::vector<bool> reached(program.blocks.size());
   std::vector<std::uint32_t> left{program.functions[0].entry_block};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The approximate functions of f32 as an H100 computes them, equal in every bit: its multifunction unit (MUFU)
-// interpolates with a quadratic polynomial per segment, in fixed point, and truncates the result. The low
-// columns of its squarer are missing. The coefficients (interpolator_tables.hpp) were fitted to measurements
-// of all mantissas. The forms without .ftz scale their operand around the unit, as ptxas writes them.
-// Source of the method: S. Oberman, M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator",
-// ARITH 2005. Included once per instruction set, see lane.hpp.
+// The approximate functions of f32 as an H100 computes them, equal in every bit: its multifunction unit
+// (MUFU) interpolates with a quadratic polynomial per segment, in fixed point, and truncates the result. The
+// low columns of its squarer are missing. The coefficients (interpolator_tables.hpp) were fitted to
+// measurements of all mantissas. The forms without .ftz scale their operand around the unit, as ptxas writes
+// them. Source of the method: S. Oberman, M. Siu, "A High-Performance Area-Efficient Multifunction
+// Interpolator", ARITH 2005. Included once per instruction set, see lane.hpp.
 #pragma once
 
 #include <bit>

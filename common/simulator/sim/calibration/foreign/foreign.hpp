@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Kernels that are not the course's, for comparing modelled times with measured ones: the patterns of CUDA
-// samples, textbooks and libraries, written for this purpose. README.md of the folder above says how they run.
+// samples, textbooks and libraries, written for this purpose. README.md of the folder above says how they
+// run.
 #pragma once
 
 #include <cuda_runtime_api.h>

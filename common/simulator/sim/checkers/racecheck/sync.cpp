@@ -340,8 +340,9 @@ Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, 
   return missing;
 }
 
-// Remembers which threads change a word that some op swaps, as atomicExch and atomicCAS do for a lock. Of each
-// thread and op only the last change counts, so that a thread that tries again does not hide its release.
+// Remembers which threads change a word that some op swaps, as atomicExch and atomicCAS do for a lock. Of
+// each thread and op only the last change counts, so that a thread that tries again does not hide its
+// release.
 void Racecheck::note_lock_uses(const CurrentAccess& h, std::uint32_t lanes) {
   const bool swaps = swaps_.contains(h.op.index);
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {

@@ -11,8 +11,8 @@
 //   differential --expression SEED          one module of these, and its output
 //   differential --serve                for shrink.py: reads lines SEED FILE, runs the changed kernel SEED in
 //                                       FILE and prints a digest
-// `ninja -C build common/simulator/sim/differential` builds it. Without Meson, the toolkit and a compiler are enough
-// (without fmt, one with std::format, GCC 13):
+// `ninja -C build common/simulator/sim/differential` builds it. Without Meson, the toolkit and a compiler are
+// enough (without fmt, one with std::format, GCC 13):
 //   g++ -std=c++20 -O1 -Icommon -Icommon/simulator -I/usr/local/cuda/include -o differential
 //     common/simulator/sim/conformance/differential/*.cpp
 //     common/simulator/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp common/simulator/ptx/ir.cpp

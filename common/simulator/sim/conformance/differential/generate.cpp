@@ -93,8 +93,8 @@ constexpr std::string_view kWarpTemplates[] = {
 };
 
 // ptxas 13.0 miscompiles some instructions when it knows which instruction wrote an operand
-// (common/simulator/sim/README.md). These instructions therefore read an operand, or write their result, through a
-// register about which it knows nothing.
+// (common/simulator/sim/README.md). These instructions therefore read an operand, or write their result,
+// through a register about which it knows nothing.
 bool hides_first_source(std::string_view op) {
   return op.starts_with("cvt.") || (op.starts_with("abs.") && op.ends_with("f16x2"));
 }

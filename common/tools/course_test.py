@@ -233,11 +233,54 @@ class NewLab(Copy):
             ("int", "word of C++"),
             ("std", "word of C++"),
             ("sim", "namespace of the course"),
+            ("errno", "macro of C"),
+            ("demo", "student edition's demonstration"),
+            ("labs", "parts_of_labs"),
         ):
             done = self.new(name)
             self.assertEqual(done.returncode, 1)
             self.assertIn(why, done.stderr)
         self.assertEqual((self.root / "meson.build").read_text(), before)
+
+    def remove(self, *arguments):
+        command = [sys.executable, self.root / "common/tools/remove_lab.py", self.root, *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def contents(self):
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes()
+            for path in self.root.rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+
+    def test_a_removed_lab_leaves_nothing_behind(self):
+        before = self.contents()
+        self.assertEqual(self.new(NEW, "--title", "An | lab").returncode, 0)
+        done = self.remove(NEW)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--yes", done.stderr)
+        self.assertIn(f"labs/{NEW}", done.stderr)
+        self.assertTrue((self.root / "labs" / NEW).exists(), "nothing is removed without --yes")
+        done = self.remove(NEW, "--yes")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.contents(), before)
+
+    def test_a_removed_lab_of_the_course_is_named_where_others_mention_it(self):
+        done = self.remove(LABS[0], "--yes")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(check_course.labs_of_root(self.root), LABS[1:])
+        self.assertIn("mention it, too", done.stdout)
+        self.assertIn("handouts/", done.stdout)
+
+    def test_only_labs_are_removed(self):
+        for name, part in (
+            ("reductoin", "Did you mean reduction?"),
+            ("../x", "There is no lab"),
+            ("device", "There is no"),
+        ):
+            done = self.remove(name, "--yes")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(part, done.stderr)
 
     def test_overwrites_nothing(self):
         done = self.new(LABS[0])

@@ -10,6 +10,7 @@ Nothing is overwritten. Then it prints what the lab lacks to be complete.
 """
 
 import argparse
+import difflib
 import pathlib
 import re
 import subprocess
@@ -25,11 +26,18 @@ KEYWORDS = set(
     template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     main std""".split()
 )
+MACROS = set("assert errno linux stderr stdin stdout unix".split())
+TAKEN = {"demo": "the student edition's demonstration", "labs": "a target of the build: parts_of_labs"}
 PLACES = {"lab": "labs/{id}", "solution": "solutions/{id}", "mutants": "grader/mutants/{id}"}
 
 
 def refuse(text):
     sys.exit(f"lab: {text}")
+
+
+def nearest(word, known):
+    found = difflib.get_close_matches(word, known, 1)
+    return f"Did you mean {found[0]}?" if found else f"The labs are {', '.join(known)}."
 
 
 def add_to_list(path, opening, entry):
@@ -82,6 +90,10 @@ def main():
         )
     if lab in KEYWORDS:
         refuse(f'"{lab}" is a word of C++ and can be no namespace: take another name, such as {lab}_lab')
+    if lab in MACROS:
+        refuse(f'"{lab}" is a macro of C and can be no namespace: take another name, such as {lab}_lab')
+    if lab in TAKEN:
+        refuse(f'"{lab}" is the name of {TAKEN[lab]}: take another name, such as {lab}_lab')
     if lab in namespaces(root):
         refuse(f"course::{lab} is a namespace of the course already: take another name, such as {lab}_lab")
     title = arguments.title or lab.replace("_", " ").capitalize()

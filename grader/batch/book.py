@@ -208,14 +208,15 @@ class Book:
                 f"{self.folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
             ) from None
 
-    def use_points(self, catalogue: dict | None = None) -> None:
+    def use_points(self, catalogue: dict | None = None, keep: bool = True) -> None:
         """What evidence is worth: by the labs' own points, changed by class.toml. Without a catalogue, that
-        of the last run."""
+        of the last run. `keep`: for those who come without one."""
         path = self.folder / "catalogue.json"
-        if catalogue is not None:
+        if catalogue is not None and keep:
             write_atomically(path, json.dumps(catalogue, indent=1).encode())
         try:
-            catalogue = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"labs": []}
+            if catalogue is None:
+                catalogue = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"labs": []}
             labs = {lab["id"]: [task["id"] for task in lab.get("tasks", [])] for lab in catalogue["labs"]}
             metrics = catalogue.get("metrics", {})
         except (ValueError, KeyError, TypeError):
@@ -223,16 +224,15 @@ class Book:
         wishes = settings.read(self.folder).points
         for lab, tasks in wishes.items():
             for task, wish in tasks.items():
-                if labs and task not in labs.get(lab, []):
-                    there = ", ".join(labs.get(lab, [])) or ", ".join(labs)
-                    raise Problem(
-                        f"{self.folder / settings.NAME}: points.{lab}.{task} is no task; there is: {there}."
-                    )
+                where = f"{self.folder / settings.NAME}: points.{lab}"
+                if labs and lab not in labs:
+                    raise Problem(f"{where} is no lab. {settings.meant(lab, labs)}")
+                if labs and task not in labs[lab]:
+                    raise Problem(f"{where}.{task} is no task. {settings.meant(task, labs[lab])}")
                 for metric in wish.get("efficiency", {}):
                     if labs and metric not in metrics:
                         raise Problem(
-                            f"{self.folder / settings.NAME}: points.{lab}.{task}.efficiency.{metric} is no metric; "
-                            f"there is: {', '.join(metrics)}."
+                            f"{where}.{task}.efficiency.{metric} is no metric. {settings.meant(metric, metrics)}"
                         )
         self.scorer.close()
         self.scorer = scoring.Scorer(self.labcli, catalogue, wishes)

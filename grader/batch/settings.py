@@ -15,23 +15,34 @@ from dataclasses import dataclass, field
 NAME = "class.toml"
 COUNTS = ("best", "latest")
 BONUS = ("separate", "added", "capped")
+NO_PART = ("student", "name", "lab", "comment")  # what else the columns of a table of manual points are
 
 
 class Problem(Exception):
     """For the person at the keyboard: what is wrong and what to do."""
 
 
+def meant(word: str, known) -> str:
+    """A sentence for a name that is not `known`: the nearest that is, else all."""
+    near = difflib.get_close_matches(word, sorted(known), 1)
+    return f"Did you mean {near[0]}?" if near else f"There is: {', '.join(sorted(known))}."
+
+
 @dataclass(frozen=True)
 class Late:
     grace_minutes: float = 0
-    percent_per_day: int = 0
+    percent_per_day: float = 0
     most_days: int = 0  # later than that: 0 points
 
 
 @dataclass(frozen=True)
 class Lab:
     due: datetime.datetime | None = None
-    counts: str = ""  # "": as the class
+    counts: str = "best"
+    late: Late = Late()
+    slip_days: int | None = None  # of a student's, that this lab may use; None: all
+    drop: bool = True  # whether it may be one of the lowest, which are dropped
+    manual: dict[str, float] = field(default_factory=dict)  # most points of the parts that a person grades
     column: str = ""  # its name in the tables of a platform
     bonus_column: str = ""  # that of its bonus in Canvas, which makes an assignment of a column that it does not know; "": none
 
@@ -70,7 +81,10 @@ class Settings:
     counts: str = "best"
     bonus: str = "separate"  # from the points; or "added" to them, without or with ("capped") the lab's most points as the limit
     times: pathlib.Path | None = None  # a table of times of submission
+    manual: list[pathlib.Path] = field(default_factory=list)  # tables of the points that people give
     zone: datetime.tzinfo = datetime.UTC
+    slip_days: int = 0  # late days of every student that cost nothing
+    drop_lowest: int = 0  # labs of every student that do not count
     late: Late = Late()
     labs: dict[str, Lab] = field(default_factory=dict)
     groups: dict[str, tuple[list[str], list[str]]] = field(
@@ -82,6 +96,10 @@ class Settings:
     overrides: list[Override] = field(default_factory=list)
     points: dict = field(default_factory=dict)  # by lab and task, see scoring.Scorer
 
+    def lab(self, name: str) -> Lab:
+        """Also of one that class.toml does not name."""
+        return self.labs.get(name) or Lab(counts=self.counts, late=self.late, column=name)
+
 
 class Reader:
     """Takes keys out of a table; what is left is a mistake."""
@@ -90,11 +108,13 @@ class Reader:
         if not isinstance(table, dict):
             raise Problem(f"{path}: {where} must be a table.")
         self.path, self.table, self.where = path, dict(table), where
+        self.known: list[str] = []
 
     def wrong(self, key: str, what: str) -> Problem:
         return Problem(f"{self.path}: {self.where + '.' if self.where else ''}{key} {what}.")
 
     def take(self, key: str, kinds, default, what: str):
+        self.known.append(key)
         value = self.table.pop(key, default)
         if value is not default and (not isinstance(value, kinds) or isinstance(value, bool)):
             raise self.wrong(key, f"must be {what}")
@@ -114,6 +134,12 @@ class Reader:
         )
         if value is not None and not 0 <= value <= most:
             raise self.wrong(key, f"must be from 0 to {most:g}")
+        return value
+
+    def yes(self, key: str, default: bool) -> bool:
+        self.known.append(key)
+        if not isinstance(value := self.table.pop(key, default), bool):
+            raise self.wrong(key, "must be true or false")
         return value
 
     def one_of(self, key: str, values: tuple[str, ...], default: str) -> str:
@@ -140,8 +166,8 @@ class Reader:
         return [Reader(self.path, row, f"{key}[{number}]") for number, row in enumerate(rows, 1)]
 
     def done(self) -> None:
-        if self.table:
-            raise self.wrong(next(iter(self.table)), "is unknown here; the guide lists what may stand here")
+        for key in self.table:
+            raise Problem(f"{self.wrong(key, 'is unknown here')} {meant(key, self.known)}")
 
 
 def read_points(path: pathlib.Path, tables: dict) -> dict:
@@ -194,11 +220,25 @@ def check_labs(settings: Settings, known: set[str]) -> None:
         named += [(where, one.lab) for one in rows if one.lab]
     for where, lab in named:
         if lab not in known:
-            near = difflib.get_close_matches(lab, sorted(known), 1)
-            raise Problem(
-                f'{NAME}, {where}: there is no lab "{lab}". '
-                + (f"Did you mean {near[0]}?" if near else f"The labs are {', '.join(sorted(known))}.")
-            )
+            raise Problem(f'{NAME}, {where}: there is no lab "{lab}". {meant(lab, known)}')
+
+
+def read_late(reader: Reader, default: Late) -> Late:
+    late = Late(
+        reader.number("grace_minutes", default.grace_minutes),
+        reader.number("percent_per_day", default.percent_per_day, most=100),
+        reader.number("most_days", default.most_days, whole=True, most=1000),
+    )
+    reader.done()
+    return late
+
+
+def read_manual(path: pathlib.Path, where: str, parts: dict) -> dict[str, float]:
+    reader = Reader(path, parts, where)
+    for part in parts:
+        if part.casefold() in NO_PART:
+            raise reader.wrong(part, "is the name of another column of the table; take another one")
+    return {part: reader.number(part, 0) for part in parts}
 
 
 def parse(path: pathlib.Path, table: dict) -> Settings:
@@ -216,22 +256,23 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
         roster=[path.parent / one for one in top.texts("roster")],
         counts=top.one_of("counts", COUNTS, "best"),
         bonus=top.one_of("bonus", BONUS, "separate"),
+        manual=[path.parent / one for one in top.texts("manual")],
         zone=zone,
+        slip_days=top.number("slip_days", 0, whole=True, most=1000),
+        drop_lowest=top.number("drop_lowest", 0, whole=True, most=1000),
     )
     if times := top.text("times"):
         settings.times = path.parent / times
-    late = Reader(path, top.tables("late"), "late")
-    settings.late = Late(
-        late.number("grace_minutes", 0),
-        late.number("percent_per_day", 0, whole=True, most=100),
-        late.number("most_days", 0, whole=True, most=1000),
-    )
-    late.done()
+    settings.late = read_late(Reader(path, top.tables("late"), "late"), Late())
     for lab, about in top.tables("labs").items():
         one = Reader(path, about, f"labs.{lab}")
         settings.labs[lab] = Lab(
             one.time("due", zone),
-            one.one_of("counts", COUNTS, ""),
+            one.one_of("counts", COUNTS, settings.counts),
+            read_late(Reader(path, one.tables("late"), f"labs.{lab}.late"), settings.late),
+            one.number("slip_days", None, whole=True, most=1000),
+            one.yes("drop", True),
+            read_manual(path, f"labs.{lab}.manual", one.tables("manual")),
             one.text("column", lab),
             one.text("bonus_column"),
         )

@@ -6,6 +6,7 @@ parts = parts_of(book, term)        what is shown; `book` may be read-only, whil
 to_text(parts), to_html(parts, …)
 """
 
+import datetime
 import fcntl
 import html
 import json
@@ -70,31 +71,63 @@ def last_of(term: Term) -> list[tuple[str, str, Candidate]]:
     ]
 
 
-def progress(book: Book, term: Term) -> Part:
+def progress(book: Book, term: Term) -> list[Part]:
+    """How far a batch is, and whether the grader is in good health."""
     last = last_of(term)
-    running = is_running(book.folder)
+    ends = [one for attempts in book.state.ended.values() for one in attempts.values()]
+    begun = [
+        key for key, attempt in book.state.started.items() if attempt not in book.state.ended.get(key, {})
+    ]
     rows = []
     for lab in term.labs:
         there = Counter(one.status for _, of, one in last if of == lab)
         n_done = there["graded"] + there["refused"]
+        seconds = sorted(one["seconds"] for one in ends if one.get("lab") == lab and one.get("seconds"))
         rows.append(
             [
                 lab,
                 Share(n_done, sum(there.values()), f"{n_done} of {sum(there.values())}"),
                 there["pending"],
                 there["infra"],
+                f"{statistics.median(seconds):.0f} s" if seconds else "",
+                f"{seconds[-1]:.0f} s" if seconds else "",
             ]
         )
-    at_work = sum(attempt not in book.state.ended.get(key, {}) for key, attempt in book.state.started.items())
-    ends = [one for attempts in book.state.ended.values() for one in attempts.values()]
     newest = max((one.get("time", "") for one in ends), default="")
-    note = f"A batch is running: {at_work} files are being graded." if running else "No batch is running."
-    return Part(
-        "Progress",
-        ["lab", "graded", "waiting", "machine's fault"],
-        rows,
-        note + (f" The last attempt ended at {newest}." if newest else ""),
+    note = (
+        f"A batch is running: {len(begun)} files are being graded."
+        if is_running(book.folder)
+        else "No batch is running."
     )
+    note += f" The last attempt ended at {newest}." if newest else ""
+    if is_running(book.folder) and (left := left_over(last, ends, newest)):
+        note += f" {left}"
+    faults: dict[tuple[str, str], list[dict]] = {}
+    for one in ends:
+        if one.get("outcome") == "infra":
+            faults.setdefault((one.get("lab", ""), kind_of_fault(one.get("message", ""))), []).append(one)
+    return [
+        Part("Progress", ["lab", "graded", "waiting", "machine's fault", "median", "longest"], rows, note),
+        Part(
+            "Faults of the machine",
+            ["lab", "attempts", "last", "message"],
+            [
+                [lab, len(found), max(one.get("time", "") for one in found), found[-1].get("message", "")]
+                for (lab, _), found in sorted(faults.items(), key=lambda item: -len(item[1]))
+            ],
+            "Messages that differ in numbers only are one kind." if faults else "None.",
+        ),
+    ]
+
+
+def left_over(last: list[tuple[str, str, Candidate]], ends: list[dict], newest: str) -> str:
+    """How long the queue takes, at the pace of the last ten minutes."""
+    n_waiting = len({(lab, one.sha256) for _, lab, one in last if one.status == "pending"})
+    if not newest:
+        return ""
+    since = parse_time(newest, datetime.UTC) - datetime.timedelta(minutes=10)
+    n_done = sum(parse_time(one["time"], datetime.UTC) >= since for one in ends if one.get("time"))
+    return f"{n_waiting} files wait; at the pace of the last ten minutes they take {10 * n_waiting / n_done:.0f} minutes."
 
 
 def bin_of(final: Final) -> int:
@@ -108,6 +141,7 @@ def distribution(term: Term) -> list[Part]:
         finals = [final for (_, of), final in term.finals.items() if of == lab]
         known = [final for final in finals if final.points is not None and final.status != "missing"]
         points = [final.points for final in known]
+        without = [final for final in finals if final.status in ("missing", "not due")]
         sums.append(
             [
                 lab,
@@ -117,7 +151,8 @@ def distribution(term: Term) -> list[Part]:
                     if points
                     else ("", "")
                 ),
-                sum(final.status == "missing" for final in finals),
+                sum(not final.unusable for final in without),
+                sum(final.unusable for final in without),
                 sum(final.status == "no grade" for final in finals),
             ]
         )
@@ -131,7 +166,11 @@ def distribution(term: Term) -> list[Part]:
         for at, name in enumerate(BINS)
     ]
     return [
-        Part("Points", ["lab", "students", "mean", "median", "submitted nothing", "no grade yet"], sums),
+        Part(
+            "Points",
+            ["lab", "graded", "mean", "median", "submitted nothing", "no usable file", "no grade"],
+            sums,
+        ),
         Part(
             "Distribution",
             ["percent", *term.labs],
@@ -321,7 +360,7 @@ def side(name: str, lines: list[str] | None, marked: list[tuple[int, int]]) -> s
 
 def parts_of(book: Book, term: Term, similarity: pathlib.Path | None = None) -> list[Part]:
     out = [
-        progress(book, term),
+        *progress(book, term),
         *distribution(term),
         hardest(book, term),
         commonest(term),

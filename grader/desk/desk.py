@@ -3,11 +3,13 @@
 """./lab class: the instructor's desk. From what ./lab grade-all has found out about a class, and class.toml, to final grades, tables for
 platforms, feedback and a page about the class. Nothing here compiles or runs a kernel.
 
-Reading order: main here; settings.py in ../batch (class.toml), roster.py (who), grades.py (what it comes to),
-exports.py, feedback.py, class_page.py (what comes out). README.md says who calls whom.
+Reading order: main here; settings.py in ../batch (class.toml), roster.py (who), manual.py and regrades.py
+(what people decide), grades.py (what it comes to), exports.py, feedback.py, class_page.py (what comes out).
+README.md says who calls whom.
 """
 
 import argparse
+import fcntl
 import os
 import pathlib
 import sqlite3
@@ -17,71 +19,48 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "batch")]
 sys.path.append(str(HERE.parents[1] / "common/tools"))
 
+import canaries
 import class_page
 import exports
 import feedback
 import gradebook
 import grades
+import manual
+import regrades
 import settings
+import start
 from book import Book, write_atomically
 from grade_all import catalogue_of, labcli_of
 from names import slug
 from options import parser_of
 from roster import read as read_roster
-from settings import Problem
+from settings import Problem, meant
 from waiting import Waiting
 
-START = """# What you decide about this class: ./lab class grades applies it in seconds. The instructor's guide describes every line.
-title = "{title}"
-roster = [{roster}]
-timezone = "UTC"
-counts = "best"           # of a student's submissions: best or latest
-bonus = "separate"        # from the points; or added to them, or capped: added up to the lab's most points
 
-[late]
-grace_minutes = 0
-percent_per_day = 0       # of the points, for every day begun
-most_days = 0             # later: 0 points; 0: no limit
-
-{labs}
-# [groups]
-# red = ["id of one student", "id of another"]
-
-# [aliases]
-# "name of a submission" = "id of a student"
-
-# [[extensions]]
-# student = "id"
-# lab = "scan"
-# days = 3
-# reason = "ill"
-
-# [[excused]]             # this lab does not count for the student
-# student = "id"
-# lab = "scan"
-# reason = "ill until the end of term"
-
-# [[overrides]]
-# student = "id"
-# lab = "scan"
-# points = 60
-# reason = "talk on 12 October"
-
-# [points.scan.blelloch]  # what stands here takes the place of labs/scan/points.hpp
-# correctness = 20
-"""
-
-
-def open_book(folder: pathlib.Path, read_only: bool = False) -> Book:
+def open_book(folder: pathlib.Path, own_points: bool = True, keep: bool = True) -> Book:
+    """To read: also while a batch is running. `own_points`: what evidence is worth by this checkout, else by
+    that of the last run; `keep`: from now on."""
     if not (folder / "ledger.jsonl").exists():
         raise Problem(
             f"{folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
         )
-    book = Book(folder, read_only)
+    book = Book(folder, read_only=True)
     book.use_last_harness()
     book.labcli = labcli_of()
-    book.use_points(None if read_only else catalogue_of(book.labcli))
+    book.use_points(catalogue_of(book.labcli) if own_points else None, keep)
     return book
+
+
+def locked(path: pathlib.Path, wait: bool = False):
+    """The open file, or None while another process has it."""
+    file = open(path, "a", encoding="ascii")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return file
+    except OSError:
+        file.close()
+        return None
 
 
 def new(options: argparse.Namespace) -> None:
@@ -90,22 +69,17 @@ def new(options: argparse.Namespace) -> None:
     if path.exists():
         raise Problem(f"{path} is there already; edit it.")
     n_students = len(read_roster(options.roster, {}).students)
+    rosters = [os.path.relpath(one, options.folder) for one in options.roster]
     labs = [lab["id"] for lab in catalogue_of(labcli_of())["labs"]]
-    listed = ", ".join(f'"{toml(os.path.relpath(one, options.folder))}"' for one in options.roster)
-    write_atomically(
-        path,
-        START.format(
-            title=toml(options.folder.resolve().name.removesuffix(".graded")),
-            roster=listed,
-            labs="".join(f"# [labs.{lab}]\n# due = 2026-10-05T23:59:00\n\n" for lab in labs),
-        ).encode(),
-    )
+    title = options.folder.resolve().name.removesuffix(".graded")
+    write_atomically(path, start.class_toml(title, rosters, labs).encode())
     settings.read(options.folder)
-    print(f"{path}: {n_students} students in the roster. Fill in the due dates there.")
-
-
-def toml(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    checklist = options.folder / "checklist.md"
+    write_atomically(checklist, start.checklist(title, options.folder, labs).encode())
+    print(
+        f"{path}: {n_students} students in the roster. Fill in the due dates there.\n"
+        f"{checklist}: what to do in the first hour, and in every week."
+    )
 
 
 def warn(term: grades.Term) -> None:
@@ -118,21 +92,35 @@ def warn(term: grades.Term) -> None:
         )
 
 
-def regrade(book: Book) -> grades.Term:
+def regrade(book: Book, dry_run: bool = False) -> grades.Term:
     """Tables and final grades anew."""
-    term = grades.compute(book)
-    gradebook.write_tables(book)
-    lines = grades.write(book, term)
+    with locked(book.folder / "desk.lock", wait=True):
+        term = grades.compute(book)
+        lines = grades.moved(grades.before(book), term)
+        if not dry_run:
+            grades.write(book, term, lines)
+            if lock := locked(book.folder / "lock"):
+                with lock:
+                    gradebook.write_tables(book)
+            else:
+                print(
+                    "A batch is running: these are the grades of what is done; it writes the gradebook itself.",
+                    file=sys.stderr,
+                )
     warn(term)
     for line in lines:
         print(line)
     n_open = sum(final.status == "no grade" for final in term.finals.values())
+    n_requests = sum(not one.closed for one in term.requests.values())
     print(
-        f"Students: {len(term.roster.students)}. Labs: {len(term.labs)}. Grades moved: {len(lines)}"
+        f"Students: {len(term.roster.students)}. Labs: {len(term.labs)}. Grades {'that would move' if dry_run else 'moved'}: {len(lines)}"
         + (f", not known yet: {n_open}" if n_open else "")
         + (f". Unknown names: {len(term.unknown)}" if term.unknown else "")
-        + f".\nFinal grades  {book.folder / 'final.csv'}"
+        + (f". Open requests: {n_requests}" if n_requests else "")
+        + ("." if dry_run else f".\nFinal grades  {book.folder / 'final.csv'}")
     )
+    if dry_run:
+        print("This was a dry run: nothing was written.")
     return term
 
 
@@ -158,36 +146,139 @@ def export(options: argparse.Namespace) -> None:
 
 
 def give_feedback(options: argparse.Namespace) -> None:
+    if bool(options.mbox) != bool(options.sender):
+        raise Problem("--mbox FILE and --from ADDRESS need each other: messages have a sender.")
     book = open_book(options.folder)
     out = options.out or options.folder / "feedback"
     out.mkdir(parents=True, exist_ok=True)
-    n_students = feedback.write(book, regrade(book), out)
+    term = regrade(book)
+    send = feedback.write(book, term, out)
     print(
-        f"Feedback  {out}: {n_students} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent."
+        f"Feedback  {out}: {len(send)} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent."
+    )
+    if options.mbox:
+        n_without = feedback.write_mbox(send, out, options.mbox, options.sender)
+        print(
+            f"Messages  {options.mbox}: {len(send) - n_without} messages, for a mail program to send."
+            + (f" {n_without} students have no e-mail address." if n_without else "")
+        )
+
+
+def request(options: argparse.Namespace) -> None:
+    """Lists the requests; with --say it adds one, or another entry of one."""
+    known = regrades.read(options.folder)
+    if options.say is None:
+        chosen = [known[options.number]] if options.number in known else list(known.values())
+        for one in chosen if options.all or options.number else [one for one in chosen if not one.closed]:
+            print("\n".join(one.lines()))
+        n_open = sum(not one.closed for one in known.values())
+        print(f"Requests: {len(known)}, open: {n_open}.")
+        return
+    if options.number is None:
+        term = grades.compute(open_book(options.folder, own_points=False))
+        if (student := term.roster.by_id(options.student or "")) is None:
+            raise Problem(
+                f"--student {options.student} is not in the roster. {meant(options.student or '', term.roster.students)}"
+            )
+        if options.lab not in term.labs:
+            raise Problem(f'There is no lab "{options.lab}". {meant(options.lab or "", term.labs)}')
+        who, lab = student.id, options.lab
+    elif (one := known.get(options.number)) is None:
+        raise Problem(
+            f"There is no request {options.number}; ./lab class request {options.folder} --all lists them."
+        )
+    else:
+        who, lab = one.student, one.lab
+    one = regrades.add(
+        options.folder,
+        known.get(options.number),
+        who,
+        lab,
+        options.by,
+        options.say,
+        options.points,
+        options.close or options.points is not None,
+    )
+    print("\n".join(one.lines()))
+    if options.points is not None:
+        print(f"./lab class grades {options.folder} puts these points in place.")
+
+
+def sheet(options: argparse.Namespace) -> None:
+    term = grades.compute(book := open_book(options.folder, own_points=False))
+    if options.lab not in term.labs:
+        raise Problem(f'There is no lab "{options.lab}". {meant(options.lab, term.labs)}')
+    students = list(term.roster.students.values())
+    rows = manual.sheet(term.settings, students, options.lab, book.settings["seed"], options.anonymous)
+    if options.out.exists():
+        raise Problem(f"{options.out} is there already: somebody may have filled it in.")
+    write_atomically(options.out, grades.csv_text(rows).encode())
+    criteria = options.out.with_suffix(".md")
+    write_atomically(criteria, manual.criteria(term.settings.lab(options.lab).manual).encode())
+    print(
+        f"{options.out}: {len(rows) - 1} rows to fill in; {criteria}: the criteria.\n"
+        f'Then name it in class.toml: manual = ["{os.path.relpath(options.out, options.folder)}"]'
+    )
+
+
+def student(options: argparse.Namespace) -> None:
+    term = grades.compute(book := open_book(options.folder, own_points=False))
+    one = term.roster.by_id(options.student) or term.roster.find(options.student)
+    if one is None:
+        raise Problem(
+            f"{options.student} is not in the roster. {meant(options.student, term.roster.students)}"
+        )
+    show_parts(
+        options,
+        f"{term.settings.title}: {one.name or one.id}",
+        feedback.summary(term.of(one)),
+        feedback.parts_of(book, term, one),
+    )
+
+
+def canary(options: argparse.Namespace) -> None:
+    book = open_book(options.folder, own_points=False)
+    differences, n = canaries.compare(book, options.out, options.sample, options.jobs)
+    for line in differences:
+        print(line)
+    print(
+        f"Files graded again: {n}, of which differ: {len({line.split(':')[0] for line in differences})}."
+        + ("" if differences else " This grader gives the stored results.")
     )
 
 
 def show(options: argparse.Namespace) -> None:
-    book = open_book(options.folder, read_only=True)
+    book = open_book(options.folder, own_points=False)
     term = grades.compute(book)
     parts = class_page.parts_of(book, term, options.similarity)
     summary = (
         f"{len(term.roster.students)} students, {len(term.labs)} lab{'s' if len(term.labs) != 1 else ''}"
     )
+    show_parts(options, term.settings.title, summary, parts)
+
+
+def show_parts(options: argparse.Namespace, title: str, summary: str, parts: list[class_page.Part]) -> None:
     if options.html:
-        write_atomically(options.html, class_page.to_html(term.settings.title, summary, parts).encode())
+        write_atomically(options.html, class_page.to_html(title, summary, parts).encode())
         print(f"Written  {options.html}")
     else:
-        print(class_page.to_text(f"{term.settings.title}: {summary}", parts), end="")
+        print(class_page.to_text(f"{title}: {summary}", parts), end="")
 
 
 def sources(options: argparse.Namespace) -> None:
-    book = open_book(options.folder, read_only=True)
+    book = open_book(options.folder, own_points=False)
     n_files = 0
-    for (owner, lab), submissions in grades.candidates(book).items():
+    term = grades.compute(book)
+    for (owner, lab), submissions in term.rows.items():
         last = next((one for one in reversed(submissions) if one.sha256), None)
         if last and book.source(last.sha256).exists():
-            path = options.out / lab / slug(owner) / f"{lab}.cu"
+            who = term.roster.find(owner) if options.anonymous else None
+            name = (
+                manual.pseudonym(book.settings["seed"], who.id if who else owner)
+                if options.anonymous
+                else owner
+            )
+            path = options.out / lab / slug(name) / f"{lab}.cu"
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, book.source(last.sha256).read_bytes())
             n_files += 1
@@ -196,11 +287,15 @@ def sources(options: argparse.Namespace) -> None:
 
 COMMANDS = {
     "new": new,
-    "grades": lambda options: regrade(open_book(options.folder)),
+    "grades": lambda options: regrade(open_book(options.folder, keep=not options.dry_run), options.dry_run),
     "export": export,
     "feedback": give_feedback,
     "show": show,
+    "student": student,
+    "request": request,
+    "sheet": sheet,
     "sources": sources,
+    "canary": canary,
 }
 
 

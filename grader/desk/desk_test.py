@@ -5,7 +5,10 @@ tries a whole term."""
 
 import csv
 import datetime
+import email
+import email.policy
 import json
+import mailbox
 import os
 import pathlib
 import re
@@ -26,6 +29,8 @@ sys.path[:0] = [
 ]
 
 import chromium
+import desk
+import ledger
 import make_term
 import roster
 import settings
@@ -64,7 +69,15 @@ class ClassToml(InFolder):
     def test_mistakes_are_named(self):
         for text, part in [
             ("counts = 'first'", "counts must be best or latest"),
-            ("conuts = 'best'", "conuts is unknown"),
+            ("conuts = 'best'", "conuts is unknown here. Did you mean counts?"),
+            ("[labs.scan]\ndeu = 2026-10-05T23:59:00", "labs.scan.deu is unknown here. Did you mean due?"),
+            (
+                "[labs.scan.late]\nmost_dais = 1",
+                "labs.scan.late.most_dais is unknown here. Did you mean most_d",
+            ),
+            ("[labs.scan]\ndrop = 1", "labs.scan.drop must be true or false"),
+            ("[labs.scan.manual]\ncomment = 1", "comment is the name of another column"),
+            ("slip_days = 1.5", "slip_days must be a whole number"),
             ("title = 3", "title must be a text"),
             ("[late]\npercent_per_day = 120", "late.percent_per_day must be from 0 to 100"),
             ("[late]\ndays = 1", "late.days is unknown"),
@@ -245,9 +258,7 @@ class Desk(InFolder):
             for line in block.splitlines()
             if line.startswith("./lab class ")
         ]
-        self.assertEqual(
-            {words[0] for words in commands}, {"new", "grades", "show", "export", "feedback", "sources"}
-        )
+        self.assertEqual({words[0] for words in commands}, set(desk.COMMANDS))
         for name in ("canvas.csv", "moodle.csv"):
             shutil.copy(self.term.folder / name, self.folder / name)
         self.put("pairs.json", json.dumps({"labs": {}}))
@@ -255,6 +266,8 @@ class Desk(InFolder):
         for words in commands:
             with self.subTest(words):
                 self.desk(*words)
+            if words[0] == "new":
+                self.settings("[labs.scan.manual]\npredictions = 18\n")
         self.assertNotRegex(
             (self.term.folder / "final.csv").read_text(encoding="utf-8"),
             r"\.\.|\.;",
@@ -278,15 +291,15 @@ class Desk(InFolder):
         self.assertIn("overrides: nobody is not in the roster", said)
         self.settings("[points.scan.blelloch]\ncorrectness = 3\n")
         self.assertIn(
-            "points.scan.blelloch is no task; there is: plain, fast, extra",
+            "points.scan.blelloch is no task. There is: extra, fast, plain",
             self.desk("grades", "term.graded", code=1),
         )
 
     def test_an_unknown_metric_is_refused(self):
         self.desk("grades", "term.graded")
-        self.settings("[points.scan.fast.efficiency]\nwrok = { limit = 1, points = 2 }\n")
+        self.settings("[points.scan.fast.efficiency]\nwrk_ratio = { limit = 1, points = 2 }\n")
         self.assertIn(
-            "points.scan.fast.efficiency.wrok is no metric; there is: work_ratio",
+            "points.scan.fast.efficiency.wrk_ratio is no metric. Did you mean work_ratio?",
             self.desk("grades", "term.graded", code=1),
         )
 
@@ -310,7 +323,7 @@ class Desk(InFolder):
                 said = self.desk("grades", "term.graded", code=1)
                 self.assertRegex(
                     said,
-                    r'there is no lab "reductoin". Did you mean reduction\?|reductoin\S* is no task; there is: reduction',
+                    r'(there is no lab "reductoin"|points.reductoin is no lab). Did you mean reduction\?',
                 )
         self.assertEqual((self.term.folder / "final.json").read_text(), before, "nobody's grade has changed")
 
@@ -346,6 +359,7 @@ class Desk(InFolder):
         text = (self.term.folder / "class.toml").read_text()
         earlier = (datetime.datetime.now() - datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
         text = re.sub(r"(\[labs.scan\]\ndue = )\S+", rf"\g<1>{earlier}", text)
+        text = re.sub(r"slip_days = \d", "slip_days = 0", text)
         for days, status in ((3, "not due"), (0, "missing")):
             self.put("term.graded/class.toml", re.sub(r"most_days = \d+", f"most_days = {days}", text))
             self.desk("grades", "term.graded")
@@ -387,10 +401,357 @@ class Desk(InFolder):
                 added, capped = finals["added"][student][lab], finals["capped"][student][lab]
                 if {added["submission"], capped["submission"]} != {one["submission"]}:
                     continue  # another one is the best then
+                if one["manual"]:
+                    continue  # they are added afterwards
                 n_bonus += one["bonus"] > 0
                 self.assertEqual((added["points"], added["bonus"]), (one["points"] + one["bonus"], 0))
                 self.assertEqual(capped["points"], min(one["points"] + one["bonus"], one["max_points"]))
         self.assertGreater(n_bonus, 0)
+
+    def final(self, student, lab):
+        return json.loads((self.term.folder / "final.json").read_text(encoding="utf-8"))[student][lab]
+
+    def edit(self, *changes):
+        """Of class.toml."""
+        text = (self.term.folder / "class.toml").read_text()
+        for pattern, replacement in changes:
+            text, n = re.subn(pattern, replacement, text, count=1)
+            self.assertEqual(n, 1, pattern)
+        self.put("term.graded/class.toml", text)
+
+    def test_a_lab_without_due_date_is_never_missing(self):
+        student = self.someone_without_submissions()
+        self.edit((r"(\[labs.scan\]\n)due = \S+\n", r"\1"))
+        self.assertIn("scan has no due date", self.desk("grades", "term.graded"))
+        self.assertEqual(
+            (self.final(student, "scan")["status"], self.final(student, "scan")["points"]), ("not due", None)
+        )
+
+    def test_a_bonus_set_by_hand_follows_the_rule(self):
+        self.settings(
+            '[[overrides]]\nstudent = "s003"\nlab = "scan"\npoints = 60\nbonus = 50\nreason = "x"\n'
+        )
+        text = (self.term.folder / "class.toml").read_text()
+        for rule, right in (("separate", (60, 50)), ("added", (110, 0)), ("capped", (100, 0))):
+            self.put("term.graded/class.toml", f'bonus = "{rule}"\n' + text)
+            self.desk("grades", "term.graded")
+            got = self.final("s003", "scan")
+            most = got["max_points"]
+            self.assertEqual(
+                (got["points"], got["bonus"]), right if rule != "capped" else (min(110, most), 0)
+            )
+
+    def test_times_of_an_unknown_lab_are_refused(self):
+        self.put("term.graded/times.csv", "student,lab,submitted\ns001,reductoin,2026-10-07 12:00:00\n")
+        self.edit((r"^", 'times = "times.csv"\n'))
+        self.assertIn(
+            'no lab "reductoin". Did you mean reduction?', self.desk("grades", "term.graded", code=1)
+        )
+
+    def test_a_dry_run_writes_nothing(self):
+        self.desk("grades", "term.graded")
+        self.settings('[[overrides]]\nstudent = "s003"\nlab = "scan"\npoints = 1.5\nreason = "talk"\n')
+        files = {path: path.read_bytes() for path in self.term.folder.iterdir() if path.is_file()}
+        said = self.desk("grades", "term.graded", "--dry-run")
+        self.assertRegex(said, r"s003 .*scan: .* → 1.5")
+        self.assertIn("Grades that would move: 1", said)
+        self.assertEqual(
+            files, {path: path.read_bytes() for path in self.term.folder.iterdir() if path.is_file()}
+        )
+        self.assertIn("Grades moved: 1", self.desk("grades", "term.graded"))
+
+    def test_a_request_is_answered_and_changes_the_grade(self):
+        self.desk("grades", "term.graded")
+        said = self.desk(
+            "request",
+            "term.graded",
+            "--student",
+            "s004",
+            "--lab",
+            "scan",
+            "--by",
+            "Ada",
+            "--say",
+            "Look again",
+        )
+        number = re.search(r"Request (\d+): s004, scan: open", said)[1]
+        self.assertIn("Open requests: 1", self.desk("grades", "term.graded"))
+        self.desk("request", "term.graded", number, "--say", "Which task?")
+        self.assertIn("Grades moved: 0", self.desk("grades", "term.graded"))
+        self.desk("request", "term.graded", number, "--say", "You are right", "--points", "77.5")
+        self.assertRegex(
+            self.desk("grades", "term.graded"), rf"s004 .*scan: .* → 77.5: .*request {number}: You are right"
+        )
+        self.assertNotIn(f"Request {number}", self.desk("request", "term.graded"))
+        self.desk("feedback", "term.graded", "--out", "feedback")
+        thread = self.desk("request", "term.graded", "--all")
+        for text in ("Ada: Look again", "instructor: Which task?", "instructor: You are right"):
+            self.assertIn(text, thread)
+            self.assertIn(text, (self.folder / "feedback/s004/feedback.md").read_text())
+            self.assertIn(text, (self.folder / "feedback/s004/index.html").read_text())
+            self.assertNotIn(text, (self.folder / "feedback/s005/index.html").read_text())
+
+    def test_requests_of_nobody_are_refused(self):
+        for words, part in [
+            (["--student", "s0003", "--lab", "scan", "--say", "x"], "Did you mean s003"),
+            (["--student", "s003", "--lab", "scna", "--say", "x"], "Did you mean scan"),
+            (["7", "--say", "x"], "There is no request 7"),
+            (["--student", "s003", "--lab", "scan", "--say", " "], "Give the reason"),
+        ]:
+            self.assertIn(part, self.desk("request", "term.graded", *words, code=1))
+
+    def manual(self, rows, parts="predictions = 18\nstyle = 10\n"):
+        self.put("term.graded/hand.csv", "student,name,lab,predictions,style,comment\n" + rows)
+        text = (self.term.folder / "class.toml").read_text()
+        text = re.sub(r"^manual = .*$", 'manual = "hand.csv"', text, flags=re.M)
+        text = re.sub(r"^manual\..*\n|^\[labs.scan.manual\]\n(\w+ = .*\n)*", "", text, flags=re.M)
+        text = re.sub(r"(\[labs.scan\]\n(?:\w+ = .*\n)+)", r"\1[labs.scan.manual]\n" + parts, text)
+        self.put("term.graded/class.toml", text)
+
+    def test_points_by_hand_are_added_and_unknown_ones_are_no_zero(self):
+        self.desk("grades", "term.graded")
+        student = next(
+            one["id"] for one in self.term.students if self.final(one["id"], "scan")["status"] == "graded"
+        )
+        before = self.final(student, "scan")
+        self.manual(f"{student},,scan,12.5,,\n")
+        said = self.desk("grades", "term.graded")
+        self.assertEqual(
+            (self.final(student, "scan")["status"], self.final(student, "scan")["points"]), ("no grade", None)
+        )
+        self.assertIn("not graded yet: style", " ".join(self.final(student, "scan")["notes"]))
+        self.manual(f'{student},,scan,"12,5",7,Well argued\n')
+        said = self.desk("grades", "term.graded")
+        after = self.final(student, "scan")
+        self.assertEqual(
+            (after["points"], after["max_points"]), (before["points"] + 19.5, before["max_points"] + 28)
+        )
+        self.assertIn("Well argued", after["notes"])
+        self.assertRegex(said, rf"{student} .*scan: none → .*predictions|style")
+
+    def test_wrong_points_by_hand_are_refused(self):
+        for rows, part in [
+            ("s003,,scan,19,1,\n", "19 is not from 0 to 18"),
+            ("s003,,scan,nan,1,\n", "nan is not from 0 to 18"),
+            ("s003,,scan,good,1,\n", "is no number"),
+            ("s003,,scna,1,1,\n", "[labs.scna.manual] is not in class.toml"),
+            ("s003,,scan,1,1,\ns003,,scan,2,1,\n", "two different numbers"),
+        ]:
+            self.manual(rows)
+            with self.subTest(rows):
+                self.assertIn(part, self.desk("grades", "term.graded", code=1))
+        self.manual("nobody,,scan,1,1,\n")
+        self.assertIn("nobody is not in the roster", self.desk("grades", "term.graded"))
+        self.manual("s003,,scan,1,1,\n", parts="predictions = 18\nstile = 10\n")
+        self.assertIn(
+            '"style" is no part of scan. Did you mean stile?', self.desk("grades", "term.graded", code=1)
+        )
+
+    def test_an_anonymous_sheet_names_nobody_and_is_read_back(self):
+        self.manual("")
+        self.desk("sheet", "term.graded", "scan", "--out", "sheet.csv", "--anonymous")
+        self.assertIn(
+            "there already", self.desk("sheet", "term.graded", "scan", "--out", "sheet.csv", code=1)
+        )
+        text = (self.folder / "sheet.csv").read_text(encoding="utf-8")
+        for one in self.term.students:
+            for name in (one["id"], one["last"], one["email"]):
+                self.assertNotIn(name, text)
+        rows = list(csv.DictReader(text.splitlines()))
+        self.assertEqual(len(rows), len(self.term.students))
+        self.put("term.graded/hand.csv", text.replace(",scan,,,", ",scan,18,10,"))
+        self.desk("grades", "term.graded")
+        for one in self.term.students:
+            if self.final(one["id"], "scan")["status"] != "excused":
+                self.assertEqual(self.final(one["id"], "scan")["manual"], {"predictions": 18, "style": 10})
+        self.desk("sources", "term.graded", "--out", "sources", "--anonymous")
+        folders = {path.name for path in (self.folder / "sources/scan").iterdir()}
+        self.assertTrue(folders <= {row["student"] for row in rows}, folders)
+        self.assertIn("A prediction", (self.folder / "sheet.md").read_text(encoding="utf-8"))
+
+    def test_messages_reach_everybody_with_an_address(self):
+        self.put(
+            "term.graded/evil.csv",
+            f'id,name,email,section\nevil,"{HOSTILE}\nBcc: x@y",evil@x.org,\nquiet,Quiet,,\n',
+        )
+        self.edit((r'"canvas.csv"', '"evil.csv", "canvas.csv"'))
+        self.assertIn("need each other", self.desk("feedback", "term.graded", "--mbox", "box", code=1))
+        self.assertIn(
+            "is no address", self.desk("feedback", "term.graded", "--mbox", "box", "--from", "me", code=1)
+        )
+        said = self.desk(
+            "feedback", "term.graded", "--out", "f", "--mbox", "box", "--from", "Änn <ann@uni.example>"
+        )
+        self.assertIn("1 students have no e-mail address", said)
+        self.assertTrue(all(line.isascii() for line in (self.folder / "box").read_text().splitlines()))
+        box = mailbox.mbox(
+            self.folder / "box",
+            lambda file: email.message_from_binary_file(file, policy=email.policy.default),
+        )
+        self.addCleanup(box.close)
+        messages = list(box)
+        self.assertEqual(
+            {one["To"].addresses[0].addr_spec for one in messages},
+            {one["email"] for one in self.term.students} | {"evil@x.org"},
+        )
+        for one in messages:
+            self.assertIsNone(one["Bcc"])
+            self.assertEqual(one["From"].addresses[0].display_name, "Änn")
+            folder = self.folder / "f" / (one["To"].addresses[0].addr_spec.split("@")[0].replace("user", "s"))
+            if folder.exists():
+                self.assertEqual(
+                    one.get_body().get_content().rstrip("\n"),
+                    (folder / "feedback.md").read_text().rstrip("\n"),
+                )
+                (page, *_) = one.iter_attachments()
+                self.assertEqual(page.get_content(), (folder / "index.html").read_text())
+
+    def test_a_students_term_is_on_one_page(self):
+        said = self.desk("student", "term.graded", "s001")
+        for lab in make_term.LABS:
+            self.assertIn(lab, said)
+        self.assertLessEqual(max(map(len, said.splitlines())), 80)
+        self.desk("student", "term.graded", "s001", "--html", "s001.html")
+        page = (self.folder / "s001.html").read_text(encoding="utf-8")
+        made = [
+            one for (owner, _), all_of in self.term.submissions.items() if owner == "s001" for one in all_of
+        ]
+        self.assertEqual(
+            page.count("2026-1"),
+            sum(one["kind"] != "missing" for one in made) + page.count("extension to"),
+            "every submission has its time",
+        )
+        self.assertIn("Did you mean", self.desk("student", "term.graded", "s0001", code=1))
+
+    def test_slip_days_are_spent_in_order_of_due_dates(self):
+        labs = ("histogram", "reduction", "compaction")
+        self.someone_without_submissions()
+        self.put(
+            "term.graded/times.csv",
+            "student,lab,submitted\n"
+            + "".join(
+                f"quiet,{lab},{make_term.DUE[lab] + datetime.timedelta(days=1.5):%Y-%m-%d %H:%M:%S}\n"
+                for lab in labs
+            ),
+        )
+        records, _ = ledger.parse((self.term.folder / "ledger.jsonl").read_bytes())
+        with open(self.term.folder / "ledger.jsonl", "ab") as file:
+            for lab in labs:
+                one = next(
+                    one for one in records if one.get("lab") == lab and self.points_of(records, one) > 0
+                )
+                file.write(ledger.encode({**one, "student": "quiet"}))
+        self.edit((r"^", 'times = "times.csv"\n'))
+
+        def spent():
+            self.desk("grades", "term.graded")
+            finals = {lab: self.final("quiet", lab) for lab in labs}
+            return {lab: (one["slip_days"], one["days_late"]) for lab, one in finals.items()}
+
+        self.assertEqual(spent(), {"reduction": (2, 0), "compaction": (1, 1), "histogram": (0, 2)})
+        self.edit((r"\[labs.reduction\]\n", "[labs.reduction]\nslip_days = 0\n"))
+        self.assertEqual(spent(), {"reduction": (0, 2), "compaction": (1, 1), "histogram": (2, 0)})
+
+    def points_of(self, records, hand_in):
+        """What a hand_in of the ledger is worth."""
+        for one in records:
+            if (
+                hand_in["event"] == "hand_in"
+                and one.get("outcome") == "graded"
+                and one["sha256"] == hand_in["sha256"]
+            ):
+                path = self.term.folder / "results" / one["key"] / f"{one['attempt']}.json"
+                return json.loads(path.read_text())["labs"][0]["points"]
+        return 0
+
+    def test_the_lowest_lab_is_dropped_from_the_total(self):
+        self.edit((r"drop_lowest = 1", "drop_lowest = 0"))
+        self.desk("export", "term.graded", "--csv", "before.csv")
+        self.edit((r"drop_lowest = 0", "drop_lowest = 1"))
+        self.desk("export", "term.graded", "--csv", "out.csv")
+        rows = {}
+        for name in ("before.csv", "out.csv"):
+            with open(self.folder / name, encoding="utf-8", newline="") as file:
+                rows[name] = {row["id"]: row for row in csv.DictReader(file)}
+        n_checked = 0
+        for student, row in rows["out.csv"].items():
+            finals = {lab: self.final(student, lab) for lab in make_term.LABS}
+            (dropped,) = [one for one in finals.values() if one["dropped"]]
+            known = [one for one in finals.values() if one["points"] is not None]
+            self.assertEqual(
+                dropped["points"] / dropped["max_points"],
+                min(one["points"] / one["max_points"] for one in known if one["lab"] != make_term.KEPT_LAB),
+            )
+            self.assertIn("dropped", row["notes"])
+            before = rows["before.csv"][student]
+            self.assertEqual(float(before["out of"]) - float(row["out of"]), dropped["max_points"])
+            if row["total"]:
+                n_checked += 1
+                self.assertAlmostEqual(float(before["total"]) - float(row["total"]), dropped["points"])
+        self.assertGreater(n_checked, 5)
+
+    def test_one_lab_always_counts(self):
+        self.edit((r"drop_lowest = 1", "drop_lowest = 9"), (r"drop = false\n", ""))
+        self.desk("grades", "term.graded")
+        for one in self.term.students:
+            finals = [self.final(one["id"], lab) for lab in make_term.LABS]
+            self.assertEqual(sum(one["points"] is not None and not one["dropped"] for one in finals), 1)
+
+    def test_a_lab_may_have_a_late_rule_of_its_own(self):
+        self.edit((r"slip_days = \d", "slip_days = 0"))
+        self.desk("grades", "term.graded")
+        late = [
+            (one["id"], lab)
+            for one in self.term.students
+            for lab in make_term.LABS
+            if lab != make_term.LATE_LAB and self.final(one["id"], lab)["status"] == "late"
+        ]
+        student, lab = late[0]
+        before = self.final(student, lab)
+        with open(self.term.folder / "class.toml", encoding="utf-8") as file:
+            text = file.read()
+        self.put(
+            "term.graded/class.toml",
+            text.replace("[aliases]", f"[labs.{lab}.late]\npercent_per_day = 0\n[aliases]", 1),
+        )
+        self.desk("grades", "term.graded")
+        after = self.final(student, lab)
+        self.assertEqual(after["status"], "late")
+        self.assertGreaterEqual(after["points"], before["points"])
+        self.assertEqual(
+            settings.read(self.term.folder).lab(lab).late.most_days, make_term.MOST_DAYS, "the class's"
+        )
+
+    def test_the_batchs_health_is_shown(self):
+        said = self.desk("show", "term.graded")
+        self.assertRegex(said, r"median +longest")
+        self.assertIn("FAULTS OF THE MACHINE", said)
+
+    def test_who_submitted_no_usable_file_did_submit(self):
+        student = self.someone_without_submissions()
+        self.desk("grades", "term.graded")
+        nothing = re.compile(r"^reduction +\d+ +\S+ +\S+ +(\d+) +(\d+)", re.M)
+        before = nothing.search(self.desk("show", "term.graded").split("POINTS", 1)[1])
+        with open(self.term.folder / "ledger.jsonl", "ab") as file:
+            file.write(
+                ledger.encode(
+                    {
+                        "event": "hand_in",
+                        "student": student,
+                        "lab": "reduction",
+                        "sha256": "",
+                        "refused": "",
+                        "late": False,
+                        "note": "",
+                        "origin": "Nothing for this lab was found in quiet.docx",
+                        "submitted": "2026-10-01T08:00:00Z",
+                        "time": "2026-10-01T08:00:00Z",
+                    }
+                )
+            )
+        after = nothing.search(self.desk("show", "term.graded").split("POINTS", 1)[1])
+        self.assertEqual(int(after[1]), int(before[1]) - 1)
+        self.assertEqual(int(after[2]), int(before[2]) + 1)
 
     def test_a_table_of_times_says_when(self):
         student, lab = next(
@@ -427,7 +788,8 @@ class Desk(InFolder):
         with open(self.term.folder / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.assertIn("A batch is running", self.desk("show", "term.graded"))
-            self.assertIn("in use", self.desk("grades", "term.graded", code=1))
+            for command in (["grades"], ["feedback"], ["export", "--csv", "out.csv"]):
+                self.assertIn("A batch is running", self.desk(command[0], "term.graded", *command[1:]))
         self.assertIn("No batch is running", self.desk("show", "term.graded"))
 
     def test_sources_are_one_folder_a_student(self):

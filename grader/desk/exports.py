@@ -16,7 +16,7 @@ import pathlib
 from gradebook import cell
 from grades import Term, csv_text, table, total
 from roster import NOBODY, students_of, table_of
-from settings import Lab, Problem
+from settings import Problem
 
 CANVAS = ("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Section")
 EXCUSED = "EX"  # Canvas's word
@@ -25,7 +25,7 @@ EXCUSED = "EX"  # Canvas's word
 def columns(term: Term) -> list[tuple[str, str]]:
     """Of each lab: the column's name on the platform, and that of its bonus ("": the bonus is part of the
     points)."""
-    names = [term.settings.labs.get(lab, Lab()).column or lab for lab in term.labs]
+    names = [term.settings.lab(lab).column for lab in term.labs]
     return [(name, f"{name} bonus" if term.settings.bonus == "separate" else "") for name in names]
 
 
@@ -52,15 +52,9 @@ def canvas(term: Term, template: pathlib.Path) -> str:
             f"{template} is not Canvas's gradebook: export it in Canvas (Grades, Export), then name that file with --canvas-from."
         )
     kept = [heads.index(name) for name in CANVAS if name in heads]
-    labs = [term.settings.labs.get(lab, Lab()) for lab in term.labs]
+    labs = [term.settings.lab(lab) for lab in term.labs]
     out = [
-        [heads[at] for at in kept]
-        + [
-            name
-            for lab, about in zip(term.labs, labs)
-            for name in (about.column or lab, about.bonus_column)
-            if name
-        ]
+        [heads[at] for at in kept] + [name for lab in labs for name in (lab.column, lab.bonus_column) if name]
     ]
     by_key = {key: term.roster.by_id(key) for one in students_of(template) for key in one.keys}
     for row in rows[1:]:

@@ -1,30 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""A folder of feedback for each student, and a list of what to send to whom. Nothing is sent.
+"""A folder of feedback for each student, over the whole term, and a list of what to send to whom. Nothing is
+sent.
 
-FOLDER/ID/index.html, feedback.md      all labs: points, bonus, notes, and every task's message
+FOLDER/ID/index.html, feedback.md      all labs: points, notes, requests, every submission and task's message
 FOLDER/ID/LAB.html                     the grader's report on the submission that counts, without seeds and values
 FOLDER/send.csv                        email, name, subject, folder and files, a row for each student
+MBOX                                   the same as messages
 """
 
+import email.errors
+import email.headerregistry
+import email.message
+import email.policy
+import email.utils
+import mailbox
 import pathlib
 import shutil
-import sqlite3
 
 import reports
 from book import Book, write_atomically
-from class_page import document, escape, html_table
-from grades import Final, Term, csv_text, joined, shown, total
+from class_page import Part, document, escape, html_table, tame
+from grades import Candidate, Final, Term, csv_text, joined, out_of, shown, total
 from names import slug
+from roster import Student
+from settings import Problem
 
 HAS_PAGE = "index.html"
-
-
-def submission_rows(book: Book) -> dict[int, sqlite3.Row]:
-    db = sqlite3.connect(book.folder / "gradebook.sqlite")
-    db.row_factory = sqlite3.Row
-    rows = {row["id"]: row for row in db.execute("SELECT * FROM hand_ins")}
-    db.close()
-    return rows
 
 
 def worth(final: Final) -> str:
@@ -32,29 +33,94 @@ def worth(final: Final) -> str:
         return {"not due": "not due yet", "excused": "excused, does not count"}.get(
             final.status, "no grade yet"
         )
-    most = f" of {final.max_points}" if final.max_points else ""
+    most = f" of {shown(final.max_points)}" if final.max_points else ""
     return f"{shown(final.points)}{most} points" + (f", bonus {shown(final.bonus)}" if final.bonus else "")
 
 
-def tasks_of(book: Book, row: sqlite3.Row | None) -> list[dict]:
+def summary(finals: list[Final]) -> str:
+    points, bonus = total(finals)
+    if points is None:
+        return "There is no total yet."
+    most = out_of(finals)
+    return (
+        f"Total: {shown(points)}" + (f" of {shown(most)}" if most else "") + f" points, bonus {shown(bonus)}"
+    )
+
+
+def submissions_of(term: Term, student: Student) -> list[Candidate]:
+    """In the order in which they came."""
+    return sorted(
+        (
+            one
+            for (owner, _), made in term.rows.items()
+            if term.roster.find(owner) is student
+            for one in made
+            if one.status != "missing"
+        ),
+        key=lambda one: one.number,
+    )
+
+
+def parts_of(book: Book, term: Term, student: Student) -> list[Part]:
+    """Everything about one student: for ./lab class student."""
+    finals = term.of(student)
+    counts = {final.submission for final in finals}
+    requests = [one for one in term.requests.values() if one.student == student.id]
+    return [
+        Part(
+            "Labs",
+            ["lab", "points", "status", "days late", "slip days", "notes"],
+            [
+                [one.lab, worth(one), one.status, one.days_late or "", one.slip_days or "", joined(one.notes)]
+                for one in finals
+            ],
+        ),
+        Part(
+            "Submissions",
+            ["lab", "submitted", "status", "points", "bonus", "counts", "verdicts"],
+            [
+                [
+                    one.row["lab"],
+                    one.submitted or "time unknown",
+                    one.status,
+                    shown(one.points),
+                    shown(one.bonus),
+                    "yes" if one.number in counts else "",
+                    ", ".join(f"{task} {verdict}" for task, (verdict, _) in one.verdicts.items()),
+                ]
+                for one in submissions_of(term, student)
+            ],
+        ),
+        Part(
+            "Requests",
+            [""],
+            [[line] for one in requests for line in one.lines()],
+            "" if requests else "None.",
+        ),
+    ]
+
+
+def tasks_of(book: Book, one: Candidate | None) -> list[dict]:
     """As the student may see them."""
-    result, _ = reports.edition_of(book, row, ".student") if row else (None, True)
+    result, _ = reports.edition_of(book, one.row, ".student") if one else (None, True)
     return result["labs"][0]["tasks"] if result else []
 
 
-def markdown(term: Term, name: str, finals: list[Final], tasks: dict[str, list[dict]]) -> str:
-    points, bonus = total(finals)
-    lines = [
-        f"# {term.settings.title}: {in_markdown(name)}",
-        "",
-        f"Total: {shown(points)} points, bonus {shown(bonus)}"
-        if points is not None
-        else "There is no total yet.",
-        "",
+def requests_about(term: Term, final: Final) -> list[str]:
+    return [
+        line
+        for one in term.requests.values()
+        if (one.student, one.lab) == (final.student, final.lab)
+        for line in one.lines()
     ]
+
+
+def markdown(term: Term, name: str, finals: list[Final], tasks: dict[str, list[dict]]) -> str:
+    lines = [f"# {term.settings.title}: {in_markdown(name)}", "", summary(finals), ""]
     for final in finals:
         lines += [f"## {final.lab}: {worth(final)}", ""]
         lines += [f"- {in_markdown(note)}" for note in final.notes] + [""] * bool(final.notes)
+        lines += [*("    " + line for line in asked), ""] if (asked := requests_about(term, final)) else []
         for task in tasks[final.lab]:
             lines += [
                 f"### {task['id']}: {task['verdict']}, {task['points']} of {task['max_points']} points",
@@ -69,59 +135,66 @@ def in_markdown(text: str) -> str:
     return "".join("\\" + char if char in "\\`*_{}[]<>#|!~" else char for char in text.replace("\n", " "))
 
 
+def folded(lines: str, label: str) -> str:
+    return f'<pre tabindex="0" role="region" aria-label="{escape(label)}">{escape(lines.rstrip())}</pre>'
+
+
 def page(
-    term: Term, name: str, finals: list[Final], tasks: dict[str, list[dict]], has_report: set[str]
+    book: Book,
+    term: Term,
+    student: Student,
+    finals: list[Final],
+    tasks: dict[str, list[dict]],
+    has_report: set[str],
 ) -> str:
-    points, bonus = total(finals)
-    rows = [[final.lab, worth(final), final.status, joined(final.notes)] for final in finals]
-    body = html_table(["lab", "points", "status", "notes"], rows)
+    labs, submissions, _ = parts_of(book, term, student)
+    body = html_table(labs.heads, labs.rows)
+    body += f"<section><h2>Submissions</h2>{html_table(submissions.heads, submissions.rows)}</section>\n"
     for final in finals:
         report = (
             f'<p><a href="{final.lab}.html">The grader\'s full report</a></p>'
             if final.lab in has_report
             else ""
         )
-        told = "".join(
+        asked = requests_about(term, final)
+        told = folded("\n".join(asked), f"Requests about {final.lab}") if asked else ""
+        told += "".join(
             f"<h3>{escape(task['id'])}: {escape(task['verdict'])}, {task['points']} of {task['max_points']} points</h3>"
-            + (
-                f'<pre tabindex="0" role="region" aria-label="Message of {escape(task["id"])}">{escape(task["message"].rstrip())}</pre>'
-                if task["message"].strip()
-                else ""
-            )
+            + (folded(task["message"], f"Message of {task['id']}") if task["message"].strip() else "")
             for task in tasks[final.lab]
         )
         body += f"<section><h2>{escape(final.lab)}: {escape(worth(final))}</h2>{report}{told}</section>\n"
-    summary = (
-        "There is no total yet." if points is None else f"Total: {shown(points)} points, bonus {shown(bonus)}"
-    )
-    return document(f"{term.settings.title}: {name}", summary, body)
+    return document(f"{term.settings.title}: {student.name}", summary(finals), body)
 
 
-def write(book: Book, term: Term, out: pathlib.Path) -> int:
-    rows = submission_rows(book)
-    send = [["email", "name", "subject", "folder", "files"]]
+def write(book: Book, term: Term, out: pathlib.Path) -> list[list[str]]:
+    """The rows of send.csv."""
+    by_number = {one.number: one for made in term.rows.values() for one in made}
+    send = []
     for student in term.roster.students.values():
         finals = term.of(student)
         folder = out / slug(student.id)
         folder.mkdir(parents=True, exist_ok=True)
-        chosen = {final.lab: rows.get(final.submission) for final in finals}
-        tasks = {lab: tasks_of(book, row) for lab, row in chosen.items()}
+        chosen = {final.lab: by_number.get(final.submission) for final in finals}
+        tasks = {lab: tasks_of(book, one) for lab, one in chosen.items()}
         reported = {
             lab
-            for lab, row in chosen.items()
-            if tasks[lab] and copy_report(book, row, folder / f"{lab}.html")
+            for lab, one in chosen.items()
+            if tasks[lab] and copy_report(book, one.row, folder / f"{lab}.html")
         }
-        write_atomically(folder / HAS_PAGE, page(term, student.name, finals, tasks, reported).encode())
+        text = page(book, term, student, finals, tasks, reported)
+        write_atomically(folder / HAS_PAGE, text.encode())
         write_atomically(folder / "feedback.md", markdown(term, student.name, finals, tasks).encode())
         files = " ".join([HAS_PAGE, "feedback.md", *(f"{lab}.html" for lab in term.labs if lab in reported)])
         send.append(
             [student.email, student.name, f"{term.settings.title}: your feedback", folder.name, files]
         )
-    write_atomically(out / "send.csv", csv_text(send).encode())
-    return len(send) - 1
+    heads = ["email", "name", "subject", "folder", "files"]
+    write_atomically(out / "send.csv", csv_text([heads, *send]).encode())
+    return send
 
 
-def copy_report(book: Book, row: sqlite3.Row, target: pathlib.Path) -> bool:
+def copy_report(book: Book, row: dict, target: pathlib.Path) -> bool:
     """The report on a submission, anew where its points have changed since."""
     result, as_graded = reports.edition_of(book, row, ".student")
     graded = book.folder / "results" / row["key"] / f"{row['attempt']}.student.html"
@@ -130,3 +203,40 @@ def copy_report(book: Book, row: sqlite3.Row, target: pathlib.Path) -> bool:
         return True
     target.unlink(missing_ok=True)
     return reports.render(book, result, target)
+
+
+# --- Messages ---
+
+
+def write_mbox(send: list[list[str]], out: pathlib.Path, path: pathlib.Path, sender: str) -> int:
+    """A message for each row of send.csv; returns how many have no address."""
+    if "@" not in email.utils.parseaddr(sender)[1]:
+        raise Problem(f'--from {sender} is no address; write "Ann Teacher <ann@uni.example>".')
+    path.unlink(missing_ok=True)
+    n_without = 0
+    box = mailbox.mbox(path)
+    for address, name, subject, folder, files in send:
+        try:
+            to = email.headerregistry.Address(one_line(name), addr_spec=address)
+        except (ValueError, IndexError, email.errors.MessageError):  # whatever it is, it is no address
+            n_without += 1
+            continue
+        message = email.message.EmailMessage(email.policy.SMTP.clone(cte_type="7bit", linesep="\n"))
+        message["From"] = one_line(sender)
+        message["To"] = to
+        message["Subject"] = one_line(subject)
+        message["Date"] = email.utils.localtime()
+        message["Message-ID"] = email.utils.make_msgid(domain="gpu-labs.invalid")
+        message["X-Unsent"] = "1"  # some mail programs open it as a draft
+        message.set_content((out / folder / "feedback.md").read_text(encoding="utf-8"))
+        for file in files.split():
+            if file.endswith(".html"):
+                text = (out / folder / file).read_text(encoding="utf-8")
+                message.add_attachment(text, subtype="html", filename=file)
+        box.add(message)
+    box.close()
+    return n_without
+
+
+def one_line(text: str) -> str:
+    return " ".join(tame(text).split())

@@ -1,29 +1,35 @@
 # SPDX-License-Identifier: MIT
 """Final grades: for every student of the roster and every lab the submission that counts, the late rule,
-overrides. From the ledger, stored results and class.toml alone; nothing is compiled or run.
+slip days, points by hand, overrides. From the ledger, stored results and class.toml alone; nothing is compiled
+or run, and nothing is written but by write().
 
     term = compute(book)            book.use_points() decides what evidence is worth
-    write(book, term)               final.csv, final.json; returns who moved since the last time, and why
+    moved(before(book), term)       who has another grade than the last time, and why
+    write(book, term, lines)        final.csv, final.json, changes.log
 """
 
 import csv
 import datetime
+import difflib
 import io
 import json
 import math
 from dataclasses import asdict, dataclass, field
 
 import gradebook
+import manual
+import regrades
 import scoring
 import settings as settings_of
 from book import Book, utc_now, write_atomically
 from roster import Roster, Student, first_of, rows_of
 from roster import read as read_roster
-from settings import Lab, Problem, Settings
+from settings import Late, Problem, Settings, meant
 
 UNKNOWN = ("infra", "pending")  # a status without points, which is no 0
 LEFT_OUT = ("not due", "excused")  # of a Final: no points, and left out of totals
 DAY = 24 * 3600
+FAR = datetime.datetime(9000, 1, 1, tzinfo=datetime.UTC)
 
 
 @dataclass
@@ -43,6 +49,7 @@ class Candidate:
     verdicts: dict[str, tuple[str, str]] = field(default_factory=dict)  # by task: verdict and message
     lacks: list[str] = field(default_factory=list)  # what new points ask for and was never measured
     sha256: str = ""
+    row: dict = field(default_factory=dict)  # of the gradebook's hand_ins
 
 
 @dataclass
@@ -55,8 +62,12 @@ class Final:
     max_points: int | None = None
     submission: int | None = None
     submitted: str = ""
-    days_late: int = 0
+    days_late: int = 0  # that count, without slip days
+    slip_days: int = 0
+    unusable: bool = False  # something was submitted, and no file of it is for this lab
+    dropped: bool = False  # one of the lowest, left out of totals
     tasks: dict[str, int] = field(default_factory=dict)
+    manual: dict[str, float | None] = field(default_factory=dict)  # by part; None: not graded yet
     notes: list[str] = field(default_factory=list)
 
 
@@ -69,21 +80,32 @@ class Term:
     unknown: dict[str, str]  # names of submissions that are nobody's, and why
     warnings: list[str]
     rows: dict[tuple[str, str], list[Candidate]]  # by owner and lab
+    requests: dict[int, regrades.Request]
 
     def of(self, student: Student) -> list[Final]:
         return [self.finals[student.id, lab] for lab in self.labs]
 
 
+def counting(finals: list[Final]) -> list[Final]:
+    return [one for one in finals if one.status not in LEFT_OUT and not one.dropped]
+
+
 def total(finals: list[Final]) -> tuple[float | None, float | None]:
     """Points and bonus of all labs that count; None while a part is unknown, which must never look like a
     0."""
-    finals = [one for one in finals if one.status not in LEFT_OUT]
+    finals = counting(finals)
     known = all(one.points is not None and one.bonus is not None for one in finals)
     return (
         (tidy(sum(one.points for one in finals)), tidy(sum(one.bonus for one in finals)))
         if known
         else (None, None)
     )
+
+
+def out_of(finals: list[Final]) -> float | None:
+    """The points of which total() is a part."""
+    known = [one.max_points for one in counting(finals)]
+    return None if None in known else tidy(sum(known))
 
 
 def tidy(points: float) -> float:
@@ -95,19 +117,25 @@ def parse_time(text: str, zone: datetime.tzinfo) -> datetime.datetime:
     return time if time.tzinfo else time.replace(tzinfo=zone)
 
 
-def read_times(settings: Settings, roster: Roster) -> dict[tuple[str, str], datetime.datetime]:
+def read_times(
+    settings: Settings, roster: Roster, labs: list[str], warnings: list[str]
+) -> dict[tuple[str, str], datetime.datetime]:
     """Of submissions by student and lab, where a table has them: student, lab, submitted."""
     found = {}
     for row in rows_of(settings.times) if settings.times else []:
-        student = roster.by_id(first_of(row, ("student", "id", "sid", "email")))
+        who, lab = first_of(row, ("student", "id", "sid", "email")), row.get("lab", "")
+        if lab not in labs:
+            raise Problem(f'{settings.times}: there is no lab "{lab}". {meant(lab, labs)}')
         try:
             time = parse_time(first_of(row, ("submitted", "submission time")), settings.zone)
         except ValueError:
             raise Problem(
                 f'{settings.times}: "{first_of(row, ("submitted", "submission time"))}" is no time; write 2026-10-05 23:59:00.'
             ) from None
-        if student:
-            found[student.id, row.get("lab", "")] = time
+        if student := roster.by_id(who):
+            found[student.id, lab] = time
+        else:
+            warnings.append(f"{settings.times}: {who} is not in the roster.")
     return found
 
 
@@ -132,6 +160,7 @@ def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
                 {task["id"]: (task["verdict"], task["message"]) for task in tasks},
                 scoring.not_measured({"tasks": tasks}),
                 one["sha256"],
+                {**row, "lab": one["lab"]},
             )
         )
     return found
@@ -148,16 +177,57 @@ def max_points_of(book: Book, lab: str) -> int | None:
 class Judge:
     """Applies the rules of one class."""
 
-    def __init__(self, settings: Settings, roster: Roster, now: datetime.datetime) -> None:
-        self.settings, self.roster, self.now = settings, roster, now
-        self.times = read_times(settings, roster)
+    def __init__(
+        self,
+        settings: Settings,
+        roster: Roster,
+        times: dict[tuple[str, str], datetime.datetime],
+        by_hand: tuple[dict[tuple[str, str], dict[str, float]], dict[tuple[str, str], list[str]]],
+        requests: list[regrades.Request],
+        now: datetime.datetime,
+    ) -> None:
+        self.settings, self.roster, self.now, self.times = settings, roster, now, times
+        self.manual, self.comments = by_hand
         self.extensions = [(roster.by_id(one.student), one) for one in settings.extensions]
-        self.excused = [(roster.by_id(one.student), one) for one in settings.excused]
-        self.overrides = [(roster.by_id(one.student), one) for one in settings.overrides]
+        self.excused = {
+            (who.id, one.lab): one.reason for one in settings.excused if (who := roster.by_id(one.student))
+        }
+        self.decided = {
+            (one.student, one.lab): (one.points, None, f"regraded on request {one.number}: {one.reason}")
+            for one in requests
+            if one.points is not None
+        }
+        self.decided |= {
+            (who.id, one.lab): (one.points, one.bonus, f"set by the instructor: {one.reason}")
+            for one in settings.overrides
+            if (who := roster.by_id(one.student))
+        }
+
+    def finals(
+        self, student: Student, submissions: dict[str, list[Candidate]], maxima: dict[str, int | None]
+    ) -> list[Final]:
+        """Of every lab, in the order of their due dates, in which slip days are spent."""
+        left, out = self.settings.slip_days, []
+        for lab in sorted(submissions, key=lambda lab: (self.settings.lab(lab).due or FAR).timestamp()):
+            out.append(self.final(student, lab, submissions[lab], maxima[lab], left))
+            left -= out[-1].slip_days
+        self.drop(out)
+        return out
+
+    def drop(self, finals: list[Final]) -> None:
+        """The lowest of those that are known, by the share of their points; at least one lab counts."""
+        known = [one for one in counting(finals) if one.points is not None]
+        lowest = sorted(
+            (one for one in known if self.settings.lab(one.lab).drop),
+            key=lambda one: one.points / one.max_points if one.max_points else 0,
+        )
+        for one in lowest[: min(self.settings.drop_lowest, len(known) - 1)]:
+            one.dropped = True
+            one.notes.append("dropped, because it is one of the lowest")
 
     def due(self, student: Student, lab: str) -> tuple[datetime.datetime | None, str]:
         """With the latest extension that somebody has, and its reason."""
-        due, why = self.settings.labs.get(lab, Lab()).due, ""
+        due, why = self.settings.lab(lab).due, ""
         start = due
         for who, one in self.extensions:
             if who is student and one.lab in ("", lab):
@@ -170,14 +240,17 @@ class Judge:
                     )
         return due, why
 
-    def is_open(self, due: datetime.datetime | None) -> bool:
-        """Whether what is submitted now can still earn points: until then nothing is missing."""
-        late = self.settings.late
-        return due is not None and self.now <= due + datetime.timedelta(
-            days=late.most_days, minutes=late.grace_minutes
+    def is_open(self, lab: str, due: datetime.datetime | None, slip_days: int) -> bool:
+        """Whether what is submitted now can still earn points: until then nothing is missing. A lab without
+        a due date is always open."""
+        late = self.settings.lab(lab).late
+        return due is None or self.now <= due + datetime.timedelta(
+            days=late.most_days + slip_days, minutes=late.grace_minutes
         )
 
-    def days_late(self, one: Candidate, time: datetime.datetime | None, due: datetime.datetime | None) -> int:
+    def days_late(
+        self, one: Candidate, time: datetime.datetime | None, due: datetime.datetime | None, late: Late
+    ) -> int:
         """`time`: of submission by a table of the instructor's; else the file's time counts."""
         if due is None:
             return 0
@@ -185,29 +258,40 @@ class Judge:
             time = parse_time(one.submitted, datetime.UTC)
         if time is None:
             return int(one.late)  # the platform does not say how late
-        late = (time - due).total_seconds() - 60 * self.settings.late.grace_minutes
-        return max(0, math.ceil(late / DAY))
+        seconds = (time - due).total_seconds() - 60 * late.grace_minutes
+        return max(0, math.ceil(seconds / DAY))
 
-    def worth(self, one: Candidate, days: int) -> tuple[float, float]:
-        """Points and bonus after the late rule."""
-        if days > self.settings.late.most_days > 0:
-            return 0, 0
-        left = max(0, 100 - self.settings.late.percent_per_day * days)
-        points, bonus = tidy(one.points * left / 100), tidy(one.bonus * left / 100)
+    def with_bonus(self, points: float, bonus: float, most: float | None) -> tuple[float, float]:
+        """The one place that knows what becomes of a bonus."""
         if self.settings.bonus == "separate":
             return points, bonus
-        most = one.max_points if self.settings.bonus == "capped" and one.max_points is not None else math.inf
-        return tidy(min(points + bonus, max(points, most))), 0
+        limit = most if self.settings.bonus == "capped" and most is not None else math.inf
+        return tidy(min(points + bonus, max(points, limit))), 0
+
+    def worth(self, one: Candidate, days: int, late: Late) -> tuple[float, float]:
+        """Points and bonus after the late rule."""
+        if days > late.most_days > 0:
+            return 0, 0
+        left = max(0, 100 - late.percent_per_day * days)
+        return self.with_bonus(tidy(one.points * left / 100), tidy(one.bonus * left / 100), one.max_points)
 
     def final(
-        self, student: Student, lab: str, submissions: list[Candidate], max_points: int | None
+        self, student: Student, lab: str, submissions: list[Candidate], max_points: int | None, left: int
     ) -> Final:
-        out = Final(student.id, lab, "missing", max_points=max_points)
+        """`left`: the student's slip days."""
+        key = student.id, lab
+        rules = self.settings.lab(lab)
+        out = Final(*key, "missing", max_points=max_points)
         due, why = self.due(student, lab)
+        if key in self.excused or key in self.decided:
+            left = 0  # nothing is to be won by them
+        if rules.slip_days is not None:
+            left = min(left, rules.slip_days)
         handed_in = [one for one in submissions if one.status != "missing"]
         if not handed_in:
-            if self.is_open(due):
+            if self.is_open(lab, due, left):
                 out.status, out.points, out.bonus = "not due", None, None
+            out.unusable = bool(submissions)
             out.notes = [one.message for one in submissions[-1:] if one.message]
         elif any(one.status in UNKNOWN for one in handed_in):
             out.status, out.points, out.bonus = "no grade", None, None
@@ -215,55 +299,87 @@ class Judge:
                 one.message or "It has not been graded yet." for one in handed_in if one.status in UNKNOWN
             ][:1]
         else:
-            days = {
-                one.number: self.days_late(
-                    one, self.times.get((student.id, lab)) if one is handed_in[-1] else None, due
-                )
-                for one in handed_in
-            }
-            worth = {one.number: self.worth(one, days[one.number]) for one in handed_in}
-            most = self.settings.late.most_days or math.inf
-            in_time = [one for one in handed_in if days[one.number] <= most] or handed_in
-            if (self.settings.labs.get(lab, Lab()).counts or self.settings.counts) == "best":
-                chosen = max(in_time, key=lambda one: (*worth[one.number], -one.number))
-            else:
-                chosen = in_time[-1]
-            n_late = days[chosen.number]
-            out.points, out.bonus = worth[chosen.number]
-            out.status = (
-                chosen.status
-                if chosen.status == "refused"
-                else "too late"
-                if n_late > most
-                else "late"
-                if n_late
-                else "graded"
-            )
-            out.submission, out.submitted, out.days_late, out.tasks = (
-                chosen.number,
-                chosen.submitted,
-                n_late,
-                chosen.tasks,
-            )
-            out.max_points = max_points if max_points is not None else chosen.max_points
-            out.notes = [chosen.message] if chosen.message else []
-            if n_late:
-                out.notes.append(f"{n_late} day{'s' if n_late > 1 else ''} late")
-            elif chosen.late and due:
-                out.notes.append("the platform marked it as late")
-            if chosen.owner != student.id and self.roster.find(chosen.owner) is not student:
-                out.notes.append(f"submitted by {chosen.owner}")
+            self.choose(out, handed_in, due, left)
         out.notes += [why] if why else []
-        for who, one in self.excused:
-            if who is student and one.lab == lab:
-                out.status, out.points, out.bonus = "excused", None, None
-                out.notes.append(f"excused: {one.reason}")
-        for who, one in self.overrides:
-            if who is student and one.lab == lab:
-                out.status, out.points = "override", one.points
-                out.bonus = one.bonus if one.bonus is not None else out.bonus or 0
-                out.notes.append(f"set by the instructor: {one.reason}")
+        if rules.manual and out.status != "not due" and (key in self.decided or key not in self.excused):
+            self.add_manual(out, rules.manual)
+        if key in self.decided:
+            points, bonus, reason = self.decided[key]
+            out.status = "override"
+            bonus = out.bonus or 0 if bonus is None else bonus
+            out.points, out.bonus = self.with_bonus(points, bonus, out.max_points)
+            out.notes.append(reason)
+        elif key in self.excused:
+            out.status, out.points, out.bonus, out.slip_days = "excused", None, None, 0
+            out.notes.append(f"excused: {self.excused[key]}")
         return out
+
+    def choose(
+        self, out: Final, handed_in: list[Candidate], due: datetime.datetime | None, left: int
+    ) -> None:
+        """The submission that counts, with as few slip days as give it the most points."""
+        rules = self.settings.lab(out.lab)
+        most = rules.late.most_days or math.inf
+        rated = []
+        for one in handed_in:
+            time = self.times.get((out.student, out.lab)) if one is handed_in[-1] else None
+            days = self.days_late(one, time, due, rules.late)
+            worth, slip = max(
+                (self.worth(one, days - slip, rules.late), -slip) for slip in range(min(days, left) + 1)
+            )
+            rated.append((one, worth, -slip, days + slip))
+        in_time = [one for one in rated if one[3] <= most] or rated
+        if rules.counts == "best":
+            chosen, worth, slip, days = max(in_time, key=lambda one: (*one[1], -one[2], -one[0].number))
+        else:
+            chosen, worth, slip, days = in_time[-1]
+        out.points, out.bonus = worth
+        out.status = (
+            chosen.status
+            if chosen.status == "refused"
+            else "too late"
+            if days > most
+            else "late"
+            if days
+            else "graded"
+        )
+        out.submission, out.submitted, out.tasks = chosen.number, chosen.submitted, chosen.tasks
+        out.days_late, out.slip_days = days, slip
+        out.max_points = out.max_points if out.max_points is not None else chosen.max_points
+        out.notes = [chosen.message] if chosen.message else []
+        if slip:
+            out.notes.append(f"{plural(slip, 'slip day')} used, {left - slip} left")
+        if days:
+            out.notes.append(f"{plural(days, 'day')} late")
+        elif chosen.late and due and not slip:
+            out.notes.append("the platform marked it as late")
+        if (
+            chosen.owner != out.student
+            and self.roster.find(chosen.owner) is not self.roster.students[out.student]
+        ):
+            out.notes.append(f"submitted by {chosen.owner}")
+
+    def add_manual(self, out: Final, parts: dict[str, float]) -> None:
+        """What people have given; while a part is not graded, there is no grade."""
+        given = self.manual.get((out.student, out.lab), {})
+        out.manual = {part: given.get(part) for part in parts}
+        if out.max_points is not None:
+            out.max_points = tidy(out.max_points + sum(parts.values()))
+        if waiting := [part for part, points in out.manual.items() if points is None]:
+            out.status, out.points, out.bonus = "no grade", None, None
+            out.notes.append(f"not graded yet: {', '.join(waiting)}")
+        elif out.points is not None:
+            out.points = tidy(out.points + sum(out.manual.values()))
+        out.notes += [
+            f"{part}: {points:g} of {parts[part]:g}"
+            for part, points in out.manual.items()
+            if points is not None
+        ]
+        out.notes += self.comments.get((out.student, out.lab), [])
+
+
+def plural(n: int, what: str) -> str:
+    return f"{n} {what}{'s' if n != 1 else ''}"
 
 
 def compute(book: Book, now: datetime.datetime | None = None) -> Term:
@@ -276,9 +392,9 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         roster = Roster([Student(owner, owner) for owner in owners], settings.aliases)
     labs = [*settings.labs, *sorted({lab for _, lab in rows} - settings.labs.keys())]
     warnings = [
-        f"{lab} has been graded and is not in {settings_of.NAME}: it has no due date."
+        f"{lab} has no due date in {settings_of.NAME}: who has not submitted it has an empty cell, not 0."
         for lab in labs
-        if settings.labs and lab not in settings.labs
+        if settings.lab(lab).due is None
     ]
     warnings += check_names(settings, roster)
 
@@ -304,20 +420,33 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         if not any(people):
             unknown[owner] = why_unknown(roster, owner, settings)
 
-    judge = Judge(settings, roster, now or datetime.datetime.now(datetime.UTC))
+    points, comments, more = manual.read(settings, roster, book.settings.get("seed", ""))
+    warnings += more
+    requests = regrades.read(book.folder)
+    judge = Judge(
+        settings,
+        roster,
+        read_times(settings, roster, labs, warnings),
+        (points, comments),
+        list(requests.values()),
+        now or datetime.datetime.now(datetime.UTC),
+    )
     maxima = {lab: max_points_of(book, lab) for lab in labs}
     finals = {}
     for student in roster.students.values():
-        for lab in labs:
-            own = [
-                one
-                for owner, only_labs in owned.get(student.id, [])
-                if not only_labs or lab in only_labs
-                for one in rows.get((owner, lab), [])
-            ]
-            finals[student.id, lab] = judge.final(
-                student, lab, sorted(own, key=lambda one: one.number), maxima[lab]
+        own = {
+            lab: sorted(
+                (
+                    one
+                    for owner, only_labs in owned.get(student.id, [])
+                    if not only_labs or lab in only_labs
+                    for one in rows.get((owner, lab), [])
+                ),
+                key=lambda one: one.number,
             )
+            for lab in labs
+        }
+        finals |= {(student.id, one.lab): one for one in judge.finals(student, own, maxima)}
     warnings += [
         f"{lab}: the tasks without a bonus are worth {most} points together."
         for lab, most in maxima.items()
@@ -335,7 +464,7 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more."
         for what in lacking
     ]
-    return Term(settings, roster, labs, finals, unknown, warnings, rows)
+    return Term(settings, roster, labs, finals, unknown, warnings, rows, requests)
 
 
 def why_unknown(roster: Roster, owner: str, settings: Settings) -> str:
@@ -364,7 +493,11 @@ def check_names(settings: Settings, roster: Roster) -> list[str]:
     people += [("aliases", student) for student in settings.aliases.values()]
     for where, student in people:
         if roster.by_id(student) is None:
-            found.append(f"{settings_of.NAME}, {where}: {student} is not in the roster.")
+            near = difflib.get_close_matches(student, roster.students, 1)
+            found.append(
+                f"{settings_of.NAME}, {where}: {student} is not in the roster."
+                + (f" Did you mean {near[0]}?" if near else "")
+            )
     return found
 
 
@@ -385,6 +518,7 @@ def table(term: Term) -> list[list]:
         "section",
         "total",
         "bonus",
+        "out of",
         *(f"{lab}{what}" for lab in term.labs for what in ("", " bonus", " status", " days late")),
         "notes",
     ]
@@ -395,7 +529,18 @@ def table(term: Term) -> list[list]:
             value for one in finals for value in (one.points, one.bonus, one.status, one.days_late or "")
         ]
         notes = " ".join(f"{one.lab}: {joined(one.notes)}." for one in finals if one.notes)
-        rows.append([student.id, student.name, student.email, student.section, *total(finals), *cells, notes])
+        rows.append(
+            [
+                student.id,
+                student.name,
+                student.email,
+                student.section,
+                *total(finals),
+                out_of(finals),
+                *cells,
+                notes,
+            ]
+        )
     return rows
 
 
@@ -420,14 +565,19 @@ def difference(before: dict, now: dict) -> list[str]:
         was, is_ = before["tasks"].get(task), now["tasks"].get(task)
         if was != is_ and before["tasks"] and now["tasks"]:
             why.append(f"{task} {shown(was)} → {shown(is_)}")
-    if before["days_late"] != now["days_late"]:
-        why.append(f"{before['days_late']} → {now['days_late']} days late")
+    for what, name in (("days_late", "days late"), ("slip_days", "slip days")):
+        if before.get(what, 0) != now[what]:
+            why.append(f"{before.get(what, 0)} → {now[what]} {name}")
+    for part, points in now["manual"].items():
+        if (was := before.get("manual", {}).get(part)) != points:
+            why.append(f"{part} {shown(was)} → {shown(points)}")
     if before["status"] != now["status"]:
         why.append(f"{before['status']} → {now['status']}")
     why += [
         note
         for note in now["notes"]
-        if note not in before["notes"] and note.startswith(("set by", "extension", "excused"))
+        if note not in before["notes"]
+        and note.startswith(("set by", "regraded", "extension", "excused", "dropped"))
     ]
     return why or ["the late rule"]
 
@@ -441,7 +591,7 @@ def moved(before: dict, term: Term) -> list[str]:
     lines = []
     for (student, lab), final in sorted(term.finals.items()):
         was, now = before.get(student, {}).get(lab), asdict(final)
-        if was is None or (was["points"], was["bonus"]) == (now["points"], now["bonus"]):
+        if was is None or all(was.get(what, False) == now[what] for what in ("points", "bonus", "dropped")):
             continue
         bonus = (
             "" if was["bonus"] == now["bonus"] else f", bonus {shown(was['bonus'])} → {shown(now['bonus'])}"
@@ -454,13 +604,16 @@ def moved(before: dict, term: Term) -> list[str]:
     return lines
 
 
-def write(book: Book, term: Term) -> list[str]:
-    path = book.folder / "final.json"
+def before(book: Book) -> dict:
+    """The grades of the last time, by student and lab."""
     try:
-        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except ValueError:
-        before = {}
-    lines = moved(before, term)
+        return json.loads((book.folder / "final.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def write(book: Book, term: Term, lines: list[str]) -> None:
+    """`lines`: who has moved."""
     finals: dict = {}
     for (student, lab), final in term.finals.items():
         finals.setdefault(student, {})[lab] = asdict(final)
@@ -468,5 +621,4 @@ def write(book: Book, term: Term) -> list[str]:
     if lines:
         with open(book.folder / "changes.log", "a", encoding="utf-8") as file:
             file.writelines(f"{utc_now()}  {line}\n" for line in lines)
-    write_atomically(path, json.dumps(finals, indent=1).encode())
-    return lines
+    write_atomically(book.folder / "final.json", json.dumps(finals, indent=1).encode())

@@ -3,6 +3,8 @@
 (common/tools/completion.py)."""
 
 import argparse
+import math
+import os
 import pathlib
 
 EPILOG = """
@@ -14,8 +16,20 @@ Examples:
   ./lab class show term.graded --html class.html    how the class is doing, also while it is being graded
   ./lab class export term.graded --moodle grades.csv
   ./lab class feedback term.graded --out feedback   a folder for each student, and what to send to whom
+  ./lab class student term.graded s001              one student's term
+  ./lab class request term.graded --student s001 --lab scan --by "Ada Lovelace" --say "Task 2 is right on my GPU"
+  ./lab class request term.graded 1 --say "Yes, on every GPU" --points 85
+  ./lab class sheet term.graded scan --out scan.csv --anonymous      for points that a person gives
   ./lab class sources term.graded --out sources     one folder for each student: for JPlag, MOSS, compare50
+  ./lab class canary term.graded --out /tmp/canary  before a newer grader is used
 """
+
+
+def points(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no number of points")
+    return value
 
 
 def parser_of() -> argparse.ArgumentParser:
@@ -41,7 +55,8 @@ def parser_of() -> argparse.ArgumentParser:
         default=[],
         help="tables of Canvas, Moodle, Gradescope, or plain ones",
     )
-    command("grades", "Final grades from stored results; who moved, and why")
+    made = command("grades", "Final grades from stored results; who moved, and why")
+    made.add_argument("--dry-run", action="store_true", help="say who would move, and write nothing")
     export = command("export", "Tables that platforms import")
     export.add_argument("--canvas", metavar="FILE", type=pathlib.Path)
     export.add_argument(
@@ -54,6 +69,10 @@ def parser_of() -> argparse.ArgumentParser:
         export.add_argument(f"--{name}", metavar="FILE", type=pathlib.Path)
     made = command("feedback", "A folder for each student, and what to send to whom")
     made.add_argument("--out", metavar="FOLDER", type=pathlib.Path, help="default: CLASS/feedback")
+    made.add_argument(
+        "--mbox", metavar="FILE", type=pathlib.Path, help="also as messages, for a mail program"
+    )
+    made.add_argument("--from", dest="sender", metavar="ADDRESS", help="of these messages")
     show = command("show", "How the class is doing")
     show.add_argument("--html", metavar="FILE", type=pathlib.Path, help="as a page")
     show.add_argument(
@@ -62,6 +81,29 @@ def parser_of() -> argparse.ArgumentParser:
         type=pathlib.Path,
         help="show the pairs that grade-all --similarity has found",
     )
+    one = command("student", "All about one student, over the whole term")
+    one.add_argument("student", metavar="STUDENT", help="id, e-mail address or name")
+    one.add_argument("--html", metavar="FILE", type=pathlib.Path, help="as a page")
+    request = command("request", "Requests for a regrade: lists them, adds one, answers one")
+    request.add_argument("number", metavar="NUMBER", type=int, nargs="?", help="of a request")
+    request.add_argument("--all", action="store_true", help="list closed ones, too")
+    request.add_argument("--student", metavar="ID", help="whose request it is")
+    request.add_argument("--lab", metavar="LAB")
+    request.add_argument("--say", metavar="TEXT", help="the reason, or an answer")
+    request.add_argument(
+        "--by", metavar="NAME", default="instructor", help="who says it (default: instructor)"
+    )
+    request.add_argument("--points", metavar="N", type=points, help="the lab is worth these now; closes it")
+    request.add_argument("--close", action="store_true", help="the grade stays as it is")
+    sheet = command("sheet", "A table for the points that a person gives")
+    sheet.add_argument("lab", metavar="LAB")
+    sheet.add_argument("--out", metavar="FILE", type=pathlib.Path, required=True)
+    sheet.add_argument("--anonymous", action="store_true", help="pseudonyms in place of names")
     sources = command("sources", "Everybody's last submission, one folder for each lab and student")
     sources.add_argument("--out", metavar="FOLDER", type=pathlib.Path, required=True)
+    sources.add_argument("--anonymous", action="store_true", help="pseudonyms, as in anonymous sheets")
+    canary = command("canary", "Whether today's grader gives the stored results")
+    canary.add_argument("--out", metavar="FOLDER", type=pathlib.Path, required=True, help="a new folder")
+    canary.add_argument("--sample", metavar="N", type=int, default=20, help="files at most (default: 20)")
+    canary.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 2, help="files at a time")
     return parser

@@ -5,10 +5,11 @@ code that is tested.
 
 What is made up: late by minutes and days, resubmitted, handed in for a group under its name or a member's,
 names as Moodle, Canvas and students give them, unknown names, refused files, nothing, faults of the machine,
-extensions, overrides, torn lines of the ledger and attempts without an end (kills), a case that was added
+extensions, slip days, excused students, dropped labs, points by hand, requests for a regrade, overrides, torn lines of the ledger and attempts without an end (kills), a case that was added
 later, and a tier and points that change in mid-term.
 """
 
+import csv
 import datetime
 import hashlib
 import json
@@ -26,6 +27,15 @@ DUE = {
     for at, lab in enumerate(LABS)
 }
 GRACE, PERCENT, MOST_DAYS = 15, 20, 3
+OWN_PERCENT, OWN_MOST_DAYS = 50, 1  # of LATE_LAB
+SLIP_DAYS, SLIP_IN_LATE_LAB = 3, 1
+DROP_LOWEST = 1
+LATE_LAB, KEPT_LAB, WRITTEN_LAB = (
+    "compaction",
+    "reduction",
+    "sat",
+)  # with rules of its own; never dropped; with written parts
+PARTS = {"predictions": 18, "style": 10}
 GROUP_LAB, RULE_LATEST, NEW_CASE_LAB = "histogram", "sat", "scan"
 DIGESTS = {lab: hashlib.sha256(lab.encode()).hexdigest() for lab in LABS}
 OLD_DIGEST = hashlib.sha256(b"before the new case").hexdigest()
@@ -208,6 +218,7 @@ class Term:
         self.submissions = {}  # (id of the student, lab): list of dicts
         self.records = []
         self.extensions, self.overrides, self.aliases, self.groups = [], [], {}, {}
+        self.excused, self.by_hand, self.requests = [], {}, []
         self.unknown = []
         (folder / "results").mkdir(parents=True)
         (folder / "sources").mkdir()
@@ -374,6 +385,21 @@ class Term:
                     "reason": "talk",
                 }
             )
+        for number in range(8):
+            self.excused.append(
+                {
+                    "student": self.students[(31 * number + 3) % len(self.students)]["id"],
+                    "lab": LABS[number % len(LABS)],
+                    "reason": "ill",
+                }
+            )
+        for number, one in enumerate(self.students):
+            given = {part: (number * 7 + len(part)) % (2 * most + 1) / 2 for part, most in PARTS.items()}
+            self.by_hand[one["id"]] = {**given, "style": None} if number % 50 == 9 else given
+        for number in range(0, len(self.students), 15):  # some with new points, some without, some open
+            points = [82.5, None, None][number // 15 % 3]
+            closed = number // 15 % 3 < 2
+            self.requests.append((self.students[number]["id"], LABS[number % 4], points, closed))
         for number, (team, _members) in enumerate(self.groups.items()):
             if number % 2:  # some teams submit under their own name
                 self.submit(
@@ -459,14 +485,39 @@ class Term:
         self.write_rosters()
         self.write_settings()
 
-    def write_rosters(self):
-        import csv
+    def write_decisions(self):
+        """Requests, and points by hand in two tables: of some students by name, and in another case."""
+        lines = []
+        for number, (student, lab, points, closed) in enumerate(self.requests, 1):
+            about = {
+                "event": "request",
+                "number": number,
+                "student": student,
+                "lab": lab,
+                "time": "2026-11-21T08:00:00Z",
+            }
+            entries = [{"by": "student", "text": "Please look again.", "points": None, "closed": False}]
+            if closed:
+                entries.append({"by": "Ann", "text": "Looked at it.", "points": points, "closed": True})
+            lines += [ledger.encode({**about, **one}) for one in entries]
+        (self.folder / "regrades.jsonl").write_bytes(b"".join(lines))
+        for name, people in (("hand-a.csv", self.students[::2]), ("hand-b.csv", self.students[1::2])):
+            with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
+                rows = csv.writer(file, delimiter=";" if name == "hand-b.csv" else ",")
+                rows.writerow(["Student", "Name", "Lab", "Predictions", "Style", "Comment"])
+                for one in people:
+                    cells = ["" if value is None else value for value in self.by_hand[one["id"]].values()]
+                    rows.writerow(
+                        [one["email"] if name == "hand-b.csv" else one["id"], "", WRITTEN_LAB, *cells, "fine"]
+                    )
 
+    def write_rosters(self):
         def table(name, rows):
             with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
                 csv.writer(file).writerows(rows)
 
         people = self.students
+        self.write_decisions()
         table(
             "canvas.csv",
             [
@@ -501,6 +552,9 @@ class Term:
             'title = "GPU labs"',
             'roster = ["canvas.csv", "moodle.csv", "gradescope.csv"]',
             f'counts = "{counts}"',
+            'manual = ["hand-a.csv", "hand-b.csv"]',
+            f"slip_days = {SLIP_DAYS}",
+            f"drop_lowest = {DROP_LOWEST}",
             "[late]",
             f"grace_minutes = {GRACE}",
             f"percent_per_day = {PERCENT}",
@@ -510,13 +564,22 @@ class Term:
             lines += [f"[labs.{lab}]", f"due = {DUE[lab].isoformat()}"] + ['counts = "latest"'] * (
                 lab == RULE_LATEST
             )
+            lines += ["drop = false"] * (lab == KEPT_LAB)
+            lines += [f"slip_days = {SLIP_IN_LATE_LAB}"] * (lab == LATE_LAB)
+            if lab == LATE_LAB:
+                lines += [
+                    f"late.percent_per_day = {OWN_PERCENT}",
+                    f"late.most_days = {OWN_MOST_DAYS}",
+                ]
+            if lab == WRITTEN_LAB:
+                lines += [f"manual.{part} = {most}" for part, most in PARTS.items()]
         for team, members in self.groups.items():
             lines += [f'[groups."{team}"]', f"members = {json.dumps(members)}", f'labs = ["{GROUP_LAB}"]']
         lines += [
             "[aliases]",
             *(f"{json.dumps(name)} = {json.dumps(student)}" for name, student in self.aliases.items()),
         ]
-        for kind in ("extensions", "overrides"):
+        for kind in ("extensions", "excused", "overrides"):
             for one in getattr(self, kind):
                 lines += [
                     f"[[{kind}]]",
@@ -534,16 +597,75 @@ class Term:
         tasks = {lab["id"]: lab["tasks"] for lab in (table or self.table)["labs"]}
         out = {}
         for student in self.students:
+            left = SLIP_DAYS  # they are spent in the order of the due dates, which is that of LABS
             for lab in LABS:
-                out[student["id"], lab] = self.expect(
-                    student["id"], lab, tasks[lab], "latest" if lab == RULE_LATEST else counts
+                key = student["id"], lab
+                decided = [one for one in self.overrides if (one["student"], one["lab"]) == key]
+                answers = [points for who, of, points, closed in self.requests if (who, of) == key and closed]
+                answers = [points for points in answers if points is not None]
+                is_excused = any((one["student"], one["lab"]) == key for one in self.excused)
+                usable = (
+                    0
+                    if decided or answers or is_excused
+                    else min(left, SLIP_IN_LATE_LAB)
+                    if lab == LATE_LAB
+                    else left
                 )
-        for one in self.overrides:
-            _points, bonus, _ = out[one["student"], one["lab"]]
-            out[one["student"], one["lab"]] = (Fraction(str(one["points"])), bonus or 0, "override")
+                rule = "latest" if lab == RULE_LATEST else counts
+                points, bonus, status, slip = self.expect(*key, tasks[lab], rule, usable)
+                left -= slip
+                if lab == WRITTEN_LAB and not (is_excused and not decided and not answers):
+                    given = self.by_hand[student["id"]].values()
+                    if None in given:
+                        points, bonus, status = None, None, "no grade"
+                    elif points is not None:
+                        points += sum(map(Fraction, given))
+                if decided:
+                    points, bonus, status = Fraction(str(decided[-1]["points"])), bonus or 0, "override"
+                elif answers:
+                    points, bonus, status = Fraction(answers[-1]), bonus or 0, "override"
+                elif is_excused:
+                    points, bonus, status = None, None, "excused"
+                out[key] = points, bonus, status
         return out
 
-    def expect(self, student, lab, tasks, counts):
+    def most(self, table=None):
+        """The points that each lab may bring, without the bonus."""
+        most = {
+            lab["id"]: sum(
+                points_by_hand({"verdict": ""}, task)[1] for task in lab["tasks"] if not task["bonus"]
+            )
+            for lab in (table or self.table)["labs"]
+        }
+        most[WRITTEN_LAB] += sum(PARTS.values())
+        return most
+
+    def dropped(self, expected, table=None):
+        """The labs of students that are left out as the lowest."""
+        most, out = self.most(table), set()
+        for student in self.students:
+            known = [lab for lab in LABS if expected[student["id"], lab][0] is not None]
+            shares = sorted(
+                (Fraction(expected[student["id"], lab][0]) / most[lab], LABS.index(lab))
+                for lab in known
+                if lab != KEPT_LAB
+            )
+            out |= {(student["id"], LABS[at]) for _, at in shares[: min(DROP_LOWEST, len(known) - 1)]}
+        return out
+
+    def expected_total(self, student, expected):
+        """Points and bonus of what counts, and of how many points; None while a lab is unknown."""
+        dropped, most = self.dropped(expected), self.most()
+        counting = [
+            lab for lab in LABS if expected[student, lab][2] != "excused" and (student, lab) not in dropped
+        ]
+        out_of = sum(most[lab] for lab in counting)
+        if any(expected[student, lab][0] is None for lab in counting):
+            return None, None, out_of
+        return *(sum(expected[student, lab][at] for lab in counting) for at in (0, 1)), out_of
+
+    def expect(self, student, lab, tasks, counts, slip_days):
+        """Of the submissions: points, bonus, status and the slip days that are spent."""
         owners = [student]
         if lab == GROUP_LAB:
             for team, members in self.groups.items():
@@ -559,37 +681,48 @@ class Term:
             key=lambda one: one["number"],
         )
         if not made:
-            return 0, 0, "missing"
+            return 0, 0, "missing", 0
         if any(one["kind"] == "infra" for one in made):
-            return None, None, "no grade"
+            return None, None, "no grade", 0
         due = DUE[lab]
         for one in self.extensions:
             if one["student"] == student and one.get("lab", lab) == lab:
                 due = max(
                     due, one["due"] if "due" in one else DUE[lab] + datetime.timedelta(days=one["days"])
                 )
+        percent, most_days = (OWN_PERCENT, OWN_MOST_DAYS) if lab == LATE_LAB else (PERCENT, MOST_DAYS)
         rated = []
         for one in made:
             minutes = (one["when"].replace(microsecond=0) - due).total_seconds() / 60 - GRACE
-            days = math.ceil(minutes / 1440) if minutes > 0 else 0
+            late = math.ceil(minutes / 1440) if minutes > 0 else 0
             points = bonus = Fraction(0)
             if one["kind"] == "graded":
                 for task in tasks:
                     earned = points_by_hand(one["evidence"][task["id"]], task)[0]
                     points, bonus = (points, bonus + earned) if task["bonus"] else (points + earned, bonus)
-            left = Fraction(100 - PERCENT * days, 100) if days <= MOST_DAYS else Fraction(0)
-            status = (
-                "refused"
-                if one["kind"] == "refused"
-                else "too late"
-                if days > MOST_DAYS
-                else "late"
-                if days
-                else "graded"
-            )
-            rated.append((points * left, bonus * left, status, days))
-        allowed = [one for one in rated if one[3] <= MOST_DAYS] or rated
+            ways = []
+            for slip in range(min(late, slip_days) + 1):
+                days = late - slip
+                left = (
+                    max(Fraction(0), Fraction(100 - percent * days, 100))
+                    if days <= most_days
+                    else Fraction(0)
+                )
+                status = (
+                    "refused"
+                    if one["kind"] == "refused"
+                    else "too late"
+                    if days > most_days
+                    else "late"
+                    if days
+                    else "graded"
+                )
+                ways.append((points * left, bonus * left, status, slip, days <= most_days))
+            best = max(way[:2] for way in ways)
+            rated.append(next(way for way in ways if way[:2] == best))
+        allowed = [one for one in rated if one[4]] or rated
         if counts == "latest":
-            return allowed[-1][:3]
+            return allowed[-1][:4]
         best = max(one[:2] for one in allowed)
-        return next(one for one in allowed if one[:2] == best)[:3]
+        cheapest = min(one[3] for one in allowed if one[:2] == best)
+        return next(one for one in allowed if one[:2] == best and one[3] == cheapest)[:4]

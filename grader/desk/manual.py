@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Points that a person gives: for written answers, a talk or style. class.toml says what a lab's parts are
+worth ([labs.LAB.manual]) and which tables have the points; `./lab class sheet` writes a table to fill in,
+which may have pseudonyms in place of names.
+
+    points = read(settings, roster, seed)     {(student's id, lab): {part: points}}, {…: [comments]}, warnings
+"""
+
+import base64
+import hmac
+import pathlib
+
+from roster import Roster, Student, rows_of
+from settings import NO_PART, Problem, Settings, meant
+
+RUBRIC = pathlib.Path(__file__).resolve().parents[2] / "handouts/instructor/rubric.md"
+
+
+def pseudonym(seed: str, student: str) -> str:
+    """The same in every sheet of a class; only who has the class's seed can tell whose it is."""
+    digest = hmac.digest(seed.encode(), b"pseudonym " + student.encode(), "sha256")
+    return "p-" + base64.b32encode(digest)[:8].decode().lower()
+
+
+def sheet(settings: Settings, students: list[Student], lab: str, seed: str, anonymous: bool) -> list[list]:
+    """The table to fill in: an empty cell is not graded yet."""
+    if not (parts := settings.lab(lab).manual):
+        raise Problem(
+            f"{lab} has no parts that a person grades: name them in class.toml, as in "
+            f"[labs.{lab}.manual] and below it predictions = 18"
+        )
+    names = [(pseudonym(seed, one.id), "") if anonymous else (one.id, one.name) for one in students]
+    return [
+        ["student", "name", "lab", *parts, "comment"],
+        *([who, name, lab, *[""] * len(parts), ""] for who, name in sorted(names)),
+    ]
+
+
+def criteria(parts: dict[str, float]) -> str:
+    """What a lab's parts are worth, and the rubric."""
+    worth = "\n".join(f"- {part}: 0 to {most:g} points" for part, most in parts.items())
+    return f"{worth}\n\n{RUBRIC.read_text(encoding='utf-8')}"
+
+
+def read(
+    settings: Settings, roster: Roster, seed: str
+) -> tuple[dict[tuple[str, str], dict[str, float]], dict[tuple[str, str], list[str]], list[str]]:
+    pseudonyms = {pseudonym(seed, one.id): one for one in roster.students.values()}
+    points: dict[tuple[str, str], dict[str, float]] = {}
+    comments: dict[tuple[str, str], list[str]] = {}
+    warnings = []
+    for path in settings.manual:
+        for row in rows_of(path):
+            lab, who = row.get("lab", ""), row.get("student", "")
+            student = pseudonyms.get(who) or roster.by_id(who)
+            if not (parts := {part.casefold(): part for part in settings.lab(lab).manual}):
+                raise Problem(f'{path}: [labs.{lab}.manual] is not in class.toml, and the table has "{lab}".')
+            if student is None:
+                warnings.append(f"{path}: {who} is not in the roster.")
+                continue
+            key = student.id, lab
+            for head, cell in row.items():
+                if head not in (*parts, *NO_PART):
+                    if (
+                        any(head in map(str.casefold, one.manual) for one in settings.labs.values())
+                        and not cell
+                    ):
+                        continue  # another lab's part
+                    raise Problem(f'{path}: the column "{head}" is no part of {lab}. {meant(head, parts)}')
+                if head in parts and cell:
+                    part = parts[head]
+                    value = number(path, who, part, cell, settings.lab(lab).manual[part])
+                    if points.setdefault(key, {}).setdefault(part, value) != value:
+                        raise Problem(f"{path}: {who} has two different numbers of points for {lab}, {part}.")
+            if row.get("comment"):
+                comments.setdefault(key, []).append(row["comment"])
+    return points, comments, warnings
+
+
+def number(path: pathlib.Path, who: str, part: str, cell: str, most: float) -> float:
+    try:
+        value = float(cell.replace(",", "."))
+    except ValueError:
+        raise Problem(f'{path}: {who}, {part}: "{cell}" is no number.') from None
+    if not 0 <= value <= most:
+        raise Problem(f"{path}: {who}, {part}: {cell} is not from 0 to {most:g}.")
+    return value

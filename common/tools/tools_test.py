@@ -139,6 +139,25 @@ class IncludeRules(unittest.TestCase):
         self.assertIn("no rule", check_includes.wrong_includes(self.root, path)[0])
 
 
+class TestWorkflows(unittest.TestCase):
+    def test_actions_are_current_and_pinned_by_digest(self):
+        oldest = {
+            "actions/checkout": 5,
+            "actions/cache": 5,
+            "actions/upload-artifact": 6,
+        }  # that run on Node 24
+        found = set()
+        root = pathlib.Path(__file__).resolve().parents[2]
+        for folder in (".github/workflows", "grader/release/edition/.github/workflows"):
+            for path in sorted((root / folder).glob("*.yml")):
+                for line in re.findall(r"uses: *(.*)", path.read_text(encoding="utf-8")):
+                    self.assertRegex(line, r"^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", path)
+                    name, major = re.match(r"([\w/-]+)@.* # v(\d+)", line).groups()
+                    self.assertGreaterEqual(int(major), oldest[name], path)
+                    found.add(line)
+        self.assertEqual(len(found), len(oldest), "one version of each")
+
+
 class TestCount(unittest.TestCase):
     def count(self, cases: str, googletests=()) -> tuple[int, int, int]:
         counts = run_tests.count(f"<testsuites><testsuite>{cases}</testsuite></testsuites>", set(googletests))

@@ -571,6 +571,34 @@ class Ingest(InFolder):
         self.assertIsNone(taken["bob", "reduction"].source)
         self.assertIsNone(taken["eve", "scan"].source)
 
+    def test_empty_files_are_called_empty(self):
+        for name in ("ada/reduction.cu", "bob/solution.cu", "eve.cu"):
+            self.put(name, " \n")
+        self.put("fay/reduction.cu", "")
+        self.put("fay/old/reduction.cu", "int x;")
+        taken, _ = self.take(["reduction"])
+        self.assertIn("ada/reduction.cu is empty", taken["ada", "reduction"].refused)
+        for name, path in (("bob", "bob/solution.cu"), ("eve", "eve.cu")):
+            self.assertIn(f"{path}: the file is empty", taken[name, "reduction"].origin)
+            self.assertNotIn("not named", taken[name, "reduction"].origin)
+        self.assertEqual(taken["fay", "reduction"].source, b"int x;")
+
+    def test_of_attachments_an_hour_apart_the_newer_counts(self):
+        for name, text, when in (
+            ("evaeva_123_1_reduction.cu", "// old", 1000),
+            ("evaeva_123_2_reduction-1.cu", "// new", 4600),
+            ("bobbob_124_3_reduction.cu", "// one", 1000),
+            ("bobbob_124_4_reduction-1.cu", "// two", 1001),
+            ("Cy_5_assignsubmission_file_/reduction.cu", "// new", 4600),
+            ("Cy_5_assignsubmission_file_/reduction (1).cu", "// old", 1000),
+        ):
+            os.utime(self.put(name, text), (when, when))
+        taken, _ = self.take(["reduction"])
+        for name in ("evaeva_123", "Cy_5"):
+            self.assertEqual(taken[name, "reduction"].source, b"// new")
+            self.assertIn("it is newer than", taken[name, "reduction"].note)
+        self.assertIn("more than one file", taken["bobbob_124", "reduction"].refused)
+
     def test_names_that_only_some_machines_tell_apart(self):
         self.put("ada.zip", make_class.zipped([("reduction.cu", b"1"), ("Reduction.CU", b"2")]))
         self.put("bob.zip", make_class.zipped([("reduction.cu", b"1"), ("REDUCTION.cu", b"1")]))

@@ -28,6 +28,7 @@ from unpack import LARGEST_FILE, MOST_ENTRIES, MOST_FILES, is_wanted
 DEPTH = 8
 SECONDS_TO_UNPACK = 60
 MOST_ARCHIVES = 4
+SAME_TIME = 2.0  # seconds: a zip counts in steps of two
 MOST_OTHERS = 20  # that are listed
 MACHINE_MADE = (
     ".git",
@@ -64,6 +65,7 @@ class Found:
     time: float = 0.0  # of the newest file
     received: float = 0.0  # of the newest file or archive in the folder of all hand-ins: no time from within an archive, which students choose
     files: list[tuple[str, bytes]] = field(default_factory=list)  # path inside, contents
+    times: dict[str, float] = field(default_factory=dict)  # of the files that are in no archive
     others: list[str] = field(default_factory=list)  # paths of what is no .cu file
     too_deep: bool = False  # whether there are folders that were not searched
     passed_over: list[str] = field(default_factory=list)  # folders of builds and environments
@@ -81,7 +83,8 @@ class Found:
                 f" and {len(what) - 5} more" if len(what) > 5 else ""
             )
 
-        labs_of = [(path, lab_of_file(path, data, labs)) for path, data in self.files]
+        empty = [path for path, data in self.files if not data.strip()]
+        labs_of = [(path, lab_of_file(path, data, labs)) for path, data in self.files if data.strip()]
         of_no_lab = [path for path, of in labs_of if of is None]
         of_others = [path for path, of in labs_of if of not in (None, lab)]
         archives = [path for path in self.others if is_archive(path)]
@@ -91,6 +94,7 @@ class Found:
             if of_no_lab
             else []
         )
+        reasons += [f"{some(empty)}: the file is empty"] if empty else []
         reasons += [f"{some(archives)}: an archive within an archive is not opened"] if archives else []
         reasons += [f"folders deeper than {DEPTH} are not searched"] if self.too_deep else []
         reasons += [f"not a .cu file: {some(others)}"] if others else []
@@ -272,7 +276,8 @@ def add_file(found: Found, path: str, inside: str) -> None:
         found.bad_files.append((inside, f"{names.shown(inside)} {data}"))
     else:
         found.files.append((inside, data))
-        found.time = max(found.time, os.lstat(path).st_mtime)
+        found.times[inside] = os.lstat(path).st_mtime
+        found.time = max(found.time, found.times[inside])
 
 
 def add_entry(found: Found, path: str, name: str, owner: names.Owner) -> None:
@@ -306,12 +311,14 @@ def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons
         (rank(path), path, data) for path, data in found.files if lab_of_file(path, data, labs) == lab
     ]
     candidates = [one for one in candidates if not skeletons.is_unchanged(lab, one[2])] or candidates
+    candidates = [one for one in candidates if one[2].strip()] or candidates
     if not candidates:
         if found.refused:
             return HandIn(student, lab, None, "; ".join(found.refused), late=found.late)
         return None
     best = min(rank for rank, _, _ in candidates)
     candidates = [one for one in candidates if one[0] == best]
+    candidates, note = newest_of(found, candidates)
     if len({data for _, _, data in candidates}) > 1:
         paths = ", ".join(sorted(names.shown(path) for _, path, _ in candidates)[:5])
         return HandIn(
@@ -331,8 +338,29 @@ def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons
             names.shown(path),
             found.late,
         )
-    note = "The file was not changed: it is the lab's skeleton." if skeletons.is_unchanged(lab, data) else ""
+    if not data.strip():
+        reason = f"{names.shown(path)} is empty: save it in your editor, then submit it again."
+        return HandIn(student, lab, None, reason, names.shown(path), found.late)
+    if skeletons.is_unchanged(lab, data):
+        note = "The file was not changed: it is the lab's skeleton."
     return HandIn(student, lab, data, "", names.shown(path), found.late, note)
+
+
+Candidates = list[tuple[int, str, bytes]]  # of a lab's files: rank, path inside, contents
+
+
+def newest_of(found: Found, candidates: Candidates) -> tuple[Candidates, str]:
+    """Of files that differ, those that the platform received last, if all have a time; and what to say of
+    it."""
+    times = [found.times.get(path) for _, path, _ in candidates]
+    if None in times or len({data for *_, data in candidates}) == 1:
+        return candidates, ""
+    newest = max(times)
+    late = [one for one, time in zip(candidates, times) if time >= newest - SAME_TIME]
+    if len(late) == len(candidates):
+        return candidates, ""
+    older = ", ".join(names.shown(one[1]) for one in candidates if one not in late)
+    return late, f"{names.shown(late[0][1])} counts: it is newer than {older}."
 
 
 def choose(versions: list[Found], student: str, lab: str, labs: list[str], skeletons: Skeletons) -> HandIn:
@@ -361,11 +389,12 @@ def choose(versions: list[Found], student: str, lab: str, labs: list[str], skele
         reasons = " ".join(found.nothing_for(lab, labs) for found in versions)
         return HandIn(student, lab, None, "", reasons, any(found.late for found in versions))
     usable = [(found, one) for found, one in usable if not skeletons.is_unchanged(lab, one.source)] or usable
-    # A zip counts in steps of two seconds.
     newest = max(found.time for found, _ in usable)
-    best, hand_in = max(usable, key=lambda pair: (pair[0].time >= newest - 2, pair[0].copy, pair[0].time))
+    best, hand_in = max(
+        usable, key=lambda pair: (pair[0].time >= newest - SAME_TIME, pair[0].copy, pair[0].time)
+    )
     older = [found for found, one in usable if one.source != hand_in.source]
-    if any(found.time >= newest - 2 and found.copy == best.copy for found in older):
+    if any(found.time >= newest - SAME_TIME and found.copy == best.copy for found in older):
         where = ", ".join(sorted(one.origin for _, one in usable)[:5])
         return HandIn(
             student,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A Dockerfile without Docker: runs what it says in an empty Debian 12. The checkout's own, then, as its user, what devcontainer.json
+# A Dockerfile without Docker: runs what it says in an empty Debian, of the release that it names. The checkout's own, then, as its user, what devcontainer.json
 # runs after creating the container, and grades; or the image of the student edition, in which everything is built. Run as root.
 #   common/tools/testing/try_devcontainer.sh [--image] [--cache DIR] [--dir DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…
 # --image: the student edition's. The others: as try_fresh.sh has them.
@@ -30,7 +30,7 @@ docker_build() {
   while IFS= read -r line; do
     case $line in
       '' | '#'*) ;;
-      'FROM debian:12-slim') ;;
+      'FROM debian:'*) ;; # suite_of has read it
       'ENV '*) for line in ${line#ENV }; do variables+=(--env "$line"); done ;;
       'WORKDIR '*) at=${line#WORKDIR } && mkdir -p "$tree$at" ;;
       'USER '*) user=${line#USER } ;;
@@ -46,15 +46,24 @@ docker_build() {
   done < <(sed ':a; /\\$/ { N; s/\\\n//; ba }' "$1")
 }
 
+# suite_of DOCKERFILE: the Debian that it begins with.
+suite_of() {
+  case $(sed -n 's/^FROM debian:\(.*\)-slim$/\1/p' "$1") in
+    12) suite=bookworm ;;
+    13) suite=trixie ;;
+    *) echo "try_devcontainer: which Debian is that of $1?" >&2 && return 1 ;;
+  esac
+}
+
 if [[ -n $image ]]; then
-  make_tree image && install_cache
   rm -rf "$dir/edition"
   python3 -B "$root/grader/release/release.py" "$root" "$dir/edition"
+  suite_of "$dir/edition/Dockerfile" && make_tree image && install_cache
   docker_build "$dir/edition/Dockerfile" "$dir/edition"
   commands=('./lab grade demo') wanted=90/100
 else
-  make_tree devcontainer && install_cache
   folder=$root/.devcontainer
+  suite_of "$folder/Dockerfile" && make_tree devcontainer && install_cache
   docker_build "$folder/Dockerfile" "$root"
   [[ $user = $(sed -n 's/.*"remoteUser": "\(.*\)".*/\1/p' "$folder/devcontainer.json") ]]
   at=/home/$user/course

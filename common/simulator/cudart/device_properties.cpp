@@ -8,10 +8,10 @@ int attribute_of(const sim::DevicePreset& chip, int ordinal, cudaDeviceAttr attr
     case cudaDevAttrMaxThreadsPerBlock: return chip.max_threads_per_block;
     case cudaDevAttrMaxBlockDimX: return chip.max_threads_per_block;
     case cudaDevAttrMaxBlockDimY: return chip.max_threads_per_block;
-    case cudaDevAttrMaxBlockDimZ: return kMaxBlockDimZ;
-    case cudaDevAttrMaxGridDimX: return kMaxGridDimX;
-    case cudaDevAttrMaxGridDimY: return kMaxGridDimYZ;
-    case cudaDevAttrMaxGridDimZ: return kMaxGridDimYZ;
+    case cudaDevAttrMaxBlockDimZ: return sim::kMaxBlockZ;
+    case cudaDevAttrMaxGridDimX: return sim::kMaxGridX;
+    case cudaDevAttrMaxGridDimY: return sim::kMaxGridYZ;
+    case cudaDevAttrMaxGridDimZ: return sim::kMaxGridYZ;
     case cudaDevAttrMaxSharedMemoryPerBlock: return static_cast<int>(chip.shared_per_block);
     case cudaDevAttrTotalConstantMemory: return static_cast<int>(chip.constant_memory);
     case cudaDevAttrWarpSize: return kWarpSize;

@@ -9,14 +9,12 @@
 #include <string_view>
 
 #include "cudart/cuda_abi.h"
+#include "sim/launch_limits.hpp"
 #include "sim/types.hpp"
 
 namespace course::cudart {
 
 constexpr int kWarpSize = 32;
-constexpr int kMaxBlockDimZ = 64;
-constexpr int kMaxGridDimX = 2147483647;
-constexpr int kMaxGridDimYZ = 65535;
 constexpr int kMaxPitch = 2147483647;
 constexpr int kTextureAlignment = 512;
 constexpr int kTexturePitchAlignment = 32;
@@ -56,9 +54,9 @@ void fill_properties(Properties& p, const sim::DevicePreset& chip, int ordinal) 
   p.memPitch = kMaxPitch;
   p.maxThreadsPerBlock = chip.max_threads_per_block;
   p.maxThreadsDim[0] = p.maxThreadsDim[1] = chip.max_threads_per_block;
-  p.maxThreadsDim[2] = kMaxBlockDimZ;
-  p.maxGridSize[0] = kMaxGridDimX;
-  p.maxGridSize[1] = p.maxGridSize[2] = kMaxGridDimYZ;
+  p.maxThreadsDim[2] = sim::kMaxBlockZ;
+  p.maxGridSize[0] = sim::kMaxGridX;
+  p.maxGridSize[1] = p.maxGridSize[2] = sim::kMaxGridYZ;
   p.totalConstMem = chip.constant_memory;
   p.major = chip.compute_major;
   p.minor = chip.compute_minor;

@@ -17,6 +17,7 @@
 #include "sim/grid/calm.hpp"
 #include "sim/grid/diagnose.hpp"
 #include "sim/grid/grid.hpp"
+#include "sim/launch_limits.hpp"
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/machine/op_table.hpp"
@@ -34,11 +35,8 @@
 namespace course::sim {
 namespace {
 
-// Of a launch: even empty blocks would take minutes.
-constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 27;
 constexpr std::uint64_t kParameterArea = 32768;  // bytes
 constexpr std::uint64_t kMostThreads = 1 << 20;  // of a block, as far as facts tell more
-constexpr std::uint32_t kMostInCluster = 16;     // blocks
 constexpr std::uint64_t kGridWorkspace = 256;    // bytes: the size, then the word that counts arrivals
 
 struct LoadedModule {
@@ -70,6 +68,23 @@ int estimated_registers(const ptx::Function& f, int max_threads, const DevicePre
   const auto most = static_cast<int>(preset.registers_per_multiprocessor /
                                      std::max<std::int64_t>(threads, 1) / kGranularity * kGranularity);
   return std::min(std::clamp(registers / 3, 16, 255), std::max(most, 16));
+}
+
+Fault fault_of(LaunchLimit limit) {
+  switch (limit) {
+    case LaunchLimit::configuration:
+    case LaunchLimit::value:
+    case LaunchLimit::cluster: return Fault::invalid_configuration;
+    case LaunchLimit::resources:
+    case LaunchLimit::cooperative: return Fault::out_of_resources;
+    case LaunchLimit::endless: return Fault::launch_timeout;
+  }
+  return Fault::invalid_configuration;
+}
+
+void refuse(LaunchResult& result, const KernelFacts& kernel, const LaunchRefusal& refusal) {
+  result.fault = fault_of(refusal.limit);
+  result.text = fmt::format("{}: {}", kernel.demangled, refusal.text);
 }
 
 }  // namespace
@@ -110,7 +125,6 @@ struct Device::Impl {
   const Program* prepare(LaunchRequest& request, LaunchResult& result);
   LaunchResult launch(const LaunchRequest& request);
   std::string outside_of_subset(const LaunchRequest& asked);
-  std::string check_configuration(const Kernel& kernel, const LaunchRequest& request, Fault& fault) const;
 };
 
 Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
@@ -334,51 +348,6 @@ Result<Device::Symbol> Device::find_symbol(ModuleId id, std::string_view mangled
 
 // --- execution ---------------------------------------------------------------------------------------------
 
-std::string Device::Impl::check_configuration(const Kernel& kernel, const LaunchRequest& r,
-                                              Fault& fault) const {
-  const DevicePreset& p = options.preset;
-  fault = Fault::invalid_configuration;
-  const std::uint64_t threads = r.block.count();
-  if (r.grid.count() == 0 || threads == 0)
-    return fmt::format("the grid ({}, {}, {}) or the block ({}, {}, {}) is empty", r.grid.x, r.grid.y,
-                       r.grid.z, r.block.x, r.block.y, r.block.z);
-  if (threads > static_cast<std::uint64_t>(p.max_threads_per_block))
-    return fmt::format("{} threads in a block; the device takes {}", threads, p.max_threads_per_block);
-  if (r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64)
-    return fmt::format("block ({}, {}, {}) exceeds (1024, 1024, 64)", r.block.x, r.block.y, r.block.z);
-  if (r.grid.y > 65535 || r.grid.z > 65535 || r.grid.x > 0x7fffffffu)
-    return fmt::format("grid ({}, {}, {}) exceeds (2147483647, 65535, 65535)", r.grid.x, r.grid.y, r.grid.z);
-  const std::uint64_t shared = kernel.facts.static_shared + r.dynamic_shared;
-  if (r.dynamic_shared > p.shared_per_block_optin || shared > p.shared_per_block_optin)
-    return fmt::format("{} bytes of shared memory a block; the device has {}", shared,
-                       p.shared_per_block_optin);
-  const auto [cx, cy, cz] = r.cluster;
-  if (std::max({cx, cy, cz}) > kMostInCluster || r.cluster.count() > kMostInCluster)
-    return fmt::format("a cluster of ({}, {}, {}) blocks; the device takes {} blocks", cx, cy, cz,
-                       kMostInCluster);
-  if (r.cluster.count() > 1 &&
-      (r.grid.x % r.cluster.x != 0 || r.grid.y % r.cluster.y != 0 || r.grid.z % r.cluster.z != 0))
-    return fmt::format("the grid ({}, {}, {}) is not a multiple of the cluster ({}, {}, {})", r.grid.x,
-                       r.grid.y, r.grid.z, r.cluster.x, r.cluster.y, r.cluster.z);
-  fault = Fault::out_of_resources;
-  if (threads > static_cast<std::uint64_t>(kernel.facts.max_threads))
-    return fmt::format("{} threads in a block; the kernel was compiled for at most {}", threads,
-                       kernel.facts.max_threads);
-  if (r.cooperative) {
-    const int per_sm =
-        blocks_per_multiprocessor(p, static_cast<int>(threads), kernel.facts.registers, shared);
-    if (r.grid.count() > static_cast<std::uint64_t>(per_sm) * static_cast<std::uint64_t>(p.multiprocessors))
-      return fmt::format("a cooperative launch of {} blocks; {} can be resident", r.grid.count(),
-                         per_sm * p.multiprocessors);
-  }
-  fault = Fault::launch_timeout;
-  if (r.grid.count() > kMostBlocks)
-    return fmt::format("a grid of {} blocks would not end; the simulator runs at most {} in a launch",
-                       r.grid.count(), kMostBlocks);
-  fault = Fault::none;
-  return {};
-}
-
 // The kernel's program, decoded at its first launch. nullptr if it cannot be run; then `result` has the
 // fault.
 const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
@@ -449,8 +418,8 @@ const Program* Device::Impl::prepare(LaunchRequest& request, LaunchResult& resul
   }
   if (const auto& c = kernel.function->required_cluster; request.cluster.count() <= 1 && !c.empty())
     request.cluster = {c[0], c.size() > 1 ? c[1] : 1, c.size() > 2 ? c[2] : 1};
-  if (const std::string why = check_configuration(kernel, request, result.fault); !why.empty()) {
-    result.text = fmt::format("{}: {}", kernel.facts.demangled, why);
+  if (const auto refusal = check_launch(options.preset, kernel.facts, request, nullptr)) {
+    refuse(result, kernel.facts, *refusal);
     return nullptr;
   }
   return program_of(kernel, result);
@@ -468,10 +437,9 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
 
   // The module's variables and those of called functions, which the kernel's own facts do not count.
   const std::uint64_t all_shared = program->static_shared - program->reserved_shared + request.dynamic_shared;
-  if (all_shared > options.preset.shared_per_block_optin) {
-    result.fault = Fault::invalid_configuration;
-    result.text = fmt::format("{}: {} bytes of shared memory a block; the device has {}",
-                              kernel.facts.demangled, all_shared, options.preset.shared_per_block_optin);
+  if (const auto refusal = check_shared(options.preset, all_shared - request.dynamic_shared,
+                                        request.dynamic_shared, nullptr)) {
+    refuse(result, kernel.facts, *refusal);
     return result;
   }
   const int registers = kernel.facts.registers;

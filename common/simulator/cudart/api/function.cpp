@@ -5,6 +5,7 @@
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
 #include "cudart/runtime/operation.hpp"
+#include "sim/launch_limits.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
 using course::sim::KernelFacts;
@@ -12,8 +13,6 @@ using course::sim::KernelId;
 
 namespace {
 
-constexpr int kPortableClusterSize = 8;
-constexpr int kNonportableClusterSize = 16;
 constexpr std::uint64_t kSharedGranularity = 128;  // bytes
 
 Status no_kernel(const void* key) {
@@ -225,7 +224,7 @@ CUDART_EXPORT cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const 
                      [&](Context& context, Function& function, KernelId) -> Status {
                        if (size == nullptr) return cudaErrorInvalidValue;
                        const bool large = settings_of(context, function).nonportable_cluster != 0;
-                       *size = large ? kNonportableClusterSize : kPortableClusterSize;
+                       *size = large ? course::sim::kMaxClusterSize : course::sim::kPortableClusterSize;
                        return cudaSuccess;
                      });
 }

@@ -191,11 +191,11 @@ TEST_F(Api, CooperativeGridsMustFit) {
   char flag = 0;
   double factor = 0;
   void* arguments[] = {&out, &flag, &factor};
-  fake().occupancy = 2;
-  EXPECT_EQ(cudaLaunchCooperativeKernel(&sample_stub_, dim3(264), dim3(32), arguments, 0, nullptr),
+  constexpr unsigned kBlocks = 32 * 132;  // on each multiprocessor · multiprocessors
+  EXPECT_EQ(cudaLaunchCooperativeKernel(&sample_stub_, dim3(kBlocks), dim3(32), arguments, 0, nullptr),
             cudaSuccess);
   EXPECT_TRUE(fake().launches[0].cooperative);
-  EXPECT_EQ(cudaLaunchCooperativeKernel(&sample_stub_, dim3(265), dim3(32), arguments, 0, nullptr),
+  EXPECT_EQ(cudaLaunchCooperativeKernel(&sample_stub_, dim3(kBlocks + 1), dim3(32), arguments, 0, nullptr),
             cudaErrorCooperativeLaunchTooLarge);
 }
 

@@ -11,6 +11,7 @@
 #include "cudart/runtime/registered.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "cudart/runtime/written.hpp"
+#include "sim/launch_limits.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::cudart {
@@ -21,58 +22,18 @@ struct Overloaded : Cases... {
   using Cases::operator()...;
 };
 
-constexpr std::uint64_t kMaxGridX = 0x7fffffff;
-constexpr std::uint64_t kMaxGridYZ = 65535;
-constexpr std::uint32_t kMaxBlockZ = 64;
-constexpr std::uint64_t kPortableClusterSize = 8;
-constexpr std::uint64_t kMaxClusterSize = 16;
-
 sim::Dim3 to_sim(dim3 d) {
   return {d.x, d.y, d.z};
 }
 
-std::string text_of(const sim::Dim3& d) {
-  return fmt::format("({}, {}, {})", d.x, d.y, d.z);
-}
-
-Status check_cluster(const KernelOp& kernel, const FunctionSettings& settings) {
-  const std::uint64_t size = kernel.cluster.count();
-  if (size == 0) return cudaSuccess;
-  const std::uint64_t most = settings.nonportable_cluster != 0 ? kMaxClusterSize : kPortableClusterSize;
-  if (size > most) {
-    return fail(cudaErrorInvalidClusterSize, "a cluster of {} blocks: at most {}", size, most);
-  }
-  if (kernel.grid.x % kernel.cluster.x != 0 || kernel.grid.y % kernel.cluster.y != 0 ||
-      kernel.grid.z % kernel.cluster.z != 0) {
-    return fail(cudaErrorInvalidClusterSize, "the grid {} is not a multiple of the cluster {}",
-                text_of(kernel.grid), text_of(kernel.cluster));
-  }
-  return cudaSuccess;
-}
-
-Status check_shared(const KernelOp& kernel, const sim::KernelFacts& facts, const FunctionSettings& settings,
-                    const sim::DevicePreset& chip) {
-  const std::uint64_t total = facts.static_shared + kernel.shared;
-  if (settings.max_dynamic_shared >= 0) {
-    const auto allowed =
-        std::max(static_cast<std::uint64_t>(settings.max_dynamic_shared),
-                 chip.shared_per_block - std::min(chip.shared_per_block, facts.static_shared));
-    if (kernel.shared > allowed) {
-      return fail(cudaErrorInvalidValue,
-                  "{} bytes of dynamic shared memory for {}, allowed are {} "
-                  "(cudaFuncAttributeMaxDynamicSharedMemorySize)",
-                  kernel.shared, facts.demangled, allowed);
-    }
-    return cudaSuccess;
-  }
-  if (total > chip.shared_per_block) {
-    return fail(
-        cudaErrorInvalidValue,
-        "{} needs {} bytes of shared memory ({} of __shared__ arrays and {} dynamic), the limit is {}; "
-        "up to {} after "
-        "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
-        facts.demangled, total, facts.static_shared, kernel.shared, chip.shared_per_block,
-        chip.shared_per_block_optin);
+cudaError_t code_of(sim::LaunchLimit limit) {
+  switch (limit) {
+    case sim::LaunchLimit::configuration: return cudaErrorInvalidConfiguration;
+    case sim::LaunchLimit::value: return cudaErrorInvalidValue;
+    case sim::LaunchLimit::resources: return cudaErrorLaunchOutOfResources;
+    case sim::LaunchLimit::cluster: return cudaErrorInvalidClusterSize;
+    case sim::LaunchLimit::cooperative: return cudaErrorCooperativeLaunchTooLarge;
+    case sim::LaunchLimit::endless: break;  // a GPU would begin it
   }
   return cudaSuccess;
 }
@@ -80,52 +41,18 @@ Status check_shared(const KernelOp& kernel, const sim::KernelFacts& facts, const
 // Must be called under the context's lock.
 Status check_configuration(Context& context, const KernelOp& kernel, sim::KernelId id) {
   const sim::KernelFacts& facts = context.device().facts(id);
-  const sim::DevicePreset& chip = context.device().options().preset;
-  const FunctionSettings& settings = kernel.function->on_device[context.ordinal].settings;
-
-  const std::uint64_t threads = kernel.block.count();
-  if (kernel.grid.count() == 0 || threads == 0) {
-    return fail(cudaErrorInvalidConfiguration, "{}: grid {} of blocks {} holds no thread", facts.demangled,
-                text_of(kernel.grid), text_of(kernel.block));
-  }
-  const auto max_threads = static_cast<std::uint64_t>(chip.max_threads_per_block);
-  if (threads > max_threads || kernel.block.x > max_threads || kernel.block.y > max_threads ||
-      kernel.block.z > kMaxBlockZ) {
-    return fail(cudaErrorInvalidConfiguration, "{}: a block of {} = {} threads; at most {}, and {} along z",
-                facts.demangled, text_of(kernel.block), threads, max_threads, kMaxBlockZ);
-  }
-  if (kernel.grid.x > kMaxGridX || kernel.grid.y > kMaxGridYZ || kernel.grid.z > kMaxGridYZ) {
-    return fail(cudaErrorInvalidConfiguration, "{}: a grid of {}; at most ({}, {}, {})", facts.demangled,
-                text_of(kernel.grid), kMaxGridX, kMaxGridYZ, kMaxGridYZ);
-  }
-  if (threads > static_cast<std::uint64_t>(facts.max_threads)) {
-    return fail(cudaErrorInvalidValue, "{}: a block of {} threads, its __launch_bounds__ allow {}",
-                facts.demangled, threads, facts.max_threads);
-  }
-  const auto warps = static_cast<int>((threads + kWarpSize - 1) / kWarpSize);
-  if (const int most = chip.most_warps(facts.registers); warps > most) {
-    return fail(cudaErrorLaunchOutOfResources,
-                "{}: a block of {} threads with {} registers each; a multiprocessor has {} registers, for at "
-                "most {} such threads. Launch smaller blocks, or compile the kernel for this size with "
-                "__launch_bounds__({})",
-                facts.demangled, threads, facts.registers, chip.registers_per_multiprocessor,
-                most * kWarpSize, threads);
-  }
-  if (Status status = check_shared(kernel, facts, settings, chip); !status.ok()) return status;
-  if (Status status = check_cluster(kernel, settings); !status.ok()) return status;
-  if (settings.cluster_must_be_set != 0 && kernel.cluster.count() == 0) {
-    return fail(cudaErrorInvalidClusterSize, "{} must be launched with a cluster size", facts.demangled);
-  }
-  if (kernel.cooperative) {
-    const int resident = context.device().occupancy(id, static_cast<int>(threads), kernel.shared);
-    const auto most = static_cast<std::uint64_t>(resident) * static_cast<std::uint64_t>(chip.multiprocessors);
-    if (kernel.grid.count() > most) {
-      return fail(cudaErrorCooperativeLaunchTooLarge,
-                  "{}: {} blocks, but only {} fit the device at once ({} on each of {})", facts.demangled,
-                  kernel.grid.count(), most, resident, chip.multiprocessors);
-    }
-  }
-  return cudaSuccess;
+  const FunctionSettings& set = kernel.function->on_device[context.ordinal].settings;
+  const sim::LaunchSettings settings{set.max_dynamic_shared, set.nonportable_cluster != 0,
+                                     set.cluster_must_be_set != 0};
+  sim::LaunchRequest request;
+  request.grid = kernel.grid;
+  request.block = kernel.block;
+  request.cluster = kernel.cluster;
+  request.dynamic_shared = kernel.shared;
+  request.cooperative = kernel.cooperative;
+  const auto refusal = sim::check_launch(context.device().options().preset, facts, request, &settings);
+  if (!refusal || code_of(refusal->limit) == cudaSuccess) return cudaSuccess;
+  return fail(code_of(refusal->limit), "{}: {}", facts.demangled, refusal->text);
 }
 
 Status check_kernel(Context& context, const KernelOp& kernel) {

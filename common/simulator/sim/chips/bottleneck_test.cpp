@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "sim/chips/presets.hpp"
+#include "sim/launch_limits.hpp"
 #include "sim/testing/test_device.hpp"
 #include "sim/timing/bounds.hpp"
 #include "sim/timing/model.hpp"

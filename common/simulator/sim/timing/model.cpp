@@ -76,15 +76,4 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
   return m;
 }
 
-int blocks_per_multiprocessor(const DevicePreset& p, int threads_per_block, int registers_per_thread,
-                              std::uint64_t shared_bytes) {
-  if (threads_per_block <= 0 || threads_per_block > p.max_threads_per_block) return 0;
-  const int warps = (threads_per_block + 31) / 32;
-  int blocks = std::min(p.max_blocks_per_multiprocessor, p.max_threads_per_multiprocessor / (warps * 32));
-  blocks = std::min(blocks, p.most_warps(registers_per_thread) / warps);
-  const std::uint64_t shared = (shared_bytes + p.reserved_shared_per_block + 127) / 128 * 128;
-  if (shared > 0) blocks = std::min(blocks, static_cast<int>(p.shared_per_multiprocessor / shared));
-  return blocks;
-}
-
 }  // namespace course::sim

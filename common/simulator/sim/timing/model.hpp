@@ -19,8 +19,4 @@ struct Modelled {
 
 Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& counters);
 
-// The number of blocks that fit on one multiprocessor at once; 0 if not even one fits.
-int blocks_per_multiprocessor(const DevicePreset& preset, int threads_per_block, int registers_per_thread,
-                              std::uint64_t shared_bytes);
-
 }  // namespace course::sim

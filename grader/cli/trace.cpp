@@ -101,9 +101,8 @@ Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
   if (c.pattern != before && c.n > 1 && std::equal(usual.begin(), usual.end(), now.begin(), now.end(), same))
     return Error{
         fmt::format("The example of {} has items of its own: take another case (--case).", options.lab)};
-  const std::string named(lab::name_of(before));
-  if (c.name.ends_with(named)) c.name.replace(c.name.size() - named.size(), named.size(), options.items);
-  return c;
+  c.words.items = options.items;
+  return lab::named(c);
 }
 
 // Whether a step shows elements that lie behind the others, but before `end`.

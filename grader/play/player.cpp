@@ -536,7 +536,7 @@ Json answer_to(const Json& request) {
     const lab::Task* task = lab::find_task(problem->manifest(), request.at("task").get<std::string>());
     if (task == nullptr) break;
     for (const lab::Case& like : lab::variants(*problem, *task)) {
-      if (lab::variant_of(like.name) != request.at("variant").get<std::string>()) continue;
+      if (like.words.variant != request.at("variant").get_ref<const std::string&>()) continue;
       const auto c = problem->with_items(*task, like, request.at("n").get<std::uint64_t>(),
                                          pattern_of(request.value("items", std::string("random"))));
       if (!c) throw Refused("the lab has no such items");

@@ -175,8 +175,7 @@ class Records {
         const auto c = problem.with_items(task, like, n, lab::Pattern::random);
         if (!c || c->misalign != 0 || c->n != n || problem.refuses(task, *c)) continue;
         Json work = of(problem, task, *c);
-        if (!work.is_null())
-          variants[std::string(lab::variant_of(like.name))].push_back({n, std::move(work)});
+        if (!work.is_null()) variants[like.words.variant].push_back({n, std::move(work)});
       }
     return variants;
   }

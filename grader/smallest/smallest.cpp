@@ -51,22 +51,16 @@ class Search {
   bool failed_before_ = true;
 };
 
-// The part of a case's name that gives its length and its rows: "_n5_row3" of "sum_i32_n5_row3_random".
-std::string_view shape_of(const Case& c) {
-  const std::string_view rest = std::string_view(c.name).substr(lab::variant_of(c.name).size());
-  return rest.substr(0, rest.find(std::string("_") + std::string(lab::name_of(c.pattern))));
-}
-
 // A case of this operator and type with as many items: in the same rows, if the lab has such cases.
 std::optional<Case> with_length_of(const lab::Problem& problem, const lab::Task& task,
                                    std::string_view variant, const Case& c) {
   std::optional<Case> other;
   for (const Case& like : problem.cases(task)) {
-    if (lab::variant_of(like.name) != variant) continue;
+    if (like.words.variant != variant) continue;
     for (const lab::Pattern pattern : {c.pattern, lab::Pattern::example, like.pattern}) {
       auto one = problem.with_items(task, like, c.n, pattern);
       if (!one || problem.refuses(task, *one)) continue;
-      if (shape_of(*one) == shape_of(c)) return one;
+      if (one->words.shape == c.words.shape) return one;
       if (!other) other = std::move(one);
     }
   }
@@ -97,9 +91,9 @@ std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const 
   SmallestFailure result;
   // With the same items, the first operator and type that fails: labs list simple ones first.
   std::optional<Case> simplest;
-  const std::string own(lab::variant_of(found->name));
+  const std::string own = found->words.variant;
   for (const Case& variant : lab::variants(problem, task)) {
-    const std::string name(lab::variant_of(variant.name));
+    const std::string& name = variant.words.variant;
     if (name == own) {
       result.wrong.push_back(name);
       if (!simplest) simplest = found;
@@ -112,7 +106,7 @@ std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const 
     }
     const Verdict verdict = search.verdict_of(*c);
     // Rows of another length may be too short to fail, so they do not show that this operator is right.
-    if (verdict == Verdict::ok && shape_of(*c) == shape_of(*found)) result.right.push_back(name);
+    if (verdict == Verdict::ok && c->words.shape == found->words.shape) result.right.push_back(name);
     if (!can_be_smaller(verdict)) {
       if (result.right.empty() || result.right.back() != name) ++result.n_untried;
       continue;

@@ -22,7 +22,7 @@ struct SmallestFailure {
   bool is_traced = false;
   // The traced run is right: warps and blocks take turns in another order there.
   bool trace_is_right = false;
-  // Operators and types with as many items: lab::variant_of.
+  // Operators and types with as many items: CaseWords::variant.
   std::vector<std::string> right, wrong;
   std::size_t n_untried = 0;  // further ones, of which the lab has no case with as many items in such rows
   int n_runs = 0;

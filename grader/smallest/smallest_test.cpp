@@ -44,10 +44,10 @@ class CopyProblem : public testing::FakeProblem {
   }
   static Case make(std::uint32_t op, std::uint64_t n) {
     Case c;
-    c.name = (op == 0 ? "sum_i32_n" : "max_i32_n") + std::to_string(n) + "_random";
+    c.words.variant = op == 0 ? "sum_i32" : "max_i32";
     c.op = op;
     c.n = n;
-    return c;
+    return lab::named(c);
   }
 };
 
@@ -148,9 +148,8 @@ class RowProblem : public CopyProblem {
   static Case make_rows(std::uint32_t op, std::uint64_t n) {
     Case c = make(op, n);
     c.params[0] = static_cast<std::int64_t>(op == 0 ? n : 1);
-    const std::string row = "_row" + std::to_string(c.params[0]);
-    c.name.insert(c.name.rfind('_'), row);
-    return c;
+    c.words.shape += "_row" + std::to_string(c.params[0]);
+    return lab::named(c);
   }
 };
 
@@ -241,10 +240,13 @@ TEST(SmallerCases, OfAShortCaseReachNineItems) {
   EXPECT_EQ(most, 9u);
 }
 
-TEST(SmallerCases, VariantIsTheNameBeforeTheLength) {
-  EXPECT_EQ(lab::variant_of("exclusive_sum_i32_n8_row4_random"), "exclusive_sum_i32");
-  EXPECT_EQ(lab::variant_of("top_left_i64_4x2_random_radius3"), "top_left_i64");
-  EXPECT_EQ(lab::variant_of("next"), "next");
+TEST(SmallerCases, NamesAreComposedOfWords) {
+  Case c = CopyProblem::make(0, 8);
+  EXPECT_EQ(c.name, "sum_i32_n8_random");
+  c.words.more = "_bits0to8";
+  c.misalign = 4;
+  EXPECT_EQ(lab::named(c).name, "sum_i32_n8_random_bits0to8_off4");
+  EXPECT_EQ(lab::aligned(c)->name, "sum_i32_n8_random_bits0to8");
 }
 
 }  // namespace

@@ -401,29 +401,20 @@ class CompactionProblem : public lab::Problem {
 
   // less_than(4) on 3 1 7 0 4 1 6 3 keeps 3 1 0 1 3.
   Case example(const Task&, std::uint64_t n) const override {
-    Case c = lab::make_case(fmt::format("less_than_i32_n{}_example", n), KeepId::less_than, DType::i32, n,
-                            Pattern::example);
+    Case c = lab::make_case({"less_than_i32"}, KeepId::less_than, DType::i32, n, Pattern::example);
     c.params = {4, static_cast<std::int64_t>(Layout::example)};
     return c;
   }
 
   // The items follow from the layout: the example's, or that of `like`.
-  std::optional<Case> with_items(const Task&, const Case& like, std::uint64_t n,
+  std::optional<Case> with_items(const Task& task, const Case& like, std::uint64_t n,
                                  Pattern pattern) const override {
     if (pattern != Pattern::example && pattern != like.pattern) return std::nullopt;
     const Layout layout = pattern == Pattern::example ? Layout::example : layout_of(like);
-    const auto part = [](std::uint64_t items, Layout made_by) {
-      return fmt::format("_n{}_{}", items, name_of(made_by));
-    };
-    const std::string old = part(like.n, layout_of(like));
-    const std::size_t at = like.name.find(old);
-    if (at == std::string::npos) return std::nullopt;
-    Case c = like;
-    c.name.replace(at, old.size(), part(n, layout));
-    c.n = n;
-    c.pattern = pattern;
-    c.params[1] = static_cast<std::int64_t>(layout);
-    return c;
+    std::optional<Case> c = Problem::with_items(task, like, n, pattern);
+    c->params[1] = static_cast<std::int64_t>(layout);
+    c->words.items = name_of(layout);
+    return lab::named(*c);
   }
 };
 
@@ -433,14 +424,15 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
                           std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0,
                           std::int64_t threshold = 0) {
     const bool with_threshold = keep == KeepId::less_than;
-    const auto name = fmt::format(
-        "{}{}_{}_n{}_{}", name_of(keep),
+    const auto variant = fmt::format(
+        "{}{}_{}", name_of(keep),
         with_threshold ? fmt::format("{}{}", threshold < 0 ? "_minus_" : "_", std::abs(threshold)) : "",
-        lab::name_of(dtype), n, name_of(layout));
+        lab::name_of(dtype));
     const Pattern pattern = layout == Layout::example    ? Pattern::example
                             : layout == Layout::extremes ? Pattern::extremes
                                                          : Pattern::random;
-    out.push_back(lab::make_case(name, keep, dtype, n, pattern, purpose, misalign));
+    out.push_back(lab::make_case({variant, "", std::string(name_of(layout))}, keep, dtype, n, pattern,
+                                 purpose, misalign));
     out.back().params = {threshold, static_cast<std::int64_t>(layout)};
   };
   using enum KeepId;

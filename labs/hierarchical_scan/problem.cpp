@@ -418,8 +418,7 @@ class HierarchicalScanProblem : public lab::Problem {
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    Case c = lab::make_case(fmt::format("exclusive_sum_i32_n{}_example", n), OpId::sum, DType::i32, n,
-                            Pattern::example);
+    Case c = lab::make_case({"exclusive_sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
     c.params[0] = static_cast<std::int64_t>(Kind::exclusive);
     return c;
   }
@@ -429,9 +428,8 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   std::vector<Case> all;
   const auto add = [&all](Kind kind, OpId op, DType dtype, std::uint64_t n, Pattern pattern,
                           std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
-    const auto name = fmt::format("{}_{}_{}_n{}_{}", name_of(kind), name_of(op), lab::name_of(dtype), n,
-                                  lab::name_of(pattern));
-    all.push_back(lab::make_case(name, op, dtype, n, pattern, purpose, misalign));
+    const auto variant = fmt::format("{}_{}_{}", name_of(kind), name_of(op), lab::name_of(dtype));
+    all.push_back(lab::make_case({variant}, op, dtype, n, pattern, purpose, misalign));
     all.back().params[0] = static_cast<std::int64_t>(kind);
   };
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;

@@ -521,8 +521,7 @@ class HistogramProblem : public lab::Problem {
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    Case c = lab::make_case(fmt::format("even_i32_b4_n{}_example", n), OpId::even, DType::i32, n,
-                            Pattern::example);
+    Case c = lab::make_case({"even_i32_b4"}, OpId::even, DType::i32, n, Pattern::example);
     c.params = {4, 0, 8};
     return c;
   }
@@ -551,9 +550,9 @@ Case case_of(Wanted w) {
       default: w.lo = -1000003, w.hi = 3000017; break;
     }
   }
-  const auto name = fmt::format("{}_{}_b{}_n{}_{}{}", name_of(w.op), lab::name_of(w.dtype), w.n_bins, w.n,
-                                lab::name_of(w.pattern), w.outside ? "_outside" : "");
-  Case c = lab::make_case(name, w.op, w.dtype, w.n, w.pattern, w.purpose, w.misalign);
+  const auto variant = fmt::format("{}_{}_b{}", name_of(w.op), lab::name_of(w.dtype), w.n_bins);
+  Case c = lab::make_case({.variant = variant, .more = w.outside ? "_outside" : ""}, w.op, w.dtype, w.n,
+                          w.pattern, w.purpose, w.misalign);
   c.params[kBinsParam] = w.n_bins;
   c.params[kOutsideParam] = w.outside ? 1 : 0;
   with_type(w.dtype, [&]<typename T>(T) {

@@ -587,15 +587,10 @@ class MultiGpuProblem : public lab::Problem {
     return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, passes * n * item, (ranks - 1) * item};
   }
 
-  Case on_devices(Case c, std::uint32_t n_devices) const override {
-    const auto part = [&] {
-      return fmt::format("d{}_{}_", ranks_of(c), name_of(static_cast<Layout>(c.params[2])));
-    };
-    const std::string old = part();
-    c.params[1] = n_devices;
-    c.params[2] = static_cast<std::int64_t>(Layout::even);
-    c.name.replace(c.name.find(old), old.size(), part());
-    return c;
+  Case on_devices(const Task& task, const Case& c, std::uint32_t n_devices) const override {
+    return make(task, static_cast<Kind>(c.params[0]), static_cast<OpId>(c.op), c.dtype,
+                static_cast<int>(n_devices), Layout::even, c.n, c.pattern, c.purpose,
+                static_cast<std::uint32_t>(c.params[3]));
   }
 
   Case example(const Task& task, std::uint64_t n) const override {
@@ -610,24 +605,14 @@ class MultiGpuProblem : public lab::Problem {
   static Case make(const Task& task, Kind kind, OpId op, DType dtype, int n_devices, Layout layout,
                    std::uint64_t n, Pattern pattern, std::uint32_t purpose = lab::kCorrectness,
                    std::uint32_t n_bins = 0) {
-    if (is_histogram(task)) {
-      Case c = lab::make_case(
-          fmt::format("b{}_d{}_{}_n{}_{}", n_bins, n_devices, name_of(layout), n, lab::name_of(pattern)), op,
-          dtype, n, pattern, purpose);
-      c.params = {0, n_devices, static_cast<std::int64_t>(layout), n_bins};
-      return c;
-    }
-    const std::string name = fmt::format("{}_{}_d{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n_devices,
-                                         name_of(layout), n, lab::name_of(pattern));
-    const bool scans = is_scan(task);
-    if (is_sort(task)) {
-      Case c = lab::make_case(name.substr(name.find("u32")), op, dtype, n, pattern, purpose);
-      c.params = {0, n_devices, static_cast<std::int64_t>(layout)};
-      return c;
-    }
-    Case c = lab::make_case(scans ? fmt::format("{}_{}", name_of(kind), name) : name, op, dtype, n, pattern,
-                            purpose);
-    c.params = {static_cast<std::int64_t>(kind), n_devices, static_cast<std::int64_t>(layout)};
+    const bool reduces = !is_histogram(task) && !is_sort(task);
+    std::string what = is_histogram(task) ? fmt::format("b{}", n_bins) : std::string(lab::name_of(dtype));
+    if (reduces) what = fmt::format("{}_{}", name_of(op), what);
+    if (is_scan(task)) what = fmt::format("{}_{}", name_of(kind), what);
+    Case c = lab::make_case({fmt::format("{}_d{}_{}", what, n_devices, name_of(layout))}, op, dtype, n,
+                            pattern, purpose);
+    c.params = {reduces ? static_cast<std::int64_t>(kind) : 0, n_devices, static_cast<std::int64_t>(layout),
+                is_histogram(task) ? n_bins : 0};
     return c;
   }
 

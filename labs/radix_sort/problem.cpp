@@ -480,11 +480,11 @@ class CaseList {
   void add(OpId op, DType dtype, std::uint64_t n, Pattern pattern, More more = {}) {
     const auto key_bits = static_cast<unsigned>(8 * lab::bytes_of(dtype));
     const unsigned end = more.end == 0 && more.begin == 0 ? key_bits : more.end;
-    std::string name =
-        fmt::format("{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n, lab::name_of(pattern));
-    if (more.begin != 0 || end != key_bits) name += fmt::format("_bits{}to{}", more.begin, end);
-    if (more.descending) name += "_descending";
-    Case& c = all.emplace_back(lab::make_case(name, op, dtype, n, pattern, more.purpose, more.misalign));
+    lab::CaseWords words{fmt::format("{}_{}", name_of(op), lab::name_of(dtype))};
+    if (more.begin != 0 || end != key_bits) words.more = fmt::format("_bits{}to{}", more.begin, end);
+    if (more.descending) words.more += "_descending";
+    Case& c = all.emplace_back(
+        lab::make_case(std::move(words), op, dtype, n, pattern, more.purpose, more.misalign));
     c.params[kBeginBit] = more.begin;
     c.params[kEndBit] = end;
     c.params[kDescending] = more.descending ? 1 : 0;
@@ -680,8 +680,7 @@ class RadixSortProblem : public lab::Problem {
   }
 
   Case example(const Task& task, std::uint64_t n) const override {
-    Case c =
-        lab::make_case(fmt::format("keys_u32_n{}_example", n), OpId::keys, DType::u32, n, Pattern::example);
+    Case c = lab::make_case({"keys_u32"}, OpId::keys, DType::u32, n, Pattern::example);
     c.params[kEndBit] = is_merge(rung_of(task)) ? 32 : 3;
     return c;
   }

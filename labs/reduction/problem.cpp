@@ -655,7 +655,7 @@ class ReductionProblem : public lab::Problem {
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    return lab::make_case(fmt::format("sum_i32_n{}_example", n), OpId::sum, DType::i32, n, Pattern::example);
+    return lab::make_case({"sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
   }
 };
 
@@ -663,8 +663,8 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   std::vector<Case> all;
   const auto add = [&all](OpId op, DType dtype, std::uint64_t n, Pattern pattern,
                           std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
-    const auto name = fmt::format("{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n, lab::name_of(pattern));
-    all.push_back(lab::make_case(name, op, dtype, n, pattern, purpose, misalign));
+    all.push_back(lab::make_case({fmt::format("{}_{}", name_of(op), lab::name_of(dtype))}, op, dtype, n,
+                                 pattern, purpose, misalign));
   };
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
 

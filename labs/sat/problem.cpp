@@ -654,10 +654,13 @@ class SatProblem : public lab::Problem {
   }
 };
 
+std::string shape_word(Size size) {
+  return fmt::format("{}x{}", size.width, size.height);
+}
+
 Case make_case(Corner corner, DType dtype, Size size, Pattern pattern, std::uint32_t purpose,
                std::uint32_t misalign) {
-  Case c = lab::make_case(fmt::format("{}_{}_{}x{}_{}", name_of(corner), lab::name_of(dtype), size.width,
-                                      size.height, lab::name_of(pattern)),
+  Case c = lab::make_case({fmt::format("{}_{}", name_of(corner), lab::name_of(dtype)), shape_word(size)},
                           corner, dtype, size.width * size.height, pattern, purpose, misalign);
   c.params[kWidth] = static_cast<std::int64_t>(size.width);
   c.params[kHeight] = static_cast<std::int64_t>(size.height);
@@ -677,25 +680,20 @@ Case SatProblem::example(const Task& task, std::uint64_t n) const {
 // Images as square as possible; one row or one column stays one.
 std::optional<Case> SatProblem::with_items(const Task&, const Case& like, std::uint64_t n,
                                            Pattern pattern) const {
-  const auto part = [](Size size, Pattern made_by) {
-    return fmt::format("_{}x{}_{}", size.width, size.height, lab::name_of(made_by));
-  };
   const Size old_size = size_of(like);
   auto width = static_cast<std::size_t>(std::sqrt(static_cast<double>(n)));
   if (old_size.height <= 1) width = n;
   if (old_size.width <= 1) width = 1;
   width = std::max<std::size_t>(width, 1);
   const Size size{width, n / width};
-  const std::string old = part(old_size, like.pattern);
-  const std::size_t at = like.name.find(old);
-  if (at == std::string::npos) return std::nullopt;
   Case c = like;
-  c.name.replace(at, old.size(), part(size, pattern));
   c.n = size.width * size.height;
   c.params[kWidth] = static_cast<std::int64_t>(size.width);
   c.params[kHeight] = static_cast<std::int64_t>(size.height);
   c.pattern = pattern;
-  return c;
+  c.words.shape = shape_word(size);
+  c.words.items = lab::name_of(pattern);
+  return lab::named(std::move(c));
 }
 
 constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
@@ -780,8 +778,8 @@ std::vector<Case> box_cases() {
     Case c = make_case(corner, dtype, size, pattern, purpose, misalign);
     c.params[kHasRadii] = radius == kOwnRadii;
     c.params[kRadius] = radius == kOwnRadii ? 0 : radius;
-    c.name += radius == kOwnRadii ? "_radii" : fmt::format("_radius{}", radius);
-    all.push_back(std::move(c));
+    c.words.more = radius == kOwnRadii ? "_radii" : fmt::format("_radius{}", radius);
+    all.push_back(lab::named(std::move(c)));
   };
   using enum DType;
   for (const DType dtype : {u32, i64, f32, f64}) {

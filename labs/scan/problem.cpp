@@ -45,6 +45,9 @@ Kind kind_of(const Case& c) {
 std::size_t row_length_of(const Case& c) {
   return static_cast<std::size_t>(c.params[kRowLengthParam]);
 }
+std::string shape_word(std::uint64_t n, std::uint64_t row_length) {
+  return fmt::format("n{}_row{}", n, row_length);
+}
 bool has_heads(const Task& task) {
   return rung_of(task) == Rung::segmented;
 }
@@ -534,9 +537,8 @@ class CaseList {
   void add(Kind kind, OpId op, DType dtype, std::uint64_t n, std::uint64_t row_length,
            Pattern pattern = Pattern::random, std::uint32_t purpose = lab::kCorrectness,
            std::uint32_t misalign = 0) {
-    const auto name = fmt::format("{}_{}_{}_n{}_row{}_{}", name_of(kind), name_of(op), lab::name_of(dtype), n,
-                                  row_length, lab::name_of(pattern));
-    Case c = lab::make_case(name, op, dtype, n, pattern, purpose, misalign);
+    const auto variant = fmt::format("{}_{}_{}", name_of(kind), name_of(op), lab::name_of(dtype));
+    Case c = lab::make_case({variant, shape_word(n, row_length)}, op, dtype, n, pattern, purpose, misalign);
     c.params[kRowLengthParam] = static_cast<std::int64_t>(row_length);
     c.params[kKindParam] = static_cast<std::int64_t>(kind);
     for (const Case& other : all) {
@@ -752,8 +754,7 @@ class ScanProblem : public lab::Problem {
   // directly.
   Case example(const Task& task, std::uint64_t n) const override {
     const Rung rung = rung_of(task);
-    Case c =
-        lab::make_case(fmt::format("sum_i32_n{}_example", n), OpId::sum, DType::i32, n, Pattern::example);
+    Case c = lab::make_case({"sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
     c.params[kRowLengthParam] =
         static_cast<std::int64_t>(std::clamp<std::uint64_t>(n, 1, max_row_length(rung)));
     c.params[kKindParam] = static_cast<std::int64_t>(natural_kind(rung));
@@ -763,21 +764,13 @@ class ScanProblem : public lab::Problem {
   // One row stays one row; of several rows, two.
   std::optional<Case> with_items(const Task& task, const Case& like, std::uint64_t n,
                                  Pattern pattern) const override {
-    const auto part = [](std::uint64_t items, std::uint64_t row, Pattern made_by) {
-      return fmt::format("_n{}_row{}_{}", items, row, lab::name_of(made_by));
-    };
     const std::uint64_t old_row = row_length_of(like);
     const std::uint64_t row =
         std::clamp<std::uint64_t>(old_row >= like.n ? n : (n + 1) / 2, 1, max_row_length(rung_of(task)));
-    const std::string old = part(like.n, old_row, like.pattern);
-    const std::size_t at = like.name.find(old);
-    if (at == std::string::npos) return std::nullopt;
-    Case c = like;
-    c.name.replace(at, old.size(), part(n, row, pattern));
-    c.n = n;
-    c.pattern = pattern;
-    c.params[kRowLengthParam] = static_cast<std::int64_t>(row);
-    return c;
+    std::optional<Case> c = Problem::with_items(task, like, n, pattern);
+    c->params[kRowLengthParam] = static_cast<std::int64_t>(row);
+    c->words.shape = shape_word(n, row);
+    return lab::named(*c);
   }
 };
 

@@ -37,7 +37,7 @@ std::vector<Case> Problem::bench_cases(const Task& task, std::uint64_t n) const 
   return timed.empty() ? counted : timed;
 }
 
-Case Problem::on_devices(Case c, std::uint32_t) const {
+Case Problem::on_devices(const Task&, const Case& c, std::uint32_t) const {
   return c;
 }
 
@@ -47,16 +47,20 @@ std::string Problem::print(const Case&, DType dtype, const std::byte* element) c
 
 std::optional<Case> Problem::with_items(const Task&, const Case& like, std::uint64_t n,
                                         Pattern pattern) const {
-  const auto part = [](std::uint64_t items, Pattern made_by) {
-    return "_n" + std::to_string(items) + "_" + std::string(name_of(made_by));
-  };
-  const std::string old = part(like.n, like.pattern);
-  const std::size_t at = like.name.find(old);
-  if (at == std::string::npos) return std::nullopt;
+  if (like.words.variant.empty()) return std::nullopt;
   Case c = like;
-  c.name.replace(at, old.size(), part(n, pattern));
   c.n = n;
   c.pattern = pattern;
+  c.words.shape = c.words.items = "";
+  return named(std::move(c));
+}
+
+Case named(Case c) {
+  CaseWords& words = c.words;
+  if (words.shape.empty()) words.shape = "n" + std::to_string(c.n);
+  if (words.items.empty()) words.items = name_of(c.pattern);
+  c.name = words.variant + '_' + words.shape + '_' + words.items + words.more;
+  if (c.misalign != 0) c.name += "_off" + std::to_string(c.misalign);
   return c;
 }
 

@@ -42,6 +42,14 @@ enum Purpose : std::uint32_t {
   kChecks = 8,
 };
 
+// The words of a case's name. named() sets those that are empty, and the name.
+struct CaseWords {
+  std::string variant;     // "sum_i32": operator, type and other parameters, which smaller cases keep
+  std::string shape = "";  // "n1025"; of an image "4x2"
+  std::string items = "";  // the name of the pattern, or the lab's own word for its items
+  std::string more = "";   // "_bits0to8"; "" in most cases
+};
+
 struct Case {
   std::string name;  // "sum_i32_n1025_random": unique in its task, usable in a test filter
   std::uint32_t op = 0;
@@ -52,7 +60,10 @@ struct Case {
   std::uint32_t purpose = kCorrectness;
   // Offset of the input pointers from a 256-byte boundary, in bytes: a multiple of the element size.
   std::uint32_t misalign = 0;
+  CaseWords words = {};
 };
+// The case with the name that its words and fields give.
+Case named(Case c);
 
 struct BufferSpec {
   std::string name;  // "d_in": as in the lab's API, used in messages
@@ -157,14 +168,14 @@ class Problem {
   virtual std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const;
   // Of a lab for several devices: the same case on n_devices of them, with its array divided into equal
   // shards.
-  virtual Case on_devices(Case c, std::uint32_t n_devices) const;
+  virtual Case on_devices(const Task& task, const Case& c, std::uint32_t n_devices) const;
   // The case that a trace shows and the handout explains: about n items, few enough to print.
   virtual Case example(const Task& task, std::uint64_t n) const = 0;
   // An element of the case's arrays as text, short enough for a table. Labs whose values are no plain numbers
   // override it.
   virtual std::string print(const Case& c, DType dtype, const std::byte* element) const;
   // `like` with about n items, made by `pattern`; std::nullopt if the lab has no such case. Used by
-  // smaller.hpp. The name differs from that of `like` in the same words as those of cases().
+  // smaller.hpp. Labs override it whose cases have words other than n and the pattern for shape and items.
   virtual std::optional<Case> with_items(const Task& task, const Case& like, std::uint64_t n,
                                          Pattern pattern) const;
   // The row length of the case's arrays, for pictures; 0: the arrays have one dimension.

@@ -2,17 +2,12 @@
 #include "lab/smaller.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace course::lab {
 namespace {
 
 constexpr std::uint64_t kMostExampleItems = 16384;
 constexpr std::uint64_t kFew = 9;  // items that are easily looked at
-
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
 
 // 2 to 9, then 0 and 1, which show less, then the lengths around powers of two, up to `most`.
 std::vector<std::uint64_t> lengths_up_to(std::uint64_t most) {
@@ -49,29 +44,12 @@ std::vector<Case> smaller_cases(const Problem& problem, const Task& task, const 
   return all;
 }
 
-std::string_view variant_of(std::string_view name) {
-  // "…_n8_…", or of an image "…_4x2_…".
-  for (std::size_t at = name.find('_'); at != std::string_view::npos; at = name.find('_', at + 1)) {
-    std::string_view word = name.substr(at + 1);
-    word = word.substr(0, word.find('_'));
-    const std::size_t x = word.find('x');
-    const bool is_length =
-        word.size() > 1 && word[0] == 'n' && std::all_of(word.begin() + 1, word.end(), is_digit);
-    const bool is_image =
-        x != std::string_view::npos && x > 0 && x + 1 < word.size() &&
-        std::count_if(word.begin(), word.end(), is_digit) + 1 == static_cast<std::ptrdiff_t>(word.size());
-    if (is_length || is_image) return name.substr(0, at);
-  }
-  return name;
-}
-
 std::vector<Case> variants(const Problem& problem, const Task& task) {
   std::vector<Case> all;
   for (Case& c : problem.cases(task)) {
     if (problem.refuses(task, c)) continue;
-    const auto known = std::find_if(all.begin(), all.end(), [&](const Case& other) {
-      return variant_of(other.name) == variant_of(c.name);
-    });
+    const auto known = std::find_if(
+        all.begin(), all.end(), [&](const Case& other) { return other.words.variant == c.words.variant; });
     if (known == all.end())
       all.push_back(std::move(c));
     else if (known->pattern != Pattern::random && c.pattern == Pattern::random)
@@ -82,13 +60,9 @@ std::vector<Case> variants(const Problem& problem, const Task& task) {
 
 std::optional<Case> aligned(const Case& c) {
   if (c.misalign == 0) return std::nullopt;
-  const std::string part = "_off" + std::to_string(c.misalign);
-  const std::size_t at = c.name.find(part);
-  if (at == std::string::npos) return std::nullopt;
   Case out = c;
-  out.name.erase(at, part.size());
   out.misalign = 0;
-  return out;
+  return named(std::move(out));
 }
 
 std::optional<Case> find_case(const Problem& problem, const Task& task, std::string_view name) {
@@ -100,7 +74,7 @@ std::optional<Case> find_case(const Problem& problem, const Task& task, std::str
       if (Case c = problem.example(task, n); c.name == name) return c;
   }
   for (const Case& like : graded) {
-    if (variant_of(like.name) != variant_of(name)) continue;
+    if (!name.starts_with(like.words.variant)) continue;
     for (const Case& one : smaller_cases(problem, task, like)) {
       if (one.name == name) return one;
       if (auto other = aligned(one); other && other->name == name) return other;

@@ -17,11 +17,7 @@ namespace course::lab {
 // (3 1 7 0 …) to random ones, the pattern of `like` last. The last case is `like` itself.
 std::vector<Case> smaller_cases(const Problem& problem, const Task& task, const Case& like);
 
-// The part of a case's name before its length: "sum_i32" of "sum_i32_n8_random". It names the operator, the
-// type and other parameters.
-std::string_view variant_of(std::string_view case_name);
-
-// One case of each variant of the task, in the order of its cases: one with random items, if there is one.
+// One case of each variant (CaseWords::variant) of the task, in the order of its cases: one with random items, if there is one.
 std::vector<Case> variants(const Problem& problem, const Task& task);
 
 // The same case with inputs at an aligned address; std::nullopt if they are aligned already.

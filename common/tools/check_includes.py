@@ -66,7 +66,7 @@ ALLOWED = {
 # stand before it, and those of the same string. Tests, and what only tests use, may include all.
 ROOMS = {
     "common/simulator/sim": [
-        "authors_files checker counters finding footprint timing.hpp types",
+        "authors_files checker counters finding footprint launch_limits timing.hpp types",
         "memory",
         "machine",
         "grid",

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks who includes whom: every #include of a project's file must go along an arrow of ALLOWED. And every
-file that names something of the standard library includes its header, itself or through ours: one compiler's
-headers bring others along, the next one's don't.
+"""Checks who includes whom: every #include of a project's file must go along an arrow of ALLOWED, and every
+import of a project's Python module along one of MODULES. And every file that names something of the standard
+library includes its header, itself or through ours: one compiler's headers bring others along, the next one's
+don't.
 
 usage: check_includes.py ROOT
 
@@ -11,6 +12,7 @@ when no file was found. Parts are folders: "base" is common/base, "sim" common/s
 common/harness/lab, "labs/reduction" one lab, "solutions/reduction" its solution.
 """
 
+import ast
 import pathlib
 import re
 import sys
@@ -101,6 +103,17 @@ ROOMS = {
         "cli",
         "main",
     ],
+}
+# Folders with Python modules, and those whose modules theirs may import. ./lab's commands call the others.
+MODULES = {
+    "common/simulator": ["common/tools/testing"],
+    "common/harness": ["common/simulator", "common/tools"],
+    "common/tools/site": ["common/tools", "grader", "handouts"],
+    "common/tools": ["grader"],
+    "grader": ["common/tools"],
+    "handouts": ["common/tools"],
+    "labs": [],
+    "solutions": [],
 }
 FOR_TESTS = {
     "testing",
@@ -312,6 +325,33 @@ def missing_headers(files: Files, file: pathlib.Path) -> list[str]:
     return complaints
 
 
+def wrong_imports(root: pathlib.Path) -> list[str]:
+    """Imports of modules that no folder has from which the file may import."""
+    files = [f for top in TOP_FOLDERS + ["handouts"] for f in sorted((root / top).rglob("*.py"))]
+    folders: dict[str, set[pathlib.PurePosixPath]] = {}  # by module
+    for file in files:
+        place = pathlib.PurePosixPath(file.relative_to(root))
+        folders.setdefault(place.parent.name if place.stem == "__init__" else place.stem, set()).add(
+            place.parent
+        )
+    complaints = []
+    for file in files:
+        place = pathlib.PurePosixPath(file.relative_to(root))
+        own = next((folder for folder in MODULES if place.is_relative_to(folder)), "")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for name in (name.split(".")[0] for name in names):
+                found = folders.get(name, set())
+                if found and not any(
+                    f.is_relative_to(m) for f in found for m in [own, *MODULES.get(own, ())]
+                ):
+                    complaints.append(
+                        f"{place}:{node.lineno}: imports {name} of {', '.join(map(str, found))}"
+                    )
+    return complaints
+
+
 def main(arguments: list[str]) -> int:
     root = pathlib.Path(arguments[0])
     files = [
@@ -326,6 +366,7 @@ def main(arguments: list[str]) -> int:
         for file in files
         for complaint in wrong_includes(root, file) + missing_headers(known, file.resolve())
     ]
+    complaints += wrong_imports(root)
     for complaint in complaints:
         print(complaint)
     print(f"{len(files)} files, {len(complaints)} wrong or missing includes")

@@ -134,6 +134,22 @@ class IncludeRules(unittest.TestCase):
         path = self.write("common/base/b.hpp", "#include <lab/a.hpp>\n# include HEADER\n")
         self.assertEqual(len(check_includes.wrong_includes(self.root, path)), 2)
 
+    def test_imports_follow_the_rules_of_their_folders(self):
+        for name in ("common/simulator/own.py", "common/tools/waiting.py", "grader/batch/book.py"):
+            self.write(name, "import own\n" if "own" in name else "import json\n")
+        self.write("handouts/a.py", "def f():\n    from waiting import wait\n")
+        self.write("grader/b.py", "import waiting, book\n")
+        self.assertEqual(check_includes.wrong_imports(self.root), [])
+        self.write("common/simulator/c.py", "import json\nimport waiting\n")
+        self.write("labs/d.py", "def f():\n    import book\n")
+        self.assertEqual(
+            check_includes.wrong_imports(self.root),
+            [
+                "common/simulator/c.py:2: imports waiting of common/tools",
+                "labs/d.py:2: imports book of grader/batch",
+            ],
+        )
+
     def test_an_unknown_folder_needs_a_rule(self):
         path = self.write("common/new/b.hpp", "")
         self.assertIn("no rule", check_includes.wrong_includes(self.root, path)[0])

@@ -22,7 +22,8 @@ from fractions import Fraction
 
 HERE = pathlib.Path(__file__).resolve().parent
 BATCH = HERE.parent / "batch"
-sys.path[:0] = [str(HERE), str(HERE / "testing"), str(BATCH), str(BATCH / "testing")]
+SHARED = HERE.parents[1] / "common/tools/testing"
+sys.path[:0] = [str(HERE), str(HERE / "testing"), str(BATCH), str(SHARED)]
 
 import book
 import hand_ins

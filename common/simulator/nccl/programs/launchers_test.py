@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Communicators of processes that a real launcher starts, one rank a process: Slurm's srun, on a loopback
-cluster of its own (grader/batch/testing/slurm_loopback.py), Open MPI's mpirun.openmpi, or MPICH's
+cluster of its own (common/tools/testing/slurm_loopback.py), Open MPI's mpirun.openmpi, or MPICH's
 mpiexec.hydra. processes_test.py tries more cases, with processes that it starts itself.
 
 usage: launchers_test.py LIBRARY_FOLDER COLLECTIVES_PROGRAM PROCESSES_PROGRAM {srun|mpirun.openmpi|mpiexec.hydra}
@@ -21,7 +21,7 @@ import threading
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "grader/batch/testing"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "common/tools/testing"))
 import slurm_loopback
 
 LINE = r"at \S*processes\.cu:\d+"

@@ -21,11 +21,20 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 HELP = """\
+./lab test LAB --mine [OPTIONS OF GoogleTest]
 ./lab test [--device sim|gpu] [--all | NAME… | OPTIONS OF meson test]
+
+A lab's public tests, a test for each task and case, on your file:
+
+  ./lab test reduction --mine
+  ./lab test reduction --gtest_filter='neighboured.*'
+  ./lab test reduction --gtest_list_tests
+
+The project's own tests:
 
   ./lab test                 the short suite: tests every part
   ./lab test --all           every test
-  ./lab test reduction       one test by its name
+  ./lab test lexer           one test by its name
   ./lab test --list          the names
   ./lab test --suite grader  the tests of one part
   ./lab test --device gpu    the same programs on a GPU (the first option)

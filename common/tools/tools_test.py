@@ -23,6 +23,8 @@ import waiting
 sys.path.append(str(pathlib.Path(__file__).with_name("testing")))
 import systems_table
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
 
 class IncludeRules(unittest.TestCase):
     def setUp(self):
@@ -342,17 +344,54 @@ class Shown(unittest.TestCase):
 
 class Help(unittest.TestCase):
     def test_lab_test_explains_itself_before_anything_is_built(self):
-        root = pathlib.Path(__file__).resolve().parents[2]
-        for word in ["-h", "--help"]:
+        for words in [["-h"], ["--help"], ["reduction", "--help"], ["--all", "--help"]]:
             done = subprocess.run(
-                ["bash", root / "lab", "test", word],
+                ["bash", ROOT / "lab", "test", *words],
                 capture_output=True,
                 text=True,
                 check=True,
                 env={**os.environ, "LAB_BUILD": "/nonexistent"},
             )
             self.assertIn("./lab test --all", done.stdout)
+            self.assertIn("--gtest_filter", done.stdout)
             self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+
+    def lines_of(self, *command):
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "COLUMNS": "80", "LAB_ROOT": str(ROOT), "LAB_BUILD": "/nonexistent"},
+        )
+        self.assertTrue(done.stdout.strip(), command)
+        return done.stdout.splitlines()
+
+    def test_every_help_fits_a_terminal(self):
+        commands = [["bash", ROOT / "lab", "help"]]
+        for command in ["setup", "play", "site", "format", "tidy", "hint"]:
+            commands.append(["bash", ROOT / "lab", command, "--help"])
+        for program, *before in [
+            ("common/tools/watch.py",),
+            ("common/harness/debugging/debug.py",),
+            ("grader/batch/submit.py",),
+            ("grader/batch/grade_all.py",),
+            ("grader/desk/desk.py",),
+            ("common/tools/new_lab.py", ROOT),
+            ("grader/release/release.py", ROOT),
+            ("grader/gradescope/package.py", ROOT),
+        ]:
+            if (ROOT / program).is_file():
+                commands.append([sys.executable, ROOT / program, *before, "--help"])
+        for command in commands:
+            for line in self.lines_of(*command):
+                self.assertLessEqual(len(line), 80, command)
+
+    def test_help_of_the_script_builds_nothing(self):
+        self.assertEqual(
+            self.lines_of("bash", ROOT / "lab", "site", "--help"),
+            ["usage: ./lab site", "", "  the handouts, commands and interfaces as a website"],
+        )
 
 
 class EditorTasks(unittest.TestCase):
@@ -383,6 +422,7 @@ class EditorTasks(unittest.TestCase):
         for line in [
             "  scan.cu:31 and scan.cu:33: two threads use s_data[17] without a barrier",
             "  cause: write at scan.cu:31 (thread 3 of block 0)",
+            "  thread 3 of block 0 writes s_data[17] at labs/scan/scan.cu:31 without a barrier",
             "    memcheck: a read past the end (scan.cu:31)",
         ]:
             self.assertEqual([place[:2] for place in self.places(line)], [("scan.cu", "31")], line)

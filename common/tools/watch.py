@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab watch: grades a lab again whenever its file is saved, the task that was edited first.
+"""./lab watch: grades a lab again whenever its file is saved, the task that was
+edited first.
 
-usage: ./lab watch LAB [TASK]          only TASK; without it, the task that was edited, then the others
-       --page [PORT]                   show the results on a page, too: http://127.0.0.1:PORT (default 8081)
+usage: ./lab watch LAB [TASK]    only TASK; otherwise the edited task, then all
+       --page [PORT]             show the results on a page, too:
+                                 http://127.0.0.1:PORT (8081)
 
 After each save, in this order:
   1. the edited task with one operator and type (./lab grade LAB TASK --quick),
   2. the whole task, with the smallest input that fails, if one does,
   3. the whole lab, unless TASK is given.
-The next save ends what is still running. Ctrl-C ends it all. All is graded for practice, on the simulator.
+The next save ends what is still running. Ctrl-C ends it all. All is graded for
+practice, on the simulator.
 """
 
 import argparse
@@ -29,6 +32,8 @@ import watch_page
 
 WIDTH = 80
 SECONDS_BETWEEN_LOOKS = 0.05
+# An editor may write a file in several steps: how long it must stay as it is to count as saved.
+SECONDS_SETTLED, SECONDS_SETTLED_IF_UNFINISHED = 0.1, 1.0
 
 
 def task_at(source, line, tasks):
@@ -58,6 +63,15 @@ def first_difference(old, new):
         if x != y:
             return number
     return None if len(a) == len(b) else min(len(a), len(b)) + 1
+
+
+def seems_unfinished(old, new):
+    """Whether `new` looks like a part of a file that is still being written in place of `old`."""
+
+    def shape(text):
+        return text.count("{") - text.count("}"), text.endswith("\n")
+
+    return old.startswith(new) or shape(old) != shape(new)
 
 
 class Stage:
@@ -102,6 +116,7 @@ class Watch:
         self.file = root / "labs" / lab / f"{lab}.cu"
         self.labcli, self.lab, self.tasks, self.only_task, self.show = labcli, lab, tasks, only_task, show
         self.source = ""
+        self.seen, self.seen_at = "", 0.0  # the file as it was last read, and since when it is so
         self.last = {}  # task: (verdict, points, max_points), of its last whole run
         self.state = {
             "lab": lab,
@@ -121,8 +136,15 @@ class Watch:
             return None
 
     def changed(self):
+        """Whether another file has been saved: one that is not empty and is not being written any more."""
         text = self.read()
-        return text is not None and text != self.source
+        if text is None or text == self.source or not text.strip():
+            self.seen = ""
+            return False
+        if text != self.seen:
+            self.seen, self.seen_at = text, time.monotonic()
+        wait = SECONDS_SETTLED_IF_UNFINISHED if seems_unfinished(self.source, text) else SECONDS_SETTLED
+        return time.monotonic() - self.seen_at >= wait
 
     def publish(self, **fields):
         with self.lock:
@@ -135,10 +157,10 @@ class Watch:
 
     def on_save(self, folder):
         """All stages for the file as it is now; returns as soon as the file changes again."""
-        saved = time.monotonic()
         new = self.read()
-        if new is None:
+        if new is None or not new.strip():
             return
+        saved = self.seen_at if new == self.seen else time.monotonic()
         line = first_difference(self.source, new) if self.source else None
         self.source = new
         task = self.only_task or (task_at(new, line, self.tasks) if line else self.tasks[0])

@@ -18,7 +18,11 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>./la
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,"><style>
 STYLE
 td.points { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.dim { color: var(--quiet); }
+.dim { color: var(--quiet); } pre.table { white-space: pre; }
+@media (max-width: 40rem) {
+  thead { display: none; } tbody tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--line); }
+  td.dim.before::before { content: "before: "; } td { border: 0; } td:empty { display: none; } td:first-child { flex: 1 1 50%; } td.points { flex: 0 0 auto; }
+}
 iframe { width: 100%; height: 32rem; border: 1px solid var(--edge); } h2, summary { margin-top: 1rem; }
 </style></head><body><main><h1 id="lab">./lab watch</h1><p id="running" role="status"></p>
 <div class="wide"><table><thead><tr><th>task</th><th class="number">points</th><th>verdict</th><th>before</th><th>look closer</th></tr></thead><tbody id="tasks"></tbody></table></div>
@@ -61,11 +65,12 @@ async function refresh() {
     const row = tasks.insertRow(), good = task.verdict === "OK";
     cell(row, id); cell(row, task.max_points === undefined ? "" : task.points + "/" + task.max_points, "points");
     cell(row, task.verdict + (task.partial ? " (first operator and type)" : ""), good ? "good" : task.verdict === "NOT_IMPLEMENTED" ? "dim" : "bad");
-    cell(row, task.before ? task.before[0] + " " + task.before[1] + "/" + task.before[2] : "", "dim");
+    cell(row, task.before ? task.before[0] + " " + task.before[1] + "/" + task.before[2] : "", "dim before");
     const more = row.insertCell(); link(more, "trace", id); link(more, "profile", id);
-    for (const words of [good || task.verdict === "NOT_IMPLEMENTED" ? "" : task.message, good ? "" : task.smallest]) {
+    // The lines of a message may be broken, but not those of a table.
+    for (const [words, kind] of [[good || task.verdict === "NOT_IMPLEMENTED" ? "" : task.message, ""], [good ? "" : task.smallest, "table"]]) {
       if (!words) continue;
-      const pre = document.createElement("pre"); pre.textContent = words; messages.append(pre);
+      const pre = document.createElement("pre"); pre.textContent = words; pre.className = kind; messages.append(pre);
     }
   }
   offer_traces(state);

@@ -11,11 +11,15 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 import urllib.error
 import urllib.request
 
 import watch
 import watch_page
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "grader/page/browser"))
+import chromium
 
 SOURCE = """// top
 __global__ void k01_first() {
@@ -100,6 +104,17 @@ class Fake(unittest.TestCase):
         path = self.root / "notes"
         return path.read_text().splitlines() if path.is_file() else []
 
+    def saved_after(self, seconds):
+        """Whether the file counts as saved when it has been looked at for so long."""
+        end = time.monotonic() + seconds
+        while not self.watch.changed() and time.monotonic() < end:
+            time.sleep(0.01)
+        return self.watch.changed()
+
+    def wait_for_grader(self):
+        while not self.began():
+            time.sleep(0.01)
+
     def edit(self, old, new):
         self.file.write_text(self.file.read_text().replace(old, new, 1))
 
@@ -136,7 +151,7 @@ class Watching(Fake):
         self.watch.on_save(self.folder.name)
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual([note.split()[0] for note in self.notes()], ["began", "ended"])
-        self.assertTrue(self.watch.changed())
+        self.assertTrue(self.saved_after(30))
 
     def test_shows_the_message_and_the_small_input_of_a_failure(self):
         self.set(verdict="WRONG_ANSWER")
@@ -165,6 +180,65 @@ class Watching(Fake):
         self.grader.write_text("#!/bin/sh\necho no memory\nexit 1\n")
         self.watch.on_save(self.folder.name)
         self.assertIn("no memory", "\n".join(self.said))
+
+
+class Saving(Fake):
+    def setUp(self):
+        super().setUp()
+        self.watch.source = SOURCE
+
+    def test_an_empty_file_is_not_a_save(self):
+        for empty in ["", "\n \n"]:
+            self.file.write_text(empty)
+            with unittest.mock.patch.object(watch, "SECONDS_SETTLED_IF_UNFINISHED", 0):
+                self.assertFalse(self.saved_after(0.2))
+        self.watch.source = ""
+        self.watch.on_save(self.folder.name)
+        self.assertEqual(self.notes(), [])
+
+    def test_a_part_of_the_file_waits_for_the_rest(self):
+        with unittest.mock.patch.object(watch, "SECONDS_SETTLED_IF_UNFINISHED", 60):
+            self.file.write_text(SOURCE.replace("two", "three")[:-60])
+            self.assertFalse(self.saved_after(0.3))
+            self.file.write_text(SOURCE.replace("two", "three"))
+            self.assertTrue(self.saved_after(30))
+
+    def test_an_unfinished_file_that_stays_is_graded(self):
+        self.file.write_text(SOURCE.replace("two;\n}", "three;\n"))
+        self.assertTrue(self.saved_after(30))
+
+    def test_a_save_in_two_steps_grades_the_edited_task(self):
+        self.set(delay="60")
+
+        def in_two_steps():
+            self.wait_for_grader()
+            self.file.write_text("")
+            time.sleep(0.4)
+            self.file.write_text(SOURCE.replace("two", "three"))
+
+        threading.Thread(target=in_two_steps).start()
+        self.watch.only_task = "first"
+        self.watch.on_save(self.folder.name)
+        self.set(delay="0")
+        self.watch.only_task = None
+        self.watch.on_save(self.folder.name)
+        asked = [note.split("--device")[0] for note in self.began()]
+        self.assertEqual(asked[1], "began grade fake --task second --quick ")
+
+    def test_a_file_written_anew_as_it_was_ends_nothing(self):
+        self.set(delay="1.5")
+
+        def anew():
+            self.wait_for_grader()
+            self.file.write_text("")
+            time.sleep(0.2)
+            self.file.write_text(SOURCE)
+
+        threading.Thread(target=anew).start()
+        self.watch.only_task = "first"
+        self.watch.on_save(self.folder.name)
+        self.assertNotIn("saved again", "\n".join(self.said))
+        self.assertIn("first: right in 4 short cases", "\n".join(self.said))
 
 
 class Edits(unittest.TestCase):
@@ -227,6 +301,23 @@ class Page(Fake):
             with self.assertRaises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(self.address + path)
             self.assertEqual(refused.exception.code, 404)
+
+    @unittest.skipUnless(chromium.find(), "no chromium here")
+    def test_points_and_messages_fit_a_phone(self):
+        words = "./lab grade hierarchical_scan --task reduce_then_scan --seed 14815593011046728194 " * 2
+        known = {"verdict": "WRONG_ANSWER", "points": 3, "max_points": 20, "message": words, "partial": True}
+        self.watch.state["tasks"] = {"reduce_then_scan": {**known, "before": ["NOT_IMPLEMENTED", 0, 20]}}
+        look = """(() => {
+          const edge = (at) => at ? at.getBoundingClientRect().right : 1e9;
+          const cells = document.querySelectorAll("#tasks td"), message = document.querySelector("#messages pre");
+          return [...cells, message].map(edge).concat(document.documentElement.scrollWidth);
+        })()"""
+        with chromium.Browser() as browser:
+            page = browser.open(self.address, width=360)
+            while not page.run("document.querySelectorAll('#tasks td').length"):
+                time.sleep(0.05)
+            for edge in page.run(look):
+                self.assertLessEqual(edge, 360)
 
     def test_listens_on_the_loopback_interface_alone(self):
         self.assertTrue(self.address.startswith("http://127.0.0.1:"))

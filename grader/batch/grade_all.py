@@ -37,15 +37,18 @@ from progress import Progress
 
 LEVELS = ["none", "limits", "namespaces", "full"]
 EPILOG = """
-A hand-in is a folder, a .zip, a .tar.gz or a .cu file named after its student, as Moodle and Canvas export them.
-Run the same command again after a stop, a crash, a full disk or new hand-ins: only what is new, changed or was the machine's
-fault is graded. What failed twice in the same way waits for a person, who then grades it with --again.
-Exit code 0: everybody has a grade; 1: somebody has none (see the list), or it could not run.
+A hand-in is a folder, a .zip, a .tar.gz or a .cu file named after its student,
+as Moodle and Canvas export them. Run the same command again after a stop, a
+crash, a full disk or new hand-ins: only what is new, changed or was the
+machine's fault is graded. What failed twice in the same way waits for a person,
+who then grades it with --again. Exit code 0: everybody has a grade; 1: somebody
+has none (see the list), or it could not run.
 
 Examples:
   ./lab grade-all hand-ins/
-  ./lab grade-all hand-ins/ --labs reduction scan --jobs 8 --similarity pairs.json
-  ./lab grade-all hand-ins/ --slurm --device gpu --slurm-time='--partition=gpu --gres=gpu:1 --exclusive'
+  ./lab grade-all hand-ins/ --labs reduction scan --similarity pairs.json
+  ./lab grade-all hand-ins/ --slurm --device gpu \\
+    --slurm-time='--partition=gpu --gres=gpu:1 --exclusive'
 """
 
 

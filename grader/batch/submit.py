@@ -19,8 +19,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from ingest import read_plain
 
 EPILOG = """
-Only labs/LAB/LAB.cu is packed, and a manifest; other files would not be looked at. Without names: every lab in which a
-task is implemented. Before packing your files are graded on the simulator, so that you see what you hand in.
+Only labs/LAB/LAB.cu is packed, and a manifest; other files would not be looked
+at. Without names: every lab in which a task is implemented. Before packing your
+files are graded on the simulator, so that you see what you hand in.
 """
 
 

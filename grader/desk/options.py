@@ -11,17 +11,26 @@ EPILOG = """
 CLASS is the folder that ./lab grade-all wrote (its --out).
 
 Examples:
-  ./lab class new term.graded --roster canvas.csv   writes term.graded/class.toml: fill in due dates there
-  ./lab class grades term.graded                    final grades, in seconds; who moved since the last time, and why
-  ./lab class show term.graded --html class.html    how the class is doing, also while it is being graded
+  ./lab class new term.graded --roster canvas.csv
+      writes term.graded/class.toml: fill in due dates there
+  ./lab class grades term.graded
+      final grades, in seconds; who moved since the last time, and why
+  ./lab class show term.graded --html class.html
+      how the class is doing, also while it is being graded
   ./lab class export term.graded --moodle grades.csv
-  ./lab class feedback term.graded --out feedback   a folder for each student, and what to send to whom
-  ./lab class student term.graded s001              one student's term
-  ./lab class request term.graded --student s001 --lab scan --by "Ada Lovelace" --say "Task 2 is right on my GPU"
+  ./lab class feedback term.graded --out feedback
+      a folder for each student, and what to send to whom
+  ./lab class student term.graded s001
+      one student's term
+  ./lab class request term.graded --student s001 --lab scan --by "Ada Lovelace" \\
+    --say "Task 2 is right on my GPU"
   ./lab class request term.graded 1 --say "Yes, on every GPU" --points 85
-  ./lab class sheet term.graded scan --out scan.csv --anonymous      for points that a person gives
-  ./lab class sources term.graded --out sources     one folder for each student: for JPlag, MOSS, compare50
-  ./lab class canary term.graded --out /tmp/canary  before a newer grader is used
+  ./lab class sheet term.graded scan --out scan.csv --anonymous
+      for points that a person gives
+  ./lab class sources term.graded --out sources
+      one folder for each student: for JPlag, MOSS, compare50
+  ./lab class canary term.graded --out /tmp/canary
+      before a newer grader is used
 """
 
 

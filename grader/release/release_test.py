@@ -126,7 +126,7 @@ def impossible(edition, known, tasks, page, words, line):
         for task in named:
             if not re.search(r"[A-Z<\[…-]", task) and task not in tasks[rest[0]]:
                 yield f"{page}: {rest[0]} has no task {task}: {line}"
-    if command == "test" and rest and re.match(r"[a-z']", rest[0]):
+    if command == "test" and rest and re.match(r"[a-z']", rest[0]) and rest[0] not in tasks:
         yield f"{page}: the project's tests are not there: {line}"
 
 
@@ -200,6 +200,7 @@ class Readers(unittest.TestCase):
             "`./lab trace scan blelloch --n 8`",
             "./lab grade scan    grades all",
             "./lab test     # what is there",
+            "./lab test scan --gtest_filter='blelloch.*'",
             "`./lab trace LAB TASK`",
             "`./lab sanitize program.cu`",
         ]:

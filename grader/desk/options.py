@@ -22,8 +22,8 @@ Examples:
       a folder for each student, and what to send to whom
   ./lab class student term.graded s001
       one student's term
-  ./lab class request term.graded --student s001 --lab scan --by "Ada Lovelace" \\
-    --say "Task 2 is right on my GPU"
+  ./lab class request term.graded --student s001 --lab scan \\
+    --by "Ada Lovelace" --say "Task 2 is right on my GPU"
   ./lab class request term.graded 1 --say "Yes, on every GPU" --points 85
   ./lab class sheet term.graded scan --out scan.csv --anonymous
       for points that a person gives

@@ -24,6 +24,9 @@ using lab::Verdict;
 // (lab::Session does this itself for failures on the simulator.)
 constexpr std::uint64_t kExplainedItems = std::uint64_t{1} << 20;
 
+// After kMaxFailures, cases are run to decide between several causes. In shorter ones many look alike.
+constexpr std::uint64_t kTellingItems = 1000;
+
 // What the counters show although the case is right: its verdict and failure. (The findings have been judged
 // by lab::Session.)
 lab::Verdict object_to(const lab::SimReport& report, const Step& step, const lab::Ideal& ideal,
@@ -76,6 +79,7 @@ class Collector {
   // Returns false if the task is decided and no further step is needed.
   bool run(const Step& step) {
     const lab::Case& c = plan_.cases[step.case_index];
+    if (n_failed() >= kMaxFailures && c.n < kTellingItems) return true;
     if (hooks_.progress) hooks_.progress(std::string(task_.id) + " " + c.name);
     const std::uint64_t seed = seed_of_round(step.stage);
     const auto begin = std::chrono::steady_clock::now();
@@ -123,6 +127,10 @@ class Collector {
 
   // Explains the deciding case by the causes that all failed cases show.
   void diagnose_together() {
+    if (const CaseRecord* deciding = deciding_record(evidence_.cases); hides_output(deciding)) {
+      show_output_of_others(evidence_.cases[static_cast<std::size_t>(deciding - evidence_.cases.data())]);
+      return;
+    }
     if (evidence_.failed.size() < 2) return;
     CaseRecord& record = evidence_.cases[evidence_.failed.front()];
     if (&record != deciding_record(evidence_.cases) || record.failure->proved) return;
@@ -144,6 +152,27 @@ class Collector {
   }
 
  private:
+  // Whether the case ended at an access outside of its buffers: where it ended is known, but not its output.
+  static bool hides_output(const CaseRecord* record) {
+    return record != nullptr && record->failure && !record->failure->mismatch &&
+           !record->failure->findings.empty() && record->failure->findings.front().checker == "memcheck" &&
+           record->failure->findings.front().kind.starts_with("out-of-bounds");
+  }
+  std::ptrdiff_t n_failed() const {
+    return std::count_if(evidence_.cases.begin(), evidence_.cases.end(),
+                         [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
+  }
+  // The mistake that explains the outputs of all other failed cases.
+  void show_output_of_others(CaseRecord& record) {
+    const std::vector<lab::FailedCase> others = failed_cases();
+    lab::Diagnosis shown = lab::likely_cause(others);
+    if (shown.causes.empty() || shown.causes.front().is_sign || shown.n_failed > 0) return;
+    shown.in_case = others.front().name;
+    lab::Failure failure = *record.failure;
+    failure.diagnosis = std::move(shown);
+    set_failure(record, std::move(failure));
+  }
+
   std::vector<lab::FailedCase> failed_cases() const {
     std::vector<lab::FailedCase> cases;
     for (const std::size_t i : evidence_.failed)
@@ -201,10 +230,10 @@ class Collector {
   bool may_go_on(const Step& step, Verdict verdict) const {
     if (step.stage != Stage::correctness) return false;
     if (verdict != Verdict::wrong_answer && verdict != Verdict::crash) return false;
-    const auto failed = std::count_if(evidence_.cases.begin(), evidence_.cases.end(),
-                                      [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
-    // A few more, if they may decide between several causes.
-    return failed < kMaxFailures || (failed < kMostFailures && lab::is_ambiguous(failed_cases()));
+    // A few more, if they may decide between several causes, or one of them may have an output.
+    const bool no_output = evidence_.failed.empty() && hides_output(deciding_record(evidence_.cases));
+    return n_failed() < kMaxFailures ||
+           (n_failed() < kMostFailures && (no_output || lab::is_ambiguous(failed_cases())));
   }
 
   void keep_worst(const lab::SimReport& report, const lab::Ideal& ideal) {

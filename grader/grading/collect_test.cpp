@@ -92,6 +92,22 @@ lab::Outcome wrong_output(const lab::Case& c, std::vector<lab::Cause> causes) {
   return outcome;
 }
 
+TEST(Collect, StrayAccessDoesNotHideWhatOutputsShow) {
+  const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
+    if (c.n > 1) return wrong_output(c, {{"late", "every item is one place too late"}});
+    lab::Outcome outcome = failing(Verdict::wrong_answer);
+    lab::SimFinding stray;
+    stray.checker = "memcheck";
+    stray.kind = "out-of-bounds";
+    stray.message = "d_out, element 1 of 1 (past its end)";
+    outcome.failure.explain(stray, true);
+    return outcome;
+  });
+  EXPECT_NE(all.result.message.find("d_out, element 1 of 1"), std::string::npos) << all.result.message;
+  EXPECT_NE(all.result.message.find("every item is one place too late"), std::string::npos)
+      << all.result.message;
+}
+
 TEST(Collect, NamesMistakeThatExplainsAllFailures) {
   const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
     std::vector<lab::Cause> causes{{"every", "the one that explains all"}};

@@ -143,9 +143,11 @@ constexpr const char* kPastTheCount = "the rest of d_out, from *d_count on, must
 
 struct CountFacts {
   std::uint64_t expected, got, n;
-  bool last_is_kept;
+  bool last_is_kept, looks_back;  // the item; the task
   std::function<std::uint64_t(std::uint64_t)> kept_among_first;
 
+  // So few kept items may have many reasons.
+  bool is_telling() const { return expected >= 8 && expected + 8 <= n; }
   // Searches for the smallest tile size for which `fits` holds; returns where its last, partial tile begins,
   // or 0 if there is none. The argument of `fits` is that position.
   template <typename Fits>
@@ -195,7 +197,7 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
      }},
     {"counted_twice",
      [](const CountFacts& f) -> std::string {
-       if (f.got <= f.expected) return "";
+       if (f.got <= f.expected || !f.looks_back) return "";
        // The tile of a look back has these sizes in most programs; more sizes would fit more numbers by
        // chance.
        for (const std::uint64_t tile : {1024u, 2048u, 4096u}) {
@@ -205,8 +207,7 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
              if (kept < 100 || kept != f.got - f.expected) continue;
              return fmt::format(
                  "{} too many: as many as the items from {} to {} keep, which are counted twice. In a look "
-                 "back, "
-                 "a prefix contains all tiles before it: add no state of these",
+                 "back, a prefix contains all tiles before it: add no state of these",
                  kept, begin, end - 1);
            }
          }
@@ -217,13 +218,14 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
      "too many, as if the items of a tile were counted twice. In a look back, a prefix contains all tiles "
      "before "
      "it: add no state of these"},
-    {"count_of_a_block",
+    {"first_block_alone",
      [](const CountFacts& f) -> std::string {
-       return f.n > 32 && f.got < f.expected && f.got <= 1024
-                  ? "small enough to be one block's: add what all blocks before it keep"
-                  : "";
-     },
-     true},
+       for (std::uint64_t block = 32; f.is_telling() && 2 * block < f.n && block <= 4096; block *= 2) {
+         if (f.got >= 8 && f.got == f.kept_among_first(block))
+           return fmt::format("this counts the first {} items alone, as if they were all", block);
+       }
+       return "";
+     }},
 };
 
 // `right` holds the kept items, `got` the same number of elements of d_out.
@@ -326,7 +328,7 @@ class CompactionProblem : public lab::Problem {
     });
   }
 
-  std::optional<Mismatch> check(const Task&, const Case& c, std::span<const HostBuffer> inputs,
+  std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
     return with_types(c, [&]<typename T, typename Keep>(T, Keep keep) -> std::optional<Mismatch> {
       const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
@@ -344,9 +346,9 @@ class CompactionProblem : public lab::Problem {
           return static_cast<std::uint64_t>(
               std::count_if(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n), keep));
         };
-        lab::diagnose<CountFacts>(
-            *mismatch, kCountRules,
-            {expected, got, c.n, !items.empty() && keep(items.back()), kept_among_first});
+        lab::diagnose<CountFacts>(*mismatch, kCountRules,
+                                  {expected, got, c.n, !items.empty() && keep(items.back()),
+                                   task.id == "single_pass", kept_among_first});
         return mismatch;
       }
 

@@ -236,6 +236,10 @@ TEST(Check, TellsWhatTheCarryHolds) {
     spoil(
         t, kTile, op, kind, [&](std::uint64_t i) { return fold(i > kTile ? i - kTile : 0, i); }, op);
     EXPECT_TRUE(says(t, "only the last 2048 items before it are counted"));
+    spoil(
+        t, kTile, op, kind, [&](std::uint64_t i) { return op(i > kTile ? fold(0, kTile) : 0, fold(0, i)); },
+        op);
+    EXPECT_TRUE(says(t, "nothing must be added after the first prefix that is found"));
   }
 }
 

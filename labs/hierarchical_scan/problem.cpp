@@ -241,12 +241,13 @@ std::string own_tile_in_prefix(const Facts<Op>& f) {
              ? ""
              : fmt::format(
                    "from element {} on the prefix holds items of the tile itself (up to element {}): the "
-                   "scan of the sums must be exclusive",
+                   "scan of the sums must be exclusive, and a tile takes the prefix of its own number",
                    f.first, f.end_of(tile) - 1);
 }
 
 template <typename Op>
 std::string own_sum_for_prefix(const Facts<Op>& f) {
+  if (f.first == 0) return "";  // own_tile_in_prefix says so
   const auto tile = f.tile([&](auto n) { return f.goes_on_from(f.fold(f.first, f.end_of(n))); });
   return tile == 0
              ? ""
@@ -266,6 +267,23 @@ std::string look_back_stops(const Facts<Op>& f) {
                    "from element {} on only the last {} items before it are counted: what is further left "
                    "is missing",
                    f.first, tile);
+}
+
+// A look-back that goes on after the prefix that it has found: the first tiles are in the prefix twice.
+template <typename Op>
+std::string prefix_twice(const Facts<Op>& f) {
+  if (!f.is_exact() || f.first == 0) return "";
+  const auto before = f.fold(0, f.first);
+  const auto tile = f.tile([&](std::uint64_t n) {
+    for (std::uint64_t end = n; f.first % n == 0 && end < f.first && end <= 4 * n; end += n)
+      if (f.goes_on_from(f.op(f.fold(0, end), before))) return true;
+    return false;
+  });
+  return tile == 0 ? ""
+                   : fmt::format(
+                         "from element {} on the prefix holds the first items twice: in a look-back nothing "
+                         "must be added after the first prefix that is found",
+                         f.first);
 }
 
 template <typename Op>
@@ -307,6 +325,7 @@ constexpr lab::Rule<Facts<Op>> kRules[] = {
     {"own_tile_in_prefix", own_tile_in_prefix<Op>},
     {"own_sum_for_prefix", own_sum_for_prefix<Op>},
     {"look_back_stops", look_back_stops<Op>},
+    {"prefix_twice", prefix_twice<Op>},
     {"one_by_one", one_by_one<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
     {"nearly_right", nearly_right<Op>, true},

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/rng.hpp"
@@ -218,8 +219,11 @@ struct Facts {
   Outside outside;
   Counts right, got;
   std::function<std::vector<Count>(Count)> counts_of_first;  // of the first k samples
+  std::function<std::uint32_t(Count)> bin_of;                // of sample i
 
   std::size_t n_bins() const { return right.size() - 1; }
+  // Equal samples do not tell which of them were counted.
+  bool has_several_bins() const { return std::ranges::count(right, Count{0}) + 1 < std::ssize(right); }
   // Whether the counts are right except that `how_many` samples of no bin were counted in bin `to`.
   bool moved(std::size_t to, Count how_many) const {
     if (how_many == 0) return false;
@@ -272,9 +276,10 @@ std::string outside_in_a_bin(const Facts& f) {
   const std::string where = f.where(some);
   return where.empty()
              ? ""
-             : fmt::format(
-                   "of the samples that lie in no bin, {} went to the {} bin{}", some, where,
-                   where == "first" ? ": truncation is not floor, it takes what is just below lo to 0" : "");
+             : fmt::format("of the samples that lie in no bin, {} went to the {} bin{}", some, where,
+                           where == "first"
+                               ? " (truncation is not floor: it would take what is just below lo to 0)"
+                               : "");
 }
 
 std::string outside_dropped(const Facts& f) {
@@ -297,7 +302,10 @@ std::string bins_left_out(const Facts& f) {
   const auto missing = static_cast<std::size_t>(
       std::find_if(f.right.begin() + static_cast<std::ptrdiff_t>(n), f.right.end(), counted) -
       f.right.begin());
-  return missing < f.n_bins() && same(f.right.first(n), f.got.first(n))
+  constexpr std::ptrdiff_t kTelling = 4;  // bins with samples, on either side
+  const auto n_counted = [&](Counts counts) { return std::count_if(counts.begin(), counts.end(), counted); };
+  return missing < f.n_bins() && same(f.right.first(n), f.got.first(n)) &&
+                 n_counted(f.got.first(n)) >= kTelling && n_counted(f.right.subspan(n)) >= kTelling
              ? fmt::format(
                    "the counts are right up to bin {}, and 0 from bin {} on: the bins from there on were "
                    "left out",
@@ -308,11 +316,14 @@ std::string bins_left_out(const Facts& f) {
 // A counter had too few bits.
 std::string counter_overflowed(const Facts& f) {
   if (total_of(f.got) == 0) return "";
+  // If whole tiles of equal samples are missing, that is a multiple of 256, too.
+  const bool several = f.has_several_bins();
   for (const unsigned bits : {32u, 16u, 8u}) {
     const Count modulus = Count{1} << bits;
-    bool wrapped = true;
+    bool wrapped = several || (bits > 8 && f.n >= modulus);
     for (std::size_t b = 0; b < f.right.size() && wrapped; ++b)
-      wrapped = f.got[b] <= f.right[b] && (f.right[b] - f.got[b]) % modulus == 0;
+      wrapped =
+          f.got[b] <= f.right[b] && (f.right[b] - f.got[b]) % modulus == 0 && (several || f.got[b] < modulus);
     if (wrapped)
       return fmt::format("counts are too small by multiples of {}: a counter of {} bits overflowed", modulus,
                          bits);
@@ -322,10 +333,48 @@ std::string counter_overflowed(const Facts& f) {
 
 std::string rest_left_out(const Facts& f) {
   const Count total = total_of(f.got);
-  return total > 0 && total < f.n && same(f.got, f.counts_of_first(total))
+  return total > 0 && total < f.n && f.has_several_bins() && same(f.got, f.counts_of_first(total))
              ? fmt::format("these are the counts of the first {} of the {} samples: the rest was left out",
                            total, f.n)
              : "";
+}
+
+// Samples that follow each other are missing, or were counted twice. The number of samples says how many; if
+// they are all equal, nothing says which.
+std::string samples_off(const Facts& f) {
+  const Count total = total_of(f.got);
+  const bool twice = total > f.n;
+  const Count length = twice ? total - f.n : f.n - total;
+  constexpr Count kTelling = 8;
+  if (length < kTelling || length >= f.n) return "";
+  // Where the counts of the samples in the window differ from what is missing, or too much.
+  std::vector<std::int64_t> differs(f.right.size());
+  for (std::size_t b = 0; b < f.right.size(); ++b)
+    differs[b] =
+        (twice ? -1 : 1) * (static_cast<std::int64_t>(f.got[b]) - static_cast<std::int64_t>(f.right[b]));
+  const auto n_of = [&](auto holds) {
+    return static_cast<std::size_t>(std::count_if(differs.begin(), differs.end(), holds));
+  };
+  if (n_of([](std::int64_t d) { return d > 0; }) > 0 || n_of([](std::int64_t d) { return d < 0; }) < 4)
+    return "";
+  std::size_t n_differ = n_of([](std::int64_t d) { return d != 0; });
+  const auto put = [&](Count i, std::int64_t by) {
+    std::int64_t& d = differs[f.bin_of(i)];
+    n_differ -= d != 0 ? 1u : 0u;
+    d += by;
+    n_differ += d != 0 ? 1u : 0u;
+  };
+  std::optional<Count> last;  // of the samples that fit; several such windows say nothing
+  for (Count end = 0; end < f.n; ++end) {
+    put(end, 1);
+    if (end >= length) put(end - length, -1);
+    if (end + 1 < length || n_differ > 0) continue;
+    if (last || (!twice && end + 1 == f.n)) return "";
+    last = end;
+  }
+  return last ? fmt::format("the samples from {} to {} were {}", *last + 1 - length, *last,
+                            twice ? "counted twice" : "not counted")
+              : "";
 }
 
 std::string counted_several_times(const Facts& f) {
@@ -354,21 +403,14 @@ std::string one_bin_too_low(const Facts& f) {
 std::string too_few(const Facts& f) {
   const Count total = total_of(f.got);
   return total < f.n
-             ? fmt::format(
-                   "the counts add up to {}, {} less than there are samples: increments were lost (two "
-                   "threads read the same old count, and each wrote it back plus one: atomicAdd loses "
-                   "none), or samples were not looked at",
-                   total, f.n - total)
+             ? fmt::format("the counts add up to {}, {} less than there are samples", total, f.n - total)
              : "";
 }
 
 std::string too_many(const Facts& f) {
   const Count total = total_of(f.got);
   return total > f.n
-             ? fmt::format(
-                   "the counts add up to {}, {} more than there are samples: some were counted twice, or "
-                   "counters did not begin with 0",
-                   total, total - f.n)
+             ? fmt::format("the counts add up to {}, {} more than there are samples", total, total - f.n)
              : "";
 }
 
@@ -424,16 +466,12 @@ constexpr lab::Rule<Facts> kRules[] = {
      "the counts are right up to a bin, and 0 from there on: the last bins were left out"},
     {"counter_overflowed", counter_overflowed},
     {"rest_left_out", rest_left_out},
+    {"samples_off", samples_off, false, "samples that follow each other were not counted, or counted twice"},
     {"counted_several_times", counted_several_times},
     {"one_bin_too_high", one_bin_too_high},
     {"one_bin_too_low", one_bin_too_low},
-    {"too_few", too_few, true,
-     "the counts add up to less than there are samples: increments were lost (two threads read the same old "
-     "count, and each wrote it back plus one: atomicAdd loses none), or samples were not looked at"},
-    {"too_many", too_many, true,
-     "the counts add up to more than there are samples: some were counted twice, or counters did not begin "
-     "with "
-     "0"},
+    {"too_few", too_few, true, "the counts add up to less than there are samples"},
+    {"too_many", too_many, true, "the counts add up to more than there are samples"},
     {"wrong_bins", wrong_bins, true, "nothing is lost, but samples were counted in wrong bins"},
 };
 
@@ -486,7 +524,8 @@ class HistogramProblem : public lab::Problem {
           };
           lab::diagnose<Facts>(*mismatch, kRules,
                                {samples.size(), outside_of(samples, bins), right,
-                                view<Count>(std::span<const std::byte>(out.bytes)), counts_of_first});
+                                view<Count>(std::span<const std::byte>(out.bytes)), counts_of_first,
+                                [&](Count i) { return bin_of(bins, samples[i]); }});
         }
         return mismatch;
       });

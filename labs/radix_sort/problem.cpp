@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
+#include "lab/poison.hpp"
 #include "radix_sort/baseline.hpp"
 #include "radix_sort/lab.hpp"
 #include "radix_sort/points.hpp"
@@ -348,6 +350,37 @@ class Suspects {
   Order<Bits> right_;
 };
 
+// Whether the output is what the passes but for the last ones leave there: they wrote to another array, or
+// did not run. If there is no other pass, nothing was written.
+template <typename Bits>
+std::optional<lab::Cause> last_passes_missing(Rung rung, const Order<Bits>& right, std::span<const Bits> in,
+                                              std::span<const Bits> out) {
+  if (rung == Rung::tile_sort || is_merge(rung) || right.end_bit == right.begin_bit || in.empty()) return {};
+  const unsigned digit = rung == Rung::split ? 1 : 8;
+  const unsigned n_passes = (right.end_bit - right.begin_bit + digit - 1) / digit;
+  for (unsigned missing = 1; missing <= std::min(n_passes, 3u); ++missing) {
+    std::vector<Bits> left(in.begin(), in.end());
+    if (missing == n_passes) {
+      std::memset(left.data(), std::to_integer<int>(lab::kPoison), left.size() * sizeof(Bits));
+    } else {
+      Order<Bits> others = right;
+      others.end_bit = right.begin_bit + (n_passes - missing) * digit;
+      stable_sort_by(left, others);
+    }
+    if (!std::equal(left.begin(), left.end(), out.begin())) continue;
+    const std::string last = missing == 1 ? "last pass" : fmt::format("last {} passes", missing);
+    const std::string left_there =
+        missing == n_passes ? "nothing was written"
+                            : fmt::format("this is in order by bits {} to {} alone", right.begin_bit,
+                                          right.begin_bit + (n_passes - missing) * digit - 1);
+    return lab::Cause{fmt::format("last_passes_missing {}", missing),
+                      fmt::format("{}: the {} left nothing in the output, but wrote to another array or did "
+                                  "not run. The number of passes may be odd or even",
+                                  left_there, last)};
+  }
+  return {};
+}
+
 constexpr const char* kUnstable =
     "in order, but keys that are equal in the bits that count are not in the order of the input: is every "
     "pass stable?";
@@ -378,6 +411,7 @@ template <typename Bits>
 std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits> in,
                                        std::span<const Bits> out) {
   constexpr std::uint64_t kTelling = 8, kWorthTrying = 1 << 17;  // so few keys are in many orders at once
+  if (auto cause = last_passes_missing(rung, order_of<Bits>(c), in, out)) return {std::move(*cause)};
   std::vector<Bits> had(in.begin(), in.end()), has(out.begin(), out.end());
   std::sort(had.begin(), had.end());
   std::sort(has.begin(), has.end());
@@ -389,13 +423,15 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
       const auto range = std::equal_range(keys.begin(), keys.end(), key);
       return range.second - range.first;
     };
+    const std::string printed = lab::print_element(c.dtype, reinterpret_cast<const std::byte*>(&key));
     return {
         {"keys_lost",
-         fmt::format(
-             "the output does not hold the keys of the input: {} stands {} time{} in the input and {} "
-             "time{} in the output",
-             lab::print_element(c.dtype, reinterpret_cast<const std::byte*>(&key)), times(had),
-             times(had) == 1 ? "" : "s", times(has), times(has) == 1 ? "" : "s"),
+         times(had) == 0
+             ? fmt::format("the output holds {}, which is no key of the input", printed)
+             : fmt::format("the output does not hold the keys of the input: {} stands {} time{} in the input "
+                           "and {} time{} in the output",
+                           printed, times(had), times(had) == 1 ? "" : "s", times(has),
+                           times(has) == 1 ? "" : "s"),
          true,
          "the output does not hold the keys of the input: some are lost, and others stand there more often"}};
   }
@@ -424,10 +460,11 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
   if (last && causes.empty())
     causes.push_back(
         {"last_digit_alone",
-         fmt::format("in order by {}, the digit of the last pass, but not by the bits below: a "
-                     "pass does not keep the order of keys with the same digit",
-                     *last + 1 == right.end_bit ? fmt::format("bit {}", *last)
-                                                : fmt::format("bits {} to {}", *last, right.end_bit - 1))});
+         fmt::format(
+             "in order by {}, the digit of the last pass, but not by the bits below: a "
+             "pass does not keep the order of keys with the same digit, or one before the last is wrong",
+             *last + 1 == right.end_bit ? fmt::format("bit {}", *last)
+                                        : fmt::format("bits {} to {}", *last, right.end_bit - 1))});
   causes.push_back({sorted ? "unstable" : "not_sorted", sorted ? kUnstable : kUndone, true});
   return causes;
 }
@@ -701,10 +738,12 @@ class RadixSortProblem : public lab::Problem {
 
     if (auto mismatch = lab::compare_integers(outputs[0].spec, expected[0].bytes, outputs[0].bytes)) {
       if (mismatch->expected == mismatch->got) show_bits<Bits>(*mismatch, expected[0], outputs[0]);
-      if (!lab::is_explained(*mismatch))
-        lab::add_causes(*mismatch,
-                        causes_of_keys<Bits>(rung, c, view<Bits>(std::span<const std::byte>(inputs[0].bytes)),
-                                             view<Bits>(std::span<const std::byte>(outputs[0].bytes))));
+      std::vector<lab::Cause> causes =
+          causes_of_keys<Bits>(rung, c, view<Bits>(std::span<const std::byte>(inputs[0].bytes)),
+                               view<Bits>(std::span<const std::byte>(outputs[0].bytes)));
+      // An output that was not written may be a part of a mistake that other cases show.
+      const bool elsewhere = !causes.empty() && causes.front().rule.starts_with("last_passes_missing");
+      if (elsewhere || !lab::is_explained(*mismatch)) lab::add_causes(*mismatch, std::move(causes));
       return mismatch;
     }
     if constexpr (kHasValues<Value>) {

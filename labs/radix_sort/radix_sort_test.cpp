@@ -198,6 +198,7 @@ TEST(Check, NamesTheLikelyReason) {
   EXPECT_EQ(hint(t, "split"), "this is the input as it was: nothing was moved");
   answer(by({kPlain, false, 0, 31}));
   EXPECT_NE(hint(t, "split").find("by bits 0 to 30 alone"), std::string::npos) << hint(t, "split");
+  EXPECT_NE(hint(t, "split").find("the last pass left nothing in the output"), std::string::npos);
   answer(by({kPlain, false, 24, 32}));
   EXPECT_NE(hint(t, "split").find("by bits 24 to 31 alone"), std::string::npos) << hint(t, "split");
   answer(by({kPlain, true, 0, 32}));

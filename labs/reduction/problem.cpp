@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -488,25 +489,6 @@ std::string first_block_repeated(const F& f) {
   return "";
 }
 
-// One item too many or too few. In a long array some item would match by chance.
-template <typename T, typename Op>
-std::string one_item_off(const Facts<T, Op>& f) {
-  using Value = typename Op::Value;
-  if constexpr (std::is_integral_v<Value>) {
-    const std::size_t n = f.items.size();
-    if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > (1 << 16)) return "";
-    using U = std::make_unsigned_t<Value>;
-    const auto right = fold_one_thread(f.items, f.op);
-    const auto more = static_cast<Value>(static_cast<U>(f.got) - static_cast<U>(right));
-    const auto less = static_cast<Value>(static_cast<U>(right) - static_cast<U>(f.got));
-    for (std::size_t i = 0; i < n; ++i) {
-      if (f.items[i] == more) return fmt::format("d_in[{}] was combined twice", i);
-      if (f.items[i] == less && i + 1 < n) return fmt::format("d_in[{}] was left out", i);
-    }
-  }
-  return "";
-}
-
 // `got` is the result of the first items only.
 template <typename T, typename Op>
 std::string rest_left_out(const Facts<T, Op>& f) {
@@ -515,8 +497,41 @@ std::string rest_left_out(const Facts<T, Op>& f) {
   for (std::size_t i = 0; i + 1 < f.items.size(); ++i) {
     total = f.op(total, static_cast<typename Op::Value>(f.items[i]));
     if (total == f.got)
-      return fmt::format("this is the {} of the first {} of the {} items: the rest was left out",
-                         name_of(f.id()), i + 1, f.c.n);
+      return i == 0 ? "this is the first item alone: no other one was combined with it"
+                    : fmt::format("this is the {} of the first {} of the {} items: the rest was left out",
+                                  name_of(f.id()), i + 1, f.c.n);
+  }
+  return "";
+}
+
+// `got` lacks items that follow each other, or has them twice: one item, or more of them. (If the last ones
+// are missing, rest_left_out says so.) In a long array some items would match by chance.
+template <typename T, typename Op>
+std::string items_off(const Facts<T, Op>& f) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_integral_v<Value>) {
+    constexpr std::size_t kMost = 2048;
+    const std::size_t n = f.items.size();
+    if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > kMost) return "";
+    using U = std::make_unsigned_t<Value>;
+    const U right = static_cast<U>(fold_one_thread(f.items, f.op)), got = static_cast<U>(f.got);
+    U up_to = 0;  // the sum of the items before i
+    std::map<U, std::size_t> ends_at{{U{0}, 0}};
+    const auto from = [&](U sum) {
+      const auto found = ends_at.find(sum);
+      return found == ends_at.end() ? n : found->second;
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      up_to += static_cast<U>(static_cast<Value>(f.items[i]));
+      for (const bool twice : {false, true}) {
+        const std::size_t begin = from(static_cast<U>(up_to - (twice ? got - right : right - got)));
+        if (begin > i || (i + 1 == n && (!twice || begin == 0))) continue;
+        const char* what = twice ? "combined twice" : "left out";
+        return begin == i ? fmt::format("d_in[{}] was {}", i, what)
+                          : fmt::format("the items from {} to {} were {}", begin, i, what);
+      }
+      ends_at.try_emplace(up_to, i + 1);
+    }
   }
   return "";
 }
@@ -562,7 +577,7 @@ constexpr lab::Rule<Facts<T, Op>> kRules[] = {
     {"one_side_twice", one_side_twice<Facts<T, Op>>},
     {"round_left_out", round_left_out<Facts<T, Op>>},
     {"first_block_repeated", first_block_repeated<Facts<T, Op>>},
-    {"one_item_off", one_item_off<T, Op>},
+    {"items_off", items_off<T, Op>},
     {"rest_left_out", rest_left_out<T, Op>},
     {"one_by_one", one_by_one<T, Op>},
     {"nearly_right", nearly_right<Facts<T, Op>>, true},

@@ -167,6 +167,16 @@ TEST(Check, TellsOneItemTooManyOrTooFew) {
   EXPECT_EQ(check(t)->hint(), "d_in[700] was combined twice");
   output<std::int32_t>(t) = lab::wrapping_add(right, -t.input<std::int32_t>()[3]);
   EXPECT_EQ(check(t)->hint(), "d_in[3] was left out");
+  const auto some = [&](std::size_t begin, std::size_t end) {
+    return fold_one_thread(std::span(t.input<std::int32_t>()).subspan(begin, end - begin),
+                           Sum<std::int32_t>{});
+  };
+  output<std::int32_t>(t) = lab::wrapping_add(right, -some(0, 3));
+  EXPECT_EQ(check(t)->hint(), "the items from 0 to 2 were left out");
+  output<std::int32_t>(t) = lab::wrapping_add(right, some(256, 512));
+  EXPECT_EQ(check(t)->hint(), "the items from 256 to 511 were combined twice");
+  output<std::int32_t>(t) = t.input<std::int32_t>()[0];
+  EXPECT_EQ(check(t)->hint(), "this is the first item alone: no other one was combined with it");
   output<std::int32_t>(t) = lab::wrapping_add(right, right);
   EXPECT_EQ(check(t)->hint(), "every item was combined twice");
 }

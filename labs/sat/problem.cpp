@@ -243,6 +243,31 @@ std::string columns_forgotten(const TableFacts<T>& f) {
   return f.out.is_table(rows) ? "the rows are scanned, the columns are not" : "";
 }
 
+// The rows are scanned, and so are the columns, except in the rows after the last whole group of them.
+template <typename T>
+std::vector<lab::Cause> column_tails(const TableFacts<T>& f) {
+  using Sum = typename TableFacts<T>::Sum;
+  const auto [width, height] = f.size();
+  std::vector<lab::Cause> causes;
+  const auto tail = [&, w = width, h = height](std::string rule, std::size_t n_whole, std::string text) {
+    if (n_whole >= h) return;
+    const auto right = f.table(f.size(), corner_of(f.c));
+    std::vector<Sum> row(w);
+    const bool fits = f.out.is_all([&](std::size_t r, std::size_t col) {
+      const std::size_t k = corner_of(f.c) == Corner::top_left ? r : h - 1 - r;
+      if (k < n_whole) return right[r * w + col];
+      if (col == 0) table_one_thread<T>(f.items.subspan(r * w, w), w, 1, corner_of(f.c), std::span(row));
+      return row[col];
+    });
+    if (fits) causes.push_back({std::move(rule), std::move(text)});
+  };
+  for (std::size_t group = 2; group <= 32; group *= 2)
+    tail(fmt::format("column_tail {}", group), height / group * group,
+         fmt::format("the rows after the last whole group of {} are not added to the columns", group));
+  if (height > 1) tail("last_row_alone", height - 1, "the last row is not added to the columns");
+  return causes;
+}
+
 template <typename T>
 std::string rows_forgotten(const TableFacts<T>& f) {
   using Sum = typename TableFacts<T>::Sum;
@@ -448,23 +473,40 @@ std::string floats_too_early(const BoxFacts<Sum>& f) {
   return "";
 }
 
-// The near edges were looked up inside the box instead of one position before it.
+// Near edges were looked up inside the box instead of one position before it: in some of the three look-ups
+// that are subtracted or added back.
 template <typename F>
 std::string near_edge_inside(const F& f) {
-  if (!f.radii.empty() || f.c.params[kRadius] == 0) return "";
-  const bool inside = f.out.is_all([&](std::size_t r, std::size_t col) {
-    const Box box = f.box(r, col);
-    Box inner = box;
-    if (box.first_column > 0 && box.first_column < box.last_column) ++inner.first_column;
-    if (f.corner() == Corner::top_left && box.first_row > 0 && box.first_row < box.last_row)
-      ++inner.first_row;
-    if (f.corner() == Corner::lower_left && box.last_row + 1 < f.height() && box.first_row < box.last_row)
-      --inner.last_row;
-    return f.sum(inner) / static_cast<typename F::Mean>(box.area());
-  });
-  return inside ? "each box lacks the row and column next to the corner: what is subtracted ends one "
-                  "*before* the box"
-                : "";
+  using Mean = typename F::Mean;
+  enum Inside : unsigned { row = 1, column = 2, row_of_corner = 4, column_of_corner = 8 };
+  for (unsigned inside = 15; inside > 0; --inside) {
+    const bool fits = f.out.is_all([&](std::size_t r, std::size_t col) {
+      const Box box = f.box(r, col);
+      const Edges edges = edges_of(box, f.corner(), f.height());
+      const auto entry = [&](std::size_t at, bool in_row, std::size_t left, bool in_column) {
+        const std::size_t moved = f.corner() == Corner::lower_left ? at - 1 : at + 1;
+        return f.table[(in_row ? moved : at) * f.width() + left + (in_column ? 1 : 0)];
+      };
+      auto sum = entry(edges.far, false, edges.right, false);
+      if (edges.cut_columns)
+        sum = wrapping_subtract(sum, entry(edges.far, false, edges.left, (inside & column) != 0));
+      if (edges.cut_rows)
+        sum = wrapping_subtract(sum, entry(edges.near, (inside & row) != 0, edges.right, false));
+      if (edges.cut_rows && edges.cut_columns)
+        sum = wrapping_add(sum, entry(edges.near, (inside & row_of_corner) != 0, edges.left,
+                                      (inside & column_of_corner) != 0));
+      return static_cast<Mean>(sum) / static_cast<Mean>(box.area());
+    });
+    if (!fits) continue;
+    const bool rows = (inside & (row | row_of_corner)) != 0;
+    const bool columns = (inside & (column | column_of_corner)) != 0;
+    return fmt::format(
+        "each box lacks the {} next to the corner: what is subtracted ends one *before* the box",
+        rows && columns ? "row and column"
+        : rows          ? "row"
+                        : "column");
+  }
+  return "";
 }
 
 // All wrong entries, and no others, have a radius that exceeds the range of int when it is added to a row or
@@ -575,8 +617,11 @@ class SatProblem : public lab::Problem {
         }
         if (mismatch) {
           const auto got = view<Sum>(std::span<const std::byte>(out.bytes));
-          lab::diagnose<TableFacts<T>>(*mismatch, kTableRules<T>,
-                                       {c, items, {size_of(c), got, expected, mismatch->index}});
+          const TableFacts<T> facts{c, items, {size_of(c), got, expected, mismatch->index}};
+          std::vector<lab::Cause> tails =
+              lab::is_explained(*mismatch) ? std::vector<lab::Cause>{} : column_tails(facts);
+          lab::diagnose<TableFacts<T>>(*mismatch, kTableRules<T>, facts);
+          lab::add_causes(*mismatch, std::move(tails));
         }
       });
     }

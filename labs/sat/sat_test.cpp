@@ -204,6 +204,13 @@ TEST(Check, SaysWhereAndWhatAWrongTableIs) {
                                    out.subspan(r * 301, 301));
   EXPECT_NE(hint(t, "serial").find("the columns are not"), std::string::npos);
 
+  const std::vector<std::int64_t> rows(out.begin(), out.end());
+  std::copy_n(right.begin(), 192 * 301, out.begin());
+  EXPECT_EQ(hint(t, "serial"), "the rows after the last whole group of 16 are not added to the columns");
+  std::copy_n(right.begin(), 202 * 301, out.begin());
+  EXPECT_NE(hint(t, "serial").find("the last row is not added to the columns"), std::string::npos);
+  std::copy(rows.begin(), rows.end(), out.begin());
+
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = items[i] + (i < 301 ? 0 : out[i - 301]);
   EXPECT_NE(hint(t, "serial").find("the rows are not"), std::string::npos);
 

@@ -170,6 +170,10 @@ std::vector<lab::Expected> expected_sums(const Task& task, const Case& c,
 // --- Likely causes of a wrong result: one rule for each mistake. Most rules compute another scan and compare
 // the outputs with it.
 
+bool is_blelloch(Rung rung) {
+  return rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free;
+}
+
 // op with its operands swapped: the result of a kernel that assumes that every operator is commutative.
 template <typename Op>
 struct Swapped : Op {
@@ -195,6 +199,7 @@ struct Facts {
   Op op;
   std::span<const Value> got;
   const Mismatch& mismatch;
+  Rung rung;
   std::span<const lab::Expected> allowed = {};  // of float sums
   std::vector<Value> right = {};                // from a loop
 
@@ -266,11 +271,13 @@ std::string rows_joined(const Facts<Op>& f) {
 template <typename Op>
 std::string no_item(const Facts<Op>& f) {
   if (f.c.n < 2) return "";
-  if (f.exclusive())
-    return f.gives(std::vector(f.c.n, f.op.identity()))
+  if (f.exclusive()) {
+    if (!f.gives(std::vector(f.c.n, f.op.identity()))) return "";
+    return is_blelloch(f.rung)
                ? "every result is the identity: no item was combined into it, or what was combined was "
                  "overwritten before it was used (in a down-sweep: the left child)"
-               : "";
+               : "every result is the identity: no item was combined into it";
+  }
   return f.gives({f.in().begin(), f.in().end()})
              ? "every result is its own item alone: no item before it was combined into it"
              : "";
@@ -368,17 +375,53 @@ std::string root_not_identity(const Facts<Op>& f) {
     const auto total = sums[first + length - 1];
     for (std::size_t i = first; i < first + length; ++i) other[i] = f.op(total, other[i]);
   });
-  return f.gives(other)
-             ? "every result has the row's total in front: the root must become op.identity() between "
-               "the two sweeps"
-             : "";
+  if (!f.gives(other)) return "";
+  return is_blelloch(f.rung) ? "every result has the row's total in front: the root must become "
+                               "op.identity() between the two sweeps"
+                             : "every result has the row's total in front";
+}
+
+// The row is scanned in parts. Each part's prefix includes the part itself: the totals of the parts were
+// scanned inclusively. (If a row is one part, root_not_identity says so.)
+template <typename Op>
+std::string own_part_in_prefix(const Facts<Op>& f) {
+  if (f.has_heads()) return "";
+  const std::size_t chunk = (f.row_length() + 255) / 256 | 1;  // items of a thread of the coarsened rungs
+  const auto sums = f.scanned(f.with(kKindParam, static_cast<std::int64_t>(Kind::inclusive)), f.inputs, f.op);
+  for (const std::size_t part : {std::size_t{32}, 32 * chunk, chunk}) {
+    if (part < 2) continue;
+    std::vector<typename Op::Value> other(f.c.n);
+    rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
+      rows_one_thread(length, part, [&](std::size_t at, std::size_t k) {
+        const auto prefix = sums[first + at + k - 1];
+        scan_row(f.in().data() + first + at, k, f.op, kind_of(f.c), other.data() + first + at);
+        for (std::size_t i = first + at; i < first + at + k; ++i) other[i] = f.op(prefix, other[i]);
+      });
+    });
+    if (f.gives(other))
+      return "the prefix of each part of a row includes the part itself: the totals of the parts must be "
+             "scanned exclusively";
+  }
+  return "";
+}
+
+// The heads of every row are those of the first one.
+template <typename Op>
+std::string heads_of_first_row(const Facts<Op>& f) {
+  if (!f.has_heads() || f.c.n <= f.row_length()) return "";
+  std::vector<HostBuffer> inputs(f.inputs.begin(), f.inputs.end());
+  for (std::size_t i = f.row_length(); i < f.c.n; ++i)
+    inputs[1].bytes[i] = inputs[1].bytes[i % f.row_length()];
+  return f.gives(f.c, inputs, f.op) ? "the segment heads of the first row are used in every row: the index "
+                                      "must contain the row's start"
+                                    : "";
 }
 
 // A down-sweep that does not change the left children, so they keep the sums of the up-sweep. The tree has a
 // leaf for each item of a full row, or for each item that exists.
 template <typename Op>
 std::string left_child_keeps_its_sum(const Facts<Op>& f) {
-  if (f.has_heads() || f.row_length() > (std::size_t{1} << 16)) return "";
+  if (!is_blelloch(f.rung) || f.row_length() > (std::size_t{1} << 16)) return "";
   for (const std::size_t leaves :
        {std::bit_ceil(f.row_length()), std::bit_ceil(std::min<std::size_t>(f.row_length(), f.c.n))}) {
     std::vector<typename Op::Value> other(f.c.n);
@@ -404,7 +447,7 @@ std::string left_child_keeps_its_sum(const Facts<Op>& f) {
 template <typename Op>
 std::string no_power_of_two(const Facts<Op>& f) {
   const std::size_t leaves = f.row_length();
-  if (f.has_heads() || leaves > (std::size_t{1} << 16) || std::has_single_bit(leaves)) return "";
+  if (!is_blelloch(f.rung) || leaves > (std::size_t{1} << 16) || std::has_single_bit(leaves)) return "";
   std::vector<typename Op::Value> other(f.c.n);
   rows_one_thread(f.c.n, leaves, [&](std::size_t first, std::size_t length) {
     std::vector tree(leaves, f.op.identity());
@@ -497,6 +540,8 @@ constexpr lab::Rule<Facts<Op>> kRules[] = {
     {"lane_combined_itself", lane_combined_itself<Op>},
     {"pieces_on_their_own", pieces_on_their_own<Op>},
     {"root_not_identity", root_not_identity<Op>},
+    {"own_part_in_prefix", own_part_in_prefix<Op>},
+    {"heads_of_first_row", heads_of_first_row<Op>},
     {"first_item_kept", first_item_kept<Op>},
     {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},
     {"no_power_of_two", no_power_of_two<Op>},
@@ -514,8 +559,7 @@ std::string print_map(const Map& map) {
 
 // The sweeps compute the exclusive scan directly, the networks the inclusive one.
 Kind natural_kind(Rung rung) {
-  return rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free ? Kind::exclusive
-                                                                                        : Kind::inclusive;
+  return is_blelloch(rung) ? Kind::exclusive : Kind::inclusive;
 }
 
 constexpr Kind kKinds[] = {Kind::exclusive, Kind::inclusive};
@@ -713,7 +757,7 @@ class ScanProblem : public lab::Problem {
         }
       }
       if (mismatch) {
-        Facts<Op> facts{c, inputs, op, got, *mismatch, allowed};
+        Facts<Op> facts{c, inputs, op, got, *mismatch, rung_of(task), allowed};
         facts.right = facts.scanned(c, inputs, op);
         if (facts.row_length() > 1)
           mismatch->position = fmt::format("position {} of row {}, rows of {}", facts.position(), facts.row(),

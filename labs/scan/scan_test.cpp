@@ -231,7 +231,24 @@ TEST(Check, TellsTheRootThatWasNotZeroed) {
     const std::int32_t total = lab::wrapping_add(out[row + length - 1], in[row + length - 1]);
     for (std::size_t i = row; i < row + length; ++i) out[i] = lab::wrapping_add(total, out[i]);
   });
-  EXPECT_NE(hint(t).find("the root must become op.identity()"), std::string::npos) << hint(t);
+  EXPECT_NE(hint(t, "blelloch").find("the root must become op.identity()"), std::string::npos);
+  EXPECT_EQ(hint(t, "coarsened"), "every result has the row's total in front");
+}
+
+TEST(Check, TellsPartsWhosePrefixHoldsThemselves) {
+  Tried t = tried(kLongRows);
+  const auto in = t.input<std::int32_t>();
+  const auto out = t.output<std::int32_t>();
+  const std::vector<std::int32_t> right(out.begin(), out.end());
+  rows_one_thread(in.size(), 1024, [&](std::size_t row, std::size_t length) {
+    for (std::size_t i = row; i < row + length; ++i) {
+      const std::size_t part = row + (i - row) / 32 * 32, end = std::min(part + 32, row + length);
+      const std::int32_t own = lab::wrapping_add(right[end - 1], -right[part]);
+      out[i] = lab::wrapping_add(right[i], lab::wrapping_add(own, in[end - 1]));
+    }
+  });
+  EXPECT_NE(hint(t).find("the totals of the parts must be scanned exclusively"), std::string::npos)
+      << hint(t);
 }
 
 TEST(Check, TellsSwappedOperandsAndPrintsMaps) {
@@ -339,7 +356,8 @@ TEST(Check, TellsLeftChildrenThatKeepTheirSums) {
     const bool inclusive = t.c.params[kKindParam] == static_cast<std::int64_t>(Kind::inclusive);
     for (std::size_t k = 0; k < in.size(); ++k)
       t.output<std::int32_t>()[k] = inclusive ? lab::wrapping_add(tree[k], in[k]) : tree[k];
-    EXPECT_NE(hint(t).find("a left child must take its parent's value"), std::string::npos) << hint(t);
+    const std::string said = hint(t, "blelloch");
+    EXPECT_NE(said.find("a left child must take its parent's value"), std::string::npos) << said;
   }
 }
 
@@ -352,8 +370,9 @@ TEST(Check, TellsAShiftThatKeepsTheFirstItem) {
 TEST(Check, TellsResultsThatHoldNothingOfTheItemsBefore) {
   Tried exclusive = tried(kLongRows);
   for (std::int32_t& result : exclusive.output<std::int32_t>()) result = 0;
+  EXPECT_EQ(hint(exclusive), "every result is the identity: no item was combined into it");
   EXPECT_EQ(
-      hint(exclusive),
+      hint(exclusive, "blelloch"),
       "every result is the identity: no item was combined into it, or what was combined was overwritten "
       "before it was used (in a down-sweep: the left child)");
   Tried inclusive = tried("inclusive_sum_i32_n2389_row1024_random");

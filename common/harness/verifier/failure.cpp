@@ -39,6 +39,8 @@ std::string cause_of(const Failure& failure) {
   std::string text = failure.findings.empty() ? text_of(failure.diagnosis) : "";
   for (const SimFinding& finding : failure.findings)
     text += (&finding == failure.findings.data() ? "" : "\n    before that: ") + one_line(finding);
+  if (!failure.findings.empty() && !failure.diagnosis.in_case.empty())
+    text += "\n    " + text_of(failure.diagnosis);
   if (failure.found_in.empty()) return text;
   return fmt::format("in case {}, too, the output is wrong, and a checker proves why: {}", failure.found_in,
                      text);

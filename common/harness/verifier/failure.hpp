@@ -26,7 +26,8 @@ struct Failure {
   std::optional<Mismatch> mismatch;  // of the output
   std::vector<std::string> notes;    // further lines
   // The cause: what the checkers found (a fault, and what happened before it), else what the output shows, or
-  // the only cause that the headline can have.
+  // the only cause that the headline can have. Beside a finding, what the output of another case shows
+  // (diagnosis.in_case).
   std::vector<SimFinding> findings;
   Diagnosis diagnosis;
   bool proved = false;  // by a checker

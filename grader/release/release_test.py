@@ -820,6 +820,30 @@ class Update(InFolder):
         self.assertEqual(release.labs_of(student), ["reduction", "mine", "scan"])
         self.assertEqual(self.git("status", "--porcelain", at=student), "")
 
+    def test_an_edited_list_of_labs_is_completed_or_named(self):
+        listed = "labs = [\n  'reduction',\n]\n"
+        (self.course / "meson.build").write_text(listed)
+        self.update(self.edition)
+        (self.course / "meson.build").write_text("labs = [\n  'reduction',\n  'scan',\n]\n")
+        for edited, completed in (
+            ("labs = ['reduction']\n", True),
+            ("labs=[ # mine\n  'reduction', ]\n", True),
+            (listed + "# scan\n", True),
+            ("all_labs = files()\n", False),
+            ("", False),
+        ):
+            with self.subTest(edited):
+                student = self.students()
+                self.change("meson.build", listed, edited, at=student, commit=True)
+                said = self.update(student, "scan")
+                if completed:
+                    self.assertEqual(release.labs_of(student), ["reduction", "scan"])
+                    self.assertNotIn("no list of labs", said)
+                else:
+                    self.assertIn("it must name reduction, scan", said)
+                self.assertEqual(self.git("status", "--porcelain", at=student), "")
+                shutil.rmtree(student)
+
     def test_work_that_is_not_committed_is_not_touched(self):
         student = self.students()
         self.change("labs/reduction/reduction.cu", "return my_own(job);", "return better(job);", at=student)

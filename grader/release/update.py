@@ -74,15 +74,13 @@ def complete_list(do, out, labs):
     could build them."""
     path = out / "meson.build"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    found = re.search(r"^labs = \[\n(.*?)^\]", text, re.S | re.M)
+    found = re.search(r"^labs *= *\[([^\]]*?)[\s,]*\]", text, re.M)
     if found is None:
-        return labs if text else []
-    lacking = [lab for lab in labs if lab not in re.findall(r"'(\w+)'", found[1])]
+        return labs
+    lacking = [lab for lab in labs if lab not in re.findall(r"['\"](\w+)['\"]", found[1])]
     if lacking:
-        path.write_text(
-            text[: found.end(1)] + "".join(f"  '{lab}',\n" for lab in lacking) + text[found.end(1) :],
-            encoding="utf-8",
-        )
+        listed = ",\n".join([found[1], *(f"  '{lab}'" for lab in lacking)])
+        path.write_text(f"{text[: found.start()]}labs = [{listed},\n]{text[found.end() :]}", encoding="utf-8")
         do(
             "commit",
             "--quiet",
@@ -124,7 +122,7 @@ def update(root, out, more, closed):
         release.refuse(
             f"git could not merge the update into {out}; nothing was changed. See: git -C {out} merge {edition}"
         )
-    unlisted = complete_list(do, out, labs) if "meson.build" in kept else []
+    unlisted = complete_list(do, out, labs)
     changed = do("diff", "--name-only", base, edition).stdout.splitlines()
     added = [lab for lab in labs if lab not in record["labs"]]
     news = (
@@ -137,5 +135,5 @@ def update(root, out, more, closed):
         )
     if unlisted:
         print(
-            f"  meson.build has no list of labs any more: it must name {', '.join(unlisted)}, or they are not built."
+            f"  meson.build has no list of labs any more (labs = [ … ]): it must name {', '.join(unlisted)}, or they are not built."
         )

@@ -51,6 +51,7 @@ MENU = [
             "handouts/library.md",
             "handouts/model.md",
             "handouts/rules.md",
+            "handouts/uninstall.md",
         ],
     ),
     (

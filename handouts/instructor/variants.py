@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Exam questions whose numbers can be drawn anew, with the key to them.
+
+VARIANTS[page, number] has the original's values, how to draw others, and the texts of question and answer for
+given values. The keys are computed by the functions of handouts/worked/, which make the handouts' examples.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import worked
+import worked.radix_sort
+import worked.scan
+
+
+class Variant(NamedTuple):
+    original: tuple
+    draw: Callable  # of a random.Random: other values
+    text: Callable  # of values: question and answer
+
+
+def code(values):
+    return f"`{worked.row(values)}`"
+
+
+def items(most):
+    return lambda random: ([random.randint(0, most) for _ in range(8)],)
+
+
+def launches(n, block):
+    counts = [n]
+    while counts[-1] > 1:
+        counts.append(-(-counts[-1] // block))
+    return counts[1:]
+
+
+def reduction_1(n, block):
+    return (
+        f"`by_levels` reduces {n:,} items with one item per thread and {block} threads per block. How many launches "
+        f"does it need, and how many blocks has each of them? Where does each launch write?",
+        "Three launches with {:,}, {} and {} blocks. The first writes {:,} partial results to one scratch array, the "
+        "second writes {} to the other scratch array, and the third writes the result to `d_out`. No launch writes "
+        "the array that it reads.".format(*launches(n, block), *launches(n, block)[:2]),
+    )
+
+
+def reduction_3(values):
+    rounds, after = list(values), []
+    while len(rounds) > 1:
+        half = len(rounds) // 2
+        rounds = [a + b for a, b in zip(rounds, rounds[half:])]
+        after.append(rounds)
+    four, two, one = after
+    return (
+        f"One block of 8 threads reduces {code(values)} with sequential addressing and +. Write down the lower half "
+        f"of the array that is still in use after each round. Which threads work in each round?",
+        f"After stride 4: {code(four)} (threads 0 to 3). After stride 2: {code(two)} (threads 0 and 1). After stride "
+        f"1: {code(one)} (thread 0).",
+    )
+
+
+def scan_1(values):
+    _, up, down, _ = worked.scan.swept(values)
+
+    def levels(nodes, data):
+        for half, level in nodes.items():
+            data[half - 1 :: half] = level
+            yield list(data)
+
+    ups = list(levels(up, list(values)))
+    root, *downs = levels(down, list(ups[-1]))
+    return (
+        f"Write down the array after each level of the up-sweep and of the down-sweep for {code(values)} and +.",
+        f"Up-sweep: {', '.join(map(code, ups))}. The root becomes 0: {code(root)}. Down-sweep: "
+        f"{', '.join(map(code, downs))}.",
+    )
+
+
+def scan_3(n, levels):
+    return (
+        f"A row has {n} items. Give the operations and steps of Hillis–Steele and of the two sweeps. Which of them is "
+        f"preferable in a warp, and which if there are far more items than processors?",
+        f"Hillis–Steele: {n} · {levels} − {n - 1} = {n * levels - n + 1:,} operations in {levels} steps. Sweeps: 2 · "
+        f"{n - 1} = {2 * (n - 1):,} operations in {2 * levels} steps. In a warp, all lanes work at the same time, so "
+        f"the number of steps decides, and Hillis–Steele is preferable. With far more items than processors, "
+        f"operations wait for processors, so the work decides, and the sweeps (or better, a serial chunk per thread) "
+        f"are preferable.",
+    )
+
+
+def compaction_1(values, limit):
+    flags = [int(value < limit) for value in values]
+    sums, count = worked.exclusive(flags)
+    return (
+        f"The items are {code(values)}, and the predicate keeps items less than {limit}. Write down flags, exclusive "
+        f"scan and output, and compute the count from the last elements.",
+        f"Flags {code(flags)}, exclusive scan {code(sums)}, output {code([v for v in values if v < limit])}. The count "
+        f"is scan[7] + flag[7] = {sums[-1]} + {flags[-1]} = {count}.",
+    )
+
+
+def compaction_4(n, tile):
+    tiles = -(-n // tile)
+    before = (tiles - 1) * tile
+    return (
+        f"`warp_aggregated` compacts {n:,} items in tiles of {tile:,}. How many tiles are there, and how many items "
+        f"has the last one? What goes wrong if lanes past the end skip the ballot?",
+        f"{tiles} tiles; the last one has {n:,} − {before:,} = {n - before:,} items. The mask of the ballot names all "
+        f"32 lanes. If some of them never reach it, the others wait for ever, or the result is undefined. Such a lane "
+        f"must call the ballot with a false condition.",
+    )
+
+
+def radix_sort_1(keys):
+    rows, zeros = worked.radix_sort.split_once(keys, 0)
+    last = rows["e"][-1], rows["f"][-1]
+    return (
+        f"Split {code(keys)} by bit 0. Write down e, f, totalFalses, t, d and the output.",
+        f"e {code(rows['e'])}, f {code(rows['f'])}, totalFalses = {last[0]} + {last[1]} = {zeros}, t "
+        f"{code(rows['t'])}, d {code(rows['d'])}, output {code(rows['**out**'])}.",
+    )
+
+
+def sat_1(*rows):
+    across = [worked.inclusive(row) for row in rows]
+    down = [list(row) for row in zip(*(worked.inclusive(column) for column in zip(*across)))]
+    one, two, three = map(code, rows)
+    return (
+        f"Compute the summed area table, from the top left corner, of the rows {one}, {two} and {three}. Also write "
+        f"down the table after the first pass.",
+        f"Rows scanned: {', '.join(map(code, across))}. Columns scanned: {', '.join(map(code, down))}.",
+    )
+
+
+def levels_of(random):
+    levels = random.randint(6, 11)
+    return 2**levels, levels
+
+
+VARIANTS = {
+    ("01-reduction", 1): Variant(
+        (10**6, 512), lambda random: (random.randint(6, 40) * 50_000, random.choice([256, 512])), reduction_1
+    ),
+    ("01-reduction", 3): Variant(([2, 7, 1, 8, 2, 8, 1, 8],), items(9), reduction_3),
+    ("02-scan", 1): Variant(([5, 2, 0, 3, 1, 4, 2, 6],), items(6), scan_1),
+    ("02-scan", 3): Variant((512, 9), levels_of, scan_3),
+    ("03-compaction", 1): Variant(
+        ([6, 1, 9, 2, 2, 7, 3, 8], 5), lambda random: (*items(9)(random), random.randint(3, 6)), compaction_1
+    ),
+    ("03-compaction", 4): Variant(
+        (10_000, 2048),
+        lambda random: (random.randint(81, 180) * 100, random.choice([1024, 2048])),
+        compaction_4,
+    ),
+    ("04-radix-sort", 1): Variant(
+        ([6, 3, 5, 0, 2, 7, 1, 4],), lambda random: (random.sample(range(8), 8),), radix_sort_1
+    ),
+    ("06-sat", 1): Variant(
+        ([1, 0, 2], [3, 1, 0], [0, 2, 4]),
+        lambda random: tuple([random.randint(0, 4) for _ in range(3)] for _ in range(3)),
+        sat_1,
+    ),
+}

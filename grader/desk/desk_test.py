@@ -177,6 +177,11 @@ class Rosters(InFolder):
             "名,姓,学号,电子邮件地址",
             "Nombre,Apellido(s),Número de ID,Dirección de correo",
             "名,姓,IDナンバー,メールアドレス",
+            "Nome,Cognome,Codice identificativo,Indirizzo email",
+            "Nome,Sobrenome,Número de identificação,Endereço de email",
+            "Voornaam,Achternaam,ID-nummer,E-mailadres",
+            "Imię,Nazwisko,Numer ID,Adres e-mail",
+            "Имя,Фамилия,Индивидуальный номер,Адрес электронной почты",
         ):
             (student,) = roster.read(
                 [self.put("m.csv", f"{heads}\nAda,King Noel,m1,al@x.org\n")], {}
@@ -781,6 +786,139 @@ class Desk(InFolder):
         for path in [*self.folder.glob("feedback/*/index.html"), self.folder / "class.html"]:
             self.assertNotIn("<script", path.read_text())
         self.assertNotIn("\x1b", self.desk("show", "term.graded"))
+
+    def canvas_import(self, path, assignments):
+        """As Canvas's importer reads a file (its help page on importing grades, and the code of its gradebook
+        importer): grades by Canvas's id and column, and the assignments that it would create."""
+        data = path.read_bytes()
+        lines = data.decode("utf-8-sig").splitlines()
+        delimiter = (
+            ";"
+            if sum(line.count(";") for line in lines[:2]) > sum(line.count(",") for line in lines[:2])
+            else ","
+        )
+        heads, *rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        names = ["LastName", "FirstName"] if heads[0] == "LastName" else ["Student"]
+        fixed = {*names, "ID", "SIS User ID", "SIS Login ID", "Section"}
+        self.assertEqual(heads[: len(names) + 1], [*names, "ID"])
+        columns = [head for head in heads if head not in fixed]
+        self.assertEqual(len(set(heads)), len(heads))
+        grades = {}
+        for row in rows:
+            self.assertEqual(len(row), len(heads))
+            about = dict(zip(heads, row))
+            if "Points Possible" in row[0]:
+                self.assertTrue(all(re.fullmatch(r"[\d.]+", about[column]) for column in columns))
+                continue
+            for column in columns:
+                value = about[column]
+                value = (
+                    value
+                    if value in ("", "EX")
+                    else float(re.sub(r"[,.](?=.*[,.])", "", value).replace(",", "."))
+                )
+                grades[about["ID"], column] = value
+        return grades, [column for column in columns if column not in assignments]
+
+    def test_canvas_imports_what_was_exported(self):
+        heads = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1 (4711)", "Current Score"]
+        people = [
+            ["Lovelace, Ada", "1001", "s003", "user003@uni.example", "A", "", "90"],
+            ['O"Neil; Müller, Zoë', "1002", "s004", "", "A", "", ""],
+            ["Student, Test", "1099", "", "x", "", "", ""],
+        ]
+        tables = {
+            "comma": (",", heads, people),
+            "semicolon": (";", heads, people),
+            "two names": (
+                ";",
+                ["LastName", "FirstName", *heads[1:]],
+                [[*row[0].split(", "), *row[1:]] for row in people],
+            ),
+            "no SIS": (",", [heads[0], heads[1], *heads[4:]], [[row[0], row[1], *row[4:]] for row in people]),
+        }
+        self.edit((r"(\[labs.reduction\]\n)", r'\1column = "Lab 1 (4711)"\n'))
+        self.settings('[[excused]]\nstudent = "s003"\nlab = "scan"\nreason = "ill"\n')
+        for name, (delimiter, head, rows) in tables.items():
+            with self.subTest(name):
+                with open(self.folder / "from.csv", "w", encoding="utf-8-sig", newline="") as file:
+                    blank = [""] * (len(head) - 1)
+                    csv.writer(file, delimiter=delimiter).writerows(
+                        [head, ["    Points Possible", *blank], *rows]
+                    )
+                if name == "no SIS":  # then Canvas's number has to be in a roster
+                    self.put("term.graded/ids.csv", "id,name,login\ns003,,1001\ns004,,1002\n")
+                    self.edit((r"roster = \[", 'roster = ["ids.csv", '))
+                self.desk("export", "term.graded", "--canvas", "to.csv", "--canvas-from", "from.csv")
+                grades, created = self.canvas_import(self.folder / "to.csv", ["Lab 1 (4711)"])
+                self.assertEqual(created, [lab for lab in make_term.LABS if lab != "reduction"])
+                self.assertEqual({student for student, _ in grades}, {"1001", "1002"})
+                for number, student in (("1001", "s003"), ("1002", "s004")):
+                    for lab in make_term.LABS:
+                        final = self.final(student, lab)
+                        right = (
+                            "EX"
+                            if final["status"] == "excused"
+                            else ""
+                            if final["points"] is None
+                            else final["points"]
+                        )
+                        self.assertEqual(grades[number, "Lab 1 (4711)" if lab == "reduction" else lab], right)
+
+    def test_moodle_and_gradescope_import_what_was_exported(self):
+        self.desk("export", "term.graded", "--moodle", "m.csv", "--gradescope", "g.csv")
+        for name, key, needed in (
+            ("m.csv", "ID number", {"ID number", "Email address"}),
+            ("g.csv", "SID", {"First Name", "Last Name", "SID", "Email"}),
+        ):
+            with open(self.folder / name, encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file, strict=True))
+            self.assertLessEqual(needed, set(rows[0]))
+            self.assertEqual(len({row[key] for row in rows}), len(self.term.students))
+            for row in rows:
+                one = next(one for one in self.term.students if one["id"] == row[key])
+                if name == "g.csv":
+                    self.assertEqual((row["First Name"], row["Last Name"]), (one["first"], one["last"]))
+                for lab in make_term.LABS:
+                    self.assertRegex(
+                        row[lab], r"^(\d+(\.\d{1,2})?)?$", "a number that every locale reads, or nothing"
+                    )
+
+    def test_a_canary_finds_what_a_newer_grader_changes(self):
+        folder = self.folder / "own"
+        result = json.dumps(make_term.result_of("reduction", self.evidence("OK"), self.term.table)["labs"])
+        other = json.dumps(
+            make_term.result_of("reduction", self.evidence("WRONG_ANSWER"), self.term.table)["labs"]
+        )
+        self.put("own/ada/reduction.cu", f"// ada\n// result {result}\n// new result {other}\n")
+        self.put("own/bob/reduction.cu", f"// bob\n// result {result}\n")
+        command = [sys.executable, str(HERE.parent / "batch/grade_all.py"), str(folder), "--seed", "0x5eed"]
+        subprocess.run(command, env=self.environment, check=True, capture_output=True)
+        book = self.folder / "own.graded"
+        before = {
+            path: path.read_bytes() for path in book.rglob("*") if path.is_file() and path.name != "lock"
+        }
+        self.assertIn("gives the stored results", self.desk("canary", book, "--out", "same"))
+        self.put("cases-reduction", "one more\n")
+        said = self.desk("canary", book, "--out", "newer")
+        self.assertRegex(said, r"reduction, ada \(\w+\): plain: verdict OK → WRONG_ANSWER")
+        self.assertRegex(said, r"reduction, ada \(\w+\): plain: points \d+ → 0")
+        self.assertIn("Files graded again: 2, of which differ: 1.", said)
+        self.assertNotIn("bob", said)
+        self.assertEqual(
+            before,
+            {
+                path: path.read_bytes()
+                for path in book.rglob("*")
+                if path.is_file() and path.name not in ("lock", "desk.lock")
+            },
+        )
+        self.assertIn("is not empty", self.desk("canary", book, "--out", "newer", code=1))
+
+    def evidence(self, verdict):
+        right = {"verdict": "OK", "metrics": {"work_ratio": 1.1, "active_lanes": 0.95}, "speedup": 20.0}
+        wrong = {"verdict": verdict, "metrics": {}, "speedup": None}
+        return dict.fromkeys(make_term.TASKS, right if verdict == "OK" else wrong)
 
     def test_the_page_works_while_a_batch_runs(self):
         import fcntl

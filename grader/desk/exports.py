@@ -47,7 +47,9 @@ def canvas(term: Term, template: pathlib.Path) -> str:
     or in two."""
     delimiter, rows = table_of(template)
     heads = [head.strip() for head in rows[0]]
-    if "SIS Login ID" not in heads or not ("Student" in heads or {"LastName", "FirstName"} <= set(heads)):
+    if not {"ID", "Section"} <= set(heads) or not (
+        "Student" in heads or {"LastName", "FirstName"} <= set(heads)
+    ):
         raise Problem(
             f"{template} is not Canvas's gradebook: export it in Canvas (Grades, Export), then name that file with --canvas-from."
         )

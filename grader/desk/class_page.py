@@ -16,6 +16,7 @@ import textwrap
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
+from types import NoneType
 
 from book import Book, kind_of_fault
 from grades import Candidate, Final, Term, joined, parse_time, shown
@@ -86,7 +87,7 @@ def progress(book: Book, term: Term) -> list[Part]:
         rows.append(
             [
                 lab,
-                Share(n_done, sum(there.values()), f"{n_done} of {sum(there.values())}"),
+                Share(n_done, sum(there.values()), f"{n_done} of {sum(there.values())}", 10),
                 there["pending"],
                 there["infra"],
                 f"{statistics.median(seconds):.0f} s" if seconds else "",
@@ -400,7 +401,7 @@ def cut(text: str, width: int) -> str:
 def as_text(value) -> str:
     if isinstance(value, Share):
         return f"{'#' * round(value.bar * value.value / value.most) if value.most else '':{value.bar}} {value.text}"
-    return " ".join(tame(str(value)).split())
+    return "" if value is None else " ".join(tame(str(value)).split())
 
 
 def text_table(part: Part, width: int = WIDTH) -> list[str]:
@@ -435,13 +436,13 @@ def html_cell(value) -> str:
             f'<svg class="meter" viewBox="0 0 60 10" aria-hidden="true"><rect class="whole" width="60" height="10"/>'
             f'<rect width="{filled:.1f}" height="10"/></svg> {escape(value.text)}'
         )
-    return escape(value)
+    return "" if value is None else escape(value)
 
 
 def html_table(heads: list[str], rows: list[list]) -> str:
     if not rows:
         return ""
-    numbers = [all(isinstance(row[at], (int, float)) for row in rows) for at in range(len(heads))]
+    numbers = [all(isinstance(row[at], (int, float, NoneType)) for row in rows) for at in range(len(heads))]
     kind = [' class="number"' if one else "" for one in numbers]
     head = "".join(f'<th scope="col"{one}>{escape(name)}</th>' for name, one in zip(heads, kind))
     body = "".join(

@@ -222,7 +222,7 @@ def sheet(options: argparse.Namespace) -> None:
 
 
 def student(options: argparse.Namespace) -> None:
-    term = grades.compute(book := open_book(options.folder, own_points=False))
+    term = grades.compute(open_book(options.folder, own_points=False))
     one = term.roster.by_id(options.student) or term.roster.find(options.student)
     if one is None:
         raise Problem(
@@ -232,7 +232,7 @@ def student(options: argparse.Namespace) -> None:
         options,
         f"{term.settings.title}: {one.name or one.id}",
         feedback.summary(term.of(one)),
-        feedback.parts_of(book, term, one),
+        feedback.parts_of(term, one),
     )
 
 

@@ -19,8 +19,8 @@ import shutil
 
 import reports
 from book import Book, write_atomically
-from class_page import Part, document, escape, html_table, tame
-from grades import Candidate, Final, Term, csv_text, joined, out_of, shown, total
+from class_page import SOLVED, Part, document, escape, html_table, tame
+from grades import Candidate, Final, Term, csv_text, out_of, shown, total
 from names import slug
 from roster import Student
 from settings import Problem
@@ -61,7 +61,7 @@ def submissions_of(term: Term, student: Student) -> list[Candidate]:
     )
 
 
-def parts_of(book: Book, term: Term, student: Student) -> list[Part]:
+def parts_of(term: Term, student: Student) -> list[Part]:
     """Everything about one student: for ./lab class student."""
     finals = term.of(student)
     counts = {final.submission for final in finals}
@@ -69,24 +69,33 @@ def parts_of(book: Book, term: Term, student: Student) -> list[Part]:
     return [
         Part(
             "Labs",
-            ["lab", "points", "status", "days late", "slip days", "notes"],
+            ["lab", "points", "of", "bonus", "status", "days late", "slip days"],
             [
-                [one.lab, worth(one), one.status, one.days_late or "", one.slip_days or "", joined(one.notes)]
+                [
+                    one.lab,
+                    one.points,
+                    one.max_points,
+                    one.bonus,
+                    f"{one.status}, dropped" if one.dropped else one.status,
+                    one.days_late or "",
+                    one.slip_days or "",
+                ]
                 for one in finals
             ],
         ),
+        Part("Notes", ["lab", "note"], [[one.lab, note] for one in finals for note in one.notes]),
         Part(
             "Submissions",
-            ["lab", "submitted", "status", "points", "bonus", "counts", "verdicts"],
+            ["lab", "submitted (UTC)", "status", "points", "bonus", "tasks right", "counts"],
             [
                 [
                     one.row["lab"],
-                    one.submitted or "time unknown",
+                    one.submitted[:16].replace("T", " ") or "time unknown",
                     one.status,
-                    shown(one.points),
-                    shown(one.bonus),
+                    one.points,
+                    one.bonus,
+                    sum(verdict == SOLVED for verdict, _ in one.verdicts.values()),
                     "yes" if one.number in counts else "",
-                    ", ".join(f"{task} {verdict}" for task, (verdict, _) in one.verdicts.items()),
                 ]
                 for one in submissions_of(term, student)
             ],
@@ -140,16 +149,19 @@ def folded(lines: str, label: str) -> str:
 
 
 def page(
-    book: Book,
     term: Term,
     student: Student,
     finals: list[Final],
     tasks: dict[str, list[dict]],
     has_report: set[str],
 ) -> str:
-    labs, submissions, _ = parts_of(book, term, student)
+    labs, *more, _ = parts_of(term, student)
     body = html_table(labs.heads, labs.rows)
-    body += f"<section><h2>Submissions</h2>{html_table(submissions.heads, submissions.rows)}</section>\n"
+    body += "".join(
+        f"<section><h2>{part.title}</h2>{html_table(part.heads, part.rows)}</section>\n"
+        for part in more
+        if part.rows
+    )
     for final in finals:
         report = (
             f'<p><a href="{final.lab}.html">The grader\'s full report</a></p>'
@@ -182,7 +194,7 @@ def write(book: Book, term: Term, out: pathlib.Path) -> list[list[str]]:
             for lab, one in chosen.items()
             if tasks[lab] and copy_report(book, one.row, folder / f"{lab}.html")
         }
-        text = page(book, term, student, finals, tasks, reported)
+        text = page(term, student, finals, tasks, reported)
         write_atomically(folder / HAS_PAGE, text.encode())
         write_atomically(folder / "feedback.md", markdown(term, student.name, finals, tasks).encode())
         files = " ".join([HAS_PAGE, "feedback.md", *(f"{lab}.html" for lab in term.labs if lab in reported)])

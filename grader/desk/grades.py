@@ -65,7 +65,7 @@ class Final:
     days_late: int = 0  # that count, without slip days
     slip_days: int = 0
     unusable: bool = False  # something was submitted, and no file of it is for this lab
-    dropped: bool = False  # one of the lowest, left out of totals
+    dropped: bool = False  # one of the lowest: its points are left out of totals, its bonus is not
     tasks: dict[str, int] = field(default_factory=dict)
     manual: dict[str, float | None] = field(default_factory=dict)  # by part; None: not graded yet
     notes: list[str] = field(default_factory=list)
@@ -91,15 +91,12 @@ def counting(finals: list[Final]) -> list[Final]:
 
 
 def total(finals: list[Final]) -> tuple[float | None, float | None]:
-    """Points and bonus of all labs that count; None while a part is unknown, which must never look like a
-    0."""
-    finals = counting(finals)
-    known = all(one.points is not None and one.bonus is not None for one in finals)
-    return (
-        (tidy(sum(one.points for one in finals)), tidy(sum(one.bonus for one in finals)))
-        if known
-        else (None, None)
-    )
+    """Points of all labs that count, and the bonus, also of dropped labs; None while a part is unknown, which
+    must never look like a 0."""
+    finals = [one for one in finals if one.status not in LEFT_OUT]
+    if any(one.points is None for one in finals):
+        return None, None
+    return tidy(sum(one.points for one in counting(finals))), tidy(sum(one.bonus for one in finals))
 
 
 def out_of(finals: list[Final]) -> float | None:

@@ -662,7 +662,8 @@ class Term:
         out_of = sum(most[lab] for lab in counting)
         if any(expected[student, lab][0] is None for lab in counting):
             return None, None, out_of
-        return *(sum(expected[student, lab][at] for lab in counting) for at in (0, 1)), out_of
+        bonus = sum(expected[student, lab][1] or 0 for lab in LABS)  # also of dropped labs
+        return sum(expected[student, lab][0] for lab in counting), bonus, out_of
 
     def expect(self, student, lab, tasks, counts, slip_days):
         """Of the submissions: points, bonus, status and the slip days that are spent."""

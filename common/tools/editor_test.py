@@ -36,17 +36,18 @@ class Editor(unittest.TestCase):
     def setUp(self):
         self.tasks = {task["label"]: task for task in read("tasks.json")["tasks"]}
         self.launches = read("launch.json")["configurations"]
+        self.in_gdb = [launch for launch in self.launches if launch["type"] == "cppdbg"]
         programs = [target for target in built("targets") if target["type"] == "executable"]
         self.programs = {file for program in programs for file in program["filename"]}
 
     def test_every_program_is_built(self):
-        for launch in self.launches:
+        for launch in self.in_gdb:
             for lab in LABS:
                 with self.subTest(launch["name"], lab=lab):
                     self.assertIn(for_lab(lab, launch["program"]), self.programs)
 
     def test_a_task_builds_each_program_first(self):
-        for launch in self.launches:
+        for launch in self.in_gdb:
             arguments = self.tasks[launch["preLaunchTask"]]["args"]
             self.assertEqual(arguments[0], "setup")
             for lab in LABS:
@@ -54,6 +55,28 @@ class Editor(unittest.TestCase):
                 with self.subTest(launch["name"], lab=lab):
                     self.assertIn(for_lab(lab, launch["program"]), made)
                     self.assertLessEqual(made, self.programs)
+
+    def test_f5_starts_the_kernel_debugger(self):
+        extension = ROOT / "common/tools/vscode"
+        (debugger,) = json.loads((extension / "package.json").read_text())["contributes"]["debuggers"]
+        adapter = extension / debugger["program"]
+        self.assertTrue(os.access(adapter, os.X_OK))
+        (started,) = re.findall(r'/(\.\./\S*lab)" debug --dap', adapter.read_text())
+        self.assertTrue(os.path.samefile(extension / started, ROOT / "lab"))
+        # What ./lab builds for it, and its adapter runs.
+        self.assertIn("debugger", [target["name"] for target in built("targets")])
+        self.assertIn("debug) set_up && build tools debugger", (ROOT / "lab").read_text(encoding="utf-8"))
+
+        first = self.launches[0]  # what F5 takes until somebody chooses another one
+        self.assertEqual(first["type"], debugger["type"])
+        known = debugger["configurationAttributes"]["launch"]["properties"]
+        self.assertLessEqual(set(first) - {"name", "type", "request"}, set(known))
+        inputs = {one["id"] for one in read("launch.json")["inputs"]}
+        self.assertEqual(re.findall(r"\$\{input:(\w+)\}", json.dumps(first)), ["task"])
+        self.assertIn("task", inputs)
+        for lab in LABS:
+            self.assertEqual(for_lab(lab, first["lab"]), lab)
+            self.assertTrue((ROOT / "labs" / lab / f"{lab}.cu").is_file())
 
     def test_every_command_and_test_exists(self):
         script, header = (ROOT / name for name in ["lab", "grader/cli/commands.hpp"])
@@ -64,13 +87,16 @@ class Editor(unittest.TestCase):
         tests = {test["name"] for test in built("tests")}
         for label, task in self.tasks.items():
             with self.subTest(label):
+                if task["type"] == "process":
+                    self.assertTrue(os.access(for_lab("scan", task["command"]), os.X_OK))
+                    continue
                 self.assertEqual(task["command"], "./lab")
                 self.assertIn(task["args"][0], known)
                 if task["args"][0] == "test":
                     self.assertLessEqual({for_lab(lab, task["args"][1]) for lab in LABS}, tests)
 
     def test_programs_find_the_tools(self):
-        for launch in self.launches:
+        for launch in self.in_gdb:
             for variable in launch["environment"]:
                 for path in for_lab("scan", variable["value"]).split(":"):
                     if path.startswith(str(ROOT)) and not path.startswith(str(ROOT / ".venv")):

@@ -8,6 +8,7 @@ usage: dap_test.py BUILD_FOLDER
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,49 @@ class Client:
         self.process.stdout.close()
 
 
+class Emacs(unittest.TestCase):
+    """A client that is not ours: Debian's emacs-nox with elpa-dap-mode."""
+
+    @unittest.skipUnless(
+        shutil.which("emacs") and any(pathlib.Path("/usr/share/emacs/site-lisp/elpa").glob("dap-mode-*")),
+        "no dap-mode here: apt-get install emacs-nox elpa-dap-mode",
+    )
+    def test_dap_mode_drives_a_session(self):
+        with tempfile.TemporaryDirectory() as home:
+            done = subprocess.run(
+                ["emacs", "--batch", "-q", "-l", str(HERE / "dap_client.el")],
+                env={
+                    **os.environ,
+                    "HOME": home,
+                    "TMPDIR": home,
+                    "LAB_ROOT": str(HERE.parents[2]),
+                    "LAB_BUILD": str(BUILD),
+                    "SIM_QUIET": "1",
+                    "PYTHON": sys.executable,
+                    "ADAPTER": str(HERE / "debug.py"),
+                    "PROGRAM": built("tree_sum"),
+                    "SOURCE": str(SOURCE),
+                    "LINE": str(line_of("T other =")),
+                },
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        line = line_of("T other =")
+        self.assertEqual(
+            done.stdout.splitlines(),
+            [
+                f"launch: line {line}, sum<int> (lane 0)",
+                "tid + s: 32",
+                'nothing: no variable "nothing" is visible here ("info locals" lists them)',
+                f"next: line {line + 1}, sum<int> (lane 0)",
+                f"continue: line {line}, sum<int> (lane 0)",
+                "ended",
+            ],
+            done.stderr,
+        )
+
+
 class Dap(unittest.TestCase):
     def test_a_session_as_an_editor_leads_it(self):
         with Client() as c:
@@ -155,6 +199,71 @@ class Dap(unittest.TestCase):
             self.assertTrue(c.ask("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"]}])["success"])
             self.assertEqual(c.go("reverseContinue", thread)["body"]["reason"], "data breakpoint")
             self.assertEqual(c.go("continue", thread)["body"]["reason"], "breakpoint")
+
+    def test_what_an_earlier_stop_gave_out_is_refused(self):
+        with Client() as c:
+            c.launch("tree_sum")
+            c.ask("configurationDone")
+            thread = c.wait("stopped")["body"]["threadId"]
+            frame = c.top(thread)["id"]
+            scopes = c.ask("scopes", frameId=frame)["body"]["scopes"]
+            c.go("next", thread)
+            c.top(thread)
+            old = scopes[0]["variablesReference"]
+            for command, arguments in [
+                ("scopes", {"frameId": frame}),
+                ("variables", {"variablesReference": old}),
+                ("evaluate", {"expression": "tid", "frameId": frame}),
+                ("dataBreakpointInfo", {"name": "tid", "variablesReference": old}),
+            ]:
+                with self.subTest(command):
+                    reply = c.ask(command, **arguments)
+                    self.assertFalse(reply["success"])
+                    self.assertIn("earlier stop", reply["message"])
+            self.assertTrue(c.ask("scopes", frameId=c.top(thread)["id"])["success"])
+
+    def test_requests_that_make_no_sense_get_an_error(self):
+        with Client() as c:
+            self.assertFalse(c.ask("threads")["success"])  # before a launch
+            c.launch("tree_sum")
+            c.ask("configurationDone")
+            thread = c.wait("stopped")["body"]["threadId"]
+            for command, arguments in [
+                ("scopes", {}),
+                ("scopes", {"frameId": 10**9}),
+                ("variables", {"variablesReference": -1}),
+                ("variables", {"variablesReference": "x"}),
+                ("stackTrace", {"threadId": thread + 10**7}),
+                ("stackTrace", {"threadId": None}),
+                ("setDataBreakpoints", {"breakpoints": [{"dataId": "no such"}]}),
+                ("setBreakpoints", {}),
+                ("nonsense", {}),
+            ]:
+                with self.subTest(command, arguments=arguments):
+                    self.assertFalse(c.ask(command, **arguments)["success"])
+            c.process.stdin.write(b"Content-Length: 9\r\n\r\nnot JSON!")
+            self.assertTrue(c.top(thread)["id"])
+
+    def test_functions_and_variables_can_be_watched(self):
+        with Client() as c:
+            c.launch("tree_sum")
+            c.ask("configurationDone")
+            c.wait("stopped")
+            made = c.ask("setFunctionBreakpoints", breakpoints=[{"name": "sum", "condition": "tid == 40"}])
+            self.assertTrue(made["body"]["breakpoints"][0]["verified"])
+            line = line_of("T other =")
+            c.ask("setBreakpoints", source={"path": str(SOURCE)}, breakpoints=[{"line": line}])
+            thread = c.go("continue")["body"]["threadId"]
+            while c.top(thread)["line"] != line:
+                thread = c.go("continue")["body"]["threadId"]
+            c.ask("setFunctionBreakpoints", breakpoints=[])
+            c.ask("setBreakpoints", source={"path": str(SOURCE)}, breakpoints=[])
+            (scope, _) = c.ask("scopes", frameId=c.top(thread)["id"])["body"]["scopes"]
+            info = c.ask("dataBreakpointInfo", name="s", variablesReference=scope["variablesReference"])
+            c.ask("setDataBreakpoints", breakpoints=[{"dataId": info["body"]["dataId"]}])
+            stopped = c.go("continue")["body"]
+            self.assertEqual(stopped["reason"], "data breakpoint")
+            self.assertIn("s changes from 32 to 16", stopped["text"])
 
     def test_steps_lead_into_functions_and_out_of_them(self):
         with Client() as c:

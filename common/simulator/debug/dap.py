@@ -7,6 +7,7 @@ A thread of the protocol is a warp. Its stack and variables are those of the lan
 microsoft.github.io/debug-adapter-protocol.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -17,14 +18,17 @@ import threading
 from collections.abc import Callable
 
 from debugger import Debugger, Ended, Refused
+from terminal import change_text
 
 CAPABILITIES = {
     "supportsConfigurationDoneRequest": True,
     "supportsConditionalBreakpoints": True,
+    "supportsFunctionBreakpoints": True,
     "supportsStepBack": True,
     "supportsEvaluateForHovers": True,
     "supportsDataBreakpoints": True,
     "supportTerminateDebuggee": True,
+    "supportsExceptionInfoRequest": True,
     "exceptionBreakpointFilters": [
         {"filter": "findings", "label": "Findings of checkers, and faults", "default": True}
     ],
@@ -49,14 +53,23 @@ class Adapter:
         self.start = start
         self.input, self.output = source or sys.stdin.buffer, sink or sys.stdout.buffer
         self.sequence = 0
-        self.debugger: Debugger | None = None
+        self.running: Debugger | None = None
         self.arguments: dict = {}
         self.findings = True
-        self.lines: dict[str, list[int]] = {}  # breakpoints of a file
-        self.data: list[int] = []
-        self.references: list[dict] = []
+        self.placed: dict[str, list[int]] = {}  # breakpoints, by their file; those at functions: by ""
+        self.references: dict[int, dict] = {}  # frames and variables of this stop
+        self.numbers = itertools.count(
+            1
+        )  # of references: never used again, so that an old one is known as such
         self.lane = 0
+        self.texts: list[str] = []  # why the program has stopped
         self.requests: queue.Queue[dict | None] = queue.Queue()
+
+    @property
+    def debugger(self) -> Debugger:
+        if self.running is None:
+            raise Refused("nothing has been launched")
+        return self.running
 
     # --- messages
 
@@ -70,21 +83,28 @@ class Adapter:
         self.send({"type": "event", "event": name, "body": body})
 
     def read(self) -> dict | None:
+        """The next request; None at the end. What is no request is passed over."""
         length = 0
         while line := self.input.readline():
             line = line.strip()
-            if not line and length:
-                return json.loads(self.input.read(length))
-            if line.lower().startswith(b"content-length:"):
-                length = int(line.split(b":")[1])
+            try:
+                if not line and length:
+                    body, length = self.input.read(length), 0
+                    request = json.loads(body)
+                    if isinstance(request, dict) and request.get("type", "request") == "request":
+                        return request
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            except ValueError:
+                length = 0
         return None
 
     def read_all(self) -> None:
         while request := self.read():
             # The program may be running: it is interrupted at once, and then the request has its turn.
-            if request.get("command") in ("pause", "disconnect", "terminate") and self.debugger:
+            if request.get("command") in ("pause", "disconnect", "terminate") and self.running:
                 try:
-                    os.kill(self.debugger.live_pid, signal.SIGUSR1)
+                    os.kill(self.running.live_pid, signal.SIGUSR1)
                 except ProcessLookupError:
                     pass
             self.requests.put(request)
@@ -97,12 +117,17 @@ class Adapter:
                 if not self.handle(request):
                     break
         finally:
-            if self.debugger:
-                self.debugger.close()
+            if self.running:
+                self.running.close()
 
     def handle(self, request: dict) -> bool:
-        command = request["command"]
-        reply = {"type": "response", "request_seq": request["seq"], "command": command, "success": True}
+        command = str(request.get("command", ""))
+        reply = {
+            "type": "response",
+            "request_seq": request.get("seq", 0),
+            "command": command,
+            "success": True,
+        }
         handler = getattr(self, "do_" + command, None)
         after = None
         try:
@@ -115,6 +140,9 @@ class Adapter:
                 reply["body"] = result
         except Refused as error:
             reply.update(success=False, message=str(error))
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            # Of the arguments: the adapter goes on.
+            reply.update(success=False, message=f"{command} cannot be answered: {error!r} in its arguments")
         except Ended:
             reply.update(success=False, message="the program has crashed, or was killed")
             self.send(reply)
@@ -153,7 +181,7 @@ class Adapter:
 
     def report_stop(self) -> None:
         self.show_output()
-        self.references = []
+        self.references = {}
         stop = self.debugger.stop
         if "focus" not in stop and "exited" not in stop:
             # A launch has ended: there is no warp to show.
@@ -167,7 +195,7 @@ class Adapter:
         self.lane = focus["lane"]
         why = stop["why"]
         texts = [w["text"] for w in why if w["kind"] in ("finding", "fault")]
-        texts += [f"{w['text']} was written by {w['who']}" for w in why if w["kind"] == "watch"]
+        texts += [change_text(w) for w in why if w["kind"] == "watch"]
         texts += [
             f"{w['text']} becomes {w['got']}, expected is {w['expected']}"
             for w in why
@@ -178,6 +206,7 @@ class Adapter:
             for w in why
             if w["kind"] == "no store"
         ]
+        self.texts = texts
         reason = next((REASONS[w["kind"]] for w in why if w["kind"] in REASONS), "step")
         self.event(
             "stopped",
@@ -241,25 +270,35 @@ class Adapter:
 
     def do_launch(self, arguments: dict) -> None:
         self.arguments = arguments
-        self.debugger = self.start(arguments)
+        self.running = self.start(arguments)
         self.show_output()
 
     def do_setBreakpoints(self, arguments: dict) -> dict:
         path = str(pathlib.Path(arguments["source"]["path"]).resolve())
-        for number in self.lines.pop(path, []):
+        return self.place(
+            path, [{"file": path, "line": one["line"], **one} for one in arguments.get("breakpoints", [])]
+        )
+
+    def do_setFunctionBreakpoints(self, arguments: dict) -> dict:
+        return self.place("", [{"function": one["name"], **one} for one in arguments.get("breakpoints", [])])
+
+    def place(self, where: str, wished: list[dict]) -> dict:
+        """Breakpoints instead of those that were placed for this file, or "" at functions."""
+        for number in self.placed.pop(where, []):
             del self.debugger.breakpoints[number]
         wanted = []
-        for one in arguments.get("breakpoints", []):
+        for one in wished:
             number = self.debugger.next_id
             self.debugger.next_id += 1
             self.debugger.breakpoints[number] = {
                 "id": number,
-                "file": path,
-                "line": one["line"],
-                "condition": one.get("condition", ""),
+                "file": one.get("file", ""),
+                "line": one.get("line", 0),
+                "function": one.get("function", ""),
+                "condition": one.get("condition") or "",
             }
             wanted.append(number)
-        self.lines[path] = wanted
+        self.placed[where] = wanted
         self.debugger.is_set_up = False
         found = {} if "exited" in self.debugger.stop else self.debugger.set_up()
         made = []
@@ -277,20 +316,29 @@ class Adapter:
     def do_setExceptionBreakpoints(self, arguments: dict) -> None:
         self.findings = "findings" in arguments.get("filters", [])
 
+    def do_exceptionInfo(self, arguments: dict) -> dict:
+        """Emacs asks for this at each exception, whatever the capabilities are."""
+        why = [w for w in self.debugger.stop["why"] if REASONS.get(w["kind"]) == "exception"]
+        if not why:
+            raise Refused("no finding or fault has stopped the program")
+        return {"exceptionId": why[0]["kind"], "description": self.texts[0], "breakMode": "always"}
+
     def do_dataBreakpointInfo(self, arguments: dict) -> dict:
+        # An editor names a variable by its place in a list of variables, or an expression.
+        name = arguments["name"]
+        listed = self.reference(arguments) if arguments.get("variablesReference") else {}
+        if listed.get("kind") == "array":
+            name = listed["expression"] + name
+        scene = listed.get("scene") or self.scene(self.thread_id(self.debugger.stop["focus"]))
+        if arguments.get("frameId"):
+            scene = self.reference(arguments, "frameId")["scene"]
         try:
-            where = self.debugger.ask(
-                {
-                    "do": "address",
-                    "expression": arguments["name"],
-                    **self.scene(self.thread_id(self.debugger.stop["focus"])),
-                }
-            )
+            where = self.debugger.ask({"do": "address", "expression": name, "values": True, **scene})
         except Refused as error:
             return {"dataId": None, "description": str(error)}
         return {
-            "dataId": json.dumps({**where, "text": arguments["name"]}),
-            "description": arguments["name"],
+            "dataId": json.dumps({**where, "text": name}),
+            "description": name,
             "accessTypes": ["write"],
         }
 
@@ -341,11 +389,21 @@ class Adapter:
         return {"stackFrames": frames, "totalFrames": len(frames)}
 
     def refer(self, what: dict) -> int:
-        self.references.append(what)
-        return len(self.references)
+        number = next(self.numbers)
+        self.references[number] = what
+        return number
+
+    def reference(self, arguments: dict, name: str = "variablesReference") -> dict:
+        """What a number stands for that this stop has given out."""
+        known = self.references.get(arguments[name])
+        if known is None:
+            raise Refused(
+                f"{name} {arguments[name]} is of an earlier stop, or of none: ask for the stack again"
+            )
+        return known
 
     def do_scopes(self, arguments: dict) -> dict:
-        scene = self.references[arguments["frameId"] - 1]["scene"]
+        scene = self.reference(arguments, "frameId")["scene"]
         return {
             "scopes": [
                 {
@@ -358,7 +416,7 @@ class Adapter:
         }
 
     def do_variables(self, arguments: dict) -> dict:
-        what = self.references[arguments["variablesReference"] - 1]
+        what = self.reference(arguments)
         scene, kind = what["scene"], what["kind"]
 
         def variable(name: str, value: str, reference: int = 0, **more) -> dict:
@@ -413,12 +471,10 @@ class Adapter:
                 "result": f"The variables of lane {self.lane} are shown from the next stop on.",
                 "variablesReference": 0,
             }
-        frame = arguments.get("frameId")
-        scene = (
-            self.references[frame - 1]["scene"]
-            if frame
-            else self.scene(self.thread_id(self.debugger.stop["focus"]))
-        )
+        if arguments.get("frameId"):
+            scene = self.reference(arguments, "frameId")["scene"]
+        else:
+            scene = self.scene(self.thread_id(self.debugger.stop["focus"]))
         reply = self.debugger.ask({"do": "value", "expression": text, **scene})
         return {"result": reply["text"], "type": reply["type"], "variablesReference": 0}
 

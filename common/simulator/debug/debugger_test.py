@@ -55,6 +55,10 @@ class Session:
         assert all(len(line) <= 80 for line in text.splitlines()), text
         return text
 
+    def flat(self, command: str) -> str:
+        """As do(), in one line."""
+        return " ".join(self.do(command).split())
+
     def __enter__(self):
         return self
 
@@ -134,13 +138,57 @@ class Terminals(unittest.TestCase):
             line = line_of("tree_sum", "s_data[tid] += other")
             s.do("barrier")
             s.do("watch s_data[5]")
-            self.assertIn(f"written by thread 5 of block 0 at tree_sum.cu:{line}", s.do("c"))
+            self.assertIn(f"written by thread 5 of block 0 at tree_sum.cu:{line}", s.flat("c"))
             self.assertEqual(s.do("p s_data[5]"), "s_data[5] = 42\n")
             before = s.debugger.stop["time"]
-            self.assertIn(f"thread 5 of block 0 at tree_sum.cu:{line}", s.do("written s_data[5]"))
+            self.assertIn(f"thread 5 of block 0 at tree_sum.cu:{line}", s.flat("written s_data[5]"))
             self.assertEqual(s.debugger.stop["time"], before)
-            self.assertIn(f"tree_sum.cu:{line_of('tree_sum', 's_data[tid] = in')}", s.do("rc"))
+            self.assertIn(f"tree_sum.cu:{line_of('tree_sum', 's_data[tid] = in')}", s.flat("rc"))
             self.assertIn("no kernel has written it", s.do("written in[3]"))
+
+    def test_watches_stop_where_a_variable_changes(self):
+        with Session("tree_sum") as s:
+            s.do(f"break {line_of('tree_sum', 'T other =')} if tid == 5")
+            s.do("c")
+            s.do("delete 1")
+            self.assertIn("Watch 2: s of lane 5 of warp 0, block 0, now 32", s.flat("watch s"))
+            loop = f"written by thread 5 of block 0 at tree_sum.cu:{line_of('tree_sum', 'for (int s')}"
+            self.assertIn(f"s changes from 32 to 16, {loop}", s.flat("c"))
+            self.assertEqual(s.debugger.stop["focus"], {"block": 0, "warp": 0, "lane": 5})
+            self.assertEqual(s.do("p s"), "s = 16\n")
+            first = s.debugger.stop["time"]
+            self.assertIn(f"s changes from 16 to 8, {loop}", s.flat("c"))
+            self.assertIn("s changes from 32 to 16", s.flat("rc"))
+            self.assertEqual(s.debugger.stop["time"], first)
+
+    def test_a_store_of_the_same_value_does_not_stop(self):
+        with Session("divergence") as s:
+            line, again = (line_of("divergence", text) for text in ("out[lane] = value;", "value | 0"))
+            s.do("watch out[3]")
+            text = s.flat("c")
+            self.assertIn(f"to 103, written by thread 3 of block 0 at divergence.cu:{line}", text)
+            self.assertIn("has ended", s.do("c") + s.do("c"))
+            s.do(f"break {again}")
+            s.do("rc")
+            s.do("rc")
+            s.do("next")
+            # Who wrote it last is another question.
+            self.assertIn(
+                f"written by thread 3 of block 0 at divergence.cu:{again}", s.flat("written out[3]")
+            )
+
+    def test_functions_take_breakpoints(self):
+        with Session("tree_sum") as s:
+            self.assertIn("Breakpoint 1 at tree_sum.cu:", s.do("break sum if blockIdx.x == 1"))
+            self.assertIn("Breakpoint 2 at tree_sum.cu:", s.do("break twice"))
+            self.assertIn("no kernel that has been launched so far is or calls", s.flat("break nothing"))
+            self.assertIn("twice", s.do("info breakpoints"))
+            found = s.do("c")
+            while "Breakpoint 2" not in found:
+                self.assertEqual(s.do("p blockIdx.x"), "blockIdx.x = 1\n")
+                found = s.do("c")
+            self.assertIn("twice<int>", s.do("where"))
+            self.assertEqual(s.debugger.stop["place"]["line"], line_of("tree_sum", "T y = x + x"))
 
     def test_barriers_stop_forwards_and_backwards(self):
         with Session("tree_sum") as s:
@@ -309,7 +357,9 @@ class Terminals(unittest.TestCase):
                 ("delete 9", "info breakpoints"),
                 ("goto x", "time"),
                 ("goto 0", "first launch"),
-                ("watch tid", "register"),
+                ("watch nothing", "no variable"),
+                ("watch", "expression"),
+                ("written tid", "register"),
                 ("finish", "kernel itself"),
                 ("s x", "number"),
                 ("block 77", "not running"),

@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/demangle.hpp"
 #include "sim/authors_files.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
@@ -206,6 +207,7 @@ void Session::event(const Event& e) {
     if (begins_launch(e)) launch_is_new_ = false;
     return serve(e);  // in the copy: what happens at this time has been reported before
   }
+  note_values(e);
   const bool quiet = e.kind == Kind::op && !e.starts_line && hits_.empty() && !launch_is_new_ &&
                      count_findings() == n_findings_;
   if (quiet && now_ != goal_.until && interrupted == 0) return;
@@ -327,20 +329,81 @@ void Session::add_watches(Json& why) {
     const auto watch =
         std::find_if(watches_.begin(), watches_.end(), [&](const Watch& w) { return w.id == hit.id; });
     if (watch == watches_.end()) continue;
-    why.push_back(
-        {{"kind", "watch"}, {"id", hit.id}, {"text", watch->text}, {"who", hit.who}, {"write", hit.time}});
+    Json one{{"kind", "watch"}, {"id", hit.id}, {"text", watch->text}, {"who", hit.who}, {"write", hit.time}};
+    const auto after = hit.after ? hit.after : memory_of(*watch, *hit.sees);
+    const bool known = hit.before && after;
+    if (known && hit.before->bytes == after->bytes && !watch->writes) continue;
+    if (known && watch->type != nullptr) one["from"] = to_text(*hit.before, 8);
+    if (after && watch->type != nullptr) one["to"] = to_text(*after, 8);
+    if (watch->is_value && why.empty()) {
+      focus_block_ = hit.block;
+      focus_warp_ = watch->warp;
+      focus_lane_ = watch->lane;
+    }
+    why.push_back(std::move(one));
   }
 }
 
-void Session::note_write(const sim::Block& block, std::uint32_t thread, std::uint64_t address,
-                         std::uint64_t n_bytes, const std::string& who) {
+// What watched memory holds now.
+std::optional<Value> Session::memory_of(const Watch& watch, const sim::Warp& sees) const {
+  auto bytes = inspector_.memory(sees, 0, watch.address, watch.n_bytes);
+  if (!bytes) return {};
+  return Value{watch.type, std::move(*bytes), watch.address};
+}
+
+// A watched value now; nothing where its lane is not in the watched activation, or has no such value.
+std::optional<Value> Session::value_of(const Watch& watch) const {
+  const auto block = resident_.find(watch.block);
+  if (launch_ != watch.launch || block == resident_.end() || watch.warp >= block->second->warps.size())
+    return {};
+  sim::Warp& w = block->second->warps[watch.warp];
+  const auto frames = inspector_.frames(w, watch.lane);
+  for (std::size_t k = 0; k < frames.size(); ++k) {
+    if (frames[k].depth != watch.depth || frames[k].function != watch.function) continue;
+    auto value = evaluate(inspector_, {&w, watch.lane, k}, watch.text);
+    return value ? std::optional(std::move(*value)) : std::nullopt;
+  }
+  return {};
+}
+
+std::string Session::line_text(const sim::Warp& w, int lane) const {
+  const Line& line = inspector_.lines()[inspector_.line_of(w, lane)];
+  return fmt::format("{}:{}", std::filesystem::path(line.file).filename().string(), line.number);
+}
+
+// At the beginning of a line: which watched values of these lanes the line before has changed.
+void Session::note_values(const Event& e) {
+  if (!e.starts_line) return;
+  for (Watch& watch : watches_) {
+    const bool here = watch.is_value && e.warp->block->linear == watch.block &&
+                      e.warp->number == watch.warp && (e.mask >> watch.lane & 1) != 0;
+    if (!here) continue;
+    inspector_.stopped_at(e.warp, e.op);
+    auto value = value_of(watch);
+    if (value && (!watch.last || watch.last->bytes != value->bytes)) {
+      const std::uint32_t thread = watch.warp * sim::kLanes + static_cast<std::uint32_t>(watch.lane);
+      hits_.push_back({watch.id, fmt::format("thread {} of block {} at {}", thread, watch.block, watch.at),
+                       now_, watch.block, thread, watch.last, value, e.warp});
+    }
+    if (value) watch.last = std::move(value);
+    watch.at = line_text(*e.warp, watch.lane);
+  }
+}
+
+// `is_done`: memory holds what is written already.
+void Session::note_write(sim::Block& block, std::uint32_t thread, std::uint64_t address,
+                         std::uint64_t n_bytes, const std::string& who, bool is_done) {
   const bool shared = address >= sim::kSharedWindow && address < sim::kLocalWindow;
   for (const Watch& watch : watches_) {
+    if (watch.is_value) continue;
     if (address >= watch.address + watch.n_bytes || watch.address >= address + n_bytes) continue;
     if (shared && watch.block != block.linear) continue;
     const bool known = std::any_of(hits_.begin(), hits_.end(),
                                    [&](const Hit& h) { return h.id == watch.id && h.who == who; });
-    if (!known) hits_.push_back({watch.id, who, now_, block.linear, thread});
+    sim::Warp& sees = block.warps.front();
+    if (!known)
+      hits_.push_back({watch.id, who, now_, block.linear, thread,
+                       is_done ? std::nullopt : memory_of(watch, sees), std::nullopt, &sees});
     writes_[std::to_string(watch.id)] = {
         {"time", now_}, {"who", who}, {"block", block.linear}, {"thread", thread}};
   }
@@ -351,15 +414,15 @@ void Session::note_writes(sim::Warp& w, const sim::MicroOp& op) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const auto hit = [&](const Watch& watch) {
-      return a.at[lane] < watch.address + watch.n_bytes && watch.address < a.at[lane] + a.bytes;
+      return !watch.is_value && a.at[lane] < watch.address + watch.n_bytes &&
+             watch.address < a.at[lane] + a.bytes;
     };
     if (std::none_of(watches_.begin(), watches_.end(), hit)) continue;
     inspector_.stopped_at(&w, &op);
-    const Line& line = inspector_.lines()[inspector_.line_of(w, lane)];
     const std::uint32_t thread = w.number * sim::kLanes + static_cast<std::uint32_t>(lane);
     note_write(*w.block, thread, a.at[lane], a.bytes,
-               fmt::format("thread {} of block {} at {}:{}", thread, w.block->linear,
-                           std::filesystem::path(line.file).filename().string(), line.number));
+               fmt::format("thread {} of block {} at {}", thread, w.block->linear, line_text(w, lane)),
+               false);
   }
 }
 
@@ -370,7 +433,7 @@ void Session::copies_finished(sim::Block& block, const sim::CopyBatch& batch, st
     const int lane = std::countr_zero(m);
     const std::uint32_t thread = batch.warp * sim::kLanes + static_cast<std::uint32_t>(lane);
     note_write(block, thread, batch.to[lane], batch.bytes[lane],
-               fmt::format("an asynchronous copy of thread {} of block {}", thread, block.linear));
+               fmt::format("an asynchronous copy of thread {} of block {}", thread, block.linear), true);
   }
 }
 
@@ -475,10 +538,38 @@ Session::Json Session::answer(const Json& request) {
   throw BadRequest("unknown request " + what);
 }
 
+// The lines at which functions of this name begin: "sum" is also sum<int>, and scan::sum.
+std::set<std::uint32_t> Session::lines_of(const std::string& function) const {
+  const auto is_called_so = [&](std::string name) {
+    if (name == function) return true;
+    name = name.substr(0, name.find_first_of("<("));
+    if (const auto space = name.rfind(' '); space != std::string::npos) name = name.substr(space + 1);
+    return name == function || name.ends_with("::" + function);
+  };
+  std::set<std::uint32_t> found;
+  for (const auto& kernel : inspector_.kernels()) {
+    const sim::Program& program = *kernel->program;
+    for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
+      const Scope* scope = kernel->scopes[f];
+      const bool called = is_called_so(demangled(program.functions[f].source->name)) ||
+                          (scope != nullptr && is_called_so(scope->function));
+      const auto first = std::find_if(program.ops.begin(), program.ops.end(), [&](const sim::MicroOp& op) {
+        return op.function == f && kernel->op_line[op.index] != 0 && kernel->op_inlined[op.index] == 0;
+      });
+      if (called && first != program.ops.end()) found.insert(kernel->op_line[first->index]);
+    }
+  }
+  return found;
+}
+
 void Session::resolve(Breakpoint& b) const {
-  // The line itself, or the next one with code within ten lines, as debuggers do.
   const auto& lines = inspector_.lines();
   b.at.assign(lines.size(), false);
+  if (!b.function.empty()) {
+    for (const std::uint32_t k : lines_of(b.function)) b.at[k] = true;
+    return;
+  }
+  // The line itself, or the next one with code within ten lines, as debuggers do.
   std::set<std::uint32_t> with_code;
   for (const auto& kernel : inspector_.kernels())
     for (const std::uint32_t line : kernel->op_line)
@@ -502,7 +593,12 @@ Session::Json Session::answer_setup(const Json& request) {
   breakpoints_.clear();
   watches_.clear();
   for (const Json& b : request.at("breakpoints"))
-    breakpoints_.push_back({b.at("id"), b.value("file", ""), b.at("line"), b.value("condition", ""), {}});
+    breakpoints_.push_back({b.at("id"),
+                            b.value("file", ""),
+                            b.value("line", 0u),
+                            b.value("condition", ""),
+                            b.value("function", ""),
+                            {}});
   place_breakpoints();
   Json found = Json::object();
   for (const Breakpoint& b : breakpoints_) {
@@ -510,8 +606,27 @@ Session::Json Session::answer_setup(const Json& request) {
     const Line& line = inspector_.lines()[at == b.at.end() ? 0 : static_cast<std::size_t>(at - b.at.begin())];
     found[std::to_string(b.id)] = {{"file", line.file}, {"line", line.number}};
   }
-  for (const Json& w : request.at("watches"))
-    watches_.push_back({w.at("id"), w.at("address"), w.at("bytes"), w.at("block"), w.value("text", "")});
+  for (const Json& w : request.at("watches")) {
+    Watch watch{w.at("id"),
+                w.value("address", std::uint64_t{0}),
+                w.value("bytes", std::uint64_t{0}),
+                w.at("block"),
+                w.value("text", ""),
+                // From answer_address: a snapshot has the same types at the same addresses.
+                reinterpret_cast<const Type*>(w.value("type", std::uintptr_t{0})),
+                w.value("writes", false),
+                w.value("is_value", false),
+                w.value("warp", 0u),
+                w.value("lane", 0),
+                w.value("depth", std::size_t{0}),
+                w.value("function", 0u),
+                w.value("launch", std::uint64_t{0}),
+                {},
+                ""};
+    if (watch.is_value && (watch.last = value_of(watch)))
+      watch.at = line_text(resident_.at(watch.block)->warps[watch.warp], watch.lane);
+    watches_.push_back(std::move(watch));
+  }
   return {{"lines", found}};
 }
 
@@ -627,13 +742,29 @@ Session::Json Session::answer_address(const Json& request) const {
   const Scene scene = scene_of(request);
   const auto v = evaluate(inspector_, scene, request.at("expression"));
   if (!v) return {{"error", v.error().text}};
-  if (!v->address) throw BadRequest("this value is in a register: only memory can be watched");
-  if (*v->address >= sim::kLocalWindow)
-    throw BadRequest("this value is in a thread's own memory: only shared and global memory can be watched");
-  return {{"address", *v->address},
-          {"bytes", v->type->bytes},
-          {"block", scene.warp->block->linear},
-          {"text", to_text(*v, 8)}};
+  const bool is_value = !v->address || *v->address >= sim::kLocalWindow;
+  if (is_value && !request.value("values", false))
+    throw BadRequest(
+        "this value is in a register or in a thread's own memory: only shared and global memory "
+        "have a record of who wrote them");
+  Json where{{"block", scene.warp->block->linear},
+             {"now", to_text(*v, 8)},
+             {"is_value", is_value},
+             {"type", reinterpret_cast<std::uintptr_t>(v->type)}};
+  if (!is_value) {
+    where["address"] = *v->address;
+    where["bytes"] = v->type->bytes;
+    return where;
+  }
+  const auto frames = inspector_.frames(*scene.warp, scene.lane);
+  if (frames.empty()) throw BadRequest("this thread has ended");
+  const Frame& frame = frames[std::min(scene.frame, frames.size() - 1)];
+  where.update({{"warp", scene.warp->number},
+                {"lane", scene.lane},
+                {"depth", frame.depth},
+                {"function", frame.function},
+                {"launch", launch_}});
+  return where;
 }
 
 Session::Json Session::answer_frames(const Json& request) const {

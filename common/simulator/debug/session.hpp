@@ -69,13 +69,24 @@ class Session final : public sim::Attachment, public sim::Observer {
     std::string file;
     std::uint32_t line;
     std::string condition;
+    std::string function;  // at the first line of each function of this name; "": at a line
     std::vector<bool> at;  // by index of Inspector::lines()
   };
-  // Memory whose writes matter. `block`: the one whose shared memory is meant; unused for global memory.
+  // Memory whose changes matter (every write, if `writes`). `block`: the one whose shared memory is meant;
+  // unused for global memory. Or, if `is_value`, an expression in one activation of a function in one lane.
   struct Watch {
     int id;
     std::uint64_t address, n_bytes, block;
     std::string text;
+    const Type* type;
+    bool writes, is_value;
+    std::uint32_t warp;
+    int lane;
+    std::size_t depth;       // of the frame
+    std::uint32_t function;  // of the frame
+    std::uint64_t launch;
+    std::optional<Value> last;  // the value at the lane's last line
+    std::string at;             // this line
   };
   struct Step {
     bool any;  // any warp
@@ -104,9 +115,13 @@ class Session final : public sim::Attachment, public sim::Observer {
   std::size_t count_findings() const;
   void add_findings(Json& why);
   void add_watches(Json& why);
+  std::optional<Value> memory_of(const Watch& watch, const sim::Warp& sees) const;
+  std::optional<Value> value_of(const Watch& watch) const;
+  void note_values(const Event& e);
+  std::string line_text(const sim::Warp& w, int lane) const;
   void note_writes(sim::Warp& w, const sim::MicroOp& op);
-  void note_write(const sim::Block& block, std::uint32_t thread, std::uint64_t address, std::uint64_t n_bytes,
-                  const std::string& who);
+  void note_write(sim::Block& block, std::uint32_t thread, std::uint64_t address, std::uint64_t n_bytes,
+                  const std::string& who, bool is_done);
   std::uint64_t depth_of(const Event& e) const;
   bool begins_launch(const Event& e) const;
   void focus_on(const Event& e, int lane);
@@ -127,6 +142,7 @@ class Session final : public sim::Attachment, public sim::Observer {
   Json answer_address(const Json& request) const;
   Json answer_setup(const Json& request);
   Json answer_state() const;
+  std::set<std::uint32_t> lines_of(const std::string& function) const;
   void resolve(Breakpoint& b) const;
   void place_breakpoints();
 
@@ -160,8 +176,10 @@ class Session final : public sim::Attachment, public sim::Observer {
     std::uint64_t time;
     std::uint64_t block;
     std::uint32_t thread;
+    std::optional<Value> before, after;  // `after` of a value; that of memory is read at the next event
+    sim::Warp* sees;                     // a warp that can read the memory
   };
-  std::vector<Hit> hits_;  // writes of the last event to watched memory
+  std::vector<Hit> hits_;  // writes of the last event to watched memory, and watched values that have changed
   Json writes_;            // the last write to each watched element since the run began, by its watch's id
   Json printed_;           // what threads have printed since the run began
   // The thread to show at this stop.

@@ -21,7 +21,9 @@ forwards                       backwards
 
 stops
   break [FILE:]LINE [if COND]    at a line, if COND holds in some lane
-  watch EXPR                     when a kernel writes this memory
+  break FUNCTION [if COND]       at the first line of a function or kernel
+  watch EXPR                     when this value changes: memory, whoever writes
+                                 it, or a variable of the current thread
   delete N                       removes a breakpoint or watch; info breakpoints
   findings on|off                at a checker's finding (on)
   wrong                          at the store that made a lab's output wrong
@@ -60,6 +62,13 @@ def plural(n: int, word: str) -> str:
 
 
 MOST_PRINTED = 64  # executions of printf that are shown at one stop
+
+
+def change_text(why: dict) -> str:
+    """What a watch has seen."""
+    if "from" in why and "to" in why and why["from"] != why["to"]:
+        return f"{why['text']} changes from {why['from']} to {why['to']}, written by {why['who']}"
+    return f"{why['text']} was written by {why['who']}" + (f", now {why['to']}" if "to" in why else "")
 
 
 class Terminal:
@@ -149,7 +158,7 @@ class Terminal:
         elif kind == "breakpoint":
             self.say(f"Breakpoint {why['id']}.")
         elif kind == "watch":
-            self.say(f"Watch {why['id']}: {why['text']} was written by {why['who']} (time {why['write']}).")
+            self.say(f"Watch {why['id']}: {change_text(why)} (time {why['write']}).")
         elif kind == "finding":
             self.say(f"Finding: {why['text']}")
         elif kind == "fault":
@@ -291,52 +300,58 @@ class Terminal:
         self.show_stop()
 
     def add_break(self, rest: str) -> None:
-        match = re.fullmatch(r"(?:(.+):)?(\d+)(?:\s+if\s+(.+))?", rest)
+        match = re.fullmatch(r"(?:(?:(.+):)?(\d+)|([A-Za-z_][\w:]*(?:<.*>)?))(?:\s+if\s+(.+))?", rest)
         if not match:
-            raise Refused("a breakpoint is written [FILE:]LINE, or [FILE:]LINE if CONDITION")
-        file, number, condition = match.groups()
-        if file is None:
+            raise Refused("a breakpoint is written [FILE:]LINE or FUNCTION, and perhaps if CONDITION")
+        file, number, function, condition = match.groups()
+        if file is None and function is None:
             place = self.debugger.stop.get("place")
             file = place["file"] if place and place["file"] else ""
         made = self.debugger.next_id
         self.debugger.breakpoints[made] = {
             "id": made,
-            "file": file,
-            "line": int(number),
+            "file": file or "",
+            "line": int(number or 0),
+            "function": function or "",
             "condition": condition or "",
         }
+        wanted = function or f"line {number}"
         try:
             found = self.debugger.set_up()[str(made)]
         except Refused:
             found = None
         self.debugger.next_id += 1
         if found is None:
-            self.say(f"Breakpoint {made} at line {number}.")
+            self.say(f"Breakpoint {made} at {wanted}.")
         elif found["line"] == 0:
             self.say(
-                f"Breakpoint {made} at line {number}, where no kernel that has been launched so far has code."
+                f"Breakpoint {made} at {wanted}, "
+                + ("which no" if function else "where no")
+                + " kernel that has been launched so far "
+                + ("is or calls as a function of its own." if function else "has code.")
             )
         else:
             self.say(
                 f"Breakpoint {made} at {pathlib.Path(found['file']).name}:{found['line']}"
-                + ("" if found["line"] == int(number) else f" (line {number} has no code)")
+                + ("" if function or found["line"] == int(number) else f" (line {number} has no code)")
                 + (f", if {condition}" if condition else "")
                 + "."
             )
 
     def add_watch(self, rest: str) -> None:
-        where = self.address(rest)
+        if not rest:
+            raise Refused("watch takes a variable or another expression")
+        where = self.address(rest, values=True)
         made = self.debugger.next_id
         self.debugger.next_id += 1
-        self.debugger.watches[made] = {
-            "id": made,
-            "address": where["address"],
-            "bytes": where["bytes"],
-            "block": where["block"],
-            "text": rest,
-        }
+        self.debugger.watches[made] = {**where, "id": made, "text": rest}
         self.debugger.is_set_up = False
-        self.say(f"Watch {made}: {rest}, now {where['text']}.")
+        of = (
+            f" of lane {where['lane']} of warp {where['warp']}, block {where['block']}"
+            if where["is_value"]
+            else ""
+        )
+        self.say(f"Watch {made}: {rest}{of}, now {where['now']}.")
 
     def delete(self, rest: str) -> None:
         number = int(rest) if rest.isdigit() else 0
@@ -365,8 +380,9 @@ class Terminal:
         reply = self.debugger.ask({"do": "value", "expression": rest, **self.thread()})
         self.say(f"{rest} = {reply['text']}")
 
-    def address(self, rest: str) -> dict:
-        return self.debugger.ask({"do": "address", "expression": rest, **self.thread()})
+    def address(self, rest: str, values: bool = False) -> dict:
+        """Where an expression's value is in memory; with `values` also what a watch needs of another."""
+        return self.debugger.ask({"do": "address", "expression": rest, "values": values, **self.thread()})
 
     def lanes(self, rest: str) -> None:
         expressions = split_expressions(rest) or [
@@ -477,13 +493,7 @@ class Terminal:
     def written(self, rest: str) -> None:
         where = self.address(rest)
         now, stop, focus = self.debugger.stop["time"], self.debugger.stop, self.focus
-        watch = {
-            "id": 0,
-            "address": where["address"],
-            "bytes": where["bytes"],
-            "block": where["block"],
-            "text": rest,
-        }
+        watch = {**where, "id": 0, "text": rest, "writes": True}
         others = self.debugger.watches
         self.debugger.watches, self.debugger.is_set_up = {0: watch}, False
         try:
@@ -493,18 +503,18 @@ class Terminal:
         self.debugger.goto(now)
         self.debugger.stop, self.focus = stop, focus
         if found is None:
-            self.say(f"{rest} = {where['text']}: no kernel has written it since the first launch.")
+            self.say(f"{rest} = {where['now']}: no kernel has written it since the first launch.")
             return
         for why in found["why"]:
             self.say(
-                f'{rest} = {where["text"]}: written by {why["who"]}, at time {why["write"]} ("goto {why["write"]}" goes there).'
+                f'{rest} = {where["now"]}: written by {why["who"]}, at time {why["write"]} ("goto {why["write"]}" goes there).'
             )
 
     def info(self, rest: str) -> None:
         if rest in ("breakpoints", "break", "b", "watches"):
             for b in self.debugger.breakpoints.values():
                 self.say(
-                    f"{b['id']:3}  {pathlib.Path(b['file']).name}:{b['line']}"
+                    f"{b['id']:3}  {b['function'] or pathlib.Path(b['file']).name + ':' + str(b['line'])}"
                     + (f" if {b['condition']}" if b["condition"] else "")
                 )
             for w in self.debugger.watches.values():

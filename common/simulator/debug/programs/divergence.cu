@@ -24,6 +24,7 @@ __global__ void diverge(int* out) {
       }
   }
   out[lane] = value;
+  out[lane] = value | 0;  // the same value again
 }
 
 int main() {

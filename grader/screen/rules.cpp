@@ -78,7 +78,7 @@ constexpr const char* kAllowed[] = {
     // arithmetic, besides kMath
     "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
 // In labs for several devices. The device's process limits what is copied to the host
-// (remote/questions.hpp).
+// (remote/requests.hpp).
 constexpr const char* kAllowedForSeveralDevices[] = {
     "cudaSetDevice", "ncclGroupStart",   "ncclGroupEnd",       "ncclAllReduce",  "ncclReduce",
     "ncclBroadcast", "ncclAllGather",    "ncclReduceScatter",  "ncclSend",       "ncclRecv",

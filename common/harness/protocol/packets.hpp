@@ -36,7 +36,7 @@ enum class PacketKind : std::uint32_t {
   // from the student's process
   ready = 1,    // once, at the start
   finished,     // the answer to a call: FinishedCall
-  find_kernel,  // this and the following: common/harness/remote/questions.hpp
+  find_kernel,  // this and the following: common/harness/remote/requests.hpp
   find_symbol,
   launch,
   occupancy,

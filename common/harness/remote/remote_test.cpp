@@ -21,7 +21,7 @@
 #include "cudart/sim_parts.h"
 #include "nccl/operation/call.hpp"
 #include "remote/device/host_link.hpp"
-#include "remote/questions.hpp"
+#include "remote/requests.hpp"
 
 namespace course::remote {
 namespace {
@@ -246,7 +246,7 @@ class DevicesProcess : public testing::Test {
     if (in.get<std::uint32_t>() != 1) return std::nullopt;
     return std::move(**packet);
   }
-  // The begin of a question about a device.
+  // The begin of a request about a device.
   static PacketWriter about(std::uint32_t device = 0) { return PacketWriter().put(device); }
   sim::KernelId find_put(std::uint32_t device = 0) {
     const auto packet = ask(PacketKind::find_kernel, about(device).put_text("put"));
@@ -296,17 +296,17 @@ TEST_F(DevicesProcess, LaunchesRequestedKernels) {
 TEST_F(DevicesProcess, ReadsFewBytesOnlyInsideAllocations) {
   for (int round = 0; round < 2; ++round) {  // each call may read as much
     const CallResult result = call([&] {
-      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadQuestion{0x1000, 4})));
-      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadQuestion{buffer_ + 1020, 8})));
-      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadQuestion{buffer_, ~std::uint64_t{0}})));
+      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{0x1000, 4})));
+      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{buffer_ + 1020, 8})));
+      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{buffer_, ~std::uint64_t{0}})));
       for (std::uint64_t n_bytes = 0; n_bytes < kMostBytesRead; n_bytes += kBufferBytes) {
-        const auto packet = ask(PacketKind::read, about().put(ReadQuestion{buffer_, kBufferBytes}));
+        const auto packet = ask(PacketKind::read, about().put(ReadRequest{buffer_, kBufferBytes}));
         ASSERT_TRUE(packet);
         PacketReader in(*packet);
         in.get<std::uint32_t>();
         EXPECT_EQ(in.rest().size(), kBufferBytes);
       }
-      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadQuestion{buffer_, 1}))) << "that was all";
+      EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{buffer_, 1}))) << "that was all";
       finish();
     });
     EXPECT_EQ(result.end, CallResult::End::returned);
@@ -317,10 +317,10 @@ TEST_F(DevicesProcess, ReadsFewBytesOnlyInsideAllocations) {
 
 TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
   const CallResult result = call([&] {
-    EXPECT_TRUE(ask(PacketKind::fill, about().put(FillQuestion{buffer_, 2, 7, 4})));
+    EXPECT_TRUE(ask(PacketKind::fill, about().put(FillRequest{buffer_, 2, 7, 4})));
     EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_ + 8).put(std::uint32_t{9})));
-    EXPECT_FALSE(ask(PacketKind::fill, about().put(FillQuestion{buffer_, 257, 0, 4})));
-    EXPECT_FALSE(ask(PacketKind::fill, about().put(FillQuestion{buffer_, ~std::uint64_t{0} / 2, 0, 4})));
+    EXPECT_FALSE(ask(PacketKind::fill, about().put(FillRequest{buffer_, 257, 0, 4})));
+    EXPECT_FALSE(ask(PacketKind::fill, about().put(FillRequest{buffer_, ~std::uint64_t{0} / 2, 0, 4})));
     EXPECT_FALSE(ask(PacketKind::store, about().put(buffer_ + 1022).put(std::uint32_t{9})));
     EXPECT_FALSE(ask(PacketKind::store, about().put(std::uint64_t{0x1000}).put(std::uint32_t{9})));
     EXPECT_FALSE(ask(PacketKind::release, about().put(buffer_))) << "it is not theirs";
@@ -368,7 +368,7 @@ TEST_F(DevicesProcess, HasCodeOnEveryDevice) {
 TEST_F(DevicesProcess, OperatesOnSeveralDevices) {
   const CallResult result = call([&] {
     for (std::uint32_t i = 0; i < kDevices; ++i)
-      EXPECT_TRUE(ask(PacketKind::fill, about(i).put(FillQuestion{buffers_[i], 3, i + 1, 4})));
+      EXPECT_TRUE(ask(PacketKind::fill, about(i).put(FillRequest{buffers_[i], 3, i + 1, 4})));
     const std::array both{operand_of(0, buffers_[0]), operand_of(1, buffers_[1])};
     EXPECT_TRUE(ask(PacketKind::operate, operation_of(both)));
     finish();
@@ -440,7 +440,7 @@ TEST_F(DevicesProcess, MatchesMessages) {
   };
   const std::array right{message(nccl::Kind::send, 0, 3), message(nccl::Kind::receive, 1, 3)};
   const CallResult result = call([&] {
-    EXPECT_TRUE(ask(PacketKind::fill, about(0).put(FillQuestion{buffers_[0], 3, 5, 4})));
+    EXPECT_TRUE(ask(PacketKind::fill, about(0).put(FillRequest{buffers_[0], 3, 5, 4})));
     EXPECT_TRUE(ask(PacketKind::operate, operation_of(right)));
     finish();
   });
@@ -532,7 +532,7 @@ TEST_F(DevicesProcess, ReportsKernelFaultsItself) {
 TEST_F(DevicesProcess, RunsKernelsAfterTheCall) {
   const CallResult result = call([&] {
     EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
-    EXPECT_TRUE(ask(PacketKind::fill, about().put(FillQuestion{buffer_ + 4, 1, 7, 4})));
+    EXPECT_TRUE(ask(PacketKind::fill, about().put(FillRequest{buffer_ + 4, 1, 7, 4})));
     EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_ + 8).put(std::uint32_t{9})));
     EXPECT_EQ(first_word(), 0xa5a5a5a5u);
     finish();
@@ -547,7 +547,7 @@ TEST_F(DevicesProcess, RunsKernelsAfterTheCall) {
 TEST_F(DevicesProcess, DoesRecordedWorkBeforeItIsRead) {
   const CallResult result = call([&] {
     EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
-    const auto packet = ask(PacketKind::read, about().put(ReadQuestion{buffer_, 4}));
+    const auto packet = ask(PacketKind::read, about().put(ReadRequest{buffer_, 4}));
     ASSERT_TRUE(packet);
     PacketReader in(*packet);
     in.get<std::uint32_t>();
@@ -583,7 +583,7 @@ TEST_F(DevicesProcess, ReleasedMemoryIsUsableByEarlierWorkOnly) {
       return in.get<std::uint64_t>();
     };
     const std::uint64_t before = free_bytes();
-    const auto packet = ask(PacketKind::allocate, about().put(AllocateQuestion{4096}));
+    const auto packet = ask(PacketKind::allocate, about().put(AllocateRequest{4096}));
     ASSERT_TRUE(packet);
     PacketReader in(*packet);
     in.get<std::uint32_t>();
@@ -593,7 +593,7 @@ TEST_F(DevicesProcess, ReleasedMemoryIsUsableByEarlierWorkOnly) {
     EXPECT_TRUE(ask(PacketKind::release, about().put(address)));
     EXPECT_FALSE(ask(PacketKind::release, about().put(address)));
     EXPECT_FALSE(ask(PacketKind::find, about().put(address)));
-    EXPECT_FALSE(ask(PacketKind::fill, about().put(FillQuestion{address, 1, 7, 4})));
+    EXPECT_FALSE(ask(PacketKind::fill, about().put(FillRequest{address, 1, 7, 4})));
     EXPECT_GE(free_bytes(), before - 1024);
     finish();
   });
@@ -604,7 +604,7 @@ TEST_F(DevicesProcess, ReleasedMemoryIsUsableByEarlierWorkOnly) {
 TEST_F(DevicesProcess, EndsCallsThatRecordTooMuch) {
   const CallResult result = call([&] {
     const std::vector<std::byte> chunk(kChunkBytes);
-    const auto packet = ask(PacketKind::allocate, about().put(AllocateQuestion{kChunkBytes}));
+    const auto packet = ask(PacketKind::allocate, about().put(AllocateRequest{kChunkBytes}));
     ASSERT_TRUE(packet);
     PacketReader in(*packet);
     in.get<std::uint32_t>();
@@ -637,8 +637,8 @@ TEST_F(DevicesProcess, RejectsInvalidPackets) {
        about().put_text("leak").put_text("").put(std::uint32_t{0}).put_text("").put_text("")},
       {PacketKind::launch, about().put(everything)},
       {PacketKind::launch, launch_of(12345, buffer_, 1)},
-      {PacketKind::occupancy, about().put(OccupancyQuestion{12345, 128, 0})},
-      {PacketKind::fill, about().put(FillQuestion{buffer_, 1, 0, 3})},
+      {PacketKind::occupancy, about().put(OccupancyRequest{12345, 128, 0})},
+      {PacketKind::fill, about().put(FillRequest{buffer_, 1, 0, 3})},
       {PacketKind::store, about().put(std::uint16_t{1})},
       {PacketKind::read, about().put(buffer_)},
   };
@@ -695,8 +695,8 @@ TEST_F(DevicesProcess, SurvivesRandomPackets) {
   }
 }
 
-// Questions of every kind in any order, with values at their limits. REMOTE_ROUNDS=N asks for longer.
-TEST_F(DevicesProcess, SurvivesHostileQuestions) {
+// Requests of every kind in any order, with values at their limits. REMOTE_ROUNDS=N asks for longer.
+TEST_F(DevicesProcess, SurvivesHostileRequests) {
   const char* const asked = std::getenv("REMOTE_ROUNDS");
   const int rounds = asked != nullptr ? std::atoi(asked) : 300;
   std::mt19937_64 dice(13);
@@ -753,10 +753,10 @@ TEST_F(DevicesProcess, SurvivesHostileQuestions) {
           }
           case 3:
             kind = PacketKind::occupancy,
-            body.put(OccupancyQuestion{kernel, static_cast<std::int32_t>(narrow()), number()});
+            body.put(OccupancyRequest{kernel, static_cast<std::int32_t>(narrow()), number()});
             break;
           case 4: {
-            if (const auto got = ask(PacketKind::allocate, body.put(AllocateQuestion{number()}))) {
+            if (const auto got = ask(PacketKind::allocate, body.put(AllocateRequest{number()}))) {
               PacketReader in(*got);
               in.get<std::uint32_t>();
               mine = in.get<std::uint64_t>();
@@ -769,10 +769,10 @@ TEST_F(DevicesProcess, SurvivesHostileQuestions) {
             kind = PacketKind::store, body.put(address()).put_bytes(std::vector<std::byte>(below(2000)));
             break;
           case 8:
-            kind = PacketKind::fill, body.put(FillQuestion{address(), number() % (1 << 24), narrow(),
-                                                           below(9) == 0 ? narrow() : 1u << below(3)});
+            kind = PacketKind::fill, body.put(FillRequest{address(), number() % (1 << 24), narrow(),
+                                                          below(9) == 0 ? narrow() : 1u << below(3)});
             break;
-          case 9: kind = PacketKind::read, body.put(ReadQuestion{address(), number()}); break;
+          case 9: kind = PacketKind::read, body.put(ReadRequest{address(), number()}); break;
           default: {
             SimOperand both[2] = {operand_of(0, buffers_[0]), operand_of(1, buffers_[1])};
             SimOperand& one = both[below(2)];

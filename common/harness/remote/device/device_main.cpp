@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The simulated device as a process of its own, with memory, counters and checkers. The student's host code
-// runs in another process, which can only send questions to this one (host_link.hpp).
+// runs in another process, which can only send requests to this one (host_link.hpp).
 //   simulated_device CODE PROGRAM [course]
 // It reads the kernels from the file CODE, and for messages the lines and functions of host code from the
 // student's program, which is never run here. "course": the program is not a student's.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: run, later, perform, answer, then one function per question.
+// Reading order: run, later, perform, answer, then one function per request.
 #include "remote/device/host_link.hpp"
 
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "cudart/runtime/status.hpp"
 #include "nccl/operation/move.hpp"
 #include "remote/device/operation.hpp"
-#include "remote/questions.hpp"
+#include "remote/requests.hpp"
 #include "sim/authors_files.hpp"
 #include "sim/timing/timeline.hpp"
 
@@ -201,18 +201,18 @@ void HostLink::perform() {
   for (const auto& work : std::exchange(work_, {})) work();
 }
 
-bool HostLink::answer(const Packet& question) {
-  if (question.kind != PacketKind::operate) return answer_about_device(question);
-  PacketReader in(question);
+bool HostLink::answer(const Packet& request) {
+  if (request.kind != PacketKind::operate) return answer_about_device(request);
+  PacketReader in(request);
   return operate(in);
 }
 
-bool HostLink::answer_about_device(const Packet& question) {
-  PacketReader in(question);
+bool HostLink::answer_about_device(const Packet& request) {
+  PacketReader in(request);
   const auto ordinal = in.get<std::uint32_t>();
   if (!in.ok() || ordinal >= opened_.size()) return false;
   about_ = &opened(ordinal);
-  switch (question.kind) {
+  switch (request.kind) {
     case PacketKind::find_kernel: return find_kernel(in);
     case PacketKind::find_symbol: return find_symbol(in);
     case PacketKind::launch: return launch(in);
@@ -244,8 +244,8 @@ bool HostLink::refuse(const std::string& why) {
   return reply(PacketWriter().put(std::uint32_t{0}).put_text(why));
 }
 
-// Reads the program at the first question, so that a program without kernels takes no time. A failure is
-// reported for every question.
+// Reads the program at the first request, so that a program without kernels takes no time. A failure is
+// reported for every request.
 Result<void> HostLink::read_program() {
   if (!load_failure_.empty()) return Error{load_failure_};
   if (codes_) return {};
@@ -260,7 +260,7 @@ Result<void> HostLink::read_program() {
   return {};
 }
 
-// Loads the program into the device of the question.
+// Loads the program into the device of the request.
 Result<void> HostLink::load_program() {
   if (auto read = read_program(); !read) return read;
   if (about_->modules) return {};
@@ -370,19 +370,19 @@ void HostLink::run_kernel(Opened& on, sim::LaunchRequest request, std::span<cons
 }
 
 bool HostLink::occupancy(PacketReader& in) {
-  const auto question = in.get<OccupancyQuestion>();
-  if (!in.complete() || about_->known_kernels.count(question.kernel) == 0 || question.threads_per_block < 1 ||
-      question.dynamic_shared > kMaxShared)
+  const auto request = in.get<OccupancyRequest>();
+  if (!in.complete() || about_->known_kernels.count(request.kernel) == 0 || request.threads_per_block < 1 ||
+      request.dynamic_shared > kMaxShared)
     return false;
   const std::int32_t n_blocks =
-      about_->device->occupancy(question.kernel, question.threads_per_block, question.dynamic_shared);
+      about_->device->occupancy(request.kernel, request.threads_per_block, request.dynamic_shared);
   return reply(PacketWriter().put(std::uint32_t{1}).put(n_blocks));
 }
 
 bool HostLink::allocate(PacketReader& in) {
-  const auto question = in.get<AllocateQuestion>();
+  const auto request = in.get<AllocateRequest>();
   if (!in.complete()) return false;
-  const auto address = about_->device->allocate(question.n_bytes, sim::MemoryKind::device);
+  const auto address = about_->device->allocate(request.n_bytes, sim::MemoryKind::device);
   if (!address) return refuse(address.error().text);
   about_->allocated.insert(*address);
   return reply(PacketWriter().put(std::uint32_t{1}).put(*address));
@@ -434,17 +434,17 @@ bool HostLink::store(PacketReader& in) {
 }
 
 bool HostLink::fill(PacketReader& in) {
-  const auto question = in.get<FillQuestion>();
-  const std::uint32_t element = question.element_bytes;
+  const auto request = in.get<FillRequest>();
+  const std::uint32_t element = request.element_bytes;
   if (!in.complete() || (element != 1 && element != 2 && element != 4)) return false;
   std::uint64_t n_bytes = 0;
-  if (__builtin_mul_overflow(question.count, std::uint64_t{element}, &n_bytes) ||
-      !is_inside_one_allocation(question.address, n_bytes))
+  if (__builtin_mul_overflow(request.count, std::uint64_t{element}, &n_bytes) ||
+      !is_inside_one_allocation(request.address, n_bytes))
     return refuse("outside of device memory");
-  const auto work = [this, &on = *about_, question, n_bytes] {
-    auto* dst = reinterpret_cast<std::byte*>(question.address);  // NOLINT: inside the arena
-    static_cast<void>(on.device->fill(dst, question.value, question.element_bytes, question.count));
-    on.device->host_wrote(question.address, n_bytes);
+  const auto work = [this, &on = *about_, request, n_bytes] {
+    auto* dst = reinterpret_cast<std::byte*>(request.address);  // NOLINT: inside the arena
+    static_cast<void>(on.device->fill(dst, request.value, request.element_bytes, request.count));
+    on.device->host_wrote(request.address, n_bytes);
     begin_work(*on.device);
     on.device->timeline().transfer(cudart::fill_us(on.device->options().preset, n_bytes));
     end_work(*on.device);
@@ -454,20 +454,19 @@ bool HostLink::fill(PacketReader& in) {
 
 // The host waits for what it reads. It may read little, so that it cannot make the answer.
 bool HostLink::read(PacketReader& in) {
-  const auto question = in.get<ReadQuestion>();
+  const auto request = in.get<ReadRequest>();
   if (!in.complete()) return false;
   if (opened_.size() < 2)
     return refuse(
         "a lab's host code may not copy out of the device's memory: kernels are to make the answer");
-  if (!is_inside_one_allocation(question.address, question.n_bytes))
-    return refuse("outside of device memory");
-  if (question.n_bytes > kMostBytesRead - n_bytes_read_)
+  if (!is_inside_one_allocation(request.address, request.n_bytes)) return refuse("outside of device memory");
+  if (request.n_bytes > kMostBytesRead - n_bytes_read_)
     return refuse("a lab's host code may copy at most " + std::to_string(kMostBytesRead) +
                   " bytes out of the devices' memory: counts, but not items");
-  n_bytes_read_ += question.n_bytes;
+  n_bytes_read_ += request.n_bytes;
   perform();
-  std::vector<std::byte> bytes(question.n_bytes);
-  const auto* src = reinterpret_cast<const std::byte*>(question.address);  // NOLINT: inside the arena
+  std::vector<std::byte> bytes(request.n_bytes);
+  const auto* src = reinterpret_cast<const std::byte*>(request.address);  // NOLINT: inside the arena
   if (const auto copied = about_->device->copy(bytes.data(), src, bytes.size()); !copied)
     return refuse(copied.error().text);
   begin_work(*about_->device);

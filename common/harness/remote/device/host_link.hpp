@@ -41,7 +41,7 @@ class HostLink : public lab::Submission {
 
   // Waits until the other process is ready; false if it has ended.
   bool wait_until_ready();
-  // Calls the student's code and answers its questions until it has finished.
+  // Calls the student's code and answers its requests until it has finished.
   lab::CallResult run(const lab::Request& request) override;
 
  private:
@@ -49,10 +49,10 @@ class HostLink : public lab::Submission {
   bool later(std::size_t n_bytes, std::function<void()> work);
   // Does the recorded work in its order.
   void perform();
-  // Answers a question. Returns false if it was invalid or could not be answered.
+  // Answers a request. Returns false if it was invalid or could not be answered.
   std::string describe_crash(const lab::CrashNote& note);
-  bool answer(const lab::Packet& question);
-  bool answer_about_device(const lab::Packet& question);
+  bool answer(const lab::Packet& request);
+  bool answer_about_device(const lab::Packet& request);
   bool reply(const lab::PacketWriter& body);
   bool refuse(const std::string& why);
   // One of the devices, and what the other process has on it.
@@ -67,7 +67,7 @@ class HostLink : public lab::Submission {
   Opened& opened(std::uint32_t ordinal);
   Result<void> read_program();
   Result<void> load_program();
-  // On the device of the question, what the other process may know of; nullptr if there is nothing.
+  // On the device of the request, what the other process may know of; nullptr if there is nothing.
   const sim::Allocation* visible(std::uint64_t address) const;
   bool is_inside_one_allocation(std::uint64_t address, std::uint64_t n_bytes) const;
   // The host submits work to one device after the other: the clock that their timelines share.
@@ -94,7 +94,7 @@ class HostLink : public lab::Submission {
   Devices devices_;
   std::vector<Opened> opened_;
   bool of_the_course_ = false;
-  Opened* about_ = nullptr;  // the device of the question that is answered
+  Opened* about_ = nullptr;  // the device of the request that is answered
   std::optional<std::vector<cudart::DeviceCode>> codes_;
   std::string load_failure_;
   std::vector<std::function<void()>> work_;  // recorded, not yet done

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A sim::Device in another process: every method sends a question over the channel, which
+// A sim::Device in another process: every method sends a request over the channel, which
 // device/host_link.cpp answers. Linked into the libcudart of students' processes in place of
 // common/simulator/sim. Nothing here affects a grade: the device's process does not rely on what this process
 // sends or on its memory.
@@ -11,7 +11,7 @@
 #include <map>
 
 #include "cudart/sim_parts.h"
-#include "remote/questions.hpp"
+#include "remote/requests.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::sim {
@@ -28,13 +28,13 @@ using lab::PacketWriter;
   std::_Exit(1);
 }
 
-// A question about this device.
+// A request about this device.
 PacketWriter about(const DeviceOptions& device) {
   return PacketWriter().put(static_cast<std::uint32_t>(device.ordinal));
 }
 
-Packet ask(PacketKind question, const PacketWriter& body) {
-  if (const auto sent = lab::send_packet(lab::kDeviceFd, question, body.body()); !sent)
+Packet ask(PacketKind request, const PacketWriter& body) {
+  if (const auto sent = lab::send_packet(lab::kDeviceFd, request, body.body()); !sent)
     give_up(sent.error().text);
   auto received = lab::receive_packet(lab::kDeviceFd);
   if (!received) give_up(received.error().text);
@@ -78,7 +78,7 @@ const DeviceOptions& Device::options() const {
 Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
   if (kind != MemoryKind::device) return Error{"only device memory can be had here"};
   const Packet packet =
-      ask(PacketKind::allocate, about(impl_->options).put(remote::AllocateQuestion{n_bytes}));
+      ask(PacketKind::allocate, about(impl_->options).put(remote::AllocateRequest{n_bytes}));
   PacketReader answer(packet);
   if (auto yes = agreed(answer); !yes) return yes.error();
   return answer.get<std::uint64_t>();
@@ -117,7 +117,7 @@ Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_
     if (find(address_of(dst)) != nullptr)
       return Error{"a lab's host code may not copy in the device's memory: kernels are to make the answer"};
     const Packet packet =
-        ask(PacketKind::read, about(impl_->options).put(remote::ReadQuestion{address_of(src), n_bytes}));
+        ask(PacketKind::read, about(impl_->options).put(remote::ReadRequest{address_of(src), n_bytes}));
     PacketReader answer(packet);
     if (auto yes = agreed(answer); !yes) return yes;
     const auto bytes = answer.rest();
@@ -141,7 +141,7 @@ Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t ele
                           std::uint64_t count) {
   const Packet packet =
       ask(PacketKind::fill,
-          about(impl_->options).put(remote::FillQuestion{address_of(dst), count, value, element_bytes}));
+          about(impl_->options).put(remote::FillRequest{address_of(dst), count, value, element_bytes}));
   PacketReader answer(packet);
   return agreed(answer);
 }
@@ -212,7 +212,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
 int Device::occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const {
   const Packet packet =
       ask(PacketKind::occupancy,
-          about(impl_->options).put(remote::OccupancyQuestion{kernel, threads_per_block, dynamic_shared}));
+          about(impl_->options).put(remote::OccupancyRequest{kernel, threads_per_block, dynamic_shared}));
   PacketReader answer(packet);
   return agreed(answer) ? answer.get<std::int32_t>() : 0;
 }

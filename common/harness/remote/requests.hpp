@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The questions that the student's process may send to the device's process: the bodies of packets
-// (protocol/packets.hpp), shared by both sides. Each question is answered by one packet of kind `answer`. Its
-// first u32 is 1 for success; 0 is followed by a text with the reason. The first u32 of each question is the
+// The requests that the student's process may send to the device's process: the bodies of packets
+// (protocol/packets.hpp), shared by both sides. Each request is answered by one packet of kind `answer`. Its
+// first u32 is 1 for success; 0 is followed by a text with the reason. The first u32 of each request is the
 // ordinal of the device that it concerns, but that of `operate` is the number of the SimOperands that follow.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace course::remote {
 
 inline constexpr std::size_t kMaxParameters = 1024;
-// Bytes per store, so that a question fits into a packet.
+// Bytes per store, so that a request fits into a packet.
 inline constexpr std::size_t kChunkBytes = 32 * 1024;
 
 struct LaunchHead {  // followed by the bytes of the parameters
@@ -25,24 +25,24 @@ struct LaunchAnswer {       // followed by the text
   std::uint32_t fault = 0;  // the sim::Fault if the launch is refused, whatever the kernel would do
   std::uint32_t reserved = 0;
 };
-struct OccupancyQuestion {
+struct OccupancyRequest {
   sim::KernelId kernel = 0;
   std::int32_t threads_per_block = 0;
   std::uint64_t dynamic_shared = 0;
 };
-struct AllocateQuestion {
+struct AllocateRequest {
   std::uint64_t n_bytes = 0;
 };
 // In labs for several devices: how much goes where, which only the devices know, is an argument of sends and
 // receives. So the host may read a few numbers, but not the items.
-struct ReadQuestion {
+struct ReadRequest {
   std::uint64_t address = 0, n_bytes = 0;
 };
 inline constexpr std::uint64_t kMostBytesRead = 4096;  // in one call of the student's code
 // `report`: the kind of a finding about NCCL ("nccl-mismatch"), a file, the line in it as u32, and a
 // sentence.
 inline constexpr std::size_t kMostReports = 20;  // of one call of the student's code
-struct FillQuestion {
+struct FillRequest {
   std::uint64_t address = 0, count = 0;
   std::uint32_t value = 0, element_bytes = 1;
 };

@@ -457,14 +457,14 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   if (grid.counting) cache.launch_begins();
   // A launch on several host threads may have to be repeated, for which only the arena can be restored.
   if (!arena.shares_memory())
-    grid.together = observers.begin_together(watched, *program, request, grid.host_threads);
+    grid.parallel = observers.begin_parallel(watched, *program, request, grid.host_threads);
   const auto cached =
-      grid.counting && !grid.together.empty() ? cache.copy(arena) : std::vector<Cache::Copy>{};
+      grid.counting && !grid.parallel.empty() ? cache.copy(arena) : std::vector<Cache::Copy>{};
   const auto run = [&] { return run_grid(*program, request, arena, options.preset, engine(), grid); };
   GridOutcome outcome = run();
-  if (!grid.together.empty() && observers.must_see_again(outcome.fault != Fault::none)) {
+  if (!grid.parallel.empty() && observers.must_see_again(outcome.fault != Fault::none)) {
     cache.put_back(cached);
-    grid.together.clear();
+    grid.parallel.clear();
     outcome = run();
   }
   std::fputs(outcome.output.c_str(), stdout);

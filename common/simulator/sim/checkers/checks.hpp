@@ -2,7 +2,7 @@
 // The checkers that a mode asks for, as one observer of a launch.
 // Reading order: checker.hpp (their names), finding.hpp (their output), kernel_checker.hpp (their interface),
 // checks.cpp (how they are called), initcheck.hpp, synccheck.hpp, racecheck/racecheck.hpp (what they look
-// for), checker_set.hpp (how they are created), together.hpp with undo.hpp (checked launches on several host
+// for), checker_set.hpp (how they are created), parallel.hpp with undo.hpp (checked launches on several host
 // threads).
 // Bounds, alignment and freed memory are always checked by the machine itself (ops/memory.hpp).
 // boundcheck.hpp adds the bounds between shared arrays.

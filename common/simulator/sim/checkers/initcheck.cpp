@@ -46,7 +46,7 @@ void clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   });
 }
 // The same as set(), but other threads may set bits at the same time.
-void set_together(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
+void set_atomically(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) {
     if (~mask == 0)
       __atomic_store_n(&word, mask, __ATOMIC_RELAXED);
@@ -119,7 +119,7 @@ Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
 }
 
 Initcheck::Initcheck(const Initcheck& main, std::vector<Finding>& findings)
-    : arena_(main.arena_), findings_(findings), global_(main.global_), together_(true) {}
+    : arena_(main.arena_), findings_(findings), global_(main.global_), parallel_(true) {}
 
 // --- what the host does ------------------------------------------------------------------------------------
 
@@ -274,8 +274,8 @@ bool Initcheck::find_whole(BlockState& block, const Shadow& shadow) {
 }
 
 void Initcheck::mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n) {
-  if (together_ && shadow.bits == global_->bits.data())
-    set_together(shadow.bits, first, n);
+  if (parallel_ && shadow.bits == global_->bits.data())
+    set_atomically(shadow.bits, first, n);
   else
     set(shadow.bits, first, n);
 }
@@ -342,7 +342,7 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
   if (!only_writes(op) && !any_set(bits, first, a.bytes)) {
     if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // a fault follows
-    const bool again = together_ && place == Place::global;                    // the launch will be repeated
+    const bool again = parallel_ && place == Place::global;                    // the launch will be repeated
     if (op.kind == OpKind::load && !again) return begin_to_follow(w, op, lane, place, a.at(lane));
     report(w, op, lane, place, a.at(lane));
     if (again) return;

@@ -115,7 +115,7 @@ class Initcheck final : public KernelChecker {
     Reserved<std::uint8_t> whole_pages;
   };
   std::shared_ptr<Global> global_;
-  bool together_ = false;  // other host threads set bits of global memory at the same time
+  bool parallel_ = false;  // other host threads set bits of global memory at the same time
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   static constexpr std::uint32_t kAnyOp = ~0u;
   std::map<std::uint32_t, Finding> reported_;  // by op, or kAnyOp

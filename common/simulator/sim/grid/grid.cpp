@@ -484,9 +484,9 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     shuffle(blocks, options.schedule_seed);
 
   int n_threads = std::max(options.host_threads, 1);
-  const bool watched_by_one = options.observer != nullptr && options.together.empty();
+  const bool watched_by_one = options.observer != nullptr && options.parallel.empty();
   if (program.order_sensitive || launch.cooperative || clustered || watched_by_one) n_threads = 1;
-  if (!options.together.empty()) n_threads = std::min(n_threads, static_cast<int>(options.together.size()));
+  if (!options.parallel.empty()) n_threads = std::min(n_threads, static_cast<int>(options.parallel.size()));
   n_threads = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(n_threads), blocks.size()));
   if (launch.cooperative) used.resident_blocks = static_cast<int>(blocks.size());
 
@@ -507,7 +507,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->preset = &preset;
     worker->grid_workspace = options.grid_workspace;
     worker->observer =
-        options.together.empty() ? options.observer : options.together[static_cast<std::size_t>(k)];
+        options.parallel.empty() ? options.observer : options.parallel[static_cast<std::size_t>(k)];
     worker->counting = options.counting;
     worker->alone = n_threads == 1 && !arena.shares_memory();
     if (options.counting) prepare_model(*worker, options, in_order ? &signals : nullptr);

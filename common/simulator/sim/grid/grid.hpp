@@ -29,7 +29,7 @@ struct GridOptions {
   std::uint64_t grid_workspace = 0;
   Cache* cache = nullptr;           // if counting
   Observer* observer = nullptr;     // if given, one host thread runs the launch
-  std::vector<Observer*> together;  // instead of `observer`: one observer for each of several host threads
+  std::vector<Observer*> parallel;  // instead of `observer`: one observer for each of several host threads
 };
 
 struct GridOutcome {

@@ -5,8 +5,8 @@
 
 #include "sim/checkers/checks.hpp"
 #include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/parallel.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
-#include "sim/checkers/together.hpp"
 #include "sim/machine/composite_observer.hpp"
 #include "sim/observation/attachment.hpp"
 #include "sim/observation/dataflow.hpp"
@@ -41,14 +41,14 @@ void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
 void Observers::released(std::uint64_t address, std::uint64_t n_bytes) {
   if (n_bytes == 0) return;
   checkers_.released(address, n_bytes);
-  if (together_) together_->released(address, n_bytes);
+  if (parallel_) parallel_->released(address, n_bytes);
 }
 
 void Observers::code_unloaded() {
   checks_.reset();
   composite_.reset();
   checkers_.code_unloaded();
-  together_.reset();
+  parallel_.reset();
 }
 
 Racecheck* Observers::racecheck() const {
@@ -102,23 +102,23 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
   return composite_.get();
 }
 
-std::vector<Observer*> Observers::begin_together(std::uint32_t mode, const Program& program,
+std::vector<Observer*> Observers::begin_parallel(std::uint32_t mode, const Program& program,
                                                  const LaunchRequest& launch, int host_threads) {
   const bool checks_alone = (mode & kRacecheck) != 0 && (mode & (kDataflow | kTrace)) == 0;
   if (attachment != nullptr || host_threads < 2 || !checks_alone || !shortcuts_ ||
-      !CheckedTogether::suits(program, launch))
+      !ParallelChecks::suits(program, launch))
     return {};
-  if (together_ == nullptr) together_ = std::make_unique<CheckedTogether>(arena_);
-  return together_->begin(mode, static_cast<std::size_t>(host_threads), checkers_,
+  if (parallel_ == nullptr) parallel_ = std::make_unique<ParallelChecks>(arena_);
+  return parallel_->begin(mode, static_cast<std::size_t>(host_threads), checkers_,
                           (mode & kInitcheck) != 0 ? initcheck_ : nullptr);
 }
 
 bool Observers::must_see_again(bool faulted) {
-  if (!faulted && together_->nothing_found()) {
-    together_->add_footprints(footprint_);
+  if (!faulted && parallel_->nothing_found()) {
+    parallel_->add_footprints(footprint_);
     return false;
   }
-  together_->put_back();
+  parallel_->put_back();
   return true;
 }
 

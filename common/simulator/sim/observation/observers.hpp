@@ -16,7 +16,7 @@
 
 namespace course::sim {
 
-class CheckedTogether;
+class ParallelChecks;
 class Dataflow;
 class Initcheck;
 class Racecheck;
@@ -49,7 +49,7 @@ class Observers {
   // After begin(): one observer per host thread, each for the blocks that it runs. Empty if a single observer
   // must see the whole launch. After such a launch, must_see_again() returns whether the launch must be
   // repeated with a single observer; memory has then been restored.
-  std::vector<Observer*> begin_together(std::uint32_t mode, const Program& program,
+  std::vector<Observer*> begin_parallel(std::uint32_t mode, const Program& program,
                                         const LaunchRequest& launch, int host_threads);
   bool must_see_again(bool faulted);
   // After the launch: adds what the observers counted.
@@ -70,7 +70,7 @@ class Observers {
   CheckerSet checkers_;
   Initcheck* initcheck_ = nullptr;  // the one in checkers_, nullptr if there is none
   std::unique_ptr<Trace> trace_;
-  std::unique_ptr<CheckedTogether> together_;
+  std::unique_ptr<ParallelChecks> parallel_;
   std::unique_ptr<Observer> checks_, composite_;  // for the current launch
   Footprint footprint_;                           // of the current launch
   FootprintRecorder recorder_{footprint_};

@@ -22,12 +22,12 @@
 
 namespace course::sim {
 
-class CheckedTogether {
+class ParallelChecks {
  public:
-  explicit CheckedTogether(const Arena& arena);
-  ~CheckedTogether();
-  CheckedTogether(const CheckedTogether&) = delete;
-  CheckedTogether& operator=(const CheckedTogether&) = delete;
+  explicit ParallelChecks(const Arena& arena);
+  ~ParallelChecks();
+  ParallelChecks(const ParallelChecks&) = delete;
+  ParallelChecks& operator=(const ParallelChecks&) = delete;
 
   static bool suits(const Program& program, const LaunchRequest& launch);
   // Creates observers for `n` host threads, or fewer if memory does not suffice. They belong to this object.

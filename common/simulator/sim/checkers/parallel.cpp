@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/checkers/together.hpp"
+#include "sim/checkers/parallel.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -22,7 +22,7 @@ bool is_global(const MicroOp& op) {
 }  // namespace
 
 // The checkers of one host thread.
-class CheckedTogether::Part final : public Checks {
+class ParallelChecks::Part final : public Checks {
  public:
   explicit Part(const Arena& arena) : Checks({}), arena_(arena) {}
 
@@ -61,13 +61,13 @@ class CheckedTogether::Part final : public Checks {
   Undo* undo_ = nullptr;
 };
 
-CheckedTogether::CheckedTogether(const Arena& arena) : arena_(arena) {}
-CheckedTogether::~CheckedTogether() = default;
+ParallelChecks::ParallelChecks(const Arena& arena) : arena_(arena) {}
+ParallelChecks::~ParallelChecks() = default;
 
 // Weak loads and stores, and atomics whose old value is not used, have the same result in every order of
 // blocks unless two blocks conflict. If one block both stored to a word and updated it atomically, it cannot
 // be found out afterwards whether another block accessed that word, so a kernel must not use both.
-bool CheckedTogether::suits(const Program& program, const LaunchRequest& launch) {
+bool ParallelChecks::suits(const Program& program, const LaunchRequest& launch) {
   if (program.order_sensitive || launch.cooperative || launch.grid.count() < 2) return false;
   if (std::any_of(program.calls.begin(), program.calls.end(),
                   [](const CallSite& c) { return !c.builtin.empty(); }))
@@ -87,8 +87,8 @@ bool CheckedTogether::suits(const Program& program, const LaunchRequest& launch)
   return !(stores && updates);
 }
 
-std::vector<Observer*> CheckedTogether::begin(std::uint32_t mode, std::size_t n, const CheckerSet& main,
-                                              Initcheck* init) {
+std::vector<Observer*> ParallelChecks::begin(std::uint32_t mode, std::size_t n, const CheckerSet& main,
+                                             Initcheck* init) {
   n_used_ = 0;
   try {
     if (undo_ == nullptr || init_ != init)
@@ -108,13 +108,13 @@ std::vector<Observer*> CheckedTogether::begin(std::uint32_t mode, std::size_t n,
   return observers;
 }
 
-bool CheckedTogether::nothing_found() const {
+bool ParallelChecks::nothing_found() const {
   const bool none = std::all_of(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(n_used_),
                                 [](const auto& p) { return p->findings.empty() && !p->race().is_full(); });
   return none && nobody_met();
 }
 
-bool CheckedTogether::nobody_met() const {
+bool ParallelChecks::nobody_met() const {
   std::vector<const Racecheck*> races;
   for (std::size_t k = 0; k < n_used_; ++k) races.push_back(&parts_[k]->race());
   return std::all_of(arena_.live().begin(), arena_.live().end(), [&](const auto& place) {
@@ -122,15 +122,15 @@ bool CheckedTogether::nobody_met() const {
   });
 }
 
-void CheckedTogether::add_footprints(Footprint& all) const {
+void ParallelChecks::add_footprints(Footprint& all) const {
   for (std::size_t k = 0; k < n_used_; ++k) all.add(parts_[k]->footprint);
 }
 
-void CheckedTogether::released(std::uint64_t address, std::uint64_t n_bytes) {
+void ParallelChecks::released(std::uint64_t address, std::uint64_t n_bytes) {
   for (const auto& part : parts_) part->checkers().released(address, n_bytes);
 }
 
-void CheckedTogether::put_back() {
+void ParallelChecks::put_back() {
   undo_->put_back();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Checked launches have the same findings, counters and memory contents on any number of host threads.
-#include "sim/checkers/together.hpp"
+#include "sim/checkers/parallel.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using u64 = std::uint64_t;
 constexpr u32 kNone = ~0u, kWords = 1 << 15, kMostBlocks = 64, kBlockWords = 128;
 
 std::string ptx() {
-  std::ifstream file(std::string(SIM_KERNEL_PTX) + "/together.ptx");
+  std::ifstream file(std::string(SIM_KERNEL_PTX) + "/parallel.ptx");
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -67,9 +67,9 @@ struct Seen {
   bool clean = false;
 };
 
-class TogetherDevice {
+class ParallelDevice {
  public:
-  explicit TogetherDevice(int host_threads) : device_(options(host_threads)) {
+  explicit ParallelDevice(int host_threads) : device_(options(host_threads)) {
     device_.set_mode(kCounters | kAllChecks);
     module_ = *device_.load_module(ptx());
     what_ = *device_.allocate(4096, MemoryKind::pinned_host);
@@ -121,19 +121,19 @@ class Devices {
     const Script s = random_script(seed, astray);
     const char* const kernel = seed % 3 == 0 ? "updates" : "writes";
     const Seen alone = one_.run(s, kernel, n_idle);
-    for (TogetherDevice* several : {&two_, &five_}) {
-      const Seen together = several->run(s, kernel, n_idle);
-      EXPECT_EQ(alone.report, together.report) << "seed " << seed;
-      EXPECT_EQ(alone.memory, together.memory) << "seed " << seed;
+    for (ParallelDevice* several : {&two_, &five_}) {
+      const Seen parallel = several->run(s, kernel, n_idle);
+      EXPECT_EQ(alone.report, parallel.report) << "seed " << seed;
+      EXPECT_EQ(alone.memory, parallel.memory) << "seed " << seed;
     }
     return alone.clean;
   }
 
  private:
-  TogetherDevice one_{1}, two_{2}, five_{5};
+  ParallelDevice one_{1}, two_{2}, five_{5};
 };
 
-TEST(CheckedTogether, FindingsDoNotDependOnHostThreads) {
+TEST(ParallelChecks, FindingsDoNotDependOnHostThreads) {
   Devices devices;
   int clean = 0, faulty = 0;
   for (u64 seed = 1; seed <= 200 && !HasFailure(); ++seed)
@@ -143,16 +143,16 @@ TEST(CheckedTogether, FindingsDoNotDependOnHostThreads) {
 }
 
 // Many blocks, so slow that every host thread gets some; a few accesses go to words of other blocks.
-TEST(CheckedTogether, ConflictsAcrossHostThreadsAreFound) {
+TEST(ParallelChecks, ConflictsAcrossHostThreadsAreFound) {
   Devices devices;
   int faulty = 0;
   for (u64 seed = 1; seed <= 8 && !HasFailure(); ++seed) faulty += devices.agree(seed, true, 8000) ? 0 : 1;
   EXPECT_GT(faulty, 3);
 }
 
-class CasesTogether : public ::testing::TestWithParam<KernelCase> {};
+class ParallelCases : public ::testing::TestWithParam<KernelCase> {};
 
-TEST_P(CasesTogether, HaveTheSameFindings) {
+TEST_P(ParallelCases, HaveTheSameFindings) {
   const KernelCase& c = GetParam();
   EXPECT_EQ(list(run(c, kCounters | kAllChecks, 0, 1)), list(run(c, kCounters | kAllChecks, 0, 3)));
 }
@@ -164,10 +164,10 @@ std::vector<KernelCase> all_cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, CasesTogether, ::testing::ValuesIn(all_cases()),
+INSTANTIATE_TEST_SUITE_P(Kernels, ParallelCases, ::testing::ValuesIn(all_cases()),
                          [](const auto& one) { return one.param.file + "_" + one.param.kernel; });
 
-TEST(CheckedTogether, SuitsKernelsWhoseBlocksDoNotCommunicate) {
+TEST(ParallelChecks, SuitsKernelsWhoseBlocksDoNotCommunicate) {
   const auto module = ptx::parse(ptx());
   ASSERT_TRUE(module);
   ModuleImage image;
@@ -177,7 +177,7 @@ TEST(CheckedTogether, SuitsKernelsWhoseBlocksDoNotCommunicate) {
   const auto suits = [&](const char* kernel, const LaunchRequest& launch) {
     const auto program = decode(image, *module->find_function(kernel), *engine().table);
     EXPECT_TRUE(program) << kernel;
-    return program && CheckedTogether::suits(*program, launch);
+    return program && ParallelChecks::suits(*program, launch);
   };
   for (const char* kernel : {"writes", "updates"}) {
     EXPECT_TRUE(suits(kernel, many)) << kernel;

@@ -572,7 +572,8 @@ class Desk(InFolder):
         self.desk("sources", "term.graded", "--out", "sources", "--anonymous")
         folders = {path.name for path in (self.folder / "sources/scan").iterdir()}
         self.assertTrue(folders <= {row["student"] for row in rows}, folders)
-        self.assertIn("A prediction", (self.folder / "sheet.md").read_text(encoding="utf-8"))
+        criteria = (self.folder / "sheet.md").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r"^## (\w+ \w+)", criteria, re.M), ["A prediction", "Style of"])
 
     def test_messages_reach_everybody_with_an_address(self):
         self.put(

@@ -9,6 +9,7 @@ which may have pseudonyms in place of names.
 import base64
 import hmac
 import pathlib
+import re
 
 from roster import Roster, Student, rows_of
 from settings import NO_PART, Problem, Settings, meant
@@ -37,9 +38,14 @@ def sheet(settings: Settings, students: list[Student], lab: str, seed: str, anon
 
 
 def criteria(parts: dict[str, float]) -> str:
-    """What a lab's parts are worth, and the rubric."""
+    """What a lab's parts are worth, and the sections of the rubric whose headings have their names; without
+    any, the whole rubric."""
     worth = "\n".join(f"- {part}: 0 to {most:g} points" for part, most in parts.items())
-    return f"{worth}\n\n{RUBRIC.read_text(encoding='utf-8')}"
+    rubric = RUBRIC.read_text(encoding="utf-8")
+    sections = re.split(r"^(?=## )", rubric, flags=re.M)[1:]
+    stems = [part.casefold().rstrip("s") for part in parts]
+    about = [one for one in sections if any(stem in one.partition("\n")[0].casefold() for stem in stems)]
+    return f"{worth}\n\n{''.join(about) or rubric}"
 
 
 def read(

@@ -42,6 +42,8 @@ def open_book(folder: pathlib.Path, own_points: bool = True, keep: bool = True) 
     """To read: also while a batch is running. `own_points`: what evidence is worth by this checkout, else by
     that of the last run; `keep`: from now on."""
     if not (folder / "ledger.jsonl").exists():
+        if (folder / settings.NAME).exists():
+            raise Problem(about_new(folder))
         raise Problem(
             f"{folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
         )
@@ -50,6 +52,18 @@ def open_book(folder: pathlib.Path, own_points: bool = True, keep: bool = True) 
     book.labcli = labcli_of()
     book.use_points(catalogue_of(book.labcli) if own_points else None, keep)
     return book
+
+
+def about_new(folder: pathlib.Path) -> str:
+    """Of a class in which nothing has been graded: its class.toml is checked, too."""
+    decided = settings.read(folder)
+    settings.check_labs(decided, {lab["id"] for lab in catalogue_of(labcli_of())["labs"]})
+    n_students = len(read_roster(decided.roster, decided.aliases).students)
+    n_due = sum(lab.due is not None for lab in decided.labs.values())
+    return (
+        f"{folder / settings.NAME} has no mistake: {n_students} students, {n_due} labs with a due date.\n"
+        f"Nothing has been graded into {folder} yet. Run ./lab grade-all first: ./lab grade-all FOLDER --out {folder}"
+    )
 
 
 def locked(path: pathlib.Path, wait: bool = False):

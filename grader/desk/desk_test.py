@@ -290,6 +290,18 @@ class Desk(InFolder):
         tomllib.loads(re.sub(r"^# (?=[\[a-z\"])", "", text, flags=re.M))  # also with every example in it
         self.desk("grades", "term.graded")
 
+    def test_a_class_is_checked_before_anything_is_graded(self):
+        self.put("new/people.csv", "id,name\na,A\nb,B\n")
+        self.desk("new", "new", "--roster", "new/people.csv")
+        text = (self.folder / "new/class.toml").read_text()
+        self.put("new/class.toml", text.replace("# [labs.scan]\n# due", "[labs.scan]\ndue"))
+        said = self.desk("grades", "new", code=1)
+        self.assertIn("no mistake: 2 students, 1 labs with a due date", said)
+        self.assertIn("./lab grade-all FOLDER --out new", said)
+        self.put("new/class.toml", text.replace("# [labs.scan]\n# due", "[labs.scna]\ndue"))
+        self.assertIn("Did you mean scan?", self.desk("grades", "new", code=1))
+        self.assertIn("./lab class grades new", (self.folder / "new/checklist.md").read_text())
+
     def test_unknown_people_and_labs_are_listed(self):
         self.settings('[[overrides]]\nstudent = "nobody"\nlab = "scan"\npoints = 1\nreason = "x"\n')
         said = self.desk("grades", "term.graded")

@@ -128,7 +128,7 @@ def left_over(last: list[tuple[str, str, Candidate]], ends: list[dict], newest: 
         return ""
     since = parse_time(newest, datetime.UTC) - datetime.timedelta(minutes=10)
     n_done = sum(parse_time(one["time"], datetime.UTC) >= since for one in ends if one.get("time"))
-    return f"{n_waiting} files wait; at the pace of the last ten minutes they take {10 * n_waiting / n_done:.0f} minutes."
+    return f"{n_waiting} files are left; at the pace of the last ten minutes they take {10 * n_waiting / n_done:.0f} minutes."
 
 
 def bin_of(final: Final) -> int:

@@ -352,7 +352,7 @@ std::vector<Table> tables_for(const Problem& problem, const Options& options, st
     for (const Task& task : *list) {
       if (!options.rung.empty() && task.id != options.rung) continue;
       for (Case& c : problem.bench_cases(task, n)) {
-        c = problem.on_devices(*top, c, options.gpus);
+        c = problem.on_devices(task, c, options.gpus);
         const auto same = [&](const Table& t) {
           return t.c.op == c.op && t.c.dtype == c.dtype && t.c.n == c.n && t.c.params == c.params &&
                  t.c.pattern == c.pattern &&

@@ -8,11 +8,14 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <filesystem>
+#include <future>
 
 #include "base/clock.hpp"
 #include "base/rng.hpp"
 #include "cudart/sim_control.h"
+#include "lab/all_cores.hpp"
 #include "lab/diagnosis.hpp"
 #include "protocol/go.hpp"
 #include "protocol/shared_memory.hpp"
@@ -110,15 +113,21 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
   return judged(Verdict::wrong_answer, "broke the protocol between grader and runner", waited.text);
 }
 
+// Bytes of shared memory that cases take which are ready to be sent, at most.
+constexpr std::uint64_t kReadyBytes = std::uint64_t{2} << 30;
+
 // A case as it is given to a runner.
 struct Submitted {
   const Problem& problem;
   const Task& task;
   const Case& c;
-  Shape shape;
+  std::uint64_t seed;
+  Measure measure;
+  Shape shape = problem.shape(task, c);
   std::vector<HostBuffer> inputs = {};
   CaseRequest request = {};
-  std::span<std::byte> shared = {};
+  std::optional<Result<SharedMemory>> memory = {};
+  std::span<std::byte> shared = {};  // of `memory`
   std::uint64_t key = fresh_nonce();
   Digest digest = {};  // of the outputs, from the runner, when the clock stopped
 };
@@ -142,8 +151,15 @@ struct Session::Impl {
   Judgement device_at_fault(const std::string& text) const;
   // std::nullopt if a runner is running and has sent Hello; else why there is none.
   std::optional<Judgement> ensure_runner(const Manifest& manifest);
+  // The case with its items in shared memory, ready to be sent. The arguments must outlive it.
+  Submitted make_ready(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                       const Measure& measure) const;
+  // Runs a case and judges its reply.
+  Attempt attempt(Submitted given);
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
-                  const Measure& measure);
+                  const Measure& measure) {
+    return attempt(make_ready(problem, task, c, seed, measure));
+  }
   // A second call of a case that was right, on other items.
   Attempt call_again(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
   // A case that was right, in the order of a counted run.
@@ -216,11 +232,11 @@ std::optional<Judgement> Session::Impl::ensure_runner(const Manifest& manifest) 
 
 namespace {
 
-std::vector<HostBuffer> filled_inputs(const Submitted& given, std::uint64_t seed) {
+std::vector<HostBuffer> filled_inputs(const Submitted& given) {
   std::vector<HostBuffer> inputs;
   for (const auto& spec : given.shape.inputs)
     inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
-  given.problem.fill(given.task, given.c, seed_for(seed, given.c.name), inputs);
+  given.problem.fill(given.task, given.c, seed_for(given.seed, given.c.name), inputs);
   return inputs;
 }
 
@@ -305,22 +321,10 @@ void Session::Impl::judge_by_report(const Submitted& given, Stage stage, bool ti
                                     given.problem.ideal(given.task, given.c).bytes);
 }
 
-Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task& task, const Case& c,
-                                              std::uint64_t seed, const Measure& measure) {
-  Attempt result;
-  Judgement& judgement = result.judgement;
-  Submitted given{.problem = problem, .task = task, .c = c, .shape = problem.shape(task, c)};
-  given.inputs = filled_inputs(given, seed);
-
-  result.reused_runner = runner.has_value();
-  if (auto no_runner = ensure_runner(problem.manifest())) {
-    judgement = std::move(*no_runner);
-    if (runner) result.outcome.printed = runner->printed();
-    runner.reset();
-    return result;
-  }
-  result.outcome.device = runner->hello.device.str();
-
+Submitted Session::Impl::make_ready(const Problem& problem, const Task& task, const Case& c,
+                                    std::uint64_t seed, const Measure& measure) const {
+  Submitted given{.problem = problem, .task = task, .c = c, .seed = seed, .measure = measure};
+  given.inputs = filled_inputs(given);
   CaseRequest& request = given.request;
   request = lay_out(problem, task, c, given.shape, options.device, measure);
   // Secret like the seed, and reproduced by it. A trace uses ascending order.
@@ -331,33 +335,53 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
     // The top rungs know that GPUs start blocks in order. A student's kernels must not rely on it.
     if (options.of_the_course) request.schedule_seed |= SIM_STARTS_IN_ORDER;
   }
-  auto memory = SharedMemory::create(request.shared_bytes);
-  if (!memory) {
-    judgement = judged(Verdict::infra, "could not be run", memory.error().text);
+  given.memory = SharedMemory::create(request.shared_bytes);
+  if (*given.memory) {
+    given.shared = (*given.memory)->bytes();
+    put_inputs(given);
+  }
+  return given;
+}
+
+Session::Impl::Attempt Session::Impl::attempt(Submitted given) {
+  Attempt result;
+  Judgement& judgement = result.judgement;
+  const auto again_in_a_fresh_process = [&] {
+    runner.reset();
+    return attempt(given.problem, given.task, given.c, given.seed, given.measure);
+  };
+
+  result.reused_runner = runner.has_value();
+  if (auto no_runner = ensure_runner(given.problem.manifest())) {
+    judgement = std::move(*no_runner);
+    if (runner) result.outcome.printed = runner->printed();
+    runner.reset();
     return result;
   }
-  given.shared = memory->bytes();
-  put_inputs(given);
+  result.outcome.device = runner->hello.device.str();
+  if (!*given.memory) {
+    judgement = judged(Verdict::infra, "could not be run", given.memory->error().text);
+    return result;
+  }
 
+  const CaseRequest& request = given.request;
   const std::uint64_t nonce = fresh_nonce();
   const std::uint64_t sequence = runner->begin_case();
   // If sending fails, the runner has ended, and wait() finds out how.
-  static_cast<void>(
-      runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
+  static_cast<void>(runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request),
+                                 (*given.memory)->fd()));
   if (request.is_keyed != 0) {
     GoBlock& block = *GoBlock::at(given.shared, request.go_offset);
     // The rehearsal gets a wrong key, so that its unmasked data is useless.
     for (const std::uint32_t round : {kRehearsal, kRun})
       result.clock_us[round] = clocked(block, round, round == kRun ? given.key : fresh_nonce(), given.digest);
   }
-  const auto waited = runner->wait(options.seconds_per_case, measure.checks ? sim::kSlowdownByCheckers : 1.0);
+  const auto waited =
+      runner->wait(options.seconds_per_case, given.measure.checks ? sim::kSlowdownByCheckers : 1.0);
   result.outcome.printed = runner->printed();
   result.outcome.processor_seconds = waited.processor_seconds;
-  if (waited.event == Event::stale && result.reused_runner) {
-    runner.reset();
-    // it ended after the previous case, so this case is not at fault
-    return attempt(problem, task, c, seed, measure);
-  }
+  // It ended after the previous case, so this case is not at fault.
+  if (waited.event == Event::stale && result.reused_runner) return again_in_a_fresh_process();
   if (waited.event != Event::message) {
     judgement = judge_silence(waited, options.seconds_per_case);
     runner.reset();
@@ -373,10 +397,8 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
 
   // An earlier case may have damaged this process, so repeat the case in a fresh one.
   if (result.reused_runner && (reply->stage == Stage::out_of_memory || reply->stage == Stage::harness_error ||
-                               reply->stage == Stage::crashed)) {
-    runner.reset();
-    return attempt(problem, task, c, seed, measure);
-  }
+                               reply->stage == Stage::crashed))
+    return again_in_a_fresh_process();
 
   const auto report_bytes = given.shared.subspan(request.report_offset, reply->report_bytes);
   result.outcome.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
@@ -387,7 +409,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   result.outcome.times_us.assign(reply->times_us.begin(), reply->times_us.begin() + reply->n_times);
   if (request.is_keyed != 0) result.outcome.events_us = result.outcome.times_us;
   if (options.device == DeviceKind::sim && judgement.verdict != Verdict::not_implemented)
-    judge_by_report(given, reply->stage, measure.timed_runs > 0, result);
+    judge_by_report(given, reply->stage, given.measure.timed_runs > 0, result);
   if (!is_intact_after(reply->stage)) runner.reset();
   return result;
 }
@@ -473,10 +495,25 @@ Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Cas
   }
   std::vector<double> times_us, events_us;
   std::vector<std::array<double, 2>> clocks;
-  for (int k = 0; k <= measure.timed_runs; ++k) {
-    const std::uint64_t own_seed = k == 0 ? seed : mix(seed + static_cast<std::uint64_t>(k));
-    Attempt one = attempt(problem, task, c, own_seed, once);
-    const bool last = k == measure.timed_runs;
+  // The items of several runs are made at the same time. Nothing else runs while a run is timed.
+  const std::uint64_t bytes =
+      lay_out(problem, task, c, problem.shape(task, c), options.device, once).shared_bytes;
+  const std::size_t at_once = std::clamp<std::size_t>(kReadyBytes / bytes, 1, n_cores());
+  std::deque<Submitted> ready;
+  const auto own_seed = [&](std::size_t k) { return k == 0 ? seed : mix(seed + k); };
+  const auto make = [&](std::size_t k) { return make_ready(problem, task, c, own_seed(k), once); };
+  const auto n_runs = static_cast<std::size_t>(measure.timed_runs) + 1;
+  for (std::size_t k = 0; k < n_runs; ++k) {
+    if (ready.empty()) {
+      std::vector<std::future<Submitted>> others;
+      for (std::size_t i = k + 1; i < std::min(k + at_once, n_runs); ++i)
+        others.push_back(std::async(std::launch::async, make, i));
+      ready.push_back(make(k));
+      for (std::future<Submitted>& other : others) ready.push_back(other.get());
+    }
+    Attempt one = attempt(std::move(ready.front()));
+    ready.pop_front();
+    const bool last = k + 1 == n_runs;
     if (k > 0) {
       times_us.insert(times_us.end(), one.outcome.times_us.begin(), one.outcome.times_us.end());
       events_us.insert(events_us.end(), one.outcome.events_us.begin(), one.outcome.events_us.end());
@@ -492,7 +529,7 @@ Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Cas
       times_us = borne_out(clock_us, events_us);
       one.judgement = judge_times(clock_us, events_us, problem.ideal(task, c).bytes);
     }
-    Outcome outcome = conclude(problem, task, c, own_seed, std::move(one));
+    Outcome outcome = conclude(problem, task, c, own_seed(k), std::move(one));
     if (outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) {
       outcome.times_us = std::move(times_us);
       outcome.clock_us = std::move(clock_us);

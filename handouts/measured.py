@@ -9,6 +9,7 @@ kinds DEVICE LABS the top rungs compared with the libraries on every kind of inp
 frameworks DEVICE the top rungs compared with PyTorch, CuPy and NPP
 foreign DEVICE    the times of kernels that are not the course's, measured and modelled
 reached DEVICES   whether they reach what they were built for
+profile DEVICE    what the profiler says of the kernels that miss a goal
 backwards LABS    the rungs that were slower than the one below, at the largest size
 trips LAB         how long the memory takes for an array that crosses it twice, three times, four times
 in_flight LAB     how many bytes must be in flight to keep the memory busy
@@ -299,6 +300,24 @@ def frameworks(device, _labcli):
         "*: contains time of the host, because the call waits for the size of its result.\n\n"
         + by_size(["lab, case", "library", "call"], found)
     )
+
+
+def profile(device, _labcli):
+    path = max((ROOT / "handouts/results/profile").glob(f"*-{device}.json"))
+    run = json.loads(path.read_text(encoding="utf-8"))
+    rows = [
+        [
+            f"{one['lab']} `{one['kernel']}`",
+            f"2^{one['n'].bit_length() - 1}",
+            time_of(one["duration_us"]),
+            *(f"{one[name + '_percent']:.0f} %" for name in ("dram", "l2", "sm", "occupancy")),
+            f"{one['registers']}",
+            f"{one['cycles_per_issue_of_a_warp']:.1f}",
+        ]
+        for one in run["kernels"]
+    ]
+    head = ["lab, kernel", "items", "time", "memory", "L2", "SM", "occupancy", "registers", "cycles per issue"]
+    return f"{run['device']}, {run['date']}, {run['tool'].split(',')[0]}:\n\n" + table(head, rows, "lrrrrrrrr")
 
 
 # What a table's rungs compute, by its first rung, where the name of the case does not say it.
@@ -644,6 +663,7 @@ KINDS = (
     frameworks,
     foreign,
     reached,
+    profile,
     backwards,
     trips,
     in_flight,

@@ -652,34 +652,43 @@ __global__ void __launch_bounds__(kWideBlock, 2)
 }
 
 // --- Samples of one byte: the kernel counts the 256 values, and finds the bin of each value only once, when
-// it merges the counts. It works for any bins if there are at most 256 of them.
+// it merges the counts.
 inline constexpr unsigned kValues = 256;
 inline constexpr unsigned kLog2ByteCopies = 3;  // of each counter
 
-template <typename Bins>
-__global__ void __launch_bounds__(kWideBlock, 2)
+template <unsigned kThreads, typename Bins>
+__global__ void __launch_bounds__(kThreads, 2 * kWideBlock / kThreads)
     k08_bytes(const std::uint8_t* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   constexpr unsigned kByteCopies = 1u << kLog2ByteCopies;
   __shared__ std::uint32_t s_of_value[kValues * kByteCopies];
   __shared__ std::uint32_t s_of_bin[kValues + 1];
-  for (unsigned i = threadIdx.x; i < kValues * kByteCopies; i += kWideBlock) s_of_value[i] = 0;
-  for (unsigned bin = threadIdx.x; bin <= bins.n_bins; bin += kWideBlock) s_of_bin[bin] = 0;
-  __syncthreads();  // counters are cleared before any thread counts
+  extern __shared__ std::uint32_t s_edges[];
+  const bool few = bins.n_bins <= kValues;  // values that share a bin are then added up in shared memory
+  for (unsigned i = threadIdx.x; i < kValues * kByteCopies; i += kThreads) s_of_value[i] = 0;
+  for (unsigned bin = threadIdx.x; few && bin <= bins.n_bins; bin += kThreads) s_of_bin[bin] = 0;
+  const Bins here = staged(bins, s_edges);
+  __syncthreads();  // counters are cleared and edges copied before any thread counts
 
   std::uint32_t* const s_copy = s_of_value + threadIdx.x % kByteCopies;
   device::for_each_item(d_in, n,
                         [&](std::uint8_t value) { atomicAdd(&s_copy[value << kLog2ByteCopies], 1u); });
   __syncthreads();  // all threads have counted before the counters are merged
+  device::wait_for_previous_kernel();
 
-  for (unsigned value = threadIdx.x; value < kValues; value += kWideBlock) {
+  for (unsigned value = threadIdx.x; value < kValues; value += kThreads) {
     std::uint32_t sum = 0;
     for (unsigned k = 0; k < kByteCopies; ++k)
       sum += s_of_value[(value << kLog2ByteCopies) + (threadIdx.x + k) % kByteCopies];
-    if (sum != 0) atomicAdd(&s_of_bin[bin_of(bins, static_cast<std::uint8_t>(value))], sum);
+    if (sum == 0) continue;
+    const std::uint32_t bin = bin_of(here, static_cast<std::uint8_t>(value));
+    if (few)
+      atomicAdd(&s_of_bin[bin], sum);
+    else
+      atomicAdd(&d_counts[bin], Count{sum});
   }
+  if (!few) return;
   __syncthreads();  // the bins of the block are complete before they are merged
-  device::wait_for_previous_kernel();
-  for (unsigned bin = threadIdx.x; bin <= bins.n_bins; bin += kWideBlock) {
+  for (unsigned bin = threadIdx.x; bin <= bins.n_bins; bin += kThreads) {
     if (s_of_bin[bin] != 0) atomicAdd(&d_counts[bin], Count{s_of_bin[bin]});
   }
 }
@@ -761,7 +770,7 @@ __global__ void __launch_bounds__(kWideBlock, 1)
 
 // Clears the counts, and launches a kernel that adds to them. A block may use more than 48 KiB only if that
 // is asked for.
-template <typename T, typename Bins, typename Kernel, typename... More>
+template <unsigned kThreads = kWideBlock, typename T, typename Bins, typename Kernel, typename... More>
 Status clear_and_count(const Job<T, Bins>& job, Kernel kernel, dim3 grid, unsigned shared_words,
                        More... more) {
   const unsigned n_counters = job.bins.n_bins + 1;
@@ -769,7 +778,7 @@ Status clear_and_count(const Job<T, Bins>& job, Kernel kernel, dim3 grid, unsign
                                                                                             n_counters);
   const std::size_t shared_bytes = shared_words * sizeof(std::uint32_t);
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
-  device::launch_early(kernel, grid, kWideBlock, shared_bytes, job.stream, job.d_in, job.n, job.bins,
+  device::launch_early(kernel, grid, kThreads, shared_bytes, job.stream, job.d_in, job.n, job.bins,
                        job.d_counts, more...);
   return Status::ok;
 }
@@ -779,10 +788,17 @@ inline unsigned wide_blocks(std::uint64_t n, std::uint64_t samples, std::uint64_
   return static_cast<unsigned>(worthwhile < most ? worthwhile : most);
 }
 
-template <typename Bins>
+// A thread gets two vectors, 32 bytes. So that a short array has more blocks, they are smaller, until half of the
+// multiprocessors have one.
+template <unsigned kThreads = 256, typename Bins>
 Status count_values(const Job<std::uint8_t, Bins>& job) {
-  const auto at_once = 2 * static_cast<std::uint64_t>(job.multiprocessors);
-  return clear_and_count(job, &k08_bytes<Bins>, wide_blocks(job.n, 32 * kWideBlock, at_once), 0);
+  const auto multiprocessors = static_cast<std::uint64_t>(job.multiprocessors);
+  constexpr unsigned kBytes = 32 * kThreads;
+  if constexpr (kThreads < kWideBlock)
+    if (job.n / kBytes > multiprocessors / 2) return count_values<2 * kThreads>(job);
+  const std::uint64_t at_once = 2 * kWideBlock / kThreads * multiprocessors;
+  return clear_and_count<kThreads>(job, &k08_bytes<kThreads, Bins>, wide_blocks(job.n, kBytes, at_once),
+                                   edges_in_shared(job.bins));
 }
 
 template <typename T, typename Bins>
@@ -794,8 +810,7 @@ Status count_packed(const Job<T, Bins>& job) {
 
 template <typename T, typename Bins>
 Status state_of_the_art(const Job<T, Bins>& job) {
-  if constexpr (std::is_same_v<T, std::uint8_t>)
-    if (job.bins.n_bins <= kValues) return count_values(job);
+  if constexpr (std::is_same_v<T, std::uint8_t>) return count_values(job);
   const unsigned n_counters = job.bins.n_bins + 1, n_edges = edges_in_shared(job.bins);
   const Space shared = space();
   const Layout layout = layout_for(n_counters, n_edges, shared);

@@ -31,7 +31,7 @@ bool is_right(const std::vector<Key>& keys, std::uint32_t by) {
   cudaMemset(d_words, 0, n_words * sizeof(std::uint32_t));
   const Sweep sweep = sweep_in(d_words, kPassesOf<Key>, n_tiles);
 
-  constexpr int kCounters = kPassesOf<Key> * kDigits * kCopies<Key> * sizeof(std::uint32_t);
+  constexpr int kCounters = kCountersSpace<Key>;
   cudaFuncSetAttribute(k08_histograms<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kCounters);
   k08_histograms<<<4, kCountingBlock, kCounters>>>(d_in, kN, flips_for<Key>(KeyKind::unsigned_number, false),
                                                    0, kDigitBits, sweep.d_starts);

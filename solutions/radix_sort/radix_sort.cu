@@ -1116,8 +1116,8 @@ Status counts_first(const Job<Bits, Value>& job) {
 // - Every kernel starts while the one before it ends (programmatic dependent launch): its blocks clear their
 //   counters, or count keys, and then wait for the results.
 // - The counting kernel loads 16 bytes per lane and has one copy of its counters per lane. It finds a counter
-//   with two instructions. Before, it had twice as many per key, and its limiter was their number (ncu on an
-//   H100, 2^28 keys: 86 % of the multiprocessors' throughput, 49 % of the memory's).
+//   with two instructions. Before, they were more per digit, and the profiler named their number as the
+//   limiter.
 // - One block sorts a short array in one launch (k08_one_block). No bits are sorted by copying (k08_copy).
 // Why: rung 7 issues fewer instructions per key than CUB's kernel, but its schedulers have no eligible warp
 // in most cycles.

@@ -24,8 +24,8 @@
 #include "bench/html.hpp"
 #include "bench/published.hpp"
 #include "bench/results.hpp"
+#include "bench/sandboxed.hpp"
 #include "bench/scaling.hpp"
-#include "bench/shut_in.hpp"
 #include "cli/commands.hpp"
 #include "compile/build.hpp"
 #include "compile/compile_file.hpp"
@@ -220,7 +220,7 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
   if (options.kinds) command.emplace_back("--kinds");
   if (options.no_cpu || !with_cpu) command.emplace_back("--no-cpu");
   if (!solutions) {
-    auto text = run_shut_in(layout, std::move(command), device, libraries, how, gpus > 0);
+    auto text = run_sandboxed(layout, std::move(command), device, libraries, how, gpus > 0);
     return text ? std::move(text) : Error{fmt::format("bench of labs/{} {}", lab, text.error().text)};
   }
   command.insert(command.end(), {"--json", file});

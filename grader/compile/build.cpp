@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "compile/compile_file.hpp"
-#include "compile/compiler_words.hpp"
+#include "compile/diagnostics.hpp"
 #include "compile/recipe.hpp"
 #include "compile/run_folder.hpp"
 #include "grading/progress.hpp"

@@ -61,7 +61,7 @@ class Compiled : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  void shut_in(sandbox::Isolation most = sandbox::Isolation::full) {
+  void use_sandbox(sandbox::Isolation most = sandbox::Isolation::full) {
     const char* enter = std::getenv("SANDBOX_ENTER");
     ASSERT_NE(enter, nullptr);
     machine_ = sandbox::probe(enter, most);
@@ -80,7 +80,7 @@ class Compiled : public ::testing::Test {
 
 TEST_F(Compiled, MakesARunnerFromAFile) {
   for (const sandbox::Isolation most : {sandbox::Isolation::none, sandbox::Isolation::full}) {
-    shut_in(most);
+    use_sandbox(most);
     const BuildOutcome outcome = compile();
     EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
     EXPECT_EQ(contents(root_ + "/work/runner"), "the student's\n");
@@ -89,7 +89,7 @@ TEST_F(Compiled, MakesARunnerFromAFile) {
 }
 
 TEST_F(Compiled, StagesAccessOnlyTheirOwnFiles) {
-  shut_in();
+  use_sandbox();
   if (machine_.level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
   setenv("GRADERS_SECRET", "1", 1);
   const Recipe good = recipe_;
@@ -119,7 +119,7 @@ TEST_F(Compiled, StagesAccessOnlyTheirOwnFiles) {
 }
 
 TEST_F(Compiled, StopsCompilerBombs) {
-  shut_in();
+  use_sandbox();
   if (machine_.level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
   for (const char* bomb : {"tail /dev/zero", "cat /dev/zero > {object}", "while :; do :; done"}) {
     recipe_.compile = bomb;
@@ -176,7 +176,7 @@ TEST_F(Compiled, ReportsForgottenDefinitionAsCompileError) {
 // be a fault of the machine and cost no points.
 TEST_F(Compiled, SourcesCannotImitateErrorsOfTheSandbox) {
   for (const sandbox::Isolation most : {sandbox::Isolation::full, sandbox::Isolation::none}) {
-    shut_in(most);
+    use_sandbox(most);
     for (const char* name : {"bwrap: ", "sandbox: "}) {
       recipe_.compile = std::string("echo '") + name + "(1): error: expected a \";\"'; exit 1";
       const BuildOutcome outcome = compile();

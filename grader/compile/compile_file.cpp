@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "build_config.hpp"
-#include "compile/compiler_words.hpp"
+#include "compile/diagnostics.hpp"
 #include "process.hpp"
 #include "report/report_file.hpp"
 #include "screen/screen.hpp"

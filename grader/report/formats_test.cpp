@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/compiler_words.hpp"
+#include "compile/diagnostics.hpp"
 #include "report/edition.hpp"
 #include "report/html.hpp"
 #include "report/junit.hpp"

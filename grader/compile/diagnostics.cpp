@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reading order: recognising errors and their places; shortening an error; the advice; the message.
-#include "compile/compiler_words.hpp"
+#include "compile/diagnostics.hpp"
 
 #include <fmt/format.h>
 

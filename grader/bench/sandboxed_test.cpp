@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/shut_in.hpp"
+#include "bench/sandboxed.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,28 +22,28 @@ Result<std::string> shell(const std::string& script) {
   ProcessOptions how;
   how.seconds = 20;
   // $2 is the file name after --json.
-  return run_shut_in(layout, {"/bin/sh", "-c", script, "sh"}, lab::DeviceKind::sim, "/usr/lib", how);
+  return run_sandboxed(layout, {"/bin/sh", "-c", script, "sh"}, lab::DeviceKind::sim, "/usr/lib", how);
 }
 
-TEST(ShutIn, ReturnsTheProgramsResults) {
+TEST(Sandboxed, ReturnsTheProgramsResults) {
   const auto text = shell("echo '{\"of\": 1}' > \"$2\"");
   ASSERT_TRUE(text) << text.error().text;
   EXPECT_EQ(*text, "{\"of\": 1}\n");
 }
 
-TEST(ShutIn, GivesNoAccessToOtherFiles) {
+TEST(Sandboxed, GivesNoAccessToOtherFiles) {
   const Layout layout{
       "/nowhere", std::filesystem::path(std::getenv("SANDBOX_ENTER")).parent_path().parent_path().string(),
       ""};
   if (isolation_here(layout).level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
-  const std::string file = "/tmp/shut_in_test." + std::to_string(getpid());
+  const std::string file = "/tmp/sandboxed_test." + std::to_string(getpid());
   const auto text = shell("echo owned > " + file + "; echo {} > \"$2\"");
   EXPECT_TRUE(text) << text.error().text;
   EXPECT_FALSE(std::filesystem::exists(file));
   std::filesystem::remove(file);
 }
 
-TEST(ShutIn, ReportsHowTheProgramFailed) {
+TEST(Sandboxed, ReportsHowTheProgramFailed) {
   const auto text = shell("echo no memory; exit 3");
   ASSERT_FALSE(text);
   EXPECT_THAT(text.error().text, HasSubstr("code 3"));

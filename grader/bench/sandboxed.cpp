@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/shut_in.hpp"
+#include "bench/sandboxed.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -60,9 +60,9 @@ std::string written_by_others(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> run_shut_in(const Layout& layout, std::vector<std::string> command,
-                                lab::DeviceKind device, const std::string& libraries, ProcessOptions how,
-                                bool several_devices) {
+Result<std::string> run_sandboxed(const Layout& layout, std::vector<std::string> command,
+                                  lab::DeviceKind device, const std::string& libraries, ProcessOptions how,
+                                  bool several_devices) {
   const ResultsFolder folder;
   if (folder.path().empty()) return Error{"No temporary folder can be made."};
   const sandbox::Machine& machine = isolation_here(layout);

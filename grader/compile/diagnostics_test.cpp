@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compile/compiler_words.hpp"
+#include "compile/diagnostics.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -131,7 +131,7 @@ TEST(CompileMessage, StatesTheConsequenceFirst) {
               HasSubstr("\n  what to do: A ; is missing"));
 }
 
-TEST(CompilerWords, SuggestMissingTypename) {
+TEST(Diagnostics, SuggestMissingTypename) {
   EXPECT_THAT(advice_on("x.cu(2): error: expected a \";\"\n"
                         "    Op::Value total = op.identity();\n"
                         "              ^\n"),
@@ -152,7 +152,7 @@ TEST(CompilerWords, SuggestMissingTypename) {
               HasSubstr("A ; is missing"));
 }
 
-TEST(CompilerWords, ExplainNullptrForTemplateParameters) {
+TEST(Diagnostics, ExplainNullptrForTemplateParameters) {
   const std::string call =
       "x.cu(2): error: no instance of function template \"k01\" matches the argument list\n"
       "            argument types are: (int *const, ";
@@ -161,7 +161,7 @@ TEST(CompilerWords, ExplainNullptrForTemplateParameters) {
   EXPECT_THAT(advice_on(call + "int)\n    k01<<<1, 32>>>(d_in, 0);\n"), HasSubstr("compare the two lines"));
 }
 
-TEST(CompilerWords, ExplainSharedArraysWithoutSize) {
+TEST(Diagnostics, ExplainSharedArraysWithoutSize) {
   EXPECT_THAT(advice_on("x.cu(2): error: incomplete type \"unsigned int []\" is not allowed\n"
                         "      __attribute__((shared)) unsigned s_counts[];\n"
                         "                                       ^\n"),
@@ -171,7 +171,7 @@ TEST(CompilerWords, ExplainSharedArraysWithoutSize) {
             "");
 }
 
-TEST(CompilerWords, ExplainHostLambdasInKernels) {
+TEST(Diagnostics, ExplainHostLambdasInKernels) {
   const std::string errors = first_errors(
       "a.cu(3): error: The closure type for a lambda (\"lambda [](int)->int\", defined at a.cu:3) cannot be "
       "used in the "

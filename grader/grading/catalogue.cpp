@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lab/metrics.hpp"
+#include "report/result.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -95,7 +96,7 @@ std::string catalogue_json(Problems labs) {
                        {"speedup", speedup},
                        {"counted_on", cases_for(*problem, task, lab::kEfficiency)},
                        {"timed_on", cases_for(*problem, task, lab::kSpeedup)},
-                       {"baseline", task.baseline == lab::Baseline::one_thread ? "one_thread" : "all_cores"},
+                       {"baseline", name_of(task.baseline)},
                        {"bonus", task.bonus}});
     }
     json further = json::array();

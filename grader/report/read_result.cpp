@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "lab/metrics.hpp"
+#include "report/result_fields.hpp"
 
 namespace course::grader {
 namespace {
@@ -85,17 +85,6 @@ class Field {
     if (!value_.is_number()) refuse("a number");
     return value_.get<double>();
   }
-  std::optional<double> optional_number() const {
-    if (value_.is_null()) return std::nullopt;
-    return number();
-  }
-
-  template <typename T>
-  std::vector<T> list(T (*read)(const Field&)) const {
-    std::vector<T> out;
-    for (std::size_t i = 0; i < size(); ++i) out.push_back(read((*this)[i]));
-    return out;
-  }
   std::map<std::string, double> numbers() const {
     if (!value_.is_object()) refuse("an object");
     std::map<std::string, double> out;
@@ -103,17 +92,12 @@ class Field {
     return out;
   }
   // Reads the name of an enumerator.
-  template <typename E, typename NameOf>
-  E one_of(E last, NameOf name_of) const {
+  template <typename E>
+  E one_of() const {
     const std::string name = text();
-    for (int i = 0; i <= static_cast<int>(last); ++i)
+    for (int i = 0; i <= static_cast<int>(last_of(E{})); ++i)
       if (name_of(static_cast<E>(i)) == name) return static_cast<E>(i);
     throw Malformed{fmt::format("{} is \"{}\", which this version does not know", place_, name)};
-  }
-  // Reads points and their maximum; the points must not exceed it.
-  std::pair<int, int> points(const char* got, const char* most) const {
-    const int max = (*this)[most].count(kMaxPoints);
-    return {(*this)[got].count(max), max};
   }
 
  private:
@@ -121,122 +105,62 @@ class Field {
   std::string place_;
 };
 
-std::string read_text(const Field& field) {
-  return field.text();
+template <typename T>
+void read_into(T& value, const Field& field);
+
+struct FieldReader {
+  const Field& object;
+  void operator()(const char* key, auto& field) const { read_into(field, object[key]); }
+  void derived(const char*, const auto&) const {}
+  void later(const char* key, auto& field) const {
+    if (object.has(key)) read_into(field, object[key]);
+  }
+  void points(const char* got, int& points, const char* most, int& max_points) const {
+    max_points = object[most].count(kMaxPoints);
+    points = object[got].count(max_points);
+  }
+};
+
+// The sums in the file must agree with the points of the tasks.
+void check_sums(LabResult& lab) {
+  const LabResult said = lab;
+  add_up(lab);
+  if (lab.tasks.size() > 1000) throw Malformed{fmt::format("a lab has {} tasks", lab.tasks.size())};
+  for (const auto& [key, in_file, sum] : {std::tuple{"points", said.points, lab.points},
+                                          {"max_points", said.max_points, lab.max_points},
+                                          {"bonus_points", said.bonus_points, lab.bonus_points},
+                                          {"max_bonus_points", said.max_bonus_points, lab.max_bonus_points}})
+    if (in_file != sum)
+      throw Malformed{
+          fmt::format("{} of lab \"{}\" is {}, and its tasks have {}", key, lab.id, in_file, sum)};
 }
 
-// Reads a failure or a part of it.
 template <typename T>
 void read_into(T& value, const Field& field) {
   if constexpr (std::is_same_v<T, std::string>) {
     value = field.text();
   } else if constexpr (std::is_same_v<T, bool>) {
     value = field.flag();
+  } else if constexpr (std::is_same_v<T, int>) {
+    value = field.count();
+  } else if constexpr (std::is_same_v<T, double>) {
+    value = field.number();
+  } else if constexpr (std::is_enum_v<T>) {
+    value = field.one_of<T>();
   } else if constexpr (std::is_integral_v<T>) {
     value = field.unsigned_number<T>();
   } else if constexpr (requires { value.has_value(); }) {
     if (!field.is_null()) read_into(value.emplace(), field);
+  } else if constexpr (requires { typename T::mapped_type; }) {
+    value = field.numbers();
   } else if constexpr (requires { value.emplace_back(); }) {
     for (std::size_t i = 0; i < field.size(); ++i) read_into(value.emplace_back(), field[i]);
   } else if constexpr (requires { value.fill(0); }) {
     for (std::size_t i = 0; i < value.size(); ++i) read_into(value[i], field[i]);
   } else {
-    lab::for_each_field(value, [&](const char* name, auto& part) { read_into(part, field[name]); });
+    for_each_field(value, FieldReader{field});
+    if constexpr (std::is_same_v<T, LabResult>) check_sums(value);
   }
-}
-
-CaseRecord read_case(const Field& field) {
-  CaseRecord record;
-  record.name = field["name"].text();
-  record.stage = field["stage"].one_of(Stage::speedup, [](Stage s) { return std::string(name_of(s)); });
-  record.device =
-      field["device"].one_of(lab::DeviceKind::gpu, [](lab::DeviceKind d) { return std::string(name_of(d)); });
-  record.verdict =
-      field["verdict"].one_of(lab::kVerdicts.back().verdict, [](lab::Verdict v) { return lab::name_of(v); });
-  record.message = field["message"].text();
-  if (field.has("failure")) read_into(record.failure, field["failure"]);
-  record.seconds = field["seconds"].number();
-  return record;
-}
-
-GoalScore read_goal(const Field& field) {
-  GoalScore goal;
-  goal.metric =
-      field["metric"].one_of(lab::kAllMetrics.back(), [](lab::Metric m) { return lab::name_of(m); });
-  goal.limit = field["limit"].number();
-  goal.measured = field["measured"].optional_number();
-  std::tie(goal.points, goal.max_points) = field.points("points", "max_points");
-  goal.note = field["note"].text();
-  return goal;
-}
-
-TierScore read_tier(const Field& field) {
-  TierScore tier;
-  tier.speedup = field["speedup"].number();
-  std::tie(tier.points, tier.max_points) = field.points("points", "max_points");
-  return tier;
-}
-
-Timing read_timing(const Field& field) {
-  Timing timing;
-  timing.case_name = field["case"].text();
-  timing.modelled = field["modelled"].flag();
-  timing.kernel_us = field["kernel_us"].number();
-  timing.spread_us = field["kernel_spread_us"].number();
-  timing.clock_us = field["kernel_clock_us"].number();
-  timing.events_us = field["kernel_events_us"].number();
-  timing.one_thread_us = field["cpu_one_thread_us"].number();
-  timing.all_cores_us = field["cpu_all_cores_us"].number();
-  timing.kernel_runs = field["kernel_runs"].count();
-  timing.baseline_runs = field["cpu_runs"].count();
-  timing.judged = field["points_go_by"].one_of(lab::Baseline::all_cores, [](lab::Baseline b) {
-    return std::string(b == lab::Baseline::one_thread ? "one_thread" : "all_cores");
-  });
-  return timing;
-}
-
-TaskResult read_task(const Field& field) {
-  TaskResult task;
-  task.id = field["id"].text();
-  task.title = field["title"].text();
-  task.section = field["section"].text();
-  task.bonus = field["bonus"].flag();
-  std::tie(task.points, task.max_points) = field.points("points", "max_points");
-  std::tie(task.correctness_points, task.max_correctness_points) =
-      field["correctness"].points("points", "max_points");
-  task.verdict =
-      field["verdict"].one_of(lab::kVerdicts.back().verdict, [](lab::Verdict v) { return lab::name_of(v); });
-  task.message = field["message"].text();
-  task.speedup = field["speedup"].optional_number();
-  task.metrics = field["metrics"].numbers();
-  task.goals = field["goals"].list(read_goal);
-  task.tiers = field["tiers"].list(read_tier);
-  if (!field["timing"].is_null()) task.timing = read_timing(field["timing"]);
-  task.cases = field["cases"].list(read_case);
-  task.cases_planned = field["cases_planned"].count();
-  task.cases_run = field["cases_run"].count();
-  task.cases_failed = field["cases_failed"].count();
-  task.seconds = field["seconds"].number();
-  return task;
-}
-
-// The sums in the file must agree with the points of the tasks.
-LabResult read_lab(const Field& field) {
-  LabResult lab;
-  lab.id = field["id"].text();
-  lab.title = field["title"].text();
-  lab.source = field["source"].text();
-  lab.tasks = field["tasks"].list(read_task);
-  if (lab.tasks.size() > 1000) throw Malformed{"a lab has " + std::to_string(lab.tasks.size()) + " tasks"};
-  add_up(lab);
-  for (const auto& [key, sum] :
-       {std::pair{"points", lab.points}, std::pair{"max_points", lab.max_points},
-        std::pair{"bonus_points", lab.bonus_points}, std::pair{"max_bonus_points", lab.max_bonus_points}}) {
-    if (const int said = field[key].count(); said != sum) {
-      throw Malformed{fmt::format("{} of lab \"{}\" is {}, and its tasks have {}", key, lab.id, said, sum)};
-    }
-  }
-  return lab;
 }
 
 std::uint64_t read_seed(const Field& field) {
@@ -255,19 +179,9 @@ RunResult read_run(const Field& field) {
         fmt::format("schema is {}; this version reads schema {}: use the ./lab that wrote the file", schema,
                     kResultSchema)};
   RunResult result;
-  result.device = field["device"].text();
-  result.clocks = field["clocks"].text();
-  result.isolation = field["isolation"].text();
-  result.isolation_parts = field["isolation_parts"].list(read_text);
-  result.graded = field["graded"].flag();
-  result.commit = field["commit"].text();
-  result.started = field["started"].text();
   result.for_students = field["seed"].is_null();
   if (!result.for_students) result.seed = read_seed(field["seed"]);
-  result.modelled = field["modelled"].flag();
-  result.partial = field["partial"].flag();
-  result.seconds = field["seconds"].number();
-  result.labs = field["labs"].list(read_lab);
+  read_into(result, field);
   return result;
 }
 

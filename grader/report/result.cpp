@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// The JSON form of a result. The documented keys come first; more keys may follow them.
 #include "report/result.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
+
+#include "report/result_fields.hpp"
 
 namespace course::grader {
 
@@ -28,6 +29,10 @@ const char* name_of(Stage stage) {
 
 const char* name_of(lab::DeviceKind device) {
   return device == lab::DeviceKind::gpu ? "gpu" : "sim";
+}
+
+const char* name_of(lab::Baseline baseline) {
+  return baseline == lab::Baseline::one_thread ? "one_thread" : "all_cores";
 }
 
 double Timing::speedup_over(lab::Baseline which) const {
@@ -151,122 +156,55 @@ bool has_infra(const RunResult& result) {
 
 namespace {
 
-// JSON has neither NaN nor infinity.
-json number(double value) {
-  return std::isfinite(value) ? json(value) : json(nullptr);
-}
+template <typename T>
+json field_json(const T& value);
+
+struct FieldWriter {
+  json& out;
+  void operator()(const char* key, const auto& field) const { out[key] = field_json(field); }
+  void derived(const char* key, const auto& value) const { out[key] = field_json(value); }
+  void later(const char* key, const auto& field) const { out[key] = field_json(field); }
+  void points(const char* got, int points, const char* most, int max_points) const {
+    out[got] = points, out[most] = max_points;
+  }
+};
 
 template <typename T>
-json to_json(const T& value) {
-  if constexpr (requires { value.has_value(); }) {
-    return value ? to_json(*value) : json(nullptr);
-  } else if constexpr (requires { lab::for_each_field(value, [](auto, auto&) {}); }) {
+json field_json(const T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isfinite(value) ? json(value) : json(nullptr);
+  } else if constexpr (std::is_enum_v<T>) {
+    return name_of(value);
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+    return value;
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? field_json(*value) : json(nullptr);
+  } else if constexpr (requires { typename T::mapped_type; }) {
     json out = json::object();
-    lab::for_each_field(value, [&](const char* name, const auto& field) { out[name] = to_json(field); });
+    for (const auto& [key, one] : value) out[key] = field_json(one);
     return out;
-  } else if constexpr (!std::is_same_v<T, std::string> && requires { value.begin(); }) {
+  } else if constexpr (requires { value.begin(); }) {
     json out = json::array();
-    for (const auto& one : value) out.push_back(to_json(one));
+    for (const auto& one : value) out.push_back(field_json(one));
     return out;
   } else {
-    return value;
+    json out = json::object();
+    for_each_field(value, FieldWriter{out});
+    return out;
   }
-}
-
-json to_json(const Timing& timing) {
-  return {{"case", timing.case_name},
-          {"modelled", timing.modelled},
-          {"kernel_us", number(timing.kernel_us)},
-          {"kernel_spread_us", number(timing.spread_us)},
-          {"kernel_clock_us", number(timing.clock_us)},
-          {"kernel_events_us", number(timing.events_us)},
-          {"kernel_runs", timing.kernel_runs},
-          {"cpu_one_thread_us", number(timing.one_thread_us)},
-          {"cpu_all_cores_us", number(timing.all_cores_us)},
-          {"cpu_runs", timing.baseline_runs},
-          {"speedup_one_thread", number(timing.speedup_over(lab::Baseline::one_thread))},
-          {"speedup_all_cores", number(timing.speedup_over(lab::Baseline::all_cores))},
-          {"points_go_by", timing.judged == lab::Baseline::one_thread ? "one_thread" : "all_cores"}};
 }
 
 }  // namespace
 
 json to_json(const TaskResult& task) {
-  json metrics = json::object();
-  for (const auto& [name, value] : task.metrics) metrics[name] = number(value);
-  json goals = json::array();
-  for (const GoalScore& goal : task.goals) {
-    goals.push_back({{"metric", lab::name_of(goal.metric)},
-                     {"at_least", lab::at_least(goal.metric)},
-                     {"limit", goal.limit},
-                     {"measured", goal.measured ? number(*goal.measured) : json(nullptr)},
-                     {"points", goal.points},
-                     {"max_points", goal.max_points},
-                     {"note", goal.note}});
-  }
-  json tiers = json::array();
-  for (const TierScore& tier : task.tiers) {
-    tiers.push_back({{"speedup", tier.speedup}, {"points", tier.points}, {"max_points", tier.max_points}});
-  }
-  json cases = json::array();
-  for (const CaseRecord& record : task.cases) {
-    cases.push_back({{"name", record.name},
-                     {"stage", name_of(record.stage)},
-                     {"device", name_of(record.device)},
-                     {"verdict", lab::name_of(record.verdict)},
-                     {"message", record.message},
-                     {"failure", to_json(record.failure)},
-                     {"seconds", number(record.seconds)}});
-  }
-  return {{"id", task.id},
-          {"title", task.title},
-          {"points", task.points},
-          {"max_points", task.max_points},
-          {"verdict", lab::name_of(task.verdict)},
-          {"message", task.message},
-          {"speedup", task.speedup ? number(*task.speedup) : json(nullptr)},
-          {"metrics", metrics},
-          {"bonus", task.bonus},
-          {"section", task.section},
-          {"correctness", {{"points", task.correctness_points}, {"max_points", task.max_correctness_points}}},
-          {"goals", goals},
-          {"tiers", tiers},
-          {"timing", task.timing ? to_json(*task.timing) : json(nullptr)},
-          {"cases_planned", task.cases_planned},
-          {"cases_run", task.cases_run},
-          {"cases_failed", task.cases_failed},
-          {"cases", cases},
-          {"seconds", number(task.seconds)}};
+  return field_json(task);
 }
 
 json to_json(const RunResult& result) {
-  json labs = json::array();
-  for (const LabResult& lab : result.labs) {
-    json tasks = json::array();
-    for (const TaskResult& task : lab.tasks) tasks.push_back(to_json(task));
-    labs.push_back({{"id", lab.id},
-                    {"title", lab.title},
-                    {"source", lab.source},
-                    {"points", lab.points},
-                    {"max_points", lab.max_points},
-                    {"bonus_points", lab.bonus_points},
-                    {"max_bonus_points", lab.max_bonus_points},
-                    {"tasks", tasks}});
-  }
-  return {{"schema", kResultSchema},
-          {"device", result.device},
-          {"clocks", result.clocks},
-          {"isolation", result.isolation},
-          {"isolation_parts", result.isolation_parts},
-          {"graded", result.graded},
-          {"commit", result.commit},
-          {"labs", labs},
-          {"started", result.started},
-          // As text, because many readers store numbers as doubles, and a seed has 64 bits.
-          {"seed", result.for_students ? json(nullptr) : json(fmt::format("{:#x}", result.seed))},
-          {"modelled", result.modelled},
-          {"partial", result.partial},
-          {"seconds", number(result.seconds)}};
+  json out = field_json(result);
+  out["schema"] = kResultSchema;
+  out["seed"] = result.for_students ? json(nullptr) : json(fmt::format("{:#x}", result.seed));
+  return out;
 }
 
 }  // namespace course::grader

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The result of a run of the grader as plain data, from which table, JSON, JUnit, HTML and the other reports
 // are made. Read Stage and CaseRecord (one executed case) first, then TaskResult, LabResult, RunResult. The
-// JSON form is a documented interface.
+// JSON form is a documented interface (result_fields.hpp).
 // Invariant: 0 <= points <= max_points everywhere.
 #pragma once
 
@@ -21,6 +21,7 @@ namespace course::grader {
 enum class Stage : std::uint8_t { correctness, checks, efficiency, speedup };
 const char* name_of(Stage stage);
 const char* name_of(lab::DeviceKind device);
+const char* name_of(lab::Baseline baseline);
 
 // One executed case.
 struct CaseRecord {

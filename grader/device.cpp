@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 #include <vector>
 
+#include "base/cuda_versions.hpp"
 #include "process.hpp"
 
 namespace course::grader {
@@ -18,7 +20,7 @@ namespace {
 
 constexpr double kProbeSeconds = 30;  // the first CUDA call on a machine with many GPUs takes several seconds
 
-void* open_first(const std::string& folder, std::initializer_list<const char*> names) {
+void* open_first(const std::string& folder, std::span<const char* const> names) {
   for (const char* name : names) {
     const std::string path = folder.empty() ? name : folder + "/" + name;
     if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
@@ -33,7 +35,7 @@ Function symbol(void* library, const char* name) {
 
 // The driver returns the name without a structure whose layout differs between toolkits.
 std::string device_name() {
-  void* driver = open_first("", {"libcuda.so.1"});
+  void* driver = open_first("", std::array{"libcuda.so.1"});
   if (driver == nullptr) return "GPU";
   const auto init = symbol<int (*)(unsigned)>(driver, "cuInit");
   const auto get_name = symbol<int (*)(char*, int, int)>(driver, "cuDeviceGetName");
@@ -46,7 +48,8 @@ std::string device_name() {
 }  // namespace
 
 GpuProbe probe_gpu_here(const std::string& toolkit_lib_dir) {
-  void* runtime = open_first(toolkit_lib_dir, {"libcudart.so", "libcudart.so.13", "libcudart.so.12"});
+  void* runtime = open_first(toolkit_lib_dir, std::array{"libcudart.so"});
+  if (runtime == nullptr) runtime = open_first(toolkit_lib_dir, kCudartSonames);
   if (runtime == nullptr) return {false, "", "the toolkit's libcudart.so was not found"};
   const auto count_devices = symbol<int (*)(int*)>(runtime, "cudaGetDeviceCount");
   const auto error_string = symbol<const char* (*)(int)>(runtime, "cudaGetErrorString");

@@ -3,6 +3,7 @@
 #include "verifier/session.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/random.h>
 
@@ -13,6 +14,7 @@
 #include <future>
 
 #include "base/clock.hpp"
+#include "base/cuda_versions.hpp"
 #include "base/rng.hpp"
 #include "cudart/sim_control.h"
 #include "lab/all_cores.hpp"
@@ -188,10 +190,10 @@ Judgement Session::Impl::device_at_fault(const std::string& text) const {
 }
 
 namespace {
-// Whether the folder has the simulator's runtime, for either major version of the toolkit.
+// Whether the folder has the simulator's runtime, for any major version of the toolkit.
 bool has_simulator(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / "libcudart.so.13") ||
-         std::filesystem::exists(folder / "libcudart.so.12");
+  return std::any_of(kCudartSonames.begin(), kCudartSonames.end(),
+                     [&](const char* name) { return std::filesystem::exists(folder / name); });
 }
 }  // namespace
 
@@ -201,8 +203,8 @@ std::optional<Judgement> Session::Impl::ensure_runner(const Manifest& manifest) 
   if (options.device == DeviceKind::sim && !options.simulator_dir.empty() &&
       !has_simulator(options.simulator_dir)) {
     return judged(Verdict::infra, "could not be run",
-                  fmt::format("there is no libcudart.so.13 or .12 in {}: build the project first",
-                              options.simulator_dir));
+                  fmt::format("there is no {} in {}: build the project first",
+                              fmt::join(kCudartSonames, " or "), options.simulator_dir));
   }
   auto started = LiveRunner::start(options, manifest.most_devices);
   if (!started) return judged(Verdict::infra, "could not be run", started.error().text);

@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cuda_versions.hpp"
+
 #define DRIVER extern "C" __attribute__((visibility("default"))) int
 #define DRIVER_ALIAS(name, target) \
   extern "C" __attribute__((visibility("default"), alias(#target))) decltype(target) name
@@ -39,7 +41,6 @@ constexpr CUresult kSuccess = 0, kInvalidValue = 1, kInvalidContext = 201, kInva
 
 // A function that only the simulator's runtime has. NVIDIA's is never used: it would call this library again.
 constexpr const char* kOnlyInSimulator = "simChipName";
-constexpr std::array kSonames = {"libcudart.so.13", "libcudart.so.12"};
 
 // The path of the library or program that contains `address`; "" if unknown.
 std::string file_of(const void* address) {
@@ -52,12 +53,13 @@ std::string file_of(const void* address) {
 void* runtime() {
   if (const void* found = dlsym(RTLD_DEFAULT, kOnlyInSimulator))
     return dlopen(file_of(found).c_str(), RTLD_NOW | RTLD_NOLOAD);
-  for (const char* soname : kSonames) {
+  for (const char* soname : course::kCudartSonames) {
     void* const loaded = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
     if (loaded != nullptr && dlsym(loaded, kOnlyInSimulator) != nullptr) return loaded;
   }
   const std::string self = file_of(reinterpret_cast<void*>(&runtime));
-  return dlopen((self.substr(0, self.rfind('/') + 1) + kSonames[0]).c_str(), RTLD_NOW | RTLD_GLOBAL);
+  return dlopen((self.substr(0, self.rfind('/') + 1) + course::kCudartSonames[0]).c_str(),
+                RTLD_NOW | RTLD_GLOBAL);
 }
 
 void* runtime_symbol(const char* name) {
@@ -672,7 +674,7 @@ void* own_symbol(const std::string& name) {
 
 // What to do if the program uses NVIDIA's runtime, which asks this library for its driver.
 const char* way_to_the_simulator() {
-  for (const char* soname : kSonames) {
+  for (const char* soname : course::kCudartSonames) {
     void* const loaded = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
     if (loaded != nullptr && dlsym(loaded, kOnlyInSimulator) == nullptr)
       return "the libcudart that is loaded is NVIDIA's, but the libcuda.so.1 is the simulator's: put the "

@@ -8,13 +8,15 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/cuda_versions.hpp"
+
 namespace course::nccl {
 namespace {
 
 void* find(const char* name) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
   // Loaded privately, for example by a Python package.
-  for (const char* soname : {"libcudart.so.13", "libcudart.so.12"})
+  for (const char* soname : kCudartSonames)
     if (void* loaded = dlopen(soname, RTLD_NOW | RTLD_NOLOAD))
       if (void* found = dlsym(loaded, name)) return found;
   return nullptr;

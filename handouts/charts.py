@@ -561,10 +561,10 @@ def roofline(labcli):
         alone = measured.rungs_of(lab, labcli)
         for rung, case in rungs.items():
             of = counted.profile(labcli, lab, rung, case)
-            items = int(re.search(r"_n(\d+)", of["case"])[1])
-            worth = of["work"] / items * n / (alone[rung][n][0] * 1e6)  # 10¹² operations a second
+            worth = of["work"] / of["n"] * n / (alone[rung][n][0] * 1e6)  # 10¹² operations a second
             found.append((rung, of["work"] / of["bytes"], worth, k))
-    sms, ghz = int(measured.simulated("multiprocessors")), measured.simulated("clock_ghz")
+    chip = measured.simulated(labcli)
+    sms, ghz = chip["multiprocessors"], chip["clock_ghz"]
     flat, slope = sms * 64 * ghz / 1e3, measured.rate_of("reduction", "copy") / 1e3
     ridge = flat / slope
     title = "operations per byte of device memory (logarithmic)"

@@ -106,11 +106,9 @@ def ceiling_of(size, measured):
     return size["ceilings"]["read" if reading else "copy"]["gb_per_s"]
 
 
-def simulated(name):
-    """A constant of the simulated chip."""
-    return float(
-        re.search(rf"\b{name} = ([\d.]+);", (ROOT / "common/simulator/sim/types.hpp").read_text("utf-8"))[1]
-    )
+def simulated(labcli):
+    """The chip that is simulated by default."""
+    return counted.catalogue(labcli)["chips"]["h200"]
 
 
 def ceilings(lab, _labcli):
@@ -127,8 +125,9 @@ def ceilings(lab, _labcli):
     )
 
 
-def roof(lab, _labcli):
-    sms, ghz = int(simulated("multiprocessors")), simulated("clock_ghz")
+def roof(lab, labcli):
+    chip = simulated(labcli)
+    sms, ghz = chip["multiprocessors"], chip["clock_ghz"]
     lanes = 64  # 32-bit integer additions a cycle and multiprocessor: CUDA C++ Programming Guide, 9.0
     additions = sms * lanes * ghz * 1e9
     bytes_a_second = rate_of(lab, "copy") * 1e9
@@ -530,11 +529,10 @@ def trips(lab, _labcli):
     return table(head, rows, "llllr")
 
 
-def in_flight(lab, _labcli):
-    timing = (ROOT / "common/simulator/sim/chips/timing_h200.inc").read_text(encoding="utf-8")
-    clocks = float(re.search(r"memory_latency = ([\d.]+)", timing)[1])
-    sms = int(simulated("multiprocessors"))
-    rate, wait = rate_of(lab, "read") * 1e9, clocks / simulated("clock_ghz") * 1e-9
+def in_flight(lab, labcli):
+    chip = simulated(labcli)
+    sms = chip["multiprocessors"]
+    rate, wait = rate_of(lab, "read") * 1e9, chip["memory_latency"] / chip["clock_ghz"] * 1e-9
     rows = [
         ["bandwidth", "the fastest plain read of the published run", f"{rate / 1e12:.2f} TB/s"],
         [

@@ -5,13 +5,11 @@ run's trace (`run`) or of a worked example (worked/). The words are the text alt
 (grader/page/trace.js)."""
 
 import html
-import pathlib
-import re
+import json
 
 import measured
 from worked import ITEMS, exclusive, sat
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The colours of grader/page/style.css, in light and dark; the card follows the same setting as the texts on
 # it.
 STYLE = """text { font-family: system-ui, 'DejaVu Sans', sans-serif; font-size: 13px; fill: #1b1b1f; }
@@ -97,43 +95,14 @@ class Picture:
 
 
 def steps(run, command):
-    """The steps of a trace: what ended each, its first array, the threads that stored, and the wavefronts of
-    conflicts."""
-    found = []
-    for part in re.split(r"^Step \d+ of \d+ +", run(f"{command} --step"), flags=re.M)[1:]:
-        _, moment, *lines = part.splitlines()
-        step = {
-            "after": moment,
-            "array": None,
-            "threads": [],
-            "wavefronts": [int(k) for k in re.findall(r"bank\s+conflicts:\s+(\d+)\s+passes", part)],
-        }
-        for line in lines:
-            if stored := re.match(r" +(\w+)\[(\d+)\] by thread (\d+)", line):
-                step["threads"].append(int(stored[3]))
-            elif shown := re.match(r"  (\w+)(?: +\*?-?\d+)+$", line):
-                step["array"] = step["array"] or shown[1]
-        found.append(step)
-    return found
+    """The steps of a trace, of all its tables (grader/trace/tables.hpp has the fields)."""
+    traced = json.loads(run(f"{command} --json"))
+    return [step for table in traced["tables"] for step in table["steps"]]
 
 
-def tables(run, command):
-    """The rows of a trace's tables: moment, array, values (None for an empty cell), and the indices of those
-    that were written."""
-    rows = []
-    for line in run(f"{command} --markdown").splitlines():
-        if line.startswith("|") and not re.match(r"\| after \||\|---", line):
-            after, _, array, *cells = (cell.strip() for cell in line.strip("|").split("|"))
-            values = [int(c.strip("*")) if c else None for c in cells]
-            rows.append(
-                {
-                    "after": after,
-                    "array": array.strip("`"),
-                    "values": values,
-                    "written": [i for i, c in enumerate(cells) if "**" in c],
-                }
-            )
-    return rows
+def numbers(step):
+    """The numbers in the cells, None for an empty cell."""
+    return [None if cell is None else int(cell) for cell in step["values"]]
 
 
 # --- Ideas and lab 1
@@ -147,9 +116,9 @@ def lanes(run):
         p.text(14, y, f"Rung {number}: {rung.replace('rei', 're-i')}", "bold")
         y += 10
         traced = steps(run, f"trace reduction {rung} --n {block} --columns {block} --arrays s_data")
-        rounds = [s for s in traced if s["after"].startswith("barrier") and s["array"] == "s_data"][1:]
+        rounds = [s for s in traced if s["after"] == "barrier" and s["array"] == "s_data"][1:]
         for k, step in enumerate(rounds):
-            active = set(step["threads"])
+            active = {store["thread"] for store in step["stores"]}
             p.text(14, y + 13, f"round {k + 1}", "note")
             for look, drawn in (
                 ("cold small", set(range(block)) - active),
@@ -160,7 +129,7 @@ def lanes(run):
                 )
                 p.path(look, "".join(f"M{left} {top}h4v4h-4Z" for left, top in corners_of))
             busy = len({t // warp for t in active})
-            waves = max([1, *step["wavefronts"]])
+            waves = max([1, *(lanes["wavefronts"] for lanes in step["lanes"])])
             p.text(
                 70 + 38 * 8 + 2,
                 y + 13,
@@ -276,48 +245,33 @@ def divergence(_run):
     return p
 
 
-def timing(name):
-    text = (ROOT / "common/simulator/sim/chips/timing_h200.inc").read_text(encoding="utf-8")
-    return float(re.search(rf"\.{name} = ([\d.]+)", text)[1])
-
-
-def preset(name):
-    text = (ROOT / "common/simulator/sim/types.hpp").read_text(encoding="utf-8")
-    return float(re.search(rf" {name} = ([\d.]+);", text)[1])
-
-
-def memory(_run):
-    clock, many = preset("clock_ghz"), int(preset("multiprocessors"))
-    l2 = int(
-        re.search(
-            r"int l2_bytes = (\d+) \* 1024 \* 1024;",
-            (ROOT / "common/simulator/sim/types.hpp").read_text(encoding="utf-8"),
-        )[1]
-    )
-    near = timing("near_passes_per_clock") * 128 * many * clock / 1e3
+def memory(run):
+    chip = measured.simulated(run.labcli)
+    clock = chip["clock_ghz"]
+    near = chip["near_passes_per_clock"] * 128 * chip["multiprocessors"] * clock / 1e3
     levels = [
         (
             "registers",
-            f"{4 * preset('registers_per_multiprocessor') / 1024:.0f} KiB per multiprocessor",
+            f"{4 * chip['registers_per_multiprocessor'] / 1024:.0f} KiB per multiprocessor",
             "no waiting",
             "",
         ),
         (
             "shared memory",
-            f"up to {preset('shared_per_multiprocessor') / 1024:.0f} KiB per multiprocessor",
-            f"{timing('shared_latency') / clock:.0f} ns",
+            f"up to {chip['shared_per_multiprocessor'] / 1024:.0f} KiB per multiprocessor",
+            f"{chip['shared_latency'] / clock:.0f} ns",
             f"{near:.0f} TB/s",
         ),
         (
             "L2 cache",
-            f"{l2} MiB for the whole GPU",
-            f"{timing('l2_latency') / clock:.0f} ns",
-            f"{timing('l2_sectors_per_clock') * 32 * clock / 1e3:.1f} TB/s",
+            f"{chip['l2_bytes'] >> 20} MiB for the whole GPU",
+            f"{chip['l2_latency'] / clock:.0f} ns",
+            f"{chip['l2_sectors_per_clock'] * 32 * clock / 1e3:.1f} TB/s",
         ),
         (
             "device memory",
             "141 GB for the whole GPU",
-            f"{timing('memory_latency') / clock:.0f} ns",
+            f"{chip['memory_latency'] / clock:.0f} ns",
             f"{measured.rate_of('reduction', 'read') / 1e3:.1f} TB/s",
         ),
     ]
@@ -344,8 +298,8 @@ def memory(_run):
 
 def compaction(run):
     rows = {}
-    for row in tables(run, "trace compaction three_kernels --arrays d_flags,d_positions,d_out,d_count"):
-        rows.setdefault(row["array"], row["values"])
+    for row in steps(run, "trace compaction three_kernels --arrays d_flags,d_positions,d_out,d_count"):
+        rows.setdefault(row["array"], numbers(row))
     flags, positions, out, (count, *_) = (rows[a] for a in ("d_flags", "d_positions", "d_out", "d_count"))
     items = ITEMS
     assert out[:count] == [item for item, flag in zip(items, flags) if flag]
@@ -383,8 +337,8 @@ def compaction(run):
 
 def split(run):
     rows = {}
-    for row in tables(run, "trace radix_sort split --arrays d_e,d_f,d_t,d_d,d_keys_out"):
-        rows.setdefault(row["array"], row["values"])
+    for row in steps(run, "trace radix_sort split --arrays d_e,d_f,d_t,d_d,d_keys_out"):
+        rows.setdefault(row["array"], numbers(row))
     e, f, t, d, out = (rows[a] for a in ("d_e", "d_f", "d_t", "d_d", "d_keys_out"))
     keys = ITEMS
     assert all(out[place] == key for key, place in zip(keys, d))
@@ -462,9 +416,9 @@ def bitonic(_run):
 
 
 def histogram(run):
-    rows = tables(run, "trace histogram shared_counts --n 16384 --columns 5 --arrays s_counts,d_counts")
-    own = [r["values"] for r in rows if r["array"] == "s_counts" and any(r["values"])]  # one for each block
-    cleared, *_, total = [r["values"] for r in rows if r["array"] == "d_counts"]
+    rows = steps(run, "trace histogram shared_counts --n 16384 --columns 5 --arrays s_counts,d_counts")
+    own = [numbers(r) for r in rows if r["array"] == "s_counts" and any(numbers(r))]  # one for each block
+    cleared, *_, total = [numbers(r) for r in rows if r["array"] == "d_counts"]
     p = Picture()
     w, left, right = 40, 14, 240
     for x, block in ((left, 0), (right, 1)):
@@ -604,8 +558,8 @@ def look_back(run):
     words = {0: "", 1: "aggregate", 2: "prefix"}
     rows = [
         r
-        for r in tables(run, "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_flags")
-        if "publishes" in r["after"]
+        for r in steps(run, "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_flags")
+        if r["after"] == "publish"
     ]
     p = Picture()
     w, x, y = 80, 70, 14
@@ -615,8 +569,8 @@ def look_back(run):
         p.text(x + (tile + 0.5) * w, y + 14, f"tile {tile}", "bold middle")
     y += 22
     for row in rows:
-        ticket, *states = row["values"]
-        news = [f"tile {i - 1}: {words[row['values'][i]]} available" for i in row["written"] if i > 0]
+        ticket, *states = now = numbers(row)
+        news = [f"tile {i - 1}: {words[now[i]]} available" for i in row["written"] if i > 0]
         p.step(", ".join(news) or f"a block takes ticket {ticket - 1}")
         p.text(36, y + 17, ticket, "mono middle bold" if 0 in row["written"] else "mono middle")
         for tile, state in enumerate(states):

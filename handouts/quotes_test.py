@@ -90,7 +90,8 @@ class Quotes(unittest.TestCase):
             self.assertNotIn(words, code)
 
     def test_the_roofs_are_worked_out(self):
-        text = measured.roof("reduction", None)
+        chips = {"h200": {"multiprocessors": 132, "clock_ghz": 1.98, "memory_latency": 800}}
+        text = measured.roof("reduction", self.answer({"list": {"chips": chips}}))
         additions, copied, ridge, total = (float(x) for x in re.findall(r"\| (\d+\.\d)[^|]*\|$", text, re.M))
         self.assertAlmostEqual(ridge, additions / copied, delta=0.2)
         self.assertAlmostEqual(total, copied / 4, delta=0.1)

@@ -36,7 +36,7 @@ struct TraceOptions {
   std::uint64_t n = 8, columns = 0;
   std::vector<std::string> arrays;
   std::string steps;
-  bool solutions = false, step = false, markdown = false;
+  bool solutions = false, step = false, markdown = false, json = false;
 };
 
 constexpr std::uint64_t kMostItems = 16384;
@@ -162,21 +162,22 @@ int run_trace(const TraceOptions& options) {
       if (const auto done = write_report(path, made()); !done) return fail(done.error().text);
 
   const bool colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  if (options.markdown)
-    std::fputs(trace_markdown(view).c_str(), stdout);
+  const bool for_programs = options.markdown || options.json;
+  if (for_programs)
+    std::fputs((options.json ? trace_json(view) : trace_markdown(view)).c_str(), stdout);
   else if (options.step)
     show_steps(trace_steps_text(view, source_line, colour), trace_end(view, colour));
   else if (options.svg.empty() && options.html.empty() && options.fragment.empty())
     std::fputs(trace_text(view, colour).c_str(), stdout);
   constexpr std::size_t kMostLines = 200;
   if (const std::string printed = printed_lines(outcome->printed, kMostLines, 2);
-      !printed.empty() && !options.markdown)
+      !printed.empty() && !for_programs)
     std::fputs(("\nIt printed:\n" + printed).c_str(), stdout);
-  if (outcome->verdict != lab::Verdict::ok && !options.markdown)
+  if (outcome->verdict != lab::Verdict::ok && !for_programs)
     std::fputs(
         fmt::format("\n{}: {}", lab::name_of(outcome->verdict), wrap_message(outcome->message(), 80)).c_str(),
         stdout);
-  return options.markdown && outcome->verdict != lab::Verdict::ok ? fail(outcome->message()) : kRan;
+  return for_programs && outcome->verdict != lab::Verdict::ok ? fail(outcome->message()) : kRan;
 }
 
 }  // namespace
@@ -207,6 +208,7 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("--arrays", options->arrays, "Only these arrays, separated by commas")->delimiter(',');
   command->add_option("--steps", options->steps, "Only these steps: 3-7");
   command->add_flag("--markdown", options->markdown, "As Markdown tables");
+  command->add_flag("--json", options->json, "Machine-readable, on stdout");
   command->footer(kTraceFooter);
   command->callback([&run, options] { run = [options] { return run_trace(*options); }; });
 }

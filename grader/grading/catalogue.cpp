@@ -9,6 +9,7 @@
 
 #include "lab/metrics.hpp"
 #include "report/result.hpp"
+#include "sim/chips/presets.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -114,9 +115,22 @@ std::string catalogue_json(Problems labs) {
   json metrics = json::object();
   for (const lab::Metric metric : lab::kAllMetrics)
     metrics[std::string(lab::name_of(metric))] = {{"at_least", lab::at_least(metric)}};
-  return json{{"schema", 1}, {"labs", list}, {"metrics", metrics}}.dump(2, ' ', false,
-                                                                        json::error_handler_t::replace) +
-         "\n";
+  json chips = json::object();
+  for (const auto& [key, chip] : cudart::presets())
+    chips[key] = {{"name", chip.name},
+                  {"multiprocessors", chip.multiprocessors},
+                  {"registers_per_multiprocessor", chip.registers_per_multiprocessor},
+                  {"shared_per_multiprocessor", chip.shared_per_multiprocessor},
+                  {"l2_bytes", chip.l2_bytes},
+                  {"clock_ghz", chip.clock_ghz},
+                  // in clocks, and in accesses per clock
+                  {"shared_latency", chip.timing.shared_latency},
+                  {"l2_latency", chip.timing.l2_latency},
+                  {"memory_latency", chip.timing.memory_latency},
+                  {"near_passes_per_clock", chip.timing.near_passes_per_clock},
+                  {"l2_sectors_per_clock", chip.timing.l2_sectors_per_clock}};
+  const json all{{"schema", 1}, {"labs", list}, {"metrics", metrics}, {"chips", chips}};
+  return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string points_markdown(const lab::Manifest& manifest) {

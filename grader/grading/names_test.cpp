@@ -71,6 +71,7 @@ TEST(Catalogue, ListsEveryTaskWithItsPoints) {
   const auto json = nlohmann::json::parse(catalogue_json(kAll));
   EXPECT_EQ(json.at("labs").at(0).at("tasks").size(), 3U);
   EXPECT_EQ(json.at("labs").at(0).at("tasks").at(0).at("max_points"), 50);
+  EXPECT_EQ(json.at("chips").at("h200").at("multiprocessors"), 132);
   for (const char* what : {"counted_on", "timed_on"})
     EXPECT_EQ(json.at("labs").at(0).at("tasks").at(0).at(what).size(), 1U) << what;
 }

@@ -29,6 +29,7 @@
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/observation/attachment.hpp"
+#include "sim/observation/report.hpp"
 
 namespace course::grader::play {
 namespace {
@@ -331,7 +332,7 @@ class Run {
     Json answer{{"case", case_.name}, {"n", case_.n}, {"fault", fault}};
     answer["steps"] = recorder.steps();
     answer["arrays"] = recorder.arrays();
-    answer["findings"] = device.findings_text();
+    answer["findings"] = device.findings_text().text;
     answer["report"] = Json::parse(device.report_json());
     forget_times(answer["report"]);
     add_origins(answer);

@@ -111,6 +111,7 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
   profile.lab = problem.manifest().id;
   profile.task = task.id;
   profile.case_name = c.name;
+  profile.n = c.n;
   profile.ideal = problem.ideal(task, c);
   const Json report = Json::parse(sim_report, nullptr, false);
   if (!report.is_object()) return profile;
@@ -292,6 +293,7 @@ std::string profile_json(const Profile& profile) {
              {"lab", profile.lab},
              {"task", profile.task},
              {"case", profile.case_name},
+             {"n", profile.n},
              {"device", profile.device},
              {"modelled_us", profile.modelled_us},
              {"work", profile.work},

@@ -44,6 +44,7 @@ struct ProfiledKernel {
 
 struct Profile {
   std::string lab, task, case_name, device;
+  std::uint64_t n = 0;  // items of the case
   double modelled_us = 0;
   std::vector<ProfiledKernel> kernels;  // the longest first
   double work = 0, steps = 0, bytes = 0;

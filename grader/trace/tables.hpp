@@ -102,5 +102,9 @@ std::vector<std::string> remarks_on_lanes(const TraceStep& step);
 std::string trace_text(const TraceView& view, bool colour);
 // Tables for the handouts. Values written in a step are bold.
 std::string trace_markdown(const TraceView& view);
+// For other programs: {schema, lab, task, case, fault, findings, tables: [{launch, kernel, block, steps}]}. A
+// step has the fields of TraceStep; `values` are the texts of its cells (null: nothing has been written yet),
+// `written` the indices of those written in it.
+std::string trace_json(const TraceView& view);
 
 }  // namespace course::grader

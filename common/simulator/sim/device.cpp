@@ -562,7 +562,7 @@ void Device::find_heap_leaks() {
     add_finding(std::move(f));
   }
 }
-std::string Device::findings_text() const {
+FindingsText Device::findings_text() const {
   return to_text(impl_->report.findings);
 }
 std::string Device::unchecked_text() const {

@@ -38,6 +38,7 @@ struct DeviceOptions {
 };
 
 class Timeline;
+struct FindingsText;
 
 // Not thread-safe: only one host thread may use a device at a time. Ids must come from this device; any other
 // id is undefined behaviour.
@@ -141,7 +142,7 @@ class Device {
   // Adds a finding for each allocation that kernels have made and not freed. Each is reported once.
   void find_heap_leaks();
   // The findings as text, the most important first, several lines each.
-  std::string findings_text() const;
+  FindingsText findings_text() const;
   // The checks that did not apply to launches, one line for each reason: "2 launches with clusters: …".
   std::string unchecked_text() const;
   // Everything seen since the last reset, as JSON: counters per launch, totals, findings (schema:

@@ -12,6 +12,7 @@
 
 #include "cudart/sim_parts.h"
 #include "remote/requests.hpp"
+#include "sim/observation/report.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::sim {
@@ -257,8 +258,8 @@ Result<void> Device::set_heap_bytes(std::uint64_t) {
   return Error{"the grader's device keeps its heap as it is"};
 }
 void Device::empty_heap() {}
-std::string Device::findings_text() const {
-  return "";
+FindingsText Device::findings_text() const {
+  return {};
 }
 std::string Device::unchecked_text() const {
   return "";

@@ -8,6 +8,7 @@
 
 #include "cudart/runtime/call_stack.hpp"
 #include "cudart/runtime/order.hpp"
+#include "sim/observation/report.hpp"
 
 namespace course::cudart {
 
@@ -168,15 +169,11 @@ std::size_t print_findings() {
     if (!context.created.load(std::memory_order_acquire)) continue;
     const std::lock_guard guard(context.lock);
     unchecked += context.device().unchecked_text();
-    const std::string text = context.device().findings_text();
-    if (text.empty()) continue;
-    say(text);
-    // Findings with the same cause count as one error.
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      errors += line.starts_with("error: ") ? 1u : 0u;
-      hints += line.starts_with("hint: ") ? 1u : 0u;
-    }
+    const sim::FindingsText found = context.device().findings_text();
+    if (found.text.empty()) continue;
+    say(found.text);
+    errors += found.errors;
+    hints += found.hints;
   }
   const auto count = [](std::size_t n, const char* what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");

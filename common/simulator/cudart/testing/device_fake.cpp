@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "sim/observation/report.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::sim {
@@ -204,8 +205,8 @@ Result<void> Device::set_heap_bytes(std::uint64_t) {
   return {};
 }
 void Device::empty_heap() {}
-std::string Device::findings_text() const {
-  return "";
+FindingsText Device::findings_text() const {
+  return {};
 }
 std::string Device::unchecked_text() const {
   return "";

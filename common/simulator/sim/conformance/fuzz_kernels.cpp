@@ -13,6 +13,7 @@
 #include "sim/conformance/hostile_kernel.hpp"
 #include "sim/device.hpp"
 #include "sim/memory/texture.hpp"
+#include "sim/observation/report.hpp"
 
 namespace {
 

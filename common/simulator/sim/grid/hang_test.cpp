@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/observation/report.hpp"
 #include "sim/testing/test_device.hpp"
 
 namespace course::sim {
@@ -46,7 +47,7 @@ TEST(Hangs, WatchdogEndsAnEndlessKernel) {
   EXPECT_EQ(r.fault, Fault::launch_timeout);
   EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
   EXPECT_NE(r.text.find("thread 0 of block 0 and 31 more of its warp waits at"), std::string::npos) << r.text;
-  EXPECT_NE(t.device.findings_text().find("time-limit (execution)"), std::string::npos);
+  EXPECT_NE(t.device.findings_text().text.find("time-limit (execution)"), std::string::npos);
 }
 
 // Unlimited patience must stay unlimited after a block has ended.

@@ -185,8 +185,9 @@ bool same_cause(const Finding& a, const Finding& b) {
 
 }  // namespace
 
-std::string to_text(const std::vector<Finding>& findings) {
-  std::string text;
+FindingsText to_text(const std::vector<Finding>& findings) {
+  FindingsText all;
+  std::string& text = all.text;
   const auto failed =
       std::find_if(findings.begin(), findings.end(), [](const Finding& f) { return f.kind == "api-error"; });
   std::vector<const Finding*> order = most_telling_first(findings);
@@ -194,7 +195,9 @@ std::string to_text(const std::vector<Finding>& findings) {
     const Finding* f = *it;
     const auto others = std::stable_partition(it + 1, order.end(),
                                               [&](const Finding* other) { return !same_cause(*f, *other); });
-    text += f->severity == Severity::hint ? "hint: " : "error: ";
+    const bool hint = f->severity == Severity::hint;
+    ++(hint ? all.hints : all.errors);
+    text += hint ? "hint: " : "error: ";
     text += f->kind;
     text += std::string(" (") + name_of(f->checker) + ")";
     if (!f->kernel.empty()) text += " in " + f->kernel;
@@ -218,7 +221,7 @@ std::string to_text(const std::vector<Finding>& findings) {
                           lines.size() == 1 ? "" : "s", fmt::join(lines, ", "));
     order.erase(others, order.end());
   }
-  return text;
+  return all;
 }
 
 namespace {

@@ -54,9 +54,15 @@ struct Report {
   void add(Launch launch);
 };
 
+// Findings with the same cause count as one.
+struct FindingsText {
+  std::string text;
+  std::size_t errors = 0, hints = 0;
+};
+
 // The findings as text, the most important first: a line with the kind, a line with the message, and the
 // other lines of code with the same cause.
-std::string to_text(const std::vector<Finding>& findings);
+FindingsText to_text(const std::vector<Finding>& findings);
 
 // At most kMostReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out.
 inline constexpr std::size_t kMostReportBytes = (std::size_t{4} << 20) - 1;

@@ -7,15 +7,15 @@
 //@student // Until you write it, a task returns "not implemented". Do not change the given parts.
 //@reference
 // Radix sort: all rungs of the ladder, from one bit per pass over global memory to one sweep per 8-bit digit.
-// Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
-// The lines "Predicted (…)" are written by handouts/comments.py, from predictions.toml and the newest run, for
-// uint32 keys; rung 8 is compared on floats with values.
+// Below a line "--- Rung N" stands what changed, why that should be faster, and what drawbacks remain.
+//   1  split: one bit per pass           4  digits: 8 bits per pass        7  counts_first: longer runs
+//   2  tile_sort: in shared memory       5  any_key: any type, any bits    8  state_of_the_art; short arrays
+//   3  merge; 3b  merge_path: by rank    6  onesweep: reads keys once
+// The lines "Predicted (…)" are written by handouts/comments.py, for uint32 keys (rung 8: floats with values).
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
-// Invariant: every pass is stable and works for any n below 2^30 (rung 8: 2^32 - 2^16), 0 included, and no
-// rung writes its input.
-// Sources: M. Harris, S. Sengupta, J. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), ch.
-// 39, for the split; K. Batcher, "Sorting networks and their applications" (1968), for the merge; A. Adinets,
-// D. Merrill, "Onesweep" (2022).
+// Invariant: passes are stable and only read their inputs; n is below 2^30 (rung 8: 2^32 - 2^16), 0 included.
+// Sources: M. Harris et al., "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), ch. 39; K. Batcher,
+// "Sorting networks and their applications" (1968); A. Adinets, D. Merrill, "Onesweep" (2022).
 //@end
 #include "lab/atomic_access.cuh"
 #include "radix_sort/lab.hpp"

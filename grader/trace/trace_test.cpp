@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "testing/scripted.hpp"
 #include "testing/well_formed.hpp"
@@ -114,6 +115,20 @@ TEST(TraceSteps, ShowThreadsValuesAndSources) {
   EXPECT_THAT(steps[1], HasSubstr("line 30, warp 0: 2 of 8 lanes take part (0 1)"));
   EXPECT_THAT(steps[1], HasSubstr("line 30, warp 1: all lanes take part; bank conflicts: 4 passes"));
   EXPECT_THAT(steps[2], HasSubstr("d_out[0] by thread 0 of block 0, line 33, made of s_data[0], s_data[1]"));
+}
+
+TEST(TraceJson, HasCellsStoresAndLanes) {
+  const auto json = nlohmann::json::parse(trace_json(view_of(kReport)));
+  EXPECT_EQ(json.at("tables").size(), 3u);
+  const auto& step = json.at("tables").at(1).at("steps").at(0);
+  EXPECT_EQ(step.at("after"), "barrier");
+  EXPECT_EQ(step.at("array"), "s_data");
+  EXPECT_EQ(step.at("values"), nlohmann::json({"3", "1", nullptr}));
+  EXPECT_EQ(step.at("written"), nlohmann::json({0, 1}));
+  EXPECT_EQ(step.at("stores").at(1).at("thread"), 1);
+  EXPECT_EQ(step.at("lanes").at(1).at("wavefronts"), 4);
+  EXPECT_EQ(nlohmann::json::parse(trace_json(view_of(kFaulty))).at("fault"),
+            "thread 0 reads s_data[1] <at once>");
 }
 
 TEST(TraceSteps, EndAtAFault) {

@@ -84,7 +84,7 @@ def content(text):
 def sheet(title, questions, key):
     out = HEAD.format(title=quoted(title)) + ("" if key else NAME)
     for number, one in enumerate(questions, 1):
-        out += f"\n#block(breakable: false)[#strong(\"{number}.\")#h(0.5em)\n{content(one.question)}]\n"
+        out += f'\n#block(breakable: false)[#strong("{number}.")#h(0.5em)\n{content(one.question)}]\n'
         out += (
             f"#block(inset: (left: 1em), stroke: (left: 1pt))[\n{content(one.answer)}]\n"
             if key

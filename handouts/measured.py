@@ -315,8 +315,20 @@ def profile(device, _labcli):
         ]
         for one in run["kernels"]
     ]
-    head = ["lab, kernel", "items", "time", "memory", "L2", "SM", "occupancy", "registers", "cycles per issue"]
-    return f"{run['device']}, {run['date']}, {run['tool'].split(',')[0]}:\n\n" + table(head, rows, "lrrrrrrrr")
+    head = [
+        "lab, kernel",
+        "items",
+        "time",
+        "memory",
+        "L2",
+        "SM",
+        "occupancy",
+        "registers",
+        "cycles per issue",
+    ]
+    return f"{run['device']}, {run['date']}, {run['tool'].split(',')[0]}:\n\n" + table(
+        head, rows, "lrrrrrrrr"
+    )
 
 
 # What a table's rungs compute, by its first rung, where the name of the case does not say it.

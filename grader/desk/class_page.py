@@ -142,7 +142,7 @@ def distribution(term: Term) -> list[Part]:
         finals = [final for (_, of), final in term.finals.items() if of == lab]
         known = [final for final in finals if final.points is not None and final.status != "missing"]
         points = [final.points for final in known]
-        without = [final for final in finals if final.status in ("missing", "not due")]
+        without = [final for final in finals if final.status in ("missing", "not due", "not graded")]
         sums.append(
             [
                 lab,
@@ -418,7 +418,11 @@ def to_text(title: str, parts: list[Part]) -> str:
     lines = textwrap.wrap(title, WIDTH)
     for part in parts:
         lines += ["", part.title.upper(), *textwrap.wrap(tame(part.note), WIDTH)]
-        lines += text_table(part) if part.rows else []
+        if len(part.heads) == 1:
+            for row in part.rows:
+                lines += textwrap.wrap(as_text(row[0]), WIDTH, subsequent_indent="  ")
+        elif part.rows:
+            lines += text_table(part)
     return "\n".join(lines) + "\n"
 
 

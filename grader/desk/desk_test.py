@@ -370,6 +370,18 @@ class Desk(InFolder):
         if "" not in others:
             self.assertEqual(float(row["total"]), sum(map(float, others)))
 
+    def test_a_lab_that_nobody_has_graded_is_empty(self):
+        records, _ = ledger.parse((self.term.folder / "ledger.jsonl").read_bytes())
+        kept = [one for one in records if one.get("lab") != "compaction"]
+        (self.term.folder / "ledger.jsonl").write_bytes(b"".join(map(ledger.encode, kept)))
+        self.assertIn(
+            "nobody's submissions of compaction have been graded", self.desk("grades", "term.graded")
+        )
+        for one in self.term.students:
+            final = self.final(one["id"], "compaction")
+            if final["status"] not in ("override", "excused"):
+                self.assertEqual((final["status"], final["points"]), ("not graded", None))
+
     def test_until_late_days_are_over_nothing_is_missing(self):
         student = self.someone_without_submissions()
         self.desk("grades", "term.graded")

@@ -30,9 +30,11 @@ HAS_PAGE = "index.html"
 
 def worth(final: Final) -> str:
     if final.points is None:
-        return {"not due": "not due yet", "excused": "excused, does not count"}.get(
-            final.status, "no grade yet"
-        )
+        return {
+            "not due": "not due yet",
+            "not graded": "not graded yet",
+            "excused": "excused, does not count",
+        }.get(final.status, "no grade yet")
     most = f" of {shown(final.max_points)}" if final.max_points else ""
     return f"{shown(final.points)}{most} points" + (f", bonus {shown(final.bonus)}" if final.bonus else "")
 
@@ -83,7 +85,7 @@ def parts_of(term: Term, student: Student) -> list[Part]:
                 for one in finals
             ],
         ),
-        Part("Notes", ["lab", "note"], [[one.lab, note] for one in finals for note in one.notes]),
+        Part("Notes", [""], [[f"{one.lab}: {note}"] for one in finals for note in one.notes]),
         Part(
             "Submissions",
             ["lab", "submitted (UTC)", "status", "points", "bonus", "tasks right", "counts"],

@@ -27,7 +27,7 @@ from roster import read as read_roster
 from settings import Late, Problem, Settings, meant
 
 UNKNOWN = ("infra", "pending")  # a status without points, which is no 0
-LEFT_OUT = ("not due", "excused")  # of a Final: no points, and left out of totals
+LEFT_OUT = ("not due", "not graded", "excused")  # of a Final: no points, and left out of totals
 DAY = 24 * 3600
 FAR = datetime.datetime(9000, 1, 1, tzinfo=datetime.UTC)
 
@@ -56,7 +56,7 @@ class Candidate:
 class Final:
     student: str  # id
     lab: str
-    status: str  # graded, late, too late, refused, missing, not due, excused, no grade, override
+    status: str  # graded, late, too late, refused, missing, not due, not graded, excused, no grade, override
     points: float | None = 0  # None: not known yet, or left out of totals
     bonus: float | None = 0
     max_points: int | None = None
@@ -181,9 +181,12 @@ class Judge:
         times: dict[tuple[str, str], datetime.datetime],
         by_hand: tuple[dict[tuple[str, str], dict[str, float]], dict[tuple[str, str], list[str]]],
         requests: list[regrades.Request],
+        collected: set[str],
         now: datetime.datetime,
     ) -> None:
+        """`collected`: the labs of which submissions have been graded."""
         self.settings, self.roster, self.now, self.times = settings, roster, now, times
+        self.collected = collected
         self.manual, self.comments = by_hand
         self.extensions = [(roster.by_id(one.student), one) for one in settings.extensions]
         self.excused = {
@@ -286,8 +289,8 @@ class Judge:
             left = min(left, rules.slip_days)
         handed_in = [one for one in submissions if one.status != "missing"]
         if not handed_in:
-            if self.is_open(lab, due, left):
-                out.status, out.points, out.bonus = "not due", None, None
+            if (is_open := self.is_open(lab, due, left)) or lab not in self.collected:
+                out.status, out.points, out.bonus = "not due" if is_open else "not graded", None, None
             out.unusable = bool(submissions)
             out.notes = [one.message for one in submissions[-1:] if one.message]
         elif any(one.status in UNKNOWN for one in handed_in):
@@ -298,7 +301,11 @@ class Judge:
         else:
             self.choose(out, handed_in, due, left)
         out.notes += [why] if why else []
-        if rules.manual and out.status != "not due" and (key in self.decided or key not in self.excused):
+        if (
+            rules.manual
+            and out.status not in ("not due", "not graded")
+            and (key in self.decided or key not in self.excused)
+        ):
             self.add_manual(out, rules.manual)
         if key in self.decided:
             points, bonus, reason = self.decided[key]
@@ -417,6 +424,11 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         if not any(people):
             unknown[owner] = why_unknown(roster, owner, settings)
 
+    warnings += [
+        f"nobody's submissions of {lab} have been graded: its cells are empty."
+        for lab in settings.labs
+        if lab not in {of for _, of in rows}
+    ]
     points, comments, more = manual.read(settings, roster, book.settings.get("seed", ""))
     warnings += more
     requests = regrades.read(book.folder)
@@ -426,6 +438,7 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         read_times(settings, roster, labs, warnings),
         (points, comments),
         list(requests.values()),
+        {lab for _, lab in rows},
         now or datetime.datetime.now(datetime.UTC),
     )
     maxima = {lab: max_points_of(book, lab) for lab in labs}

@@ -74,13 +74,18 @@ def complete_list(do, out, labs):
     could build them."""
     path = out / "meson.build"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    found = re.search(r"^labs *= *\[([^\]]*?)[\s,]*\]", text, re.M)
+    found = re.search(r"^labs *= *\[([^\]]*?)\s*\]", text, re.M)
     if found is None:
         return labs
     lacking = [lab for lab in labs if lab not in re.findall(r"['\"](\w+)['\"]", found[1])]
     if lacking:
-        listed = ",\n".join([found[1], *(f"  '{lab}'" for lab in lacking)])
-        path.write_text(f"{text[: found.start()]}labs = [{listed},\n]{text[found.end() :]}", encoding="utf-8")
+        has_comma = re.sub(r"#.*", "", found[1]).rstrip()[-1:] in ("", ",")
+        comma = "" if has_comma else "\n  ," if "#" in found[1] else ","  # not into a comment
+        added = "".join(f"\n  '{lab}'," for lab in lacking)
+        path.write_text(
+            f"{text[: found.start()]}labs = [{found[1]}{comma}{added}\n]{text[found.end() :]}",
+            encoding="utf-8",
+        )
         do(
             "commit",
             "--quiet",

@@ -369,7 +369,7 @@ def measured_on_two(_labcli):
 
 
 def compared(labcli, n_gpus, device):
-    """The model against collectives that it was not fitted to."""
+    """The model against measurements that it was not fitted to."""
     program, rows = estimator(labcli), []
     for name, kind, share in (("ncclAllReduce", "all_reduce", 1), ("all to all", "all_to_all", n_gpus)):
         for log, _, row in rows_of(name, n_gpus):

@@ -11,8 +11,9 @@ namespace course {
 inline constexpr std::size_t kLongestMangled = 4096;
 inline constexpr std::size_t kLongestDemangled = std::size_t{16} << 10;
 
-// The demangled name. A name that is not mangled or longer than kLongestMangled, and one whose demangled form
-// is longer than kLongestDemangled, is returned unchanged. Time and memory are bounded by these two lengths.
+// The demangled name. Returned unchanged: a name without _Z at its start, one that is longer than
+// kLongestMangled or whose demangled form is longer than kLongestDemangled, and one with so many references
+// and pack expansions (demangle.cpp) that time and memory would not be bounded.
 std::string demangled(std::string_view mangled);
 
 }  // namespace course

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Counts the files that know of one checker, counter, command and so on: what CONTRIBUTING's table "How to
 add" says must be edited to add another. A name that turns up in a further file means that adding one got
-longer.
+longer. Also checks that the source files that comments and Markdown speak of exist.
 
 usage: places_test.py ROOT
 """
@@ -9,6 +9,7 @@ usage: places_test.py ROOT
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
 
 # what CONTRIBUTING calls it: an example as a regular expression, and the files that name it.
@@ -97,7 +98,66 @@ def naming(root, pattern):
     return found
 
 
+# In comments and Markdown: a source file, with or without its folder. Names in capitals stand for something.
+SOURCE = re.compile(
+    r"(?<![\w.*/<>$…{}-])((?:[a-z][\w.-]*/)*[a-z]\w*\.(?:cpp|hpp|cuh|py|sh|build)|"
+    r"(?:common|grader|handouts|labs|solutions)/(?:[\w.-]+/)*[a-z]\w*\.(?:cu|md|h))(?![\w/{*]|\.[a-z])"
+)
+# Written by the build, by others, or by the examples.
+ELSEWHERE = re.compile(
+    r"assets\.hpp|handouts/rungs\.md|vpl_evaluate\.sh|tests/grade\.sh|cub/|thrust/|labs/x\.cu"
+)
+
+
+def prose(file):
+    """Pairs (line number, text) of a Markdown file, or of a source file's comments and documentation."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".md":
+        kept = re.compile(r".+")
+    elif file.suffix in (".py", ".sh", ".build"):
+        kept = re.compile(r'"""(?:[^"]|"(?!""))*"""|(?:^|(?<=\s))# .*', re.M)
+    else:
+        kept = re.compile(r"// .*")
+    for found in kept.finditer(text):
+        yield from enumerate(found[0].splitlines(), text.count("\n", 0, found.start()) + 1)
+
+
+def missing_files(root):
+    tops = [
+        root / top for top in ("common", "grader", "handouts", "labs", "solutions") if (root / top).is_dir()
+    ]
+    files = [file for top in tops for file in top.rglob("*") if "__pycache__" not in file.parts]
+    parts = [file.relative_to(root).parts for file in files]
+    known = {"/".join(p[k:]) for p in parts for k in range(len(p))} | {"meson.build"}
+    for file in [*files, root / "CONTRIBUTING.md", root / "README.md"]:
+        if file.suffix not in SOURCES | {".cu", ".cuh", ".sh", ".md"} or not file.is_file():
+            continue
+        if NOT_COUNTED.search(str(file.relative_to(root))) or file.name == "kill-matrix.md":
+            continue
+        for number, text in prose(file):
+            for name in SOURCE.findall(text):
+                if name not in known and not ELSEWHERE.match(name) and not (file.parent / name).is_file():
+                    yield f"{file.relative_to(root)}:{number}: there is no {name}"
+
+
 class Places(unittest.TestCase):
+    def test_source_files_in_texts_exist(self):
+        self.assertEqual(list(missing_files(ROOT)), [])
+
+    def test_missing_source_file_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "labs").mkdir()
+            for name, text in (
+                ("a.cpp", "// See b.hpp, and labs/c.cu.\n"),
+                ("b.py", '"""As d.py does,\nsee sim/e.cpp"""\n# beside a.cpp\n'),
+            ):
+                (pathlib.Path(folder) / "labs" / name).write_text(text, encoding="utf-8")
+            (pathlib.Path(folder) / "CONTRIBUTING.md").write_text(
+                "`labs/b.py`, `labs/f.sh`, `X.cpp`", encoding="utf-8"
+            )
+            found = [line.split("there is no ")[1] for line in missing_files(pathlib.Path(folder))]
+        self.assertEqual(sorted(found), ["b.hpp", "d.py", "labs/c.cu", "labs/f.sh", "sim/e.cpp"])
+
     def test_adding_one_takes_no_more_files(self):
         for what, (pattern, known) in PLACES.items():
             with self.subTest(what):

@@ -34,7 +34,7 @@ The project's own tests:
 
   ./lab test                 the short suite: tests every part
   ./lab test --all           every test
-  ./lab test lexer           one test by its name
+  ./lab test ptx             one test by its name
   ./lab test --list          the names
   ./lab test --suite grader  the tests of one part
   ./lab test --device gpu    the same programs on a GPU (the first option)

@@ -405,7 +405,7 @@ class Book:
         )
 
     def check_disk(self) -> None:
-        """What fails for want of room is no fault of a file: nothing more is begun."""
+        """Begins no further attempt on a full disk: it could fail without a fault of the file."""
         if shutil.disk_usage(self.folder).free < LEAST_FREE:
             raise Problem(
                 f"The disk with {self.folder} is full: less than {LEAST_FREE >> 20} MiB are free. Make room, then run the same "

@@ -20,7 +20,8 @@ struct TableStyle {
   std::size_t max_messages = 3;
 };
 
-// Uses colour if stdout is a terminal and NO_COLOR is not set (no-color.org).
+// Uses colour if stdout is a terminal, TERM is set and not "dumb", and NO_COLOR is empty or not set
+// (no-color.org).
 TableStyle style_for_stdout();
 
 std::string to_table(const RunResult& result, const TableStyle& style);

@@ -659,7 +659,7 @@ class CaseList {
     add(Kind::exclusive, OpId::affine, DType::u64, 0, longest_);
   }
 
-  // A row that needs many blocks, for rungs that are not limited to one block.
+  // For rungs that are not limited to one block: rows that need many blocks, and the largest row length.
   void add_long_rows() {
     add(Kind::inclusive, OpId::sum, DType::i32, is_network_ ? 300007 : 30007, is_network_ ? 300007 : 30007);
     add(Kind::exclusive, OpId::affine, DType::u64, 30007, is_network_ ? 65536 : 16384);

@@ -14,8 +14,8 @@
 
 namespace course::device {
 
-// An attribute of the current device, for example the shared memory that a block can have. The driver is asked
-// once for each device and attribute: for some of them (the clock rates) it takes about half a millisecond.
+// An attribute of the current device, for example the shared memory that a block can have. The driver is
+// asked once for each device and attribute, because for some of them (the clock rates) it is slow.
 [[maybe_unused]] static int attribute(cudaDeviceAttr which) {
   constexpr int kMostDevices = 64;
   constexpr std::int64_t kKnown = std::int64_t{1} << 32;  // beside the value's 32 bits

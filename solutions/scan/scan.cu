@@ -101,8 +101,8 @@ Status brute_force(const Job<Op>& job) {
 // launch is the barrier between two rounds.
 // Why: it does 9 · n operations instead of 512 · n.
 // Predicted (global_rounds, against brute_force, 2^24 items): 3× to 4×. Measured: 2.2× (H200, 2026-11-23).
-// Drawback: each round reads and writes the whole array, 8n bytes, and costs a launch. For rows of 1,024
-// that is 127n bytes, because the unaligned neighbours cost one more sector each; 8n bytes would be enough.
+// Drawback: each of the 11 launches reads and writes the whole array, 8n bytes, and each round reads up to
+// 4n bytes of left neighbours (5n, unaligned, for offsets 1 to 4): 127n bytes; 8n bytes would be enough.
 
 // Round 0: copies the items, or moves them one position to the right and puts the identity in front. The
 // inclusive scan of the moved items is the exclusive scan of the items.

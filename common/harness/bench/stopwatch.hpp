@@ -186,7 +186,7 @@ class Stopwatch {
       must(cudaEventElapsedTime(&ms, lane.start, lane.end), "cudaEventElapsedTime");
       run.events_us = std::max(run.events_us, 1e3 * static_cast<double>(ms));
       if (!gated) continue;
-      // The slowest device; 0 if its clock is not known.
+      // Of the slowest device; 0 if the clock of one is not known.
       const double mhz = lane.gate->clock_mhz();
       run.clock_mhz = &lane == &lanes_.front() ? mhz : std::min(run.clock_mhz, mhz);
       run.held = run.held && lane.gate->held();

@@ -46,7 +46,8 @@ class Case {
     reply.report_bytes = fetch_report();
     return reply;
   }
-  // The exit code of the device's process if the host process was lost, else 0.
+  // The exit code of the device's process if the host process was lost, broke the protocol or ended before
+  // the call; else 0.
   int lost() const { return lost_; }
 
  private:

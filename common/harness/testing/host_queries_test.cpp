@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a caller pays beside the GPU's time: a rung may ask the runtime about its device once, not at every
-// call (the clock rates take the driver half a millisecond). Each rung runs several times in one process that
+// call (the driver answers slowly for the clock rates). Each rung runs several times in one process that
 // counts its queries (count_queries.cpp). Compiled once per lab with -DCOURSE_LAB=<lab>; the
 // environment variables RUNNER and COUNT_QUERIES are the paths of the solution's runner and of that library.
 #include <gtest/gtest.h>

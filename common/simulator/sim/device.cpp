@@ -222,7 +222,7 @@ Result<ModuleId> Device::Impl::load(ptx::Module&& module, std::string_view ptx_t
   loaded.registers = counts;
   loaded.image.module = &loaded.module;
   loaded.image.parameter_area = parameter_area;
-  // All variables of global and constant memory, each with the prefix of its name in the image.
+  // All variables, each with the prefix of its name in the image.
   std::vector<std::pair<const ptx::Variable*, std::string>> variables;
   for (const auto& v : loaded.module.variables) variables.emplace_back(&v, "");
   for (const auto& f : loaded.module.functions)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Pages of the course site that are written by no one: the commands, from the program's own help; the
-interfaces, from the headers."""
+"""Generated pages of the course site: the commands, from the program's own help; the interfaces, from the
+headers."""
 
 import re
 import subprocess

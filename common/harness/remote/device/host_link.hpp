@@ -49,8 +49,9 @@ class HostLink : public lab::Submission {
   bool later(std::size_t n_bytes, std::function<void()> work);
   // Does the recorded work in its order.
   void perform();
-  // Answers a request. Returns false if it was invalid or could not be answered.
+  // For the student: where the host code accessed an invalid address, or which function filled the stack.
   std::string describe_crash(const lab::CrashNote& note);
+  // Answers a request. Returns false if it was invalid or could not be answered.
   bool answer(const lab::Packet& request);
   bool answer_about_device(const lab::Packet& request);
   bool reply(const lab::PacketWriter& body);

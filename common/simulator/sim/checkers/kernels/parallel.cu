@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For together_test.cpp: kernels that execute a script as in script.cu, and whose blocks may run on several
+// For parallel_test.cpp: kernels that execute a script as in script.cu, and whose blocks may run on several
 // host threads; and kernels whose blocks may not.
 
 inline constexpr unsigned kNone = ~0u;

@@ -47,8 +47,8 @@ __host__ __device__ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Argument `position` of tuple `k`. Of eight floating-point numbers two have random bits, four lie in [-16, 16], one is in
-// (-1, 1), and one is a small integer, a zero, an infinity or a NaN. Of four integers one is in [-40, 40].
+// Argument `position` of tuple `k`. Of eight floating-point numbers two have random bits, four lie in
+// [-16, 16], one is in [-1, 1], and one is of kSpecial. Of four integers one is in [-40, 40].
 template <typename T>
 __host__ __device__ T argument(unsigned k, unsigned position) {
   const std::uint64_t bits = mixed(8 * k + position), choice = mixed(bits) % 8;

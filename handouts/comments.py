@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fills the lines "Predicted (RUNG, …)" in the comments of solutions/ from predictions.toml and the newest run.
+"""Fills the lines "Predicted (RUNG, …)" in the comments of solutions/ from predictions.toml and the newest
+run.
 
     handouts/comments.py            # writes
     handouts/comments.py --check    # changes nothing; exit code 1 when a line has drifted

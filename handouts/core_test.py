@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A lab's page begins with a core that is short enough to read before the first task, and a reader can predict every
-result before seeing it.
+"""A lab's page begins with a core that is short enough to read before the first task, and a reader can
+predict every result before seeing it.
 
 usage: core_test.py HANDOUTS
 """

@@ -201,7 +201,7 @@ def misused(made):
 
 
 def write_captions(names, labcli):
-    """The captions and numbers of the charts, in the pages."""
+    """Writes the captions and numbers of the charts into the pages."""
     for page in HERE.glob("*.md"):
         text = page.read_text(encoding="utf-8")
         wanted = quotes.filled(text, labcli, lambda kind, name: kind == "chart" and name in names)

@@ -36,7 +36,7 @@ class Picture:
         self.stepping = False
 
     def step(self, title):
-        """What is drawn from here on is the picture's next step."""
+        """Begins the picture's next step: what is drawn from here on belongs to it."""
         self.shapes.append(f'{"</g>" * self.stepping}<g class="step" data-title="{html.escape(title)}">')
         self.stepping = True
 

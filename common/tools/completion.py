@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab completion: prints a shell's completion of ./lab, made from the command line's own description (labcli describe).
+"""./lab completion: prints a shell's completion of ./lab, made from the command line's own description
+(labcli describe).
 
 usage: ./lab completion bash|zsh          in ~/.bashrc or ~/.zshrc: eval "$(/path/to/lab completion bash)"
 

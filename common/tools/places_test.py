@@ -100,8 +100,8 @@ def naming(root, pattern):
 
 # In comments and Markdown: a source file, with or without its folder. Names in capitals stand for something.
 SOURCE = re.compile(
-    r"(?<![\w.*/<>$…{}-])((?:[a-z][\w.-]*/)*[a-z]\w*\.(?:cpp|hpp|cuh|py|sh|build)|"
-    r"(?:common|grader|handouts|labs|solutions)/(?:[\w.-]+/)*[a-z]\w*\.(?:cu|md|h))(?![\w/{*]|\.[a-z])"
+    r"(?<![\w.*/<>$…{}-])((?:[a-z][\w.-]*/)*[a-z][a-z0-9_]*\.(?:cpp|hpp|cuh|py|sh|build)|"
+    r"(?:common|grader|handouts|labs|solutions)/(?:[\w.-]+/)*[a-z][a-z0-9_]*\.(?:cu|md|h))(?![\w/{*]|\.[a-z])"
 )
 # Written by the build, by others, or by the examples.
 ELSEWHERE = re.compile(
@@ -153,7 +153,7 @@ class Places(unittest.TestCase):
             ):
                 (pathlib.Path(folder) / "labs" / name).write_text(text, encoding="utf-8")
             (pathlib.Path(folder) / "CONTRIBUTING.md").write_text(
-                "`labs/b.py`, `labs/f.sh`, `X.cpp`", encoding="utf-8"
+                "`labs/b.py`, `labs/f.sh`, `abiNN.cpp`", encoding="utf-8"
             )
             found = [line.split("there is no ")[1] for line in missing_files(pathlib.Path(folder))]
         self.assertEqual(sorted(found), ["b.hpp", "d.py", "labs/c.cu", "labs/f.sh", "sim/e.cpp"])

@@ -156,7 +156,7 @@ class Watch:
             self.state["history"] = ([f"{time.strftime('%H:%M:%S')}  {text}"] + self.state["history"])[:200]
 
     def on_save(self, folder):
-        """All stages for the file as it is now; returns as soon as the file changes again."""
+        """Runs all stages for the file as it is now; returns as soon as the file changes again."""
         new = self.read()
         if new is None or not new.strip():
             return

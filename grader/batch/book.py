@@ -49,7 +49,7 @@ def utc_now() -> str:
 
 
 def write_atomically(path: pathlib.Path, data: bytes, durable: bool = False) -> None:
-    """`durable`: for what can't be made again after a power cut."""
+    """Replaces the file as a whole. `durable`: it is on the disk at the end, even after a power cut."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(beside, "wb") as file:
@@ -126,7 +126,7 @@ class Book:
         self.ledger = Ledger(self.folder / "ledger.jsonl", read_only)
 
     def claim(self) -> None:
-        """One process writes."""
+        """Takes the folder's lock, because only one process may write to it."""
         for name in ("sources", "results", "work", "baselines", "reports"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         os.chmod(self.folder, 0o711)  # other people's work: only the runners' user gets through, to work/
@@ -147,7 +147,7 @@ class Book:
     # --- What the class is graded with ---
 
     def settle(self, wished: dict) -> None:
-        """The folder's settings; those wished for must not contradict an earlier run's."""
+        """Reads or makes the folder's settings; refuses wishes that contradict those of an earlier run."""
         path = self.folder / "class.json"
         if path.exists():
             try:
@@ -167,7 +167,7 @@ class Book:
             write_atomically(path, json.dumps(self.settings, indent=2).encode() + b"\n", durable=True)
 
     def use_harness(self, harness: dict) -> None:
-        """What compiles and judges. It decides what has to be graded again."""
+        """Keeps what compiles and judges, and its digests, which decide what has to be graded again."""
         self.harness = harness
         programs = digest_files(harness["programs"], harness["build"])
         self.digests = self.read_digests()  # a run may be about some labs only
@@ -199,7 +199,7 @@ class Book:
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def use_last_harness(self) -> None:
-        """Those of the last runs of ./lab grade-all: for those who only read results."""
+        """Reads the settings and digests of the last runs of ./lab grade-all, to read results only."""
         try:
             self.settings = json.loads((self.folder / "class.json").read_text(encoding="utf-8"))
             self.digests = self.read_digests()
@@ -209,7 +209,7 @@ class Book:
             ) from None
 
     def use_points(self, catalogue: dict | None = None, keep: bool = True) -> None:
-        """What evidence is worth: by the labs' own points, changed by class.toml. Without a catalogue, that
+        """Sets what evidence is worth: the labs' own points, changed by class.toml. Without a catalogue, that
         of the last run. `keep`: for those who come without one."""
         path = self.folder / "catalogue.json"
         if catalogue is not None and keep:
@@ -292,8 +292,8 @@ class Book:
         return n_new
 
     def keep_earlier(self, labs: list[str], keep: bool) -> None:
-        """Whether results of an earlier harness stand for those who are not graded anew: an instructor's
-        --only says so."""
+        """Notes whether results of an earlier harness stand for students who are not graded again
+        (--only)."""
         for lab in labs:
             digest_kept = self.digests[lab] if keep else ""
             if self.state.kept.get(lab, "") != digest_kept:
@@ -421,13 +421,13 @@ class Book:
         return False
 
     def adopt_all(self, units: list[Unit]) -> None:
-        """What had just ended when the work was interrupted."""
+        """Adopts the results of attempts that ended as the run was interrupted, before it noted them."""
         for unit in units:
             if self.grade(unit.key, unit.lab) is None:
                 self.adopt(unit)
 
     def clean(self) -> None:
-        """What a kill left half-done."""
+        """Removes files and folders that a killed run left unfinished."""
         for path in self.folder.glob("**/.*.tmp"):
             path.unlink(missing_ok=True)
         for path in (self.folder / "results").glob("*/*.tmp"):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab grade-all: grades everything in a folder of hand-ins, unattended, and goes on where it was when it was stopped.
+"""./lab grade-all: grades everything in a folder of hand-ins, unattended, and goes on where it was when it
+was stopped.
 
 Reading order: main here; ingest.py (what was handed in), book.py (the class's folder), pool.py and slurm.py
 (who does the work), gradebook.py, reports.py, similarity.py (what comes out). A submission's grade depends on
@@ -209,7 +210,7 @@ def prepare(book: Book, options: argparse.Namespace) -> dict:
 
 
 def time_baselines(book: Book, labs: list[str], options: argparse.Namespace, backend) -> None:
-    """Once, before anything else runs: all are held against the same times."""
+    """Measures them once, before anything else runs, so that all are compared with the same times."""
     for lab in labs:
         path = book.baselines(lab)
         if not path.exists() and options.baselines:

@@ -87,8 +87,8 @@ def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list
 
 
 def write_tables(book: Book) -> None:
-    """All of them, from the ledger. A kill between the renames can leave them different; the next run writes
-    them again."""
+    """Writes all of them, from the ledger. If it is killed between the renames, they may disagree until the
+    next run writes them again."""
     files = {
         name: book.folder / f".{name}.{os.getpid()}.tmp"
         for name in ("gradebook.sqlite", "grades.csv", "tasks.csv")

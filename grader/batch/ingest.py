@@ -203,7 +203,7 @@ class Skeletons:
 
 
 def add_archive(found: Found, path: str, inside: str) -> None:
-    """In a process of its own: a library that crashes on a made-up archive costs that hand-in alone."""
+    """Unpacks it in another process: if an archive crashes the library, only its hand-in is lost."""
     found.received = max(found.received, os.lstat(path).st_mtime)
     answer = UNPACKER.ask(os.path.abspath(path))
     if answer["refused"]:

@@ -74,7 +74,7 @@ def edition_of(book: Book, row: sqlite3.Row, edition: str) -> tuple[dict | None,
 
 
 def write_report(book: Book, row: sqlite3.Row, edition: str, html_file: pathlib.Path, title: str) -> None:
-    """The HTML page, beside it the text for the student or the JSON for instructors."""
+    """Writes the HTML page, and beside it the text for the student or the JSON for instructors."""
     result, as_graded = edition_of(book, row, edition)
     lab = row["lab"]
     text = text_for_student(lab, row, result["labs"][0]["tasks"] if result and edition else [])

@@ -89,7 +89,7 @@ class Slurm:
     # --- Talking to Slurm ---
 
     def cancel_left_overs(self) -> None:
-        """Jobs of a run that was killed: what they have done is there, the rest is begun anew."""
+        """Cancels the jobs of a killed run. What they have finished stands; the rest is begun again."""
         names = ",".join(path.name for path in self.folder.iterdir() if path.is_dir())
         if names:
             self.patiently(

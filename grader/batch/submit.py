@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab submit: packs your labs' files into one archive to hand in, and says what is in it and what it lacks."""
+"""./lab submit: packs your labs' files into one archive to hand in, and says what is in it and what it
+lacks."""
 
 import argparse
 import difflib
@@ -108,7 +109,7 @@ def commit_of(root: pathlib.Path) -> str:
 
 
 def pack(path: pathlib.Path, files: dict[str, bytes], manifest: dict) -> None:
-    """Whole or not at all."""
+    """Writes the archive as a whole, or not at all."""
     if path.is_dir():
         raise Problem(f"{path} is a folder; a file name is needed.")
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -20,8 +20,8 @@ std::vector<std::uint64_t> sizes_on(unsigned gpus, const std::vector<std::uint64
 double strong_efficiency(double us_of_one, double us, unsigned gpus);
 double weak_efficiency(double us_of_one, double us);
 
-// The tables of one lab, from the results of all numbers of GPUs; "" if there are none. Labs of one device are
-// not shown.
+// The tables of one lab, from the results of all numbers of GPUs; "" if there are none. Labs of one device
+// are not shown.
 std::string scaling_text(const BenchResults& results, const std::string& lab);
 std::string scaling_markdown(const BenchResults& results, const std::string& lab);
 

@@ -18,8 +18,8 @@ Result<std::string> run_folder(const Layout& layout);
 // From now on, SIGINT (Ctrl-C), SIGTERM and SIGHUP also remove this process's folder and control groups.
 void tidy_up_on_signals();
 
-// While this object exists, no other process with a BuildLock runs ninja in this build folder. The constructor
-// waits for such a process, and shows which one it is.
+// While this object exists, no other process with a BuildLock runs ninja in this build folder. The
+// constructor waits for such a process, and shows which one it is.
 class BuildLock {
  public:
   explicit BuildLock(const Layout& layout);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab class: the instructor's desk. From what ./lab grade-all has found out about a class, and class.toml, to final grades, tables for
-platforms, feedback and a page about the class. Nothing here compiles or runs a kernel.
+"""./lab class: the instructor's desk. From what ./lab grade-all has found out about a class, and class.toml,
+to final grades, tables for platforms, feedback and a page about the class. Nothing here compiles or runs a
+kernel.
 
 Reading order: main here; settings.py in ../batch (class.toml), roster.py (who), manual.py and regrades.py
 (what people decide), grades.py (what it comes to), exports.py, feedback.py, class_page.py (what comes out).

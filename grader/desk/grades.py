@@ -215,7 +215,7 @@ class Judge:
         return out
 
     def drop(self, finals: list[Final]) -> None:
-        """The lowest of those that are known, by the share of their points; at least one lab counts."""
+        """Drops the grades with the lowest share of their points; at least one lab counts."""
         known = [one for one in counting(finals) if one.points is not None]
         lowest = sorted(
             (one for one in known if self.settings.lab(one.lab).drop),
@@ -321,7 +321,7 @@ class Judge:
     def choose(
         self, out: Final, handed_in: list[Candidate], due: datetime.datetime | None, left: int
     ) -> None:
-        """The submission that counts, with as few slip days as give it the most points."""
+        """Chooses the submission that counts, and the fewest slip days that give it the most points."""
         rules = self.settings.lab(out.lab)
         most = rules.late.most_days or math.inf
         rated = []
@@ -364,7 +364,7 @@ class Judge:
             out.notes.append(f"submitted by {chosen.owner}")
 
     def add_manual(self, out: Final, parts: dict[str, float]) -> None:
-        """What people have given; while a part is not graded, there is no grade."""
+        """Adds the points that people have given; while a part has none, there is no grade."""
         given = self.manual.get((out.student, out.lab), {})
         out.manual = {part: given.get(part) for part in parts}
         if out.max_points is not None:

@@ -58,8 +58,9 @@ constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
 // Cases that are timed but not counted, of up to this many items, run with all checkers when their output is
 // judged (with PlanOptions::check_every_size all cases do).
 constexpr std::uint64_t kCheckedTimedItems = std::uint64_t{1} << 20;
-// When their output is judged, one of so many cases calls the task twice: with other items, a stored answer is
-// wrong. Small cases are those of up to kSmallForTwice items; in runs that check every size, all of them do.
+// When their output is judged, one of so many cases calls the task twice: with other items, a stored answer
+// is wrong. Small cases are those of up to kSmallForTwice items; in runs that check every size, all of them
+// do.
 constexpr std::uint64_t kSmallForTwice = std::uint64_t{1} << 18;
 constexpr std::uint64_t kOneOfSmallTwice = 4, kOneOfLargeTwice = 8;
 // On a GPU a case is timed in rounds, with the CPU baselines between them, so that heat, throttling and load

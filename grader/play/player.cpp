@@ -74,7 +74,8 @@ std::vector<std::byte> bytes_of_hex(const std::string& hex) {
   return bytes;
 }
 
-// --- What a run does, step by step --------------------------------------------------------------------------
+// --- What a run does, step by step
+// --------------------------------------------------------------------------
 
 // A step is one warp at one source line, or an event of a block.
 class Recorder final : public sim::Attachment, public sim::Observer {
@@ -290,7 +291,8 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   sim::OpCounters before_;
 };
 
-// --- One run ------------------------------------------------------------------------------------------------
+// --- One run
+// ------------------------------------------------------------------------------------------------
 
 class Run {
  public:

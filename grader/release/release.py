@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab release: writes the student edition into a folder: what is needed to build, grade and learn, and no solution.
+"""./lab release: writes the student edition into a folder: what is needed to build, grade and learn, and no
+solution.
 
 usage: ./lab release DIR [--labs LAB,…] [--closed LAB,…] [--no-git]
        ./lab release --update DIR [--labs LAB,…] [--closed LAB,…]      (update.py)
@@ -33,8 +34,8 @@ from waiting import Waiting
 
 HERE = pathlib.Path(__file__).resolve().parent
 EDITION = HERE / "edition"
-# What an edition may hold: patterns of paths ("*" also stands for "/"). Scripts and data are named one by one, so a new
-# one stays behind until it is listed.
+# What an edition may hold: patterns of paths ("*" also stands for "/"). Scripts and data are named one by
+# one, so a new one stays behind until it is listed.
 ALLOWED = [
     ".clang-format",
     ".clangd",
@@ -425,7 +426,7 @@ def write_edition(root, out, wanted, labs, closed):
 
 
 def start_afresh(root, out, lab):
-    """The students' file as it is generated: an instructor may have worked in the checkout's."""
+    """Generates the students' file, because an instructor may have worked in the checkout's."""
     solution, skeleton = root / f"solutions/{lab}/{lab}.cu", out / f"labs/{lab}/{lab}.cu"
     if solution.is_file():
         subprocess.run(

@@ -657,7 +657,8 @@ class GivenCode(InFolder):
 
 @unittest.skipIf(PLAIN, "no git here")
 class Update(InFolder):
-    """--update of an edition, and of clones and copies of it that students have worked in; of a small course that changes."""
+    """--update of an edition, and of clones and copies of it that students have worked in; of a small course
+    that changes."""
 
     def setUp(self):
         super().setUp()

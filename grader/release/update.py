@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""./lab release --update: brings a repository that began as a student edition up to date, as a commit; the students' work is kept.
+"""./lab release --update: brings a repository that began as a student edition up to date, as a commit; the
+students' work is kept.
 
 The repository may be the edition itself, a clone or fork of it, or a copy without its history (GitHub's "Use
 this template"). The new edition becomes a commit whose parent is the last edition that the repository's

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The weeks of the course: what the lecture shows, and which tasks students do. The slides and the table of the
-instructor's guide (`weeks` of quotes.py) come from WEEKS.
-"""
+"""The weeks of the course: what the lecture shows, and which tasks students do. The slides and the table of
+the instructor's guide (`weeks` of quotes.py) come from WEEKS."""
 
 import pathlib
 import re

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The labs' jobs by CUB. Every function of the device layer is called twice: with a null pointer it only says how
-// many bytes of temporary memory it needs. It works in a stream and does not wait. Run it with
+// The labs' jobs by CUB. Every function of the device layer is called twice: with a null pointer it only says
+// how many bytes of temporary memory it needs. It works in a stream and does not wait. Run it with
 //   ./lab sanitize handouts/library/cub_calls.cu
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>

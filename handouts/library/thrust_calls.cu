@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The labs' jobs by Thrust, with vectors and algorithms like those of the C++ library. A call that returns a value
-// waits for it. Run it with
+// The labs' jobs by Thrust, with vectors and algorithms like those of the C++ library. A call that returns a
+// value waits for it. Run it with
 //   ./lab sanitize handouts/library/thrust_calls.cu
 #include <thrust/copy.h>
 #include <thrust/device_vector.h>

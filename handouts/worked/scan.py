@@ -76,7 +76,8 @@ def kogge_stone(at):
 
 
 def sklansky(at):
-    """Both halves at the same time; then the last result of the left half is added to all of the right one."""
+    """Both halves at the same time; then the last result of the left half is added to all of the right
+    one."""
     half = len(at) // 2
     if half == 0:
         return
@@ -131,8 +132,8 @@ def executed(network, n):
     held, depth = [(i, i) for i in range(n)], [0] * n
     operations, readers = 0, {}
     for level in network(list(range(n))):
-        # The operations of a level of Kogge–Stone read old values; in the others no result is read in its level,
-        # except where levels of different parts are joined, in their order.
+        # The operations of a level of Kogge–Stone read old values; in the others no result is read in its
+        # level, except where levels of different parts are joined, in their order.
         old = (list(held), list(depth)) if network is kogge_stone else (held, depth)
         for left, right in level:
             low, high = old[0][left], old[0][right]

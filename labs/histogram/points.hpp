@@ -9,9 +9,9 @@ namespace course::histogram {
 
 // Each goal separates a rung from the rungs below it (the course's tests check the numbers). Rung 1 does one
 // atomic per sample; those of a warp read and write about 25 sectors of counts. Rung 2 does none but moves 64
-// bytes per sample. Rung 3 moves little more than its input. Rung 4 does one atomic per run. Contention counts
-// the turns that the hardware takes, so it follows the time: it excludes global atomics for skewed samples, but
-// not the increments of rung 3, which are as fast as those of rung 7.
+// bytes per sample. Rung 3 moves little more than its input. Rung 4 does one atomic per run. Contention
+// counts the turns that the hardware takes, so it follows the time: it excludes global atomics for skewed
+// samples, but not the increments of rung 3, which are as fast as those of rung 7.
 inline constexpr lab::EfficiencyGoal kGlobalAtomicsGoals[] = {
     {lab::Metric::atomics, 1000, 2}, {lab::Metric::active_lanes, 0.95, 2}, {lab::Metric::launches, 2, 2}};
 inline constexpr lab::EfficiencyGoal kPrivateCountsGoals[] = {{lab::Metric::atomics, 50, 5},

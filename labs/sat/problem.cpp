@@ -844,7 +844,7 @@ std::vector<Case> box_cases() {
     add(corner, u32, {1000, 1}, 3);
     add(corner, u32, {1, 1000}, 3);
   }
-  add(kTop, u32, {1, 65537 * 9}, 4);  // more blocks than gridDim.y can be, for any division of the rows
+  add(kTop, u32, {1, 65537 * 9}, 4);  // more blocks of up to 9 rows than gridDim.y can be
   // The item alone; a box that reaches one border, both, all of them; a radius near 2^32 must not wrap
   // around.
   for (const std::int64_t radius : {std::int64_t{0}, std::int64_t{1}, std::int64_t{20}, std::int64_t{60},

@@ -56,8 +56,9 @@ TEST(Ladder, ScanningFlagsTakesTheStepsOfTheHandout) {
 TEST(Ladder, ScanningFlagsDoesTheWorkOfTheHandout) {
   const double n = kFull, blocks = n / kBlock;
   EXPECT_EQ(counted("three_kernels", kFull)["work"], (blocks + 1) * kScanWork + n + 1);
-  // The first kernel counts with a vote in each of the eight warps and a tree of their counts; then the counts
-  // are scanned. The second kernel scans the flags, and adds an offset to each kept item's rank and the total.
+  // The first kernel counts with a vote in each of the eight warps and a tree of their counts; then the
+  // counts are scanned. The second kernel scans the flags, and adds an offset to each kept item's rank and
+  // the total.
   constexpr double kCountWork = 8 + 7;
   const double kept = counted("fused", kFull)["work"] - (blocks * (kScanWork + kCountWork) + kScanWork + 1);
   EXPECT_NEAR(kept, n / 2, 5 * std::sqrt(n / 4));

@@ -57,8 +57,8 @@ void launch_together(void (*kernel)(Parameters...), unsigned n_blocks, unsigned 
   static_cast<void>(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
-// --- Programmatic dependent launch (CUDA programming guide), from compute capability 9.0 on. On older GPUs these
-// functions do nothing more than an ordinary launch.
+// --- Programmatic dependent launch (CUDA programming guide), from compute capability 9.0 on. On older GPUs
+// these functions do nothing more than an ordinary launch.
 
 // Called by the threads of a kernel: from here on, the next kernel in the stream may start.
 __device__ inline void let_next_kernel_start() {
@@ -66,8 +66,8 @@ __device__ inline void let_next_kernel_start() {
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
-// Called by the threads of a kernel that is launched early: waits until the kernel before it has ended, and its
-// writes are visible.
+// Called by the threads of a kernel that is launched early: waits until the kernel before it has ended, and
+// its writes are visible.
 __device__ inline void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab bench --cccl with the toolkit's own CUB, as if it were another version: cccl_test.py LABCLI TOOLKIT"""
+"""./lab bench --cccl with the toolkit's own CUB, as if it were another version: cccl_test.py LABCLI
+TOOLKIT"""
 
 import json
 import pathlib

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab debug: compiles what is to be debugged, and opens a front end on it. Called by `lab` with LAB_ROOT, LAB_BUILD and NVCC."""
+"""./lab debug: compiles what is to be debugged, and opens a front end on it. Called by `lab` with LAB_ROOT,
+LAB_BUILD and NVCC."""
 
 import argparse
 import os

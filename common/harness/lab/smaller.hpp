@@ -17,7 +17,8 @@ namespace course::lab {
 // (3 1 7 0 …) to random ones, the pattern of `like` last. The last case is `like` itself.
 std::vector<Case> smaller_cases(const Problem& problem, const Task& task, const Case& like);
 
-// One case of each variant (CaseWords::variant) of the task, in the order of its cases: one with random items, if there is one.
+// One case of each variant (CaseWords::variant) of the task, in the order of its cases: one with random
+// items, if there is one.
 std::vector<Case> variants(const Problem& problem, const Task& task);
 
 // The same case with inputs at an aligned address; std::nullopt if they are aligned already.

@@ -75,7 +75,7 @@ class Debugger:
         # A file, not a pipe: a snapshot that runs on writes the same bytes at the same place again.
         self.output_path = path / "output"
         self.shown = 0
-        self.printed: list[dict] = []  # what threads have printed and nobody has been shown yet
+        self.printed: list[dict] = []  # what threads have printed and has not been shown
         self.printed_until = -1  # the time up to which what threads print has been shown
         self.in_output: dict[
             int, str

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The limits of a launch, checked in one place for the device and for the CUDA runtime, which give the reasons
-// their own error codes.
+// The limits of a launch, checked in one place for the device and for the CUDA runtime, which give the
+// reasons their own error codes.
 #pragma once
 
 #include <cstdint>

@@ -127,7 +127,8 @@ find in wrong versions. It needs no GPU and no installation, and loads nothing f
 
 
 def add_play_page(build, gathered):
-    """The page in which kernels run, a page that leads to it, and links beside traces, if this build has it."""
+    """The page in which kernels run, a page that leads to it, and links beside traces, if this build has
+    it."""
     if not (build / "play/machine.wasm").exists() or not any(build.glob("grader/play/play_*.json")):
         print("The site is built without the page in which kernels run: that needs emcc (emscripten).")
         return
@@ -156,7 +157,7 @@ class Gatherer:
         self.done = set()
 
     def add(self, name):
-        """A file of the repository, and what it links to."""
+        """Adds a file of the repository, and what it links to."""
         if name in self.done:
             return
         self.done.add(name)

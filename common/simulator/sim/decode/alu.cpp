@@ -28,8 +28,8 @@ void Decoder::move(const Instruction& i) {
   finish(out);
 }
 
-// mov.v2.type d, a: between vectors of registers or registers in braces, or from a special register with four
-// components.
+// mov.v2.type and mov.v4.type d, a: between vectors of registers or registers in braces, or from a special
+// register with four components.
 void Decoder::move_vector(const Operand& to, const Operand& from, Type type) {
   const std::size_t n = current_->has("v4") ? 4 : 2;
   if (to.kind != Operand::Kind::vector || to.parts.size() != n)

@@ -65,7 +65,7 @@ class Polls final : public Observer {
   std::map<std::pair<const Warp*, int>, Look> looks_;
 };
 
-// A value as text. A negative number is also printed with its sign: "4294967289 (as a signed number -7)".
+// A value as text; of 4 or 8 bytes also as a signed number: "4294967289 (as a signed number -7)".
 std::string print_value(const std::byte* memory, std::uint64_t n_bytes) {
   const std::uint64_t value = value_at(memory, n_bytes);
   if (n_bytes < 4) return fmt::format("{}", value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ways to hide from the data flow that a thread combines items. dataflow_test.cpp runs the PTX that nvcc makes
-// of this file. In each kernel, thread 0 of a block of 32 adds up 32 items, one after the other.
+// Ways to hide from the data flow that a thread combines items. dataflow_test.cpp runs the PTX that nvcc
+// makes of this file. In each kernel, thread 0 of a block of 32 adds up 32 items, one after the other.
 #include <cstdint>
 
 #define KERNEL extern "C" __global__ void

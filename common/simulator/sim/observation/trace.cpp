@@ -160,7 +160,8 @@ void Trace::launch_ends() {
   flush(global_, nullptr, TraceRow::After::launch, {});
 }
 
-// Adds the last row: the present contents of the block's and the grid's arrays.
+// Adds the last rows: the arrays of the block and of the grid that were written since their last rows, or, if
+// there are none, one without an array.
 void Trace::fault(const Block& block, const Position& where, const std::string& message) {
   const std::size_t before = log_.rows.size();
   flush(blocks_[&block].shared, &block, TraceRow::After::fault, where);

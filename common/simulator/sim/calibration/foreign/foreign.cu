@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Times kernels of many kinds and writes the medians as JSON; the same binary runs on a GPU and on the simulator
-// (its libcudart first on LD_LIBRARY_PATH), where the times between the events are modelled ones.
+// Times kernels of many kinds and writes the medians as JSON; the same binary runs on a GPU and on the
+// simulator (its libcudart first on LD_LIBRARY_PATH), where the times between the events are modelled ones.
 //   foreign [--list] [--once] [--only PREFIX] [--runs 15] [FILE]
 // --once, for a profiler: nothing but the kernels, each case once.
 // Before each run the inputs are evicted from the L2 cache. A kernel that only delays the device precedes the

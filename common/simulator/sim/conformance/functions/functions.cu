@@ -39,7 +39,8 @@ void must(cudaError_t status, const char* what) {
   std::exit(status == cudaErrorNoDevice ? 77 : 1);
 }
 
-// Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, DOI 10.1145/2660193.2660195.
+// Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014,
+// DOI 10.1145/2660193.2660195.
 __host__ __device__ std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -115,7 +116,8 @@ __global__ void evaluate(typename Of<decltype(&F::operator())>::Result* out) {
   out[k] = S::apply(F(), k, std::make_index_sequence<S::kArguments>());
 }
 
-// Results are kept as 64-bit words: the bits of the value, NaNs alike, since the ISA leaves their payload open.
+// Results are kept as 64-bit words: the bits of the value, NaNs alike, since the ISA leaves their payload
+// open.
 template <typename T>
 std::uint64_t word_of(T value) {
   if constexpr (std::is_floating_point_v<T>)

@@ -172,10 +172,10 @@ def give_feedback(options: argparse.Namespace) -> None:
         f"Feedback  {out}: {len(send)} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent."
     )
     if options.mbox:
-        n_without = feedback.write_mbox(send, out, options.mbox, options.sender)
+        without = feedback.write_mbox(send, out, options.mbox, options.sender)
         print(
-            f"Messages  {options.mbox}: {len(send) - n_without} messages, for a mail program to send."
-            + (f" {n_without} students have no e-mail address." if n_without else "")
+            f"Messages  {options.mbox}: {len(send) - len(without)} messages, for a mail program to send."
+            + (f" Without an e-mail address: {', '.join(without)}." if without else "")
         )
 
 

@@ -222,20 +222,25 @@ def copy_report(book: Book, row: dict, target: pathlib.Path) -> bool:
 # --- Messages ---
 
 
-def write_mbox(send: list[list[str]], out: pathlib.Path, path: pathlib.Path, sender: str) -> int:
-    """A message for each row of send.csv; returns how many have no address."""
+def write_mbox(send: list[list[str]], out: pathlib.Path, path: pathlib.Path, sender: str) -> list[str]:
+    """A message for each row of send.csv; returns the names of those who have no address."""
     if "@" not in email.utils.parseaddr(sender)[1]:
         raise Problem(f'--from {sender} is no address; write "Ann Teacher <ann@uni.example>".')
     path.unlink(missing_ok=True)
-    n_without = 0
+    without = []
     box = mailbox.mbox(path)
     for address, name, subject, folder, files in send:
         try:
-            to = email.headerregistry.Address(one_line(name), addr_spec=address)
+            user, _, domain = address.rpartition("@")
+            to = email.headerregistry.Address(one_line(name), user, domain)
+            if not user or not domain or any(not char.isprintable() or char.isspace() for char in address):
+                raise ValueError
         except (ValueError, IndexError, email.errors.MessageError):  # whatever it is, it is no address
-            n_without += 1
+            without.append(name or folder)
             continue
-        message = email.message.EmailMessage(email.policy.SMTP.clone(cte_type="7bit", linesep="\n"))
+        # An address that is not ASCII needs a header in UTF-8; all others need nothing that is not ASCII.
+        policy = email.policy.SMTP.clone(cte_type="7bit", linesep="\n", utf8=not address.isascii())
+        message = email.message.EmailMessage(policy)
         message["From"] = one_line(sender)
         message["To"] = to
         message["Subject"] = one_line(subject)
@@ -249,7 +254,7 @@ def write_mbox(send: list[list[str]], out: pathlib.Path, path: pathlib.Path, sen
                 message.add_attachment(text, subtype="html", filename=file)
         box.add(message)
     box.close()
-    return n_without
+    return without
 
 
 def one_line(text: str) -> str:

@@ -193,12 +193,16 @@ class Judge:
             (who.id, one.lab): one.reason for one in settings.excused if (who := roster.by_id(one.student))
         }
         self.decided = {
-            (one.student, one.lab): (one.points, None, f"regraded on request {one.number}: {one.reason}")
+            (one.student, one.lab): (
+                tidy(one.points),
+                None,
+                f"regraded on request {one.number}: {one.reason}",
+            )
             for one in requests
             if one.points is not None
         }
         self.decided |= {
-            (who.id, one.lab): (one.points, one.bonus, f"set by the instructor: {one.reason}")
+            (who.id, one.lab): (tidy(one.points), one.bonus, f"set by the instructor: {one.reason}")
             for one in settings.overrides
             if (who := roster.by_id(one.student))
         }

@@ -1042,6 +1042,7 @@ sys.exit(fault)
             ({"kernel.cu": "int x;"}, "empty", "kernel.cu: not named scan.cu"),
             ({"scan.cpp": "int x;"}, "empty", "not a .cu file: submission/scan.cpp"),
             ({}, "empty", "it is empty"),
+            ({"scan.cu": "\n"}, "empty", "scan.cu is empty"),
             ({"scan.rar": b"Rar!\x1a\x07\x00"}, "empty", "RAR archive"),
             ({"scan.cu": "int x;".encode("utf-16")}, "empty", "UTF-16"),
             ({"scan.cu": "empty // mine"}, "empty // mine", "not changed"),

@@ -82,7 +82,7 @@ for name in ["nothing", "empty", "misnamed", "wrong", "solution"]:
 visible = lambda name: [t for t in results[name]["tests"] if t["visibility"] == "visible"]
 full = sum(t["max_score"] for t in visible("solution") if "(bonus)" not in t["name"])
 print("; ".join(f"{name}: {result['score']}" for name, result in results.items()), f"of {full} and a bonus; all of the documented form")
-for name, words in {"nothing": "it is empty", "empty": "The given function run", "misnamed": "kernel.cpp"}.items():
+for name, words in {"nothing": "it is empty", "empty": "is empty", "misnamed": "kernel.cpp"}.items():
     said = results[name]["output"] + visible(name)[0]["output"]
     assert results[name]["score"] == 0 and words in said, (name, said)
     assert all(t["status"] == "failed" for t in visible(name)), name

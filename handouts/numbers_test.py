@@ -71,7 +71,7 @@ LINES = {
     "How long does the memory need at 4.2 TB/s?": ASSUMED,
     "if one link takes 1 µs": ASSUMED,
     "A chain of g links of 10 µs": ASSUMED,
-    "From which number of items per GPU on": ASSUMED,
+    "How many items per GPU does `reduce` need": ASSUMED,
     "costs 100 times as much as its compaction": ASSUMED,
     "for an array of 64 MB": "the L2 cache of an H200: NVIDIA's data sheet; the array is what the question assumes",
     "Process 16 MB of the array": ASSUMED,

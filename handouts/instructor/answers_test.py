@@ -268,7 +268,7 @@ def numbers():
         "Prediction",
         1,
         [
-            f"{sum(warps)} instructions",
+            f"{sum(warps)} warp instructions",
             f"{100 * 255 / (32 * sum(warps)):.0f} %",
             f"{sum(lower)} instructions",
             f"{100 * 255 / (32 * sum(lower)):.0f} %",
@@ -475,8 +475,8 @@ def numbers():
         "Prediction",
         3,
         [
-            f"{out[0]:.1f} bytes per item, together {9 + out[0]:.1f}",
-            f"{out[1]:.1f}, together {9 + out[1]:.1f}",
+            f"{out[0]:.1f} bytes per item, {9 + out[0]:.1f} in total",
+            f"{out[1]:.1f}, {9 + out[1]:.1f} in total",
             f"gives {9 + out[2]:.1f}",
         ],
     )

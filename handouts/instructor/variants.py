@@ -106,7 +106,7 @@ def compaction_4(n, tile):
         f"`warp_aggregated` compacts {n:,} items in tiles of {tile:,}. How many tiles are there, and how many items "
         f"has the last one? What goes wrong if lanes past the end skip the ballot?",
         f"{tiles} tiles; the last one has {n:,} − {before:,} = {n - before:,} items. The mask of the ballot names all "
-        f"32 lanes. If some of them never reach it, the others wait for ever, or the result is undefined. Such a lane "
+        f"32 lanes. If some of them never reach it, the others wait forever, or the result is undefined. Such a lane "
         f"must call the ballot with a false condition.",
     )
 

@@ -32,6 +32,7 @@ UNIT = re.compile(
 UNIT_IN_CODE = re.compile(
     r"\d ?(?:[µunm]s|[KMGT]B/s|G(?:key|items?)/s|GHz)\b|\d×|\d %|\d percent|\d s\b|\d (?:seconds|minutes)\b"
     r"|\d times (?:faster|slower)|\d registers?\b"
+    r"|(?:\btwice|\w times) as (?:fast|long|slow)\b|\ba (?:milli|micro)second\b"
 )
 
 # Tables that may have digits, by the first cells of their head: why.
@@ -202,6 +203,7 @@ class Numbers(unittest.TestCase):
             "// 0.71×, so it is slower",
             "// It needs 40 registers.",
             "// 9 % slower",
+            "// It takes half a millisecond, three times as long as before.",
         ]:
             self.assertEqual(len(list(typed_in_comments("source", line))), 1, line)
         made = "// Predicted (fused, against three_kernels, 2^24 items): 2.5×. Measured: 2.3× (H200,\n//   2026-11-23).\n"

@@ -5,7 +5,8 @@ verdict.
 Winnowing: S. Schleimer, D. Wilkerson, A. Aiken, "Winnowing: local algorithms for document fingerprinting",
 2003, sections 3 and 5 (DOI 10.1145/872757.872770). Names, numbers and comments do not count, so that renaming
 hides nothing; the skeleton that everybody starts from is left out; the reference solution takes part under
-its own name. Any copied run of K + WINDOW - 1 tokens is found.
+its own name. Any copied run of K + WINDOW - 1 tokens has a fingerprint in common; pairs that share fewer than
+LEAST_SHARED fingerprints are not reported.
 """
 
 import hashlib

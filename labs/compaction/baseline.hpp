@@ -26,7 +26,7 @@ std::size_t copy_if_one_thread(std::span<const T> items, std::span<T> out, Keep 
 
 // The same in three steps, two of which can handle the items in any order: a flag for each item, the
 // exclusive scan of the flags, and a move of every kept item to its position. It needs five times the memory,
-// and on the CPU it takes three times as long as the loop, but thousands of threads can share the work.
+// and on the CPU it takes longer than the loop, but thousands of threads can share the work.
 template <typename T, typename Keep>
 std::size_t copy_if_by_scan(std::span<const T> items, std::span<T> out, Keep keep) {
   const std::size_t n = items.size();

@@ -146,7 +146,7 @@ struct CountFacts {
   bool last_is_kept, looks_back;  // the item; the task
   std::function<std::uint64_t(std::uint64_t)> kept_among_first;
 
-  // So few kept items may have many reasons.
+  // Whether the count says something about its cause: one near 0 or n fits many causes.
   bool is_telling() const { return expected >= 8 && expected + 8 <= n; }
   // Searches for the smallest tile size for which `fits` holds; returns where its last, partial tile begins,
   // or 0 if there is none. The argument of `fits` is that position.

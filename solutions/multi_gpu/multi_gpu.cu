@@ -339,7 +339,7 @@ inline Status histogram_all_reduce(const HistogramJob& job) {
 // Why: a rank sends each other rank only that rank's slice, then its own slice: 2 (n_ranks - 1) / n_ranks
 // times the bytes of its counts, nearly independent of the number of ranks. And between the two steps each
 // rank can work on its slice alone, for example scan it.
-// Drawback: two operations begin one after the other, so a small histogram takes twice as long as by an
+// Drawback: two operations begin one after the other, so a small histogram takes longer than with an
 // all-reduce. A large one does not: there, an all-reduce takes the same two steps.
 //@end
 inline Status histogram(const HistogramJob& job) {

@@ -5,8 +5,8 @@
 // comes after all earlier accesses of its thread; a load-acquire comes before all later ones.
 // handouts/memory-model.md explains them.
 // They do the same as load and store of cuda::atomic_ref<Word, cuda::thread_scope_device>, which a lab may
-// use, too. But <cuda/atomic> adds about 5 s of processor time to each compilation, which takes 2 s without
-// it. The compiler's own __nv_atomic_load_n exists only from CUDA 12.8 on.
+// use, too. But most of the time of a compilation that includes <cuda/atomic> would be spent on this header.
+// The compiler's own __nv_atomic_load_n exists only from CUDA 12.8 on.
 // Source: PTX ISA 9.0, section 8 (memory consistency model), and the instructions ld and st.
 #pragma once
 

@@ -13,7 +13,7 @@
 namespace course::cudart {
 namespace {
 
-constexpr std::uint64_t kMostPadding = 16;  // bytes: the largest alignment of a type
+constexpr std::uint64_t kMostPadding = 16;  // bytes: the alignment of float4, double2 …
 constexpr std::uint64_t kPitch = 512;       // rows of cudaMallocPitch end at multiples of this
 
 void append(std::vector<sim::ByteRange>& ranges, const std::vector<sim::ByteRange>& more) {

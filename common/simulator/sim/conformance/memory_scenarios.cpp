@@ -230,8 +230,7 @@ Scenario store(const std::string& place, const Element& e, int count) {
     s.in = {0};
     return s;
   }
-  // The stores of a warp are contiguous, then strided and guarded, then all at one address (with the same
-  // value).
+  // The stores of a warp are contiguous, then strided and guarded; then one thread alone stores.
   const std::uint32_t unit = static_cast<std::uint32_t>(access);
   const std::uint32_t first = 0, second = kThreads * unit, third = second + 2 * kThreads * unit;
   const std::uint32_t total = std::max((third + unit + 15) / 16 * 16, 8 * kThreads);

@@ -120,8 +120,8 @@ void box_filter_rows(std::span<const Sum> table, std::size_t width, std::size_t 
   }
 }
 
-// Adds up every window separately: width · height · (2 · radius + 1)² additions. The four look-ups save
-// these.
+// Adds up the items of one window: up to (2 · radius + 1)² additions, which four look-ups in the table would
+// save.
 template <typename T, typename Sum = typename SumOf<T>::Type>
 Sum window_sum(std::span<const T> items, std::size_t width, const Box& box) {
   Sum sum{0};

@@ -11,7 +11,7 @@
 // "Predicted (…)" are written by handouts/comments.py, from predictions.toml and the newest run, for int32
 // items.
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
-// Invariant: every rung gives the same answer for every (item type, operator, n), n = 0 included, and no rung
+// Invariant: every rung gives a right answer for every (item type, operator, n), n = 0 included, and no rung
 // writes d_in.
 // Source: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for rungs 1 to 6. The ticket of rung 7
 // is from the CUDA sample threadFenceReduction. Here the code is generic, with 64-bit sizes and any

@@ -10,7 +10,7 @@
 // drawbacks remain. The lines "Predicted (…)" are written by handouts/comments.py, from predictions.toml and the
 // newest run. Predictions are for int32 items in rows of 1,024, from the simulator's H200 model.
 // Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
-// Invariant: every rung gives the same answer for every (operator, kind, n, row_length up to the rung's
+// Invariant: every rung gives a right answer for every (operator, kind, n, row_length up to the rung's
 // limit), never swaps the operands of op, and writes only d_out (global_rounds: also d_scratch).
 //
 // Sources: W. D. Hillis, G. L. Steele, "Data Parallel Algorithms", CACM 29(12), 1986, for rungs 2 and 3; G.

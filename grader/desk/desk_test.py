@@ -483,6 +483,7 @@ class Desk(InFolder):
         files = {path: path.read_bytes() for path in self.term.folder.iterdir() if path.is_file()}
         said = self.desk("grades", "term.graded", "--dry-run")
         self.assertRegex(said, r"s003 .*scan: .* → 1.5")
+        self.assertRegex(said, r"s003 .*histogram: 30 → 30: it is not one of the lowest any more\n")
         n_moved = re.search(r"Grades that would move: ([1-9])", said)[1]  # and what is dropped may change
         self.assertEqual(
             files, {path: path.read_bytes() for path in self.term.folder.iterdir() if path.is_file()}

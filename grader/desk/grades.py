@@ -593,7 +593,9 @@ def difference(before: dict, now: dict) -> list[str]:
         if note not in before["notes"]
         and note.startswith(("set by", "regraded", "extension", "excused", "dropped"))
     ]
-    return why or ["the late rule"]
+    if before.get("dropped", False) and not now["dropped"]:
+        why.append("it is not one of the lowest any more")
+    return why or ["the rule for late submissions or for the bonus"]
 
 
 def shown(points) -> str:

@@ -37,6 +37,7 @@ concept FieldsOf = std::is_same_v<std::remove_const_t<F>, T>;
 
 template <typename Int>
 struct PointsOfMost {
+  PointsOfMost(Int& got, Int& most) : points(got), max_points(most) {}
   Int &points, &max_points;
 };
 template <typename Int, typename Visit>

@@ -11,6 +11,7 @@
 #include "base/rng.hpp"
 #include "grading/baseline.hpp"
 #include "grading/metrics.hpp"
+#include "grading/places.hpp"
 #include "lab/diagnosis.hpp"
 #include "text.hpp"
 #include "verifier/sim_report.hpp"
@@ -25,7 +26,7 @@ using lab::Verdict;
 constexpr std::uint64_t kExplainedItems = std::uint64_t{1} << 20;
 
 // After kMaxFailures, cases are run to decide between several causes. In shorter ones many look alike.
-constexpr std::uint64_t kTellingItems = 1000;
+constexpr std::uint64_t kTellingItems = 32;
 
 // What the counters show although the case is right: its verdict and failure. (The findings have been judged
 // by lab::Session.)
@@ -118,11 +119,12 @@ class Collector {
         slowest_seconds_ = outcome.processor_seconds;
         slowest_case_ = c.name;
       }
-      if (step.stage == Stage::efficiency && report.readable) keep_worst(report, ideal);
+      if (step.stage == Stage::efficiency && report.readable)
+        keep_worst(report, ideal), find_places(step, c, seed);
       if (step.stage == Stage::speedup) keep_times(step, c, outcome);
       return true;
     }
-    return may_go_on(step, record.verdict);
+    return may_go_on(step, c, record.verdict);
   }
 
   // Explains the deciding case by the causes that all failed cases show.
@@ -227,13 +229,15 @@ class Collector {
 
   // After a failure correctness continues until kMaxFailures cases have failed, so that a student sees
   // whether one case or all are wrong.
-  bool may_go_on(const Step& step, Verdict verdict) const {
+  bool may_go_on(const Step& step, const lab::Case& c, Verdict verdict) {
     if (step.stage != Stage::correctness) return false;
     if (verdict != Verdict::wrong_answer && verdict != Verdict::crash) return false;
-    // A few more, if they may decide between several causes, or one of them may have an output.
+    // A few more, if they may decide between several causes, or one of them may have an output, or items.
     const bool no_output = evidence_.failed.empty() && hides_output(deciding_record(evidence_.cases));
+    if (c.n > 0) ++n_failed_with_items_;
     return n_failed() < kMaxFailures ||
-           (n_failed() < kMostFailures && (no_output || lab::is_ambiguous(failed_cases())));
+           (n_failed() < kMostFailures &&
+            (no_output || n_failed_with_items_ == 0 || lab::is_ambiguous(failed_cases())));
   }
 
   void keep_worst(const lab::SimReport& report, const lab::Ideal& ideal) {
@@ -244,6 +248,26 @@ class Collector {
       if (is_new) continue;
       entry->second =
           lab::at_least(metric) ? std::min(entry->second, *value) : std::max(entry->second, *value);
+    }
+  }
+
+  // The lines with most of what misses a goal. They take a run that counts line by line.
+  void find_places(const Step& step, const lab::Case& c, std::uint64_t seed) {
+    std::vector<lab::Metric> missed;
+    for (const lab::EfficiencyGoal& goal : task_.efficiency) {
+      const auto measured = evidence_.metrics.find(goal.metric);
+      if (measured != evidence_.metrics.end() && !meets(goal.metric, measured->second, goal.limit) &&
+          !evidence_.places.contains(goal.metric))
+        missed.push_back(goal.metric);
+    }
+    if (missed.empty()) return;
+    lab::Measure lines;
+    lines.counters = lines.profile = lines.fresh = lines.only_verdict = true;
+    const lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, lines);
+    for (const lab::Metric metric : missed) {
+      if (std::string place = line_with_most(metric, problem_.manifest().id, outcome.sim_report);
+          !place.empty())
+        evidence_.places[metric] = std::move(place);
     }
   }
 
@@ -277,6 +301,7 @@ class Collector {
   const CollectHooks& hooks_;
   Evidence& evidence_;
   const int round_;
+  int n_failed_with_items_ = 0;
   std::string slowest_case_;  // of the cases that were right
   double slowest_seconds_ = 0;
 };

@@ -40,6 +40,9 @@ void score_goals(const Evidence& evidence, TaskResult& out) {
     goal.measured = found->second;
     // The points are withheld if a person must look at what was counted.
     if (!doubtful && meets(goal.metric, found->second, goal.limit)) goal.points = goal.max_points;
+    const auto place = evidence.places.find(goal.metric);
+    if (goal.points < goal.max_points && place != evidence.places.end())
+      goal.note = "most at " + place->second;
   }
 }
 

@@ -22,7 +22,9 @@ struct Evidence {
   std::vector<CaseRecord> cases;          // in the order run
   std::vector<std::size_t> failed;        // those with a wrong output: indices in `cases`
   std::map<lab::Metric, double> metrics;  // the worst over the efficiency cases
-  std::vector<Timing> timings;            // of the speedup cases
+  // For a metric the line with most of it in the worst case, if it is known.
+  std::map<lab::Metric, std::string> places;
+  std::vector<Timing> timings;  // of the speedup cases
 };
 
 // Computes the verdict, the points and their parts, and the message from the records and missed goals. Empty

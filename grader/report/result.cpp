@@ -60,9 +60,9 @@ namespace {
 std::string lost_goal_text(const GoalScore& goal) {
   const std::string_view name = lab::name_of(goal.metric);
   if (!goal.measured) return fmt::format("{}: {} ({} points lost).", name, goal.note, goal.max_points);
-  return fmt::format("{} is {:.4g}, {} {:.4g} is asked for ({} point{} lost).", name, *goal.measured,
+  return fmt::format("{} is {:.4g}, {} {:.4g} is asked for ({} point{} lost){}{}.", name, *goal.measured,
                      lab::at_least(goal.metric) ? "at least" : "at most", goal.limit, goal.max_points,
-                     goal.max_points == 1 ? "" : "s");
+                     goal.max_points == 1 ? "" : "s", goal.note.empty() ? "" : ": ", goal.note);
 }
 
 std::string lost_points_text(const TaskResult& out) {

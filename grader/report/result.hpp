@@ -42,7 +42,7 @@ struct GoalScore {
   std::optional<double> measured;
   int points = 0;
   int max_points = 0;
-  std::string note;  // why there is no measurement, or why it does not count; else ""
+  std::string note;  // why there is no measurement, or which line has most of what is missed; else ""
 };
 
 struct TierScore {

@@ -91,9 +91,11 @@ void write_row(Writer& out, const TaskResult& task) {
   out.end_line();
 }
 
-// The reasons why an OK task lost points; in a partial run only for measured goals.
-void write_losses(Writer& out, const TaskResult& task, bool partial) {
+// The reasons why an OK task lost points, and the lines that cost most; in a partial run only for measured
+// goals.
+void write_losses(Writer& out, const std::string& lab, const TaskResult& task, bool partial) {
   if (task.verdict != Verdict::ok) return;
+  bool has_place = false;
   for (const GoalScore& goal : task.goals) {
     if (goal.points >= goal.max_points || (partial && !goal.measured)) continue;
     const std::string measured = goal.measured ? fmt::format("{:.4g}", *goal.measured) : goal.note;
@@ -101,7 +103,12 @@ void write_losses(Writer& out, const TaskResult& task, bool partial) {
         fmt::format("    - {}: {}, limit {} {:.4g}: {} of {} points", lab::name_of(goal.metric), measured,
                     lab::at_least(goal.metric) ? ">=" : "<=", goal.limit, goal.points, goal.max_points),
         Colour::fair);
+    if (!goal.measured || goal.note.empty()) continue;
+    out.line("        " + goal.note, Colour::dim);
+    has_place = true;
   }
+  if (has_place)
+    out.line(fmt::format("        what each line costs: ./lab profile {} {}", lab, task.id), Colour::dim);
   for (const TierScore& tier : task.tiers) {
     if (tier.points >= tier.max_points || (partial && !task.speedup)) continue;
     const std::string over =
@@ -149,7 +156,7 @@ void write_lab(Writer& out, const LabResult& lab, bool partial, const TableStyle
   out.end_line();
   for (const TaskResult& task : lab.tasks) {
     write_row(out, task);
-    write_losses(out, task, partial);
+    write_losses(out, lab.id, task, partial);
   }
   const bool full = lab.points == lab.max_points && lab.max_points > 0;
   out.put("  " + fit_left(tame_line(lab.source), kTask + 1 + kVerdict + 1), Colour::dim);

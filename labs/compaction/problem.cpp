@@ -228,11 +228,11 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
      }},
 };
 
-// `right` holds the kept items, `got` the same number of elements of d_out.
+// `right` holds the kept items, `got` the same number of elements of d_out, `out` all of them.
 template <typename T, typename Keep>
 struct ItemFacts {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  std::span<const T> items, right, got;
+  std::span<const T> items, right, got, out;
   Keep keep;
   std::uint64_t first_wrong;
 
@@ -250,8 +250,9 @@ struct ItemFacts {
 
 template <typename F>
 std::string place_too_late(const F& f) {
-  const auto r = F::bits(f.right), g = F::bits(f.got);
-  return r.size() > 1 && std::equal(r.begin(), r.end() - 1, g.begin() + 1)
+  const auto r = F::bits(f.right), g = F::bits(f.out);
+  const auto n_stored = static_cast<std::ptrdiff_t>(std::min(r.size(), g.size() - 1));
+  return n_stored > 0 && std::equal(r.begin(), r.begin() + n_stored, g.begin() + 1)
              ? "every item is one place too late: positions come from the exclusive scan, not from the "
                "inclusive one"
              : "";
@@ -262,6 +263,15 @@ std::string place_too_early(const F& f) {
   const auto r = F::bits(f.right), g = F::bits(f.got);
   return r.size() > 1 && std::equal(r.begin() + 1, r.end(), g.begin()) ? "every item is one place too early"
                                                                        : "";
+}
+
+template <typename F>
+std::string own_places(const F& f) {
+  const auto in = F::bits(f.items), out = F::bits(f.out);
+  bool own = f.right.size() > 0;
+  for (std::size_t i = 0; i < in.size() && own; ++i) own = !f.keep(f.items[i]) || in[i] == out[i];
+  return own ? "every kept item is at the index that it has in d_in: its position is what the scan counts"
+             : "";
 }
 
 template <typename F>
@@ -283,13 +293,16 @@ std::string other_order(const F& f) {
 template <typename F>
 std::string rejected_item(const F& f) {
   const auto first = f.got[f.first_wrong];
-  return f.keep(first) ? "" : fmt::format("{} is an item that the predicate does not keep", first);
+  const auto rejected = F::bits(f.rejected());
+  const bool is_one = std::ranges::find(rejected, F::bits(std::span(&first, 1))[0]) != rejected.end();
+  return !is_one ? "" : fmt::format("{} is an item that the predicate does not keep", first);
 }
 
 template <typename F>
 constexpr lab::Rule<F> kItemRules[] = {
     {"place_too_late", place_too_late<F>},
     {"place_too_early", place_too_early<F>},
+    {"own_places", own_places<F>},
     {"rejected_items", rejected_items<F>},
     {"other_order", other_order<F>},
     {"rejected_item", rejected_item<F>, true, "this is an item that the predicate does not keep"},
@@ -358,8 +371,12 @@ class CompactionProblem : public lab::Problem {
               lab::compare_integers(kept_spec, std::as_bytes(std::span<const T>(right)), kept_bytes)) {
         mismatch->length_is_a_value = true;
         using Here = ItemFacts<T, Keep>;
-        lab::diagnose<Here>(*mismatch, kItemRules<Here>,
-                            {items, right, view<T>(kept_bytes), keep, mismatch->index});
+        std::vector<lab::Cause> causes = lab::causes_of<Here>(
+            kItemRules<Here>, {items, right, view<T>(kept_bytes), view<T>(out), keep, mismatch->index});
+        // That the first element was never written is a part of such a mistake.
+        if (std::ranges::any_of(causes, [](const lab::Cause& cause) { return !cause.is_sign; }))
+          mismatch->causes.clear();
+        if (!lab::is_explained(*mismatch)) lab::add_causes(*mismatch, std::move(causes));
         return mismatch;
       }
 

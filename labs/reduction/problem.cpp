@@ -510,7 +510,8 @@ template <typename T, typename Op>
 std::string items_off(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
   if constexpr (std::is_integral_v<Value>) {
-    constexpr std::size_t kMost = 2048;
+    // If all of many are there twice, counted_twice says so; a few may be all of a part.
+    constexpr std::size_t kMost = 2048, kTelling = 32;
     const std::size_t n = f.items.size();
     if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > kMost) return "";
     using U = std::make_unsigned_t<Value>;
@@ -525,7 +526,7 @@ std::string items_off(const Facts<T, Op>& f) {
       up_to += static_cast<U>(static_cast<Value>(f.items[i]));
       for (const bool twice : {false, true}) {
         const std::size_t begin = from(static_cast<U>(up_to - (twice ? got - right : right - got)));
-        if (begin > i || (i + 1 == n && (!twice || begin == 0))) continue;
+        if (begin > i || (i + 1 == n && (!twice || (begin == 0 && n >= kTelling)))) continue;
         const char* what = twice ? "combined twice" : "left out";
         return begin == i ? fmt::format("d_in[{}] was {}", i, what)
                           : fmt::format("the items from {} to {} were {}", begin, i, what);

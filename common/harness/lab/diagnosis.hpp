@@ -74,7 +74,7 @@ std::string text_of(const Diagnosis& diagnosis);
 // What all failing cases of a task say together. It is shown beside the message about the first one.
 Diagnosis likely_cause(std::span<const FailedCase> cases);
 
-// Whether one more failing case could decide between several mistakes that explain all so far.
+// Whether one more failing case could decide between several mistakes that explain most so far.
 bool is_ambiguous(std::span<const FailedCase> cases);
 
 }  // namespace course::lab

@@ -30,6 +30,9 @@ TEST(Diagnosis, SaysWhenSeveralMistakesFit) {
   EXPECT_EQ(describe_causes(failed(6).causes),
             "several mistakes look like this: (1) 6 is even; (2) a multiple of 3");
   EXPECT_TRUE(is_ambiguous(std::vector{failed(6)}));
+  EXPECT_TRUE(is_ambiguous(std::vector{failed(6), failed(12), failed(5)}))
+      << "one unexplained case is no end";
+  EXPECT_FALSE(is_ambiguous(std::vector{failed(6), failed(7), failed(5)}));
 }
 
 TEST(Diagnosis, MistakesComeBeforeSigns) {

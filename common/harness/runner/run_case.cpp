@@ -242,7 +242,7 @@ class Case {
     if (result.end == CallResult::End::crashed) return failed(Stage::crashed, result.why);
     if (result.end == CallResult::End::not_ready) return failed(Stage::harness_error, result.why);
     if (result.end == CallResult::End::refused) return failed(Stage::refused, result.why);
-    if (result.end == CallResult::End::out_of_memory) return failed(Stage::host_memory, "");
+    if (result.end == CallResult::End::out_of_memory) return failed(Stage::host_memory, result.why);
     static_cast<void>(cudaEventRecord(device_.stop, device_.stream));
     if (is_keyed()) stop_the_clock(kRun);
     cudaError_t code = cudaGetLastError();

@@ -23,7 +23,7 @@ namespace course::lab {
 struct CallResult {
   enum class End {
     returned,
-    out_of_memory,      // the host code ran out of memory
+    out_of_memory,      // the host code ran out of memory, or asked for too much work: `why`, if known
     lost,               // the process that runs it has ended
     protocol_error,     // that process sent an invalid or unexpected packet
     ended_before_call,  // that process had ended before it sent anything in this call

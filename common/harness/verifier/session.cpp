@@ -162,8 +162,9 @@ struct Session::Impl {
                   const Measure& measure) {
     return attempt(make_ready(problem, task, c, seed, measure));
   }
-  // A second call of a case that was right, on other items.
-  Attempt call_again(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
+  // A second call of a case that was right, on other items. `fails_alone`: as a first call, too.
+  Attempt call_again(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                     bool& fails_alone);
   // A case that was right, in the order of a counted run.
   Attempt run_calmly(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
   // Whether a case with the result `known`, of which no mistake explains what is wrong, is right in some
@@ -306,7 +307,11 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
       judgement.failure.explain(reply.text.str(), false);
       return judgement;
     }
-    case Stage::host_memory: break;
+    case Stage::host_memory:
+      if (!reply.text.str().empty())
+        return judged(Verdict::time_limit, "does not end: it launches one kernel after another",
+                      reply.text.str());
+      break;
   }
   return judged(Verdict::memory_limit, "asked the host for more memory than there is");
 }
@@ -436,13 +441,15 @@ double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t
 }
 
 Session::Impl::Attempt Session::Impl::call_again(const Problem& problem, const Task& task, const Case& c,
-                                                 std::uint64_t seed) {
-  Attempt again = attempt(problem, task, c, seed_for(seed, "second call"), {});
+                                                 std::uint64_t seed, bool& fails_alone) {
+  Attempt again = attempt(problem, task, c, seed, {});
   if (again.judgement.verdict == Verdict::ok) return again;
-  again.judgement.failure.notes.emplace_back(
-      "this was the second call in one process; the first one, on other items of the same size, was right: "
-      "is "
-      "an answer kept in a variable, or is memory not set again that the first call has changed?");
+  runner.reset();
+  fails_alone = attempt(problem, task, c, seed, {}).judgement.verdict != Verdict::ok;
+  if (!fails_alone)
+    again.judgement.failure.notes.emplace_back(
+        "this was the second call in one process; the first one, on other items of the same size, was right: "
+        "is an answer kept in a variable, or is memory not set again that the first call has changed?");
   runner.reset();
   return again;
 }
@@ -579,9 +586,16 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
   if (simulated && (c.purpose & kChecks) != 0) first.checks = true;
   Impl::Attempt attempt = impl_->attempt(problem, task, c, seed, first);
   if (measure.twice && attempt.judgement.verdict == Verdict::ok && impl_->runner) {
-    Impl::Attempt again = impl_->call_again(problem, task, c, seed);
-    if (again.judgement.verdict != Verdict::ok)
+    bool fails_alone = false;
+    const std::uint64_t second = seed_for(seed, "second call");
+    Impl::Attempt again = impl_->call_again(problem, task, c, second, fails_alone);
+    if (again.judgement.verdict != Verdict::ok && !fails_alone)
       return impl_->conclude(problem, task, c, seed, std::move(again));
+    if (fails_alone) {
+      // Its items matter, or the order of its blocks, not that it was the second call.
+      attempt = std::move(again);
+      seed = second;
+    }
   }
   if (measure.also_calm && simulated && attempt.judgement.verdict == Verdict::ok &&
       read_sim_report(attempt.outcome.sim_report).order_sensitive > 0) {

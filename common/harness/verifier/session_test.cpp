@@ -264,6 +264,20 @@ TEST(Session, SecondCallWithOtherItemsRefutesKeptAnswers) {
   EXPECT_EQ(run_alone("honest", DeviceKind::sim, twice).verdict, Verdict::ok);
 }
 
+TEST(Session, SecondCallIsNotBlamedForItsItems) {
+  Measure twice;
+  twice.twice = true;
+  const Doubling problem;
+  int n_wrong = 0;
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    Session session(options_for("wrong_for_some_items"));
+    const Outcome outcome = session.run(problem, kTasks[0], a_case(), seed, twice);
+    n_wrong += outcome.verdict == Verdict::wrong_answer ? 1 : 0;
+    EXPECT_EQ(outcome.message().find("second call"), std::string::npos) << outcome.message();
+  }
+  EXPECT_GT(n_wrong, 8) << "in some runs only the second call is wrong";
+}
+
 TEST(Session, ExplainsAWrongAnswerByWhatTheCheckersFind) {
   const Outcome outcome = run_alone("wrong_with_race");
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);

@@ -37,6 +37,7 @@ constexpr std::uint32_t kMaxCluster = 16;
 // Of the work that one call records, including what the recording itself takes for each request.
 constexpr std::uint64_t kMostWorkBytes = std::uint64_t{128} << 20;
 constexpr std::uint64_t kBytesOfRecord = 128;
+constexpr std::uint64_t kManyLaunches = 10000;  // no program of the course needs so many
 
 bool fits(const sim::Dim3& grid, const sim::Dim3& cluster) {
   const auto along = [](std::uint32_t blocks, std::uint32_t size) {
@@ -69,6 +70,7 @@ CallResult HostLink::run(const lab::Request& request) {
   work_.clear();
   work_bytes_ = 0;
   too_much_work_ = false;
+  n_launches_ = 0;
   for (Opened& one : opened_) one.releasing.clear();
   if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return result;
   for (;;) {
@@ -92,7 +94,13 @@ CallResult HostLink::run(const lab::Request& request) {
         return result;
       }
       if (sensible || !can_reply_) result.end = CallResult::End::lost;  // if it ends from now on
-      if (too_much_work_) result.end = CallResult::End::out_of_memory;
+      if (too_much_work_) {
+        result.end = CallResult::End::out_of_memory;
+        if (n_launches_ >= kManyLaunches)
+          result.why =
+              fmt::format("it had launched {} kernels when it was stopped: does its loop over launches end?",
+                          n_launches_);
+      }
       if (!sensible) return result;
       continue;
     }
@@ -354,6 +362,7 @@ bool HostLink::launch(PacketReader& in) {
                      kept = std::vector<std::byte>(parameters.begin(), parameters.end())] {
     run_kernel(on, request, kept);
   };
+  ++n_launches_;
   return later(parameters.size() + sizeof work, work) &&
          reply(PacketWriter().put(launch_answer).put_text(""));
 }

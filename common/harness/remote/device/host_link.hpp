@@ -101,6 +101,7 @@ class HostLink : public lab::Submission {
   std::vector<std::function<void()>> work_;  // recorded, not yet done
   std::uint64_t work_bytes_ = 0;             // that it takes in this process
   bool too_much_work_ = false;
+  std::uint64_t n_launches_ = 0;    // recorded in this call
   std::string outside_;             // what was outside of the subset, in this call
   double host_us_ = 0;              // on the devices' timelines
   std::size_t n_reports_ = 0;       // in this call

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 
 namespace course::grader {
@@ -171,6 +174,16 @@ std::string fit_right(std::string_view text, std::size_t width) {
   return std::string(width - std::min(width, display_width(shown)), ' ') + shown;
 }
 
+std::size_t terminal_columns() {
+  constexpr std::size_t kUsual = 80, kFewest = 40, kMost = 200;
+  const char* wanted = std::getenv("COLUMNS");
+  winsize size{};
+  std::size_t columns = wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : 0;
+  if (columns == 0 && isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    columns = size.ws_col;
+  return columns == 0 ? kUsual : std::clamp(columns, kFewest, kMost);
+}
+
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
   std::string out;
   bool first = true;
@@ -183,6 +196,11 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
     if (end == std::string_view::npos) return out;
     text.remove_prefix(end + 1);
   }
+}
+
+std::string wrap_beside(std::string_view head, std::string_view text, std::size_t width) {
+  const std::size_t indent = display_width(head);
+  return std::string(head) + (text.empty() ? "" : wrap(text, width, indent).substr(indent));
 }
 
 std::string tame(std::string_view text) {
@@ -281,6 +299,21 @@ std::string paths_from(const std::string& root, std::string_view text) {
     i = end;
   }
   return out;
+}
+
+std::string with_folder(std::string_view text, const std::string& folder, const std::string& file) {
+  const std::string place = file + ":";
+  std::string out;
+  for (std::size_t at = 0; (at = text.find(place)) != std::string_view::npos;) {
+    const char before = at == 0 ? ' ' : text[at - 1];
+    const bool is_name =
+        std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '_' && before != '/';
+    out += text.substr(0, at);
+    if (is_name) out += folder + "/";
+    out += place;
+    text.remove_prefix(at + place.size());
+  }
+  return out + std::string(text);
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {

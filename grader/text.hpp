@@ -22,6 +22,12 @@ std::string fit_right(std::string_view text, std::size_t width);
 // starts with `indent` spaces. Line breaks in the text are kept.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
 
+// `head`, and beside it `text`, which is broken at spaces and goes on below its own first column.
+std::string wrap_beside(std::string_view head, std::string_view text, std::size_t width);
+
+// The columns to write for: COLUMNS, else those of the terminal, else 80; from 40 to 200.
+std::size_t terminal_columns();
+
 // The message of a failed case for a terminal: escaped by tame(), with each line wrapped. Lines with a ./lab
 // command are broken with backslashes, so that they can be pasted into a shell. Ends with a newline unless
 // empty.
@@ -50,6 +56,9 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 // The text with every absolute path below the folder `root`, such as root/build/../labs/x.cu, replaced by the
 // path relative to `root`: labs/x.cu. Other paths stay as they are.
 std::string paths_from(const std::string& root, std::string_view text);
+
+// Each "file:" that has no folder becomes "folder/file:".
+std::string with_folder(std::string_view text, const std::string& folder, const std::string& file);
 
 // At most three candidates that are close to `word` by edit distance, nearest first.
 std::vector<std::string> close_matches(std::string_view word, std::span<const std::string> candidates);

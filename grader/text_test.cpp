@@ -65,6 +65,9 @@ TEST(Wrap, BreaksAtSpacesAndKeepsLines) {
   EXPECT_EQ(wrap("a\n\nb", 10, 2), "  a\n\n  b");
   EXPECT_EQ(wrap("  listed", 20), "  listed");
   EXPECT_EQ(wrap("  one two", 7), "  one\n  two");
+  EXPECT_EQ(with_folder("at fold.cu:3 (fold.cu:4), x/fold.cu:5, unfold.cu:6", "labs/fold", "fold.cu"),
+            "at labs/fold/fold.cu:3 (labs/fold/fold.cu:4), x/fold.cu:5, unfold.cu:6");
+  EXPECT_EQ(wrap_beside(" · ", "one two three", 10), " · one two\n   three");
 }
 
 TEST(Wrap, NeverExceedsTheWidth) {

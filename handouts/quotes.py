@@ -34,6 +34,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
 
 import argparse
 import html
+import os
 import pathlib
 import re
 import subprocess
@@ -71,7 +72,9 @@ def fenced(language, text):
 
 
 def printed(labcli, *command):
-    done = subprocess.run([labcli, *command], capture_output=True, text=True)
+    # A line of code stands in one piece.
+    environment = {**os.environ, "COLUMNS": "200"}
+    done = subprocess.run([labcli, *command], capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         sys.exit(f"labcli {' '.join(command)} failed:\n{done.stderr}")
     return done.stdout

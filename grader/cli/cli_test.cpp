@@ -50,11 +50,13 @@ class Labcli : public ::testing::Test {
   std::string labcli_, folder_;
 };
 
-TEST_F(Labcli, HelpFitsATerminal) {
-  const json commands = json::parse(run({"describe"}).output)["commands"];
+TEST_F(Labcli, HelpAndListsFitATerminal) {
+  const json described = json::parse(run({"describe"}).output);
+  const json& commands = described["commands"];
   ASSERT_GT(commands.size(), 8u);
-  std::vector<std::vector<std::string>> asked{{"--help"}};
+  std::vector<std::vector<std::string>> asked{{"--help"}, {"list"}, {"isolation"}};
   for (const auto& [name, options] : commands.items()) asked.push_back({name, "--help"});
+  for (const json& lab : described["labs"]) asked.push_back({"points", lab});
   for (const auto& one : asked) {
     const ProcessResult done = run(one);
     EXPECT_EQ(done.exit_code, 0) << one[0];
@@ -62,6 +64,16 @@ TEST_F(Labcli, HelpFitsATerminal) {
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(display_width(line), 80u) << one[0] << ": " << line;
   }
+}
+
+TEST_F(Labcli, BreaksLongMessagesOnATerminal) {
+  ProcessOptions options;
+  options.environment = {"COLUMNS=80"};
+  const auto done =
+      run_process({"script", "-qec", labcli_ + " trace sat separable --solutions", "/dev/null"}, options);
+  ASSERT_TRUE(done);
+  EXPECT_THAT(done->output, HasSubstr("There is no task"));
+  for (std::string_view line : lines_of(done->output)) EXPECT_LE(display_width(line), 80u) << line;
 }
 
 TEST_F(Labcli, ExplainsWrongUsage) {

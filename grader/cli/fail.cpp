@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <unistd.h>
+
 #include <cstdio>
+#include <string>
 
 #include "cli/commands.hpp"
 #include "text.hpp"
@@ -7,7 +10,14 @@
 namespace course::grader::cli {
 
 int fail(const std::string& text) {
-  std::fputs(("lab: " + tame(text) + "\n").c_str(), stderr);
+  std::string message = "lab: " + tame(text);
+  // A file that the message is written to gets it in one line.
+  if (isatty(STDERR_FILENO) != 0) {
+    const std::size_t columns = terminal_columns();
+    const std::string wrapped = wrap(message, columns);
+    if (!has(wrapped, "…")) message = wrapped;  // a path that does not fit stays whole
+  }
+  std::fputs((message + "\n").c_str(), stderr);
   return kFailed;
 }
 

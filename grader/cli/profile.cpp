@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -67,7 +68,9 @@ int run_profile(const ProfileOptions& options) {
       std::fputs(("\n" + wrap_message(outcome->message(), 80)).c_str(), stderr);
     if (!options.json) return kRan;
   }
-  std::fputs((options.json ? profile_json(profile) : profile_text(profile, source_lines_below(layout->root)))
+  std::fputs((options.json ? profile_json(profile)
+                           : profile_text(profile, source_lines_below(layout->root),
+                                          std::max<std::size_t>(terminal_columns(), 80)))
                  .c_str(),
              stdout);
   if (outcome->verdict != lab::Verdict::ok)

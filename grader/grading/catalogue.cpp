@@ -157,8 +157,15 @@ std::string points_markdown(const lab::Manifest& manifest) {
 std::string points_text(const lab::Manifest& manifest) {
   std::string out = fmt::format("{}\n", manifest.title);
   for (const lab::Task& task : manifest.tasks) {
-    out += fmt::format("  {} {} {}\n", fit_left(task.id, 20),
-                       fit_right(std::to_string(lab::max_points(task)), 4), list_of(task, ", "));
+    const std::string head =
+        fmt::format("  {} {} ", fit_left(task.id, 20), fit_right(std::to_string(lab::max_points(task)), 4));
+    // Lines are broken between goals, not inside of one.
+    std::string goals = list_of(task, "\n");
+    replace_all(goals, " ", "\u00a0");
+    replace_all(goals, "\n", ", ");
+    goals = wrap_beside(head, goals, terminal_columns());
+    replace_all(goals, "\u00a0", " ");
+    out += goals + "\n";
   }
   const Sum sum = sum_of(manifest);
   out += fmt::format("  {} {}{}\n", fit_left("all", 20), fit_right(std::to_string(sum.required), 4),

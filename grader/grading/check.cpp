@@ -38,7 +38,8 @@ void merge(CheckReport& report, const lab::SimFinding& finding, const std::strin
 std::string indented_source(const SourceLine& source_line, const std::string& file, std::uint32_t line) {
   std::string text = tame(source_line(file, line));
   text.erase(0, std::min(text.find_first_not_of(" \t"), text.size()));
-  return text.empty() ? "" : fmt::format("    {:>4} | {}\n", line, text);
+  if (text.empty()) return "";
+  return wrap_beside(fmt::format("    {:>4} | ", line), text, terminal_columns()) + "\n";
 }
 
 std::string task_line(const CheckedTask& task) {
@@ -56,6 +57,7 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
                       const std::function<void(const std::string&)>& progress) {
   CheckReport report;
   report.lab = problem.manifest().id;
+  report.folder = (context.solutions ? "solutions/" : "labs/") + report.lab;
   std::vector<lab::Task> tasks(problem.manifest().tasks.begin(), problem.manifest().tasks.end());
   // Only the solutions have further rungs.
   const auto& further = problem.manifest().further_rungs;
@@ -112,6 +114,10 @@ SourceLine source_lines_below(const std::string& root) {
 std::string to_text(const CheckReport& report, const SourceLine& source_line) {
   std::string out = report.lab + "\n";
   for (const CheckedTask& task : report.tasks) out += task_line(task);
+  // Paths that open from the checkout's folder.
+  const auto with_paths = [&](const std::string& text) {
+    return with_folder(text, report.folder, report.lab + ".cu");
+  };
   for (const CheckedFinding& entry : report.findings) {
     const lab::SimFinding& finding = entry.finding;
     const bool failed_call = lab::is_failed_call(finding);
@@ -120,7 +126,7 @@ std::string to_text(const CheckReport& report, const SourceLine& source_line) {
                        hint          ? " (a hint: no fault)"
                        : failed_call ? " (other findings may come of it)"
                                      : "");
-    out += wrap(failed_call ? tame(lab::one_line(finding)) : describe(finding), 78, 2) + "\n";
+    out += wrap(with_paths(failed_call ? tame(lab::one_line(finding)) : describe(finding)), 78, 2) + "\n";
     out += indented_source(source_line, finding.file, finding.line);
     if (std::tie(finding.other_file, finding.other_line) != std::tie(finding.file, finding.line)) {
       out += indented_source(source_line, finding.other_file, finding.other_line);
@@ -134,7 +140,7 @@ std::string to_text(const CheckReport& report, const SourceLine& source_line) {
           return std::find(entry.tasks.begin(), entry.tasks.end(), task.id) != entry.tasks.end();
         });
     if (explained || task.message.empty() || task.verdict == Verdict::not_implemented) continue;
-    out += "\n" + wrap_message(task.message, 80);
+    out += "\n" + wrap_message(with_paths(task.message), 80);
   }
   if (report.findings.empty()) {
     const bool all_fine = std::all_of(report.tasks.begin(), report.tasks.end(),

@@ -31,6 +31,7 @@ struct CheckedTask {
 
 struct CheckReport {
   std::string lab;
+  std::string folder;  // of the file that was checked: "labs/scan"
   std::vector<CheckedTask> tasks;
   std::vector<CheckedFinding> findings;  // failed calls first, then by file and line
 };

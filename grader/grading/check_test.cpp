@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "testing/scripted.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 namespace {
@@ -70,6 +71,21 @@ TEST(Check, MergesEqualFindingsAndSortsByLine) {
   EXPECT_THAT(text, HasSubstr("in first, second, extra"));
 }
 
+TEST(Check, PrintsPathsFromTheCheckout) {
+  testing::Script script([](const lab::Task&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
+    return with_findings(c,
+                         R"({"checker":"racecheck","kind":"shared-race","file":"labs/fake/fake.cu","line":40,
+      "message":"thread 0 reads s[1] at labs/fake/fake.cu:40 while thread 1 writes it at labs/fake/fake.cu:38",
+      "other_file":"labs/fake/fake.cu","other_line":38})");
+  });
+  const std::string text =
+      to_text(check(script), [](auto&&...) { return std::string(120, 'x') + " " + "y"; });
+  EXPECT_THAT(text, HasSubstr("labs/fake/fake.cu:40"));
+  EXPECT_THAT(text, HasSubstr("labs/fake/fake.cu:38"));
+  EXPECT_THAT(text, Not(::testing::ContainsRegex("[^/]fake.cu:")));
+  for (const std::string_view line : lines_of(text)) EXPECT_LE(display_width(line), 80u) << line;
+}
+
 TEST(Check, FailedCallsComeBeforeTheirConsequences) {
   testing::Script script([](const lab::Task&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
     return with_findings(c, R"({"checker":"initcheck","kind":"uninitialised","file":"fake.cu","line":7},
@@ -80,7 +96,7 @@ TEST(Check, FailedCallsComeBeforeTheirConsequences) {
   EXPECT_EQ(report.findings[0].finding.kind, "api-error");
   const std::string text = to_text(report, [](const std::string&, std::uint32_t) { return ""; });
   EXPECT_THAT(text, HasSubstr("api-error (other findings may come of it)"));
-  EXPECT_THAT(text, HasSubstr("failed call: fake.cu:40: <<<>>> fails"));
+  EXPECT_THAT(text, HasSubstr("failed call: labs/fake/fake.cu:40: <<<>>> fails"));
 }
 
 TEST(Check, ReportsFailuresWithoutFindings) {

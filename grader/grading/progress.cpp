@@ -85,11 +85,11 @@ std::string Progress::text() const {
 
 void Progress::draw() const {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-  const std::string line = fmt::format("{:.0f} s  {}", seconds, tame(text()));
-  if (form_ == Form::log)
-    std::fputs(fmt::format("lab: {}\n", line).c_str(), stderr);
-  else
-    std::fputs(("\r" + fit_left(line, kColumns)).c_str(), stderr);
+  const std::string line = fit_left(
+      fmt::format("{}{:.0f} s  {}", form_ == Form::log ? "lab: " : "", seconds, tame(text())), kColumns);
+  std::fputs(
+      (form_ == Form::log ? line.substr(0, line.find_last_not_of(' ') + 1) + "\n" : "\r" + line).c_str(),
+      stderr);
   std::fflush(stderr);
 }
 

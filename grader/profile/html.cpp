@@ -84,7 +84,8 @@ Html line_table(const ProfiledKernel& kernel, const SourceLine& source_line) {
 constexpr const char* kLegend =
     "Share: of what holds the kernel back. Lanes: active ones of 32. Split: branches whose lanes part. "
     "Sectors: 32-byte sectors a request "
-    "(4 is ideal for 4-byte items). Passes: of the shared memory a request (1: no bank conflict). Meet: "
+    "(ideal: 4 for items of 4 bytes, 8 for 8 bytes, 16 for 16 bytes as in a uint4). Passes: of the shared "
+    "memory a request (1: no bank conflict). Meet: "
     "lanes on one address in an atomic. "
     "Occupancy: of a multiprocessor's threads, those that fit at once; registers are estimated from PTX.";
 

@@ -192,6 +192,13 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
 
 namespace {
 
+constexpr const char* kColumnsLegend =
+    "lanes: active ones of 32. split: branches whose lanes part. sect: 32-byte sectors a request (ideal: 4 "
+    "for items of 4 bytes, 8 for 8 bytes, 16 for 16 bytes as in a uint4). pass: shared-memory passes a "
+    "request (1: no bank conflict). meet: lanes on one address in an atomic.\n"
+    "occupancy: of the threads of an SM (multiprocessor), those that fit at once; registers are estimated "
+    "from PTX.";
+
 std::string figure(const std::optional<double>& value) {
   return value ? fmt::format("{:.1f}", *value) : "";
 }
@@ -206,6 +213,54 @@ std::string beside(const char* what, double measured, double ideal, const char* 
                      ideal, ideal > 0 ? measured / ideal : 0.0);
 }
 
+// The table of a kernel's source lines. If the code of a line does not fit, the columns in which no line has a
+// value are left out, and then the code is broken.
+std::string lines_text(const ProfiledKernel& kernel, const SourceLine& source_line, std::size_t columns) {
+  struct Column {
+    const char* title;
+    std::size_t width;
+    std::string (*cell)(const ProfiledLine& line);
+  };
+  constexpr Column kTable[] = {
+      {"lanes", 6, [](const ProfiledLine& l) { return percent(l.active_lanes); }},
+      {"split", 6, [](const ProfiledLine& l) { return percent(l.divergent); }},
+      {"sect", 5, [](const ProfiledLine& l) { return figure(l.sectors_per_request); }},
+      {"pass", 5, [](const ProfiledLine& l) { return figure(l.passes_per_request); }},
+      {"meet", 5, [](const ProfiledLine& l) { return figure(l.atomics_at_one_place); }},
+  };
+  double most = 0;  // of a line: the longest bar
+  std::size_t longest = 0;
+  std::vector<std::string> code;
+  for (const ProfiledLine& line : kernel.lines) {
+    most = std::max(most, line.share);
+    std::string text =
+        line.line == 0 ? "(no line information)" : tame_line(source_line(line.file, line.line));
+    text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+    longest = std::max(longest, display_width(text));
+    code.push_back(std::move(text));
+  }
+  constexpr std::size_t kShare = 11, kNumber = 8;  // of the share with its bar; of the line's number
+  std::size_t used = kShare + kNumber;
+  for (const Column& column : kTable) used += column.width;
+  std::vector<Column> shown;
+  for (const Column& column : kTable) {
+    const bool empty = std::all_of(kernel.lines.begin(), kernel.lines.end(),
+                                   [&](const ProfiledLine& line) { return column.cell(line).empty(); });
+    if (!empty || used + longest <= columns) shown.push_back(column);
+  }
+  std::string out = " share     ";
+  for (const Column& column : shown) out += fit_right(column.title, column.width);
+  out += "  line\n";
+  for (std::size_t k = 0; k < code.size(); ++k) {
+    const ProfiledLine& line = kernel.lines[k];
+    std::string head =
+        " " + fit_right(percent(line.share), 5) + " " + fit_left(bar(most > 0 ? line.share / most : 0, 4), 4);
+    for (const Column& column : shown) head += fit_right(column.cell(line), column.width);
+    out += wrap_beside(head + fmt::format(" {:>5}  ", line.line), code[k], columns) + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 const char* meaning_of(const std::string& bound_by) {
@@ -218,7 +273,7 @@ std::string occupancy_of(const ProfiledKernel& k) {
                      k.registers, k.shared);
 }
 
-std::string profile_text(const Profile& profile, const SourceLine& source_line) {
+std::string profile_text(const Profile& profile, const SourceLine& source_line, std::size_t columns) {
   double in_kernels = 0;
   for (const ProfiledKernel& kernel : profile.kernels) in_kernels += kernel.modelled_us;
   std::string out = fmt::format(
@@ -230,32 +285,13 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line) 
   out += fmt::format("  barriers {:>12.0f} passed by blocks\n", profile.barriers);
   if (profile.work > 0) out += fmt::format("  intensity {:.3f} operations a byte\n", profile.intensity());
   for (const ProfiledKernel& kernel : profile.kernels) {
-    out += fmt::format("\n{}: {} launch{}, {:.1f} us; limiter: {}\n  ({})\n", kernel.name, kernel.launches,
-                       kernel.launches == 1 ? "" : "es", kernel.modelled_us, kernel.bound_by,
-                       meaning_of(kernel.bound_by));
-    out += "  " + occupancy_of(kernel) + "\n";
-    out += " share      lanes split sect pass meet  line\n";
-    double most = 0;  // of a line: the longest bar
-    for (const ProfiledLine& line : kernel.lines) most = std::max(most, line.share);
-    for (const ProfiledLine& line : kernel.lines) {
-      const std::string source =
-          line.line == 0 ? "(no line information)" : tame_line(source_line(line.file, line.line));
-      const std::size_t start = std::min(source.find_first_not_of(' '), source.size());
-      out += fmt::format(" {} {} {} {} {} {} {} {:>5}  {}\n", fit_right(percent(line.share), 5),
-                         fit_left(bar(most > 0 ? line.share / most : 0, 4), 4),
-                         fit_right(percent(line.active_lanes), 5), fit_right(percent(line.divergent), 5),
-                         fit_right(figure(line.sectors_per_request), 4),
-                         fit_right(figure(line.passes_per_request), 4),
-                         fit_right(figure(line.atomics_at_one_place), 4), line.line, source.substr(start));
-    }
+    out += "\n" + wrap(fmt::format("{}: {} launch{}, {:.1f} us; limiter: {}", kernel.name, kernel.launches,
+                                   kernel.launches == 1 ? "" : "es", kernel.modelled_us, kernel.bound_by),
+                       columns);
+    out += "\n" + wrap(fmt::format("({})", meaning_of(kernel.bound_by)), columns, 2);
+    out += "\n" + wrap(occupancy_of(kernel), columns, 2) + "\n" + lines_text(kernel, source_line, columns);
   }
-  out +=
-      "\nlanes: active ones of 32. split: branches whose lanes part. sect: 32-byte\n"
-      "sectors a request (4 is ideal for 4-byte items). pass: shared-memory passes a\n"
-      "request (1: no bank conflict). meet: lanes on one address in an atomic.\n"
-      "occupancy: of the threads of an SM (multiprocessor), those that fit at once;\n"
-      "registers are estimated from PTX.\n";
-  return out;
+  return out + "\n" + wrap(kColumnsLegend, std::min<std::size_t>(columns, 80)) + "\n";
 }
 
 std::string profile_json(const Profile& profile) {

@@ -58,8 +58,8 @@ struct Profile {
 Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                    std::string_view sim_report);
 
-// For a terminal of at least 80 columns.
-std::string profile_text(const Profile& profile, const SourceLine& source_line);
+// For a terminal of so many columns, at least 80.
+std::string profile_text(const Profile& profile, const SourceLine& source_line, std::size_t columns = 80);
 std::string profile_json(const Profile& profile);
 // As an HTML page.
 std::string profile_html(const Profile& profile, const SourceLine& source_line, const std::string& made_by);

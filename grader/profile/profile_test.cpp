@@ -9,11 +9,13 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "sim/timing/bounds.hpp"
 #include "testing/scripted.hpp"
 #include "testing/well_formed.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 namespace {
@@ -136,6 +138,26 @@ TEST(Profile, PrintsSourceBesideCounts) {
   const auto json = nlohmann::json::parse(profile_json(of(kReport)));
   EXPECT_EQ(json.at("kernels")[0].at("lines")[1].at("share"), 0.5);
   EXPECT_TRUE(json.at("kernels")[0].at("lines")[1].at("sectors_per_request").is_null());
+}
+
+TEST(Profile, TextFitsItsColumns) {
+  const std::string code =
+      "if (tid % (2 * stride) == 0) s_data[tid] = op(s_data[tid], s_data[tid + stride]);";
+  const auto source = [&](const std::string&, std::uint32_t) { return "      " + code; };
+  for (const std::size_t columns : {80, 100, 200}) {
+    const std::string text = profile_text(of(kReport), source, columns);
+    for (const std::string_view line : lines_of(text)) EXPECT_LE(display_width(line), columns) << line;
+    // All words of the code are there, perhaps on several lines.
+    std::istringstream words(code);
+    for (std::string word; words >> word;) EXPECT_THAT(text, HasSubstr(word));
+    EXPECT_EQ(has(text, code), columns == 200u);
+    // A column without values makes room for the code.
+    EXPECT_EQ(has(text, "pass meet  line"), columns == 200u) << text;
+  }
+}
+
+TEST(Profile, LegendNamesTheIdealOfWideLoads) {
+  EXPECT_THAT(profile_text(of(kReport), [](auto&&...) { return ""; }), HasSubstr("16 for 16 bytes"));
 }
 
 TEST(Profile, WithoutCountedOperationsShowsNoRatio) {

@@ -36,7 +36,7 @@ struct TraceOptions {
   std::uint64_t n = 8, columns = 0;
   std::vector<std::string> arrays;
   std::string steps;
-  bool solutions = false, step = false, markdown = false, json = false;
+  bool solutions = false, step = false, markdown = false, json = false, no_exchanges = false;
 };
 
 constexpr std::uint64_t kMostItems = 16384;
@@ -57,6 +57,7 @@ Examples:
 Result<TraceChoice> parse_choice(const TraceOptions& options) {
   TraceChoice choice;
   choice.arrays = options.arrays;
+  choice.exchanges = !options.no_exchanges;
   if (options.steps.empty()) return choice;
   const Error wrong{fmt::format(
       "\"{}\" is no range of steps: write --steps 3-7, or 3- for all from the third on", options.steps)};
@@ -143,7 +144,13 @@ int run_trace(const TraceOptions& options) {
   if (const std::uint64_t whole = std::bit_ceil(columns); options.columns == 0 && begins_before(view, whole))
     view = trace_view(*one->problem, *one->task, *c, outcome->sim_report, columns = whole);
   choose(view, *choice);
-  if (view.tables.empty() && !(options.arrays.empty() && options.steps.empty()))
+  // Paths that open from the checkout's folder.
+  const auto with_paths = [&](const std::string& text) {
+    return with_folder(text, (options.solutions ? "solutions/" : "labs/") + view.lab, view.lab + ".cu");
+  };
+  view.fault = with_paths(view.fault);
+  for (std::string& finding : view.findings) finding = with_paths(finding);
+  if (view.tables.empty() && !(options.arrays.empty() && options.steps.empty() && !options.no_exchanges))
     return fail("no step of the trace is left: --arrays and --steps ask for what is not there");
 
   const SourceLine source_line = source_lines_below(layout->root);
@@ -174,9 +181,11 @@ int run_trace(const TraceOptions& options) {
       !printed.empty() && !for_programs)
     std::fputs(("\nIt printed:\n" + printed).c_str(), stdout);
   if (outcome->verdict != lab::Verdict::ok && !for_programs)
-    std::fputs(
-        fmt::format("\n{}: {}", lab::name_of(outcome->verdict), wrap_message(outcome->message(), 80)).c_str(),
-        stdout);
+    std::fputs(("\n" + wrap_message(fmt::format("{}: {}", lab::name_of(outcome->verdict),
+                                                with_paths(outcome->message())),
+                                    80))
+                   .c_str(),
+               stdout);
   return for_programs && outcome->verdict != lab::Verdict::ok ? fail(outcome->message()) : kRan;
 }
 
@@ -207,6 +216,8 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("--runner", options->runner, "For tests: a runner program to watch instead")->group("");
   command->add_option("--arrays", options->arrays, "Only these arrays, separated by commas")->delimiter(',');
   command->add_option("--steps", options->steps, "Only these steps: 3-7");
+  command->add_flag("--no-exchanges", options->no_exchanges,
+                    "Leave out shuffles and votes, as of a function that is given");
   command->add_flag("--markdown", options->markdown, "As Markdown tables");
   command->add_flag("--json", options->json, "Machine-readable, on stdout");
   command->footer(kTraceFooter);

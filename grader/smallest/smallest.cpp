@@ -32,14 +32,17 @@ class Search {
   Verdict verdict_of(const Case& c, bool fresh = false) {
     lab::Measure measure;
     measure.only_verdict = true;
-    measure.fresh = fresh || std::exchange(failed_before_, false);
+    measure.fresh = fresh || failed_before_;
     const Verdict verdict = run(c, measure).verdict;
     failed_before_ = verdict != Verdict::ok;
     return verdict;
   }
 
   // Whether it fails, also alone in a fresh process.
-  bool fails(const Case& c) { return can_be_smaller(verdict_of(c)) && can_be_smaller(verdict_of(c, true)); }
+  bool fails(const Case& c) {
+    const bool was_fresh = failed_before_;
+    return can_be_smaller(verdict_of(c)) && (was_fresh || can_be_smaller(verdict_of(c, true)));
+  }
 
  private:
   const lab::Problem& problem_;
@@ -70,7 +73,7 @@ std::optional<Case> with_length_of(const lab::Problem& problem, const lab::Task&
 }  // namespace
 
 bool can_be_smaller(Verdict verdict) {
-  return verdict == Verdict::wrong_answer || verdict == Verdict::crash;
+  return verdict == Verdict::wrong_answer || verdict == Verdict::crash || verdict == Verdict::time_limit;
 }
 
 std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const lab::Task& task,
@@ -125,7 +128,7 @@ std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const 
   lab::Measure measure;
   measure.fresh = true;
   result.outcome = search.run(*found, measure);
-  if (found->n <= kMostTraced) {
+  if (found->n <= kMostTraced && result.outcome.verdict != Verdict::time_limit) {
     measure.trace = measure.counters = measure.only_verdict = true;
     lab::Outcome traced = search.run(*found, measure);
     result.is_traced = true;

@@ -34,7 +34,7 @@ struct SmallestLimits {
   std::uint64_t items = 1u << 16;  // longer inputs are not tried
 };
 
-// Whether a smaller input can be looked for: wrong answers and crashes.
+// Whether a smaller input can be looked for: wrong answers, crashes and runs without an end.
 bool can_be_smaller(lab::Verdict verdict);
 
 // `like`: a case that fails. std::nullopt if no case of up to its length fails with the fixed seed.

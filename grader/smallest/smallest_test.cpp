@@ -11,6 +11,7 @@
 #include "lab/smaller.hpp"
 #include "smallest/smallest_text.hpp"
 #include "testing/scripted.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 namespace {
@@ -82,6 +83,28 @@ TEST(Smallest, FindsTheShortestLengthThatFails) {
   EXPECT_THAT(found->wrong, ElementsAre("sum_i32", "max_i32"));
   EXPECT_TRUE(lab::find_case(kProblem, kTask, found->c.name)) << found->c.name;
   for (const testing::Asked& asked : script.asked()) EXPECT_EQ(asked.seed, kSmallestSeed);
+}
+
+TEST(Smallest, BeginsWithOneItem) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 1; }));
+  const auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->c.n, 1u);
+}
+
+TEST(Smallest, FindsTheShortestRunWithoutAnEnd) {
+  testing::Script script([](const lab::Task&, const Case& c, auto&) -> std::optional<lab::Outcome> {
+    if (c.n < 4) return std::nullopt;
+    return testing::failing(Verdict::time_limit, "does not end");
+  });
+  const auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->c.n, 4u);
+  const std::string text = smallest_text(kProblem, kTask, *found, "");
+  EXPECT_THAT(text, HasSubstr("./lab debug fake first --case sum_i32_n4_example\n"));
+  EXPECT_THAT(text, Not(HasSubstr("./lab trace")));
 }
 
 TEST(Smallest, SaysWhichOperatorsAreRight) {
@@ -186,6 +209,76 @@ TEST(SmallestText, BlamesNoStoreThatSomethingElseOverwrote) {
     const std::string text = smallest_text(kProblem, kTask, *found, "");
     EXPECT_THAT(text, Not(HasSubstr("first wrong value"))) << writes;
     EXPECT_THAT(text, Not(HasSubstr("no thread reaches it"))) << writes;
+  }
+}
+
+TEST(SmallestText, GivesOperandsTheValuesThatWereRead) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
+  auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  found->is_traced = true;
+  found->trace_is_right = false;
+  // s_data holds 0 at the end of its step; 4 and 95 were read in between.
+  found->outcome.sim_report = R"json({"findings": [], "launches": [{"kernel": "void fake::k00(int*)"}],
+   "trace": {"rows": [
+    {"launch": 0, "block": 0, "after": "barrier", "object": "s_data", "width": 4,
+     "contents": "0000000000000000", "writes": [[0, 0, 0, 30, []], [1, 0, 1, 30, []]]},
+    {"launch": 0, "block": null, "after": "launch", "object": "d_out", "width": 4,
+     "contents": "0a0000000b00000063000000",
+     "writes": [[2, 0, 2, 32, [["s_data", 0], ["s_data", 1]], "63000000", ["04000000", "5f000000"]]]}]}})json";
+  std::string text = smallest_text(kProblem, kTask, *found, "");
+  replace_all(text, "\n  ", " ");
+  EXPECT_THAT(text, HasSubstr("thread 2 of block 0 stores 99 in d_out[2]; right is 12."));
+  EXPECT_THAT(text, HasSubstr("computed from s_data[0] = 4 and s_data[1] = 95."));
+  // Without values, none is made up.
+  replace_all(found->outcome.sim_report, R"(, ["04000000", "5f000000"])", "");
+  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""),
+              HasSubstr("computed from s_data[0] and s_data[1]."));
+}
+
+// As CopyProblem, but each of eight ranks has the output.
+class RanksProblem : public CopyProblem {
+ public:
+  static constexpr int kRanks = 8;
+  lab::Shape shape(const lab::Task& task, const Case& c) const override {
+    lab::Shape shape = CopyProblem::shape(task, c);
+    shape.outputs.clear();
+    for (int r = 0; r < kRanks; ++r)
+      shape.outputs.push_back({"d_out of rank " + std::to_string(r), lab::DType::i32, c.n});
+    return shape;
+  }
+  void baseline(const lab::Task&, const Case&, std::span<const lab::HostBuffer> inputs,
+                std::span<lab::HostBuffer> outputs, lab::Baseline) const override {
+    for (lab::HostBuffer& output : outputs) output.bytes = inputs[0].bytes;
+  }
+};
+
+TEST(SmallestText, ShowsActualValuesOfEveryWrongRank) {
+  const RanksProblem problem;
+  for (const int n_wrong : {1, 7}) {
+    testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
+    auto found =
+        find_smallest(problem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+    ASSERT_TRUE(found);
+    // The output of one rank, wrong and right.
+    const lab::HostBuffer wrong = found->outcome.outputs.at(0);
+    lab::HostBuffer right = wrong;
+    right.bytes[8] = std::byte{12};
+    found->outcome.outputs.clear();
+    for (int r = 0; r < RanksProblem::kRanks; ++r) {
+      found->outcome.outputs.push_back(r < n_wrong ? wrong : right);
+      found->outcome.outputs.back().spec.name = "d_out of rank " + std::to_string(r);
+    }
+    found->outcome.failure.mismatch->buffer = "d_out of rank 0";
+    const std::string text = smallest_text(problem, kTask, *found, "");
+    for (const std::string_view line : lines_of(text)) EXPECT_LE(display_width(line), 80u) << line;
+    EXPECT_THAT(text, Not(HasSubstr("…")));
+    std::size_t n_shown = 0;
+    for (std::size_t at = 0; (at = text.find(" 99", at)) != std::string::npos; ++at) ++n_shown;
+    EXPECT_EQ(n_shown, static_cast<std::size_t>(n_wrong)) << text;
+    EXPECT_THAT(text, HasSubstr("right in these elements: "));
+    EXPECT_THAT(text, HasSubstr("d_out of rank 7"));
   }
 }
 

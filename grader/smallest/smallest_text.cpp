@@ -63,13 +63,62 @@ std::string index_text(std::uint64_t i, std::uint64_t row_length) {
   return row_length == 0 ? fmt::format("{}", i) : fmt::format("{},{}", i / row_length, i % row_length);
 }
 
-// A column for each buffer; for an output one with the right and one with the actual values.
+struct Column {
+  std::vector<std::string> title;
+  std::vector<std::string> cells;
+  std::size_t width() const {
+    std::size_t most = 0;
+    for (const auto* texts : {&title, &cells})
+      for (const std::string& text : *texts) most = std::max(most, display_width(text));
+    return most + 2;
+  }
+};
+// Columns that stand side by side: those of an input, or the right and the actual ones of an output.
+struct Columns {
+  std::vector<Column> all;
+  bool agree = false;  // an output without a wrong element
+  std::size_t width() const {
+    std::size_t sum = 0;
+    for (const Column& column : all) sum += column.width();
+    return sum;
+  }
+};
+
+// A table whose first column is `index`. `marked`: the rows with a wrong element.
+std::string table_of(const Column& index, const std::vector<const Columns*>& shown,
+                     const std::vector<bool>& marked) {
+  std::vector<std::string> lines(2 + marked.size());
+  const auto add = [&](const Column& column) {
+    const auto put = [&](std::string& line, const std::string& text) {
+      line += fit_right(text, column.width());
+    };
+    put(lines[0], column.title[0]);
+    put(lines[1], column.title[1]);
+    for (std::size_t i = 0; i < column.cells.size(); ++i) put(lines[i + 2], column.cells[i]);
+  };
+  add(index);
+  bool can_be_wrong = false;
+  for (const Columns* columns : shown) {
+    can_be_wrong = can_be_wrong || (columns->all.size() > 1 && !columns->agree);
+    for (const Column& column : columns->all) add(column);
+  }
+  if (lines[1].find_first_not_of(' ') == std::string::npos) lines.erase(lines.begin() + 1);
+  const std::size_t head = lines.size() - marked.size();
+  for (std::size_t i = 0; i < marked.size() && can_be_wrong; ++i)
+    if (marked[i]) lines[head + i] += "  <- wrong";
+  std::string out;
+  for (std::string& line : lines) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += "  " + (display_width(line) > kColumns - 2 ? fit_left(line, kColumns - 2) : line) + "\n";
+  }
+  return out;
+}
+
+// A column for each buffer; for an output one with the right and one with the actual values. If they do not
+// fit, outputs without a wrong element are left out, and the others stand in several tables, one below the
+// other.
 std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& mismatch,
                          std::uint64_t row_length) {
-  struct Column {
-    std::vector<std::string> title;
-    std::vector<std::string> cells;
-  };
   std::uint64_t n_rows = 0;
   for (const auto* list : {&data.inputs, &data.actual})
     for (const lab::HostBuffer& buffer : *list) n_rows = std::max(n_rows, buffer.spec.count);
@@ -77,71 +126,55 @@ std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& m
   if (mismatch && mismatch->index >= kMostRows) first = mismatch->index - kMostRows / 2;
   const std::uint64_t last = std::min(n_rows, first + kMostRows);
 
-  std::vector<Column> columns(1);
-  columns[0].title = {"index", row_length == 0 ? "" : "row,col"};
-  for (std::uint64_t i = first; i < last; ++i) columns[0].cells.push_back(index_text(i, row_length));
+  Column index{{"index", row_length == 0 ? "" : "row,col"}, {}};
+  for (std::uint64_t i = first; i < last; ++i) index.cells.push_back(index_text(i, row_length));
+  std::vector<Columns> columns;
   for (const lab::HostBuffer& buffer : data.inputs) {
     Column column{{buffer.spec.name, ""}, {}};
     for (std::uint64_t i = first; i < last; ++i) column.cells.push_back(data.element(buffer, i));
-    columns.push_back(std::move(column));
+    columns.push_back({{std::move(column)}});
   }
   std::vector<bool> marked(last - first);
   for (std::size_t k = 0; k < data.actual.size(); ++k) {
     Column expected{{data.actual[k].spec.name, "expected"}, {}}, actual{{"", "actual"}, {}};
+    bool agree = true;
     for (std::uint64_t i = first; i < last; ++i) {
       expected.cells.push_back(data.element(data.expected[k], i));
       actual.cells.push_back(data.element(data.actual[k], i));
       const bool named = mismatch && mismatch->buffer == data.actual[k].spec.name && mismatch->index == i;
-      if (named || differs(expected.cells.back(), actual.cells.back())) marked[i - first] = true;
+      if (!named && !differs(expected.cells.back(), actual.cells.back())) continue;
+      marked[i - first] = true;
+      agree = false;
     }
-    columns.push_back(std::move(expected));
-    columns.push_back(std::move(actual));
+    columns.push_back({{std::move(expected), std::move(actual)}, agree});
   }
-  std::vector<std::string> lines(2 + last - first);
-  for (const Column& column : columns) {
-    std::size_t width = 0;
-    for (const std::string& text : column.title) width = std::max(width, text.size());
-    for (const std::string& text : column.cells) width = std::max(width, text.size());
-    const auto put = [&](std::string& line, const std::string& text) {
-      line += "  " + std::string(width - text.size(), ' ') + text;
-    };
-    put(lines[0], column.title[0]);
-    put(lines[1], column.title[1]);
-    for (std::size_t i = 0; i < column.cells.size(); ++i) put(lines[i + 2], column.cells[i]);
+
+  constexpr std::size_t kMark = 9;  // "  <- wrong"
+  const std::size_t room = kColumns - 3 - kMark - index.width();
+  std::size_t width = 0;
+  for (const Columns& one : columns) width += one.width();
+  std::string out, right;
+  std::vector<const Columns*> shown;
+  const bool all_agree = std::all_of(columns.begin(), columns.end(),
+                                     [](const Columns& one) { return one.agree || one.all.size() == 1; });
+  std::size_t used = 0;
+  for (const Columns& one : columns) {
+    if (width > room && one.agree && !all_agree) {
+      right += (right.empty() ? "" : ", ") + one.all[0].title[0];
+      continue;
+    }
+    if (!shown.empty() && used + one.width() > room) {
+      out += table_of(index, shown, marked);
+      shown.clear();
+      used = 0;
+    }
+    shown.push_back(&one);
+    used += one.width();
   }
-  if (lines[1].find_first_not_of(' ') == std::string::npos) lines.erase(lines.begin() + 1);
-  const std::size_t head = lines.size() - (last - first);
-  for (std::size_t i = 0; i < marked.size(); ++i)
-    if (marked[i]) lines[head + i] += "  <- wrong";
-  std::string out;
-  for (std::string& line : lines) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += "  " + (display_width(line) > kColumns - 2 ? fit_left(line, kColumns - 2) : line) + "\n";
-  }
+  if (!shown.empty()) out += table_of(index, shown, marked);
+  if (!right.empty()) out += wrap("right in these elements: " + right, kColumns, 2) + "\n";
   if (first > 0 || last < n_rows) out += fmt::format("    … {} elements in all\n", n_rows);
   return out;
-}
-
-// The value of an array's element before this step (or in it, if it was written there earlier).
-std::string value_before(const TraceView& view, const TraceStep& step, std::uint64_t block,
-                         const TraceSource& source) {
-  std::string value;
-  for (const TraceTable& table : view.tables) {
-    if (source.array.starts_with("s_") && table.block && *table.block != block) continue;
-    for (const TraceStep& other : table.steps) {
-      if (other.number > step.number || (other.number == step.number && !source.inside)) continue;
-      if (other.base != source.array || source.element < other.first) continue;
-      const std::uint64_t cell = source.element - other.first;
-      if (cell < other.cells.size() && !other.cells[cell].text.empty()) value = other.cells[cell].text;
-    }
-  }
-  return value;
-}
-
-// The value of an array's element at the end of a step; "" if the step does not show it.
-std::string value_in(const TraceStep& step, std::uint64_t element) {
-  const std::uint64_t cell = element - step.first;
-  return element >= step.first && cell < step.cells.size() ? step.cells[cell].text : "";
 }
 
 struct LastStore {
@@ -160,7 +193,7 @@ LastStore last_store_to(const TraceView& view, const std::string& array, std::ui
   return last;
 }
 
-// The last store to the source of a value before that value was stored.
+// The last store of a source's value before it was read.
 LastStore store_before(const TraceView& view, const LastStore& stored, const TraceSource& source) {
   LastStore last;
   for (const TraceTable& table : view.tables) {
@@ -170,25 +203,34 @@ LastStore store_before(const TraceView& view, const LastStore& stored, const Tra
       if (step.number == stored.step->number && !source.inside) continue;
       for (const auto* stores : {&step.stores, &step.repeated})
         for (const TraceStore& store : *stores)
-          if (store.element == source.element && &store != stored.store) last = {&step, &store};
+          if (store.element == source.element && store.value == source.value && &store != stored.store)
+            last = {&step, &store};
     }
   }
   return last;
 }
 
-// " It is made of s_data[0] = 3, s_data[1] = 4."; "" if the sources are unknown.
-std::string made_of(const TraceView& view, const LastStore& stored) {
+// Whether the value is that of its only source.
+bool is_copy(const TraceStore& store) {
+  return store.from.size() == 1 && !store.value.empty() && store.from[0].value == store.value;
+}
+
+// " It is computed from s_data[0] = 3 and s_data[1] = 4."; "" if the sources are unknown.
+std::string computed_from(const TraceStore& store) {
   std::vector<std::string> parts;
-  for (const TraceSource& source : stored.store->from) {
+  for (const TraceSource& source : store.from) {
     if (parts.size() == kMostSources) {
-      parts.push_back("…");
+      parts.push_back("others");
       break;
     }
-    const std::string value = value_before(view, *stored.step, stored.store->block, source);
-    parts.push_back(
-        fmt::format("{}[{}]{}", source.array, source.element, value.empty() ? "" : " = " + value));
+    parts.push_back(fmt::format("{}[{}]{}", source.array, source.element,
+                                source.value.empty() ? "" : " = " + source.value));
   }
-  return parts.empty() ? "" : fmt::format(" It is made of {}.", fmt::join(parts, ", "));
+  if (parts.empty()) return "";
+  const std::string last = parts.back();
+  parts.pop_back();
+  return fmt::format(" It is computed from {}{}{}.", fmt::join(parts, ", "), parts.empty() ? "" : " and ",
+                     last);
 }
 
 // Whether the element holds what it held before the kernels ran. If it does not, it was stored where the
@@ -227,16 +269,16 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
                        mismatch->index);
   if (first.store == nullptr) return "";
   const lab::HostBuffer& actual = data.actual[buffer];
-  // Atomic operations change elements, too, and the trace has no stores of them.
-  if (value_in(*first.step, index) != data.element(actual, index)) return "";
+  // Atomic operations change elements, too, and the trace does not know what each of them stored.
+  if (first.store->value != data.element(actual, index)) return "";
   std::string out = fmt::format(
       "The first wrong value: in step {}, line {}, thread {} of block {} stores {} in {}[{}]; right is {}.",
       first.step->number, first.store->line, first.store->thread, first.store->block,
       data.element(actual, index), actual.spec.name, index, data.element(data.expected[buffer], index));
   // A value that was only copied is followed to where it was computed.
   for (int k = 0; k < kMostCopies; ++k) {
-    out += made_of(view, first);
-    if (first.store->from.size() != 1) break;
+    out += computed_from(*first.store);
+    if (!is_copy(*first.store)) break;
     const TraceSource source = first.store->from[0];
     const LastStore before = store_before(view, first, source);
     if (before.store == nullptr) break;

@@ -24,6 +24,7 @@ struct Strip {
   bool again = false;
   int times = 1;
   double x = 0, y = 0, cell = 0;
+  double below = 0;  // arrows into it begin below this: its labels, if they are above it
 
   std::size_t columns() const {
     const std::size_t n = std::max<std::size_t>(1, step->cells.size());
@@ -165,7 +166,10 @@ std::string arrows_into(const std::vector<Strip>& strips, std::size_t at, bool i
       // Arrows from the left and from the right end beside each other.
       const double end = x2 + std::clamp((x1 - x2) / 6, -to.cell / 4, to.cell / 4);
       const bool many = uses[{source.array, source.element}].size() > kMany;
-      out += arrow(many ? "faint" : x1 == x2 ? "straight" : "slant", x1, f.y + kCellHeight, end, to.y - 4);
+      out += arrow(many       ? "faint"
+                   : x1 == x2 ? "straight"
+                              : "slant",
+                   x1, std::max(f.y + kCellHeight, to.below), end, to.y - 4);
     }
   }
   return out;
@@ -285,11 +289,13 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
       d.width = std::max(d.width, s.x + s.width());
     } else {
       const bool arrows = before != nullptr && !s.again && !arrows_into(strips, k, false).empty();
-      if (before != nullptr) y = std::max(y + (arrows ? kArrowGap : kGap), label_end + 8);
+      const bool above = where == Labels::above;
+      if (before != nullptr) y = std::max(y + (arrows && !above ? kArrowGap : kGap), label_end + 8);
       s.x = kMargin + beside;
       label_y = y;
       label_end = y + label_height(labels);
-      s.y = y + (where == Labels::above ? label_height(labels) + 4 : 0);
+      if (above) s.below = label_end + 4;
+      s.y = !above ? y : arrows ? label_end + kArrowGap : label_end + 4;
       d.width = std::max(d.width, s.x + s.width());
     }
     y = std::max(y, s.y + s.height());

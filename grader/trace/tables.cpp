@@ -194,6 +194,14 @@ class ViewBuilder {
   }
 
  private:
+  // The value in field k, printed as an element of the array; "" if there is none.
+  std::string value_of(const std::string& array, const Json& fields, std::size_t k) const {
+    if (!fields.is_array() || k >= fields.size() || !fields[k].is_string()) return "";
+    const auto bytes = bytes_of_hex(fields[k].get<std::string>());
+    const DType type = lab::shown_type(shape_, case_, array, bytes.size());
+    return lab::bytes_of(type) == bytes.size() ? problem_.print(case_, type, bytes.data()) : "";
+  }
+
   // Returns the elements that were written, of those that are shown.
   std::set<std::uint64_t> add_stores(const TraceRow& row, TraceStep& step) {
     std::set<std::uint64_t> written;
@@ -201,14 +209,22 @@ class ViewBuilder {
     if (writes == row.json.end() || !writes->is_array()) return written;
     for (const Json& w : *writes) {
       if (!w.is_array()) continue;
-      TraceStore store{
-          at(w, 0), at(w, 1), static_cast<std::uint32_t>(at(w, 2)), static_cast<std::uint32_t>(at(w, 3)), {}};
+      TraceStore store{at(w, 0),
+                       at(w, 1),
+                       static_cast<std::uint32_t>(at(w, 2)),
+                       static_cast<std::uint32_t>(at(w, 3)),
+                       {},
+                       value_of(row.array, w, 5)};
       known_.add(row.array, row.owner, store.element);
       if (store.element < row.first || store.element >= row.first + columns_) continue;
       if (w.size() > 4 && w[4].is_array()) {
-        for (const Json& from : w[4])
-          if (from.is_array() && !from.empty() && from[0].is_string())
-            store.from.push_back({tame_line(from[0].get<std::string>()), at(from, 1), at(from, 2) != 0});
+        for (std::size_t k = 0; k < w[4].size(); ++k) {
+          const Json& from = w[4][k];
+          if (!from.is_array() || from.empty() || !from[0].is_string()) continue;
+          std::string name = tame_line(from[0].get<std::string>());
+          std::string value = w.size() > 6 ? value_of(name, w[6], k) : "";
+          store.from.push_back({std::move(name), at(from, 1), at(from, 2) != 0, std::move(value)});
+        }
       }
       written.insert(store.element);
       step.stores.push_back(std::move(store));
@@ -307,7 +323,9 @@ void choose(TraceView& view, const TraceChoice& choice) {
   const auto unwanted = [&](const TraceStep& step) {
     const bool named =
         std::find(choice.arrays.begin(), choice.arrays.end(), step.base) != choice.arrays.end();
-    return step.number < choice.first || step.number > choice.last || (!choice.arrays.empty() && !named);
+    const bool exchange = step.after == "shuffle" || step.after == "vote";
+    return step.number < choice.first || step.number > choice.last || (!choice.arrays.empty() && !named) ||
+           (exchange && !choice.exchanges);
   };
   for (TraceTable& table : view.tables) std::erase_if(table.steps, unwanted);
   std::erase_if(view.tables, [](const TraceTable& table) { return table.steps.empty(); });

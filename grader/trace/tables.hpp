@@ -24,12 +24,14 @@ struct TraceSource {
   std::string array;
   std::uint64_t element = 0;
   bool inside = false;  // written earlier in the same step
+  std::string value;    // when it was read; "" if it is not known
 };
 
 struct TraceStore {
   std::uint64_t element = 0, block = 0;
   std::uint32_t thread = 0, line = 0;
   std::vector<TraceSource> from;  // the elements that the value was computed from
+  std::string value;              // "" if it is not known
 };
 
 // The accesses of one warp at one source line in a step.
@@ -85,6 +87,7 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
 struct TraceChoice {
   std::vector<std::string> arrays;
   int first = 1, last = 1 << 30;
+  bool exchanges = true;  // shuffles and votes
 };
 void choose(TraceView& view, const TraceChoice& choice);
 

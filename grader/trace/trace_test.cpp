@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
 
 #include "testing/scripted.hpp"
 #include "testing/well_formed.hpp"
@@ -170,6 +172,24 @@ TEST(TracePicture, DrawsArrowsFromSourcesToValues) {
   for (const auto& [x1, y1, x2, y2] : drawn) EXPECT_LT(y1, y2) << "downwards";
   EXPECT_EQ(drawn[0][0], drawn[0][2]) << "d_in[0] stands above s_data[0]";
   EXPECT_GT(drawn[3][0], drawn[3][2]) << "s_data[1] stands to the right of d_out[0]";
+}
+
+TEST(TracePicture, ArrowsKeepOffLabelsOnATelephone) {
+  std::string page = trace_steps(view_of(kReport), kNoSource);
+  const std::regex arrow("class=\"arrow [a-z]*\" d=\"M[0-9.]+ ([0-9.]+)L[0-9.]+ ([0-9.]+)\"");
+  const std::regex label("<text x=\"[0-9.]+\" y=\"([0-9.]+)\" class=\"[a-z ]*over\"");
+  const std::string narrow = "narrow\"";
+  int n_arrows = 0;
+  for (std::size_t at = 0; (at = page.find(narrow, at)) != std::string::npos; at += narrow.size()) {
+    const std::string picture = page.substr(at, page.find("</svg>", at) - at);
+    const std::sregex_iterator end;
+    for (std::sregex_iterator a(picture.begin(), picture.end(), arrow); a != end; ++a, ++n_arrows)
+      for (std::sregex_iterator l(picture.begin(), picture.end(), label); l != end; ++l) {
+        const double y = std::stod((*l)[1]);
+        EXPECT_TRUE(y < std::stod((*a)[1]) || y - 11 > std::stod((*a)[2])) << (*a)[0] << "\n" << (*l)[0];
+      }
+  }
+  EXPECT_GT(n_arrows, 2);
 }
 
 TEST(TracePicture, FitsOnATelephone) {

@@ -9,10 +9,10 @@ namespace {
 constexpr std::uint64_t kMostExampleItems = 16384;
 constexpr std::uint64_t kFew = 9;  // items that are easily looked at
 
-// 2 to 9, then 0 and 1, which show less, then the lengths around powers of two, up to `most`.
+// 1 to 9, then 0, which shows nothing, then the lengths around powers of two, up to `most`.
 std::vector<std::uint64_t> lengths_up_to(std::uint64_t most) {
   std::vector<std::uint64_t> lengths;
-  for (const std::uint64_t n : {2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 0u, 1u})
+  for (const std::uint64_t n : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 0u})
     if (n <= most) lengths.push_back(n);
   for (std::uint64_t power = 16; power <= most; power *= 2) {
     for (const std::uint64_t n : {power - 1, power, power + 1})

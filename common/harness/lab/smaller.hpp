@@ -12,8 +12,8 @@
 
 namespace course::lab {
 
-// Cases with the operator, the type and the parameters of `like`, from 2 items up to the length of `like`,
-// but at least to 9; 0 and 1 come after 9, because they show less. Those of one length go from simple items
+// Cases with the operator, the type and the parameters of `like`, from 1 item up to the length of `like`,
+// but at least to 9; 0 comes after 9, because there is nothing to see. Those of one length go from simple items
 // (3 1 7 0 …) to random ones, the pattern of `like` last. The last case is `like` itself.
 std::vector<Case> smaller_cases(const Problem& problem, const Task& task, const Case& like);
 

@@ -24,7 +24,8 @@
  *            "after": "start|barrier|warp_sync|block|launch|shuffle|vote|publish|fault",
  *            "warp": 0, "lanes": 4294967295, "file": "…", "line": 31,
  *            "object": "s_data", "width": bytes of an element, "contents": "hex, first byte first",
- *            "writes": [ [element, block, thread, line, [["d_in", element], …]], … ],
+ *            "writes": [ [element, block, thread, line, [["d_in", element], …], value, [values of these
+ *                        elements when they were read]], … ] (as "contents"; "": not known),
  *            "accesses": [ [block, warp, line, lanes, live lanes, wavefronts, fewest wavefronts], … ],
  *            "fault": "one sentence" (only in the row of a fault)} ] }
  * With SIM_PROFILE also

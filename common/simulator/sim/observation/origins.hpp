@@ -23,9 +23,12 @@ struct TracePlace {
   std::uint64_t element = 0;
   // The array's row that contains the value. If the value was written since the last row, the next one.
   std::uint32_t row = 0;
+  std::uint32_t width = 0;  // of the value in bytes; 0: the value is not known
+  std::uint64_t value = 0;
   // Not <=>, which texts lack in older libraries.
   friend bool operator<(const TracePlace& a, const TracePlace& b) {
-    return std::tie(a.object, a.element, a.row) < std::tie(b.object, b.element, b.row);
+    return std::tie(a.object, a.element, a.row, a.width, a.value) <
+           std::tie(b.object, b.element, b.row, b.width, b.value);
   }
   friend bool operator==(const TracePlace&, const TracePlace&) = default;
 };

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -101,6 +102,13 @@ std::string hex(const std::vector<std::byte>& bytes) {
   return text;
 }
 
+// The bytes of a value; "" if it is not known.
+std::string hex_of(std::uint64_t value, std::uint32_t width) {
+  std::vector<std::byte> bytes(width);
+  std::memcpy(bytes.data(), &value, std::min<std::size_t>(width, sizeof value));
+  return hex(bytes);
+}
+
 Json json_of(const TraceRow& row) {
   Json j;
   j["launch"] = row.launch;
@@ -115,12 +123,20 @@ Json json_of(const TraceRow& row) {
   j["contents"] = hex(row.contents);
   j["writes"] = Json::array();
   for (const TraceWrite& w : row.writes) {
-    Json from = Json::array();
-    for (const TracePlace& p : w.from)
-      from.push_back(p.object == row.object && p.row == w.row && row.after != TraceRow::After::shuffle
-                         ? Json::array({p.object, p.element, 1})
-                         : Json::array({p.object, p.element}));
-    j["writes"].push_back(Json::array({w.element, w.block, w.thread, w.line, std::move(from)}));
+    Json from = Json::array(), values = Json::array();
+    for (const TracePlace& p : w.from) {
+      Json place = Json::array({p.object, p.element});
+      if (p.object == row.object && p.row == w.row && row.after != TraceRow::After::shuffle)
+        place.push_back(1);
+      // An element that was read twice, with two values, has none that can be shown.
+      const bool again = !from.empty() && from.back() == place;
+      if (again) values.back() = "";
+      if (again) continue;
+      from.push_back(std::move(place));
+      values.push_back(hex_of(p.value, p.width));
+    }
+    j["writes"].push_back(Json::array({w.element, w.block, w.thread, w.line, std::move(from),
+                                       hex_of(w.value, w.width), std::move(values)}));
   }
   j["accesses"] = Json::array();
   for (const TraceAccess& a : row.accesses)

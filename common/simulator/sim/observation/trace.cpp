@@ -124,6 +124,8 @@ void Trace::launch_begins(const Program& program, const LaunchRequest& launch) {
   global_.clear();
   global_rows_.clear();
   blocks_.clear();
+  exchanged_.clear();
+  halves_.clear();
   positions_.clear();
   if (launches_ > 1) return;
   for (const Allocation& data : arena_.data_ranges()) {
@@ -209,8 +211,21 @@ TracePlace Trace::place_of(const Block& block, const Object& object, std::uint64
   return {object.name, element, (object.shared ? b.rows : global_rows_)[object.base] + (fresh ? 1 : 0)};
 }
 
+TracePlace Trace::filled(const Block& block, TracePlace place, std::uint64_t address, std::uint32_t width) {
+  if (width > sizeof place.value) return place;
+  const std::byte* from = reinterpret_cast<const std::byte*>(address);
+  if (address >= kSharedWindow) {
+    const std::uint64_t offset = address - kSharedWindow;
+    if (offset + width > block.shared_bytes) return place;
+    from = block.shared + offset;
+  }
+  std::memcpy(&place.value, from, width);
+  place.width = width;
+  return place;
+}
+
 void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
-                  std::uint64_t element, Origins::Set from) {
+                  const TracePlace& place, Origins::Set from) {
   Pending& pending = (object.shared ? blocks_[&block].shared : global_)[object.base];
   pending.width = pending.width == 0 ? op.width : std::min<std::uint32_t>(pending.width, op.width);
   if (log_.n_writes >= TraceLog::kMostWrites) {
@@ -218,9 +233,10 @@ void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, c
     return;
   }
   ++log_.n_writes;
-  pending.elements.insert(element);
-  const std::uint32_t row = place_of(block, object, element).row;
-  pending.writes.push_back({element, block.linear, thread, position_of(op).line, row, origins_.places(from)});
+  pending.elements.insert(place.element);
+  const std::uint32_t row = place_of(block, object, place.element).row;
+  pending.writes.push_back({place.element, block.linear, thread, position_of(op).line, row,
+                            origins_.places(from), place.width, place.value});
 }
 
 // One lane's access to element k of a load, store or atomic that has run.
@@ -240,12 +256,15 @@ void Trace::access(Warp& w, const MicroOp& op, int lane, std::uint32_t k) {
     return;
   }
   const std::uint64_t element = (address - object->base) / op.width;
-  const Origins::Set itself = origins_.single(place_of(*w.block, *object, element));
+  const TracePlace before = place_of(*w.block, *object, element);
+  // Of an atomic, memory holds what the last lane left, and not what this one has read or stored.
+  const Origins::Set itself =
+      origins_.single(op.kind == OpKind::load ? filled(*w.block, before, address, op.width) : before);
   if (op.kind == OpKind::atomic)
-    write(op, *w.block, thread, *object, element, origins_.united(itself, *value));
+    write(op, *w.block, thread, *object, before, origins_.united(itself, *value));
   if (op.kind == OpKind::store) {
-    write(op, *w.block, thread, *object, element, *value);
-    *value = origins_.single(place_of(*w.block, *object, element));
+    write(op, *w.block, thread, *object, filled(*w.block, before, address, op.width), *value);
+    *value = origins_.single(filled(*w.block, place_of(*w.block, *object, element), address, op.width));
     if (!object->shared && (op.order & kOrderMask) != kWeak) published_.insert(object->base);
   }
   if (result != nullptr) *result = itself;
@@ -311,6 +330,42 @@ void Trace::after(Warp& w, const MicroOp& op) {
       break;
     default: origins_.combine(w, op); break;
   }
+  note_halves(w, op);
+}
+
+// Keeps which registers hold the halves of a 64-bit register.
+void Trace::note_halves(const Warp& w, const MicroOp& op) {
+  for (const std::uint32_t slot : op.dst)
+    if (slot != MicroOp::kNoSlot) halves_.erase({&w, slot});
+  const std::string& key = program_->rows[op.index]->key;
+  if (key == "high.b64" || key == "cvt.u32.u64") halves_[{&w, op.dst[0]}] = {op.src[0], key == "high.b64"};
+}
+
+// Whether this is the other half of the 64-bit value that the warp has just shuffled. If it is, the first
+// half's row becomes that of the whole value.
+bool Trace::completes(Warp& w, const Exchange& first, const Exchange& second) {
+  const bool same = first.row < log_.rows.size() && first.half.whole != MicroOp::kNoSlot &&
+                    first.half.whole == second.half.whole && first.half.high != second.half.high &&
+                    first.mask == second.mask && first.from == second.from;
+  if (!same) return false;
+  TraceRow& row = log_.rows[first.row];
+  row.width = sizeof(std::uint64_t);
+  row.contents.resize(kLanes * sizeof(std::uint64_t));
+  std::array<std::uint64_t, kLanes> whole{};
+  for (std::size_t k = 0; k < kLanes; ++k) {
+    const std::uint64_t low = first.half.high ? second.value[k] : first.value[k];
+    whole[k] = low | std::uint64_t{first.half.high ? first.value[k] : second.value[k]} << 32;
+  }
+  std::memcpy(row.contents.data(), whole.data(), row.contents.size());
+  // The lanes are origins of the whole value, also where only its first half has arrived so far.
+  Origins::Set* arrived = origins_.of(w, first.to);
+  for (std::uint32_t m = second.mask; m != 0; m &= m - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(m));
+    const std::uint32_t from = second.from[lane];
+    shuffled_[lane] = origins_.single({"lanes", from, 0, sizeof(std::uint64_t), whole[from % kLanes]});
+    if (arrived[lane] == first.received[lane]) arrived[lane] = shuffled_[lane];
+  }
+  return true;
 }
 
 // Finds out which lane gets whose value by executing the op on the lane numbers, and adds a row with each
@@ -329,13 +384,29 @@ void Trace::shuffle(Warp& w, const MicroOp& op) {
   std::copy_n(saved_value, kLanes, value);
   if (op.dst[1] != MicroOp::kNoSlot) w.predicate(op.dst[1]) = saved_predicate;
 
+  Exchange now;
+  if (const auto half = halves_.find({&w, op.src[0]}); half != halves_.end()) now.half = half->second;
+  now.mask = w.mask;
+  now.to = op.dst[0];
+  std::copy_n(from, kLanes, now.from.begin());
+  std::copy_n(saved_value, kLanes, now.value.begin());
+  Exchange& last = exchanged_[&w];
+  if (completes(w, last, now)) {
+    last = {};
+    return;
+  }
+  now.row = log_.rows.size();
   exchange(w, op, TraceRow::After::shuffle, op.src[0]);
   Origins::Set* own = origins_.of(w, op.src[0]);
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    shuffled_[lane] = origins_.single({"lanes", from[lane]});
-    own[lane] = origins_.single({"lanes", static_cast<std::uint64_t>(lane)});
+    const auto place = [&](std::uint32_t k) {
+      return TracePlace{"lanes", k, 0, sizeof(std::uint32_t), saved_value[k % kLanes]};
+    };
+    now.received[static_cast<std::size_t>(lane)] = shuffled_[lane] = origins_.single(place(from[lane]));
+    own[lane] = origins_.single(place(static_cast<std::uint32_t>(lane)));
   }
+  last = now;
 }
 
 // Adds a row with the value that each lane gives to a shuffle, or gets from a vote.

@@ -4,12 +4,14 @@
 // (origins.hpp); for each access, the lanes that took part.
 // A step of a block ends at a barrier, at a __syncwarp or at the end of the block. A step of the whole grid
 // ends with the launch; for a single array it also ends when a thread publishes something in it (by a
-// volatile, relaxed or releasing store). Exchanges between the lanes of a warp are rows of their own. The
+// volatile, relaxed or releasing store). Exchanges between the lanes of a warp are rows of their own. The two
+// shuffles of the halves of a 64-bit value are one row. The
 // first fault is the last row, whether it ends the kernel or is a race.
 // For small inputs. The numbers of rows and bytes are limited; TraceLog::truncated reports when rows are
 // missing.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -36,6 +38,8 @@ struct TraceWrite {
   // step.
   std::uint32_t row = 0;
   std::vector<TracePlace> from;  // the elements from which the value was computed
+  std::uint32_t width = 0;       // of the value in bytes; 0: the value is not known
+  std::uint64_t value = 0;
 };
 
 // What one warp did at one source line during a step.
@@ -95,6 +99,19 @@ class Trace final : public Observer {
   void launch_ends() override;
 
  private:
+  // A register that holds one half of a 64-bit register.
+  struct Half {
+    std::uint32_t whole = MicroOp::kNoSlot;
+    bool high = false;
+  };
+  // A warp's last shuffle.
+  struct Exchange {
+    std::size_t row = ~std::size_t{0};
+    Half half;
+    std::uint32_t mask = 0, to = MicroOp::kNoSlot;
+    std::array<std::uint32_t, kLanes> from{}, value{};
+    std::array<Origins::Set, kLanes> received{};
+  };
   struct Object {
     std::string name;
     std::uint64_t base = 0, size = 0;  // generic address, bytes
@@ -121,9 +138,11 @@ class Trace final : public Observer {
   const Object* object_at(std::uint64_t address);
   Position position_of(const MicroOp& op);
   TracePlace place_of(const Block& block, const Object& object, std::uint64_t element);
+  // The place with the value that memory holds there now.
+  TracePlace filled(const Block& block, TracePlace place, std::uint64_t address, std::uint32_t width);
   void access(Warp& w, const MicroOp& op, int lane, std::uint32_t k);
   void write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
-             std::uint64_t element, Origins::Set from);
+             const TracePlace& place, Origins::Set from);
   void note(Warp& w, const MicroOp& op);
   void flush(std::map<std::uint64_t, Pending>& pending, const Block* block, TraceRow::After after,
              const Position& where);
@@ -131,6 +150,8 @@ class Trace final : public Observer {
                  const Position& where);
   void exchange(Warp& w, const MicroOp& op, TraceRow::After kind, std::uint32_t slot);
   void shuffle(Warp& w, const MicroOp& op);
+  bool completes(Warp& w, const Exchange& first, const Exchange& second);
+  void note_halves(const Warp& w, const MicroOp& op);
   void fault(const Block& block, const Position& where, const std::string& message);
   void add(TraceRow row);
 
@@ -150,6 +171,8 @@ class Trace final : public Observer {
   std::map<std::uint64_t, Pending> global_;
   std::map<std::uint64_t, std::uint32_t> global_rows_;
   std::unordered_map<const Block*, BlockState> blocks_;
+  std::unordered_map<const Warp*, Exchange> exchanged_;
+  std::map<std::pair<const Warp*, std::uint32_t>, Half> halves_;  // by slot
   std::vector<TraceAccess> ended_;  // of blocks that have ended, since the grid's last row
   std::unordered_map<std::uint32_t, Position> positions_;  // by op
 };

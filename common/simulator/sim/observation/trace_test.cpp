@@ -86,11 +86,13 @@ TEST(Trace, HasARowForEachArrayChange) {
 TEST(Trace, RecordsWritersAndTheirInputs) {
   TestDevice t(kFold);
   const Json rows = traced(t).at("rows");
-  // [element, block, thread, line, elements from which the value was computed]
-  EXPECT_EQ(rows[1].at("writes")[2], Json::parse(R"([2, 0, 2, 0, [["d_in", 2]]])"));
+  // [element, block, thread, line, elements from which the value was computed, the value, and theirs]
+  EXPECT_EQ(rows[1].at("writes")[2], Json::parse(R"([2, 0, 2, 0, [["d_in", 2]], "07000000", ["07000000"]])"));
   EXPECT_EQ(rows[2].at("writes").size(), 2u);
-  EXPECT_EQ(rows[2].at("writes")[1], Json::parse(R"([1, 0, 1, 0, [["s_data", 1], ["s_data", 3]]])"));
-  EXPECT_EQ(rows[3].at("writes")[0], Json::parse(R"([0, 0, 0, 0, [["s_data", 0], ["s_data", 1]]])"));
+  EXPECT_EQ(rows[2].at("writes")[1], Json::parse(R"([1, 0, 1, 0, [["s_data", 1], ["s_data", 3]], "0b000000",
+                                                              ["01000000", "0a000000"]])"));
+  EXPECT_EQ(rows[3].at("writes")[0], Json::parse(R"([0, 0, 0, 0, [["s_data", 0], ["s_data", 1]], "15000000",
+                                                              ["0a000000", "0b000000"]])"));
 }
 
 TEST(Trace, WorksTogetherWithCheckers) {
@@ -186,6 +188,47 @@ TEST(Trace, HasARowForEachPublishingStore) {
   EXPECT_EQ(rows[3].at("after"), "publish");
   EXPECT_TRUE(rows[3].at("block").is_null()) << "for all to see";
   EXPECT_EQ(rows[3].at("object"), "d_out");
+}
+
+// Two halves of a 64-bit value go to the next lane, and then a half of it alone.
+constexpr const char* kWide = R"(
+.visible .entry wide(.param .u64 out)
+{
+  .reg .b32 %r<12>;
+  .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd1, %r1, 1000003;
+  mul.lo.u64 %rd2, %rd1, 1000003;
+  mov.b64 {%r2, %r3}, %rd2;
+  shfl.sync.down.b32 %r4, %r3, 1, 31, -1;
+  shfl.sync.down.b32 %r5, %r2, 1, 31, -1;
+  mov.b64 %rd3, {%r5, %r4};
+  ld.param.u64 %rd4, [out];
+  mul.wide.u32 %rd5, %r1, 8;
+  add.u64 %rd6, %rd4, %rd5;
+  st.global.u64 [%rd6], %rd3;
+  shfl.sync.down.b32 %r6, %r2, 1, 31, -1;
+  shfl.sync.down.b32 %r7, %r2, 2, 31, -1;
+  ret;
+}
+)";
+
+TEST(Trace, ShowsAWideShuffleAsOneStep) {
+  TestDevice t(kWide);
+  auto out = t.array<std::uint64_t>(32, 0);
+  t.device.name_buffer(out.address, 256, 8, "d_out", false);
+  t.device.set_mode(kTrace);
+  t.launch("wide", 1, 32, out);
+  EXPECT_EQ(out[4], 5u * 1000003u * std::uint64_t{1000003});
+  const Json rows = Json::parse(t.device.report_json()).at("trace").at("rows");
+  ASSERT_EQ(rows.size(), 4u) << rows.dump(1);
+  EXPECT_EQ(rows[0].at("after"), "shuffle");
+  EXPECT_EQ(rows[0].at("width"), 8);
+  EXPECT_EQ(rows[0].at("contents").get<std::string>().substr(16, 16), "899d00d5e8000000");
+  EXPECT_EQ(rows[1].at("width"), 4) << "a half alone";
+  EXPECT_EQ(rows[2].at("width"), 4);
+  EXPECT_EQ(rows[3].at("writes")[0][4], Json::parse(R"([["lanes", 1]])"));
+  EXPECT_EQ(rows[3].at("writes")[0][6], Json::parse(R"(["899d00d5e8000000"])"));
 }
 
 // The origin of a stored value is the element where it was stored, not everything from which it was computed.

@@ -387,6 +387,31 @@ class Help(unittest.TestCase):
             for line in self.lines_of(*command):
                 self.assertLessEqual(len(line), 80, command)
 
+    def test_lab_test_knows_when_the_students_file_is_meant(self):
+        with tempfile.TemporaryDirectory() as root:
+            for folder in ["labs/scan", "solutions"]:
+                pathlib.Path(root, folder).mkdir(parents=True)
+            pathlib.Path(root, "labs/scan/scan.cu").touch()
+            script = """eval "$(sed -n '/^tests_own_file()/,/^}/p' "$SCRIPT")"; tests_own_file "$@" """
+
+            def own(*words):
+                return (
+                    subprocess.run(
+                        ["bash", "-c", script, "lab", *words],
+                        env={**os.environ, "LAB_ROOT": root, "SCRIPT": str(ROOT / "lab")},
+                        check=False,
+                    ).returncode
+                    == 0
+                )
+
+            self.assertTrue(own("scan", "--mine"))
+            self.assertTrue(own("scan", "--gtest_filter=blelloch.*"))
+            for words in [[], ["scan"], ["--all"], ["lexer", "--mine"], ["scan", "-v"]]:
+                self.assertFalse(own(*words), words)
+            pathlib.Path(root, "solutions").rmdir()  # as in the student edition
+            self.assertTrue(own("scan"))
+            self.assertFalse(own("lexer"))
+
     def test_help_of_the_script_builds_nothing(self):
         self.assertEqual(
             self.lines_of("bash", ROOT / "lab", "site", "--help"),

@@ -328,8 +328,8 @@ int run_bench(const BenchOptions& options) {
       std::fputs("lab: timing your kernels; --no-cpu and --sizes take less time\n", stderr);
     } else if (!options.mine) {
       std::fputs(
-          "lab: timing the course's solutions; --mine adds your kernels, --no-cpu and --sizes take less "
-          "time\n",
+          "lab: timing the course's solutions; --mine adds your kernels\n"
+          "lab: --no-cpu and --sizes take less time\n",
           stderr);
     }
     auto measured = measure(*layout, options, *labs, trouble);

@@ -144,7 +144,7 @@ TEST(Profile, TextFitsItsColumns) {
   const std::string code =
       "if (tid % (2 * stride) == 0) s_data[tid] = op(s_data[tid], s_data[tid + stride]);";
   const auto source = [&](const std::string&, std::uint32_t) { return "      " + code; };
-  for (const std::size_t columns : {80, 100, 200}) {
+  for (const std::size_t columns : {80u, 100u, 200u}) {
     const std::string text = profile_text(of(kReport), source, columns);
     for (const std::string_view line : lines_of(text)) EXPECT_LE(display_width(line), columns) << line;
     // All words of the code are there, perhaps on several lines.

@@ -476,10 +476,9 @@ def from_folder(
 def ingest(
     folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str] | None = None
 ) -> tuple[list[HandIn], list[str]]:
-    """Every student's hand-in for every lab: of `wanted`, or of those whose skeleton somebody has changed.
-    And those labs.
-
-    Without any usable file the labs are all, so that everybody gets the reason."""
+    """Returns every student's hand-in for each of some labs, and these labs: `wanted`, else those whose
+    skeleton somebody has changed, else those with a usable file, else all, so that everybody gets the
+    reason."""
     try:
         students = collect(folder)
     finally:

@@ -10,8 +10,8 @@
 
 namespace course::grader {
 
-// The line of the lab's file that contributes most to a metric, and how much: "sat.cu:121, 32.0 wavefronts a
-// request"; "" if lines do not say.
+// The line of the lab's file that contributes most to a metric, and how much: "sat.cu:121, 31.0 extra
+// wavefronts a request"; "" if lines do not say.
 std::string line_with_most(lab::Metric metric, std::string_view lab, std::string_view sim_report);
 
 }  // namespace course::grader

@@ -79,12 +79,23 @@ bool demangle(const std::string& name, std::string& text) {
 // The text is stored as a whole, so few references are allowed: 2^10 times the name.
 constexpr std::size_t kMostReferences = 10;
 
+// LLVM's library writes "(a) == (b)" where GCC's writes "(a)==(b)".
+void remove_spaces_around_operators(std::string& text) {
+  for (std::size_t at = text.find(") "); at != std::string::npos; at = text.find(") ", at + 1)) {
+    const std::size_t end = text.find_first_not_of("=!<>+-*/%&|^", at + 2);
+    if (end == std::string::npos || end == at + 2 || text.compare(end, 2, " (") != 0) continue;
+    text.erase(end, 1);
+    text.erase(at + 1, 1);
+  }
+}
+
 bool demangle(const std::string& name, std::string& text) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> found(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
   if (status != 0 || !found) return false;
   text = found.get();
+  remove_spaces_around_operators(text);
   return text.size() <= kLongestDemangled;
 }
 #endif

@@ -5,19 +5,22 @@
     make_play.py BUILD PAGE.html               # the solutions' kernels, and wrong versions of them
     make_play.py BUILD PAGE.html FILE.cu       # the kernels of a lab's file: ./lab play FILE.cu
 
+
 BUILD contains the machine (build_wasm.py), the player of this computer and, for the first form, the records
-of the solutions (`ninja play`). Of these, a kernel is offered for a block size only if the player runs it
-correctly and without a finding. All kernels of a FILE are offered, right or wrong. It is compiled as it is,
-and with blocks of 8, 32 and 64 threads if it has the constant kBlock.
+of the solutions and their limits (`ninja play`): a kernel is offered for a block size only if the player runs
+it correctly and without a finding. All kernels of a FILE are offered, right or wrong. It is compiled as it
+is, and with the small blocks of make_versions.py if it has the constant kBlock.
 """
 
 import base64
+import difflib
 import gzip
 import hashlib
 import json
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -28,146 +31,191 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "common/tools"))
 import make_mutant
 import make_versions
+import records
 
-ENTRY = re.compile(r"^(?:\.visible |\.weak )?\.entry (\w+)\(", re.M)
-TRIED = (7, 64)  # items
-
-
-def split(ptx):
-    """What all kernels share, and the text of each by its name."""
-    entries, rest, end = {}, [], 0
-    for found in ENTRY.finditer(ptx):
-        rest.append(ptx[end : found.start()])
-        end = ptx.index("\n}\n", found.start()) + 3
-        entries[found[1]] = ptx[found.start() : end]
-    rest.append(ptx[end:])
-    return re.sub(r"\n{3,}", "\n\n", "".join(rest)), entries
+NUMBER = re.compile(r"(?<=[\[,:])\d+(?=[\],}])")
 
 
-class Program:
-    """A record: one lab's copies with one block size."""
+ERRATA = {"id": "errata", "title": "Errata: find the mistakes", "tasks": []}
+ABOUT = {"solution": "the solution", "faulty": "as in the source", "file": "your file"}
 
-    def __init__(self, path, block):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        self.lab, self.block, self.works = record["lab"], block, record["works"]
-        ptx = record["ptx"].replace(f"{path.parent}/", "").replace(f"{ROOT}/", "")
-        ptx = re.sub(rf"\b{path.stem}_(\w+)\.cu", rf"{self.lab}.cu", ptx)
-        self.head, self.entries = split(ptx)
-        prefix = f"mutant_{self.lab}_"
-        self.copies = {name.removeprefix(prefix): tasks for name, tasks in record["copies"].items()}
-        self.sources = {
-            name: (path.parent / f"{path.stem}_{name}.cu").read_text(encoding="utf-8") for name in self.copies
-        }
 
-    def ptx(self, work):
-        kernels = dict.fromkeys(w["kernel"] for w in work if "kernel" in w)
-        return self.head + "".join(self.entries[k] for k in kernels)
+class Pool:
+    """Things of which each is stored once, and numbers that stand for them."""
 
-    def request(self, copy, task, variant, n, items="random", seed=1, schedule=0):
-        work = self.works[dict(map(tuple, self.copies[copy][task][variant]))[n]]
+    def __init__(self):
+        self.numbers = {}
+
+    def number(self, thing):
+        return self.numbers.setdefault(thing, len(self.numbers))
+
+    def things(self):
+        return list(self.numbers)
+
+
+class Packer:
+    """One lab's programs, as small as possible. play.js unpacks what a run needs.
+
+    All numbers of a task's work grow by a constant from length to length, as long as the number of blocks is
+    the same. So a range of lengths is [first, last, template, numbers, growth]: the template is the work as
+    JSON with # for each number, growth maps the index of a number to its growth, if that is not 0."""
+
+    def __init__(self, programs):
+        self.templates, self.ranges = Pool(), Pool()
+        texts = {}
+        for program in programs:
+            for copy in program.copies:
+                for name, text in program.entries[copy].items():
+                    texts.setdefault(text, (name, program.size, copy))
+        # Similar texts follow each other, so most lines of a text follow each other in the pool of all lines.
+        self.texts, self.lines = Pool(), Pool()
+        for text in sorted(texts, key=texts.get):
+            self.texts.number(text)
+        self.sizes = {program.size: self.of(program) for program in programs}
+
+    def of(self, program):
+        copies = {}
+        for copy, tasks in program.copies.items():
+            packed, kernels = {}, set()
+            for task, variants in tasks.items():
+                packed[task] = {}
+                for variant, lengths in variants.items():
+                    works = [(n, program.work(number)) for n, number in lengths]
+                    kernels |= {w["kernel"] for _, work in works for w in work if "kernel" in w}
+                    ranges = json.dumps(list(self.ranges_of(works)))
+                    packed[task][variant] = self.ranges.number(ranges)
+            entries = [self.texts.number(program.entries[copy][name]) for name in sorted(kernels)]
+            copies[copy] = {
+                "head": self.texts.number(program.heads[copy]),
+                "entries": entries,
+                "tasks": packed,
+            }
+        return copies
+
+    def ranges_of(self, works):
+        open_range = None
+        for n, work in works:
+            for one in work:
+                if "parameters" in one:
+                    bytes_ = bytes.fromhex(one["parameters"])
+                    one["parameters"] = list(struct.unpack(f"<{len(bytes_) // 4}I", bytes_))
+            text = json.dumps(work, separators=(",", ":"))
+            template = self.templates.number(NUMBER.sub("#", text))
+            numbers = [int(number) for number in NUMBER.findall(text)]
+            if open_range and open_range[2] == template and open_range[1] == n - 1:
+                first, last, _, start, growth = open_range
+                grown = [a - b for a, b in zip(numbers, start, strict=True)]
+                if first == last or grown == [g * (n - first) for g in growth]:
+                    open_range[1] = n
+                    open_range[4] = [g // (n - first) for g in grown]
+                    continue
+            if open_range:
+                yield self.closed(open_range)
+            open_range = [n, n, template, numbers, [0] * len(numbers)]
+        if open_range:
+            yield self.closed(open_range)
+
+    @staticmethod
+    def closed(one):
+        return [*one[:4], {k: growth for k, growth in enumerate(one[4]) if growth}]
+
+    def in_runs(self, text):
+        """The numbers of its lines: by run of neighbours, the first number and how many."""
+        runs, end = [], None
+        for line in text.split("\n"):
+            number = self.lines.number(line)
+            if number == end:
+                runs[-1] += 1
+            else:
+                runs += [number, 1]
+            end = number + 1
+        return runs
+
+    def packed(self):
+        texts = [self.in_runs(text) for text in self.texts.things()]
         return {
-            "lab": self.lab,
-            "task": task,
-            "variant": variant,
-            "n": n,
-            "items": items,
-            "seed": seed,
-            "schedule": schedule,
-            "ptx": self.ptx(work),
-            "work": work,
-        }
-
-    def keep_what_runs(self, player):
-        """Removes the kernels that need larger blocks: what the course's own solution gets wrong here."""
-        asked = [
-            (copy, task, variant, n)
-            for copy, tasks in self.copies.items()
-            for task, variants in tasks.items()
-            for variant, lengths in variants.items()
-            for n in TRIED
-            if copy == "solution" and n in dict(map(tuple, lengths))
-        ]
-        bad = set()
-        answers = run(player, [self.request(*which) for which in asked])
-        for (_, task, _, _), answer in zip(asked, answers, strict=True):
-            if (
-                answer.get("error")
-                or answer.get("fault")
-                or answer.get("findings")
-                or not answer.get("right")
-            ):
-                bad.add(task)
-        for tasks in self.copies.values():
-            for task in bad & tasks.keys():
-                del tasks[task]
-        self.copies = {name: tasks for name, tasks in self.copies.items() if tasks}
-        return bad
-
-    def compact(self):
-        """Without kernels and work that nothing refers to any more."""
-        used = sorted(
-            {w for tasks in self.copies.values() for v in tasks.values() for ls in v.values() for _, w in ls}
-        )
-        number = {w: k for k, w in enumerate(used)}
-        works = [self.works[w] for w in used]
-        kernels = {w["kernel"] for work in works for w in work if "kernel" in w}
-        return {
-            "head": self.head,
-            "entries": {name: text for name, text in self.entries.items() if name in kernels},
-            "works": works,
-            "copies": {
-                name: {
-                    task: {v: [[n, number[w]] for n, w in ls] for v, ls in variants.items()}
-                    for task, variants in tasks.items()
-                }
-                for name, tasks in self.copies.items()
-            },
+            "lines": "\n".join(self.lines.things()),
+            "texts": texts,
+            "templates": self.templates.things(),
+            "ranges": [json.loads(text) for text in self.ranges.things()],
+            "sizes": self.sizes,
         }
 
 
-def run(player, requests):
-    """The player's answers to requests."""
-    lines = "".join(json.dumps(request) + "\n" for request in requests)
-    done = subprocess.run([player], input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def edits(old, new):
+    """How to make the lines `new` of the lines `old`: [first line, lines to remove, lines to insert], the
+    last of them first."""
+    changes = difflib.SequenceMatcher(None, old, new).get_opcodes()
+    return [[a, b - a, new[c:d]] for kind, a, b, c, d in reversed(changes) if kind != "equal"]
 
 
 def programs(build):
+    """The solutions' programs, with what the build has found to run (`limits`)."""
     for path in sorted((build / "grader/play").glob("play_*_*.json")):
-        yield Program(path, path.stem.rsplit("_", 1)[1])
+        program = records.Program(path, path.stem.rsplit("_", 1)[1])
+        limits = json.loads(path.with_suffix(".limits").read_text(encoding="utf-8"))
+        for task, most in sorted(limits.items()):
+            short = f"{task} with more than {most} items" if most >= 0 else task
+            print(f"{program.lab}, blocks of {program.size} threads: without {short}")
+        program.limit(limits)
+        yield program
+    yield from records.Errata.all(build)
 
 
-def labs_of(build, player, records):
+def labs_of(build, recorded):
+    """What the page offers, by lab: `shown` is what its form needs, `packed` the kernels and their
+    launches."""
     listed = subprocess.run(
         [build / "grader/labcli", "list", "--json"], capture_output=True, text=True, check=True
     )
-    manifests = {lab["id"]: lab for lab in json.loads(listed.stdout)["labs"]}
+    manifests = {lab["id"]: lab for lab in json.loads(listed.stdout)["labs"]} | {"errata": ERRATA}
     labs = {}
-    for program in records:
-        if player is not None and (left_out := program.keep_what_runs(player)):
-            print(f"{program.lab}, blocks of {program.block}: without {', '.join(sorted(left_out))}")
-        lab = labs.setdefault(program.lab, {"blocks": {}, "sources": {}, "versions": [], "tasks": []})
-        lab["title"] = manifests[program.lab]["title"]
-        lab["blocks"][program.block] = program.compact()
-        lab["sources"].update(program.sources)
-    for name, lab in labs.items():
-        order = manifests[name]["tasks"] + manifests[name].get("further_rungs", [])
-        offered = {
-            task for one in lab["blocks"].values() for tasks in one["copies"].values() for task in tasks
-        }
-        lab["tasks"] = [{"id": t["id"], "title": t["title"]} for t in order if t["id"] in offered]
-        lab["tasks"] += [
-            {"id": t, "title": t.replace("_", " ")} for t in sorted(offered - {t["id"] for t in order})
-        ]
-        for copy in lab["sources"]:
-            version = {"id": copy, "about": "the solution" if copy == "solution" else "your file"}
-            mutant = ROOT / f"grader/mutants/{name}/{copy}.mutant"
-            if mutant.exists():
-                header, _ = make_mutant.parse(mutant.read_text(encoding="utf-8"), copy)
-                version |= {"task": header["task"][0], "about": header["about"][0]}
-            lab["versions"].append(version)
-        lab["versions"].sort(key=lambda v: (v["id"] != "solution", v["id"]))
-    return {"labs": labs}
+    for program in recorded:
+        labs.setdefault(program.lab, []).append(program)
+    return {name: lab_of(manifests[name], labs[name]) for name in manifests if name in labs}
+
+
+def constants_of(program):
+    """The constants that change from size to size, as this size has them; null: it has none."""
+    names = {name for one in make_versions.SIZES.get(program.lab, {}).values() for name in one}
+    text = next(iter(program.sources.values()))
+    found = {name: re.search(rf"constexpr unsigned {name}\s*=\s*([^;]+);", text) for name in sorted(names)}
+    return {name: one and one[1] for name, one in found.items()}
+
+
+def lab_of(manifest, recorded):
+    recorded.sort(key=lambda program: (not program.size.isdigit(), len(program.size), program.size))
+    copies = sorted({c for p in recorded for c in p.copies}, key=lambda c: (c != "solution", c))
+    order = manifest["tasks"] + manifest.get("further_rungs", [])
+    offered = {task for program in recorded for tasks in program.copies.values() for task in tasks}
+    tasks = [{"id": t["id"], "title": t["title"]} for t in order if t["id"] in offered]
+    rest = sorted(offered - {t["id"] for t in order}, key=lambda t: (len(t), t))
+    tasks += [{"id": t, "title": f"Erratum {t}" if t.isdigit() else t.replace("_", " ")} for t in rest]
+    versions = []
+    for copy in copies:
+        version = {"id": copy, "about": ABOUT.get(copy, copy)}
+        mutant = ROOT / f"grader/mutants/{manifest['id']}/{copy}.mutant"
+        if mutant.exists():
+            header, _ = make_mutant.parse(mutant.read_text(encoding="utf-8"), copy)
+            version |= {"task": header["task"][0], "about": header["about"][0]}
+        versions.append(version)
+    # The text of the first size stands for all; the page replaces the same constants.
+    first = {copy: next(p.sources[copy] for p in recorded if copy in p.copies).split("\n") for copy in copies}
+    base = first[copies[0]]
+    shown = {
+        "title": manifest["title"],
+        "problem": recorded[0].problem,
+        "tasks": tasks,
+        "versions": versions,
+        "items": recorded[0].items,
+    }
+    packed = {
+        **Packer(recorded).packed(),
+        "source": base,
+        "edits": {copy: edits(base, lines) for copy, lines in first.items()},
+        "constants": {p.size: constants_of(p) for p in recorded},
+    }
+    return {"shown": shown, "packed": packed}
 
 
 def record_file(build, path, folder):
@@ -177,13 +225,20 @@ def record_file(build, path, folder):
     lab = named[1] if named else ""
     if not (ROOT / f"labs/{lab}/lab.hpp").is_file() or not lab:
         sys.exit(f"{path} is no file of a lab: it has no line `namespace course::LAB {{` with a lab's name")
-    usual = re.search(make_versions.BLOCK, text)
-    sizes = [*make_versions.SMALL, usual[0].rstrip(";").split()[-1]] if usual else ["as written"]
-    records = []
+    try:
+        _, copy = make_mutant.in_namespace(text, "m_file", path)
+    except make_mutant.MutantError as error:
+        sys.exit(str(error))
+    usual = make_versions.constant("kBlock").search(text)
+    small = make_versions.SIZES.get(lab, {}) if usual else {}
+    sizes = [*small, usual[0].split("=")[1].strip(" ;") if usual else "as written"]
+    recorded = []
     for size in sizes:
         stem = f"play_{lab}_{size.replace(' ', '_')}"
         source = folder / f"{stem}_file.cu"
-        source.write_text(make_versions.with_block(text, size) if usual else text, encoding="utf-8")
+        source.write_text(make_versions.with_size(copy, small.get(size, {})), encoding="utf-8")
+        chooser = folder / f"{stem}.cpp"
+        chooser.write_text(make_mutant.chooser(lab, ["file"]), encoding="utf-8")
         flags = (
             "-std=c++20 -O2 -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 -ldl".split()
         )
@@ -195,6 +250,7 @@ def record_file(build, path, folder):
             os.environ.get("NVCC", "nvcc"),
             *flags,
             source,
+            chooser,
             HERE / "record_main.cpp",
             "-o",
             folder / stem,
@@ -207,15 +263,15 @@ def record_file(build, path, folder):
             continue
         place = os.environ | {"LD_LIBRARY_PATH": str(build / "grader/play"), "SIM_QUIET": "1"}
         record = subprocess.run(
-            [folder / stem, "file"], env=place, capture_output=True, text=True, check=True
+            [folder / stem, f"mutant_{lab}_file"], env=place, capture_output=True, text=True, check=True
         )
         (folder / f"{stem}.json").write_text(record.stdout, encoding="utf-8")
-        program = Program(folder / f"{stem}.json", size)
+        program = records.Program(folder / f"{stem}.json", size)
         if program.copies["file"]:
-            records.append(program)
-    if not records:
+            recorded.append(program)
+    if not recorded:
         sys.exit(f"{path}: no task launches a kernel for up to 64 items")
-    return records
+    return recorded
 
 
 def packed(contents):
@@ -226,7 +282,7 @@ def hash_of(text):
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def page(build, data):
+def page(build, labs):
     text = {
         name: (HERE / name).read_text(encoding="utf-8")
         for name in ("play.html", "play.css", "play.js", "worker.js")
@@ -237,15 +293,23 @@ def page(build, data):
         f"default-src 'none'; script-src {hash_of(text['play.js'])} 'wasm-unsafe-eval'; "
         f"style-src {hash_of(text['play.css'])}; worker-src blob:; base-uri 'none'; form-action 'none'"
     )
+
+    def script(name, contents):
+        return f'<script type="text/plain" id="{name}">{contents}</script>'
+
+    def compressed(thing):
+        return packed(json.dumps(thing, separators=(",", ":")).encode())
+
     parts = {
         "CSP": policy,
         "STYLE": text["play.css"],
         "SCRIPT": text["play.js"],
-        "WORKER": worker.replace("</script", "<\\/script"),
-        "WASM": packed((build / "play/machine.wasm").read_bytes()),
-        "DATA": packed(json.dumps(data, separators=(",", ":")).encode()),
+        "WORKER": script("worker", worker.replace("</script", "<\\/script")),
+        "WASM": script("wasm", packed((build / "play/machine.wasm").read_bytes())),
+        "LABS": script("labs", compressed({name: lab["shown"] for name, lab in labs.items()})),
+        "EACH": "\n".join(script(f"lab-{name}", compressed(lab["packed"])) for name, lab in labs.items()),
     }
-    return re.sub(r"@(CSP|STYLE|SCRIPT|WORKER|WASM|DATA)@", lambda match: parts[match[1]], text["play.html"])
+    return re.sub(r"@(CSP|STYLE|SCRIPT|WORKER|WASM|LABS|EACH)@", lambda m: parts[m[1]], text["play.html"])
 
 
 def main():
@@ -256,14 +320,15 @@ def main():
         )
     if len(sys.argv) > 3:
         with tempfile.TemporaryDirectory() as folder:
-            records = record_file(build, pathlib.Path(sys.argv[3]).resolve(), pathlib.Path(folder))
-            data = labs_of(build, None, records)
+            recorded = record_file(build, pathlib.Path(sys.argv[3]).resolve(), pathlib.Path(folder))
+            labs = labs_of(build, recorded)
     else:
-        data = labs_of(build, build / "grader/play/player_native", programs(build))
-    html = page(build, data)
+        labs = labs_of(build, list(programs(build)))
+    html = page(build, labs)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(html, encoding="utf-8")
-    print(f"{out}: {len(html) / 1e6:.1f} MB; open it in a browser")
+    megabytes = len(html) / 1e6, len(gzip.compress(html.encode(), 6)) / 1e6
+    print(f"{out}: {megabytes[0]:.1f} MB, {megabytes[1]:.1f} MB compressed; open it in a browser")
 
 
 if __name__ == "__main__":

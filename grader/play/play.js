@@ -8,7 +8,7 @@
   const form = $('#choice');
   const fields = ['lab', 'task', 'version', 'variant', 'block', 'items', 'n', 'seed', 'schedule', 'typed'];
   const field = (name) => form.elements[name];
-  let data = null, wasm = null, worker = null, running = null, answer = null, at = 0;
+  let labs = null, wasm = null, worker = null, running = null, answer = null, at = 0;
 
   // --- small helpers
 
@@ -40,33 +40,75 @@
     select.replaceChildren(...list.map(([value, text]) => make('option', { value }, text)));
     if (list.some(([value]) => value === before)) select.value = before;
   }
-  const lab = () => data.labs[field('lab').value];
-  const program = () => lab().blocks[field('block').value];
-  function offers() {  // what every block size has of this kernel and version
-    const found = [];
-    for (const [block, one] of Object.entries(lab().blocks)) {
-      const variants = one.copies[field('version').value]?.[field('task').value];
-      if (variants) found.push([block, variants]);
-    }
-    return found;
+  const lab = () => labs[field('lab').value];
+  // What make_play.py's Packer has packed, unpacked when a lab is chosen first.
+  const load = async (name) => {
+    labs[name].packed ??= await unpacked(`#lab-${name}`).then((r) => r.json());
+  };
+  const copy = (size) => lab().packed.sizes[size]?.[field('version').value];
+  const program = () => copy(field('block').value);
+  const variants_of = (one) => one?.tasks[field('task').value];
+  const lengths_of = (ranges) => lab().packed.ranges[ranges] ?? [];
+
+  function text_of(number) {
+    const all = lab().packed.split ??= lab().packed.lines.split('\n');
+    const runs = lab().packed.texts[number], lines = [];
+    for (let k = 0; k < runs.length; k += 2) lines.push(...all.slice(runs[k], runs[k] + runs[k + 1]));
+    return lines.join('\n');
   }
-  function fill(wanted = {}) {
-    options('lab', Object.entries(data.labs).map(([id, l]) => [id, l.title]), wanted.lab);
+  // The launches for n items; null if there are none.
+  function work_for(ranges, n) {
+    const range = lengths_of(ranges).find(([first, last]) => first <= n && n <= last);
+    if (!range) return null;
+    const [first, , template, numbers, growth] = range;
+    let k = 0;
+    const text = lab().packed.templates[template].replace(/#/g, () => numbers[k] + (growth[k++] ?? 0) * (n - first));
+    const bytes = (word) => [0, 8, 16, 24].map((shift) => (word >>> shift & 255).toString(16).padStart(2, '0')).join('');
+    const work = JSON.parse(text);
+    for (const one of work) if (one.parameters) one.parameters = one.parameters.map(bytes).join('');
+    return work;
+  }
+  // The text of a version, with the constants of the chosen size (make_versions.py replaces the same ones).
+  function source() {
+    const { source: base, edits, constants } = lab().packed;
+    const lines = [...base];
+    for (const [first, removed, inserted] of edits[field('version').value] ?? []) lines.splice(first, removed, ...inserted);
+    let text = lines.join('\n');
+    for (const [name, value] of Object.entries(constants[field('block').value] ?? {}))
+      text = text.replace(new RegExp(`( ?(?:inline )?constexpr unsigned ${name}\\s*=\\s*)[^;]+;`), (_, before) =>
+        value === null ? '' : `${before}${value};`);
+    return text;
+  }
+  async function fill(wanted = {}) {
+    options('lab', Object.entries(labs).map(([id, l]) => [id, l.title]), wanted.lab);
+    await load(field('lab').value);
     options('task', lab().tasks.map((t) => [t.id, t.title]), wanted.task);
-    const versions = lab().versions.filter((v) => !v.task || v.task === field('task').value);
-    options('version', versions.map((v) => [v.id, v.task ? `wrong: ${v.about}` : v.about]), wanted.version);
-    options('block', offers().map(([block]) => [block, block]), wanted.block ?? field('block').value);
-    const variants = program()?.copies[field('version').value]?.[field('task').value] ?? {};
-    const names = Object.keys(variants).sort((a, b) => b.endsWith('sum_i32') - a.endsWith('sum_i32'));
+    const offered = lab().versions.filter((v) => (!v.task || v.task === field('task').value) &&
+      Object.values(lab().packed.sizes).some((size) => size[v.id]?.tasks[field('task').value]));
+    options('version', offered.map((v) => [v.id, v.task ? `wrong: ${v.about}` : v.about]), wanted.version);
+    const sizes = Object.keys(lab().packed.sizes).filter((size) => variants_of(copy(size)));
+    options('block', sizes.map((size) => [size, size]), wanted.block);
+    const names = Object.keys(variants_of(program()) ?? {}).sort((a, b) => b.endsWith('sum_i32') - a.endsWith('sum_i32'));
     options('variant', names.map((v) => [v, v.replaceAll('_', ' ')]), wanted.variant);
-    const patterns = ['example', 'random', 'ascending', 'descending', 'all_equal', 'alternating', 'extremes', 'typed'];
-    options('items', patterns.map((p) => [p, p === 'typed' ? 'typed below' : p === 'example' ? '3 1 7 0 4 1 6 3' :
-      p.replace('_', ' ')]), wanted.items);
+    const patterns = ['example', 'random', 'ascending', 'descending', 'all_equal', 'alternating', 'extremes']
+      .filter((name) => lab().items[field('variant').value]?.includes(name));
+    const names_of_items = { typed: 'typed below', example: lab().problem ? '3 1 7 0 4 1 6 3' : 'those of the program' };
+    options('items', [...patterns, ...lab().problem ? ['typed'] : []].map((p) => [p, names_of_items[p] ?? p.replace('_', ' ')]),
+      wanted.items);
     for (const name of ['n', 'seed', 'schedule', 'typed']) if (wanted[name] !== undefined) field(name).value = wanted[name];
     $('#typed').hidden = field('items').value !== 'typed';
+    offer_lengths(wanted.n === undefined);
     const task = lab().tasks.find((t) => t.id === field('task').value);
     const version = lab().versions.find((v) => v.id === field('version').value);
     $('#about').textContent = version?.task ? `${task.title}. What is wrong: ${version.about}` : task.title;
+  }
+
+  function offer_lengths(choose) {
+    const ranges = lengths_of(variants_of(program())?.[field('variant').value]);
+    const n = Number(field('n').value);
+    field('n').max = ranges.at(-1)?.[1] ?? n;
+    if (!choose || !ranges.length || ranges.some(([first, last]) => first <= n && n <= last)) return;
+    field('n').value = ranges.findLast(([, last]) => last < n)?.[1] ?? ranges[0][0];
   }
 
   // --- the address
@@ -96,22 +138,25 @@
     worker.onerror = () => finish({ error: 'the machine could not be started in this browser' }, 0);
   }
   function request() {
-    const variants = program()?.copies[field('version').value]?.[field('task').value]?.[field('variant').value];
     const typed = field('items').value === 'typed' ?
       field('typed').value.trim().split(/[\s,]+/).filter(Boolean).map(Number) : null;
     if (typed?.some((x) => !Number.isFinite(x))) return { error: 'Your items are not all numbers.' };
     if (typed) field('n').value = typed.length;
     const n = Number(field('n').value);
-    const work = variants?.find(([items]) => items === n)?.[1];
-    if (work === undefined) {
-      const lengths = variants?.map(([items]) => items) ?? [];
-      const some = lengths.length > 12 ? `${lengths[0]} to ${lengths.at(-1)}` : lengths.join(', ');
-      return { error: `This kernel is not offered here with ${n} items, but with ${some}.` };
+    const ranges = variants_of(program())?.[field('variant').value];
+    const work = work_for(ranges, n);
+    if (!work) {
+      const some = lengths_of(ranges).map(([first, last]) => [first, last]);
+      for (let k = some.length - 1; k > 0; --k)  // ranges that follow each other are one
+        if (some[k - 1][1] + 1 === some[k][0]) some[k - 1][1] = some.splice(k, 1)[0][1];
+      return { error: `This kernel is not offered here with ${n} items, but with ${some.map(([first, last]) =>
+        first === last ? first : `${first} to ${last}`).join(', ')}.` };
     }
-    const list = program().works[work];
-    const kernels = new Set(list.map((w) => w.kernel).filter(Boolean));
-    const ptx = program().head + [...kernels].map((k) => program().entries[k]).join('');
-    return { lab: field('lab').value, task: field('task').value, variant: field('variant').value, n, typed, ptx, work: list,
+    const entries = program().texts ??=
+      new Map(program().entries.map(text_of).map((text) => [text.match(/\.entry (\w+)\(/)[1], text]));
+    const kernels = new Set(work.map((w) => w.kernel).filter(Boolean));
+    const ptx = text_of(program().head) + [...kernels].map((k) => entries.get(k)).join('');
+    return { lab: lab().problem, task: field('task').value, variant: field('variant').value, n, typed, ptx, work,
       items: typed ? 'random' : field('items').value, seed: Number(field('seed').value), schedule: Number(field('schedule').value) };
   }
   function run(step = 0) {
@@ -121,7 +166,8 @@
       window.dispatchEvent(new CustomEvent('played', { detail: JSON.stringify(asked) }));
       return;
     }
-    running = { id: (running?.id ?? 0) + 1, step };
+    const blocks = asked.work.filter((w) => w.kernel).map((w) => w.block.reduce((a, b) => a * b));
+    running = { id: (running?.id ?? 0) + 1, step, blocks };
     $('#stop').disabled = false;
     say('Running …');
     worker.postMessage({ id: running.id, request: JSON.stringify(asked) });
@@ -133,9 +179,12 @@
       return;
     }
     answer = result;
-    const wrong = answer.fault || answer.mismatch ? 'Its result is wrong.' : 'Its result is right.';
+    kept = [first_state()];
+    current = null;
+    guesses.clear();
+    const wrong = answer.fault || answer.mismatch ? ' Its result is wrong.' : answer.right ? ' Its result is right.' : '';
     const found = /^error/m.test(answer.findings) ? ' The checkers found an error.' : '';
-    say(`The run took ${answer.steps.length} steps. ${wrong}${found} (${milliseconds.toFixed(0)} ms)`);
+    say(`The run took ${answer.steps.length} steps.${wrong}${found} (${milliseconds.toFixed(0)} ms)`);
     $('#player').hidden = $('#panels').hidden = false;
     $('#slider').max = answer.steps.length;
     show_once();
@@ -147,53 +196,98 @@
   function show_once() {
     const result = $('#result > div');
     const wrong = answer.mismatch;
-    const racy = /^error/m.test(answer.findings);
+    const racy = /^error/m.test(answer.findings), judged = answer.right !== undefined;
     const verdict = answer.fault ? ['bad', `The run ended early: ${answer.fault}`] :
       wrong ? ['bad', `Wrong: ${wrong.wrong} of ${wrong.total} elements of ${wrong.buffer} differ. ${wrong.hint ?? ''}`] :
-        racy ? ['bad', 'The values are right in this run, but the checkers found an error.'] : ['good', 'The result is right.'];
+        racy ? ['bad', `${judged ? 'The values are right in this run, but the' : 'The'} checkers found an error.`] :
+          judged ? ['good', 'The result is right.'] : ['', 'What the right result is, only the text of the erratum says.'];
     result.replaceChildren(make('p', { class: verdict[0] }, verdict[1]));
-    for (const output of answer.outputs) {
+    for (const { name: output, got, expected } of answer.outputs) {
       const row = (name, values) => make('tr', {}, make('th', {}, name), ...values.slice(0, 64).map((v, k) =>
-        make('td', { class: output.got[k] === output.expected[k] ? '' : 'bad' }, v)));
-      result.append(make('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Values of ${output.name}` }, make('table', {}, row(`${output.name}: expected`, output.expected),
-        row('this run', output.got))));
+        make('td', { class: !expected || got[k] === expected[k] ? '' : 'bad' }, v)));
+      const rows = expected ? [row(`${output}: expected`, expected), row('this run', got)] : [row(output, got)];
+      result.append(make('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Values of ${output}` },
+        make('table', {}, ...rows)));
     }
     $('#findings > pre').textContent = answer.findings || 'Nothing: no race, no access out of bounds, no unset value, no wrong barrier.';
-    const totals = answer.report.totals;
-    const names = { launches: 'launches', warp_instructions: 'instructions of warps', barriers: 'barriers',
-      divergent_branches: 'branches that split a warp', global_load_sectors: 'sectors loaded (32 bytes)',
-      global_store_sectors: 'sectors stored', shared_requests: 'accesses to shared memory',
-      shared_wavefronts: 'their wavefronts', shared_conflicts: 'of them by bank conflicts',
-      atomic_lanes: 'atomic operations' };
-    const rows = Object.entries(names).filter(([key]) => totals[key] !== undefined)
-      .map(([key, name]) => make('tr', {}, make('th', {}, name), make('td', {}, String(totals[key]))));
-    const { warp_instructions: warps, lane_instructions: lanes } = totals;
-    if (warps) rows.push(make('tr', {}, make('th', {}, 'active lanes in an instruction'), make('td', {}, (lanes / warps).toFixed(1))));
-    $('#counters > div').replaceChildren(make('table', {}, ...rows));
-    // One text stands for all sizes of blocks; make_versions.py replaces the same constant.
-    const text = (lab().sources[field('version').value] ?? '').replace(
-      /^((?:inline )?constexpr unsigned kBlock = )\d+;/m, (_, before) => `${before}${field('block').value};`);
-    $('#source > pre').replaceChildren(...text.split('\n').map((line, k) => make('span', { class: 'line' },
+    show_counters();
+    marked.clear();
+    $('#source > pre').replaceChildren(...source().split('\n').map((line, k) => make('span', { class: 'line' },
       make('span', { class: 'n' }, String(k + 1)), make('span', { class: 'who' }), ` ${line}\n`)));
   }
 
-  // --- the state after a number of steps, from the beginning: a few thousand stores at most
+  // --- counters: the reader may predict each of them before it is shown
 
-  function state_after(count) {
+  const COUNTERS = { launches: 'launches', warp_instructions: 'instructions of warps', barriers: 'barriers',
+    divergent_branches: 'branches that split a warp', global_load_sectors: 'sectors loaded (32 bytes)',
+    global_store_sectors: 'sectors stored', shared_requests: 'accesses to shared memory',
+    shared_wavefronts: 'their wavefronts', shared_conflicts: 'of them by bank conflicts',
+    atomic_lanes: 'atomic operations' };
+  const guesses = new Map();  // by counter
+
+  function counter_row(name, value, content) {
+    const cells = content ? [content] : [make('td', {}, value)];
+    const guess = guesses.get(name);
+    if (guess !== undefined && !content) {
+      const by = Math.abs(guess - Number(value));
+      cells.push(by === 0 ? make('td', { class: 'good' }, 'as you predicted') :
+        make('td', { class: 'bad' }, `you predicted ${guess}: ${Number(by.toPrecision(3))} too ${guess > Number(value) ? 'many' : 'few'}`));
+    }
+    return make('tr', {}, make('th', { scope: 'row' }, name), ...cells);
+  }
+  function asking(name) {
+    const input = make('input', { type: 'number', min: '0', step: 'any', required: '', 'aria-label': `Your prediction: ${name}` });
+    const ask = make('form', {}, input, make('button', {}, 'Check'));
+    ask.addEventListener('submit', (event) => {
+      event.preventDefault();
+      guesses.set(name, Number(input.value));
+      show_counters();
+      const next = $('#counters table input');
+      (next ?? $('#ask')).focus();
+    });
+    return make('td', { colspan: '2' }, ask);
+  }
+  function show_counters() {
+    const { totals } = answer.report;
+    const shown = Object.entries(COUNTERS).filter(([key]) => totals[key] !== undefined).map(([key, name]) => [name, String(totals[key])]);
+    const { warp_instructions: warps, lane_instructions: lanes } = totals;
+    if (warps) shown.push(['active lanes in an instruction', (lanes / warps).toFixed(1)]);
+    $('#counters > div').replaceChildren(make('table', {}, ...shown.map(([name, value]) =>
+      counter_row(name, value, $('#ask').checked && !guesses.has(name) ? asking(name) : null))));
+  }
+
+  // --- the state after a number of steps: from the state kept last before it, one step after the other
+
+  const EVERY = 256;  // steps between two states that are kept
+  let kept = [], current = null;
+
+  function first_state() {
     const values = answer.arrays.map(() => new Map());
     for (const input of answer.inputs) {
       const array = answer.arrays.findIndex((a) => a.name === input.name && a.block < 0);
       if (array >= 0) input.values.forEach((v, k) => values[array].set(k, v));
     }
-    const warps = new Map();  // of the launch that runs: by block and number
-    for (const step of answer.steps.slice(0, count)) {
-      if (step.k === 'launch') warps.clear();
-      if (step.k === 'ends') for (const w of warps.values()) if (w.b === step.b) w.ended = true;
-      if (step.k === 'line') warps.set(`${step.b}.${step.w}`, { ...step });
-      for (const access of step.a ?? [])
-        if (access.t === 'store' || access.t === 'atomic') for (const [, k, v] of access.lanes) values[access.x].set(k, v);
+    return { count: 0, values, warps: new Map() };  // warps of the launch that runs: by block and number
+  }
+  const copy_of = ({ count, values, warps }) =>
+    ({ count, values: values.map((array) => new Map(array)), warps: new Map(warps) });
+
+  function take(state, step) {
+    if (step.k === 'launch') state.warps.clear();
+    if (step.k === 'ends') for (const [id, w] of state.warps) if (w.b === step.b) state.warps.set(id, { ...w, ended: true });
+    if (step.k === 'line') state.warps.set(`${step.b}.${step.w}`, step);
+    for (const access of step.a ?? [])
+      if (access.t === 'store' || access.t === 'atomic') for (const [, k, v] of access.lanes) state.values[access.x].set(k, v);
+    state.count += 1;
+  }
+  function state_after(count) {
+    const near = Math.min(Math.floor(count / EVERY), kept.length - 1);
+    if (!current || current.count > count || current.count < near * EVERY) current = copy_of(kept[near]);
+    while (current.count < count) {
+      take(current, answer.steps[current.count]);
+      if (current.count === kept.length * EVERY) kept.push(copy_of(current));
     }
-    return { values, warps };
+    return current;
   }
 
   function describe(step) {
@@ -221,19 +315,24 @@
     remember();
   }
 
+  const marked = new Set();  // lines of the source
+
   function show_source(step, { warps }) {
     const lines = $('#source > pre').children;
-    for (const line of lines) {
+    for (const line of marked) {
       line.classList.remove('now');
       line.children[1].textContent = '';
     }
+    marked.clear();
     for (const w of warps.values()) {
       const line = lines[w.n - 1];
       if (!line || w.ended || (step && w.b !== step.b)) continue;
+      marked.add(line);
       line.children[1].textContent += `${line.children[1].textContent ? ',' : 'warp '}${w.w}`;
     }
     const line = step?.n && lines[step.n - 1];
     if (!line) return;
+    marked.add(line);
     line.classList.add('now');
     const pre = $('#source > pre');
     pre.scrollTop = line.offsetTop - pre.offsetTop - pre.clientHeight / 2;
@@ -301,7 +400,7 @@
   function show_lanes(step, { warps }) {
     const rows = [...warps.values()].filter((w) => !w.ended && (!step || w.b === step.b)).sort((a, b) => a.w - b.w).map((w) => {
       const current = step?.k === 'line' && step.w === w.w;
-      const threads = Math.min(32, Number(field('block').value) - 32 * w.w);
+      const threads = Math.min(32, running.blocks[w.l] - 32 * w.w);
       const lanes = Array.from({ length: Math.max(threads, 0) }, (_, k) => {
         const has = (mask) => mask >>> k & 1;
         const look = !has(w.live) ? 'gone' : has(w.wait ?? 0) ? 'waits' : has(w.m) ? (current ? 'active' : 'waits-turn') : 'idle';
@@ -348,7 +447,7 @@
   const keys = { ArrowRight: 'next', ArrowLeft: 'back', Home: 'first', End: 'last', PageDown: 'barrier', PageUp: 'unbarrier' };
 
   function listen() {
-    form.addEventListener('change', () => fill());
+    form.addEventListener('change', ({ target }) => fill(target === field('n') ? { n: target.value } : {}));
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       run();
@@ -366,6 +465,7 @@
     });
     for (const button of document.querySelectorAll('[data-go]'))
       button.addEventListener('click', () => show(moves[button.dataset.go]()));
+    $('#ask').addEventListener('change', show_counters);
     $('#slider').addEventListener('input', () => show(Number($('#slider').value)));
     document.addEventListener('keydown', (event) => {
       if (!answer || event.altKey || event.ctrlKey || event.metaKey || !keys[event.key]) return;
@@ -373,20 +473,24 @@
       event.preventDefault();
       show(moves[keys[event.key]]());
     });
-    window.addEventListener('hashchange', () => {
+    window.addEventListener('hashchange', async () => {
       const wanted = remembered();
-      fill(wanted);
+      await fill(wanted);
       run(Number(wanted.step) || 0);
     });
   }
 
   async function start() {
     say('Unpacking …');
-    [data, wasm] = await Promise.all([unpacked('#data').then((r) => r.json()), unpacked('#wasm').then((r) => r.arrayBuffer())]);
+    // The machine is compiled once, while it is unpacked; the worker of each run gets the result.
+    const compiled = unpacked('#wasm').then(({ body }) =>
+      WebAssembly.compileStreaming(new Response(body, { headers: { 'Content-Type': 'application/wasm' } })));
+    labs = await unpacked('#labs').then((r) => r.json());
+    const wanted = remembered();
+    await fill({ items: 'example', ...wanted });
+    wasm = await compiled;
     new_worker();
     listen();
-    const wanted = remembered();
-    fill({ items: 'example', ...wanted });
     run(Number(wanted.step) || 0);
   }
   start().catch((error) => say(`This browser cannot run the page: ${error.message}`, true));

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the machine in a page, in a headless Chromium, with the one of this computer: every array after
-every step, the findings and the counters, for many kernels, lengths, operators, items and schedules. Then it
-uses the page: keys, links, widths, colours.
+"""Compares the machine of the page with the one of this computer: every array after every step, the findings
+and the counters, for many kernels, lengths, operators, items and schedules. Then it uses the page: keys,
+links, widths, colours.
 
-usage: play_test.py BUILD      COMBINATIONS=2000 compares more; SCREENSHOTS=FOLDER leaves pictures to look at
+    play_test.py BUILD Machine      # the machine in node, without a browser
+    play_test.py BUILD Page         # the page in a headless Chromium
+    play_test.py BUILD Firefox      # its runs in a headless Firefox
 
-Skipped without emscripten or Chromium, and until `./lab play` has built the machine once, which takes minutes;
-from then on the test brings it up to date.
+COMBINATIONS=2000 compares more; SCREENSHOTS=FOLDER leaves pictures to look at. Skipped without emscripten or
+a browser, and until `./lab play` has built the machine once, which takes minutes; from then on the tests
+bring it up to date.
 """
 
 import json
@@ -24,22 +27,35 @@ import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(HERE.parent / "page/browser")]
+sys.path[:0] = [
+    str(HERE),
+    str(HERE / "testing"),
+    str(HERE.parent / "page/browser"),
+    str(HERE.parents[1] / "common/tools/site"),
+]
 import chromium
+import firefox
 import make_play
+import records
+import runs
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PLAYER = BUILD / "grader/play/player_native"
+NODE = ["node", HERE / "testing/machine_node.js", BUILD / "play"]
 CHECKS = (HERE.parent / "page/browser/checks.js").read_text(encoding="utf-8")
-COMBINATIONS = int(os.environ.get("COMBINATIONS", "150"))
+COMBINATIONS = int(os.environ.get("COMBINATIONS", "0"))  # 0: as many as fit into some minutes
 ITEMS = ["example", "random", "ascending", "descending", "all_equal", "alternating", "extremes"]
 SKIPPED = 77
 
 
-def why_not():
+def why_not(part):
     if shutil.which("emcc") is None:
         return "there is no emcc here: apt-get install emscripten"
-    if chromium.find() is None:
+    if part == "Machine" and shutil.which("node") is None:
+        return "there is no node here: apt-get install nodejs"
+    if part == "Firefox" and firefox.find() is None:
+        return "there is no Firefox here: apt-get install firefox-esr"
+    if part == "Page" and chromium.find() is None:
         return "there is no chromium here: apt-get install chromium"
     if not (BUILD / "play/machine.wasm").exists() or not list(BUILD.glob("grader/play/play_*.json")):
         return "the machine and its kernels are not built yet: ./lab play"
@@ -87,19 +103,185 @@ def one_kernel(ptx, name):
     return {**case, "ptx": ptx, "work": [work]}
 
 
-class Play(unittest.TestCase):
+def combinations(programs, most):
+    """Each kernel, version and operator at least once, if there is room for them."""
+    dice = random.Random(2026)
+    every = [
+        (program, copy, task, variant)
+        for program in programs
+        for copy, tasks in program.copies.items()
+        for task, variants in tasks.items()
+        for variant in variants
+    ]
+    dice.shuffle(every)
+    for k in range(most):
+        program, copy, task, variant = every[k % len(every)]
+        n = dice.choice(program.copies[copy][task][variant])[0]
+        items = dice.choice([name for name in ITEMS if name in program.items[variant]])
+        yield program, copy, task, variant, n, items, dice.randrange(99), dice.randrange(4)
+
+
+def built():
+    """The machine, brought up to date, and what it runs."""
+    made = subprocess.run([sys.executable, HERE / "build_wasm.py", BUILD], capture_output=True, text=True)
+    if made.returncode != 0:
+        raise AssertionError(made.stdout + made.stderr)
+    return list(make_play.programs(BUILD))
+
+
+class Comparing(unittest.TestCase):
+    def setUp(self):
+        self.seen = {"runs": 0, "too_large": 0, "findings": 0, "faults": 0, "wrong": 0, "steps": 0}
+
+    def compare(self, what, here, there):
+        answer = json.loads(here)
+        self.assertNotIn("error", answer, what)
+        if "64 MB are used up" in there:  # a limit of the page, which it reports
+            self.seen["too_large"] += 1
+            return
+        if there != here:
+            at = next((k for k, (a, b) in enumerate(zip(here, there)) if a != b), min(len(here), len(there)))
+            self.fail(f"{what}:\nhere  {here[at - 80 : at + 80]}\nthere {there[at - 80 : at + 80]}")
+        self.seen["runs"] += 1
+        self.seen["findings"] += answer["findings"] != ""
+        self.seen["faults"] += answer["fault"] != ""
+        self.seen["wrong"] += not answer.get("right", True)
+        self.seen["steps"] += len(answer["steps"])
+
+
+def some_runs(program, copy, tasks):
+    for task, variants in tasks.items():
+        for variant in sorted(variants, key=lambda name: ("i32" not in name, "sum" not in name))[:3]:
+            for n in (7, 33, 16, 64):
+                for items in ("random", "descending", "example"):
+                    if n in dict(variants[variant]) and items in program.items[variant]:
+                        yield program.request(copy, task, variant, n, items)
+
+
+def lines_of(command, requests):
+    """The answers to requests, as they are."""
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+class Machine(Comparing):
     @classmethod
     def setUpClass(cls):
-        made = subprocess.run([sys.executable, HERE / "build_wasm.py", BUILD], capture_output=True, text=True)
-        if made.returncode != 0:
-            raise AssertionError(made.stdout + made.stderr)
-        cls.programs = list(make_play.programs(BUILD))
+        cls.programs = built()
+
+    def test_equals_the_machine_of_this_computer(self):
+        chosen = list(combinations(self.programs, COMBINATIONS or 400))
+        for first in range(0, len(chosen), 50):
+            part = chosen[first : first + 50]
+            requests = [program.request(*rest) for program, *rest in part]
+            here, there = lines_of([PLAYER], requests), lines_of(NODE, requests)
+            for (program, *rest), one, other in zip(part, here, there, strict=True):
+                self.compare((program.lab, program.size, *rest), one, other)
+        self.assertLess(self.seen["too_large"], 0.05 * self.seen["runs"])
+        print(f"equal: {self.seen}", file=sys.stderr)
+
+    def test_refuses_rounding_that_webassembly_lacks(self):
+        answer = lines_of(NODE, [one_kernel(ROUNDS_UP, "rounds")])[0]
+        self.assertRegex(json.loads(answer)["fault"], r"add\.rp\.f32")
+
+    def test_packed_programs_are_the_recorded_ones(self):
+        for program in self.programs:
+            packed = make_play.Packer([program]).packed()
+            lines = packed["lines"].split("\n")
+
+            def text(number, packed=packed, lines=lines):
+                runs = iter(packed["texts"][number])
+                return "\n".join(line for first in runs for line in lines[first : first + next(runs)])
+
+            for copy, one in packed["sizes"][program.size].items():
+                self.assertEqual(text(one["head"]), program.heads[copy])
+                for entry in map(text, one["entries"]):
+                    self.assertEqual(program.entries[copy][records.ENTRY.search(entry)[1]], entry)
+                for task, variants in one["tasks"].items():
+                    for variant, number in variants.items():
+                        recorded = program.copies[copy][task][variant]
+                        unpacked = list(unpacked_works(packed, packed["ranges"][number]))
+                        self.assertEqual(unpacked, [(n, program.work(work)) for n, work in recorded])
+
+    def test_each_mutant_shows_its_fault(self):
+        copies, caught = set(), set()
+        for program in sorted(self.programs, key=lambda one: int(one.size)):
+            for copy, tasks in program.copies.items():
+                if copy in ("solution", "faulty"):
+                    continue
+                copies.add((program.lab, copy))
+                if (program.lab, copy) not in caught and any(
+                    map(self.is_caught, some_runs(program, copy, tasks))
+                ):
+                    caught.add((program.lab, copy))
+        self.assertEqual(copies - caught, set())
+
+    def is_caught(self, request):
+        answer = records.run(PLAYER, [request])[0]
+        return not answer["right"] or answer["findings"] or answer["fault"]
+
+    def test_kernels_that_never_end_are_stopped(self):
+        answer = records.run(PLAYER, [one_kernel(SPINS, "spins")])[0]
+        self.assertRegex(answer["fault"], "stopped here|will never end")
+
+    def test_checkers_find_what_the_errata_are_about(self):
+        text = (make_play.ROOT / records.ERRATA).read_text(encoding="utf-8")
+        expected = dict(re.findall(r"^// (\d+)\. .*\n(?://.*\n)*?// EXPECT ([\w-]+)", text, re.M))
+        for program in records.Errata.all(BUILD):
+            for number, variants in program.copies["faulty"].items():
+                [[n, _]] = variants["i32"]
+                answer = records.run(PLAYER, [program.request("faulty", number, "i32", n)])[0]
+                kinds = set(re.findall(r"^error: ([\w-]+)", answer["findings"], re.M)) or {"nothing"}
+                self.assertEqual(kinds, {expected.pop(number)}, number)
+        self.assertEqual(expected, {})
+
+    def test_worked_examples_lead_to_runs(self):
+        labs = make_play.labs_of(BUILD, self.programs)
+        found = set()
+        for page in (make_play.ROOT / "handouts").glob("*.md"):
+            for quote in runs.QUOTE.finditer(page.read_text(encoding="utf-8")):
+                if quote["kind"] == "worked" and f"{quote['lab']} {quote['what']}" in runs.WORKED:
+                    found.add(f"{quote['lab']} {quote['what']}")
+                elif quote["kind"] == "worked" or quote["lab"] == "multi_gpu":
+                    continue
+                state = runs.state_of(quote, labs)
+                if state is not None:
+                    self.assertTrue(runs.offers(labs, state[1]), (page.name, state))
+        self.assertEqual(found, set(runs.WORKED))
+
+
+def unpacked_works(packed, ranges):
+    """What play.js makes of the ranges of lengths."""
+    for first, last, template, numbers, growth in ranges:
+        for n in range(first, last + 1):
+            pieces = packed["templates"][template].split("#")
+            grown = [str(x + growth.get(str(k), 0) * (n - first)) for k, x in enumerate(numbers)]
+            work = json.loads("".join(map("".join, zip(pieces, [*grown, ""], strict=True))))
+            for one in work:
+                if "parameters" in one:
+                    one["parameters"] = "".join(x.to_bytes(4, "little").hex() for x in one["parameters"])
+            yield n, work
+
+
+class InABrowser(Comparing):
+    @classmethod
+    def setUpClass(cls):
+        cls.programs = built()
         cls.folder = tempfile.TemporaryDirectory()
         cls.path = pathlib.Path(cls.folder.name) / "play.html"
-        data = make_play.labs_of(BUILD, PLAYER, cls.programs)
-        cls.path.write_text(make_play.page(BUILD, data), encoding="utf-8")
-        cls.browser = chromium.Browser(seconds=240)
-        cls.page = cls.browser.open(cls.path)
+        labs = make_play.labs_of(BUILD, cls.programs)
+        cls.path.write_text(make_play.page(BUILD, labs), encoding="utf-8")
+        cls.start()
+        cls.wait(cls.page)
+
+    @staticmethod
+    def wait(page):
+        """For the run with which the page begins."""
+        for _ in range(600):
+            if page.run("!document.querySelector('#player').hidden"):
+                return
+            page.run("new Promise((done) => setTimeout(done, 50))")
 
     @classmethod
     def tearDownClass(cls):
@@ -114,93 +296,35 @@ class Play(unittest.TestCase):
             f"location.hash = {json.dumps(address)}; }})"
         )
 
-    def combinations(self):
-        dice = random.Random(2026)
-        every = [
-            (program, copy, task, variant)
-            for program in self.programs
-            for copy, tasks in program.copies.items()
-            for task, variants in tasks.items()
-            for variant in variants
-        ]
-        for k in range(COMBINATIONS):
-            program, copy, task, variant = every[k] if k < len(every) < COMBINATIONS else dice.choice(every)
-            n = dice.choice(program.copies[copy][task][variant])[0]
-            yield program, copy, task, variant, n, dice.choice(ITEMS), dice.randrange(99), dice.randrange(4)
+    def compare_with_this_computer(self, most):
+        chosen = list(combinations(self.programs, COMBINATIONS or most))
+        here = lines_of([PLAYER], [program.request(*rest) for program, *rest in chosen])
+        for (program, *rest), one in zip(chosen, here, strict=True):
+            names = ("version", "task", "variant", "n", "items", "seed", "schedule")
+            state = {"lab": program.lab, "block": program.size} | dict(zip(names, rest, strict=True))
+            self.compare(state, one, self.play(**state))
+        print(f"equal: {self.seen}", file=sys.stderr)
+
+
+class Firefox(InABrowser):
+    @classmethod
+    def start(cls):
+        cls.browser = cls.page = firefox.Firefox()
+        cls.page.open(cls.path)
 
     def test_equals_the_machine_of_this_computer(self):
-        chosen = list(self.combinations())
-        seen = {"findings": 0, "faults": 0, "wrong": 0, "steps": 0}
-        for first in range(0, len(chosen), 100):
-            part = chosen[first : first + 100]
-            requests = [program.request(*rest) for program, *rest in part]
-            lines = "".join(json.dumps(request) + "\n" for request in requests)
-            done = subprocess.run([PLAYER], input=lines, capture_output=True, text=True, check=True)
-            for (program, copy, task, variant, n, items, seed, schedule), here in zip(
-                part, done.stdout.splitlines(), strict=True
-            ):
-                state = {
-                    "lab": program.lab,
-                    "task": task,
-                    "version": copy,
-                    "variant": variant,
-                    "block": program.block,
-                    "items": items,
-                    "n": n,
-                    "seed": seed,
-                    "schedule": schedule,
-                }
-                there = self.play(**state)
-                self.assertNotIn("error", json.loads(here), state)
-                if there != here:
-                    at = next(
-                        (k for k, (a, b) in enumerate(zip(here, there)) if a != b), min(len(here), len(there))
-                    )
-                    self.fail(f"{state}:\nhere  {here[at - 80 : at + 80]}\nthere {there[at - 80 : at + 80]}")
-                answer = json.loads(here)
-                seen["findings"] += answer["findings"] != ""
-                seen["faults"] += answer["fault"] != ""
-                seen["wrong"] += not answer["right"]
-                seen["steps"] += len(answer["steps"])
-        print(f"{len(chosen)} runs are equal: {seen}", file=sys.stderr)
+        self.compare_with_this_computer(40)
+
+
+class Page(InABrowser):
+    @classmethod
+    def start(cls):
+        cls.browser = chromium.Browser(seconds=240)
+        cls.page = cls.browser.open(cls.path)
+
+    def test_equals_the_machine_of_this_computer(self):
+        self.compare_with_this_computer(60)
         self.assertEqual(self.page.problems, [])
-
-    def test_each_mutant_shows_its_fault(self):
-        caught, copies = set(), set()
-        for program in self.programs:
-            for copy, tasks in program.copies.items():
-                if copy == "solution":
-                    continue
-                copies.add((program.lab, copy))
-                which = [
-                    (copy, task, variant, n, items)
-                    for task, variants in tasks.items()
-                    for variant, lengths in variants.items()
-                    if re.search("(sum|min)_i32$|affine_u64$", variant)
-                    for n in (7, 33)
-                    for items in ("random", "descending")
-                    if n in dict(lengths)
-                ]
-                for answer in make_play.run(PLAYER, [program.request(*one) for one in which]):
-                    if not answer["right"] or answer["findings"] or answer["fault"]:
-                        caught.add((program.lab, copy))
-        self.assertEqual(copies - caught, set())
-
-    def test_kernels_that_never_end_are_stopped(self):
-        answer = make_play.run(PLAYER, [one_kernel(SPINS, "spins")])[0]
-        self.assertRegex(answer["fault"], "stopped here|will never end")
-
-    def test_refuses_rounding_that_webassembly_lacks(self):
-        request = json.dumps(json.dumps(one_kernel(ROUNDS_UP, "rounds")))
-        text = self.page.run(
-            "new Promise((done) => { const code = new Blob([document.querySelector('#worker').textContent]);"
-            "const w = new Worker(URL.createObjectURL(code)); const raw = document.querySelector('#wasm').textContent;"
-            "const bytes = Uint8Array.from(atob(raw.trim()), (c) => c.charCodeAt(0));"
-            "new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()"
-            ".then((wasm) => { w.postMessage({ wasm }); w.onmessage = ({ data }) => done(data.answer);"
-            f"w.postMessage({{ id: 1, request: {request} }}); }}); }})"
-        )
-        self.assertRegex(json.loads(text)["fault"], r"add\.rp\.f32")
 
     def panels(self):
         return self.page.run(
@@ -229,11 +353,7 @@ class Play(unittest.TestCase):
         shown = self.panels()
         self.assertIn("Step 20", shown)
         other = self.browser.open(self.path.as_uri() + self.page.run("location.hash"))
-        self.browser.seconds = 60
-        for _ in range(400):
-            if other.run("!document.querySelector('#player').hidden"):
-                break
-            other.run("new Promise((done) => setTimeout(done, 50))")
+        self.wait(other)
         text = other.run(
             "document.querySelector('#panels').innerText + document.querySelector('#moment').value"
         )
@@ -252,12 +372,39 @@ class Play(unittest.TestCase):
         self.assertEqual(answer["outputs"][0]["got"], ["18"])
         self.assertIn("error", json.loads(self.play(**state, items="typed", typed="5 x", n=2)))
 
+    def test_counter_is_shown_after_the_prediction(self):
+        state = {"lab": "reduction", "task": "neighboured", "version": "solution", "variant": "sum_i32"}
+        answer = json.loads(self.play(**state, block=8, n=8))
+        launches = answer["report"]["totals"]["launches"]
+        text = "document.querySelector('#counters table').innerText"
+        self.assertNotRegex(self.page.run(text), r"\t\d")
+        for said, by in ((launches + 2, "2 too many"), (launches, "as you predicted")):
+            self.play(**state, block=8, n=8)
+            self.page.run(
+                "(() => { const form = document.querySelector('#counters form');"
+                f"form.querySelector('input').value = {said}; form.requestSubmit(); }})()"
+            )
+            self.assertIn(by, self.page.run(text))
+        self.page.run("document.querySelector('#ask').click()")
+        self.assertRegex(
+            self.page.run(text), rf"instructions of warps\s+{answer['report']['totals']['warp_instructions']}"
+        )
+        self.page.run("document.querySelector('#ask').click()")
+
+    def test_erratum_is_judged_by_checkers_alone(self):
+        answer = json.loads(self.play(lab="errata", task=4, step=3))
+        self.assertNotIn("right", answer)
+        shown = self.page.run("document.querySelector('#result').innerText")
+        self.assertIn("checkers found an error", shown)
+        self.assertNotIn("FAULT", self.page.run("document.querySelector('#source').textContent"))
+
     def test_source_has_the_chosen_size_of_blocks(self):
         state = {"lab": "reduction", "task": "sequential", "version": "solution", "variant": "sum_i32"}
         for block in (8, 64):
             self.play(**state, block=block, n=8)
             source = self.page.run("document.querySelector('#source').textContent")
             self.assertIn(f"kBlock = {block};", source)
+            self.assertIn(f"kWarp = {min(block, 32)};", source)
 
     def test_asks_nobody_for_anything(self):
         loaded = self.page.run("performance.getEntriesByType('resource').map((entry) => entry.name)")
@@ -285,7 +432,7 @@ class Play(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if reason := why_not():
+    if reason := why_not(sys.argv[2]):
         print(f"Skipped: {reason}")
         sys.exit(SKIPPED)
     unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

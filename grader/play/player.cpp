@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: play() at the end, Run, Recorder.
+// Reading order: play() at the end, Run, Recorder, NoLab.
 #include "play/player.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -75,7 +76,6 @@ std::vector<std::byte> bytes_of_hex(const std::string& hex) {
 }
 
 // --- What a run does, step by step
-// --------------------------------------------------------------------------
 
 // A step is one warp at one source line, or an event of a block.
 class Recorder final : public sim::Attachment, public sim::Observer {
@@ -127,7 +127,7 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     if (op.kind == sim::OpKind::shuffle) exchange(w, op);
   }
 
-  const Json& steps() const { return steps_; }
+  Json take_steps() { return std::move(steps_); }
   // The arrays that were accessed. "launch" and "block" are -1 in those that all blocks share.
   Json arrays() const {
     Json all = Json::array();
@@ -291,8 +291,47 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   sim::OpCounters before_;
 };
 
+// --- A kernel of no lab
+
+// Gets (in, out, scratch, counter, n), like the kernels with which the checkers are tested: n ints that the
+// host wrote, n ints, n ints and 64 words. Nobody knows its right result.
+class NoLab final : public lab::Problem {
+ public:
+  const lab::Manifest& manifest() const override {
+    static constexpr lab::Task kTasks[] = {{.id = "kernel", .title = "A kernel", .section = ""}};
+    static constexpr lab::Manifest kManifest{.id = "", .title = "", .paper = "", .tasks = kTasks};
+    return kManifest;
+  }
+  static lab::Case make(std::uint64_t n) {
+    lab::Case c;
+    c.n = n;
+    return c;
+  }
+  std::vector<lab::Case> cases(const lab::Task&) const override { return {}; }
+  lab::Shape shape(const lab::Task&, const lab::Case& c) const override {
+    lab::Shape shape;
+    shape.inputs = {{"in", DType::i32, c.n}};
+    shape.outputs = {{"out", DType::i32, c.n}, {"scratch", DType::i32, c.n}, {"counter", DType::u32, 64}};
+    return shape;
+  }
+  void fill(const lab::Task&, const lab::Case& c, std::uint64_t,
+            std::span<lab::HostBuffer> inputs) const override {
+    for (std::uint64_t k = 0; k < c.n; ++k) {
+      const auto item = static_cast<std::int32_t>(k * 7 % 101);
+      std::memcpy(inputs[0].bytes.data() + k * sizeof item, &item, sizeof item);
+    }
+  }
+  std::optional<lab::Mismatch> check(const lab::Task&, const lab::Case&, std::span<const lab::HostBuffer>,
+                                     std::span<const lab::HostBuffer>) const override {
+    return std::nullopt;
+  }
+  void baseline(const lab::Task&, const lab::Case&, std::span<const lab::HostBuffer>,
+                std::span<lab::HostBuffer>, lab::Baseline) const override {}
+  lab::Ideal ideal(const lab::Task&, const lab::Case&) const override { return {}; }
+  lab::Case example(const lab::Task&, std::uint64_t n) const override { return make(n); }
+};
+
 // --- One run
-// ------------------------------------------------------------------------------------------------
 
 class Run {
  public:
@@ -332,12 +371,13 @@ class Run {
           !fault.empty())
         break;
     Json answer{{"case", case_.name}, {"n", case_.n}, {"fault", fault}};
-    answer["steps"] = recorder.steps();
+    answer["steps"] = recorder.take_steps();
     answer["arrays"] = recorder.arrays();
     answer["findings"] = device.findings_text().text;
     answer["report"] = Json::parse(device.report_json());
     forget_times(answer["report"]);
     add_origins(answer);
+    answer["report"].erase("trace");
     add_buffers(answer);
     return answer;
   }
@@ -503,10 +543,13 @@ class Run {
       right.push_back({spec, std::vector<std::byte>(n)});
     }
     problem_.baseline(task_, case_, inputs_, right, lab::Baseline::one_thread);
-    for (std::size_t i = 0; i < got.size(); ++i)
-      answer["outputs"].push_back({{"name", got[i].spec.name},
-                                   {"got", printed(got[i].spec, got[i].bytes)},
-                                   {"expected", printed(right[i].spec, right[i].bytes)}});
+    const bool is_known = !problem_.manifest().id.empty();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      Json output{{"name", got[i].spec.name}, {"got", printed(got[i].spec, got[i].bytes)}};
+      if (is_known) output["expected"] = printed(right[i].spec, right[i].bytes);
+      answer["outputs"].push_back(std::move(output));
+    }
+    if (!is_known) return;
     const auto mismatch = problem_.check(task_, case_, inputs_, got);
     answer["right"] = !mismatch;
     if (mismatch)
@@ -534,6 +577,12 @@ lab::Pattern pattern_of(const std::string& name) {
 
 Json answer_to(const Json& request) {
   const auto& lab_id = request.at("lab").get_ref<const std::string&>();
+  if (lab_id.empty()) {
+    static const NoLab kNoLab;
+    const auto n = request.at("n").get<std::uint64_t>();
+    if (n > kMostShown) throw Refused("a kernel of no lab gets at most 1,024 items here");
+    return Run(kNoLab, kNoLab.manifest().tasks[0], NoLab::make(n), request).run();
+  }
   for (const lab::Problem* problem : lab::all_problems()) {
     if (problem->manifest().id != lab_id) continue;
     const lab::Task* task = lab::find_task(problem->manifest(), request.at("task").get<std::string>());

@@ -31,6 +31,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostItems = 64;
+constexpr std::uint64_t kMostElements = 128;  // of an array that is looked at
 
 class Recorder final : public sim::Attachment {
  public:
@@ -167,17 +168,42 @@ class Records {
   const Json& works() const { return works_; }
   Json ptx;
 
+  // By variant, the items that it can have in every task.
+  static Json items(const lab::Problem& problem) {
+    Json names = Json::object();
+    for (int k = 0; k <= static_cast<int>(lab::Pattern::example); ++k) {
+      const auto pattern = static_cast<lab::Pattern>(k);
+      std::map<std::string, bool> can;
+      for (const auto* list : {&problem.manifest().tasks, &problem.manifest().further_rungs})
+        for (const lab::Task& task : *list)
+          for (const lab::Case& like : lab::variants(problem, task)) {
+            const bool one_can = problem.with_items(task, like, kMostItems, pattern).has_value();
+            const auto [known, fresh] = can.try_emplace(like.words.variant, one_can);
+            if (!fresh) known->second = known->second && one_can;
+          }
+      for (const auto& [variant, all_can] : can)
+        if (all_can) names[variant].push_back(lab::name_of(pattern));
+    }
+    return names;
+  }
+
  private:
   Json of(const lab::Problem& problem, const lab::Task& task) {
     Json variants = Json::object();
     for (const lab::Case& like : lab::variants(problem, task))
       for (std::uint64_t n = 0; n <= kMostItems; ++n) {
         const auto c = problem.with_items(task, like, n, lab::Pattern::random);
-        if (!c || c->misalign != 0 || c->n != n || problem.refuses(task, *c)) continue;
+        if (!c || c->misalign != 0 || c->n != n || problem.refuses(task, *c) || is_large(problem, task, *c))
+          continue;
         Json work = of(problem, task, *c);
         if (!work.is_null()) variants[like.words.variant].push_back({n, std::move(work)});
       }
     return variants;
+  }
+  static bool is_large(const lab::Problem& problem, const lab::Task& task, const lab::Case& c) {
+    const std::vector<lab::BufferSpec> outputs = problem.shape(task, c).outputs;
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [](const lab::BufferSpec& spec) { return spec.count > kMostElements; });
   }
   // The same in a process of its own; {} if that crashes.
   Json in_a_process(const lab::Problem& problem, const lab::Task& task) {
@@ -256,6 +282,7 @@ extern "C" __attribute__((visibility("default"))) void playRecord(const char* la
   Json all{{"lab", lab_id}, {"copies", Json::object()}};
   for (const lab::Problem* problem : lab::all_problems()) {
     if (problem->manifest().id != lab_id) continue;
+    all["items"] = Records::items(*problem);
     for (char* name : std::span(names, static_cast<std::size_t>(n_names))) {
       program_invocation_short_name = name;  // by which make_mutant.py's `run` chooses
       all["copies"][name] = records.of(*problem);

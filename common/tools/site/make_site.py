@@ -28,6 +28,7 @@ import make_play
 import packages
 import pages
 import players
+import runs
 from waiting import Waiting
 
 # What stands in the menu, in this order. A page's title is its first heading.
@@ -116,7 +117,6 @@ def front(gatherer, readme):
     return text.replace("<!-- commands -->\n", commands) + "\n## How to start\n\n" + more
 
 
-TRACE = re.compile(r"^<!-- quote: table trace (\w+) (\w+) --solutions.*?<!-- end quote -->\n", re.M | re.S)
 PLAY_PAGE = """# Run the kernels
 
 [This page](page.html){ .md-button } runs kernels of the labs on the course's simulator, in your browser: step
@@ -132,23 +132,12 @@ def add_play_page(build, gathered):
     if not (build / "play/machine.wasm").exists() or not any(build.glob("grader/play/play_*.json")):
         print("The site is built without the page in which kernels run: that needs emcc (emscripten).")
         return
-    player = build / "grader/play/player_native"
-    data = make_play.labs_of(build, player, make_play.programs(build))
+    labs = make_play.labs_of(build, list(make_play.programs(build)))
     (gathered / "play").mkdir()
-    (gathered / "play/page.html").write_text(make_play.page(build, data), encoding="utf-8")
+    (gathered / "play/page.html").write_text(make_play.page(build, labs), encoding="utf-8")
     (gathered / "play/index.md").write_text(PLAY_PAGE, encoding="utf-8")
-    offered = {(lab, task["id"]) for lab, one in data["labs"].items() for task in one["tasks"]}
-
-    def button(match):
-        lab, task = match[1], match[2]
-        if (lab, task) not in offered:
-            return match[0]
-        state = f"lab={lab}&task={task}&version=solution&items=example&n=8&step=1"
-        return f"{match[0]}\n[Run this kernel and step through it](../play/page.html#{state})\n"
-
     for page in gathered.glob("handouts/*.md"):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(TRACE.sub(button, text), encoding="utf-8")
+        page.write_text(runs.with_links(page.read_text(encoding="utf-8"), labs), encoding="utf-8")
 
 
 class Gatherer:
@@ -231,7 +220,7 @@ def main():
     labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
     gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))
     gatherer.write("reference/interfaces.md", pages.interfaces(ROOT, labs))
-    own = [HERE / name for name in ("site.css", "guess.js", "lookups.js", "tables.js")]
+    own = [HERE / name for name in ("site.css", "compare.js", "guess.js", "lookups.js", "tables.js")]
     for path in (*own, ROOT / "grader/page/trace.js"):
         shutil.copyfile(path, gathered / path.name)
     (gathered / "steps.css").write_text(players.style(), encoding="utf-8")

@@ -221,6 +221,27 @@ class Site(unittest.TestCase):
             self.assertEqual(page.problems, [])
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
+    def test_slider_compares_pictures(self):
+        with chromium.Browser() as browser:
+            page = browser.open(self.top / "site/handouts/06-sat.html")
+            self.wait(page, "document.querySelector('.compare select') !== null")
+            over = "document.querySelectorAll('.compare img')[1]"
+            clip = f"{over}.style.clipPath"
+            before = page.run(clip)
+            page.run("document.querySelector('.compare input').focus()")
+            page.press("ArrowRight")
+            self.assertNotEqual(page.run(clip), before)
+            page.run(
+                """(() => {
+              const choice = document.querySelector('.compare select');
+              choice.value = 2;
+              choice.dispatchEvent(new Event('change'));
+            })()"""
+            )
+            self.assertIn("focus_far", page.run(f"{over}.src"))
+            self.assertEqual(page.problems, [])
+
+    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_a_result_opens_after_a_guess(self):
         with chromium.Browser() as browser:
             page = browser.open(self.top / "site/handouts/01-reduction.html")

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a recorded program (recorder.cpp) launches, as requests to the player.
+
+records.py PLAYER RECORD      # writes which of the record's tasks are right with such small blocks
+"""
+
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ENTRY = re.compile(r"^(?:\.visible |\.weak )?\.entry (\w+)\(", re.M)
+FUNCTION = re.compile(r"^(?:\.visible |\.weak )?\.func\b[^;{]*\{", re.M)
+LONGEST = 64  # items
+LARGEST = 64  # threads in a block that is looked at
+
+
+def definitions(ptx, pattern):
+    """The functions whose first line matches: the match, and where the text of each begins and ends."""
+    for found in pattern.finditer(ptx):
+        depth = 0
+        for brace in re.finditer("[{}]", ptx[found.start() :]):
+            depth += 1 if brace[0] == "{" else -1
+            if depth == 0:
+                yield found, found.start(), found.start() + brace.end() + 1
+                break
+
+
+def split(ptx):
+    """What all kernels share, and the text of each by its name."""
+    entries, rest, end = {}, [], 0
+    for found, start, after in definitions(ptx, ENTRY):
+        rest.append(ptx[end:start])
+        end = after
+        entries[found[1]] = re.sub(r"\$L__BB\d+_", "$L__BB_", ptx[start:end])
+    rest.append(ptx[end:])
+    return re.sub(r"\n{3,}", "\n\n", "".join(rest)), entries
+
+
+def parts_of(head):
+    """Its functions and, of the rest, the lines."""
+    end = 0
+    for _, start, after in definitions(head, FUNCTION):
+        yield from head[end:start].splitlines(keepends=True)
+        yield head[start:after]
+        end = after
+    yield from head[end:].splitlines(keepends=True)
+
+
+def run(player, requests):
+    """The player's answers to requests."""
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    done = subprocess.run([player], input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def is_small(request):
+    return all(math.prod(one["block"]) <= LARGEST for one in request["work"] if "block" in one)
+
+
+def is_right(answer):
+    wrong = answer.get("error") or answer.get("fault") or answer.get("findings")
+    return not wrong and answer["right"]
+
+
+class Program:
+    """A record: one lab's copies with one block size."""
+
+    def __init__(self, path, size):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        self.lab = self.problem = record["lab"]
+        self.size, self.items, self.works = size, record["items"], record["works"]
+        prefix = f"mutant_{self.lab}_"
+        self.copies = {name.removeprefix(prefix): tasks for name, tasks in record["copies"].items()}
+        # A copy's namespace in mangled names; the longest first, since one may end with another.
+        marks = {f"{len(name) + 2}m_{name}": name for name in self.copies}
+        self.marks = sorted(marks, key=len, reverse=True)
+        ptx = record["ptx"].replace(f"{path.parent}/", "").replace(f"{ROOT}/", "")
+        ptx = re.sub(rf"\b{path.stem}_(\w+)\.cu", rf"{self.lab}.cu", ptx)
+        head, entries = split(ptx)
+        self.heads, self.entries = {}, {name: {} for name in self.copies}
+        parts = list(parts_of(head))
+        owners = [{marks[m] for m in self.marks if m in part} for part in parts]
+        for copy in self.copies:
+            own = [part for part, owner in zip(parts, owners, strict=True) if owner <= {copy}]
+            self.heads[copy] = self.unmarked("".join(own))
+        for name, text in entries.items():
+            found = next((m for m in self.marks if m in name), None)
+            for copy in [marks[found]] if found else self.copies:
+                self.entries[copy][self.unmarked(name)] = self.unmarked(text)
+        self.sources = {
+            name: (path.parent / f"{path.stem}_{name}.cu").read_text(encoding="utf-8") for name in self.copies
+        }
+
+    def unmarked(self, text):
+        """All copies' kernels have the same names afterwards."""
+        for mark in self.marks:
+            text = text.replace(mark, "6m_play")
+        return text
+
+    def work(self, number):
+        work = json.loads(self.unmarked(json.dumps(self.works[number])))
+        for one in work:
+            if "parameters" in one:
+                one["parameters"] += "0" * (-len(one["parameters"]) % 8)
+        return work
+
+    def ptx(self, copy, work):
+        kernels = dict.fromkeys(w["kernel"] for w in work if "kernel" in w)
+        return self.heads[copy] + "".join(self.entries[copy][k] for k in kernels)
+
+    def request(self, copy, task, variant, n, items="random", seed=1, schedule=0):
+        work = self.work(dict(map(tuple, self.copies[copy][task][variant]))[n])
+        return {
+            "lab": self.problem,
+            "task": task,
+            "variant": variant,
+            "n": n,
+            "items": items,
+            "seed": seed,
+            "schedule": schedule,
+            "ptx": self.ptx(copy, work),
+            "work": work,
+        }
+
+    def limits(self, player):
+        """The tasks of which not all lengths are right with such small blocks, and the longest that is (-1:
+        none). A kernel may need larger ones; the course's own solution is wrong then."""
+        limits = {}
+        for lengths in ((6, 7, LONGEST), (16, 32)):
+            asked = [
+                (task, variant, n)
+                for task, variants in self.copies["solution"].items()
+                for variant, recorded in variants.items()
+                for n in lengths
+                if n in dict(recorded) and (lengths[-1] == LONGEST or limits.get(task, -1) >= 6)
+            ]
+            requests = [self.request("solution", *which) for which in asked]
+            answers = iter(run(player, filter(is_small, requests)))
+            failed = {}
+            for (task, _, n), request in zip(asked, requests, strict=True):
+                if not (is_small(request) and is_right(next(answers))):
+                    failed[task] = min(failed.get(task, n), n)
+            for task in {task for task, *_ in asked}:
+                if task in failed or lengths[-1] != LONGEST:
+                    right = [n for n in lengths if n < failed.get(task, LONGEST)]
+                    limits[task] = max([limits.get(task, -1), *right])
+        return limits
+
+    def limit(self, limits):
+        for tasks in self.copies.values():
+            for task in limits.keys() & tasks.keys():
+                cut = {v: [one for one in ls if one[0] <= limits[task]] for v, ls in tasks[task].items()}
+                tasks[task] = {v: ls for v, ls in cut.items() if ls}
+                if not tasks[task]:
+                    del tasks[task]
+        self.copies = {name: tasks for name, tasks in self.copies.items() if tasks}
+
+
+ERRATA = "common/simulator/sim/checkers/kernels/errata.cu"
+LAUNCH = re.compile(r"^// LAUNCH (\d+) (\d+)(?: n (\d+))?\nKERNEL\((erratum_(\d+)\w*)\)", re.M)
+
+
+class Errata(Program):
+    """The faulty kernels of handouts/errata.md with blocks of one size, like a record. They belong to no lab:
+    each has one launch, and nobody knows its right result. The comments would give the answers away."""
+
+    lab, problem, items, marks = "errata", "", {"i32": ["example"]}, ()
+
+    def __init__(self, ptx, source, size):
+        text = source.read_text(encoding="utf-8")
+        head, entries = split(re.sub(r'"[^"]*/errata\.cu"', '"errata.cu"', ptx.read_text(encoding="utf-8")))
+        self.size, self.works, tasks = size, [], {}
+        for grid, block, n, kernel, number in LAUNCH.findall(text):
+            if block != size:
+                continue
+            n = int(n or int(grid) * int(block))
+            tasks[number] = {"i32": [[n, len(self.works)]]}
+            zeros = [{"to": [out, 0], "value": 0, "width": 4} for out in ("out0", "out2")]
+            pointers = [[8 * k, [key, 0]] for k, key in enumerate(("in0", "out0", "out1", "out2"))]
+            launch = {
+                "kernel": kernel,
+                "grid": [int(grid), 1, 1],
+                "block": [int(block), 1, 1],
+                "parameters": "00" * 32 + n.to_bytes(4, "little").hex(),
+                "pointers": pointers,
+            }
+            self.works.append([zeros[0] | {"count": n}, zeros[1] | {"count": 64}, launch])
+        self.copies, self.heads, self.entries = {"faulty": tasks}, {"faulty": head}, {"faulty": entries}
+        shown = re.sub(r"[ \t]*//.*", "", text[: text.index("// --- The program.")])
+        self.sources = {"faulty": shown}
+
+    @classmethod
+    def all(cls, build):
+        ptx, source = build / "grader/play/play_errata.ptx", ROOT / ERRATA
+        sizes = sorted(
+            {block for _, block, *_ in LAUNCH.findall(source.read_text(encoding="utf-8"))}, key=int
+        )
+        return [cls(ptx, source, size) for size in sizes]
+
+
+if __name__ == "__main__":
+    player_path, record = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+    print(json.dumps(Program(record, record.stem.rsplit("_", 1)[1]).limits(player_path)))

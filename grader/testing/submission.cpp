@@ -33,6 +33,10 @@ Result<Submission> parse_submission(std::string_view text, std::string name) {
     if (key == "jobs") out.jobs = static_cast<unsigned>(std::max(1, std::atoi(value.c_str())));
     if (key == "checker") single.checker = value;
     if (key == "says") single.says.push_back(value);
+    if (key == "reason") {
+      std::istringstream words(value);
+      for (std::string reason; words >> reason;) single.reasons.push_back(reason);
+    }
     if (key == "misses") {
       MissedGoal& goal = out.missed.emplace_back();
       std::istringstream(value) >> goal.task >> goal.metric;

@@ -5,6 +5,8 @@
 //   task: shuffle                 the task to grade, together with the
 //   verdict: WRONG_ANSWER         expected verdict; OK requires full marks for correctness
 //   checker: racecheck            the checker that must prove the cause
+//   reason: NAME …                the reasons that are true for it: rules, or checker:kind of a finding, as in
+//                                 mutants/reasons.py; no other may be shown. Without this line, any may
 //   says: words                   words that the task's message must contain; may be repeated
 //   screen: words                 screening refuses the submission (POLICY) with these words; it is run
 //                                 all the same and must give the expected results. Without this line,
@@ -29,7 +31,7 @@ namespace course::grader::testing {
 struct Expectation {
   std::string task;
   lab::Verdict verdict = lab::Verdict::ok;
-  std::vector<std::string> says;
+  std::vector<std::string> says, reasons;
   std::string checker;
 };
 

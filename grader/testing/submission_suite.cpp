@@ -27,6 +27,7 @@
 #include "grading/collect.hpp"
 #include "grading/grade.hpp"
 #include "grading/metrics.hpp"
+#include "lab/diagnosis.hpp"
 #include "registry.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
@@ -230,10 +231,30 @@ class Graded : public ::testing::Test {
       EXPECT_TRUE(said) << "not said: " << words << "\n" << result.message;
       as_expected = as_expected && said;
     }
+    if (!expected.reasons.empty()) expect_true_reasons(expected, result);
     const std::string got(lab::name_of(result.verdict));
     rows().push_back({given_.lab, given_.name, expected.task, std::string(lab::name_of(expected.verdict)),
                       got, result.verdict == lab::Verdict::ok ? result.message : reason_in(result.message),
                       submission.about, as_expected});
+  }
+
+  // A reason that is false for this mistake must not be shown. (No reason may be.)
+  static void expect_true_reasons(const Expectation& expected, const TaskResult& result) {
+    const CaseRecord* record = deciding_record(result.cases);
+    if (record == nullptr || !record->failure) return;
+    const auto expect_true = [&](const std::string& reason) {
+      EXPECT_NE(std::ranges::find(expected.reasons, reason), expected.reasons.end())
+          << reason << " is no reason that is true for this mistake\n"
+          << result.message;
+    };
+    const lab::Failure& failure = *record->failure;
+    if (!failure.findings.empty())
+      return expect_true(fmt::format("{}:{}", failure.findings[0].checker, failure.findings[0].kind));
+    const bool signs = lab::describe_causes(failure.diagnosis.causes).empty() ||
+                       std::ranges::all_of(failure.diagnosis.causes, &lab::Cause::is_sign);
+    for (const lab::Cause& cause : failure.diagnosis.causes)
+      if (cause.is_sign == signs && !cause.rule.empty())
+        expect_true(cause.rule.substr(0, cause.rule.find(' ')));
   }
 
   // The students' edition shows neither the values of the first wrong element nor the seed.

@@ -104,7 +104,8 @@ def reasons(failure):
 def cause_in(message):
     """The text after "cause:", without lines and numbers of elements, which change with every edit."""
     found = re.search(r"^ *(?:likely )?cause[^:]*: (.*)$", message, re.M)
-    text = re.sub(r"(\.(?:cu|hpp|cuh)):\d+", r"\1", found.group(1)) if found else ""
+    text = re.sub(r" \(in \S+\)", "", found.group(1)) if found else ""
+    text = re.sub(r"(\.cu):\d+", r"\1", text)
     return text if len(text) < 160 else text[:150].rpartition(" ")[0] + " …"
 
 

@@ -5,14 +5,48 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <ranges>
 
 #include "build_config.hpp"
 #include "process.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 
 namespace fs = std::filesystem;
+
+Toolchain toolchain_of_build() {
+  const auto words = [](const char* lines) {
+    const auto found = lines_of(lines);
+    return std::vector<std::string>(found.begin(), found.end());
+  };
+  return {words(kNvcc), words(kCxx), words(kGpuArchs), words(kToolFolders)};
+}
+
+Result<Toolchain> read_toolchain(const std::string& path, std::string& toolkit_lib_dir) {
+  std::ifstream file(path);
+  if (!file) return Error{path + " can't be read."};
+  toolkit_lib_dir.clear();
+  Toolchain found;
+  for (std::string key, value; file >> key && std::getline(file >> std::ws, value);) {
+    if (key == "nvcc")
+      found.nvcc.push_back(value);
+    else if (key == "cxx")
+      found.cxx.push_back(value);
+    else if (key == "arch")
+      found.gpu_archs.push_back(value);
+    else if (key == "folder")
+      found.folders.push_back(value);
+    else if (key == "libraries")
+      toolkit_lib_dir = value;
+    else
+      return Error{path + ": \"" + key + "\" is no key."};
+  }
+  if (found.nvcc.empty() || found.cxx.empty() || found.gpu_archs.empty())
+    return Error{path + " names no compiler or no generation of GPUs."};
+  return found;
+}
 
 Result<Layout> find_layout() {
   const auto from_environment = [](const char* name) {
@@ -29,7 +63,11 @@ Result<Layout> find_layout() {
     const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
     layout.build = self.parent_path().parent_path().string();
   }
-  if (!fs::exists(fs::path(layout.build) / "build.ninja", ignored)) {
+  if (const std::string file = layout.build + "/toolchain.txt"; fs::exists(file, ignored)) {
+    auto toolchain = read_toolchain(file, layout.toolkit_lib_dir);
+    if (!toolchain) return toolchain.error();
+    layout.toolchain = std::move(*toolchain);
+  } else if (!fs::exists(fs::path(layout.build) / "build.ninja", ignored)) {
     return Error{fmt::format("\"{}\" is no build folder. Run ./lab from the checkout, or set LAB_BUILD.",
                              layout.build)};
   }

@@ -84,7 +84,10 @@ else
   row missing 'CUDA toolkit' "${old:-none}${old:+ $(nvcc_version "$old")}" "nvcc $MIN_CUDA or later" \
     '"./lab setup" fetches it into .venv, no root needed; or CUDA_HOME=/path/to/cuda ./lab setup'
 fi
-if meson=$(find_meson); then
+# Prebuilt tools need neither Meson nor libraries.
+if [[ -n $LAB_TOOLS ]]; then
+  row ok 'Tools' "prebuilt for $(uname -m)" 'prebuilt, or built from the sources'
+elif meson=$(find_meson); then
   version=$("$meson" --version)
   if at_least "$version" 1.4; then
     row ok 'Meson' "$meson $version" "$MIN_MESON or later"
@@ -94,7 +97,9 @@ if meson=$(find_meson); then
 else
   row missing 'Meson' 'none' "$MIN_MESON or later" '"./lab setup" fetches it into .venv'
 fi
-if ninja=$(find_ninja); then
+if [[ -n $LAB_TOOLS ]]; then
+  :
+elif ninja=$(find_ninja); then
   row ok 'Ninja' "$ninja $("$ninja" --version)" 'any'
 else
   row missing 'Ninja' 'none' 'any' '"./lab setup" fetches it into .venv'
@@ -123,7 +128,9 @@ libraries() {
     fi
   done
 }
-if command -v pkg-config >/dev/null; then
+if [[ -n $LAB_TOOLS ]]; then
+  :
+elif command -v pkg-config >/dev/null; then
   libraries missing "${LIBRARIES[@]}"
   libraries note "${TEST_LIBRARIES[@]}"
 else
@@ -173,8 +180,8 @@ disk() { # disk FOLDER MIB PURPOSE
     row missing 'Disk' "$free MiB free" "$2 MiB for $3" 'free some, or build elsewhere: LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …'
   fi
 }
-disk "$LAB_BUILD" "$MIN_FREE_MIB" 'the build'
-find_meson >/dev/null || disk "$LAB_VENV" "$VENV_MIB" 'the Python environment'
+if [[ -n $LAB_TOOLS ]]; then disk "$LAB_BUILD" "$TOOLS_MIB" 'the tools'; else disk "$LAB_BUILD" "$MIN_FREE_MIB" 'the build'; fi
+[[ -n $LAB_TOOLS ]] || find_meson >/dev/null || disk "$LAB_VENV" "$VENV_MIB" 'the Python environment'
 folder=$LAB_BUILD
 while [[ ! -e $folder ]]; do folder=$(dirname "$folder"); done
 if [[ -w $folder ]]; then

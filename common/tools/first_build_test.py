@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What a command that names one lab builds: nothing of other labs' runners, of NCCL or of another CUDA
-version.
+version. And what prebuilt tools are made of: a change of such a file must not go unnoticed.
 
 usage: first_build_test.py ROOT BUILD CUDA_MAJOR
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -47,6 +48,42 @@ class FirstBuild(unittest.TestCase):
             ],
             [],
         )
+
+
+def lines(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout.splitlines()
+
+
+class PrebuiltTools(unittest.TestCase):
+    def test_every_source_has_a_digest(self):
+        targets = ["tools", "parts_of_labs", "debugger", "simulators"]
+        used = set(lines("ninja", "-C", BUILD, "-t", "inputs", *targets))
+        made = set(
+            re.findall(r" -o (\S+)", "\n".join(lines("ninja", "-C", BUILD, "-t", "commands", *targets)))
+        )
+        of_interest = False
+        for line in lines("ninja", "-C", BUILD, "-t", "deps"):
+            if not line.startswith(" "):
+                of_interest = line.split(":")[0] in made
+            elif of_interest:
+                used.add(line.strip())
+        self.assertGreater(len(used), 500)
+        root = os.path.realpath(ROOT)
+        inside = {
+            os.path.relpath(path, root)
+            for name in used
+            if (path := os.path.realpath(os.path.join(BUILD, name))).startswith(f"{root}/")
+            and not path.startswith(os.path.realpath(BUILD) + "/")
+        }
+        script = "source common/tools/prebuilt.sh && list_sources"
+        known = set(
+            "".join(lines("bash", "-ec", script, cwd=ROOT, env=os.environ | {"LAB_ROOT": str(ROOT)})).split(
+                "\0"
+            )
+        )
+        self.assertIn("grader/layout.cpp", inside)
+        cache = "common/tools/cache/ccache"  # what calls the compiler
+        self.assertEqual(sorted(inside - known - {cache}), [])
 
 
 if __name__ == "__main__":

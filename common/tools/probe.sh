@@ -31,6 +31,12 @@ TEST_LIBRARIES=(
   'gmock libgmock-dev gmock/gmock.h "./lab test" only'
 )
 
+# With prebuilt tools only students' files are compiled, and the tools are for CUDA 13.
+TOOLS_MIB=64     # unpacked
+DEFAULT_ARCH=90  # as in meson_options.txt
+LAB_TOOLS=${LAB_TOOLS-} # set by lab
+if [[ -n $LAB_TOOLS ]]; then MIN_GCC=10 MIN_CUDA=13 LIBRARIES=() TEST_LIBRARIES=(); fi
+
 at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) = "$2" ]]; }
 
 # The version of glibc, such as "2.36".
@@ -200,9 +206,11 @@ gxx_package() {
 # Debian packages of the programs that are missing. (If apt knows no g++ that nvcc takes, it is not among them.)
 missing_programs() {
   find_cxx >/dev/null || gxx_package || true
-  command -v pkg-config >/dev/null || printf 'pkg-config\n'
+  command -v pkg-config >/dev/null || [[ -n $LAB_TOOLS ]] || printf 'pkg-config\n'
   command -v python3 >/dev/null || printf 'python3\n'
-  if [[ ! -x $LAB_VENV/bin/meson ]]; then
+  if [[ -n $LAB_TOOLS ]]; then
+    find_nvcc >/dev/null || has_venv || printf 'python3-venv\n'
+  elif [[ ! -x $LAB_VENV/bin/meson ]]; then
     has_venv || printf 'python3-venv\n'
   fi
 }

@@ -9,6 +9,7 @@ source "$tools/probe.sh"
 source "$tools/step.sh"
 source "$tools/toolkit.sh"
 source "$tools/host_isa.sh"
+source "$tools/prebuilt.sh"
 
 fail() {
   say "$1"
@@ -243,19 +244,58 @@ check_path() { # check_path PATH WHAT
   fail "The path of $2 holds $found, with which the compilers can't work: $(printf '%q' "$1")" "${3-Rename that folder, or move the checkout, then try again.}"
 }
 
+# ---- Prebuilt tools ----------------------------------------------------------------------------------------------
+# of_no_use REASON: ends a set-up with them; `lab` goes on with the sources.
+of_no_use() {
+  say "The prebuilt tools can't be used, so they are built from the sources: $1."
+  printf '%s\n' "$1" >"$LAB_BUILD/unusable"
+  exit "$TOOLS_OF_NO_USE"
+}
+
+# What can be seen before anything is fetched.
+check_tools() {
+  local glibc
+  glibc=$(c_library)
+  rm -f "$LAB_BUILD/unusable"
+  are_of_these_sources || of_no_use 'files of this checkout are not those that they were built from'
+  [[ -n $glibc ]] && at_least "$glibc" "$PREBUILT_GLIBC" || of_no_use "they need glibc $PREBUILT_GLIBC or later, and this is ${glibc:-another C library}"
+  find_nvcc >/dev/null || at_least "$(wanted_cuda)" 13 || of_no_use "they are for CUDA 13, and $([[ -n ${LAB_CUDA-} ]] && echo LAB_CUDA || echo "the GPU's driver") asks for $(wanted_cuda)"
+}
+
+# Only what is unpacked here is read-only, so that nobody changes it by mistake. Each run that counts checks it once more.
+unpack_tools() {
+  (cd "$LAB_BUILD" && rm -rf common grader toolchain.txt) && tar -xzf "$PREBUILT.tar.gz" -C "$LAB_BUILD" --no-same-owner &&
+    are_unchanged && find "$LAB_BUILD"/{common,grader} -type f -exec chmod a-w {} + && write_toolchain >"$LAB_BUILD/toolchain.txt" &&
+    "$LAB_BUILD/grader/labcli" list
+}
+
+# What the grader compiles students' files with: grader/layout.hpp. (A build has Meson write it into the program.)
+write_toolchain() {
+  local arch cuda folder
+  cuda=$("$nvcc" --dryrun -E -x cu /dev/null 2>&1 | sed -n 's/^#\$ TOP=//p; T; q') && cuda=$(cd "$cuda" && pwd) || return 1
+  printf 'nvcc %s\nnvcc -ccbin\nnvcc %s\ncxx %s\n' "$nvcc" "$cxx" "$cxx"
+  arch=$(gpu_arch)
+  printf 'arch %s\n' $(tr ',' ' ' <<<"${arch:-$DEFAULT_ARCH}")
+  printf 'folder %s\n' "$cuda" "$(dirname "$(dirname "$nvcc")")" "$(dirname "$(dirname "$cxx")")"
+  for folder in lib64 lib targets/x86_64-linux/lib targets/sbsa-linux/lib; do
+    [[ ! -f $cuda/$folder/libcudart.so ]] || { printf 'libraries %s\n' "$cuda/$folder" && break; }
+  done
+}
+
 check_path "$LAB_ROOT" 'the checkout'
 check_path "$LAB_BUILD" 'the build folder' 'LAB_BUILD=/some/folder ./lab …'
 check_path "$LAB_VENV" 'the Python environment' 'LAB_VENV=/some/folder ./lab …'
 mkdir -p "$LAB_BUILD" 2>/dev/null && [[ -w $LAB_BUILD ]] ||
   fail "Can't write to $LAB_BUILD. Choose folders that you may write to:" \
     "LAB_BUILD=~/lab-build LAB_VENV=~/lab-venv ./lab …"
-[[ -f $LAB_BUILD/build.ninja ]] || need_space "$LAB_BUILD" "$MIN_FREE_MIB" 'the build'
+[[ -f $LAB_BUILD/build.ninja || -n $LAB_TOOLS ]] || need_space "$LAB_BUILD" "$MIN_FREE_MIB" 'the build'
 : >"$LAB_LOG"
 failure_cause=''
 # Several checkouts may share an environment.
 if mkdir -p "$LAB_VENV" 2>/dev/null && [[ -w $LAB_VENV ]]; then take_lock "$LAB_VENV/lab.lock"; fi
 [[ ! -d $DEPS ]] || ln -sfn "$DEPS" "$LAB_BUILD/deps"
 check_werror
+[[ -z $LAB_TOOLS ]] || check_tools
 refuse_cuda
 install_packages
 cxx=$(find_cxx) || {
@@ -266,18 +306,26 @@ cxx=$(find_cxx) || {
 host_cxx=$(find_host_cxx)
 [[ -z ${CXX-} || $host_cxx = "$(command -v "$CXX")" ]] ||
   say "CXX is $CXX, but $(name_of_cuda) takes g++ $MIN_GCC to $(max_gcc): going on with $cxx."
-install_meson
+[[ -n $LAB_TOOLS ]] || install_meson
 install_toolkit
-meson=$(find_meson) ninja=$(find_ninja) nvcc=$(find_nvcc) isas=$(simulator_isas)
-PATH=$(dirname "$ninja"):$PATH  # the build's own scripts look for it, too
-step 'Configuring the build' configure
+nvcc=$(find_nvcc)
+if [[ -n $LAB_TOOLS ]]; then
+  need_space "$LAB_BUILD" "$TOOLS_MIB" 'the prebuilt tools'
+  step --quiet 'Unpacking the tools' unpack_tools || of_no_use 'they do not run here, or their digests are others than the edition says'
+  ninja='' isas=''
+else
+  meson=$(find_meson) ninja=$(find_ninja) isas=$(simulator_isas)
+  PATH=$(dirname "$ninja"):$PATH  # the build's own scripts look for it, too
+  step 'Configuring the build' configure
+fi
 
 {
   printf 'STAMP_FOLDERS=%q\n' "$LAB_ROOT:$LAB_BUILD:$LAB_VENV"
-  printf 'STAMP_PATH=%q\n' "$LAB_VENV/bin:$(dirname "$ninja"):$(dirname "$nvcc"):$DEPS/usr/bin"
+  printf 'STAMP_PATH=%q\n' "$LAB_VENV/bin:${ninja:+$(dirname "$ninja"):}$(dirname "$nvcc"):$DEPS/usr/bin"
   printf 'NVCC=%q\n' "$nvcc"
   printf 'STAMP_WERROR=%q\n' "${LAB_WERROR:-0}"
   printf 'STAMP_ISAS=%s\n' "$isas"
+  [[ -z $LAB_TOOLS ]] || printf 'STAMP_TOOLS=%q\n' "$(digest_of_tools)"
   printf 'STAMP_CUDA=%q\n' "$(nvcc_version "$nvcc")"
   printf 'CUDA_HOME=%q\n' "$(cd "$(dirname "$nvcc")/.." && pwd)"
 } >"$LAB_BUILD/.lab-stamp"

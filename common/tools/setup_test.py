@@ -16,8 +16,8 @@ import unittest
 TOOLS = pathlib.Path(__file__).resolve().parent
 # The scripts use these as they are.
 REAL = (
-    "bash cat awk basename chmod cmp cp cut date df dirname env find flock grep head iconv id ln ls mkdir mv nproc paste printf readlink rm sed "
-    "sh sleep sort stat tail touch tr uname wc"
+    "bash cat awk basename chmod cmp cp cut date df dirname env find flock grep gzip head iconv id ln ls mkdir mv nproc paste printf readlink "
+    "rm sed sh sha256sum sleep sort stat tail tar touch tr uname wc"
 ).split()
 
 
@@ -106,6 +106,27 @@ class Machine(unittest.TestCase):
             **user,
         )
         return done.stdout + done.stderr, done.returncode
+
+    def lab(self, *arguments, at=None, **environment):
+        variables = {
+            "PATH": str((at or self.dir) / "bin"),
+            "HOME": str(at or self.dir),
+            "SYSTEM_CUDA": "/nowhere",
+            **environment,
+        }
+        return subprocess.Popen(
+            ["bash", (at or self.dir) / "lab", *arguments],
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def ended_well(self, process):
+        text = process.communicate(timeout=60)[0]
+        self.assertEqual(process.returncode, 0, text)
+        return text
 
 
 class OthersCheckout(unittest.TestCase):
@@ -721,27 +742,6 @@ class Checkout(Machine):
         self.program("python3", PIP)
         self.without("meson", "ninja")
 
-    def lab(self, *arguments, at=None, **environment):
-        variables = {
-            "PATH": str((at or self.dir) / "bin"),
-            "HOME": str(at or self.dir),
-            "SYSTEM_CUDA": "/nowhere",
-            **environment,
-        }
-        return subprocess.Popen(
-            ["bash", (at or self.dir) / "lab", *arguments],
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def ended_well(self, process):
-        text = process.communicate(timeout=60)[0]
-        self.assertEqual(process.returncode, 0, text)
-        return text
-
     def test_a_moved_checkout_is_set_up_again_without_a_network(self):
         self.ended_well(self.lab("setup"))
         new = pathlib.Path(self.folder.name) / "elsewhere" / "лабы"
@@ -820,6 +820,144 @@ class Checkout(Machine):
     def test_a_lock_that_can_not_be_had_stops_nothing(self):
         self.without("flock")
         self.ended_well(self.lab("setup"))
+
+
+class WithTools(Machine):
+    """./lab in an edition with prebuilt tools, which are stand-ins, too: labcli writes down how it was called."""
+
+    FOLDER = "gpu labs für alle"
+
+    def setUp(self):
+        super().setUp()
+        self.without("meson", "ninja")
+        self.program("python3", PIP)
+        self.program("getconf", "echo glibc ${GLIBC-2.31}")
+        cuda = self.dir / "cuda"
+        (cuda / "lib64").mkdir(parents=True)
+        (cuda / "lib64/libcudart.so").touch()
+        self.program(
+            "nvcc", f'case $1 in --dryrun) echo "#$ TOP={cuda}" >&2;; *) echo "release 13.0, V13.0.88";; esac'
+        )
+        for name in [
+            "meson.build",
+            "meson_options.txt",
+            "common/a.cpp",
+            "labs/scan/lab.hpp",
+            "labs/scan/scan.cu",
+            "grader/x.hpp",
+        ]:
+            (self.dir / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.dir / name).write_text(name)
+        self.pack('echo "$LAB_BUILD: $@" >>"$LAB_ROOT/asked"')
+
+    def pack(self, labcli):
+        """As the release's script does."""
+        script = """cd "$1" && source common/tools/prebuilt.sh && mkdir -p prebuilt tools/grader tools/common && cat >tools/grader/labcli &&
+            chmod +x tools/grader/labcli && touch tools/common/library.so && here=$PWD && cd tools && sha256sum grader/labcli common/library.so >"$PREBUILT.tools.sha256" &&
+            tar -czf "$PREBUILT.tar.gz" . && cd "$here" && rm -r tools && list_sources | LC_ALL=C sort -z | xargs -0 sha256sum >"$PREBUILT.sha256" &&
+            sha256sum "prebuilt/$(uname -m).tar.gz" "prebuilt/$(uname -m).tools.sha256" >>"$PREBUILT.sha256"
+        """
+        subprocess.run(
+            ["bash", "-ec", script, "bash", self.dir],
+            input=f"#!/bin/bash\n{labcli}\n",
+            text=True,
+            check=True,
+            env=os.environ | {"LAB_ROOT": str(self.dir)},
+        )
+
+    def asked(self):
+        return (self.dir / "asked").read_text() if (self.dir / "asked").exists() else ""
+
+    def goes_to_the_sources(self, reason, *arguments, **environment):
+        text = self.lab(*arguments, **environment).communicate(timeout=60)[0]
+        self.assertRegex(text, f"prebuilt tools can't be used.*{reason}")
+        self.assertIn("Configuring the build", text)
+        return text
+
+    def test_a_command_takes_them_and_builds_nothing(self):
+        text = self.ended_well(self.lab("grade", "scan"))
+        self.assertNotIn("Configuring", text)
+        self.assertFalse((self.dir / ".venv/bin/pip-calls").exists())
+        tools = f"{self.dir}/build/prebuilt"
+        self.assertEqual(self.asked(), f"{tools}: list\n{tools}: grade scan\n")
+        self.ended_well(self.lab("check", "scan"))
+        self.assertEqual(self.asked().count("list"), 1, "they are unpacked once")
+
+    def test_the_grader_is_told_this_machines_compilers(self):
+        self.ended_well(self.lab("setup"))
+        here = self.dir
+        self.assertEqual(
+            (here / "build/prebuilt/toolchain.txt").read_text(),
+            f"nvcc {here}/bin/nvcc\nnvcc -ccbin\nnvcc {here}/bin/g++\ncxx {here}/bin/g++\narch 90\n"
+            f"folder {here}/cuda\nfolder {here}\nfolder {here}\nlibraries {here}/cuda/lib64\n",
+        )
+
+    def test_an_older_compiler_will_do(self):
+        self.program("g++", 'case $1 in --version) echo "Free Software";; *) echo 10.2.1;; esac')
+        self.ended_well(self.lab("grade"))
+
+    def test_other_sources_are_built(self):
+        self.ended_well(self.lab("grade"))
+        (self.dir / "labs/scan/scan.cu").write_text("a student's")
+        self.assertNotIn("Configuring", self.ended_well(self.lab("grade")))
+        (self.dir / "labs/scan/lab.hpp").write_text("changed")
+        self.goes_to_the_sources("files of this checkout are not those", "grade")
+        text = self.lab("grade").communicate(timeout=60)[0]
+        self.assertNotIn("can't be used", text, "that is said once")
+
+    def test_sources_that_are_only_newer_are_no_others(self):
+        self.ended_well(self.lab("grade"))
+        os.utime(self.dir / "common/a.cpp", times=(2e9, 2e9))
+        self.assertNotIn("Configuring", self.ended_well(self.lab("grade")))
+
+    def test_an_update_brings_its_own_tools(self):
+        self.ended_well(self.lab("grade"))
+        (self.dir / "labs/scan/lab.hpp").write_text("corrected")
+        self.pack('echo "new $@" >>"$LAB_ROOT/asked"')
+        for path in (self.dir / "prebuilt").iterdir():
+            os.utime(path, times=(2e9, 2e9))
+        self.assertNotIn("Configuring", self.ended_well(self.lab("grade")))
+        self.assertTrue(self.asked().endswith("new list\nnew grade\n"))
+
+    def test_where_they_do_not_run_they_are_built(self):
+        self.pack("exit 1")
+        self.goes_to_the_sources("do not run here", "grade")
+
+    def test_a_damaged_archive_is_not_unpacked(self):
+        for archive in (self.dir / "prebuilt").glob("*.tar.gz"):
+            archive.write_bytes(archive.read_bytes()[:-9])
+        self.goes_to_the_sources("are not those", "grade")
+        self.assertFalse((self.dir / "build/prebuilt/grader").exists())
+
+    def test_an_older_c_library_or_cuda_version_needs_a_build(self):
+        self.goes_to_the_sources("glibc 2.31 or later, and this is 2.28", "grade", GLIBC="2.28")
+        self.without("nvcc")
+        text = self.lab("setup", LAB_CUDA="12").communicate(timeout=60)[0]
+        self.assertIn("they are for CUDA 13, and LAB_CUDA asks for 12", text)
+
+    def test_what_needs_more_than_they_are_is_built(self):
+        for words in [["test", "scan"], ["bench", "scan"], ["setup", "labs/scan_test"]]:
+            self.lab(*words).communicate(timeout=60)
+            self.assertEqual(self.asked(), "", words)
+            self.assertTrue((self.dir / "build/lab-native.ini").exists())
+
+    def test_a_graded_run_refuses_changed_tools(self):
+        self.ended_well(self.lab("grade", "--graded"))
+        library = self.dir / "build/prebuilt/common/library.so"
+        library.chmod(0o644)
+        library.write_text("by a student's program")
+        before = self.asked()
+        refused = self.lab("grade", "--graded")
+        self.assertIn("are not those of this edition", refused.communicate(timeout=60)[0])
+        self.assertEqual((refused.returncode, self.asked()), (1, before))
+        self.ended_well(self.lab("setup"))
+        self.ended_well(self.lab("grade", "--graded"))
+
+    def test_the_doctor_asks_for_no_libraries(self):
+        self.without("pkg-config")
+        text = self.ended_well(self.lab("doctor"))
+        self.assertRegex(text, r"(?m)^ok +Tools +prebuilt for")
+        self.assertNotIn("pkg-config", text)
 
 
 class Unpacked(Machine):

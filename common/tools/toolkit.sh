@@ -31,24 +31,25 @@ make_toolkit13() {
 # The mirror that this machine's own sources name.
 debian_mirror() { apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m 1 '/debian/$'; }
 
-# Downloads NVCC12_PACKAGE into folder $1, by a list of sources of its own: the machine's stay as they are.
-download_nvcc12() {
-  local folder=$1 mirror options
+# download_packages FOLDER SUITE COMPONENT PACKAGE…: Debian's packages, by a list of sources of its own: the machine's stay as they are.
+download_packages() {
+  local folder=$1 suite=$2 component=$3 mirror options
+  shift 3
   mirror=$(debian_mirror) || { echo 'No Debian mirror is configured here.' && return 1; }
   mkdir -p "$folder/lists/partial" "$folder/archives/partial" || return 1
-  printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s non-free\n' \
-    "$mirror" "$DEBIAN_WITH_CUDA12" >"$folder/sources.list" || return 1
+  printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s %s\n' \
+    "$mirror" "$suite" "$component" >"$folder/sources.list" || return 1
   options=(-o "Dir::Etc::SourceList=$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::Preferences=/dev/null
     -o Dir::Etc::PreferencesParts=/dev/null -o "Dir::State::Lists=$folder/lists" -o Dir::State::status=/dev/null
     -o "Dir::Cache=$folder" -o "Dir::Cache::Archives=$folder/archives" -o Acquire::Retries=3 -o "APT::Sandbox::User=$(id -un)")
-  apt-get "${options[@]}" update && (cd "$folder" && apt-get "${options[@]}" download "$NVCC12_PACKAGE")
+  apt-get "${options[@]}" update && (cd "$folder" && apt-get "${options[@]}" download "$@")
 }
 
 # Everything is copied: a compiler in the sandbox sees the toolkit's folder alone.
 make_toolkit12() {
   local work=$LAB_VENV/cuda12.new parts=$LAB_VENV/cuda12.new/parts part
   make_python && pip_install "$tools/requirements-cuda12.txt" --force-reinstall && rm -rf "$work" && mkdir -p "$parts" || return 1
-  download_nvcc12 "$parts" && dpkg -x "$parts"/nvidia-cuda-toolkit_*.deb "$parts" || return 1
+  download_packages "$parts" "$DEBIAN_WITH_CUDA12" non-free "$NVCC12_PACKAGE" && dpkg -x "$parts"/nvidia-cuda-toolkit_*.deb "$parts" || return 1
   mkdir -p "$work"/{bin,nvvm/bin,include,lib64} &&
     cp -r "$parts"/usr/bin/{cudafe++,fatbinary,ptxas,nvlink} "$parts"/usr/lib/nvidia-cuda-toolkit/bin/{nvcc,crt} "$work/bin/" &&
     cp "$parts/usr/lib/nvidia-cuda-toolkit/bin/cicc" "$work/nvvm/bin/" &&

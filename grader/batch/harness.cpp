@@ -87,7 +87,7 @@ Result<Harness> find_harness(const Layout& layout, std::span<const std::string> 
   }
   if (const auto done = run_ninja(layout, shared); !done)
     return Error{"The course's own code did not build:\n" + done.error().text};
-  harness.toolchain = toolchain_versions();
+  harness.toolchain = toolchain_versions(layout.toolchain);
   auto programs = programs_of(layout);
   if (!programs) return programs.error();
   harness.programs = std::move(*programs);

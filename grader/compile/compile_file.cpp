@@ -20,7 +20,6 @@
 #include <sstream>
 #include <utility>
 
-#include "build_config.hpp"
 #include "compile/diagnostics.hpp"
 #include "process.hpp"
 #include "report/report_file.hpp"
@@ -135,8 +134,7 @@ class SandboxedShell {
     }
     sandbox::View view;
     view.read_only = std::move(visible);
-    std::istringstream tools(kToolFolders);
-    for (std::string tool; std::getline(tools, tool);) {
+    for (const std::string& tool : layout.toolchain.folders) {
       if (tool.size() > 1) view.read_only.push_back(tool);
     }
     view.shown_as = std::move(shown_as);

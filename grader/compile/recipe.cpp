@@ -29,10 +29,14 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // The host code only launches kernels, so -O0: optimising it would take longer than all other steps.
-std::vector<std::string> nvcc_command(const std::string& lab) {
-  std::vector<std::string> command = words_of(kNvcc);
+std::vector<std::string> nvcc_command(const Toolchain& toolchain, const std::string& lab) {
+  std::vector<std::string> command = toolchain.nvcc;
   command.insert(command.end(), {"-std=c++20", "-O0"});
   for (std::string& word : words_of(kNvccStudentArgs)) command.push_back(std::move(word));
+  for (const std::string& arch : toolchain.gpu_archs) {
+    for (const char* code : {"sm_", "compute_"})
+      command.push_back(fmt::format("-gencode=arch=compute_{0},code={1}{0}", arch, code));
+  }
   command.insert(command.end(), {"-Icommon", "-Icommon/harness", "-Ilabs", "-Ilabs/" + lab});
   command.emplace_back("-Xcompiler=-g1");  // reports about host code give its line
   if (is_for_several_devices(lab))
@@ -84,7 +88,7 @@ std::string fill_in(std::string text, const std::string& source, const std::stri
 Result<Recipe> recipe_for(const Layout& layout, const std::string& lab) {
   Recipe recipe;
   const std::string source = fmt::format("labs/{0}/{0}.cu", lab);
-  std::vector<std::string> command = nvcc_command(lab);
+  std::vector<std::string> command = nvcc_command(layout.toolchain, lab);
   recipe.compile = joined(command) + "-o {object} -c {source}";
   command.insert(command.end(), {"--dryrun", "-o", "{object}", "-c", source});
   ProcessOptions how;
@@ -102,7 +106,8 @@ Result<Recipe> recipe_for(const Layout& layout, const std::string& lab) {
   if (recipe.several_devices) recipe.linked.emplace_back("common/harness/remote/libnccl.so.2");
   // Nothing in an object may be executed as a command: no linker plugin and no second compiler, whatever its
   // sections are called.
-  recipe.link = joined(words_of(kCxx)) + "-fno-lto -fno-use-linker-plugin -Wl,-z,noexecstack -o {runner} ";
+  recipe.link =
+      joined(layout.toolchain.cxx) + "-fno-lto -fno-use-linker-plugin -Wl,-z,noexecstack -o {runner} ";
   for (const std::string& one : recipe.linked) recipe.link += shell_word(layout.build + "/" + one) + " ";
   recipe.link += "{object} ";
   if (!layout.toolkit_lib_dir.empty()) recipe.link += shell_word("-L" + layout.toolkit_lib_dir) + " ";
@@ -110,10 +115,9 @@ Result<Recipe> recipe_for(const Layout& layout, const std::string& lab) {
   return recipe;
 }
 
-std::string toolchain_versions() {
+std::string toolchain_versions(const Toolchain& toolchain) {
   std::string out;
-  for (const char* compiler : {kNvcc, kCxx}) {
-    std::vector<std::string> command = words_of(compiler);
+  for (std::vector<std::string> command : {toolchain.nvcc, toolchain.cxx}) {
     command.emplace_back("--version");
     const auto said = run_process(command);
     out += fmt::format("{}\n{}", command.front(), said ? said->output : "");

@@ -27,7 +27,7 @@ bool is_for_several_devices(const std::string& lab);
 Result<Recipe> recipe_for(const Layout& layout, const std::string& lab);
 
 // The output of the recipes' compilers for --version.
-std::string toolchain_versions();
+std::string toolchain_versions(const Toolchain& toolchain);
 
 // `text` with the placeholders of a Recipe's commands replaced by quoted paths.
 std::string fill_in(std::string text, const std::string& source, const std::string& object,

@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: MIT
 """./lab gradescope: packs an autograder for Gradescope: upload OUT.zip under "Configure Autograder".
 
-usage: ./lab gradescope OUT.zip [LAB…] [--minutes N] [--isolation LEVEL] [--leaderboard]
+usage: ./lab gradescope OUT.zip [LAB…] [--minutes N] [--isolation LEVEL] [--leaderboard] [--prebuilt]
 
 The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder with grade_submission.py),
 the labs to grade (all when none is named) and, in course/, what grading needs of this checkout as it is now:
 with your points and cases, and without solutions, which grading does not need and nobody can then take from
-the container.
+the container. With --prebuilt it also holds the tools, so that Gradescope builds none.
 """
 
 import argparse
 import pathlib
 import re
 import sys
+import tempfile
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,9 +33,43 @@ def add(archive, name, data, executable):
     archive.writestr(info, data)
 
 
-def pack(root, out, labs, minutes, isolation, leaderboard):
+def course_files(root):
+    """What grading needs of this checkout: {path: (content, whether it is a program)}."""
     names = [n for n in release.released_files(root) if not release.matches(n, LEFT_OUT)]
     secrets = release.leaks.secrets(root)
+    files = {}
+    for name in sorted(names):
+        path = root / name
+        data = path.read_bytes()
+        lab = re.fullmatch(r"labs/(\w+)/(\w+)\.cu", name)
+        if lab and lab[1] == lab[2]:  # what is graded when a submission lacks the file
+            solution = root / f"solutions/{lab[1]}/{lab[1]}.cu"
+            data = release.leaks.skeleton(root, solution).encode() if solution.is_file() else data
+        if path.suffix == ".md":
+            data = release.without_secrets(root, secrets, name, data.decode()).encode()
+        files[name] = (data, path.stat().st_mode & 0o100 != 0)
+    return files
+
+
+def prebuilt_files(files):
+    """The tools that go with these files."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        for name, (data, _) in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+        for name in ("lab", "common/tools/cache/ccache"):
+            (folder / name).chmod(0o755)
+        release.add_tools(folder)
+        return {
+            f"prebuilt/{path.name}": (path.read_bytes(), False) for path in (folder / "prebuilt").iterdir()
+        }
+
+
+def pack(root, out, labs, minutes, isolation, leaderboard, with_tools):
+    files = course_files(root)
+    if with_tools:
+        files |= prebuilt_files(files)
     with zipfile.ZipFile(out, "w") as archive:
         for name in ["setup.sh", "run_autograder", "grade_submission.py"]:
             add(archive, name, (HERE / "files" / name).read_bytes(), True)
@@ -48,16 +83,8 @@ def pack(root, out, labs, minutes, isolation, leaderboard):
                 "The results hold the speedups of the bonus tasks for Gradescope's leaderboard.\n",
                 False,
             )
-        for name in sorted(names):
-            path = root / name
-            data = path.read_bytes()
-            lab = re.fullmatch(r"labs/(\w+)/(\w+)\.cu", name)
-            if lab and lab[1] == lab[2]:  # what is graded when a submission lacks the file
-                solution = root / f"solutions/{lab[1]}/{lab[1]}.cu"
-                data = release.leaks.skeleton(root, solution).encode() if solution.is_file() else data
-            if path.suffix == ".md":
-                data = release.without_secrets(root, secrets, name, data.decode()).encode()
-            add(archive, "course/" + name, data, path.stat().st_mode & 0o100 != 0)
+        for name, (data, executable) in sorted(files.items()):
+            add(archive, "course/" + name, data, executable)
 
 
 def main():
@@ -86,6 +113,11 @@ def main():
         action="store_true",
         help="put the speedups of the bonus tasks on the assignment's leaderboard",
     )
+    parser.add_argument(
+        "--prebuilt",
+        action="store_true",
+        help="with tools that run in every container with glibc 2.31 or later, so that Gradescope builds none",
+    )
     arguments = parser.parse_args()
     if not 0.1 <= arguments.minutes <= 600:
         release.refuse("--minutes takes 0.1 to 600")
@@ -104,6 +136,7 @@ def main():
             arguments.minutes,
             arguments.isolation,
             arguments.leaderboard,
+            arguments.prebuilt,
         )
         beside.replace(arguments.out)
     except OSError as error:

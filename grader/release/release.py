@@ -3,14 +3,15 @@
 """./lab release: writes the student edition into a folder: what is needed to build, grade and learn, and no
 solution.
 
-usage: ./lab release DIR [--labs LAB,…] [--closed LAB,…] [--no-git]
+usage: ./lab release DIR [--labs LAB,…] [--closed LAB,…] [--no-git] [--prebuilt]
        ./lab release --update DIR [--labs LAB,…] [--closed LAB,…]      (update.py)
 
 DIR must not exist, or be empty. With --labs the edition has only those labs; a lab whose given code answers a
 task of another lab (given.py) has to wait until that one is --closed. An edition holds what ALLOWED names
 without LEFT_OUT; the files of edition/ are added or stand in the place of the course's own. Then every file is
 compared with the solutions, line by line (leaks.py): when one holds a line of theirs, its place is named and
-DIR is removed again. Without --no-git DIR becomes a repository with one commit.
+DIR is removed again. Without --no-git DIR becomes a repository with one commit. With --prebuilt the edition
+holds its tools (prebuilt/make_tools.sh).
 """
 
 import argparse
@@ -25,6 +26,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 
 import given
 import leaks
@@ -86,6 +88,7 @@ ALLOWED += [
         "doctor.sh",
         "hint.py",
         "host_isa.sh",
+        "prebuilt.sh",
         "probe.sh",
         "run_tests.py",
         "sanitize.sh",
@@ -504,7 +507,44 @@ def check_given_code(root, labs, closed):
         )
 
 
-def made_in(root, out, labs, closed):
+def mirror(folder, copy):
+    """Makes `copy` equal to the folder, but for what git or a build puts there. Files that are equal stay as they are."""
+    names = set(files_of(folder))
+    for path in [path for path in copy.rglob("*") if path.is_file()]:
+        if path.relative_to(copy).as_posix() not in names:
+            path.unlink()
+    for name in names:
+        target = copy / name
+        if not target.is_file() or target.read_bytes() != (folder / name).read_bytes():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(folder / name, target)
+
+
+def add_tools(folder):
+    """Builds the tools of what lies in this folder, and puts them into its prebuilt/. Called by ./lab after
+    set-up. What is built stays in the build folder, so that a later call compiles only what has changed."""
+    work = pathlib.Path(os.environ["LAB_BUILD"]) / "tools-of-editions"
+    mirror(folder, work / "source")
+    log = work / "log.txt"
+    with Waiting("Building the tools for every Linux (minutes)") as waiting, log.open("w+") as output:
+        building = subprocess.Popen(
+            ["bash", HERE / "prebuilt/make_tools.sh", folder, work], stdout=output, stderr=subprocess.STDOUT
+        )
+        while building.poll() is None:
+            time.sleep(1)
+            lines = log.read_text(errors="replace").splitlines()
+            waiting.detail = lines[-1] if lines else ""
+    if building.returncode != 0:
+        refuse(
+            "the tools could not be built:\n  "
+            + "\n  ".join(log.read_text(errors="replace").splitlines()[-5:])
+            + f"\nAll of it: {log}"
+        )
+    size = sum(path.stat().st_size for path in (folder / "prebuilt").iterdir())
+    print(f"The edition's tools take {size / 1e6:.1f} MB. They run on Linux with glibc 2.31 or later.")
+
+
+def made_in(root, out, labs, closed, with_tools=False):
     """The edition in the folder, which is empty again when it would show a solution."""
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -515,9 +555,15 @@ def made_in(root, out, labs, closed):
         refuse(f"{error.filename or out} can't be written: {error.strerror}")
     with Waiting(f"Searching {out} for lines of the solutions"):
         found = leaks.find(wanted, out)
-    if found:
-        for path in out.iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    done = False
+    try:
+        if with_tools and not found:
+            add_tools(out)
+        done = not found
+    finally:
+        if not done:
+            for path in out.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
     return found
 
 
@@ -547,6 +593,11 @@ def main():
         action="store_true",
         help="brings the edition in DIR, or a student's repository, up to date as a commit; students' work is kept",
     )
+    parser.add_argument(
+        "--prebuilt",
+        action="store_true",
+        help="with tools that run on every Linux with glibc 2.31 or later, so that students need not build them",
+    )
     parser.add_argument("--no-git", action="store_true", help="a plain folder, no repository")
     arguments = parser.parse_args()
     root, out = arguments.root.resolve(), arguments.dir.resolve()
@@ -562,7 +613,7 @@ def main():
             refuse("git is missing: install it")
         import update
 
-        return update.update(root, out, labs or [], closed)
+        return update.update(root, out, labs or [], closed, arguments.prebuilt)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         refuse(
             f"{out} is not empty: name a folder that does not exist yet, or take --update to bring an edition up to date"
@@ -577,7 +628,7 @@ def main():
     # shows.
     check_given_code(root, labs, labs if everything else closed)
     existed = out.exists()
-    if found := made_in(root, out, labs, closed):
+    if found := made_in(root, out, labs, closed, arguments.prebuilt):
         if not existed:
             out.rmdir()
         refuse(

@@ -677,7 +677,7 @@ class Update(InFolder):
         self.made_in(None, self.edition, ["reduction"], [])
         release.make_repository(self.edition, ["reduction"])
 
-    def made_in(self, root, out, labs, closed):
+    def made_in(self, root, out, labs, closed, with_tools=False):
         """In place of release.py's, which reads the whole course."""
         for path in self.course.rglob("*"):
             name = path.relative_to(self.course)

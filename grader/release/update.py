@@ -98,7 +98,7 @@ def complete_list(do, out, labs):
     return []
 
 
-def update(root, out, more, closed):
+def update(root, out, more, closed, with_tools=False):
     do = release.in_repository(out)
     top = do("rev-parse", "--show-toplevel", check=False)
     if top.returncode != 0 or pathlib.Path(top.stdout.strip()).resolve() != out:
@@ -114,7 +114,7 @@ def update(root, out, more, closed):
     release.check_given_code(root, labs, known if set(record["labs"]) == set(known) else closed)
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch) / "edition"
-        if found := release.made_in(root, folder, labs, closed):
+        if found := release.made_in(root, folder, labs, closed, with_tools):
             release.refuse(
                 "the edition would show lines of the solutions; nothing was changed:\n  "
                 + "\n  ".join(found[:20])

@@ -285,9 +285,17 @@ std::optional<double> ChildProcess::processor_seconds() {
 
 std::string ChildProcess::End::text() const {
   if (signal == 0) return "exit code " + std::to_string(exit_code);
-  const char* name = sigabbrev_np(signal);
-  return (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal)) + " (" +
-         strsignal(signal) + ")";
+  // Not sigabbrev_np, which glibc has since 2.32: the prebuilt tools run with older ones.
+  constexpr std::pair<int, const char*> kNames[] = {
+      {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},
+      {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+      {SIGKILL, "SIGKILL"}, {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
+      {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"},
+      {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"}};
+  std::string name = "signal " + std::to_string(signal);
+  for (const auto& [number, known] : kNames)
+    if (number == signal) name = known;
+  return name + " (" + strsignal(signal) + ")";
 }
 
 }  // namespace course::lab

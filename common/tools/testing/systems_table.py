@@ -30,7 +30,7 @@ COLUMNS = [
     "date",
 ]
 BEGIN, END = "<!-- systems: common/tools/testing/systems_table.py -->", "<!-- end systems -->"
-NAMES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
+NAMES = {"bullseye": "Debian 11", "bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
 
 
 def minutes(seconds: float) -> str:
@@ -55,8 +55,10 @@ def describe(options: argparse.Namespace) -> int:
 
     output = settings(tree / "output-0")
     native = settings(course / "build/lab-native.ini")
-    cuda = re.search(r"^STAMP_CUDA=(.*)$", settings(course / "build/.lab-stamp"), re.MULTILINE)
-    cxx = re.search(r"'-ccbin', '(.*?)'", native)
+    prebuilt = settings(course / "build/prebuilt/toolchain.txt")  # with tools of the edition
+    stamp = settings(course / ("build/prebuilt/.lab-stamp" if prebuilt else "build/.lab-stamp"))
+    cuda = re.search(r"^STAMP_CUDA=(.*)$", stamp, re.MULTILINE)
+    cxx = re.search(r"'-ccbin', '(.*?)'|^cxx (.*)$", prebuilt or native, re.MULTILINE)
     clang = (
         f"clang {there(options.cxx, '-dumpversion')} and " if cxx and "clang" in (options.cxx or "") else ""
     )
@@ -79,11 +81,13 @@ def describe(options: argparse.Namespace) -> int:
         + (", without root" if options.user else "")
         + (f", in `{at.strip()}`" if at.endswith(" ") else ""),
         "machine": there("uname", "-m"),
-        "g++": clang + there(cxx[1], "-dumpfullversion")
+        "g++": clang + there(cxx[1] or cxx[2], "-dumpfullversion")
         if cxx
         else (options.cxx or "").removeprefix("g++-") or there("g++", "-dumpfullversion"),
         "CUDA": cuda[1] if cuda else options.cuda or "none",
-        "Meson": there(options.course + "/.venv/bin/meson", "--version"),
+        "Meson": "none: prebuilt tools"
+        if prebuilt
+        else there(options.course + "/.venv/bin/meson", "--version"),
         "Python": there("python3", "-c", "import platform; print(platform.python_version())"),
         "first command": result,
         "its CPU time": cpu_time(0),

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The first ten minutes: in an empty Debian, with a clone of what is committed here and nothing else, the README's first command must
 # end with a score table of all points and its second with "N passed, 0 failed". Run as root; takes as long as the suite does.
-#   common/tools/testing/try_fresh.sh [--suite bookworm|trixie|sid] [--cxx g++-N|clang++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
-#       [--with 'PACKAGE…'] [--first] [--refused WORDS] [--student] [--test 'NAME…'] [--cache DIR] [--record FILE] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
+#   common/tools/testing/try_fresh.sh [--suite bullseye|bookworm|trixie|sid] [--cxx g++-N|clang++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
+#       [--with 'PACKAGE…'] [--first] [--refused WORDS] [--student] [--edition DIR] [--test 'NAME…'] [--cache DIR] [--record FILE] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
 #       [--env NAME[=VALUE]]…
 # --suite: of which Debian (default bookworm, which is 12). --cxx: with that compiler in place of the system's (a clang
 # compiles the host's code, and nvcc takes the system's g++). --cuda: with another toolkit than the one that set-up would fetch (LAB_CUDA: 12, 13, 13.2 …). --meson: with that one in place of the pinned one.
@@ -11,19 +11,21 @@
 # --with: these packages are installed beforehand. (With --user and "g++ pkg-config python3-venv", the libraries
 # have to be unpacked.)
 # --first: the first command only. --refused: the first command must end with a line that holds WORDS instead. --student: of the
-# edition that ./lab release makes, and then what its workflow runs (.github/grade.sh). --test: these arguments to the second command
+# edition that ./lab release makes, and then what its workflow runs (.github/grade.sh). --edition: of the edition in DIR, such as one with
+# prebuilt tools; its first command is then "./lab grade reduction". --test: these arguments to the second command
 # instead of none, for a shorter run. --cache: with ccache, whose folder is DIR of this machine; the CPU time is not that of an empty
 # Debian then, and is marked. --record: adds a line of what was tried to FILE (common/tools/testing/systems.tsv: see systems_table.py).
 # --dir: work there (default /var/tmp/gpu-labs-fresh). --keep: leave the tree. --copy, --env: as fresh_debian.sh has them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-student='' keep='' tests='' cxx='' cuda='' meson='' at=/course user='' first='' refused='' cache='' record='' with=()
+student='' edition='' keep='''' tests='' cxx='' cuda='' meson='' at=/course user='' first='' refused='' cache='' record='' with=()
 while (($# > 0)); do
   case $1 in
     --keep) keep=1 && shift && continue ;;
     --student) student=1 && shift && continue ;;
     --user) user=student && shift && continue ;;
     --first) first=1 && shift && continue ;;
+    --edition) student=1 edition=$2 ;;
     --cuda) cuda=$2 && variables+=(--env "LAB_CUDA=$2") ;;
     --cxx) cxx=$2 && variables+=(--env "CXX=$2") ;;
     --meson) meson=$2 ;;
@@ -40,7 +42,9 @@ done
 
 make_tree "$suite${cxx:+-$cxx}${cuda:+-cuda$cuda}${meson:+-meson$meson}${user:+-user}${student:+-student}"
 as_user=() && [[ -z $user ]] || as_user=(--user "$user")
-if [[ -n $student ]]; then
+if [[ -n $edition ]]; then
+  root=$edition
+elif [[ -n $student ]]; then
   rm -rf "$dir/edition"
   python3 -B "$root/grader/release/release.py" "$root" "$dir/edition"
   root=$dir/edition
@@ -66,6 +70,7 @@ fi
 # What stands after "$ " in the README's first block.
 mapfile -t commands < <(sed -n '/^```console/,/^```/s/^\$ \([^#]*[^# ]\) *#.*/\1/p' "$root/README.md" | head -n 2)
 ((${#commands[@]} == 2)) || { echo 'try_fresh: the README does not begin with two commands' >&2 && exit 1; }
+[[ -z $edition ]] || commands[0]='./lab grade reduction'
 wanted=("${refused:-100/100}" '^[1-9][0-9]* passed, 0 failed')
 commands[1]+=${tests:+ $tests}
 if [[ -n $student ]]; then

@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# An autograder made by ./lab gradescope, used as Gradescope does, in an empty Debian 12 (Gradescope's own images are Ubuntu or any
-# image of yours): setup.sh once, then run_autograder on no submission, an empty file, a wrong file name, a wrong kernel and a right
+# An autograder made by ./lab gradescope, used as Gradescope does, in an empty Debian 12, or that of --suite (Gradescope's own images are
+# Ubuntu or any image of yours): setup.sh once, then run_autograder on no submission, an empty file, a wrong file name, a wrong kernel and a right
 # submission, and with no space for the results. Every results.json is compared with Gradescope's documented form, results.schema.json. LAB:
 # one whose solution is a single file (reduction, which is the default, or scan). Run as root; needs python3-jsonschema.
-#   common/tools/testing/try_gradescope.sh [--lab LAB] [--dir DIR] [--cache DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
+#   common/tools/testing/try_gradescope.sh [--lab LAB] [--package ZIP] [--limited] [--suite SUITE] [--dir DIR] [--cache DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
+# --package: one that was made before for this lab, with --leaderboard, and perhaps with --prebuilt. --limited: with half a CPU and 768 MB
+# for submissions, as in Gradescope's smallest container.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-lab=reduction cache=''
+lab=reduction package='' limited='' cache=''''
 while (($# > 0)); do
   case $1 in
+    --limited) limited=1 && shift && continue ;;
+    --package) package=$2 ;;
     --lab) lab=$2 ;;
     --cache) cache=$2 && variables+=(--bind "$2=/var/cache/ccache" --env CCACHE_DIR=/var/cache/ccache --env CCACHE_COMPILERCHECK=content) ;;
     *) tree_option "$1" "${2-}" ;;
@@ -20,7 +24,11 @@ python3 -c 'import jsonschema' || { echo 'try_gradescope: apt-get install python
 
 make_tree gradescope
 rm -f "$dir"/results-*.json "$dir"/output-*.txt
-python3 "$root/grader/gradescope/package.py" "$root" "$dir/autograder.zip" "$lab" --leaderboard
+if [[ -n $package ]]; then
+  cp "$package" "$dir/autograder.zip"
+else
+  python3 "$root/grader/gradescope/package.py" "$root" "$dir/autograder.zip" "$lab" --leaderboard
+fi
 mkdir -p "$tree/autograder/source" "$tree/autograder/submission"
 python3 - "$dir/autograder.zip" "$tree/autograder/source" <<'PYTHON'
 import os, sys, zipfile
@@ -31,18 +39,32 @@ PYTHON
 [[ -z $cache ]] || in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends ccache >/dev/null 2>&1'
 
 echo '== setup.sh'
-in_tree --at /autograder/source ./setup.sh </dev/null
+time in_tree --at /autograder/source ./setup.sh </dev/null
+
+# This process, and what it starts from now on.
+if [[ -n $limited ]]; then
+  name=gpu-labs-gradescope groups=/sys/fs/cgroup
+  if [[ -f $groups/cgroup.controllers ]]; then
+    mkdir -p "$groups/$name" && echo '50000 100000' >"$groups/$name/cpu.max" && echo 768M >"$groups/$name/memory.max"
+    echo $$ >"$groups/$name/cgroup.procs"
+  else
+    mkdir -p "$groups"/{cpu,memory}/$name && echo 50000 >"$groups/cpu/$name/cpu.cfs_quota_us" && echo 768M >"$groups/memory/$name/memory.limit_in_bytes"
+    for groups in "$groups"/{cpu,memory}/$name; do echo $$ >"$groups/cgroup.procs"; done
+  fi
+fi
 
 # submit NAME FILE…: what Gradescope does with a submission of these files; its exit code into codes[NAME]. `before` runs first.
 declare -A codes
 before=:
 submit() {
   local name=$1 code=0
+  local from=$SECONDS
   echo "== run_autograder, $name"
   rm -rf "$tree/autograder/results" && mkdir "$tree/autograder/results"
   # shellcheck disable=SC2016
   in_tree --at /autograder bash -c "$before"' && bash source/run_autograder; code=$?; [[ -e results/results.json ]] && echo "a score was written"; exit $code' </dev/null 2>&1 | tee "$dir/output-$name.txt" || code=$?
   codes[$name]=$code
+  echo "($((SECONDS - from)) s)"
   [[ ! -f $tree/autograder/results/results.json ]] || cp "$tree/autograder/results/results.json" "$dir/results-$name.json"
   rm -rf "$tree"/autograder/submission/*
 }

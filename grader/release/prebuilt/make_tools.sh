@@ -28,12 +28,13 @@ sysroot=$work/glibc-$arch
 make_sysroot() {
   local new=$sysroot.new deb name
   rm -rf "$new" && mkdir -p "$new/usr/bin" "$work/packages"
-  download_packages "$work/packages" bullseye main libc6 libc6-dev linux-libc-dev
+  download_packages "$work/packages" bullseye main libc6 libc6-dev
   for deb in "$work"/packages/*.deb; do dpkg -x "$deb" "$new"; done
   # Links lead out of the tree.
   ln -sfnr "$(find "$new/lib/$triplet" -name 'ld-2.*.so')" "$(find "$new/lib64" "$new/lib" -maxdepth 1 -name 'ld-linux-*')"
   find "$new" -xtype l -lname '/*' | while IFS= read -r name; do ln -sfnr "$new$(readlink "$name")" "$name"; done
-  for name in c++ "$triplet/c++" fmt CLI nlohmann stb elfutils libelf.h gelf.h nlist.h zstd.h zstd_errors.h lz4.h lz4hc.h lz4frame.h \
+  # The kernel's headers and its system calls' numbers may be newer.
+  for name in linux asm-generic "$triplet/asm" "$triplet/bits/syscall.h" c++ "$triplet/c++" fmt CLI nlohmann stb elfutils libelf.h gelf.h nlist.h zstd.h zstd_errors.h lz4.h lz4hc.h lz4frame.h \
     seccomp.h seccomp-syscalls.h; do
     [[ ! -e /usr/include/$name ]] || ln -sfn "/usr/include/$name" "$new/usr/include/$name"
   done

@@ -61,7 +61,7 @@ WRAPPER
 chmod +x "$work/bin/g++"
 # fmt is a shared library alone: its code, compiled as headers only.
 "$work/bin/g++" -std=c++20 -O2 -fPIC -DFMT_HEADER_ONLY -fkeep-inline-functions -ffunction-sections \
-  -c "$source/common/simulator/cudart/abi/fmt_code.cpp" -o "$work/fmt.o"
+  -I"$source/common/simulator" -c "$here/fmt.cpp" -o "$work/fmt.o"
 rm -f "$sysroot/usr/lib/$triplet/libfmt.a" && ar rcs "$sysroot/usr/lib/$triplet/libfmt.a" "$work/fmt.o"
 
 # ---- The build

@@ -32,7 +32,7 @@ TEST_LIBRARIES=(
 )
 
 # With prebuilt tools only students' files are compiled, and the tools are for CUDA 13.
-TOOLS_MIB=64     # unpacked
+TOOLS_MIB=80     # unpacked
 DEFAULT_ARCH=90  # as in meson_options.txt
 LAB_TOOLS=${LAB_TOOLS-} # set by lab
 if [[ -n $LAB_TOOLS ]]; then MIN_GCC=10 MIN_CUDA=13 LIBRARIES=() TEST_LIBRARIES=(); fi

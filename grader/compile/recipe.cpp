@@ -111,7 +111,7 @@ Result<Recipe> recipe_for(const Layout& layout, const std::string& lab) {
   for (const std::string& one : recipe.linked) recipe.link += shell_word(layout.build + "/" + one) + " ";
   recipe.link += "{object} ";
   if (!layout.toolkit_lib_dir.empty()) recipe.link += shell_word("-L" + layout.toolkit_lib_dir) + " ";
-  recipe.link += "-lcudart";
+  recipe.link += "-lcudart -pthread -ldl";  // libraries of their own before glibc 2.34
   return recipe;
 }
 

@@ -917,6 +917,46 @@ class Leaks(InFolder):
         self.expect_refusal("handouts/example.md")
 
 
+class Prebuilt(InFolder):
+    """What is built, and for which files; the build itself is tried with common/tools/testing/try_fresh.sh."""
+
+    def setUp(self):
+        super().setUp()
+        self.environment = unittest.mock.patch.dict(os.environ, LAB_BUILD=str(self.dir / "build"))
+        self.environment.start()
+        self.addCleanup(self.environment.stop)
+
+    def tools(self, script):
+        """The release's script is this one."""
+        patched = unittest.mock.patch.object(release, "HERE", self.dir)
+        patched.start()
+        self.addCleanup(patched.stop)
+        (self.dir / "prebuilt").mkdir(exist_ok=True)
+        (self.dir / "prebuilt/make_tools.sh").write_text(script)
+
+    def test_they_are_built_from_the_editions_files(self):
+        self.tools('mkdir "$1/prebuilt" && (cd "$2/source" && find . -type f | sort) >"$1/prebuilt/list"')
+        for names in [["a/x.hpp", "b.cpp"], ["a/y.hpp", "b.cpp"]]:
+            edition = self.dir / names[0].replace("/", "")
+            for name in names:
+                (edition / name).parent.mkdir(parents=True, exist_ok=True)
+                (edition / name).write_text(name)
+            with contextlib.redirect_stdout(io.StringIO()):
+                release.add_tools(edition)
+            self.assertEqual((edition / "prebuilt/list").read_text().split(), [f"./{name}" for name in names])
+
+    def test_an_edition_without_its_tools_is_not_left(self):
+        self.tools("echo the compiler is missing; exit 1")
+        out = self.dir / "edition"
+        with (
+            unittest.mock.patch.object(release, "write_edition", lambda _, out, *rest: (out / "a").touch()),
+            unittest.mock.patch.object(release.leaks, "find", lambda *_: []),
+            self.assertRaisesRegex(SystemExit, "the compiler is missing"),
+        ):
+            release.made_in(ROOT, out, ["scan"], [], True)
+        self.assertEqual(list(out.iterdir()), [])
+
+
 class Gradescope(InFolder):
     def test_the_package_holds_what_grading_needs_and_no_solution(self):
         out = self.dir / "autograder.zip"

@@ -6,7 +6,8 @@
 #
 # This machine's g++ compiles, with the headers and libraries of Debian 11's glibc (a "sysroot"); its own libstdc++, libgcc, fmt, zstd, lz4,
 # libelf, zlib and libseccomp are linked statically. What these need of a newer glibc is in newer_names.c. What students' objects are linked
-# with (the runners' fixed parts) has C++ names that every libstdc++ since GCC 5 has; libraries for students' programs export C names.
+# with (the runners' fixed parts) has C++ names that every libstdc++ since GCC 5 has, and types with the layout of GCC 11's; libraries for
+# students' programs export C names.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 edition=$1 work=$2 source=$2/source build=$2/build arch=$(uname -m)
@@ -60,9 +61,12 @@ exec '$cxx' --sysroot='$sysroot' -B'$sysroot/usr/lib/$triplet/' -L'$sysroot/usr/
 WRAPPER
 chmod +x "$work/bin/g++"
 # fmt is a shared library alone: its code, compiled as headers only.
-"$work/bin/g++" -std=c++20 -O2 -fPIC -DFMT_HEADER_ONLY -fkeep-inline-functions -ffunction-sections \
-  -I"$source/common/simulator" -c "$here/fmt.cpp" -o "$work/fmt.o"
-rm -f "$sysroot/usr/lib/$triplet/libfmt.a" && ar rcs "$sysroot/usr/lib/$triplet/libfmt.a" "$work/fmt.o"
+fmt=$sysroot/usr/lib/$triplet/libfmt.a
+if [[ ! $fmt -nt $here/fmt.cpp || /usr/include/fmt/core.h -nt $fmt ]]; then
+  "$work/bin/g++" -std=c++20 -O2 -fPIC -DFMT_HEADER_ONLY -fkeep-inline-functions -ffunction-sections \
+    -I"$source/common/simulator" -c "$here/fmt.cpp" -o "$work/fmt.o"
+  rm -f "$fmt" && ar rcs "$fmt" "$work/fmt.o"
+fi
 
 # ---- The build
 cache=''

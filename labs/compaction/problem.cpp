@@ -237,14 +237,14 @@ struct ItemFacts {
   std::uint64_t first_wrong;
 
   static std::vector<Bits> bits(std::span<const T> of) {
-    std::vector<Bits> out(of.size());
-    std::memcpy(out.data(), of.data(), of.size_bytes());
-    return out;
+    std::vector<Bits> raw(of.size());
+    std::memcpy(raw.data(), of.data(), of.size_bytes());
+    return raw;
   }
   std::vector<T> rejected() const {
-    std::vector<T> out;
-    std::copy_if(items.begin(), items.end(), std::back_inserter(out), [&](T item) { return !keep(item); });
-    return out;
+    std::vector<T> others;
+    std::copy_if(items.begin(), items.end(), std::back_inserter(others), [&](T item) { return !keep(item); });
+    return others;
   }
 };
 

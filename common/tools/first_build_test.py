@@ -74,6 +74,7 @@ class PrebuiltTools(unittest.TestCase):
             for name in used
             if (path := os.path.realpath(os.path.join(BUILD, name))).startswith(f"{root}/")
             and not path.startswith(os.path.realpath(BUILD) + "/")
+            and os.path.isfile(path)  # ninja also remembers what is gone
         }
         script = "source common/tools/prebuilt.sh && list_sources"
         known = set(

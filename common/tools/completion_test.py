@@ -64,7 +64,10 @@ class Completion(unittest.TestCase):
     def test_what_class_takes(self):
         self.assertEqual(
             completed(self.shell, "./lab", "class", ""),
-            ["export", "feedback", "grades", "new", "show", "sources"],
+            [
+                *("canary", "export", "feedback", "grades", "new"),
+                *("request", "sheet", "show", "sources", "student"),
+            ],
         )
         self.assertEqual(completed(self.shell, "./lab", "class", "ex"), ["export"])
         self.assertEqual(

@@ -296,8 +296,7 @@ TEST_F(Labcli, NumberOfGpusNeedsALabForSeveralDevices) {
 TEST_F(Labcli, ProfileShowsCostOfEachLine) {
   const auto done = run({"profile", "reduction", "reindexed", "--solutions"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
-  EXPECT_THAT(done.output,
-              HasSubstr("if (left < kBlock) s_data[left] = op(s_data[left], s_data[left + stride]);"));
+  EXPECT_THAT(done.output, HasSubstr("if (left < kBlock) s_data[left] ="));
   const auto as_json =
       json::parse(run({"profile", "reduction", "reindexed", "--solutions", "--json"}).output);
   EXPECT_EQ(as_json.at("work"), 262143);
@@ -409,10 +408,10 @@ TEST_F(StudentsFile, ShowsASmallInputWithCommandsThatWork) {
   const auto done = run_there({"smallest", "reduction", "neighboured"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
   EXPECT_THAT(done.output,
-              HasSubstr("A small input that fails: reduction / neighboured, case product_i32_n2"));
+              HasSubstr("A small input that fails: reduction / neighboured, case product_i32_n1_example"));
   EXPECT_THAT(done.output, HasSubstr("<- wrong"));
   EXPECT_THAT(done.output, HasSubstr("right with this length: sum_i32"));
-  EXPECT_THAT(done.output, HasSubstr("thread 0 of block 0 stores 5"));
+  EXPECT_THAT(done.output, HasSubstr("thread 0 of block 0 stores 4"));
   const auto again = run_there(command_in(done.output, "grade"));
   EXPECT_EQ(again.exit_code, 0) << again.output;
   EXPECT_THAT(again.output, HasSubstr("WRONG_ANSWER"));
@@ -420,7 +419,7 @@ TEST_F(StudentsFile, ShowsASmallInputWithCommandsThatWork) {
   EXPECT_EQ(traced.exit_code, 0) << traced.output;
   EXPECT_THAT(traced.output, HasSubstr("d_out"));
   EXPECT_THAT(traced.output, HasSubstr("  kernel: block 0, thread 0: sum = "));
-  EXPECT_THAT(traced.output, HasSubstr("  host:   n = 2"));
+  EXPECT_THAT(traced.output, HasSubstr("  host:   n = 1"));
 }
 
 TEST_F(StudentsFile, IsNotWrongForWhatItPrints) {

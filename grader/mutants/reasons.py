@@ -4,7 +4,7 @@
 
     grader/mutants/reasons.py run [LAB[/NAME] …]    grades mistakes, all by default; a line for each
     grader/mutants/reasons.py keep [LAB[/NAME] …]   … and puts what it saw into reasons.json
-    grader/mutants/reasons.py page                  writes handouts/instructor/reasons.md from reasons.json
+    grader/mutants/reasons.py page                  writes handouts/instructor/reason-matrix.md from reasons.json
     grader/mutants/reasons.py check                 are page, reasons.json and mistakes of one state?
 
 A mistake is a .mutant file (common/tools/make_mutant.py) with a verdict other than OK: a wrong submission of
@@ -34,7 +34,7 @@ import make_skeleton
 import wrap_markdown
 
 KEPT = ROOT / "grader/mutants/reasons.json"
-PAGE = ROOT / "handouts/instructor/reasons.md"
+PAGE = ROOT / "handouts/instructor/reason-matrix.md"
 MOST_SHOWN = 3  # diagnosis.cpp: more mistakes that fit equally well are not reported
 
 
@@ -242,7 +242,7 @@ def check():
     if not wrong:
         wanted = page(rows, {name: mistake.true_reasons for name, mistake in known.items()})
         if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != wanted:
-            wrong.append("handouts/instructor/reasons.md is out of date: run grader/mutants/reasons.py page")
+            wrong.append("handouts/instructor/reason-matrix.md is out of date: run grader/mutants/reasons.py page")
     return "\n".join(wrong)
 
 

@@ -260,7 +260,7 @@ void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases,
       (is("wrong_by_old_value") && request.sim_mode != 0) ||
       (is("wrong_when_calm") && (request.schedule_seed & SIM_CALM_SCHEDULE) != 0) ||
       (is("wrong_in_later_cases") && n_cases > 1) ||
-      (is("wrong_for_some_items") && (d_out[0] & std::byte{1}) != std::byte{0}))
+      (is("wrong_for_some_items") && (d_out[0] & std::byte{2}) != std::byte{0}))
     d_out[4 * 5] ^= std::byte{1};
   if (is("keeps_its_answer")) {
     static const std::vector<std::byte> first(d_out, d_out + out.count * 4);

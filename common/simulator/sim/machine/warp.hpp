@@ -31,8 +31,9 @@ struct Warp;
 // Thrown by op handlers; ends the launch. `lanes`: the lanes at fault. `address`: the faulting address, else
 // 0.
 struct DeviceFault : std::runtime_error {
-  DeviceFault(Fault fault_kind, std::string what, std::uint32_t lanes_at_fault = 0, std::uint64_t where = 0)
-      : std::runtime_error(std::move(what)), fault(fault_kind), lanes(lanes_at_fault), address(where) {}
+  DeviceFault(Fault fault_kind, const std::string& what, std::uint32_t lanes_at_fault = 0,
+              std::uint64_t where = 0)
+      : std::runtime_error(what), fault(fault_kind), lanes(lanes_at_fault), address(where) {}
   Fault fault;
   std::uint32_t lanes;
   std::uint64_t address;

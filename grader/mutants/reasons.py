@@ -242,7 +242,7 @@ def check():
     if not wrong:
         wanted = page(rows, {name: mistake.true_reasons for name, mistake in known.items()})
         if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != wanted:
-            wrong.append("handouts/instructor/reason-matrix.md is out of date: run grader/mutants/reasons.py page")
+            wrong.append(f"{PAGE.name} is out of date: run grader/mutants/reasons.py page")
     return "\n".join(wrong)
 
 

@@ -367,6 +367,18 @@ class Edition(unittest.TestCase):
         self.assertIn("`/tmp` of its own", rules)
         self.assertEqual([name for name, text in self.pages().items() if not text.endswith("\n")], [])
 
+    def test_given_problems_compile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = pathlib.Path(folder) / "mylab"
+            made.mkdir()
+            for file in (ROOT / "common/harness/template/lab").glob("*.[ch]pp"):
+                (made / file.name).write_text(file.read_text().replace("LAB_ID", "mylab"))
+            parts = [self.out / part for part in ("labs", "common", "common/harness", "common/simulator")]
+            flags = ["-std=c++20", "-fsyntax-only", f"-I{folder}", *(f"-I{part}" for part in parts)]
+            for file in (self.out / "labs/demo/problem.cpp", made / "problem.cpp"):
+                done = subprocess.run(["g++", *flags, file], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_no_reference_is_dead(self):
         left_out = {*release.files_of(ROOT)} - {p.relative_to(self.out).as_posix() for p in self.files()}
         self.assertEqual(

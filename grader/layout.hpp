@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The paths of the checkout, the build folder, a lab's runner and the two libcudarts. The `lab` script sets
-// LAB_ROOT and LAB_BUILD. Prebuilt tools lie in a folder that looks like a build folder; what compiles students'
-// files on this machine is then in its file toolchain.txt. Without LAB_BUILD the build folder is found from this program's path
-// (build/grader/labcli); without LAB_ROOT the checkout is the one that was compiled.
+// LAB_ROOT and LAB_BUILD. Prebuilt tools lie in a folder that looks like a build folder; what compiles
+// students' files on this machine is then in its file toolchain.txt. Without LAB_BUILD the build folder is
+// found from this program's path (build/grader/labcli); without LAB_ROOT the checkout is the one that was
+// compiled.
 #pragma once
 
 #include <string>

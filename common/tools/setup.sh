@@ -262,7 +262,8 @@ check_tools() {
   find_nvcc >/dev/null || at_least "$(wanted_cuda)" 13 || of_no_use "they are for CUDA 13, and $([[ -n ${LAB_CUDA-} ]] && echo LAB_CUDA || echo "the GPU's driver") asks for $(wanted_cuda)"
 }
 
-# Only what is unpacked here is read-only, so that nobody changes it by mistake. Each run that counts checks it once more.
+# The unpacked tools are read-only, so that they are not changed by mistake. Each graded run checks their digests
+# again.
 unpack_tools() {
   (cd "$LAB_BUILD" && rm -rf common grader toolchain.txt) && tar -xzf "$PREBUILT.tar.gz" -C "$LAB_BUILD" --no-same-owner &&
     are_unchanged && find "$LAB_BUILD"/{common,grader} -type f -exec chmod a-w {} + && write_toolchain >"$LAB_BUILD/toolchain.txt" &&

@@ -66,8 +66,8 @@ The first hour:
 For each lab, after its due date:
 
 - [ ] Export all submissions from your platform and unpack them with `unzip`, which keeps the files' times.
-- [ ] `./lab grade-all week3/ --labs LAB --out {folder}`: run it again until nobody is without a grade.
-- [ ] `./lab class grades {folder}`: names that belong to nobody go under `[aliases]`.
+- [ ] `./lab grade-all week3/ --labs LAB --out {folder}`: run it again until every hand-in is graded.
+- [ ] `./lab class grades {folder}`: assign unknown names under `[aliases]`.
 - [ ] `./lab class show {folder}`: look at the refused files, the late ones, and the most common mistakes.
 - [ ] Written parts: `./lab class sheet {folder} LAB --anonymous --out LAB.csv`, and fill it in.
 - [ ] `./lab class export {folder} …` and `./lab class feedback {folder} --mbox messages.mbox --from YOU`.

@@ -2,7 +2,7 @@
 // Shows what is being done if it takes longer than two seconds: on a terminal one line that is redrawn,
 // elsewhere a line every 15 seconds. Thread-safe; the destructor removes a terminal's line.
 // Only the outermost Progress of the process draws. One that begins while another exists adds its text to
-// that one's line until it ends. So a function that may wait has its own, whoever calls it.
+// that one's line until it ends, so a function that may wait can always have one of its own.
 #pragma once
 
 #include <chrono>

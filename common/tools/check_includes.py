@@ -54,6 +54,8 @@ ALLOWED = {
         "solutions/device",
         "solutions/histogram",
         "labs/histogram",
+        "labs/compaction",
+        "labs/radix_sort",
         "lab",
         "base",
     ],

@@ -4,7 +4,11 @@
 //   divergence   one kernel, the same work, 1 to 32 paths in each warp; much and little arithmetic per item
 //   atomics      additions in shared memory: of 1, of a variable, and with the old value used
 //   contention   every rung of the histogram lab for few and many bins, uniform and skewed samples
-//   lessons [--logs 22,24] [--json FILE]     sizes of the histograms, as powers of two
+//   networks     scans of rows by the networks of Kogge and Stone, Sklansky, Ladner and Fischer, Brent and Kung
+//   levels       the scan of one array with a launch for each level of its tree
+//   transfers    a copy to the CPU of all items, or of those that a compaction has kept
+//   sorting      a histogram by sort and reduce over all keys
+//   lessons [--only networks,levels] [--logs 22,24] [--json FILE]     sizes, as powers of two
 // Writes JSON; every result is checked on the host, and a wrong one ends the program with exit code 1.
 // handouts/measured.py makes the pages' tables from handouts/results/lessons/.
 #include <cuda_runtime_api.h>
@@ -13,46 +17,32 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/rng.hpp"
-#include "bench/bench_device.hpp"
-#include "bench/stopwatch.hpp"
 #include "histogram/baseline.hpp"
 #include "histogram/lab.hpp"
 #include "histogram/points.hpp"
 #include "lessons/lessons.cuh"
+#include "lessons/measure.hpp"
 
 namespace course::lessons {
+
+std::vector<std::int32_t> samples_for(std::uint64_t n, std::int64_t lo, std::int64_t hi, unsigned percent) {
+  std::vector<std::int32_t> samples(n);
+  Rng rng(17);
+  const auto range = static_cast<std::uint64_t>(hi - lo);
+  const auto common = static_cast<std::int32_t>(lo + static_cast<std::int64_t>(range / 10 * 3));
+  for (std::int32_t& sample : samples)
+    sample = rng.below(100) < percent
+                 ? common
+                 : static_cast<std::int32_t>(lo + static_cast<std::int64_t>(rng.below(range)));
+  return samples;
+}
+
 namespace {
-
-using Json = nlohmann::json;
-using lab::BenchDevice;
-using lab::DeviceBytes;
-using lab::must;
-
-constexpr unsigned kRuns = 25;  // at most, of each kind of time
-
-// The time of `submit`. On the simulator also the counts of its kernels.
-template <typename Submit>
-Json timed(const BenchDevice& device, std::uint64_t n, const Submit& submit) {
-  lab::Stopwatch stopwatch(device, kRuns);
-  Json j = stopwatch.measure(
-      [&](std::size_t) {
-        must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-        device.start_counting();
-      },
-      [&](std::size_t turn) { return submit(turn); });
-  if (device.simulated) j["counted"] = device.counted(n);
-  return j;
-}
-
-void copy_to(const DeviceBytes& to, const void* from, std::size_t n_bytes) {
-  must(cudaMemcpy(to.data(), from, n_bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
-}
 
 Json divergence(const BenchDevice& device) {
   constexpr std::uint64_t kItems = 1 << 22;
@@ -122,19 +112,6 @@ Json atomics(const BenchDevice& device) {
   return rows;
 }
 
-// n samples of which `percent` % are equal; the others are uniform over the bins.
-std::vector<std::int32_t> samples_for(std::uint64_t n, std::int64_t lo, std::int64_t hi, unsigned percent) {
-  std::vector<std::int32_t> samples(n);
-  Rng rng(17);
-  const auto range = static_cast<std::uint64_t>(hi - lo);
-  const auto common = static_cast<std::int32_t>(lo + static_cast<std::int64_t>(range / 10 * 3));
-  for (std::int32_t& sample : samples)
-    sample = rng.below(100) < percent
-                 ? common
-                 : static_cast<std::int32_t>(lo + static_cast<std::int64_t>(rng.below(range)));
-  return samples;
-}
-
 Json contention(const BenchDevice& device, std::span<const unsigned> logs) {
   using namespace histogram;
   constexpr std::int64_t kLo = -1000003, kHi = 3000017;  // as in the lab's cases
@@ -200,20 +177,28 @@ std::vector<unsigned> numbers(const std::string& list) {
 int main(int argc, char** argv) {
   using namespace course::lessons;
   std::vector<unsigned> logs{22};
-  std::string file;
+  std::string file, only;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--logs") == 0) logs = numbers(argv[i + 1]);
     if (std::strcmp(argv[i], "--json") == 0) file = argv[i + 1];
+    if (std::strcmp(argv[i], "--only") == 0) only = std::string(",") + argv[i + 1] + ",";
   }
   const BenchDevice device;
-  const Json result = {{"schema", 1},
-                       {"device", device.properties.name},
-                       {"modelled", device.simulated},
-                       {"driver", device.driver},
-                       {"runtime", device.runtime},
-                       {"divergence", divergence(device)},
-                       {"atomics", atomics(device)},
-                       {"contention", contention(device, logs)}};
+  Json result = {{"schema", 1},
+                 {"device", device.properties.name},
+                 {"modelled", device.simulated},
+                 {"driver", device.driver},
+                 {"runtime", device.runtime}};
+  const auto add = [&](const std::string& name, const auto& measure) {
+    if (only.empty() || only.find("," + name + ",") != std::string::npos) result[name] = measure();
+  };
+  add("divergence", [&] { return divergence(device); });
+  add("atomics", [&] { return atomics(device); });
+  add("contention", [&] { return contention(device, logs); });
+  add("networks", [&] { return networks(device, logs); });
+  add("levels", [&] { return levels(device, logs); });
+  add("transfers", [&] { return transfers(device, logs); });
+  add("sorting", [&] { return sorting(device, logs); });
   const std::string text = result.dump(1, ' ') + "\n";
   std::FILE* to = file.empty() ? stdout : std::fopen(file.c_str(), "w");
   if (to == nullptr || std::fputs(text.c_str(), to) < 0) course::lab::stop("can't write " + file);

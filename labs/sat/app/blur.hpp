@@ -39,6 +39,9 @@ Image reference_blur(const Image& image, const BlurOptions& options);
 inline constexpr std::uint32_t kMaxRadius = 4096;
 std::vector<std::uint32_t> radii_for(const DepthMap& depth, float focal_distance, float strength);
 
+// The image, of whose pixels `share` is the reflection where the distance to a mirrored object is not 0.
+Image with_reflection(Image image, const Image& reflection, const DepthMap& distance, float share);
+
 // One channel of an image.
 std::vector<std::uint8_t> channel_of(const Image& image, std::size_t channel);
 // A mean, rounded to the nearest byte.

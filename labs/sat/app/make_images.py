@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the small images of the summed area table lab: scene.png and its depth map, depth.pgm.
+"""Draws the small images of the summed area table lab: scene.png and its depth map, depth.pgm; what its floor
+would show as a mirror, mirror.png, and the distance from the mirror to it, mirror.pgm.
 
     labs/sat/app/make_images.py labs/sat/app/images
     labs/sat/app/make_images.py --check labs/sat/app/images    # changes nothing; exit code 1 if an image differs
@@ -41,25 +42,16 @@ def ball_hit(ball, ray):
     return t * rz, ((t * rx - x) / radius, (t * ry - y) / radius, (t * rz - z) / radius)
 
 
-def pixel(column, row):
-    """Colour and depth of what stands there."""
-    ray = ((column + 0.5 - WIDTH / 2) / WIDTH * 1.3, (HEIGHT * 0.42 - row - 0.5) / WIDTH * 1.3, 1.0)
+def seen(ray, balls, column, row, up=1):
+    """The nearest ball along a ray, or the sky: distance and colour. up is −1 in the mirror."""
     best, colour = FAR * 10, None
-    for ball in BALLS:
+    for ball in balls:
         hit = ball_hit(ball, ray)
         if hit and hit[0] < best:
-            best, (nx, ny, nz) = hit[0], hit[1]
+            best, (nx, ny, nz) = hit[0], (hit[1][0], up * hit[1][1], hit[1][2])
             light = max(0.0, -0.5 * nx + 0.7 * ny - 0.5 * nz)
             base = ball[4] if math.sin(9 * ny + 4 * nx) > -0.2 else ball[5]
             colour = [min(255, int(part * (0.35 + 0.65 * light))) for part in base]
-    if ray[1] < 0 and FLOOR / ray[1] < best:
-        best = FLOOR / ray[1]
-        x = ray[0] * best
-        dark = (math.floor(x / 0.7) + math.floor(best / 0.7)) % 2
-        fade = min(1.0, best / FAR)
-        colour = [
-            int((70 if dark else 200) * (1 - 0.6 * fade) + 150 * 0.6 * fade) + tint for tint in (6, 0, -6)
-        ]
     if colour is None:
         bar = (column // 6) % 2
         colour = [
@@ -67,8 +59,49 @@ def pixel(column, row):
             int(160 + 40 * row / HEIGHT) + 16 * bar,
             220 + 12 * bar,
         ]
+    return best, colour
+
+
+def ray_of(column, row):
+    return ((column + 0.5 - WIDTH / 2) / WIDTH * 1.3, (HEIGHT * 0.42 - row - 0.5) / WIDTH * 1.3, 1.0)
+
+
+def as_bytes(colour):
+    return bytes(max(0, min(255, part)) for part in colour)
+
+
+def floor_in_front(ray, best):
+    return ray[1] < 0 and FLOOR / ray[1] < best
+
+
+def pixel(column, row):
+    """Colour and depth of what stands there."""
+    ray = ray_of(column, row)
+    best, colour = seen(ray, BALLS, column, row)
+    if floor_in_front(ray, best):
+        best = FLOOR / ray[1]
+        x = ray[0] * best
+        dark = (math.floor(x / 0.7) + math.floor(best / 0.7)) % 2
+        fade = min(1.0, best / FAR)
+        colour = [
+            int((70 if dark else 200) * (1 - 0.6 * fade) + 150 * 0.6 * fade) + tint for tint in (6, 0, -6)
+        ]
     depth = min(1.0, max(0.0, (best - NEAR) / (FAR - NEAR)))
-    return bytes(max(0, min(255, part)) for part in colour), int(depth * 255 + 0.5)
+    return as_bytes(colour), int(depth * 255 + 0.5)
+
+
+MIRRORED_BALLS = [(x, 2 * FLOOR - y, *rest) for x, y, *rest in BALLS]
+
+
+def reflection(column, row):
+    """What a perfect mirror in place of the floor shows, and the distance from the mirror to it: 1 … 255, or
+    0 where there is no floor."""
+    ray = ray_of(column, row)
+    if not floor_in_front(ray, seen(ray, BALLS, column, row)[0]):
+        return as_bytes(seen(ray, BALLS, column, row)[1]), 0
+    best, colour = seen(ray, MIRRORED_BALLS, column, int(HEIGHT * 0.84) - row, -1)
+    distance = min(1.0, (best - FLOOR / ray[1]) / FAR)
+    return as_bytes(colour), 1 + int(distance * 254)
 
 
 def png(width, height, rows):
@@ -95,12 +128,13 @@ def pixels_of(name, data):
 
 
 def pictures():
-    rows = [[pixel(column, row) for column in range(WIDTH)] for row in range(HEIGHT)]
-    yield "scene.png", png(WIDTH, HEIGHT, [b"".join(colour for colour, _ in row) for row in rows])
-    yield (
-        "depth.pgm",
-        b"P5\n%d %d\n255\n" % (WIDTH, HEIGHT) + bytes(depth for row in rows for _, depth in row),
-    )
+    for of, colours, distances in (pixel, "scene.png", "depth.pgm"), (reflection, "mirror.png", "mirror.pgm"):
+        rows = [[of(column, row) for column in range(WIDTH)] for row in range(HEIGHT)]
+        yield colours, png(WIDTH, HEIGHT, [b"".join(colour for colour, _ in row) for row in rows])
+        yield (
+            distances,
+            b"P5\n%d %d\n255\n" % (WIDTH, HEIGHT) + bytes(distance for row in rows for _, distance in row),
+        )
 
 
 def main():

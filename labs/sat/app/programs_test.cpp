@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The programs, started as a user starts them, write the same image as the filter on the CPU.
-// Environment variables: BOX_FILTER and DEPTH_OF_FIELD are the programs, IMAGES is the folder of the samples.
+// Environment variables: BOX_FILTER, DEPTH_OF_FIELD and GLOSSY_REFLECTION are the programs, IMAGES is the folder
+// of the samples.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -122,6 +123,41 @@ TEST_F(Programs, WriteThePicturesOfTheHandout) {
     ASSERT_TRUE(out) << out.error().text;
     EXPECT_EQ(distance(*shown, *out), 0) << name;
   }
+}
+
+TEST_F(Programs, BlurReflectionsByDistance) {
+  const auto scene = read_image(sample("scene.png")), mirror = read_image(sample("mirror.png"));
+  const auto distances = read_depth(sample("mirror.pgm"));
+  ASSERT_TRUE(scene);
+  ASSERT_TRUE(mirror);
+  ASSERT_TRUE(distances);
+  const auto ended = run_program("GLOSSY_REFLECTION",
+                                 fmt::format("'{}' '{}' '{}' '{}' --roughness 14", sample("scene.png"),
+                                             sample("mirror.png"), sample("mirror.pgm"), path("glossy.png")));
+  ASSERT_EQ(ended.status, 0) << ended.printed;
+  const auto out = read_image(path("glossy.png")), shown = read_image(sample("glossy.png"));
+  ASSERT_TRUE(out) << out.error().text;
+  ASSERT_TRUE(shown) << shown.error().text;
+  EXPECT_EQ(distance(*out, *shown), 0) << "the handout's picture";
+  const auto radii = radii_for(*distances, 0, 14);
+  BlurOptions options;
+  options.radii = radii;
+  EXPECT_EQ(distance(*out, with_reflection(*scene, reference_blur(*mirror, options), *distances, 0.5f)), 0);
+  EXPECT_GT(*std::max_element(radii.begin(), radii.end()), 10u);
+  for (std::size_t i = 0; i < radii.size(); ++i) {
+    if (distances->depths[i] == 0) {
+      ASSERT_EQ(out->bytes[3 * i], scene->bytes[3 * i]) << i;
+    }
+  }
+}
+
+TEST_F(Programs, RefuseAMirrorOfAnotherSize) {
+  std::ofstream(path("small.ppm"), std::ios::binary) << "P6\n1 1\n255\n...";
+  const auto ended = run_program("GLOSSY_REFLECTION",
+                                 fmt::format("'{}' '{}' '{}' '{}' --roughness 14", sample("scene.png"),
+                                             path("small.ppm"), sample("mirror.pgm"), path("glossy.png")));
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.printed.find("differ in size"), std::string::npos) << ended.printed;
 }
 
 TEST_F(Programs, SayWhatIsWrongAndEndWithAFailure) {

@@ -42,4 +42,13 @@ std::vector<std::uint32_t> radii_for(const DepthMap& depth, float focal_distance
   return radii;
 }
 
+Image with_reflection(Image image, const Image& reflection, const DepthMap& distance, float share) {
+  for (std::size_t i = 0; i < image.bytes.size(); ++i) {
+    if (!(distance.depths[i / image.channels] > 0)) continue;
+    image.bytes[i] = to_byte((1 - share) * static_cast<float>(image.bytes[i]) +
+                             share * static_cast<float>(reflection.bytes[i]));
+  }
+  return image;
+}
+
 }  // namespace course::sat::app

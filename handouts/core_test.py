@@ -90,5 +90,25 @@ class Core(unittest.TestCase):
         self.assertEqual(len(list(open_results("<!-- quote: chart ladder-scan -->\n"))), 1)
 
 
+class Folds(unittest.TestCase):
+    def test_text_after_a_fold_is_markdown(self):
+        """HTML reaches up to the next blank line, so a text directly after it would not be formatted."""
+        for page in sorted(HANDOUTS.rglob("*.md")):
+            found = re.findall(r"^</details>\n(?=[^\s<`])(.*)$", page.read_text(encoding="utf-8"), re.M)
+            self.assertEqual(found, [], page.name)
+
+
+class Errata(unittest.TestCase):
+    KINDS = re.compile(r"Recorded: |Reported by a reader of the source: |[Nn]ot confirmed|P\. Cozzi, ")
+
+    def test_each_erratum_says_where_it_is_from(self):
+        text = (HANDOUTS / "errata.md").read_text(encoding="utf-8")
+        errata = re.findall(r"^## \d+\. .*\n\n(.*(?:\n.+)*)", text, re.M)
+        self.assertGreaterEqual(len(errata), 22)
+        for paragraph in errata:
+            self.assertTrue(paragraph.startswith("*Source: "), paragraph)
+            self.assertRegex(paragraph, self.KINDS)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

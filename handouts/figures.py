@@ -48,6 +48,10 @@ FIGURES = {
         pictures.banks,
         "The words that a warp reads, by bank: one per bank for strides of 1 and 33, two for a stride of 2, eight for 8, and all 32 in one bank for 32.",
     ),
+    "reduction-tournament": (
+        pictures.tournament,
+        "A tournament for the maximum of eight items: four matches in the first round, two in the second and one in the third; 7 wins.",
+    ),
     "reduction-neighboured": (
         "trace reduction neighboured --arrays d_in,s_data,d_out",
         "Neighboured pairs: partners are 1, then 2, then 4 apart, and the left one keeps the sum; element 0 ends with 25.",

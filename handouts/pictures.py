@@ -141,6 +141,34 @@ def lanes(run):
     return p
 
 
+def tournament(_run):
+    """The maximum of the items as the winner of matches between neighbours."""
+    p = Picture()
+    width, gap = 40, 56
+    entries = [(14 + width * (i + 0.5), item) for i, item in enumerate(ITEMS)]
+    p.step("the items")
+    p.text(14 + width * 8 + 10, 30, "items", "note")
+    for x, item in entries:
+        p.rect(x - 15, 14, 30, 26, "box")
+        p.text(x, 32, item, "mono middle")
+    y, number = 40, 0
+    while len(entries) > 1:
+        number += 1
+        p.step(f"round {number}: {len(entries) // 2} match{'es' * (len(entries) > 2)}")
+        winners = []
+        for (x, one), (other_x, other) in zip(entries[::2], entries[1::2]):
+            middle = (x + other_x) / 2
+            for start, value in ((x, one), (other_x, other)):
+                look = "arrow" if value == max(one, other) else "line"
+                p.line(look, start, y, middle, y + gap - 28)
+            p.rect(middle - 15, y + gap - 26, 30, 26, "box written")
+            p.text(middle, y + gap - 8, max(one, other), "mono middle bold")
+            winners.append((middle, max(one, other)))
+        p.text(14 + width * 8 + 10, y + gap - 10, f"round {number}", "note")
+        entries, y = winners, y + gap
+    return p
+
+
 def busiest(words):
     """How many different words the fullest bank has, which is the number of wavefronts, and each bank's
     words."""

@@ -222,6 +222,7 @@ def said(name, labcli):
     if row is None:
         sys.exit(f"the kill matrix has no {name}")
     task, verdict, _about, words = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
+    words = re.sub(r"mutant_\w+\.cu", f"{lab}.cu", words)  # a student's file has the lab's name
     return fenced(
         "",
         f"{lab} / {task}: {verdict}\n"

@@ -43,9 +43,9 @@ format() {
   fi
   (($# > 0)) || mapfile -td '' c_files < <(sources '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh')
   (($# > 0)) || mapfile -td '' python_files < <(sources '*.py')
-  (($# > 0)) || mapfile -td '' texts < <(sources '*.md')
+  (($# > 0)) || mapfile -td '' texts < <(sources '*.md' '*.md.in')
   for file; do
-    case $file in *.py) python_files+=("$file") ;; *.md) texts+=("$file") ;; *) c_files+=("$file") ;; esac
+    case $file in *.py) python_files+=("$file") ;; *.md | *.md.in) texts+=("$file") ;; *) c_files+=("$file") ;; esac
   done
   if ((${#texts[@]} > 0)); then python3 common/tools/wrap_markdown.py "${wrap_mode[@]}" "${texts[@]}"; fi
   if ((${#c_files[@]} > 0)); then

@@ -269,7 +269,7 @@ Status shared_counts(const Job<T, Bins>& job) {
   //@end
 }
 
-// --- Given, for rung 4: two functions that you have written in other labs.
+// --- Given, for rung 4: two functions that are similar to those of labs 2 and 4.
 
 inline constexpr unsigned kKeysPerThread = 8;
 inline constexpr unsigned kTile = kBlock * kKeysPerThread;  // keys that a block sorts at once: a power of two

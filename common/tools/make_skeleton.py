@@ -3,13 +3,16 @@
 """Writes the students' file of a lab from its solution: labs/<lab>/<lab>.cu from solutions/<lab>/<lab>.cu.
 
     common/tools/make_skeleton.py solutions/reduction/reduction.cu labs/reduction/reduction.cu
+    common/tools/make_skeleton.py reduction       # the same
     common/tools/make_skeleton.py --check ...     # changes nothing; exit code 1 when the file has drifted
+    common/tools/make_skeleton.py --guided ...    # a file whose TODOs also say how, step by step
 
 Lines of the solution that start with //@ steer it:
 
-    //@solution HINT      what follows, down to //@end, is the students' to write: it becomes a TODO with the hint and the
-    //@hint MORE          number of lines that the solution takes; //@hint goes on with the hint, //@instead gives a
-    //@instead CODE       line that stands there so that the file compiles
+    //@solution WHAT      what follows, down to //@end, is the students' to write: it becomes a TODO that says what the
+    //@hint MORE          code must do, and the number of lines that the solution takes; //@hint goes on with it,
+    //@how STEPS          //@how says how it is done, which only a guided file has in its place, and //@instead gives
+    //@instead CODE       a line that stands there so that the file compiles
     //@reference          what follows, down to //@end, is left out
     //@student TEXT       a line that only the students' file has
 """
@@ -28,9 +31,9 @@ class SkeletonError(Exception):
     pass
 
 
-def todo(indent, hint, n_lines, instead):
+def todo(indent, what, n_lines, instead):
     roughly = n_lines if n_lines < 10 else round(n_lines / 5) * 5
-    text = f"TODO(student): {' '.join(hint)} (roughly {roughly} line{'s' if roughly != 1 else ''})"
+    text = f"TODO(student): {' '.join(what)} (roughly {roughly} line{'s' if roughly != 1 else ''})"
     lines = textwrap.wrap(text, WIDTH - len(indent) - 3, break_long_words=False, break_on_hyphens=False)
     return [f"{indent}// {line}" for line in lines] + [indent + line for line in instead]
 
@@ -40,10 +43,10 @@ def code_lines(lines):
     return sum(1 for line in lines if line.strip() and not line.strip().startswith("//"))
 
 
-def skeleton(source, name="solution"):
+def skeleton(source, name="solution", guided=False):
     out = []
     block = None  # "solution" or "reference" while inside one
-    indent, hint, instead, removed, start = "", [], [], [], 0
+    indent, hint, how, instead, removed, start = "", [], [], [], [], 0
     for number, line in enumerate(source.splitlines(), 1):
         mark = MARK.match(line)
         if mark is None:
@@ -57,16 +60,19 @@ def skeleton(source, name="solution"):
         if kind == "student" and block is None:
             out.append(mark.group(1) + text)
         elif kind in ("solution", "reference") and block is None:
-            block, indent, hint, instead, removed, start = kind, mark.group(1), [text], [], [], number
+            block, indent, hint, how, instead, removed = kind, mark.group(1), [text], [], [], []
+            start = number
         elif kind == "hint" and block == "solution" and not removed:
             hint.append(text)
+        elif kind == "how" and block == "solution" and not removed:
+            how.append(text)
         elif kind == "instead" and block == "solution" and not removed:
             instead.append(text)
         elif kind == "end" and block is not None:
             if block == "solution":
                 if not hint[0]:
-                    raise SkeletonError(f"{name}:{start}: //@solution needs a hint")
-                out.extend(todo(indent, hint, code_lines(removed), instead))
+                    raise SkeletonError(f"{name}:{start}: //@solution needs a text")
+                out.extend(todo(indent, how if guided and how else hint, code_lines(removed), instead))
             block = None
         else:
             raise SkeletonError(f"{where}: //@{kind} is out of place here")
@@ -80,11 +86,19 @@ def skeleton(source, name="solution"):
 def main():
     parser = argparse.ArgumentParser(description="Writes the students' file of a lab from its solution.")
     parser.add_argument("--check", action="store_true", help="compare only")
-    parser.add_argument("solution", type=pathlib.Path)
-    parser.add_argument("skeleton", type=pathlib.Path)
+    parser.add_argument("--guided", action="store_true", help="TODOs that also say how")
+    parser.add_argument("solution", type=pathlib.Path, help="a lab, or the file of its solution")
+    parser.add_argument("skeleton", type=pathlib.Path, nargs="?", help="the file to write")
     arguments = parser.parse_args()
+    if arguments.skeleton is None:
+        lab, root = arguments.solution.name, pathlib.Path(__file__).resolve().parents[2]
+        arguments.solution = root / "solutions" / lab / f"{lab}.cu"
+        arguments.skeleton = root / "labs" / lab / f"{lab}.cu"
+        if not arguments.solution.is_file():
+            parser.error(f'there is no lab "{lab}" with a solution')
     try:
-        wanted = skeleton(arguments.solution.read_text(encoding="utf-8"), arguments.solution.name)
+        source = arguments.solution.read_text(encoding="utf-8")
+        wanted = skeleton(source, arguments.solution.name, arguments.guided)
     except SkeletonError as error:
         sys.exit(str(error))
     if not arguments.check:

@@ -22,6 +22,14 @@ class Skeleton(unittest.TestCase):
             "int f() {\n  // TODO(student): Add them. (roughly 2 lines)\n  return 0;\n}\n",
         )
 
+    def test_says_how_in_a_guided_file_alone(self):
+        source = "//@solution Add them.\n//@how Use a tree\n//@how of warps.\nx\n//@end\n"
+        self.assertEqual(m.skeleton(source), "// TODO(student): Add them. (roughly 1 line)\n")
+        guided = m.skeleton(source, guided=True)
+        self.assertEqual(guided, "// TODO(student): Use a tree of warps. (roughly 1 line)\n")
+        plain = "//@solution Add them.\nx\n//@end\n"
+        self.assertEqual(m.skeleton(plain, guided=True), m.skeleton(plain))
+
     def test_drops_reference_parts_and_adds_student_lines(self):
         source = "a\n//@student // yours\n//@reference\nsecret\n//@end\nb\n"
         self.assertEqual(m.skeleton(source), "a\n// yours\nb\n")

@@ -84,7 +84,7 @@ def asked(solution):
     for line in solution.splitlines():
         mark = re.match(r"\s*//@(\w+)", line)
         if mark:
-            inside = mark[1] in ("solution", "hint", "instead") and (inside or mark[1] == "solution")
+            inside = mark[1] in ("solution", "hint", "how", "instead") and (inside or mark[1] == "solution")
         elif inside:
             lines.append(line)
     return "\n".join(lines)

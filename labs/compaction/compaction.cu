@@ -33,11 +33,7 @@ struct Scanned {
 // between them.
 template <typename Value>
 __device__ Scanned<Value> block_scan(Value value) {
-  // TODO(student): Store the value in one of two shared arrays of kBlock Values, then wait at a barrier. Do a
-  // round for each stride 1, 2, 4 …: add to your sum the value of the thread `stride` below you (if it
-  // exists), and store the sum in the *other* array. After a barrier, the arrays exchange their roles. At the
-  // end the sums are inclusive, so the sum before you is your sum minus your own value. The total is the last
-  // thread's sum. (roughly 15 lines)
+  // TODO(student): Use Hillis and Steele's rounds with two shared arrays. (roughly 15 lines)
   return {value, value};
 }
 
@@ -46,16 +42,14 @@ __device__ Scanned<Value> block_scan(Value value) {
 // reads the items twice and writes the kept ones.
 template <typename T, typename Keep>
 __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
-  // TODO(student): Use one item per thread. Its flag is 1 if keep returns true, otherwise 0. Compare the
-  // global index with n. (roughly 2 lines)
+  // TODO(student): Set the flags: 1 for an item that is kept, otherwise 0. (roughly 2 lines)
 }
 
 // d_scan[i] = sum of the values before i in the same block; d_totals[block] = sum of the block's values.
 // d_scan may be the same array as d_values.
 template <typename Value>
 __global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
-  // TODO(student): Use one value per thread (0 past n), as an Index. Call block_scan and store the sum before
-  // the value. Thread 0 stores the total. (roughly 4 lines)
+  // TODO(student): Scan the block's values with block_scan, and store both results. (roughly 4 lines)
 }
 
 // Adds d_offsets[block] to the n results of k02_scan_blocks: one offset per block of kBlock results.
@@ -82,15 +76,12 @@ void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index
 template <typename T>
 __global__ void k02_scatter(const T* d_in, std::uint64_t n, const std::uint32_t* d_flags,
                             const Index* d_positions, T* d_out, Index* d_count) {
-  // TODO(student): Use one item per thread. If its flag is set, d_out[d_positions[gid]] = d_in[gid]. The
-  // thread of the *last item* can compute the count: the number of kept items before it, plus one if it is
-  // kept itself. If n = 0, there is no such thread; then any one thread writes 0. (roughly 8 lines)
+  // TODO(student): Write the kept items and the count. Consider n = 0. (roughly 8 lines)
 }
 
 template <typename T, typename Keep>
 Status three_kernels(const Job<T, Keep>& job) {
-  // TODO(student): Launch k02_flags, call exclusive_scan from job.d_flags to job.d_positions, then launch
-  // k02_scatter. (roughly 6 lines)
+  // TODO(student): Launch the three steps: flags, exclusive_scan, scatter. (roughly 6 lines)
   return not_implemented(job);
 }
 
@@ -98,24 +89,21 @@ Status three_kernels(const Job<T, Keep>& job) {
 // through global memory.
 template <typename T, typename Keep>
 __global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
-  // TODO(student): Use one item per thread. __syncthreads_count(condition) is a barrier that returns, in
-  // every thread, the number of threads of the block for which the condition is true. All threads must call
-  // it. Thread 0 stores the block's number. (roughly 3 lines)
+  // TODO(student): Store how many items the block keeps (__syncthreads_count). (roughly 3 lines)
 }
 
 // d_offsets[block]: the position of the block's first kept item in d_out.
 template <typename T, typename Keep>
 __global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
-  // TODO(student): Load one item per thread; its flag is 0 past n. The block_scan of the flags (as unsigned)
-  // gives each item its rank in the block. Its position is the block's offset plus the rank. One thread of
-  // the last block writes the count, which is the block's offset plus its total. (roughly 8 lines)
+  // TODO(student): Write the block's kept items to their positions. One thread of the grid writes the count.
+  // (roughly 8 lines)
 }
 
 template <typename T, typename Keep>
 Status fused(const Job<T, Keep>& job) {
-  // TODO(student): Launch k03_count with job.d_spare as output. Call exclusive_scan on these counts, in
-  // place; the scan's own spare space begins behind them. Then launch k03_compact. (roughly 7 lines)
+  // TODO(student): Launch the three steps: count, exclusive_scan of the counts, compact. All numbers are in
+  // job.d_spare. (roughly 7 lines)
   return not_implemented(job);
 }
 
@@ -138,8 +126,7 @@ struct Rows {
 // The function needs no shared memory and no barrier.
 template <typename T, typename Keep>
 __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile, Keep keep) {
-  // TODO(student): First load item r of all rows r (if it exists), then call __ballot_sync for each row: it
-  // is faster to have kRows loads in flight at once than one at a time. __popc counts the bits of a ballot.
+  // TODO(student): Load the rows with all loads in flight at once, and get the flags with __ballot_sync.
   // (roughly 10 lines)
   static_cast<void>(d_in);
   static_cast<void>(n);
@@ -152,9 +139,7 @@ __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile,
 // must call it; the result is valid in each of them. It uses kBlock / 32 words of shared memory and one
 // barrier. Two calls need another barrier between them.
 __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
-  // TODO(student): Lane 0 of each warp stores the number. After a barrier, every thread adds up the numbers
-  // of the warps before its own, and the numbers of all warps. There are only kBlock / 32 of them. (roughly
-  // 10 lines)
+  // TODO(student): Exchange the numbers through shared memory. (roughly 10 lines)
   return {n_kept, n_kept};
 }
 
@@ -162,8 +147,7 @@ __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
 // same position.
 template <typename T>
 __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
-  // TODO(student): Within a row, a kept item's rank is the number of bits below its lane's: __popc(kept &
-  // ((1u << lane) - 1)). The output of the next row begins after this row's kept items. (roughly 7 lines)
+  // TODO(student): Write each row's kept items behind those of the rows before it. (roughly 7 lines)
   static_cast<void>(rows);
   static_cast<void>(position);
   static_cast<void>(d_out);
@@ -171,16 +155,14 @@ __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
 
 template <typename T, typename Keep>
 __global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
-  // TODO(student): Call load_rows for tile blockIdx.x, then scan_warps. Thread 0 stores the total. (roughly 3
-  // lines)
+  // TODO(student): Store how many items of tile blockIdx.x are kept. (roughly 3 lines)
 }
 
 template <typename T, typename Keep>
 __global__ void k04_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
-  // TODO(student): Call load_rows and scan_warps. Then call scatter_rows; the position is the block's offset
-  // plus the number of items that the warps before keep. One thread of the last block writes the count.
-  // (roughly 5 lines)
+  // TODO(student): Write the kept items of tile blockIdx.x to their positions. One thread of the grid writes
+  // the count. (roughly 5 lines)
 }
 
 template <typename T, typename Keep>
@@ -227,14 +209,12 @@ __device__ inline std::uint64_t draw_ticket(Index* d_ticket) {
 // Runs before all other kernels: no ticket is taken, and no tile's status is available. Until then the
 // workspace is undefined.
 __global__ void k05_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tiles) {
-  // TODO(student): Each thread sets one status to state_of(kNothing, 0); the first thread also resets the
-  // ticket. (roughly 3 lines)
+  // TODO(student): Reset the ticket and the status of every tile. (roughly 3 lines)
 }
 
 // Returns the sum of 32 numbers in every lane, in 5 steps. All lanes of the warp must call it.
 __device__ inline Index warp_sum(Index number) {
-  // TODO(student): Do five rounds of __shfl_xor_sync, or use lab 1's warp_fold and broadcast its result.
-  // (roughly 3 lines)
+  // TODO(student): Use shuffles. (roughly 3 lines)
   return number;
 }
 
@@ -243,10 +223,8 @@ __device__ inline Index warp_sum(Index number) {
 // block is running and will publish. Reads 32 tile statuses at a time, from the nearest tile back to the
 // first one whose prefix is available; one step per 32 tiles.
 __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
-  // TODO(student): Lane l reads the status of the tile l + 1 positions back; before tile 0 there is a prefix
-  // of 0. Read again while any lane sees kNothing. If some lane sees a prefix (__ballot_sync, __ffs), use the
-  // nearest one: add up the numbers of the lanes up to it, ignore the lanes behind it, and return. Otherwise
-  // add up all 32 and continue 32 tiles further back. (roughly 10 lines)
+  // TODO(student): Add up what the tiles before have published. A prefix already contains all tiles before
+  // it. (roughly 10 lines)
   static_cast<void>(d_states);
   static_cast<void>(tile);
   return warp_sum(0);
@@ -255,9 +233,7 @@ __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
 // Publishes the tile's total, looks back, and publishes its prefix; returns the number of items that are kept
 // before the tile. All lanes of one warp must call it; the result is valid in each.
 __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index total) {
-  // TODO(student): Publish kTotal first, so that no other tile waits for your look_back. Then call look_back.
-  // Then publish kPrefix, which is the number of items before the tile plus its own total. Only one lane
-  // publishes. (roughly 5 lines)
+  // TODO(student): Publish the total as early as possible, and the prefix when it is known. (roughly 5 lines)
   static_cast<void>(total);
   return look_back(d_states, tile);
 }
@@ -265,16 +241,14 @@ __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index to
 template <typename T, typename Keep>
 __global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
                                 Index* d_count, Keep keep) {
-  // TODO(student): Thread 0 takes a ticket and stores it in shared memory for the block. The ticket, not
-  // blockIdx.x, is the tile's number. Call load_rows and scan_warps. Warp 0 calls chain_tile and stores in
-  // shared memory how many items come before the tile. The block with the last tile writes the count. Finally
-  // call scatter_rows. (roughly 15 lines)
+  // TODO(student): Compact one tile per block, in the order of the tickets. One thread of the grid writes the
+  // count. (roughly 15 lines)
 }
 
 template <typename T, typename Keep>
 Status single_pass(const Job<T, Keep>& job) {
-  // TODO(student): Use the first number of job.d_spare as the ticket; the tile statuses begin behind it.
-  // Launch k05_reset, then k05_single_pass with one block per tile of kTile items. (roughly 8 lines)
+  // TODO(student): Launch k05_reset, then k05_single_pass. The ticket and the statuses are in job.d_spare.
+  // (roughly 8 lines)
   return not_implemented(job);
 }
 

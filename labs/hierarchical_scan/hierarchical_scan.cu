@@ -194,24 +194,21 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
 template <typename Value, typename Op>
 __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
                                Op op) {
-  // TODO(student): Declare a Tile<Value>. Call load_tile, scan_packs, finish_tile with the identity as carry,
-  // and store_tile. Thread 0 stores the value that scan_packs returned. (roughly 6 lines)
+  // TODO(student): Scan tile blockIdx.x on its own, with the functions above. (roughly 6 lines)
 }
 
 // Combines d_carries[t], the total of everything left of tile t, with each item of tile t, as the left
 // operand. Here t is blockIdx.x + 1, since tile 0 has nothing on its left.
 template <typename Value, typename Op>
 __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_carries, Op op) {
-  // TODO(student): Load the tile, combine the carry with every item of every row (the carry is the left
-  // operand), and store the tile. (roughly 10 lines)
+  // TODO(student): Combine the carry with every item of the tile. Not every operator is commutative. (roughly
+  // 10 lines)
 }
 
 template <typename Op>
 Status two_levels(const Job<Op>& job) {
-  // TODO(student): Refuse more than kTwoLevelItems. If n = 0, there is nothing to do. Launch k01_scan_tiles
-  // on the items with one block per tile. If there is more than one tile, launch it again on the sums with
-  // one block, in place and exclusive. Then launch k01_add_carries. Use job.stream for all launches, and
-  // kBlock threads per block. (roughly 15 lines)
+  // TODO(student): Scan the tiles, scan their sums, and add the carries. Refuse more than kTwoLevelItems.
+  // (roughly 15 lines)
   return not_implemented(job);
 }
 
@@ -222,9 +219,8 @@ Status two_levels(const Job<Op>& job) {
 template <typename Value, typename Op>
 void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                 CUstream_st* stream) {
-  // TODO(student): If there is one tile, launch k01_scan_tiles without sums and return. Otherwise launch
-  // k01_scan_tiles with the sums at d_free. Call scan_level for the sums, exclusive and in place, with the
-  // memory behind them as d_free. Then launch k01_add_carries. (roughly 7 lines)
+  // TODO(student): Do the same as for two_levels, but scan the sums by the same function. Each level needs
+  // sums of its own. (roughly 7 lines)
   static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
 }
@@ -242,8 +238,7 @@ Status recursive(const Job<Op>& job) {
 // Stores the total of tile blockIdx.x in d_sums[blockIdx.x].
 template <typename Value, typename Op>
 __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums, Op op) {
-  // TODO(student): Call load_tile and scan_packs. Thread 0 stores the value that scan_packs returned. (The
-  // compiler removes the computations that you do not use.) (roughly 4 lines)
+  // TODO(student): Reduce tile blockIdx.x with the functions above. (roughly 4 lines)
 }
 
 // Scans tile blockIdx.x, starting with d_carries[blockIdx.x]; a null pointer means no carries. May work in
@@ -259,9 +254,8 @@ __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
 template <typename Value, typename Op>
 void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                          CUstream_st* stream) {
-  // TODO(student): If there is one tile, launch k03_scan_tiles without carries and return. Otherwise launch
-  // k03_fold_tiles, which writes to d_free. Call this function for the sums, exclusive and in place. Then
-  // launch k03_scan_tiles with the sums as carries. (roughly 9 lines)
+  // TODO(student): Reduce the tiles, scan the sums by the same function, then scan the tiles with their
+  // carries. (roughly 9 lines)
   static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
 }
@@ -300,8 +294,7 @@ __global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
 // does not define the order in which blocks start: the block blockIdx.x - 1 might start only after this one
 // ends, so waiting for it could take forever. Every thread must call it. It has one barrier.
 __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
-  // TODO(student): Thread 0 takes the number with atomicAdd and stores it in shared memory for the block. All
-  // threads wait at a barrier before they read it. (roughly 4 lines)
+  // TODO(student): Take the number once per block. (roughly 4 lines)
   return *d_ticket;
 }
 
@@ -309,17 +302,13 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 template <typename Value, typename Op>
 __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
                             std::uint32_t* d_flags, Kind kind, Op op) {
-  // TODO(student): Call draw_tile, load_tile and scan_packs. Unless the tile is 0, thread 0 waits in a loop
-  // until the flag of the tile before is kPrefix, calls __threadfence(), and reads that tile's prefix, which
-  // is the carry. It stores the tile's own prefix, calls __threadfence(), and sets the tile's flag. It stores
-  // the carry in shared memory for the block. After a barrier, call finish_tile and store_tile. (roughly 20
-  // lines)
+  // TODO(student): Scan the tile that draw_tile gives. Wait for the prefix of the tile before it, and publish
+  // your own. (roughly 20 lines)
 }
 
 template <typename Op>
 Status chained(const Job<Op>& job) {
-  // TODO(student): If n = 0, there is nothing to do. Clear the ticket and the flags with k04_clear, then
-  // launch k04_chained; job.d_sums takes the prefixes. (roughly 8 lines)
+  // TODO(student): Launch k04_clear, then k04_chained; job.d_sums takes the prefixes. (roughly 8 lines)
   return not_implemented(job);
 }
 
@@ -334,10 +323,8 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
                                                   typename Op::Value* d_totals,
                                                   typename Op::Value* d_prefixes, std::uint32_t* d_flag,
                                                   Op op) {
-  // TODO(student): Unless the tile is 0, publish the total (value, fence, flag kTotal). Then go through the
-  // tiles to the left, nearest first. For each tile, wait in a loop until its flag is not kEmpty, then
-  // execute a fence. Combine its prefix or its total with the carry, which is the right operand. Stop after a
-  // prefix. Finally publish the prefix (value, fence, flag kPrefix) and return the carry. (roughly 20 lines)
+  // TODO(student): Publish the total, combine what the tiles to the left have published, and publish the
+  // prefix. A prefix contains all tiles to its left. (roughly 20 lines)
   static_cast<void>(index), static_cast<void>(d_totals);
   static_cast<void>(d_prefixes), static_cast<void>(d_flag);
   return op(total, op.identity());

@@ -50,9 +50,8 @@ void clear_counts(const Job<T, Bins>& job) {
 // Edge<T> can hold every T, so compare as Edge<T>. Any thread may call it; log2(n_bins) dependent loads.
 template <typename T>
 __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
-  // TODO(student): First return n_bins for the samples that are in no bin: write the comparison so that a NaN
-  // fails it. Then do a binary search: keep edge[low] <= x < edge[high] true while you halve the distance,
-  // until high is low + 1. (roughly 10 lines)
+  // TODO(student): Find the bin with a binary search. A bin contains its lower edge, but not its upper one. A
+  // NaN is in no bin. (roughly 10 lines)
   static_cast<void>(sample);
   return bins.n_bins;
 }
@@ -61,9 +60,7 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 // Reads n samples, does n atomics. Launches: clear, count.
 template <typename T, typename Bins>
 __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  // TODO(student): For every sample from global_thread() on, grid_threads() apart, add Count{1} to the count
-  // of its bin with atomicAdd. For a sample in no bin, bin_of returns n_bins; count these samples, too.
-  // (roughly 3 lines)
+  // TODO(student): Count every sample, also those in no bin. (roughly 3 lines)
 }
 
 template <typename T, typename Bins>
@@ -98,23 +95,19 @@ __device__ inline Count block_sum(Count value) {
 template <typename T, typename Bins>
 __global__ void k02_private_counts(const T* d_in, std::uint64_t n, Bins bins, std::uint32_t* d_private,
                                    std::uint32_t n_private) {
-  // TODO(student): Threads from n_private on have nothing to do. The other threads clear their own counters
-  // (no other thread reads them, so no barrier is needed), then count the samples t, t + n_private, … with a
-  // plain ++. The index of a sample needs 64 bits. (roughly 6 lines)
+  // TODO(student): Count the samples t, t + n_private, … in the calling thread's own counters, which nobody
+  // has cleared. (roughly 6 lines)
 }
 
 // One block per bin, and one for the samples in no bin: d_counts[b] becomes the sum of bin b's n_private
 // counters.
 __global__ void k02_add_up(const std::uint32_t* d_private, std::uint32_t n_private, Count* d_counts) {
-  // TODO(student): In block b, each thread adds up every blockDim.x-th counter of bin b, in 64 bits. Then
-  // call block_sum. Thread 0 writes the sum. (roughly 5 lines)
+  // TODO(student): Add up the private counters of bin blockIdx.x. (roughly 5 lines)
 }
 
 template <typename T, typename Bins>
 Status private_counts(const Job<T, Bins>& job) {
-  // TODO(student): Launch enough blocks for job.n_private threads, then launch k02_add_up with n_bins + 1
-  // blocks. Its blocks need at most n_private threads, which is a multiple of 32 and may be less than kBlock.
-  // You need not clear anything, because every count is written. (roughly 6 lines)
+  // TODO(student): Launch both kernels, for n_bins + 1 counters. (roughly 6 lines)
   return not_implemented(job);
 }
 
@@ -146,18 +139,14 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 // is not 0.
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  // TODO(student): The first of this block's counters is first = blockIdx.y * kWindow, and its window has
-  // n_here counters. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear
-  // them. After a barrier, count the samples from global_thread() on whose bin is in the window: the test bin
-  // - first < n_here checks both ends, because unsigned numbers wrap around. After another barrier, add the
-  // counters that are not 0 to d_counts. Each thread takes every blockDim.x-th counter. (roughly 15 lines)
+  // TODO(student): Count the samples of this block's window of counters in dynamic shared memory, then add
+  // the counters to d_counts. (roughly 15 lines)
 }
 
 template <typename T, typename Bins>
 Status shared_counts(const Job<T, Bins>& job) {
-  // TODO(student): Call clear_counts, then launch your kernel with a grid of dim3(shared_grid(n, counters,
-  // …), n_windows) and shared_bytes() of dynamic shared memory. windows_for(n_bins) gives these numbers.
-  // (roughly 6 lines)
+  // TODO(student): Clear the counts, and launch the kernel with the sizes that windows_for gives. (roughly 6
+  // lines)
   return not_implemented(job);
 }
 
@@ -217,13 +206,8 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 // One global atomic per run; a tile of 2,048 samples in 256 bins has at most 257 runs.
 template <typename T, typename Bins>
 __global__ void k04_sort_reduce(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  // TODO(student): The blocks take the tiles in turn, with a stride of one grid. Store the keys in s_keys
-  // (kNoKey past the tile's samples). After a barrier, call sort_tile. Thread t tests kKeysPerThread keys
-  // from t * kKeysPerThread on. A run starts at a key that has a sample and that differs from the key before
-  // it, or is the first key. The block_exclusive_sum of the numbers of starts gives the position in s_starts
-  // of the thread's first start. After the last start, store the number of samples in the tile, so that every
-  // run ends where the next one starts. After a barrier, do one atomicAdd per run. Wait at another barrier
-  // before the next tile overwrites the keys. (roughly 30 lines)
+  // TODO(student): Sort each tile's keys, find its runs, and add the length of each run to the count of its
+  // bin. (roughly 30 lines)
 }
 
 template <typename T, typename Bins>
@@ -241,16 +225,14 @@ inline constexpr unsigned kCopies = kWarp;
 
 template <typename T, typename Bins>
 __global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  // TODO(student): Do the same as in rung 3 with one window, but with kCopies counters per bin. If one thread
-  // adds up the copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the
-  // same bank. Therefore let each lane start with another copy. (roughly 15 lines)
+  // TODO(student): Do the same as in rung 3 with one window, but with kCopies counters per bin. Avoid bank
+  // conflicts. (roughly 15 lines)
 }
 
 template <typename T, typename Bins>
 Status combined(const Job<T, Bins>& job) {
-  // TODO(student): If (n_bins + 1) * kCopies counters fit into kWindow, call clear_counts and launch
-  // k07_copies, with a grid as for rung 3. Otherwise use the method that you found to be the fastest for so
-  // many bins; shared_counts is good enough. (roughly 7 lines)
+  // TODO(student): Launch k07_copies if its counters fit into kWindow, otherwise the method that you found to
+  // be the fastest. (roughly 7 lines)
   return not_implemented(job);
 }
 

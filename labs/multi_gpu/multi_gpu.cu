@@ -174,9 +174,8 @@ void reduce_shard(const Shard<Value>& shard, Op op) {
 // --- Rung 1, task "reduce": each rank reduces its shard, and an all-reduce combines the ranks' totals.
 template <typename Op>
 Status reduce(const ReduceJob<Op>& job) {
-  // TODO(student): Call reduce_shard for each shard. Then all ranks, in one group (ncclGroupStart,
-  // ncclGroupEnd), call ncclAllReduce from d_total to d_out, with one value of nccl_type and the operation
-  // nccl_op. (roughly 7 lines)
+  // TODO(student): Reduce each shard, then combine the totals of all ranks with ncclAllReduce. (roughly 7
+  // lines)
   return not_implemented(job);
 }
 
@@ -185,8 +184,7 @@ Status reduce(const ReduceJob<Op>& job) {
 // d_totals[q] of every rank becomes d_total of rank q.
 template <typename Value>
 void gather_totals(std::span<const Shard<Value>> shards) {
-  // TODO(student): In one group, all ranks call ncclAllGather from d_total to d_totals. The count is that of
-  // the values that one rank sends. (roughly 4 lines)
+  // TODO(student): Gather the totals of all ranks with ncclAllGather. (roughly 4 lines)
   static_cast<void>(shards);
 }
 
@@ -195,27 +193,22 @@ void gather_totals(std::span<const Shard<Value>> shards) {
 // block.
 template <typename Value, typename Op>
 __global__ void k02_prefixes(Value* d_parts, unsigned n_parts, const Value* d_totals, int rank, Op op) {
-  // TODO(student): Each thread combines the totals of the ranks before `rank`, in their order. Load the parts
-  // into item[kRows] as k01_combine does, and call scan_tile. Store op(prefix of the ranks, before[r]).
-  // (roughly 10 lines)
+  // TODO(student): Store the prefix of each part: what the ranks before have, then the parts before. (roughly
+  // 10 lines)
 }
 
 // Scans part b, beginning with its prefix d_parts[b]. One block for each part.
 template <typename Value, typename Op>
 __global__ void k02_scan_parts(const Value* d_in, Parts parts, Value* d_out, const Value* d_parts, Kind kind,
                                Op op) {
-  // TODO(student): The carry begins with d_parts[blockIdx.x]. For each tile (for_each_tile), call scan_tile.
-  // The exclusive result of item[r] is op(carry, before[r]); combine it with item[r] for the inclusive one.
-  // Write only below the end of the part and of the shard. Then combine the carry with the tile's total.
-  // (roughly 10 lines)
+  // TODO(student): Scan part blockIdx.x, tile by tile, starting with its prefix. (roughly 10 lines)
 }
 
 // --- Rung 2, task "scan": reduce, exchange the totals, then scan with the right prefix.
 template <typename Op>
 Status scan(const ScanJob<Op>& job) {
-  // TODO(student): Call reduce_shard for each shard, then gather_totals. Then launch k02_prefixes (one block)
-  // and k02_scan_parts (one block for each part) for each shard that is not empty. Set the device before.
-  // (roughly 10 lines)
+  // TODO(student): Do the steps of the scan: totals, prefixes, parts. A shard may be empty. (roughly 10
+  // lines)
   return not_implemented(job);
 }
 
@@ -245,10 +238,8 @@ inline void count_shard(const HistogramShard& shard, std::uint32_t n_bins, std::
 
 // --- Rung 4, task "histogram": each rank adds up a slice of the bins, then all ranks get all slices.
 inline Status histogram(const HistogramJob& job) {
-  // TODO(student): Call count_shard for each shard. Each rank has a slice of n_padded / n_ranks counts, at
-  // rank times this number in d_counts. In one group, all ranks add up d_local into their slices with
-  // ncclReduceScatter (ncclUint64, ncclSum); its count is that of one slice. In another group, all ranks call
-  // ncclAllGather in place: the send buffer is the rank's slice in d_counts. (roughly 15 lines)
+  // TODO(student): Count each shard, add up the counts with ncclReduceScatter, and gather the slices with
+  // ncclAllGather. (roughly 15 lines)
   return not_implemented(job);
 }
 
@@ -342,9 +333,7 @@ inline Boundaries boundaries_of(const SortJob& job) {
 // threads have work.
 __global__ void k04_count_below(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
                                 unsigned n_ranks, unsigned shift, Count* d_below) {
-  // TODO(student): Thread t counts for boundary index t / kDigitValues and digit t % kDigitValues, if there
-  // is such a boundary. The digit is shifted by `shift` and combined with the known digits. Call count_less.
-  // (roughly 4 lines)
+  // TODO(student): Count the keys below each candidate of each splitter. (roughly 4 lines)
 }
 
 // Given: adds the digit to each splitter, the largest one with at most first[j] keys of the whole array
@@ -359,9 +348,7 @@ __global__ void k04_choose_digits(const Count* d_below, Boundaries all, unsigned
 
 // Finds the splitters. Every rank computes the same ones.
 inline void find_splitters(const SortJob& job, const Boundaries& all) {
-  // TODO(student): Clear the n_ranks - 1 splitters of each rank with cudaMemsetAsync. For each digit, from
-  // shift 32 - kDigitBits down to 0: launch k04_count_below for each shard; in one group, all ranks add up
-  // d_below in place with ncclAllReduce; launch k04_choose_digits for each shard. (roughly 20 lines)
+  // TODO(student): Find the splitters digit by digit, most significant first. (roughly 20 lines)
   static_cast<void>(job), static_cast<void>(all);
 }
 
@@ -385,10 +372,8 @@ __global__ void k04_cuts(const Count* d_all_counts, Boundaries all, std::uint64_
   const unsigned r = threadIdx.x / (all.n_ranks + 1), q = threadIdx.x % (all.n_ranks + 1);
   if (r >= all.n_ranks) return;
   std::uint64_t cut = q == 0 ? 0 : all.first[r + 1] - all.first[r];
-  // TODO(student): For 0 < q < n_ranks: first[q] keys of the whole array go before boundary q. Subtract those
-  // that are less than splitter q, of all ranks, and the equal ones of the ranks before r: `rest` remain. The
-  // cut is after the rank's less keys and min(rest, its equal keys) equal ones. No difference may get
-  // negative. (roughly 9 lines)
+  // TODO(student): Find where the rank's sorted keys are cut, so that each rank gets exactly as many as it
+  // had. Consider equal keys. (roughly 9 lines)
   d_cuts[threadIdx.x] = cut;
 }
 
@@ -432,17 +417,14 @@ inline Cuts read_cuts(const SortJob& job) {
 
 // All ranks send the parts of d_sorted, and receive in d_received, in the order of the ranks.
 inline void exchange(const SortJob& job, const Cuts& cuts) {
-  // TODO(student): In one group, for each rank r and each rank q (also q = r): rank r sends cuts.count(r, q)
-  // keys (ncclUint32) from d_sorted + cuts.first(r, q) to q, and receives cuts.count(q, r) keys from q,
-  // behind those of the ranks before q. (roughly 15 lines)
+  // TODO(student): Exchange the keys: from each rank to each rank, in one group. (roughly 15 lines)
   static_cast<void>(job), static_cast<void>(cuts);
 }
 
 // --- Rung 5, task "sort": sort the shards, find exact cuts, exchange, merge.
 inline Status sort(const SortJob& job) {
-  // TODO(student): Call sort_shard for each shard; then find_splitters, find_cuts, read_cuts and exchange.
-  // Then launch k04_merge_runs for each shard that is not empty: run q has the keys from rank q. (roughly 15
-  // lines)
+  // TODO(student): Do the steps of the sort: sort each shard, find the splitters and the cuts, exchange,
+  // merge. (roughly 15 lines)
   return not_implemented(job);
 }
 

@@ -111,11 +111,8 @@ void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64
 // copies the items.
 template <typename Bits, typename Value, typename Pass>
 Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
-  // TODO(student): Compute the number of passes. For each pass, find the array that it reads (job.in, then
-  // the output of the pass before), the array that it writes (the last pass writes job.out, so count from the
-  // end), its first bit, and its number of bits. What a pass reads has the type Items<const Bits, const
-  // Value>: the output `to` of a pass is {to.d_keys, to.d_values} for the next one. If n is 0, do nothing. If
-  // the range has no bits, do one pass that copies. (roughly 15 lines)
+  // TODO(student): Do the passes as described above, for every range of bits and every n, also n = 0.
+  // (roughly 15 lines)
   static_cast<void>(bits_per_pass);
   static_cast<void>(pass);
   return not_implemented(job);
@@ -128,8 +125,7 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 
 // e[i] = 1 if the bit of key i is 0, otherwise 0.
 __global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned bit, std::uint32_t* d_e) {
-  // TODO(student): Use one thread per key. d_e[gid] is 1 if the key's bit number `bit` is 0. (roughly 2
-  // lines)
+  // TODO(student): Mark the keys whose bit number `bit` is 0. (roughly 2 lines)
 }
 
 // f is the exclusive scan of e. Writes the rows t and d, and moves every key to its position: d_to[d[i]] =
@@ -137,14 +133,12 @@ __global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned
 __global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const std::uint32_t* d_e,
                           const std::uint32_t* d_f, std::uint32_t* d_t, std::uint32_t* d_d,
                           std::uint32_t* d_to) {
-  // TODO(student): Use one thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. If the
-  // bit of key i is 1, its position is t[i], which is i - f[i] + that number. d[i] is f[i] or t[i], depending
-  // on the bit, which you can find in e. Then write the key to position d[i]. (roughly 9 lines)
+  // TODO(student): Compute t and d, and move the keys. Which key's flag does the scan not contain? (roughly 9
+  // lines)
 }
 
 Status split(const KeyJob& job) {
-  // TODO(student): Call by_passes with one bit per pass and a lambda that does the steps of a pass:
-  // k01_flags, exclusive_scan from job.d_e to job.d_f, and k01_place. (roughly 7 lines)
+  // TODO(student): Sort with one bit per pass, through by_passes. (roughly 7 lines)
   return not_implemented(job);
 }
 
@@ -153,12 +147,8 @@ inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per wa
 
 __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                               unsigned begin_bit, unsigned end_bit) {
-  // TODO(student): Every thread holds kTileRows of the tile's keys in registers. Positions past n hold a key
-  // that stays behind all others. For each bit, compute e, f, total, t and d as before, but inside the block.
-  // (A warp can count a row of 32 with __ballot_sync and __popc; or use block_exclusive_sum.) Every thread
-  // writes its keys to position d of the tile in shared memory. After a barrier, every thread reads the keys
-  // at its own positions. Another barrier must separate these reads from the next bit's writes. (roughly 35
-  // lines)
+  // TODO(student): Sort the tile bit by bit, with the keys in registers and in shared memory. The last tile
+  // may have fewer keys. (roughly 35 lines)
 }
 
 Status tile_sort(const KeyJob& job) {
@@ -181,35 +171,27 @@ inline constexpr unsigned kMergeTile = 2 * kTile;  // keys that a block merges i
 
 // The lower position of the c-th pair of a stage, c = 0, 1, 2 …; its partner is `stride` higher.
 __device__ std::uint64_t lower_place(std::uint64_t c, std::uint64_t stride) {
-  // TODO(student): Pairs come in groups of `stride`: group c / stride starts at position 2 * stride * (c /
-  // stride). (roughly 1 line)
+  // TODO(student): Return the lower position of pair c if partners are `stride` apart. (roughly 1 line)
   return c * stride;
 }
 
 // One stage in global memory, in place: if `flip`, partners are mirrored in their pair of runs of `size` keys
 // each; otherwise they are `size` apart. One thread per pair of keys.
 __global__ void k03_stage(std::uint32_t* d_keys, std::uint64_t n, std::uint64_t size, bool flip) {
-  // TODO(student): Thread gid takes the gid-th pair of the stage: its lower position and its partner
-  // (mirrored, or `size` higher). If the partner is past n, there is nothing to do. The smaller key goes to
-  // the lower position. (roughly 9 lines)
+  // TODO(student): Compare and exchange one pair per thread. (roughly 9 lines)
 }
 
 // All stages of a level from stride `stride` down to 1 in shared memory, kMergeTile keys per block. If
 // `flip`, they start with the flip of two runs of kTile keys. d_in may be d_out.
 __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                                   unsigned stride, bool flip) {
-  // TODO(student): Load kMergeTile keys into shared memory; those past n are ~0. Do the flip if it is
-  // requested, then the stages with the strides stride, stride / 2 … 1. In each stage, kBlock threads share
-  // kMergeTile / 2 pairs. You need a barrier after loading and after each stage. Then store the keys.
-  // (roughly 25 lines)
+  // TODO(student): Do a level's stages that fit into a tile, in shared memory. (roughly 25 lines)
 }
 
 // job.in holds runs of kTile sorted keys; merges them into job.out, level by level.
 Status merge(const KeyJob& job) {
-  // TODO(student): First level: launch k03_shared_stages once, with the flip, from job.in to job.out. Then
-  // merge runs of size 2 * kTile, 4 * kTile … in job.out, while there is more than one run: use k03_stage for
-  // the flip and the long strides, and one launch of k03_shared_stages for the rest of the level. Which
-  // strides fit into kMergeTile keys? (roughly 15 lines)
+  // TODO(student): Sort pairs of tiles, then merge runs that get twice as long at each level, until one is
+  // left. (roughly 15 lines)
   return not_implemented(job);
 }
 
@@ -253,9 +235,7 @@ struct DigitOf {
 template <typename Bits>
 __global__ void k04_histogram(const Bits* d_keys, std::uint64_t n, DigitOf<Bits> digit_of,
                               std::uint32_t* d_counts) {
-  // TODO(student): Use kDigits counters in shared memory. Set them to 0. After a barrier, every thread counts
-  // its keys with atomicAdd. After another barrier, thread d writes counter d. The tile is blockIdx.x, and
-  // n_tiles is gridDim.x. (roughly 10 lines)
+  // TODO(student): Count the tile's digits in shared memory, then store the counts. (roughly 10 lines)
 }
 
 // The shared memory that rank_in_tile needs.
@@ -266,9 +246,7 @@ struct RankSpace {
 
 // The lanes whose `digit` equals that of the calling one. All 32 lanes must call it.
 __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
-  // TODO(student): Start with all lanes. For each bit, find the lanes that have it set (__ballot_sync), and
-  // keep those with the same bit as yours. (__match_any_sync does all of it in one instruction.) (roughly 7
-  // lines)
+  // TODO(student): Find the lanes that have the same digit as the calling one. (roughly 7 lines)
   static_cast<void>(n_bits);
   return kFullMask & digit;
 }
@@ -281,13 +259,8 @@ __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
 template <unsigned kKeys>
 __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n_bits, RankSpace& s,
                                       std::uint32_t (&rank)[kKeys]) {
-  // TODO(student): Set the counters of every warp to 0. A warp takes its rows one after the other. It calls
-  // lanes_of_digit. The key's rank in its warp is the warp's counter of the digit plus the number of lower
-  // lanes with that digit. Then one of those lanes adds their number to the counter. Call __syncwarp between
-  // reading and adding, and after adding. When all warps have passed a barrier, thread d handles digit d: it
-  // replaces the warps' counters by the sum of the warps before, and gets their total. The
-  // block_exclusive_sum of the totals gives s.start. After another barrier, rank = start of the digit + sum
-  // of the warps before + rank in the warp. (roughly 25 lines)
+  // TODO(student): Rank the keys by digit, and keys with the same digit in the tile's order. (roughly 25
+  // lines)
   static_cast<void>(digit);
   static_cast<void>(n_bits);
   static_cast<void>(s);
@@ -304,11 +277,8 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
                                    std::uint64_t n_here, DigitOf<Bits> digit_of,
                                    const std::uint32_t* s_offset, const Value* d_values_in,
                                    const Items<Bits, Value>& to) {
-  // TODO(student): Every thread writes its keys to the positions rank[row] of an array in shared memory.
-  // After a barrier, thread t takes the keys at t, t + kBlock …, computes the digit of each key again, and
-  // writes the key to s_offset[digit] + its position in the tile. Values are moved in the same way (if
-  // constexpr (kHasValues<Value>)), to the positions of their keys. A barrier is needed before shared memory
-  // is used again. (roughly 25 lines)
+  // TODO(student): Bring the keys into the order of their ranks in shared memory, then store each at its
+  // position in the output. Move the values in the same way. (roughly 25 lines)
   static_cast<void>(key);
   static_cast<void>(rank);
   static_cast<void>(n_here);
@@ -322,18 +292,13 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
 template <typename Bits, typename Value>
 __global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
                             const std::uint32_t* d_starts, Items<Bits, Value> to) {
-  // TODO(student): Load the tile's keys in rows (see kRows) and compute their digits. Positions past n get
-  // the last digit, so that they rank behind all others. Call rank_in_tile. Thread d stores s_offset[d] =
-  // start of digit d's keys in the output minus the digit's first rank in the tile. After a barrier, call
-  // exchange_and_store. (roughly 20 lines)
+  // TODO(student): Move the keys of tile blockIdx.x to their positions. (roughly 20 lines)
 }
 
 // Sorts by digits of kDigitBits bits with the given flips.
 template <typename Bits, typename Value>
 Status sort_by_digits(const Job<Bits, Value>& job, Flips<Bits> flips) {
-  // TODO(student): Call by_passes with kDigitBits bits per pass. Each pass launches k04_histogram, which
-  // writes job.d_counts. Then it calls exclusive_scan on the counts, in place, for all digits that n_bits
-  // bits have, and launches k04_scatter. (roughly 9 lines)
+  // TODO(student): Sort with kDigitBits bits per pass, through by_passes. (roughly 9 lines)
   static_cast<void>(flips);
   return not_implemented(job);
 }
@@ -348,9 +313,8 @@ Status digits(const Job<Bits, Value>& job) {
 // only.
 template <typename Bits>
 Flips<Bits> flips_for(KeyKind kind, bool descending) {
-  // TODO(student): Which bits must you flip so that the order as unsigned numbers is the order of this kind
-  // of key? Consider a signed number, a float whose sign bit is 0, and a float whose sign bit is 1. For
-  // descending order, flip all bits once more. (roughly 8 lines)
+  // TODO(student): Choose the bits to flip, so that the order as unsigned numbers is the order of this kind
+  // of key. (roughly 8 lines)
   static_cast<void>(kind);
   static_cast<void>(descending);
   return {0, 0};
@@ -393,10 +357,7 @@ inline Sweep sweep_in(std::uint32_t* d_counts, std::uint64_t n_passes, std::uint
 template <typename Bits>
 __global__ void k06_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> flips, unsigned begin_bit,
                                unsigned end_bit, std::uint32_t* d_starts) {
-  // TODO(student): For every pass, there is a row of kDigits counters in shared memory. Set them to 0. After
-  // a barrier, each thread of the grid takes its keys, with a stride of one grid, and counts each key once in
-  // every pass's row. After another barrier, add the counters that are not 0 to d_starts with atomicAdd.
-  // (roughly 15 lines)
+  // TODO(student): Count the digits of all passes, reading each key once. (roughly 15 lines)
 }
 
 // Turns each pass's counts into starts. One block per pass.
@@ -408,9 +369,8 @@ __global__ void k06_starts(std::uint32_t* d_starts) {
 // the tile itself. d_words[tile * kDigits + digit] are the words of this pass. The tile's own count must have
 // been published before the call. Publishes the sum of both.
 __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::uint32_t own) {
-  // TODO(student): Go back over the tiles, starting at tile - 1. For each tile, load the digit's word
-  // (lab::load_relaxed) until it is not 0, and add its count. Stop if the word was a kAll. Then publish kAll
-  // | the sum plus own. (roughly 10 lines)
+  // TODO(student): Add up what the tiles before have published for this digit, then publish the prefix.
+  // (roughly 10 lines)
   static_cast<void>(d_words);
   static_cast<void>(tile);
   return own;
@@ -421,11 +381,8 @@ template <typename Bits, typename Value>
 __global__ void k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
                           const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
                           Items<Bits, Value> to) {
-  // TODO(student): Thread 0 takes the tile's number from the ticket: blocks need not start in the order of
-  // blockIdx, but the tiles before this one must be running when it waits for them. Continue as in
-  // k04_scatter. In rank_in_tile's counts, positions past n are not keys, so subtract them from the last
-  // digit's count. Publish kOwn | count, then call look_back. s_offset[d] is the digit's start + the number
-  // in the tiles before - the digit's first rank in this tile. (roughly 25 lines)
+  // TODO(student): Do the same as in k04_scatter for the tile that the ticket gives, with look_back instead
+  // of scanned counts. (roughly 25 lines)
 }
 
 inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor with blocks of 256 threads
@@ -434,10 +391,8 @@ inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor wi
 // launch(n_tiles, from, n, digit_of, d_starts, d_ticket, d_words, to).
 template <typename Bits, typename Value, typename Launch>
 Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch launch) {
-  // TODO(student): If n is 0, there is nothing to do. Call sweep_in and set its words to 0 with
-  // cudaMemsetAsync on job.stream. Launch k06_histograms with at most as many blocks as fill the device, then
-  // k06_starts. Then call by_passes; each pass calls `launch` with this pass's parts of the sweep. (roughly
-  // 20 lines)
+  // TODO(student): Prepare the sweep's memory, launch the kernels that count and scan, then do the passes.
+  // (roughly 20 lines)
   static_cast<void>(tile_items);
   static_cast<void>(launch);
   return not_implemented(job);

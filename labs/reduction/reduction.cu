@@ -26,10 +26,8 @@ constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_bloc
 // op.finish first. (op.finish takes only the value; op knows the number of items.)
 template <typename T, typename Op>
 __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  // TODO(student): Load one item per thread into shared memory, then wait at a barrier. Do a round for each
-  // stride 1, 2, 4 …: each thread whose index is a multiple of 2 * stride combines its value with the value
-  // `stride` positions to its right. Wait at a barrier after each round. Compare the *global* index with n,
-  // and let no thread return before the last barrier. (roughly 10 lines)
+  // TODO(student): Reduce the block's items by the tree that the comment above describes. Every n must work,
+  // also one that is no multiple of the block. (roughly 10 lines)
 }
 
 // Reduces the items to one value, with as many launches as that takes: each launch writes one partial result
@@ -39,9 +37,8 @@ __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Val
 // must be a generic lambda: [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) { … }.
 template <typename T, typename Op, typename Launch>
 Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch launch) {
-  // TODO(student): Launch on the items, then on the partial results, until one block is left. Use blocks_for.
-  // Choose d_out for each launch: if the launch has one block, it is job.d_out; otherwise it is the scratch
-  // array that the launch does not read. Return Status::ok. (roughly 15 lines)
+  // TODO(student): Launch until one block is left, and return Status::ok. No launch may write the array that
+  // it reads. (roughly 15 lines)
   static_cast<void>(items_per_block);
   static_cast<void>(launch);
   return not_implemented(job);
@@ -49,9 +46,7 @@ Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch la
 
 template <typename T, typename Op>
 Status neighboured(const Job<T, Op>& job) {
-  // TODO(student): First try your kernel alone: launch it with one block, return Status::ok, and grade the
-  // case sum_i32_n8_example. Then write by_levels, and call it here with kBlock items per block and a generic
-  // lambda that launches k01_neighboured on job.stream. (roughly 3 lines)
+  // TODO(student): Launch k01_neighboured through by_levels. (roughly 3 lines)
   return not_implemented(job);
 }
 
@@ -59,8 +54,7 @@ Status neighboured(const Job<T, Op>& job) {
 // then the lower quarter with the second quarter …
 template <typename T, typename Op>
 __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  // TODO(student): Do the same as in rung 1, but stride runs from kBlock / 2 down to 1, and the threads with
-  // tid < stride work. (roughly 10 lines)
+  // TODO(student): Write the same kernel with the partners of this rung. (roughly 10 lines)
 }
 
 template <typename T, typename Op>
@@ -73,8 +67,7 @@ Status sequential(const Job<T, Op>& job) {
 // It needs no shared memory and no barrier, and takes 5 steps with 31 useful operations.
 template <typename Op>
 __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
-  // TODO(student): For offset 16, 8, 4, 2, 1: combine your value with the value of the lane `offset` above.
-  // __shfl_down_sync(kFullMask, value, offset) returns it. (roughly 4 lines)
+  // TODO(student): Use shuffles (__shfl_down_sync). (roughly 4 lines)
   return op(value, op.identity());
 }
 
@@ -82,10 +75,7 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 // to 32 values, and one warp reduces these with shuffles.
 template <typename T, typename Op>
 __global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  // TODO(student): A block covers 2 * kBlock items. Each thread loads two of them, kBlock apart, and combines
-  // them (compare both indices with n). Then it stores the result in shared memory and waits at a barrier.
-  // Continue with rung 3's loop until 32 values are left. Then only the first warp calls warp_fold. (roughly
-  // 15 lines)
+  // TODO(student): Reduce 2 * kBlock items per block, with warp_fold at the end. (roughly 15 lines)
 }
 
 template <typename T, typename Op>
@@ -99,9 +89,7 @@ Status shuffle(const Job<T, Op>& job) {
 // another barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_fold(typename Op::Value value, Op op) {
-  // TODO(student): Each warp reduces its own values, and its lane 0 stores the result in shared memory. After
-  // a barrier, warp 0 reduces these results (lanes past the number of warps use the identity). (roughly 10
-  // lines)
+  // TODO(student): Use warp_fold, and shared memory between the warps. (roughly 10 lines)
   return warp_fold(value, op);
 }
 
@@ -138,9 +126,8 @@ __device__ Packed<T> packed(const T* d_in, std::uint64_t n) {
 // alignment and any grid.
 template <typename T, typename Op>
 __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op) {
-  // TODO(student): Let `threads` be the number of threads in the grid, and g the index of a thread. Thread g
-  // combines item g of the items before the first vector (if it exists), the vectors g, g + threads, g + 2 *
-  // threads …, and item g of the items after the last vector (if it exists). Use packed(). (roughly 10 lines)
+  // TODO(student): Return the calling thread's share: with the whole grid, every item must be in exactly one
+  // share. Load as many items as possible as vectors, with packed(). (roughly 10 lines)
   static_cast<void>(d_in);
   static_cast<void>(n);
   return op.identity();
@@ -166,9 +153,7 @@ unsigned coarsened_grid(std::uint64_t n, int multiprocessors) {
 
 template <typename T, typename Op>
 Status coarsened(const Job<T, Op>& job) {
-  // TODO(student): Choose the grid with coarsened_grid. If it has one block, write job.d_out. Otherwise write
-  // the partial results to job.d_scratch_a and launch the kernel on them once more, with one block. (roughly
-  // 9 lines)
+  // TODO(student): Launch at most twice, with the grid that coarsened_grid gives. (roughly 9 lines)
   return not_implemented(job);
 }
 
@@ -183,10 +168,8 @@ __device__ unsigned d_ticket;
 template <typename Op>
 __device__ void finish_by_last_block(typename Op::Value value, typename Op::Value* d_partials,
                                      typename Op::Value* d_out, Op op) {
-  // TODO(student): Thread 0 stores its value in d_partials, calls __threadfence(), takes a ticket with
-  // atomicInc(&d_ticket, gridDim.x - 1), and calls __threadfence() again. It stores in shared memory whether
-  // this was the last ticket. After a barrier, the last block reduces d_partials (each thread with a stride
-  // of blockDim.x, then block_fold) and writes d_out. (roughly 15 lines)
+  // TODO(student): Let the block that comes last reduce the partial results of all blocks. The next launch
+  // must work, too. (roughly 15 lines)
   static_cast<void>(value);
   static_cast<void>(d_partials);
   static_cast<void>(d_out);
@@ -202,8 +185,7 @@ __global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::V
 
 template <typename T, typename Op>
 Status single_launch(const Job<T, Op>& job) {
-  // TODO(student): Launch the kernel once, with coarsened_grid's number of blocks; job.d_scratch_a takes the
-  // partial results. (roughly 3 lines)
+  // TODO(student): Launch the kernel once, with the grid that coarsened_grid gives. (roughly 3 lines)
   return not_implemented(job);
 }
 

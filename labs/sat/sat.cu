@@ -36,9 +36,7 @@ struct Rows {
 // need to know the corner: in both cases rows go from left to right, and the rectangles start in row 0.
 template <typename T>
 Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): From the top left, the first row is d_data, and the next one is `width` items later. From
-  // the lower left, the first row is the last one in memory, and the pitch is negative. Consider height = 0.
-  // (roughly 3 lines)
+  // TODO(student): Return the rows from either corner. Consider height = 0. (roughly 3 lines)
   static_cast<void>(corner);
   static_cast<void>(height);
   return {d_data, static_cast<std::int64_t>(width)};
@@ -50,24 +48,20 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 // Each row of the table becomes the inclusive scan of the image's row. One thread per row.
 template <typename T, typename Sum>
 __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): Thread gid (in 64 bits) takes row gid, if it exists. Keep the running sum in a register,
-  // as a Sum. Convert each item to Sum before you add it: wrapping_add needs two operands of the same type.
-  // (roughly 7 lines)
+  // TODO(student): Scan one row per thread. (roughly 7 lines)
 }
 
 // Scans every column of the table, in place. One thread per column: neighbouring lanes read neighbouring
 // addresses.
 template <typename Sum>
 __global__ void k01_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): Thread gid takes column gid. It adds up the entries, row by row, and replaces each of them
-  // by the running sum. (roughly 7 lines)
+  // TODO(student): Scan one column per thread, in place. (roughly 7 lines)
 }
 
 template <typename T>
 Status serial(const TableJob<T>& job) {
-  // TODO(student): If the image is empty, there is nothing to do. Otherwise launch k01_rows with
-  // parts_of(height, kBlock) blocks, then k01_columns with parts_of(width, kBlock), both on job.stream, with
-  // rows_from(job.corner, …) of d_in and of d_out. (roughly 8 lines)
+  // TODO(student): Scan the rows, then the columns, from the job's corner. The image may be empty. (roughly 8
+  // lines)
   return not_implemented(job);
 }
 
@@ -75,8 +69,7 @@ Status serial(const TableJob<T>& job) {
 // gets its own sum.
 template <typename Sum>
 __device__ Sum warp_scan(Sum value) {
-  // TODO(student): For offset 1, 2, 4, 8, 16, read the value of the lane `offset` below
-  // (__shfl_up_sync(kFullMask, value, offset)), and add it if there is such a lane. (roughly 5 lines)
+  // TODO(student): Use shuffles (__shfl_up_sync). (roughly 5 lines)
   return value;
 }
 
@@ -85,10 +78,7 @@ __device__ Sum warp_scan(Sum value) {
 // barrier is needed between two calls.
 template <typename Sum>
 __device__ Sum block_scan(Sum value, Sum& total) {
-  // TODO(student): Each warp scans its own values, and its last lane stores the warp's sum in shared memory.
-  // After a barrier, warp 0 scans those sums (lanes past the number of warps use 0). After another barrier,
-  // every thread adds the sum of the warps before its own. A third barrier at the end allows the next call to
-  // overwrite the shared sums. (roughly 15 lines)
+  // TODO(student): Use warp_scan, and shared memory between the warps. (roughly 15 lines)
   total = value;
   return value;
 }
@@ -99,10 +89,8 @@ __device__ Sum block_scan(Sum value, Sum& total) {
 // Like k01_rows, but with one block per row.
 template <typename T, typename Sum>
 __global__ void k02_scan_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): A block handles the rows blockIdx.x, blockIdx.x + gridDim.x … Take kBlock items at a time,
-  // one per thread (0 past the end of the row). Call block_scan, add the sum of the items before, store the
-  // results inside the row, and carry the total to the next items. All threads of the block must call every
-  // block_scan. (roughly 10 lines)
+  // TODO(student): Scan one row per block, kBlock items at a time. There may be more rows than blocks.
+  // (roughly 10 lines)
 }
 
 inline constexpr unsigned kColumnBlock = 64;  // threads: with small blocks, more multiprocessors take part
@@ -111,9 +99,8 @@ inline constexpr unsigned kAhead = 16;        // items of a column that are load
 // Like k01_columns, but with kAhead loads in flight.
 template <typename Sum>
 __global__ void k02_scan_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): Do the same as in k01_columns, but take kAhead rows at a time. First load them all into an
-  // array of registers (unrolled), then add and store one after the other. Handle the remaining rows one at a
-  // time. (roughly 20 lines)
+  // TODO(student): Do the same as in k01_columns, with kAhead loads in flight. The height may be any number.
+  // (roughly 20 lines)
 }
 
 // Number of blocks of a grid with one block for each of n parts, up to the largest possible grid.
@@ -138,17 +125,14 @@ inline constexpr unsigned kTileRows = kBlock / kTile;  // rows of a tile that a 
 // coalesced, and there are no bank conflicts, because a row of the tile is one word longer than necessary.
 template <typename Sum>
 __global__ void k03_transpose(Rows<const Sum> from, Rows<Sum> to, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): Tile number blockIdx.x is in tile row blockIdx.x / tiles_across and tile column blockIdx.x
-  // % tiles_across. The lanes are along a row of the tile, with kTileRows rows at once. Load the tile into
-  // s_tile[row][lane]. After a barrier, store s_tile[lane][row] so that the lanes are along a row of `to`.
-  // Check both bounds, because the last tiles are incomplete. (roughly 15 lines)
+  // TODO(student): Transpose one tile per block through shared memory. The last tiles are incomplete.
+  // (roughly 15 lines)
 }
 
 template <typename T>
 Status transpose(const TableJob<T>& job) {
-  // TODO(student): There are four launches: k02_scan_rows from d_in to d_out, k03_transpose from d_out to
-  // d_scratch (`width` rows of `height` sums), k02_scan_rows of d_scratch in place, and k03_transpose back.
-  // Only d_in and d_out depend on the corner. (roughly 15 lines)
+  // TODO(student): Scan the rows, transpose, scan the rows, and transpose back. Only d_in and d_out depend on
+  // the corner. (roughly 15 lines)
   return not_implemented(job);
 }
 
@@ -160,13 +144,9 @@ Status transpose(const TableJob<T>& job) {
 template <typename Sum>
 __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
                         std::uint64_t radius, std::uint64_t width, std::uint64_t height) {
-  // TODO(student): Rows count from the corner, as in the table. The box's first row is row - radius, or 0 if
-  // that is before the image. Its last row is row + radius, or height - 1 if that is past the image. Compute
-  // the columns in the same way. The radius may be almost 2^32, and larger than the image. Look up the entry
-  // at (last row, last column). Subtract those at (before the first row, last column) and (last row, before
-  // the first column), and add the one at (before the first row, before the first column), each only if it
-  // exists. Use wrapping_add and wrapping_subtract, in Sum. Divide, as a MeanOf<Sum>, by the number of items
-  // in the box. If radii.d_first is not nullptr, radii[row][column] is the radius. (roughly 15 lines)
+  // TODO(student): Compute one mean per thread from four look-ups. A box may reach over every edge, and its
+  // radius may be almost 2^32. If radii.d_first is not nullptr, each item has its own radius. (roughly 15
+  // lines)
 }
 
 template <typename Sum>
@@ -251,20 +231,15 @@ template <typename T, typename Sum>
 __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                                 Sum* d_right, Sum* d_below, std::uint32_t* d_ticket,
                                 std::uint32_t* d_states) {
-  // TODO(student): Take a ticket, store it in shared memory for the block, and get the position from
-  // diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image, one column of
-  // padding), 32 items and then 32 more. Warps 0 and 1 handle one row per lane: they wait for the left tile's
-  // right edge (if there is such a tile), store it in s_left, and publish left + own row sums. Scan the
-  // columns (lane = row), with s_left added to each item. Warps 0 and 1 now handle one column per lane: they
-  // do the same with the tile above, whose lower edge goes to s_above. Store s_tile + s_above. Write at each
-  // barrier which hazard it prevents. Use publish and wait_for. (roughly 60 lines)
+  // TODO(student): Compute the table of one tile per block, in the order of the tickets: get the sums from
+  // the left and from above, and hand on your own. Write at each barrier which hazard it prevents. (roughly
+  // 60 lines)
 }
 
 template <typename T>
 Status single_pass(const TableJob<T>& job) {
-  // TODO(student): There are two launches. k06_clear sets the ticket and kStates words per tile to 0.
-  // k06_single_pass has one block per tile. d_flags starts with the ticket. d_scratch holds kSide sums per
-  // tile for the right edges, then as many for the lower ones. (roughly 10 lines)
+  // TODO(student): Launch k06_clear, then k06_single_pass. The ticket and the states are in d_flags, the
+  // edges in d_scratch. (roughly 10 lines)
   return not_implemented(job);
 }
 

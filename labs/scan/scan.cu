@@ -52,19 +52,13 @@ __device__ Value shuffle_up(Value value, unsigned offset) {
 // __launch_bounds__(t) promises the compiler that no block of the kernel has more than t threads.
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
-  // TODO(student): Use a shared array that has two halves. Thread tid loads item tid of row blockIdx.x into
-  // one half (threads past the end of the row store the identity), then waits at a barrier. Do a round for
-  // each offset 1, 2, 4 … below the row's length: every thread reads its own value and, if it exists, the
-  // value `offset` to the left from one half, and writes left op own to the other half. After a barrier, the
-  // two halves exchange their roles. At the end, thread tid writes result tid. If the scan is inclusive, this
-  // is its own value. If it is exclusive, this is the value one to the left, or the identity. (roughly 20
-  // lines)
+  // TODO(student): Scan row blockIdx.x with Hillis and Steele's rounds in shared memory, for both kinds.
+  // (roughly 20 lines)
 }
 
 template <typename Op>
 Status hillis_steele(const Job<Op>& job) {
-  // TODO(student): Launch k03_hillis_steele on job.stream with one block per row and one thread per item of a
-  // full row. If there is no row, do not launch. (roughly 3 lines)
+  // TODO(student): Launch one block per row, unless there is no row. (roughly 3 lines)
   return not_implemented(job);
 }
 
@@ -74,13 +68,8 @@ Status hillis_steele(const Job<Op>& job) {
 // operations, 2 · log2(leaves) steps. The result is exclusive.
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned leaves) {
-  // TODO(student): Use one thread per leaf. Thread k keeps its own item in a register, and stores it (or the
-  // identity) in s_data[k]. Up-sweep: for half = 1, 2, 4 … below `leaves`, and full = 2 * half, each thread
-  // with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]. Then one thread sets the root,
-  // s_data[leaves - 1], to the identity. Down-sweep: for half = leaves / 2 … 4, 2, 1, the same threads read
-  // the left child s_data[k - half], copy their own value to it, and set their own value to own op left. A
-  // barrier must separate each of these steps from the next one. The result is s_data[k]; if the scan is
-  // inclusive, it is s_data[k] op the item. (roughly 25 lines)
+  // TODO(student): Scan row blockIdx.x with an up-sweep and a down-sweep over `leaves` leaves, for both
+  // kinds. (roughly 25 lines)
   static_cast<void>(leaves);
 }
 
@@ -96,9 +85,7 @@ Status blelloch(const Job<Op>& job) {
 // It needs no shared memory and no barrier, and takes 5 steps with 129 operations.
 template <typename Op>
 __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op op) {
-  // TODO(student): Do Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
-  // memory. All lanes shuffle. Lanes below `offset` have no value to their left and keep their own value.
-  // (roughly 6 lines)
+  // TODO(student): Do Hillis and Steele's rounds with shuffle_up. (roughly 6 lines)
   static_cast<void>(op);
   return value;
 }
@@ -107,7 +94,7 @@ __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op o
 // identity. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
-  // TODO(student): This takes one shuffle. Lane 0 is a special case. (roughly 2 lines)
+  // TODO(student): Use one shuffle. (roughly 2 lines)
   static_cast<void>(op);
   return inclusive;
 }
@@ -115,9 +102,7 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
 // --- Rung 7, task "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
-  // TODO(student): Each block takes kBlock / kWarp consecutive rows, one per warp. Lane i loads item i of its
-  // warp's row, or the identity. After the scan, lane i writes result i if it exists. No lane may return
-  // before the last shuffle. (roughly 8 lines)
+  // TODO(student): Scan kBlock / kWarp rows per block, one per warp. (roughly 8 lines)
 }
 
 template <typename Op>
@@ -131,10 +116,7 @@ Status kogge_stone(const Job<Op>& job) {
 // memory, two barriers and 11 steps. Two calls need a barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op op) {
-  // TODO(student): Every warp scans its own values, and lane 31 stores the warp's total in shared memory.
-  // After a barrier, warp 0 computes the exclusive scan of the totals (lanes past the number of warps use the
-  // identity) and stores it in their place. After another barrier, a thread's result is the prefix of its
-  // warp op the exclusive prefix within its warp. (roughly 15 lines)
+  // TODO(student): Use warp_inclusive_scan, and shared memory between the warps. (roughly 15 lines)
   return shift_right(warp_inclusive_scan(value, op), op);
 }
 
@@ -148,11 +130,8 @@ constexpr unsigned chunk_for(unsigned row_length) {
 // totals of the chunks. Rows of up to kSharedRow items.
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned chunk) {
-  // TODO(student): Load the row into shared memory: thread tid loads the items tid, tid + kBlock … After a
-  // barrier, reduce your chunk, which begins at item tid * chunk of the row (it may be shorter at the end of
-  // the row). Compute the block_exclusive_scan of the totals. Then go through the chunk again and replace
-  // each item by its result. After a barrier, store the row in the same way as it was loaded. (roughly 20
-  // lines)
+  // TODO(student): Scan row blockIdx.x: each thread has a chunk of it. Access global memory with neighbouring
+  // threads at neighbouring items. (roughly 20 lines)
   static_cast<void>(chunk);
 }
 
@@ -184,8 +163,7 @@ struct Segmented {
     return {};
   }
   COURSE_HD Value operator()(Value a, Value b) const {
-    // TODO(student): Return the result of the items of a, followed by those of b. It depends on whether b has
-    // a head. (roughly 1 line)
+    // TODO(student): Return the result of the items of a, followed by those of b. (roughly 1 line)
     static_cast<void>(a);
     return b;
   }
@@ -193,9 +171,8 @@ struct Segmented {
 
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
-  // TODO(student): Do the same as in k09_coarsened, but with the heads in shared memory, too, and with
-  // Segmented<Op>{job.op} instead of job.op. An exclusive result at a head is the identity, whatever comes
-  // before it. A row's first item starts a segment even if its flag is 0. (roughly 25 lines)
+  // TODO(student): Do the same as in k09_coarsened, for segments. A row's first item starts a segment even if
+  // its flag is 0. (roughly 25 lines)
   static_cast<void>(chunk);
 }
 

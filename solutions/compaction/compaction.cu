@@ -50,11 +50,12 @@ struct Scanned {
 // between them.
 template <typename Value>
 __device__ Scanned<Value> block_scan(Value value) {
-  //@solution Store the value in one of two shared arrays of kBlock Values, then wait at a barrier. Do a round
-  //@hint for each stride 1, 2, 4 …: add to your sum the value of the thread `stride` below you (if it
-  //@hint exists), and store the sum in the *other* array. After a barrier, the arrays exchange their roles.
-  //@hint At the end the sums are inclusive, so the sum before you is your sum minus your own value. The total
-  //@hint is the last thread's sum.
+  //@solution Use Hillis and Steele's rounds with two shared arrays.
+  //@how Store the value in one of two shared arrays of kBlock Values, then wait at a barrier. Do a round
+  //@how for each stride 1, 2, 4 …: add to your sum the value of the thread `stride` below you (if it
+  //@how exists), and store the sum in the *other* array. After a barrier, the arrays exchange their
+  //@how roles. At the end the sums are inclusive, so the sum before you is your sum minus your own
+  //@how value. The total is the last thread's sum.
   //@instead return {value, value};
   __shared__ Value s_scan_a[kBlock], s_scan_b[kBlock];
   Value *s_from = s_scan_a, *s_to = s_scan_b;
@@ -89,8 +90,9 @@ __device__ Scanned<Value> block_scan(Value value) {
 //@end
 template <typename T, typename Keep>
 __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
-  //@solution Use one item per thread. Its flag is 1 if keep returns true, otherwise 0. Compare the global
-  //@hint index with n.
+  //@solution Set the flags: 1 for an item that is kept, otherwise 0.
+  //@how Use one item per thread. Its flag is 1 if keep returns true, otherwise 0. Compare the global
+  //@how index with n.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid < n) d_flags[gid] = keep(d_in[gid]) ? 1 : 0;
   //@end
@@ -100,8 +102,9 @@ __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags
 // d_scan may be the same array as d_values.
 template <typename Value>
 __global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
-  //@solution Use one value per thread (0 past n), as an Index. Call block_scan and store the sum before the
-  //@hint value. Thread 0 stores the total.
+  //@solution Scan the block's values with block_scan, and store both results.
+  //@how Use one value per thread (0 past n), as an Index. Call block_scan and store the sum before the
+  //@how value. Thread 0 stores the total.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   const Scanned<Index> scanned = block_scan(gid < n ? Index{d_values[gid]} : Index{0});
   if (gid < n) d_scan[gid] = scanned.before;
@@ -136,9 +139,10 @@ void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index
 template <typename T>
 __global__ void k02_scatter(const T* d_in, std::uint64_t n, const std::uint32_t* d_flags,
                             const Index* d_positions, T* d_out, Index* d_count) {
-  //@solution Use one item per thread. If its flag is set, d_out[d_positions[gid]] = d_in[gid]. The thread of
-  //@hint the *last item* can compute the count: the number of kept items before it, plus one if it is kept
-  //@hint itself. If n = 0, there is no such thread; then any one thread writes 0.
+  //@solution Write the kept items and the count. Consider n = 0.
+  //@how Use one item per thread. If its flag is set, d_out[d_positions[gid]] = d_in[gid]. The thread of
+  //@how the *last item* can compute the count: the number of kept items before it, plus one if it is
+  //@how kept itself. If n = 0, there is no such thread; then any one thread writes 0.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid < n) {
     const bool kept = d_flags[gid] != 0;
@@ -152,8 +156,9 @@ __global__ void k02_scatter(const T* d_in, std::uint64_t n, const std::uint32_t*
 
 template <typename T, typename Keep>
 Status three_kernels(const Job<T, Keep>& job) {
-  //@solution Launch k02_flags, call exclusive_scan from job.d_flags to job.d_positions, then launch
-  //@hint k02_scatter.
+  //@solution Launch the three steps: flags, exclusive_scan, scatter.
+  //@how Launch k02_flags, call exclusive_scan from job.d_flags to job.d_positions, then launch
+  //@how k02_scatter.
   //@instead return not_implemented(job);
   const auto n_blocks = static_cast<unsigned>(blocks_for(job.n, kBlock));
   k02_flags<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_flags, job.keep);
@@ -177,9 +182,10 @@ Status three_kernels(const Job<T, Keep>& job) {
 //@end
 template <typename T, typename Keep>
 __global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
-  //@solution Use one item per thread. __syncthreads_count(condition) is a barrier that returns, in every
-  //@hint thread, the number of threads of the block for which the condition is true. All threads must call
-  //@hint it. Thread 0 stores the block's number.
+  //@solution Store how many items the block keeps (__syncthreads_count).
+  //@how Use one item per thread. __syncthreads_count(condition) is a barrier that returns, in every
+  //@how thread, the number of threads of the block for which the condition is true. All threads must
+  //@how call it. Thread 0 stores the block's number.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   const int n_kept = __syncthreads_count(gid < n && keep(d_in[gid]));
   if (threadIdx.x == 0) d_totals[blockIdx.x] = static_cast<Index>(n_kept);
@@ -190,9 +196,10 @@ __global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep 
 template <typename T, typename Keep>
 __global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
-  //@solution Load one item per thread; its flag is 0 past n. The block_scan of the flags (as unsigned) gives
-  //@hint each item its rank in the block. Its position is the block's offset plus the rank. One thread of the
-  //@hint last block writes the count, which is the block's offset plus its total.
+  //@solution Write the block's kept items to their positions. One thread of the grid writes the count.
+  //@how Load one item per thread; its flag is 0 past n. The block_scan of the flags (as unsigned) gives
+  //@how each item its rank in the block. Its position is the block's offset plus the rank. One thread of
+  //@how the last block writes the count, which is the block's offset plus its total.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   T item{};
   if (gid < n) item = d_in[gid];
@@ -206,8 +213,10 @@ __global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offse
 
 template <typename T, typename Keep>
 Status fused(const Job<T, Keep>& job) {
-  //@solution Launch k03_count with job.d_spare as output. Call exclusive_scan on these counts, in place; the
-  //@hint scan's own spare space begins behind them. Then launch k03_compact.
+  //@solution Launch the three steps: count, exclusive_scan of the counts, compact. All numbers are in
+  //@hint job.d_spare.
+  //@how Launch k03_count with job.d_spare as output. Call exclusive_scan on these counts, in place; the
+  //@how scan's own spare space begins behind them. Then launch k03_compact.
   //@instead return not_implemented(job);
   const std::uint64_t n_blocks = blocks_for(job.n, kBlock);
   Index* d_totals = job.d_spare;
@@ -238,8 +247,10 @@ struct Rows {
 // The function needs no shared memory and no barrier.
 template <typename T, typename Keep>
 __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile, Keep keep) {
-  //@solution First load item r of all rows r (if it exists), then call __ballot_sync for each row: it is
-  //@hint faster to have kRows loads in flight at once than one at a time. __popc counts the bits of a ballot.
+  //@solution Load the rows with all loads in flight at once, and get the flags with __ballot_sync.
+  //@how First load item r of all rows r (if it exists), then call __ballot_sync for each row: it is
+  //@how faster to have kRows loads in flight at once than one at a time. __popc counts the bits of a
+  //@how ballot.
   //@instead static_cast<void>(d_in);
   //@instead static_cast<void>(n);
   //@instead static_cast<void>(tile);
@@ -264,8 +275,9 @@ __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile,
 // must call it; the result is valid in each of them. It uses kBlock / 32 words of shared memory and one
 // barrier. Two calls need another barrier between them.
 __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
-  //@solution Lane 0 of each warp stores the number. After a barrier, every thread adds up the numbers of the
-  //@hint warps before its own, and the numbers of all warps. There are only kBlock / 32 of them.
+  //@solution Exchange the numbers through shared memory.
+  //@how Lane 0 of each warp stores the number. After a barrier, every thread adds up the numbers of the
+  //@how warps before its own, and the numbers of all warps. There are only kBlock / 32 of them.
   //@instead return {n_kept, n_kept};
   __shared__ unsigned s_warp[kBlock / kWarp];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -285,8 +297,9 @@ __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
 // same position.
 template <typename T>
 __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
-  //@solution Within a row, a kept item's rank is the number of bits below its lane's: __popc(kept & ((1u <<
-  //@hint lane) - 1)). The output of the next row begins after this row's kept items.
+  //@solution Write each row's kept items behind those of the rows before it.
+  //@how Within a row, a kept item's rank is the number of bits below its lane's: __popc(kept & ((1u <<
+  //@how lane) - 1)). The output of the next row begins after this row's kept items.
   //@instead static_cast<void>(rows);
   //@instead static_cast<void>(position);
   //@instead static_cast<void>(d_out);
@@ -310,7 +323,8 @@ __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
 //@end
 template <typename T, typename Keep>
 __global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
-  //@solution Call load_rows for tile blockIdx.x, then scan_warps. Thread 0 stores the total.
+  //@solution Store how many items of tile blockIdx.x are kept.
+  //@how Call load_rows for tile blockIdx.x, then scan_warps. Thread 0 stores the total.
   const Rows<T> rows = load_rows(d_in, n, blockIdx.x, keep);
   const Scanned<unsigned> warps = scan_warps(rows.n_kept);
   if (threadIdx.x == 0) d_totals[blockIdx.x] = warps.total;
@@ -320,8 +334,10 @@ __global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep 
 template <typename T, typename Keep>
 __global__ void k04_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
-  //@solution Call load_rows and scan_warps. Then call scatter_rows; the position is the block's offset plus
-  //@hint the number of items that the warps before keep. One thread of the last block writes the count.
+  //@solution Write the kept items of tile blockIdx.x to their positions. One thread of the grid writes the
+  //@hint count.
+  //@how Call load_rows and scan_warps. Then call scatter_rows; the position is the block's offset plus
+  //@how the number of items that the warps before keep. One thread of the last block writes the count.
   const Rows<T> rows = load_rows(d_in, n, blockIdx.x, keep);
   const Scanned<unsigned> warps = scan_warps(rows.n_kept);
   const Index offset = d_offsets[blockIdx.x];
@@ -382,7 +398,8 @@ __device__ inline std::uint64_t draw_ticket(Index* d_ticket) {
 // Runs before all other kernels: no ticket is taken, and no tile's status is available. Until then the
 // workspace is undefined.
 __global__ void k05_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tiles) {
-  //@solution Each thread sets one status to state_of(kNothing, 0); the first thread also resets the ticket.
+  //@solution Reset the ticket and the status of every tile.
+  //@how Each thread sets one status to state_of(kNothing, 0); the first thread also resets the ticket.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid == 0) *d_ticket = 0;
   if (gid < n_tiles) d_states[gid] = state_of(kNothing, 0);
@@ -391,7 +408,8 @@ __global__ void k05_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tile
 
 // Returns the sum of 32 numbers in every lane, in 5 steps. All lanes of the warp must call it.
 __device__ inline Index warp_sum(Index number) {
-  //@solution Do five rounds of __shfl_xor_sync, or use lab 1's warp_fold and broadcast its result.
+  //@solution Use shuffles.
+  //@how Do five rounds of __shfl_xor_sync, or use lab 1's warp_fold and broadcast its result.
   //@instead return number;
   for (unsigned offset = kWarp / 2; offset > 0; offset /= 2)
     number += __shfl_xor_sync(kFullMask, number, offset);
@@ -404,10 +422,11 @@ __device__ inline Index warp_sum(Index number) {
 // block is running and will publish. Reads 32 tile statuses at a time, from the nearest tile back to the
 // first one whose prefix is available; one step per 32 tiles.
 __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
-  //@solution Lane l reads the status of the tile l + 1 positions back; before tile 0 there is a prefix of 0.
-  //@hint Read again while any lane sees kNothing. If some lane sees a prefix (__ballot_sync, __ffs), use the
-  //@hint nearest one: add up the numbers of the lanes up to it, ignore the lanes behind it, and return.
-  //@hint Otherwise add up all 32 and continue 32 tiles further back.
+  //@solution Add up what the tiles before have published. A prefix already contains all tiles before it.
+  //@how Lane l reads the status of the tile l + 1 positions back; before tile 0 there is a prefix of 0.
+  //@how Read again while any lane sees kNothing. If some lane sees a prefix (__ballot_sync, __ffs), use
+  //@how the nearest one: add up the numbers of the lanes up to it, ignore the lanes behind it, and
+  //@how return. Otherwise add up all 32 and continue 32 tiles further back.
   //@instead static_cast<void>(d_states);
   //@instead static_cast<void>(tile);
   //@instead return warp_sum(0);
@@ -430,9 +449,10 @@ __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
 // Publishes the tile's total, looks back, and publishes its prefix; returns the number of items that are kept
 // before the tile. All lanes of one warp must call it; the result is valid in each.
 __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index total) {
-  //@solution Publish kTotal first, so that no other tile waits for your look_back. Then call look_back. Then
-  //@hint publish kPrefix, which is the number of items before the tile plus its own total. Only one lane
-  //@hint publishes.
+  //@solution Publish the total as early as possible, and the prefix when it is known.
+  //@how Publish kTotal first, so that no other tile waits for your look_back. Then call look_back. Then
+  //@how publish kPrefix, which is the number of items before the tile plus its own total. Only one lane
+  //@how publishes.
   //@instead static_cast<void>(total);
   //@instead return look_back(d_states, tile);
   const unsigned lane = threadIdx.x % kWarp;
@@ -458,10 +478,12 @@ __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index to
 template <typename T, typename Keep>
 __global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
                                 Index* d_count, Keep keep) {
-  //@solution Thread 0 takes a ticket and stores it in shared memory for the block. The ticket, not
-  //@hint blockIdx.x, is the tile's number. Call load_rows and scan_warps. Warp 0 calls chain_tile and stores
-  //@hint in shared memory how many items come before the tile. The block with the last tile writes the count.
-  //@hint Finally call scatter_rows.
+  //@solution Compact one tile per block, in the order of the tickets. One thread of the grid writes the
+  //@hint count.
+  //@how Thread 0 takes a ticket and stores it in shared memory for the block. The ticket, not
+  //@how blockIdx.x, is the tile's number. Call load_rows and scan_warps. Warp 0 calls chain_tile and
+  //@how stores in shared memory how many items come before the tile. The block with the last tile writes
+  //@how the count. Finally call scatter_rows.
   __shared__ std::uint64_t s_tile;
   __shared__ Index s_before;
   if (threadIdx.x == 0) s_tile = draw_ticket(d_ticket);
@@ -484,8 +506,9 @@ __global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket,
 
 template <typename T, typename Keep>
 Status single_pass(const Job<T, Keep>& job) {
-  //@solution Use the first number of job.d_spare as the ticket; the tile statuses begin behind it. Launch
-  //@hint k05_reset, then k05_single_pass with one block per tile of kTile items.
+  //@solution Launch k05_reset, then k05_single_pass. The ticket and the statuses are in job.d_spare.
+  //@how Use the first number of job.d_spare as the ticket; the tile statuses begin behind it. Launch
+  //@how k05_reset, then k05_single_pass with one block per tile of kTile items.
   //@instead return not_implemented(job);
   const std::uint64_t n_tiles = blocks_for(job.n, kTile);
   Index* d_ticket = job.d_spare;

@@ -218,8 +218,9 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
 template <typename Value, typename Op>
 __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
                                Op op) {
-  //@solution Declare a Tile<Value>. Call load_tile, scan_packs, finish_tile with the identity as carry, and
-  //@hint store_tile. Thread 0 stores the value that scan_packs returned.
+  //@solution Scan tile blockIdx.x on its own, with the functions above.
+  //@how Declare a Tile<Value>. Call load_tile, scan_packs, finish_tile with the identity as carry, and
+  //@how store_tile. Thread 0 stores the value that scan_packs returned.
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
   const Value total = scan_packs(tile, op);
@@ -233,8 +234,9 @@ __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
 // operand. Here t is blockIdx.x + 1, since tile 0 has nothing on its left.
 template <typename Value, typename Op>
 __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_carries, Op op) {
-  //@solution Load the tile, combine the carry with every item of every row (the carry is the left operand),
-  //@hint and store the tile.
+  //@solution Combine the carry with every item of the tile. Not every operator is commutative.
+  //@how Load the tile, combine the carry with every item of every row (the carry is the left operand),
+  //@how and store the tile.
   const std::uint64_t index = blockIdx.x + std::uint64_t{1};
   const Value carry = d_carries[index];
   Tile<Value> tile;
@@ -250,10 +252,11 @@ __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_
 
 template <typename Op>
 Status two_levels(const Job<Op>& job) {
-  //@solution Refuse more than kTwoLevelItems. If n = 0, there is nothing to do. Launch k01_scan_tiles on the
-  //@hint items with one block per tile. If there is more than one tile, launch it again on the sums with one
-  //@hint block, in place and exclusive. Then launch k01_add_carries. Use job.stream for all launches, and
-  //@hint kBlock threads per block.
+  //@solution Scan the tiles, scan their sums, and add the carries. Refuse more than kTwoLevelItems.
+  //@how Refuse more than kTwoLevelItems. If n = 0, there is nothing to do. Launch k01_scan_tiles on the
+  //@how items with one block per tile. If there is more than one tile, launch it again on the sums with
+  //@how one block, in place and exclusive. Then launch k01_add_carries. Use job.stream for all launches,
+  //@how and kBlock threads per block.
   //@instead return not_implemented(job);
   if (job.n > kTwoLevelItems) return Status::unsupported;
   if (job.n == 0) return Status::ok;
@@ -285,9 +288,11 @@ Status two_levels(const Job<Op>& job) {
 template <typename Value, typename Op>
 void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                 CUstream_st* stream) {
-  //@solution If there is one tile, launch k01_scan_tiles without sums and return. Otherwise launch
-  //@hint k01_scan_tiles with the sums at d_free. Call scan_level for the sums, exclusive and in place, with
-  //@hint the memory behind them as d_free. Then launch k01_add_carries.
+  //@solution Do the same as for two_levels, but scan the sums by the same function. Each level needs sums of
+  //@hint its own.
+  //@how If there is one tile, launch k01_scan_tiles without sums and return. Otherwise launch
+  //@how k01_scan_tiles with the sums at d_free. Call scan_level for the sums, exclusive and in place,
+  //@how with the memory behind them as d_free. Then launch k01_add_carries.
   //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
   const std::uint64_t n_tiles = tiles_for(n);
@@ -323,8 +328,9 @@ Status recursive(const Job<Op>& job) {
 // Stores the total of tile blockIdx.x in d_sums[blockIdx.x].
 template <typename Value, typename Op>
 __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums, Op op) {
-  //@solution Call load_tile and scan_packs. Thread 0 stores the value that scan_packs returned. (The compiler
-  //@hint removes the computations that you do not use.)
+  //@solution Reduce tile blockIdx.x with the functions above.
+  //@how Call load_tile and scan_packs. Thread 0 stores the value that scan_packs returned. (The compiler
+  //@how removes the computations that you do not use.)
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
   const Value total = scan_packs(tile, op);
@@ -350,9 +356,10 @@ __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
 template <typename Value, typename Op>
 void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                          CUstream_st* stream) {
-  //@solution If there is one tile, launch k03_scan_tiles without carries and return. Otherwise launch
-  //@hint k03_fold_tiles, which writes to d_free. Call this function for the sums, exclusive and in place.
-  //@hint Then launch k03_scan_tiles with the sums as carries.
+  //@solution Reduce the tiles, scan the sums by the same function, then scan the tiles with their carries.
+  //@how If there is one tile, launch k03_scan_tiles without carries and return. Otherwise launch
+  //@how k03_fold_tiles, which writes to d_free. Call this function for the sums, exclusive and in place.
+  //@how Then launch k03_scan_tiles with the sums as carries.
   //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
   const std::uint64_t n_tiles = tiles_for(n);
@@ -403,8 +410,9 @@ __global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
 // does not define the order in which blocks start: the block blockIdx.x - 1 might start only after this one
 // ends, so waiting for it could take forever. Every thread must call it. It has one barrier.
 __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
-  //@solution Thread 0 takes the number with atomicAdd and stores it in shared memory for the block. All
-  //@hint threads wait at a barrier before they read it.
+  //@solution Take the number once per block.
+  //@how Thread 0 takes the number with atomicAdd and stores it in shared memory for the block. All
+  //@how threads wait at a barrier before they read it.
   //@instead return *d_ticket;
   __shared__ unsigned s_tile;
   if (threadIdx.x == 0) s_tile = atomicAdd(d_ticket, 1u);
@@ -427,10 +435,13 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 template <typename Value, typename Op>
 __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
                             std::uint32_t* d_flags, Kind kind, Op op) {
-  //@solution Call draw_tile, load_tile and scan_packs. Unless the tile is 0, thread 0 waits in a loop until
-  //@hint the flag of the tile before is kPrefix, calls __threadfence(), and reads that tile's prefix, which
-  //@hint is the carry. It stores the tile's own prefix, calls __threadfence(), and sets the tile's flag. It
-  //@hint stores the carry in shared memory for the block. After a barrier, call finish_tile and store_tile.
+  //@solution Scan the tile that draw_tile gives. Wait for the prefix of the tile before it, and publish your
+  //@hint own.
+  //@how Call draw_tile, load_tile and scan_packs. Unless the tile is 0, thread 0 waits in a loop until
+  //@how the flag of the tile before is kPrefix, calls __threadfence(), and reads that tile's prefix,
+  //@how which is the carry. It stores the tile's own prefix, calls __threadfence(), and sets the tile's
+  //@how flag. It stores the carry in shared memory for the block. After a barrier, call finish_tile and
+  //@how store_tile.
   __shared__ Value s_carry;
   std::uint32_t* const d_flag = d_flags + 1;
   const unsigned index = draw_tile(d_flags);
@@ -458,8 +469,9 @@ __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Va
 
 template <typename Op>
 Status chained(const Job<Op>& job) {
-  //@solution If n = 0, there is nothing to do. Clear the ticket and the flags with k04_clear, then launch
-  //@hint k04_chained; job.d_sums takes the prefixes.
+  //@solution Launch k04_clear, then k04_chained; job.d_sums takes the prefixes.
+  //@how If n = 0, there is nothing to do. Clear the ticket and the flags with k04_clear, then launch
+  //@how k04_chained; job.d_sums takes the prefixes.
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   const std::uint64_t n_tiles = tiles_for(job.n);
@@ -494,10 +506,13 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
                                                   typename Op::Value* d_totals,
                                                   typename Op::Value* d_prefixes, std::uint32_t* d_flag,
                                                   Op op) {
-  //@solution Unless the tile is 0, publish the total (value, fence, flag kTotal). Then go through the tiles
-  //@hint to the left, nearest first. For each tile, wait in a loop until its flag is not kEmpty, then execute
-  //@hint a fence. Combine its prefix or its total with the carry, which is the right operand. Stop after a
-  //@hint prefix. Finally publish the prefix (value, fence, flag kPrefix) and return the carry.
+  //@solution Publish the total, combine what the tiles to the left have published, and publish the prefix. A
+  //@hint prefix contains all tiles to its left.
+  //@how Unless the tile is 0, publish the total (value, fence, flag kTotal). Then go through the tiles
+  //@how to the left, nearest first. For each tile, wait in a loop until its flag is not kEmpty, then
+  //@how execute a fence. Combine its prefix or its total with the carry, which is the right operand.
+  //@how Stop after a prefix. Finally publish the prefix (value, fence, flag kPrefix) and return the
+  //@how carry.
   //@instead static_cast<void>(index), static_cast<void>(d_totals);
   //@instead static_cast<void>(d_prefixes), static_cast<void>(d_flag);
   //@instead return op(total, op.identity());

@@ -68,9 +68,11 @@ void clear_counts(const Job<T, Bins>& job) {
 // Edge<T> can hold every T, so compare as Edge<T>. Any thread may call it; log2(n_bins) dependent loads.
 template <typename T>
 __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
-  //@solution First return n_bins for the samples that are in no bin: write the comparison so that a NaN fails
-  //@hint it. Then do a binary search: keep edge[low] <= x < edge[high] true while you halve the distance,
-  //@hint until high is low + 1.
+  //@solution Find the bin with a binary search. A bin contains its lower edge, but not its upper one. A NaN
+  //@hint is in no bin.
+  //@how First return n_bins for the samples that are in no bin: write the comparison so that a NaN fails
+  //@how it. Then do a binary search: keep edge[low] <= x < edge[high] true while you halve the distance,
+  //@how until high is low + 1.
   //@instead static_cast<void>(sample);
   //@instead return bins.n_bins;
   const Edge<T> x = static_cast<Edge<T>>(sample);
@@ -100,8 +102,9 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 //@end
 template <typename T, typename Bins>
 __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution For every sample from global_thread() on, grid_threads() apart, add Count{1} to the count of its
-  //@hint bin with atomicAdd. For a sample in no bin, bin_of returns n_bins; count these samples, too.
+  //@solution Count every sample, also those in no bin.
+  //@how For every sample from global_thread() on, grid_threads() apart, add Count{1} to the count of its
+  //@how bin with atomicAdd. For a sample in no bin, bin_of returns n_bins; count these samples, too.
   for (std::uint64_t i = global_thread(); i < n; i += grid_threads()) {
     atomicAdd(&d_counts[bin_of(bins, d_in[i])], Count{1});
   }
@@ -152,9 +155,11 @@ __device__ inline Count block_sum(Count value) {
 template <typename T, typename Bins>
 __global__ void k02_private_counts(const T* d_in, std::uint64_t n, Bins bins, std::uint32_t* d_private,
                                    std::uint32_t n_private) {
-  //@solution Threads from n_private on have nothing to do. The other threads clear their own counters (no
-  //@hint other thread reads them, so no barrier is needed), then count the samples t, t + n_private, … with a
-  //@hint plain ++. The index of a sample needs 64 bits.
+  //@solution Count the samples t, t + n_private, … in the calling thread's own counters, which nobody has
+  //@hint cleared.
+  //@how Threads from n_private on have nothing to do. The other threads clear their own counters (no
+  //@how other thread reads them, so no barrier is needed), then count the samples t, t + n_private, …
+  //@how with a plain ++. The index of a sample needs 64 bits.
   const std::uint64_t t = global_thread();
   if (t >= n_private) return;
   for (std::uint64_t bin = 0; bin <= bins.n_bins; ++bin) d_private[bin * n_private + t] = 0;
@@ -167,8 +172,9 @@ __global__ void k02_private_counts(const T* d_in, std::uint64_t n, Bins bins, st
 // One block per bin, and one for the samples in no bin: d_counts[b] becomes the sum of bin b's n_private
 // counters.
 __global__ void k02_add_up(const std::uint32_t* d_private, std::uint32_t n_private, Count* d_counts) {
-  //@solution In block b, each thread adds up every blockDim.x-th counter of bin b, in 64 bits. Then call
-  //@hint block_sum. Thread 0 writes the sum.
+  //@solution Add up the private counters of bin blockIdx.x.
+  //@how In block b, each thread adds up every blockDim.x-th counter of bin b, in 64 bits. Then call
+  //@how block_sum. Thread 0 writes the sum.
   const std::uint32_t* d_of_bin = d_private + std::uint64_t{blockIdx.x} * n_private;
   Count sum = 0;
   for (std::uint32_t t = threadIdx.x; t < n_private; t += blockDim.x) sum += d_of_bin[t];
@@ -179,9 +185,10 @@ __global__ void k02_add_up(const std::uint32_t* d_private, std::uint32_t n_priva
 
 template <typename T, typename Bins>
 Status private_counts(const Job<T, Bins>& job) {
-  //@solution Launch enough blocks for job.n_private threads, then launch k02_add_up with n_bins + 1 blocks.
-  //@hint Its blocks need at most n_private threads, which is a multiple of 32 and may be less than kBlock.
-  //@hint You need not clear anything, because every count is written.
+  //@solution Launch both kernels, for n_bins + 1 counters.
+  //@how Launch enough blocks for job.n_private threads, then launch k02_add_up with n_bins + 1 blocks.
+  //@how Its blocks need at most n_private threads, which is a multiple of 32 and may be less than
+  //@how kBlock. You need not clear anything, because every count is written.
   //@instead return not_implemented(job);
   const unsigned n_blocks = (job.n_private + kBlock - 1) / kBlock;
   k02_private_counts<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.bins, job.d_private,
@@ -230,11 +237,14 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 //@end
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution The first of this block's counters is first = blockIdx.y * kWindow, and its window has n_here
-  //@hint counters. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear
-  //@hint them. After a barrier, count the samples from global_thread() on whose bin is in the window: the
-  //@hint test bin - first < n_here checks both ends, because unsigned numbers wrap around. After another
-  //@hint barrier, add the counters that are not 0 to d_counts. Each thread takes every blockDim.x-th counter.
+  //@solution Count the samples of this block's window of counters in dynamic shared memory, then add the
+  //@hint counters to d_counts.
+  //@how The first of this block's counters is first = blockIdx.y * kWindow, and its window has n_here
+  //@how counters. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear
+  //@how them. After a barrier, count the samples from global_thread() on whose bin is in the window: the
+  //@how test bin - first < n_here checks both ends, because unsigned numbers wrap around. After another
+  //@how barrier, add the counters that are not 0 to d_counts. Each thread takes every blockDim.x-th
+  //@how counter.
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t first = blockIdx.y * kWindow;
   const std::uint32_t left = bins.n_bins + 1 - first;
@@ -257,8 +267,9 @@ __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Cou
 
 template <typename T, typename Bins>
 Status shared_counts(const Job<T, Bins>& job) {
-  //@solution Call clear_counts, then launch your kernel with a grid of dim3(shared_grid(n, counters, …),
-  //@hint n_windows) and shared_bytes() of dynamic shared memory. windows_for(n_bins) gives these numbers.
+  //@solution Clear the counts, and launch the kernel with the sizes that windows_for gives.
+  //@how Call clear_counts, then launch your kernel with a grid of dim3(shared_grid(n, counters, …),
+  //@how n_windows) and shared_bytes() of dynamic shared memory. windows_for(n_bins) gives these numbers.
   //@instead return not_implemented(job);
   clear_counts(job);
   const Windows windows = windows_for(job.bins.n_bins);
@@ -334,13 +345,14 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 //@end
 template <typename T, typename Bins>
 __global__ void k04_sort_reduce(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution The blocks take the tiles in turn, with a stride of one grid. Store the keys in s_keys (kNoKey
-  //@hint past the tile's samples). After a barrier, call sort_tile. Thread t tests kKeysPerThread keys from t
-  //@hint * kKeysPerThread on. A run starts at a key that has a sample and that differs from the key before
-  //@hint it, or is the first key. The block_exclusive_sum of the numbers of starts gives the position in
-  //@hint s_starts of the thread's first start. After the last start, store the number of samples in the tile,
-  //@hint so that every run ends where the next one starts. After a barrier, do one atomicAdd per run. Wait at
-  //@hint another barrier before the next tile overwrites the keys.
+  //@solution Sort each tile's keys, find its runs, and add the length of each run to the count of its bin.
+  //@how The blocks take the tiles in turn, with a stride of one grid. Store the keys in s_keys (kNoKey
+  //@how past the tile's samples). After a barrier, call sort_tile. Thread t tests kKeysPerThread keys
+  //@how from t * kKeysPerThread on. A run starts at a key that has a sample and that differs from the
+  //@how key before it, or is the first key. The block_exclusive_sum of the numbers of starts gives the
+  //@how position in s_starts of the thread's first start. After the last start, store the number of
+  //@how samples in the tile, so that every run ends where the next one starts. After a barrier, do one
+  //@how atomicAdd per run. Wait at another barrier before the next tile overwrites the keys.
   __shared__ std::uint32_t s_keys[kTile];
   __shared__ std::uint32_t s_starts[kTile + 1];
   const unsigned tid = threadIdx.x;
@@ -506,9 +518,11 @@ inline constexpr unsigned kCopies = kWarp;
 
 template <typename T, typename Bins>
 __global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
-  //@solution Do the same as in rung 3 with one window, but with kCopies counters per bin. If one thread adds
-  //@hint up the copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the
-  //@hint same bank. Therefore let each lane start with another copy.
+  //@solution Do the same as in rung 3 with one window, but with kCopies counters per bin. Avoid bank
+  //@hint conflicts.
+  //@how Do the same as in rung 3 with one window, but with kCopies counters per bin. If one thread adds
+  //@how up the copies of one bin when merging, it reads 32 consecutive words, so all lanes would use the
+  //@how same bank. Therefore let each lane start with another copy.
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t n_counters = bins.n_bins + 1;
   const unsigned lane = threadIdx.x % kWarp;
@@ -531,9 +545,11 @@ __global__ void k07_copies(const T* d_in, std::uint64_t n, Bins bins, Count* d_c
 
 template <typename T, typename Bins>
 Status combined(const Job<T, Bins>& job) {
-  //@solution If (n_bins + 1) * kCopies counters fit into kWindow, call clear_counts and launch k07_copies,
-  //@hint with a grid as for rung 3. Otherwise use the method that you found to be the fastest for so many
-  //@hint bins; shared_counts is good enough.
+  //@solution Launch k07_copies if its counters fit into kWindow, otherwise the method that you found to be
+  //@hint the fastest.
+  //@how If (n_bins + 1) * kCopies counters fit into kWindow, call clear_counts and launch k07_copies,
+  //@how with a grid as for rung 3. Otherwise use the method that you found to be the fastest for so many
+  //@how bins; shared_counts is good enough.
   //@instead return not_implemented(job);
   const unsigned n_counters = job.bins.n_bins + 1;
   if (n_counters * kCopies > kWindow) return shared_counts(job);

@@ -193,8 +193,9 @@ void reduce_shard(const Shard<Value>& shard, Op op) {
 //@end
 template <typename Op>
 Status reduce(const ReduceJob<Op>& job) {
-  //@solution Call reduce_shard for each shard. Then all ranks, in one group (ncclGroupStart, ncclGroupEnd),
-  //@hint call ncclAllReduce from d_total to d_out, with one value of nccl_type and the operation nccl_op.
+  //@solution Reduce each shard, then combine the totals of all ranks with ncclAllReduce.
+  //@how Call reduce_shard for each shard. Then all ranks, in one group (ncclGroupStart, ncclGroupEnd),
+  //@how call ncclAllReduce from d_total to d_out, with one value of nccl_type and the operation nccl_op.
   //@instead return not_implemented(job);
   using Value = typename Op::Value;
   for (const auto& shard : job.shards) reduce_shard(shard, job.op);
@@ -211,8 +212,9 @@ Status reduce(const ReduceJob<Op>& job) {
 // d_totals[q] of every rank becomes d_total of rank q.
 template <typename Value>
 void gather_totals(std::span<const Shard<Value>> shards) {
-  //@solution In one group, all ranks call ncclAllGather from d_total to d_totals. The count is that of the
-  //@hint values that one rank sends.
+  //@solution Gather the totals of all ranks with ncclAllGather.
+  //@how In one group, all ranks call ncclAllGather from d_total to d_totals. The count is that of the
+  //@how values that one rank sends.
   //@instead static_cast<void>(shards);
   ncclGroupStart();
   for (const auto& shard : shards)
@@ -226,8 +228,9 @@ void gather_totals(std::span<const Shard<Value>> shards) {
 // block.
 template <typename Value, typename Op>
 __global__ void k02_prefixes(Value* d_parts, unsigned n_parts, const Value* d_totals, int rank, Op op) {
-  //@solution Each thread combines the totals of the ranks before `rank`, in their order. Load the parts into
-  //@hint item[kRows] as k01_combine does, and call scan_tile. Store op(prefix of the ranks, before[r]).
+  //@solution Store the prefix of each part: what the ranks before have, then the parts before.
+  //@how Each thread combines the totals of the ranks before `rank`, in their order. Load the parts into
+  //@how item[kRows] as k01_combine does, and call scan_tile. Store op(prefix of the ranks, before[r]).
   Value of_ranks = op.identity();
   for (int q = 0; q < rank; ++q) of_ranks = op(of_ranks, d_totals[q]);
   Value item[kRows], before[kRows];
@@ -246,9 +249,11 @@ __global__ void k02_prefixes(Value* d_parts, unsigned n_parts, const Value* d_to
 template <typename Value, typename Op>
 __global__ void k02_scan_parts(const Value* d_in, Parts parts, Value* d_out, const Value* d_parts, Kind kind,
                                Op op) {
-  //@solution The carry begins with d_parts[blockIdx.x]. For each tile (for_each_tile), call scan_tile. The
-  //@hint exclusive result of item[r] is op(carry, before[r]); combine it with item[r] for the inclusive one.
-  //@hint Write only below the end of the part and of the shard. Then combine the carry with the tile's total.
+  //@solution Scan part blockIdx.x, tile by tile, starting with its prefix.
+  //@how The carry begins with d_parts[blockIdx.x]. For each tile (for_each_tile), call scan_tile. The
+  //@how exclusive result of item[r] is op(carry, before[r]); combine it with item[r] for the inclusive
+  //@how one. Write only below the end of the part and of the shard. Then combine the carry with the
+  //@how tile's total.
   Value carry = d_parts[blockIdx.x], before[kRows];
   const std::uint64_t end = min((blockIdx.x + 1) * parts.part_items, parts.n);
   for_each_tile(d_in, parts, op, [&](std::uint64_t first, const Value(&item)[kRows]) {
@@ -275,8 +280,10 @@ __global__ void k02_scan_parts(const Value* d_in, Parts parts, Value* d_out, con
 //@end
 template <typename Op>
 Status scan(const ScanJob<Op>& job) {
-  //@solution Call reduce_shard for each shard, then gather_totals. Then launch k02_prefixes (one block) and
-  //@hint k02_scan_parts (one block for each part) for each shard that is not empty. Set the device before.
+  //@solution Do the steps of the scan: totals, prefixes, parts. A shard may be empty.
+  //@how Call reduce_shard for each shard, then gather_totals. Then launch k02_prefixes (one block) and
+  //@how k02_scan_parts (one block for each part) for each shard that is not empty. Set the device
+  //@how before.
   //@instead return not_implemented(job);
   for (const auto& shard : job.shards) reduce_shard(shard, job.op);
   gather_totals(job.shards);
@@ -343,10 +350,12 @@ inline Status histogram_all_reduce(const HistogramJob& job) {
 // all-reduce. A large one does not: there, an all-reduce takes the same two steps.
 //@end
 inline Status histogram(const HistogramJob& job) {
-  //@solution Call count_shard for each shard. Each rank has a slice of n_padded / n_ranks counts, at rank
-  //@hint times this number in d_counts. In one group, all ranks add up d_local into their slices with
-  //@hint ncclReduceScatter (ncclUint64, ncclSum); its count is that of one slice. In another group, all ranks
-  //@hint call ncclAllGather in place: the send buffer is the rank's slice in d_counts.
+  //@solution Count each shard, add up the counts with ncclReduceScatter, and gather the slices with
+  //@hint ncclAllGather.
+  //@how Call count_shard for each shard. Each rank has a slice of n_padded / n_ranks counts, at rank
+  //@how times this number in d_counts. In one group, all ranks add up d_local into their slices with
+  //@how ncclReduceScatter (ncclUint64, ncclSum); its count is that of one slice. In another group, all
+  //@how ranks call ncclAllGather in place: the send buffer is the rank's slice in d_counts.
   //@instead return not_implemented(job);
   for (const auto& shard : job.shards) count_shard(shard, job.n_bins, job.n_padded);
   const std::size_t slice = job.n_padded / job.shards.size();
@@ -455,8 +464,9 @@ inline Boundaries boundaries_of(const SortJob& job) {
 // threads have work.
 __global__ void k04_count_below(const Key* d_sorted, std::uint64_t n, const Key* d_splitters,
                                 unsigned n_ranks, unsigned shift, Count* d_below) {
-  //@solution Thread t counts for boundary index t / kDigitValues and digit t % kDigitValues, if there is such
-  //@hint a boundary. The digit is shifted by `shift` and combined with the known digits. Call count_less.
+  //@solution Count the keys below each candidate of each splitter.
+  //@how Thread t counts for boundary index t / kDigitValues and digit t % kDigitValues, if there is such
+  //@how a boundary. The digit is shifted by `shift` and combined with the known digits. Call count_less.
   const unsigned t = threadIdx.x, n_candidates = (n_ranks - 1) * kDigitValues;
   if (t >= n_candidates) return;
   const Key candidate = d_splitters[t / kDigitValues] | (t % kDigitValues) << shift;
@@ -476,9 +486,10 @@ __global__ void k04_choose_digits(const Count* d_below, Boundaries all, unsigned
 
 // Finds the splitters. Every rank computes the same ones.
 inline void find_splitters(const SortJob& job, const Boundaries& all) {
-  //@solution Clear the n_ranks - 1 splitters of each rank with cudaMemsetAsync. For each digit, from shift
-  //@hint 32 - kDigitBits down to 0: launch k04_count_below for each shard; in one group, all ranks add up
-  //@hint d_below in place with ncclAllReduce; launch k04_choose_digits for each shard.
+  //@solution Find the splitters digit by digit, most significant first.
+  //@how Clear the n_ranks - 1 splitters of each rank with cudaMemsetAsync. For each digit, from shift 32
+  //@how - kDigitBits down to 0: launch k04_count_below for each shard; in one group, all ranks add up
+  //@how d_below in place with ncclAllReduce; launch k04_choose_digits for each shard.
   //@instead static_cast<void>(job), static_cast<void>(all);
   const std::size_t n_boundaries = all.n_ranks - 1;
   for (const auto& shard : job.shards) {
@@ -525,10 +536,12 @@ __global__ void k04_cuts(const Count* d_all_counts, Boundaries all, std::uint64_
   const unsigned r = threadIdx.x / (all.n_ranks + 1), q = threadIdx.x % (all.n_ranks + 1);
   if (r >= all.n_ranks) return;
   std::uint64_t cut = q == 0 ? 0 : all.first[r + 1] - all.first[r];
-  //@solution For 0 < q < n_ranks: first[q] keys of the whole array go before boundary q. Subtract those that
-  //@hint are less than splitter q, of all ranks, and the equal ones of the ranks before r: `rest` remain. The
-  //@hint cut is after the rank's less keys and min(rest, its equal keys) equal ones. No difference may get
-  //@hint negative.
+  //@solution Find where the rank's sorted keys are cut, so that each rank gets exactly as many as it had.
+  //@hint Consider equal keys.
+  //@how For 0 < q < n_ranks: first[q] keys of the whole array go before boundary q. Subtract those that
+  //@how are less than splitter q, of all ranks, and the equal ones of the ranks before r: `rest` remain.
+  //@how The cut is after the rank's less keys and min(rest, its equal keys) equal ones. No difference
+  //@how may get negative.
   if (q > 0 && q < all.n_ranks) {
     const auto count = [&](unsigned rank, unsigned which) {
       return std::uint64_t{d_all_counts[rank * 2 * (all.n_ranks - 1) + 2 * (q - 1) + which]};
@@ -587,9 +600,10 @@ inline Cuts read_cuts(const SortJob& job) {
 
 // All ranks send the parts of d_sorted, and receive in d_received, in the order of the ranks.
 inline void exchange(const SortJob& job, const Cuts& cuts) {
-  //@solution In one group, for each rank r and each rank q (also q = r): rank r sends cuts.count(r, q) keys
-  //@hint (ncclUint32) from d_sorted + cuts.first(r, q) to q, and receives cuts.count(q, r) keys from q,
-  //@hint behind those of the ranks before q.
+  //@solution Exchange the keys: from each rank to each rank, in one group.
+  //@how In one group, for each rank r and each rank q (also q = r): rank r sends cuts.count(r, q) keys
+  //@how (ncclUint32) from d_sorted + cuts.first(r, q) to q, and receives cuts.count(q, r) keys from q,
+  //@how behind those of the ranks before q.
   //@instead static_cast<void>(job), static_cast<void>(cuts);
   ncclGroupStart();
   for (unsigned r = 0; r < cuts.n_ranks; ++r) {
@@ -617,8 +631,9 @@ inline void exchange(const SortJob& job, const Cuts& cuts) {
 // begin. A radix sort of the shard would read it fewer times.
 //@end
 inline Status sort(const SortJob& job) {
-  //@solution Call sort_shard for each shard; then find_splitters, find_cuts, read_cuts and exchange. Then
-  //@hint launch k04_merge_runs for each shard that is not empty: run q has the keys from rank q.
+  //@solution Do the steps of the sort: sort each shard, find the splitters and the cuts, exchange, merge.
+  //@how Call sort_shard for each shard; then find_splitters, find_cuts, read_cuts and exchange. Then
+  //@how launch k04_merge_runs for each shard that is not empty: run q has the keys from rank q.
   //@instead return not_implemented(job);
   const Boundaries all = boundaries_of(job);
   for (const auto& shard : job.shards) sort_shard(shard);

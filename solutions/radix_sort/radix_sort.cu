@@ -127,11 +127,12 @@ void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64
 // copies the items.
 template <typename Bits, typename Value, typename Pass>
 Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
-  //@solution Compute the number of passes. For each pass, find the array that it reads (job.in, then the
-  //@hint output of the pass before), the array that it writes (the last pass writes job.out, so count from
-  //@hint the end), its first bit, and its number of bits. What a pass reads has the type Items<const Bits,
-  //@hint const Value>: the output `to` of a pass is {to.d_keys, to.d_values} for the next one. If n is 0, do
-  //@hint nothing. If the range has no bits, do one pass that copies.
+  //@solution Do the passes as described above, for every range of bits and every n, also n = 0.
+  //@how Compute the number of passes. For each pass, find the array that it reads (job.in, then the
+  //@how output of the pass before), the array that it writes (the last pass writes job.out, so count
+  //@how from the end), its first bit, and its number of bits. What a pass reads has the type Items<const
+  //@how Bits, const Value>: the output `to` of a pass is {to.d_keys, to.d_values} for the next one. If n
+  //@how is 0, do nothing. If the range has no bits, do one pass that copies.
   //@instead static_cast<void>(bits_per_pass);
   //@instead static_cast<void>(pass);
   //@instead return not_implemented(job);
@@ -167,7 +168,8 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 
 // e[i] = 1 if the bit of key i is 0, otherwise 0.
 __global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned bit, std::uint32_t* d_e) {
-  //@solution Use one thread per key. d_e[gid] is 1 if the key's bit number `bit` is 0.
+  //@solution Mark the keys whose bit number `bit` is 0.
+  //@how Use one thread per key. d_e[gid] is 1 if the key's bit number `bit` is 0.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid < n) d_e[gid] = (d_keys[gid] >> bit & 1) == 0;
   //@end
@@ -178,9 +180,10 @@ __global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned
 __global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const std::uint32_t* d_e,
                           const std::uint32_t* d_f, std::uint32_t* d_t, std::uint32_t* d_d,
                           std::uint32_t* d_to) {
-  //@solution Use one thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. If the bit of
-  //@hint key i is 1, its position is t[i], which is i - f[i] + that number. d[i] is f[i] or t[i], depending
-  //@hint on the bit, which you can find in e. Then write the key to position d[i].
+  //@solution Compute t and d, and move the keys. Which key's flag does the scan not contain?
+  //@how Use one thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. If the bit of
+  //@how key i is 1, its position is t[i], which is i - f[i] + that number. d[i] is f[i] or t[i],
+  //@how depending on the bit, which you can find in e. Then write the key to position d[i].
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid >= n) return;
   const std::uint32_t total_falses = d_e[n - 1] + d_f[n - 1];
@@ -194,8 +197,9 @@ __global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const st
 }
 
 Status split(const KeyJob& job) {
-  //@solution Call by_passes with one bit per pass and a lambda that does the steps of a pass: k01_flags,
-  //@hint exclusive_scan from job.d_e to job.d_f, and k01_place.
+  //@solution Sort with one bit per pass, through by_passes.
+  //@how Call by_passes with one bit per pass and a lambda that does the steps of a pass: k01_flags,
+  //@how exclusive_scan from job.d_e to job.d_f, and k01_place.
   //@instead return not_implemented(job);
   const unsigned n_blocks = blocks_for(job.n, kBlock);
   return by_passes(job, 1, [&](const auto& from, const auto& to, unsigned bit, unsigned) {
@@ -221,12 +225,14 @@ inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per wa
 
 __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                               unsigned begin_bit, unsigned end_bit) {
-  //@solution Every thread holds kTileRows of the tile's keys in registers. Positions past n hold a key that
-  //@hint stays behind all others. For each bit, compute e, f, total, t and d as before, but inside the block.
-  //@hint (A warp can count a row of 32 with __ballot_sync and __popc; or use block_exclusive_sum.) Every
-  //@hint thread writes its keys to position d of the tile in shared memory. After a barrier, every thread
-  //@hint reads the keys at its own positions. Another barrier must separate these reads from the next bit's
-  //@hint writes.
+  //@solution Sort the tile bit by bit, with the keys in registers and in shared memory. The last tile may
+  //@hint have fewer keys.
+  //@how Every thread holds kTileRows of the tile's keys in registers. Positions past n hold a key that
+  //@how stays behind all others. For each bit, compute e, f, total, t and d as before, but inside the
+  //@how block. (A warp can count a row of 32 with __ballot_sync and __popc; or use block_exclusive_sum.)
+  //@how Every thread writes its keys to position d of the tile in shared memory. After a barrier, every
+  //@how thread reads the keys at its own positions. Another barrier must separate these reads from the
+  //@how next bit's writes.
   __shared__ std::uint32_t s_keys[kTile];
   __shared__ std::uint32_t s_falses[kWarps];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -306,7 +312,8 @@ inline constexpr unsigned kMergeTile = 2 * kTile;  // keys that a block merges i
 
 // The lower position of the c-th pair of a stage, c = 0, 1, 2 …; its partner is `stride` higher.
 __device__ std::uint64_t lower_place(std::uint64_t c, std::uint64_t stride) {
-  //@solution Pairs come in groups of `stride`: group c / stride starts at position 2 * stride * (c / stride).
+  //@solution Return the lower position of pair c if partners are `stride` apart.
+  //@how Pairs come in groups of `stride`: group c / stride starts at position 2 * stride * (c / stride).
   //@instead return c * stride;
   return c / stride * (2 * stride) + c % stride;
   //@end
@@ -315,9 +322,10 @@ __device__ std::uint64_t lower_place(std::uint64_t c, std::uint64_t stride) {
 // One stage in global memory, in place: if `flip`, partners are mirrored in their pair of runs of `size` keys
 // each; otherwise they are `size` apart. One thread per pair of keys.
 __global__ void k03_stage(std::uint32_t* d_keys, std::uint64_t n, std::uint64_t size, bool flip) {
-  //@solution Thread gid takes the gid-th pair of the stage: its lower position and its partner (mirrored, or
-  //@hint `size` higher). If the partner is past n, there is nothing to do. The smaller key goes to the lower
-  //@hint position.
+  //@solution Compare and exchange one pair per thread.
+  //@how Thread gid takes the gid-th pair of the stage: its lower position and its partner (mirrored, or
+  //@how `size` higher). If the partner is past n, there is nothing to do. The smaller key goes to the
+  //@how lower position.
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   const std::uint64_t low = lower_place(gid, size);
   const std::uint64_t high = flip ? low + 2 * (size - low % size) - 1 : low + size;
@@ -334,9 +342,11 @@ __global__ void k03_stage(std::uint32_t* d_keys, std::uint64_t n, std::uint64_t 
 // `flip`, they start with the flip of two runs of kTile keys. d_in may be d_out.
 __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                                   unsigned stride, bool flip) {
-  //@solution Load kMergeTile keys into shared memory; those past n are ~0. Do the flip if it is requested,
-  //@hint then the stages with the strides stride, stride / 2 … 1. In each stage, kBlock threads share
-  //@hint kMergeTile / 2 pairs. You need a barrier after loading and after each stage. Then store the keys.
+  //@solution Do a level's stages that fit into a tile, in shared memory.
+  //@how Load kMergeTile keys into shared memory; those past n are ~0. Do the flip if it is requested,
+  //@how then the stages with the strides stride, stride / 2 … 1. In each stage, kBlock threads share
+  //@how kMergeTile / 2 pairs. You need a barrier after loading and after each stage. Then store the
+  //@how keys.
   __shared__ std::uint32_t s_keys[kMergeTile];
   const std::uint64_t first = std::uint64_t{blockIdx.x} * kMergeTile;
   for (unsigned j = threadIdx.x; j < kMergeTile; j += kBlock)
@@ -367,10 +377,11 @@ __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_ou
 
 // job.in holds runs of kTile sorted keys; merges them into job.out, level by level.
 Status merge(const KeyJob& job) {
-  //@solution First level: launch k03_shared_stages once, with the flip, from job.in to job.out. Then merge
-  //@hint runs of size 2 * kTile, 4 * kTile … in job.out, while there is more than one run: use k03_stage for
-  //@hint the flip and the long strides, and one launch of k03_shared_stages for the rest of the level. Which
-  //@hint strides fit into kMergeTile keys?
+  //@solution Sort pairs of tiles, then merge runs that get twice as long at each level, until one is left.
+  //@how First level: launch k03_shared_stages once, with the flip, from job.in to job.out. Then merge
+  //@how runs of size 2 * kTile, 4 * kTile … in job.out, while there is more than one run: use k03_stage
+  //@how for the flip and the long strides, and one launch of k03_shared_stages for the rest of the
+  //@how level. Which strides fit into kMergeTile keys?
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   const unsigned n_tiles = blocks_for(job.n, kMergeTile);
@@ -533,9 +544,10 @@ struct DigitOf {
 template <typename Bits>
 __global__ void k04_histogram(const Bits* d_keys, std::uint64_t n, DigitOf<Bits> digit_of,
                               std::uint32_t* d_counts) {
-  //@solution Use kDigits counters in shared memory. Set them to 0. After a barrier, every thread counts its
-  //@hint keys with atomicAdd. After another barrier, thread d writes counter d. The tile is blockIdx.x, and
-  //@hint n_tiles is gridDim.x.
+  //@solution Count the tile's digits in shared memory, then store the counts.
+  //@how Use kDigits counters in shared memory. Set them to 0. After a barrier, every thread counts its
+  //@how keys with atomicAdd. After another barrier, thread d writes counter d. The tile is blockIdx.x,
+  //@how and n_tiles is gridDim.x.
   __shared__ std::uint32_t s_counts[kDigits];
   const unsigned digit = threadIdx.x;
   s_counts[digit] = 0;
@@ -558,8 +570,9 @@ struct RankSpace {
 
 // The lanes whose `digit` equals that of the calling one. All 32 lanes must call it.
 __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
-  //@solution Start with all lanes. For each bit, find the lanes that have it set (__ballot_sync), and keep
-  //@hint those with the same bit as yours. (__match_any_sync does all of it in one instruction.)
+  //@solution Find the lanes that have the same digit as the calling one.
+  //@how Start with all lanes. For each bit, find the lanes that have it set (__ballot_sync), and keep
+  //@how those with the same bit as yours. (__match_any_sync does all of it in one instruction.)
   //@instead static_cast<void>(n_bits);
   //@instead return kFullMask & digit;
   unsigned peers = kFullMask;
@@ -580,13 +593,14 @@ __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
 template <unsigned kKeys>
 __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n_bits, RankSpace& s,
                                       std::uint32_t (&rank)[kKeys]) {
-  //@solution Set the counters of every warp to 0. A warp takes its rows one after the other. It calls
-  //@hint lanes_of_digit. The key's rank in its warp is the warp's counter of the digit plus the number of
-  //@hint lower lanes with that digit. Then one of those lanes adds their number to the counter. Call
-  //@hint __syncwarp between reading and adding, and after adding. When all warps have passed a barrier,
-  //@hint thread d handles digit d: it replaces the warps' counters by the sum of the warps before, and gets
-  //@hint their total. The block_exclusive_sum of the totals gives s.start. After another barrier, rank =
-  //@hint start of the digit + sum of the warps before + rank in the warp.
+  //@solution Rank the keys by digit, and keys with the same digit in the tile's order.
+  //@how Set the counters of every warp to 0. A warp takes its rows one after the other. It calls
+  //@how lanes_of_digit. The key's rank in its warp is the warp's counter of the digit plus the number of
+  //@how lower lanes with that digit. Then one of those lanes adds their number to the counter. Call
+  //@how __syncwarp between reading and adding, and after adding. When all warps have passed a barrier,
+  //@how thread d handles digit d: it replaces the warps' counters by the sum of the warps before, and
+  //@how gets their total. The block_exclusive_sum of the totals gives s.start. After another barrier,
+  //@how rank = start of the digit + sum of the warps before + rank in the warp.
   //@instead static_cast<void>(digit);
   //@instead static_cast<void>(n_bits);
   //@instead static_cast<void>(s);
@@ -632,11 +646,13 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
                                    std::uint64_t n_here, DigitOf<Bits> digit_of,
                                    const std::uint32_t* s_offset, const Value* d_values_in,
                                    const Items<Bits, Value>& to) {
-  //@solution Every thread writes its keys to the positions rank[row] of an array in shared memory. After a
-  //@hint barrier, thread t takes the keys at t, t + kBlock …, computes the digit of each key again, and
-  //@hint writes the key to s_offset[digit] + its position in the tile. Values are moved in the same way (if
-  //@hint constexpr (kHasValues<Value>)), to the positions of their keys. A barrier is needed before shared
-  //@hint memory is used again.
+  //@solution Bring the keys into the order of their ranks in shared memory, then store each at its position
+  //@hint in the output. Move the values in the same way.
+  //@how Every thread writes its keys to the positions rank[row] of an array in shared memory. After a
+  //@how barrier, thread t takes the keys at t, t + kBlock …, computes the digit of each key again, and
+  //@how writes the key to s_offset[digit] + its position in the tile. Values are moved in the same way
+  //@how (if constexpr (kHasValues<Value>)), to the positions of their keys. A barrier is needed before
+  //@how shared memory is used again.
   //@instead static_cast<void>(key);
   //@instead static_cast<void>(rank);
   //@instead static_cast<void>(n_here);
@@ -675,10 +691,11 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
 template <typename Bits, typename Value>
 __global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
                             const std::uint32_t* d_starts, Items<Bits, Value> to) {
-  //@solution Load the tile's keys in rows (see kRows) and compute their digits. Positions past n get the last
-  //@hint digit, so that they rank behind all others. Call rank_in_tile. Thread d stores s_offset[d] = start
-  //@hint of digit d's keys in the output minus the digit's first rank in the tile. After a barrier, call
-  //@hint exchange_and_store.
+  //@solution Move the keys of tile blockIdx.x to their positions.
+  //@how Load the tile's keys in rows (see kRows) and compute their digits. Positions past n get the last
+  //@how digit, so that they rank behind all others. Call rank_in_tile. Thread d stores s_offset[d] =
+  //@how start of digit d's keys in the output minus the digit's first rank in the tile. After a barrier,
+  //@how call exchange_and_store.
   __shared__ RankSpace s;
   __shared__ std::uint32_t s_offset[kDigits];
   const std::uint64_t tile_first = std::uint64_t{blockIdx.x} * kPassTile<Bits>;
@@ -706,9 +723,10 @@ __global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n
 // Sorts by digits of kDigitBits bits with the given flips.
 template <typename Bits, typename Value>
 Status sort_by_digits(const Job<Bits, Value>& job, Flips<Bits> flips) {
-  //@solution Call by_passes with kDigitBits bits per pass. Each pass launches k04_histogram, which writes
-  //@hint job.d_counts. Then it calls exclusive_scan on the counts, in place, for all digits that n_bits bits
-  //@hint have, and launches k04_scatter.
+  //@solution Sort with kDigitBits bits per pass, through by_passes.
+  //@how Call by_passes with kDigitBits bits per pass. Each pass launches k04_histogram, which writes
+  //@how job.d_counts. Then it calls exclusive_scan on the counts, in place, for all digits that n_bits
+  //@how bits have, and launches k04_scatter.
   //@instead static_cast<void>(flips);
   //@instead return not_implemented(job);
   const unsigned n_tiles = blocks_for(job.n, kPassTile<Bits>);
@@ -740,9 +758,10 @@ Status digits(const Job<Bits, Value>& job) {
 //@end
 template <typename Bits>
 Flips<Bits> flips_for(KeyKind kind, bool descending) {
-  //@solution Which bits must you flip so that the order as unsigned numbers is the order of this kind of key?
-  //@hint Consider a signed number, a float whose sign bit is 0, and a float whose sign bit is 1. For
-  //@hint descending order, flip all bits once more.
+  //@solution Choose the bits to flip, so that the order as unsigned numbers is the order of this kind of key.
+  //@how Which bits must you flip so that the order as unsigned numbers is the order of this kind of key?
+  //@how Consider a signed number, a float whose sign bit is 0, and a float whose sign bit is 1. For
+  //@how descending order, flip all bits once more.
   //@instead static_cast<void>(kind);
   //@instead static_cast<void>(descending);
   //@instead return {0, 0};
@@ -806,10 +825,11 @@ inline Sweep sweep_in(std::uint32_t* d_counts, std::uint64_t n_passes, std::uint
 template <typename Bits>
 __global__ void k06_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> flips, unsigned begin_bit,
                                unsigned end_bit, std::uint32_t* d_starts) {
-  //@solution For every pass, there is a row of kDigits counters in shared memory. Set them to 0. After a
-  //@hint barrier, each thread of the grid takes its keys, with a stride of one grid, and counts each key once
-  //@hint in every pass's row. After another barrier, add the counters that are not 0 to d_starts with
-  //@hint atomicAdd.
+  //@solution Count the digits of all passes, reading each key once.
+  //@how For every pass, there is a row of kDigits counters in shared memory. Set them to 0. After a
+  //@how barrier, each thread of the grid takes its keys, with a stride of one grid, and counts each key
+  //@how once in every pass's row. After another barrier, add the counters that are not 0 to d_starts
+  //@how with atomicAdd.
   __shared__ std::uint32_t s_counts[kMostPasses][kDigits];
   for (unsigned pass = 0; pass < kMostPasses; ++pass) s_counts[pass][threadIdx.x] = 0;
   __syncthreads();  // counters are 0 before any thread counts
@@ -842,9 +862,10 @@ __global__ void k06_starts(std::uint32_t* d_starts) {
 // the tile itself. d_words[tile * kDigits + digit] are the words of this pass. The tile's own count must have
 // been published before the call. Publishes the sum of both.
 __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::uint32_t own) {
-  //@solution Go back over the tiles, starting at tile - 1. For each tile, load the digit's word
-  //@hint (lab::load_relaxed) until it is not 0, and add its count. Stop if the word was a kAll. Then publish
-  //@hint kAll | the sum plus own.
+  //@solution Add up what the tiles before have published for this digit, then publish the prefix.
+  //@how Go back over the tiles, starting at tile - 1. For each tile, load the digit's word
+  //@how (lab::load_relaxed) until it is not 0, and add its count. Stop if the word was a kAll. Then
+  //@how publish kAll | the sum plus own.
   //@instead static_cast<void>(d_words);
   //@instead static_cast<void>(tile);
   //@instead return own;
@@ -867,11 +888,13 @@ template <typename Bits, typename Value>
 __global__ void k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
                           const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
                           Items<Bits, Value> to) {
-  //@solution Thread 0 takes the tile's number from the ticket: blocks need not start in the order of
-  //@hint blockIdx, but the tiles before this one must be running when it waits for them. Continue as in
-  //@hint k04_scatter. In rank_in_tile's counts, positions past n are not keys, so subtract them from the last
-  //@hint digit's count. Publish kOwn | count, then call look_back. s_offset[d] is the digit's start + the
-  //@hint number in the tiles before - the digit's first rank in this tile.
+  //@solution Do the same as in k04_scatter for the tile that the ticket gives, with look_back instead of
+  //@hint scanned counts.
+  //@how Thread 0 takes the tile's number from the ticket: blocks need not start in the order of
+  //@how blockIdx, but the tiles before this one must be running when it waits for them. Continue as in
+  //@how k04_scatter. In rank_in_tile's counts, positions past n are not keys, so subtract them from the
+  //@how last digit's count. Publish kOwn | count, then call look_back. s_offset[d] is the digit's start
+  //@how + the number in the tiles before - the digit's first rank in this tile.
   __shared__ RankSpace s;
   __shared__ std::uint32_t s_offset[kDigits];
   __shared__ unsigned s_tile;
@@ -908,9 +931,10 @@ inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor wi
 // launch(n_tiles, from, n, digit_of, d_starts, d_ticket, d_words, to).
 template <typename Bits, typename Value, typename Launch>
 Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch launch) {
-  //@solution If n is 0, there is nothing to do. Call sweep_in and set its words to 0 with cudaMemsetAsync on
-  //@hint job.stream. Launch k06_histograms with at most as many blocks as fill the device, then k06_starts.
-  //@hint Then call by_passes; each pass calls `launch` with this pass's parts of the sweep.
+  //@solution Prepare the sweep's memory, launch the kernels that count and scan, then do the passes.
+  //@how If n is 0, there is nothing to do. Call sweep_in and set its words to 0 with cudaMemsetAsync on
+  //@how job.stream. Launch k06_histograms with at most as many blocks as fill the device, then
+  //@how k06_starts. Then call by_passes; each pass calls `launch` with this pass's parts of the sweep.
   //@instead static_cast<void>(tile_items);
   //@instead static_cast<void>(launch);
   //@instead return not_implemented(job);

@@ -43,10 +43,12 @@ constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_bloc
 //@end
 template <typename T, typename Op>
 __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution Load one item per thread into shared memory, then wait at a barrier. Do a round for each stride
-  //@hint 1, 2, 4 …: each thread whose index is a multiple of 2 * stride combines its value with the value
-  //@hint `stride` positions to its right. Wait at a barrier after each round. Compare the *global* index with
-  //@hint n, and let no thread return before the last barrier.
+  //@solution Reduce the block's items by the tree that the comment above describes. Every n must work, also
+  //@hint one that is no multiple of the block.
+  //@how Load one item per thread into shared memory, then wait at a barrier. Do a round for each stride
+  //@how 1, 2, 4 …: each thread whose index is a multiple of 2 * stride combines its value with the value
+  //@how `stride` positions to its right. Wait at a barrier after each round. Compare the *global* index
+  //@how with n, and let no thread return before the last barrier.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -70,9 +72,11 @@ __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Val
 // must be a generic lambda: [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) { … }.
 template <typename T, typename Op, typename Launch>
 Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch launch) {
-  //@solution Launch on the items, then on the partial results, until one block is left. Use blocks_for.
-  //@hint Choose d_out for each launch: if the launch has one block, it is job.d_out; otherwise it is the
-  //@hint scratch array that the launch does not read. Return Status::ok.
+  //@solution Launch until one block is left, and return Status::ok. No launch may write the array that it
+  //@hint reads.
+  //@how Launch on the items, then on the partial results, until one block is left. Use blocks_for.
+  //@how Choose d_out for each launch: if the launch has one block, it is job.d_out; otherwise it is the
+  //@how scratch array that the launch does not read. Return Status::ok.
   //@instead static_cast<void>(items_per_block);
   //@instead static_cast<void>(launch);
   //@instead return not_implemented(job);
@@ -95,9 +99,10 @@ Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch la
 
 template <typename T, typename Op>
 Status neighboured(const Job<T, Op>& job) {
-  //@solution First try your kernel alone: launch it with one block, return Status::ok, and grade the case
-  //@hint sum_i32_n8_example. Then write by_levels, and call it here with kBlock items per block and a generic
-  //@hint lambda that launches k01_neighboured on job.stream.
+  //@solution Launch k01_neighboured through by_levels.
+  //@how First try your kernel alone: launch it with one block, return Status::ok, and grade the case
+  //@how sum_i32_n8_example. Then write by_levels, and call it here with kBlock items per block and a
+  //@how generic lambda that launches k01_neighboured on job.stream.
   //@instead return not_implemented(job);
   return by_levels(job, kBlock, [&](const auto* d_in, std::uint64_t n, auto* d_out, unsigned n_blocks) {
     k01_neighboured<<<n_blocks, kBlock, 0, job.stream>>>(d_in, n, d_out, job.op);
@@ -151,8 +156,9 @@ Status reindexed(const Job<T, Op>& job) {
 //@end
 template <typename T, typename Op>
 __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution Do the same as in rung 1, but stride runs from kBlock / 2 down to 1, and the threads with tid <
-  //@hint stride work.
+  //@solution Write the same kernel with the partners of this rung.
+  //@how Do the same as in rung 1, but stride runs from kBlock / 2 down to 1, and the threads with tid <
+  //@how stride work.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -217,8 +223,9 @@ Status first_add(const Job<T, Op>& job) {
 // It needs no shared memory and no barrier, and takes 5 steps with 31 useful operations.
 template <typename Op>
 __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
-  //@solution For offset 16, 8, 4, 2, 1: combine your value with the value of the lane `offset` above.
-  //@hint __shfl_down_sync(kFullMask, value, offset) returns it.
+  //@solution Use shuffles (__shfl_down_sync).
+  //@how For offset 16, 8, 4, 2, 1: combine your value with the value of the lane `offset` above.
+  //@how __shfl_down_sync(kFullMask, value, offset) returns it.
   //@instead return op(value, op.identity());
   for (unsigned offset = kWarp / 2; offset > 0; offset /= 2) {
     value = op(value, __shfl_down_sync(kFullMask, value, offset));
@@ -239,9 +246,11 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 //@end
 template <typename T, typename Op>
 __global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
-  //@solution A block covers 2 * kBlock items. Each thread loads two of them, kBlock apart, and combines them
-  //@hint (compare both indices with n). Then it stores the result in shared memory and waits at a barrier.
-  //@hint Continue with rung 3's loop until 32 values are left. Then only the first warp calls warp_fold.
+  //@solution Reduce 2 * kBlock items per block, with warp_fold at the end.
+  //@how A block covers 2 * kBlock items. Each thread loads two of them, kBlock apart, and combines them
+  //@how (compare both indices with n). Then it stores the result in shared memory and waits at a
+  //@how barrier. Continue with rung 3's loop until 32 values are left. Then only the first warp calls
+  //@how warp_fold.
   using Value = typename Op::Value;
   __shared__ Value s_data[kBlock];
   const unsigned tid = threadIdx.x;
@@ -278,8 +287,9 @@ Status shuffle(const Job<T, Op>& job) {
 // another barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_fold(typename Op::Value value, Op op) {
-  //@solution Each warp reduces its own values, and its lane 0 stores the result in shared memory. After a
-  //@hint barrier, warp 0 reduces these results (lanes past the number of warps use the identity).
+  //@solution Use warp_fold, and shared memory between the warps.
+  //@how Each warp reduces its own values, and its lane 0 stores the result in shared memory. After a
+  //@how barrier, warp 0 reduces these results (lanes past the number of warps use the identity).
   //@instead return warp_fold(value, op);
   using Value = typename Op::Value;
   __shared__ Value s_warp[kWarp];
@@ -329,9 +339,11 @@ __device__ Packed<T> packed(const T* d_in, std::uint64_t n) {
 // alignment and any grid.
 template <typename T, typename Op>
 __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op) {
-  //@solution Let `threads` be the number of threads in the grid, and g the index of a thread. Thread g
-  //@hint combines item g of the items before the first vector (if it exists), the vectors g, g + threads, g +
-  //@hint 2 * threads …, and item g of the items after the last vector (if it exists). Use packed().
+  //@solution Return the calling thread's share: with the whole grid, every item must be in exactly one share.
+  //@hint Load as many items as possible as vectors, with packed().
+  //@how Let `threads` be the number of threads in the grid, and g the index of a thread. Thread g
+  //@how combines item g of the items before the first vector (if it exists), the vectors g, g + threads,
+  //@how g + 2 * threads …, and item g of the items after the last vector (if it exists). Use packed().
   //@instead static_cast<void>(d_in);
   //@instead static_cast<void>(n);
   //@instead return op.identity();
@@ -381,8 +393,9 @@ unsigned coarsened_grid(std::uint64_t n, int multiprocessors) {
 
 template <typename T, typename Op>
 Status coarsened(const Job<T, Op>& job) {
-  //@solution Choose the grid with coarsened_grid. If it has one block, write job.d_out. Otherwise write the
-  //@hint partial results to job.d_scratch_a and launch the kernel on them once more, with one block.
+  //@solution Launch at most twice, with the grid that coarsened_grid gives.
+  //@how Choose the grid with coarsened_grid. If it has one block, write job.d_out. Otherwise write the
+  //@how partial results to job.d_scratch_a and launch the kernel on them once more, with one block.
   //@instead return not_implemented(job);
   const unsigned n_blocks = coarsened_grid<T>(job.n, job.multiprocessors);
   if (n_blocks == 1) {
@@ -407,10 +420,12 @@ __device__ unsigned d_ticket;
 template <typename Op>
 __device__ void finish_by_last_block(typename Op::Value value, typename Op::Value* d_partials,
                                      typename Op::Value* d_out, Op op) {
-  //@solution Thread 0 stores its value in d_partials, calls __threadfence(), takes a ticket with
-  //@hint atomicInc(&d_ticket, gridDim.x - 1), and calls __threadfence() again. It stores in shared memory
-  //@hint whether this was the last ticket. After a barrier, the last block reduces d_partials (each thread
-  //@hint with a stride of blockDim.x, then block_fold) and writes d_out.
+  //@solution Let the block that comes last reduce the partial results of all blocks. The next launch must
+  //@hint work, too.
+  //@how Thread 0 stores its value in d_partials, calls __threadfence(), takes a ticket with
+  //@how atomicInc(&d_ticket, gridDim.x - 1), and calls __threadfence() again. It stores in shared memory
+  //@how whether this was the last ticket. After a barrier, the last block reduces d_partials (each
+  //@how thread with a stride of blockDim.x, then block_fold) and writes d_out.
   //@instead static_cast<void>(value);
   //@instead static_cast<void>(d_partials);
   //@instead static_cast<void>(d_out);
@@ -449,8 +464,9 @@ __global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::V
 
 template <typename T, typename Op>
 Status single_launch(const Job<T, Op>& job) {
-  //@solution Launch the kernel once, with coarsened_grid's number of blocks; job.d_scratch_a takes the
-  //@hint partial results.
+  //@solution Launch the kernel once, with the grid that coarsened_grid gives.
+  //@how Launch the kernel once, with coarsened_grid's number of blocks; job.d_scratch_a takes the
+  //@how partial results.
   //@instead return not_implemented(job);
   const unsigned n_blocks = coarsened_grid<T>(job.n, job.multiprocessors);
   k07_single_launch<<<n_blocks, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_scratch_a, job.d_out, job.op);

@@ -55,8 +55,10 @@ struct Rows {
 // need to know the corner: in both cases rows go from left to right, and the rectangles start in row 0.
 template <typename T>
 Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t height) {
-  //@solution From the top left, the first row is d_data, and the next one is `width` items later. From the
-  //@hint lower left, the first row is the last one in memory, and the pitch is negative. Consider height = 0.
+  //@solution Return the rows from either corner. Consider height = 0.
+  //@how From the top left, the first row is d_data, and the next one is `width` items later. From the
+  //@how lower left, the first row is the last one in memory, and the pitch is negative. Consider height
+  //@how = 0.
   //@instead static_cast<void>(corner);
   //@instead static_cast<void>(height);
   //@instead return {d_data, static_cast<std::int64_t>(width)};
@@ -79,8 +81,10 @@ Rows<T> rows_from(Corner corner, T* d_data, std::uint64_t width, std::uint64_t h
 // Each row of the table becomes the inclusive scan of the image's row. One thread per row.
 template <typename T, typename Sum>
 __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution Thread gid (in 64 bits) takes row gid, if it exists. Keep the running sum in a register, as a
-  //@hint Sum. Convert each item to Sum before you add it: wrapping_add needs two operands of the same type.
+  //@solution Scan one row per thread.
+  //@how Thread gid (in 64 bits) takes row gid, if it exists. Keep the running sum in a register, as a
+  //@how Sum. Convert each item to Sum before you add it: wrapping_add needs two operands of the same
+  //@how type.
   const std::uint64_t row = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (row >= height) return;
   Sum sum{0};
@@ -95,8 +99,9 @@ __global__ void k01_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width,
 // addresses.
 template <typename Sum>
 __global__ void k01_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution Thread gid takes column gid. It adds up the entries, row by row, and replaces each of them by
-  //@hint the running sum.
+  //@solution Scan one column per thread, in place.
+  //@how Thread gid takes column gid. It adds up the entries, row by row, and replaces each of them by
+  //@how the running sum.
   const std::uint64_t column = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (column >= width) return;
   Sum sum{0};
@@ -109,9 +114,10 @@ __global__ void k01_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t 
 
 template <typename T>
 Status serial(const TableJob<T>& job) {
-  //@solution If the image is empty, there is nothing to do. Otherwise launch k01_rows with parts_of(height,
-  //@hint kBlock) blocks, then k01_columns with parts_of(width, kBlock), both on job.stream, with
-  //@hint rows_from(job.corner, …) of d_in and of d_out.
+  //@solution Scan the rows, then the columns, from the job's corner. The image may be empty.
+  //@how If the image is empty, there is nothing to do. Otherwise launch k01_rows with parts_of(height,
+  //@how kBlock) blocks, then k01_columns with parts_of(width, kBlock), both on job.stream, with
+  //@how rows_from(job.corner, …) of d_in and of d_out.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
@@ -128,8 +134,9 @@ Status serial(const TableJob<T>& job) {
 // gets its own sum.
 template <typename Sum>
 __device__ Sum warp_scan(Sum value) {
-  //@solution For offset 1, 2, 4, 8, 16, read the value of the lane `offset` below (__shfl_up_sync(kFullMask,
-  //@hint value, offset)), and add it if there is such a lane.
+  //@solution Use shuffles (__shfl_up_sync).
+  //@how For offset 1, 2, 4, 8, 16, read the value of the lane `offset` below (__shfl_up_sync(kFullMask,
+  //@how value, offset)), and add it if there is such a lane.
   const unsigned lane = threadIdx.x % kWarp;
   for (unsigned offset = 1; offset < kWarp; offset *= 2) {
     const Sum below = __shfl_up_sync(kFullMask, value, offset);
@@ -144,10 +151,11 @@ __device__ Sum warp_scan(Sum value) {
 // barrier is needed between two calls.
 template <typename Sum>
 __device__ Sum block_scan(Sum value, Sum& total) {
-  //@solution Each warp scans its own values, and its last lane stores the warp's sum in shared memory. After
-  //@hint a barrier, warp 0 scans those sums (lanes past the number of warps use 0). After another barrier,
-  //@hint every thread adds the sum of the warps before its own. A third barrier at the end allows the next
-  //@hint call to overwrite the shared sums.
+  //@solution Use warp_scan, and shared memory between the warps.
+  //@how Each warp scans its own values, and its last lane stores the warp's sum in shared memory. After
+  //@how a barrier, warp 0 scans those sums (lanes past the number of warps use 0). After another
+  //@how barrier, every thread adds the sum of the warps before its own. A third barrier at the end
+  //@how allows the next call to overwrite the shared sums.
   //@instead total = value;
   //@instead return value;
   __shared__ Sum s_warp[kWarps];  // the sums of the warps, then their scan
@@ -182,10 +190,11 @@ __device__ Sum block_scan(Sum value, Sum& total) {
 // Like k01_rows, but with one block per row.
 template <typename T, typename Sum>
 __global__ void k02_scan_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution A block handles the rows blockIdx.x, blockIdx.x + gridDim.x … Take kBlock items at a time, one
-  //@hint per thread (0 past the end of the row). Call block_scan, add the sum of the items before, store the
-  //@hint results inside the row, and carry the total to the next items. All threads of the block must call
-  //@hint every block_scan.
+  //@solution Scan one row per block, kBlock items at a time. There may be more rows than blocks.
+  //@how A block handles the rows blockIdx.x, blockIdx.x + gridDim.x … Take kBlock items at a time, one
+  //@how per thread (0 past the end of the row). Call block_scan, add the sum of the items before, store
+  //@how the results inside the row, and carry the total to the next items. All threads of the block must
+  //@how call every block_scan.
   for (std::uint64_t row = blockIdx.x; row < height; row += gridDim.x) {
     Sum carry{0};  // the sum of the row's items before this tile
     for (std::uint64_t first = 0; first < width; first += kBlock) {
@@ -206,9 +215,10 @@ inline constexpr unsigned kAhead = 16;        // items of a column that are load
 // Like k01_columns, but with kAhead loads in flight.
 template <typename Sum>
 __global__ void k02_scan_columns(Rows<Sum> table, std::uint64_t width, std::uint64_t height) {
-  //@solution Do the same as in k01_columns, but take kAhead rows at a time. First load them all into an array
-  //@hint of registers (unrolled), then add and store one after the other. Handle the remaining rows one at a
-  //@hint time.
+  //@solution Do the same as in k01_columns, with kAhead loads in flight. The height may be any number.
+  //@how Do the same as in k01_columns, but take kAhead rows at a time. First load them all into an array
+  //@how of registers (unrolled), then add and store one after the other. Handle the remaining rows one
+  //@how at a time.
   const std::uint64_t column = std::uint64_t{blockIdx.x} * kColumnBlock + threadIdx.x;
   if (column >= width) return;
   Sum sum{0};
@@ -271,10 +281,11 @@ inline constexpr unsigned kTileRows = kBlock / kTile;  // rows of a tile that a 
 // coalesced, and there are no bank conflicts, because a row of the tile is one word longer than necessary.
 template <typename Sum>
 __global__ void k03_transpose(Rows<const Sum> from, Rows<Sum> to, std::uint64_t width, std::uint64_t height) {
-  //@solution Tile number blockIdx.x is in tile row blockIdx.x / tiles_across and tile column blockIdx.x %
-  //@hint tiles_across. The lanes are along a row of the tile, with kTileRows rows at once. Load the tile into
-  //@hint s_tile[row][lane]. After a barrier, store s_tile[lane][row] so that the lanes are along a row of
-  //@hint `to`. Check both bounds, because the last tiles are incomplete.
+  //@solution Transpose one tile per block through shared memory. The last tiles are incomplete.
+  //@how Tile number blockIdx.x is in tile row blockIdx.x / tiles_across and tile column blockIdx.x %
+  //@how tiles_across. The lanes are along a row of the tile, with kTileRows rows at once. Load the tile
+  //@how into s_tile[row][lane]. After a barrier, store s_tile[lane][row] so that the lanes are along a
+  //@how row of `to`. Check both bounds, because the last tiles are incomplete.
   __shared__ Sum s_tile[kTile][kTile + 1];
   const unsigned lane = threadIdx.x % kTile;
   const unsigned warp = threadIdx.x / kTile;
@@ -296,9 +307,11 @@ __global__ void k03_transpose(Rows<const Sum> from, Rows<Sum> to, std::uint64_t 
 
 template <typename T>
 Status transpose(const TableJob<T>& job) {
-  //@solution There are four launches: k02_scan_rows from d_in to d_out, k03_transpose from d_out to d_scratch
-  //@hint (`width` rows of `height` sums), k02_scan_rows of d_scratch in place, and k03_transpose back. Only
-  //@hint d_in and d_out depend on the corner.
+  //@solution Scan the rows, transpose, scan the rows, and transpose back. Only d_in and d_out depend on the
+  //@hint corner.
+  //@how There are four launches: k02_scan_rows from d_in to d_out, k03_transpose from d_out to d_scratch
+  //@how (`width` rows of `height` sums), k02_scan_rows of d_scratch in place, and k03_transpose back.
+  //@how Only d_in and d_out depend on the corner.
   //@instead return not_implemented(job);
   using Sum = typename TableJob<T>::Sum;
   if (job.width == 0 || job.height == 0) return Status::ok;
@@ -384,13 +397,16 @@ Status fused(const TableJob<T>& job) {
 template <typename Sum>
 __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<const std::uint32_t> radii,
                         std::uint64_t radius, std::uint64_t width, std::uint64_t height) {
-  //@solution Rows count from the corner, as in the table. The box's first row is row - radius, or 0 if that
-  //@hint is before the image. Its last row is row + radius, or height - 1 if that is past the image. Compute
-  //@hint the columns in the same way. The radius may be almost 2^32, and larger than the image. Look up the
-  //@hint entry at (last row, last column). Subtract those at (before the first row, last column) and (last
-  //@hint row, before the first column), and add the one at (before the first row, before the first column),
-  //@hint each only if it exists. Use wrapping_add and wrapping_subtract, in Sum. Divide, as a MeanOf<Sum>, by
-  //@hint the number of items in the box. If radii.d_first is not nullptr, radii[row][column] is the radius.
+  //@solution Compute one mean per thread from four look-ups. A box may reach over every edge, and its radius
+  //@hint may be almost 2^32. If radii.d_first is not nullptr, each item has its own radius.
+  //@how Rows count from the corner, as in the table. The box's first row is row - radius, or 0 if that
+  //@how is before the image. Its last row is row + radius, or height - 1 if that is past the image.
+  //@how Compute the columns in the same way. The radius may be almost 2^32, and larger than the image.
+  //@how Look up the entry at (last row, last column). Subtract those at (before the first row, last
+  //@how column) and (last row, before the first column), and add the one at (before the first row,
+  //@how before the first column), each only if it exists. Use wrapping_add and wrapping_subtract, in
+  //@how Sum. Divide, as a MeanOf<Sum>, by the number of items in the box. If radii.d_first is not
+  //@how nullptr, radii[row][column] is the radius.
   using Mean = MeanOf<Sum>;
   const auto tiles_across = static_cast<unsigned>(parts_of(width, kTile));
   const std::uint64_t row = std::uint64_t{blockIdx.x / tiles_across} * kTileRows + threadIdx.x / kTile;
@@ -513,13 +529,16 @@ template <typename T, typename Sum>
 __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                                 Sum* d_right, Sum* d_below, std::uint32_t* d_ticket,
                                 std::uint32_t* d_states) {
-  //@solution Take a ticket, store it in shared memory for the block, and get the position from
-  //@hint diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image, one column of
-  //@hint padding), 32 items and then 32 more. Warps 0 and 1 handle one row per lane: they wait for the left
-  //@hint tile's right edge (if there is such a tile), store it in s_left, and publish left + own row sums.
-  //@hint Scan the columns (lane = row), with s_left added to each item. Warps 0 and 1 now handle one column
-  //@hint per lane: they do the same with the tile above, whose lower edge goes to s_above. Store s_tile +
-  //@hint s_above. Write at each barrier which hazard it prevents. Use publish and wait_for.
+  //@solution Compute the table of one tile per block, in the order of the tickets: get the sums from the left
+  //@hint and from above, and hand on your own. Write at each barrier which hazard it prevents.
+  //@how Take a ticket, store it in shared memory for the block, and get the position from
+  //@how diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image, one column
+  //@how of padding), 32 items and then 32 more. Warps 0 and 1 handle one row per lane: they wait for the
+  //@how left tile's right edge (if there is such a tile), store it in s_left, and publish left + own row
+  //@how sums. Scan the columns (lane = row), with s_left added to each item. Warps 0 and 1 now handle
+  //@how one column per lane: they do the same with the tile above, whose lower edge goes to s_above.
+  //@how Store s_tile + s_above. Write at each barrier which hazard it prevents. Use publish and
+  //@how wait_for.
   __shared__ Sum s_tile[kSide][kSide + 1];
   __shared__ Sum s_left[kSide];   // for each row: the sum of its items left of the tile
   __shared__ Sum s_above[kSide];  // for each column: the table's entry just above the tile
@@ -587,9 +606,11 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
 
 template <typename T>
 Status single_pass(const TableJob<T>& job) {
-  //@solution There are two launches. k06_clear sets the ticket and kStates words per tile to 0.
-  //@hint k06_single_pass has one block per tile. d_flags starts with the ticket. d_scratch holds kSide sums
-  //@hint per tile for the right edges, then as many for the lower ones.
+  //@solution Launch k06_clear, then k06_single_pass. The ticket and the states are in d_flags, the edges in
+  //@hint d_scratch.
+  //@how There are two launches. k06_clear sets the ticket and kStates words per tile to 0.
+  //@how k06_single_pass has one block per tile. d_flags starts with the ticket. d_scratch holds kSide
+  //@how sums per tile for the right edges, then as many for the lower ones.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto in = rows_from(job.corner, job.d_in, job.width, job.height);

@@ -163,13 +163,14 @@ Status global_rounds(const Job<Op>& job) {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
-  //@solution Use a shared array that has two halves. Thread tid loads item tid of row blockIdx.x into one
-  //@hint half (threads past the end of the row store the identity), then waits at a barrier. Do a round for
-  //@hint each offset 1, 2, 4 … below the row's length: every thread reads its own value and, if it exists,
-  //@hint the value `offset` to the left from one half, and writes left op own to the other half. After a
-  //@hint barrier, the two halves exchange their roles. At the end, thread tid writes result tid. If the scan
-  //@hint is inclusive, this is its own value. If it is exclusive, this is the value one to the left, or the
-  //@hint identity.
+  //@solution Scan row blockIdx.x with Hillis and Steele's rounds in shared memory, for both kinds.
+  //@how Use a shared array that has two halves. Thread tid loads item tid of row blockIdx.x into one
+  //@how half (threads past the end of the row store the identity), then waits at a barrier. Do a round
+  //@how for each offset 1, 2, 4 … below the row's length: every thread reads its own value and, if it
+  //@how exists, the value `offset` to the left from one half, and writes left op own to the other half.
+  //@how After a barrier, the two halves exchange their roles. At the end, thread tid writes result tid.
+  //@how If the scan is inclusive, this is its own value. If it is exclusive, this is the value one to
+  //@how the left, or the identity.
   using Value = typename Op::Value;
   __shared__ Value s_data[2][kThreadRow];
   const unsigned tid = threadIdx.x;
@@ -196,8 +197,9 @@ __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
 
 template <typename Op>
 Status hillis_steele(const Job<Op>& job) {
-  //@solution Launch k03_hillis_steele on job.stream with one block per row and one thread per item of a full
-  //@hint row. If there is no row, do not launch.
+  //@solution Launch one block per row, unless there is no row.
+  //@how Launch k03_hillis_steele on job.stream with one block per row and one thread per item of a full
+  //@how row. If there is no row, do not launch.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   k03_hillis_steele<<<static_cast<unsigned>(job.n_rows), job.row_length, 0, job.stream>>>(job);
@@ -221,13 +223,14 @@ Status hillis_steele(const Job<Op>& job) {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned leaves) {
-  //@solution Use one thread per leaf. Thread k keeps its own item in a register, and stores it (or the
-  //@hint identity) in s_data[k]. Up-sweep: for half = 1, 2, 4 … below `leaves`, and full = 2 * half, each
-  //@hint thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]. Then one thread
-  //@hint sets the root, s_data[leaves - 1], to the identity. Down-sweep: for half = leaves / 2 … 4, 2, 1, the
-  //@hint same threads read the left child s_data[k - half], copy their own value to it, and set their own
-  //@hint value to own op left. A barrier must separate each of these steps from the next one. The result is
-  //@hint s_data[k]; if the scan is inclusive, it is s_data[k] op the item.
+  //@solution Scan row blockIdx.x with an up-sweep and a down-sweep over `leaves` leaves, for both kinds.
+  //@how Use one thread per leaf. Thread k keeps its own item in a register, and stores it (or the
+  //@how identity) in s_data[k]. Up-sweep: for half = 1, 2, 4 … below `leaves`, and full = 2 * half, each
+  //@how thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]. Then one thread
+  //@how sets the root, s_data[leaves - 1], to the identity. Down-sweep: for half = leaves / 2 … 4, 2, 1,
+  //@how the same threads read the left child s_data[k - half], copy their own value to it, and set their
+  //@how own value to own op left. A barrier must separate each of these steps from the next one. The
+  //@how result is s_data[k]; if the scan is inclusive, it is s_data[k] op the item.
   //@instead static_cast<void>(leaves);
   using Value = typename Op::Value;
   __shared__ Value s_data[kThreadRow];
@@ -343,9 +346,10 @@ Status compact(const Job<Op>& job) {
 // It needs no shared memory and no barrier, and takes 5 steps with 129 operations.
 template <typename Op>
 __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op op) {
-  //@solution Do Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
-  //@hint memory. All lanes shuffle. Lanes below `offset` have no value to their left and keep their own
-  //@hint value.
+  //@solution Do Hillis and Steele's rounds with shuffle_up.
+  //@how Do Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
+  //@how memory. All lanes shuffle. Lanes below `offset` have no value to their left and keep their own
+  //@how value.
   //@instead static_cast<void>(op);
   //@instead return value;
   const unsigned lane = threadIdx.x % kWarp;
@@ -361,7 +365,8 @@ __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op o
 // identity. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
-  //@solution This takes one shuffle. Lane 0 is a special case.
+  //@solution Use one shuffle.
+  //@how This takes one shuffle. Lane 0 is a special case.
   //@instead static_cast<void>(op);
   //@instead return inclusive;
   const typename Op::Value left = shuffle_up(inclusive, 1);
@@ -379,9 +384,10 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
-  //@solution Each block takes kBlock / kWarp consecutive rows, one per warp. Lane i loads item i of its
-  //@hint warp's row, or the identity. After the scan, lane i writes result i if it exists. No lane may return
-  //@hint before the last shuffle.
+  //@solution Scan kBlock / kWarp rows per block, one per warp.
+  //@how Each block takes kBlock / kWarp consecutive rows, one per warp. Lane i loads item i of its
+  //@how warp's row, or the identity. After the scan, lane i writes result i if it exists. No lane may
+  //@how return before the last shuffle.
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned warp = threadIdx.x / kWarp;
   const Row row = row_of(job, std::uint64_t{blockIdx.x} * (kBlock / kWarp) + warp);
@@ -411,10 +417,11 @@ Status kogge_stone(const Job<Op>& job) {
 // memory, two barriers and 11 steps. Two calls need a barrier between them.
 template <typename Op>
 __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op op) {
-  //@solution Every warp scans its own values, and lane 31 stores the warp's total in shared memory. After a
-  //@hint barrier, warp 0 computes the exclusive scan of the totals (lanes past the number of warps use the
-  //@hint identity) and stores it in their place. After another barrier, a thread's result is the prefix of
-  //@hint its warp op the exclusive prefix within its warp.
+  //@solution Use warp_inclusive_scan, and shared memory between the warps.
+  //@how Every warp scans its own values, and lane 31 stores the warp's total in shared memory. After a
+  //@how barrier, warp 0 computes the exclusive scan of the totals (lanes past the number of warps use
+  //@how the identity) and stores it in their place. After another barrier, a thread's result is the
+  //@how prefix of its warp op the exclusive prefix within its warp.
   //@instead return shift_right(warp_inclusive_scan(value, op), op);
   using Value = typename Op::Value;
   __shared__ Value s_totals[kWarp];
@@ -482,10 +489,13 @@ constexpr unsigned chunk_for(unsigned row_length) {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned chunk) {
-  //@solution Load the row into shared memory: thread tid loads the items tid, tid + kBlock … After a barrier,
-  //@hint reduce your chunk, which begins at item tid * chunk of the row (it may be shorter at the end of the
-  //@hint row). Compute the block_exclusive_scan of the totals. Then go through the chunk again and replace
-  //@hint each item by its result. After a barrier, store the row in the same way as it was loaded.
+  //@solution Scan row blockIdx.x: each thread has a chunk of it. Access global memory with neighbouring
+  //@hint threads at neighbouring items.
+  //@how Load the row into shared memory: thread tid loads the items tid, tid + kBlock … After a barrier,
+  //@how reduce your chunk, which begins at item tid * chunk of the row (it may be shorter at the end of
+  //@how the row). Compute the block_exclusive_scan of the totals. Then go through the chunk again and
+  //@how replace each item by its result. After a barrier, store the row in the same way as it was
+  //@how loaded.
   //@instead static_cast<void>(chunk);
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];
@@ -545,8 +555,9 @@ struct Segmented {
     //@end
   }
   COURSE_HD Value operator()(Value a, Value b) const {
-    //@solution Return the result of the items of a, followed by those of b. It depends on whether b has a
-    //@hint head.
+    //@solution Return the result of the items of a, followed by those of b.
+    //@how Return the result of the items of a, followed by those of b. It depends on whether b has a
+    //@how head.
     //@instead static_cast<void>(a);
     //@instead return b;
     return {b.has_head ? b.value : op(a.value, b.value), a.has_head | b.has_head};
@@ -563,9 +574,11 @@ struct Segmented {
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
-  //@solution Do the same as in k09_coarsened, but with the heads in shared memory, too, and with
-  //@hint Segmented<Op>{job.op} instead of job.op. An exclusive result at a head is the identity, whatever
-  //@hint comes before it. A row's first item starts a segment even if its flag is 0.
+  //@solution Do the same as in k09_coarsened, for segments. A row's first item starts a segment even if its
+  //@hint flag is 0.
+  //@how Do the same as in k09_coarsened, but with the heads in shared memory, too, and with
+  //@how Segmented<Op>{job.op} instead of job.op. An exclusive result at a head is the identity, whatever
+  //@how comes before it. A row's first item starts a segment even if its flag is 0.
   //@instead static_cast<void>(chunk);
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];

@@ -67,7 +67,7 @@ LINES = {
     "Assume that a launch takes 2 µs and that the memory delivers 4.2 TB/s": ASSUMED,
     "if a launch costs 2 µs": ASSUMED,
     "if 10 % or 90 % of the items are kept": ASSUMED,
-    "divided by 4.2 TB/s, plus 2 µs per launch": ASSUMED,
+    "divided by 4.2 TB/s and 2 µs per launch": ASSUMED,
     "If one step along the chain takes 2 µs": ASSUMED,
     "How long does the memory need at 4.2 TB/s?": ASSUMED,
     "if one link takes 1 µs": ASSUMED,

@@ -190,10 +190,10 @@ def page(rows, known):
     out = [
         "# Which reason is shown for which mistake",
         "",
-        "Written by `grader/mutants/reasons.py` from `grader/mutants/reasons.json`. The mistakes are wrong",
-        "submissions and smaller slips of `grader/mutants/` whose header lists the reasons that are true for",
-        "them. A rule that gives another one is narrowed or withdrawn. No reason at all is a fine answer: then",
-        "the message says what is known.",
+        "`grader/mutants/reasons.py` writes this page from `grader/mutants/reasons.json`. The mistakes are wrong",
+        "submissions and smaller slips of `grader/mutants/`, whose headers list the reasons that are true for",
+        "them. If a rule gives another reason, the rule is narrowed or withdrawn. A message may also give no",
+        "reason; then it says only what is known.",
         "",
         f"Of {len(rows)} mistakes {n_true} get a true reason, {n_false} a false one, and "
         f"{len(rows) - n_true - n_false} none.",

@@ -207,6 +207,13 @@ LECTURES = {
             "need only what their order of partners needs.",
         ),
         Picture(
+            "A tournament",
+            "All matches of a round can be played at the same time. How many rounds, and how many matches?",
+            "Eight items, seven matches, three rounds. A loop needs seven steps for the same seven "
+            "operations. Let the class say both numbers for a million items: 20 rounds, 999,999 matches.",
+            figure="reduction-tournament",
+        ),
+        Picture(
             "A tree: neighbours first",
             "Round k combines partners 2ᵏ apart. Which threads are busy in the second round?",
             "Go through the figure from top to bottom; each strip is shared memory after a round. The "
@@ -323,7 +330,7 @@ LECTURES = {
     3: [
         Question(
             "Predict: how much faster?",
-            "Write four numbers. The chart comes in ten minutes.",
+            "Write three numbers. The chart comes in ten minutes.",
             "Collect the answers as a show of hands for the factor between rungs 1 and 6.",
             lab="reduction",
             number=5,
@@ -360,7 +367,7 @@ LECTURES = {
         ),
         Picture(
             "Measured: the whole ladder",
-            "Which of your four numbers was wrong? Which idea paid most?",
+            "Which of your three numbers was wrong? Which idea paid most?",
             "From rung 6 on, the time is that of the memory. Rung 2 is slower than rung 1: bank conflicts "
             "cost more than the idle lanes did.",
             figure="ladder-reduction",

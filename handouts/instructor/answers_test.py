@@ -309,7 +309,7 @@ def numbers():
         measured("reduction", rung, m) / measured("reduction", "coarsened", m)
         for rung in ["neighboured", "sequential", "shuffle"]
     ]
-    yield "01", "Prediction", 5, ["{:.1f}, {:.1f}, {:.1f} and 1".format(*times)]
+    yield "01", "Prediction", 5, ["{:.1f}, {:.1f} and {:.1f} times as long".format(*times)]
     yield "01", "Prediction", 6, [f"{2e-6 * 4.2e12 / 1e6:.1f} MB", f"{2e-6 * 4.2e12 / 4 / 1e6:.1f} million"]
     yield (
         "01",
@@ -860,7 +860,7 @@ def numbers():
         "Prediction",
         1,
         [
-            f"{4 - 1} messages, {(4 - 1) * 4} bytes",
+            f"{4 - 1} messages with {(4 - 1) * 4} bytes",
             f"{2 * (4 - 1)} messages",
             f"{2 * 3 * 2**22 // 4:,} bytes",
         ],
@@ -939,8 +939,8 @@ def numbers():
         "Exam",
         3,
         [
-            f"Totals `{spaced(totals)}`, prefixes `{spaced(exclusive(totals))}`",
-            f"result `{spaced(whole[:2])}`, nothing, `{whole[2]}` and `{spaced(whole[3:])}`",
+            f"totals are `{spaced(totals)}`, the prefixes are `{spaced(exclusive(totals))}`",
+            f"result is `{spaced(whole[:2])}`, nothing, `{whole[2]}` and `{spaced(whole[3:])}`",
         ],
     )
     keys = sorted([4, 4, 9, 4, 4, 1, 4])

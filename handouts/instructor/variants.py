@@ -38,7 +38,7 @@ def reduction_1(n, block):
     return (
         f"`by_levels` reduces {n:,} items with one item per thread and {block} threads per block. How many launches "
         f"does it need, and how many blocks has each of them? Where does each launch write?",
-        "Three launches with {:,}, {} and {} blocks. The first writes {:,} partial results to one scratch array, the "
+        "It needs three launches, with {:,}, {} and {} blocks. The first writes {:,} partial results to one scratch array, the "
         "second writes {} to the other scratch array, and the third writes the result to `d_out`. No launch writes "
         "the array that it reads.".format(*launches(n, block), *launches(n, block)[:2]),
     )
@@ -54,8 +54,8 @@ def reduction_3(values):
     return (
         f"One block of 8 threads reduces {code(values)} with sequential addressing and +. Write down the lower half "
         f"of the array that is still in use after each round. Which threads work in each round?",
-        f"After stride 4: {code(four)} (threads 0 to 3). After stride 2: {code(two)} (threads 0 and 1). After stride "
-        f"1: {code(one)} (thread 0).",
+        f"It is {code(four)} after stride 4 (threads 0 to 3), {code(two)} after stride 2 (threads 0 and 1), and "
+        f"{code(one)} after stride 1 (thread 0).",
     )
 
 
@@ -71,7 +71,7 @@ def scan_1(values):
     root, *downs = levels(down, list(ups[-1]))
     return (
         f"Write down the array after each level of the up-sweep and of the down-sweep for {code(values)} and +.",
-        f"Up-sweep: {', '.join(map(code, ups))}. The root becomes 0: {code(root)}. Down-sweep: "
+        f"The up-sweep gives {', '.join(map(code, ups))}. The root becomes 0: {code(root)}. The down-sweep gives "
         f"{', '.join(map(code, downs))}.",
     )
 
@@ -80,8 +80,8 @@ def scan_3(n, levels):
     return (
         f"A row has {n} items. Give the operations and steps of Hillis–Steele and of the two sweeps. Which of them is "
         f"preferable in a warp, and which if there are far more items than processors?",
-        f"Hillis–Steele: {n} · {levels} − {n - 1} = {n * levels - n + 1:,} operations in {levels} steps. Sweeps: 2 · "
-        f"{n - 1} = {2 * (n - 1):,} operations in {2 * levels} steps. In a warp, all lanes work at the same time, so "
+        f"Hillis–Steele takes {n} · {levels} − {n - 1} = {n * levels - n + 1:,} operations in {levels} steps. The sweeps "
+        f"take 2 · {n - 1} = {2 * (n - 1):,} operations in {2 * levels} steps. In a warp, all lanes work at the same time, so "
         f"the number of steps decides, and Hillis–Steele is preferable. With far more items than processors, "
         f"operations wait for processors, so the work decides, and the sweeps (or better, a serial chunk per thread) "
         f"are preferable.",
@@ -128,7 +128,7 @@ def sat_1(*rows):
     return (
         f"Compute the summed area table, from the top left corner, of the rows {one}, {two} and {three}. Also write "
         f"down the table after the first pass.",
-        f"Rows scanned: {', '.join(map(code, across))}. Columns scanned: {', '.join(map(code, down))}.",
+        f"After the scan of the rows it is {', '.join(map(code, across))}. After the scan of the columns it is {', '.join(map(code, down))}.",
     )
 
 

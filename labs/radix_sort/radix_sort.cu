@@ -190,8 +190,8 @@ __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_ou
 
 // job.in holds runs of kTile sorted keys; merges them into job.out, level by level.
 Status merge(const KeyJob& job) {
-  // TODO(student): Sort pairs of tiles, then merge runs that get twice as long at each level, until one is
-  // left. (roughly 15 lines)
+  // TODO(student): Sort pairs of tiles, then merge pairs of runs, level by level, until one run is left.
+  // (roughly 15 lines)
   return not_implemented(job);
 }
 

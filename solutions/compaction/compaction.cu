@@ -84,7 +84,7 @@ __device__ Scanned<Value> block_scan(Value value) {
 // Changed: in the loop, `count++` makes every item wait for the one before it. A scan of ⌈log2 n⌉ steps
 // replaces it.
 // Why: all items are tested and moved in parallel, and their positions are computed in parallel.
-// Predicted (three_kernels, 2^24 items): 250 µs. Measured: 326.5 µs (H200, 2026-11-23).
+// Predicted (three_kernels, 2^24 items): 250 µs. Measured: 328.3 µs (H200, 2026-11-26).
 // Drawback: it moves 9 times as many bytes as necessary. Flags and positions go through global memory up to
 // four times; a flag is one bit of information, but it takes 4 bytes, and its position takes 8.
 //@end
@@ -176,7 +176,7 @@ Status three_kernels(const Job<T, Keep>& job) {
 // block's output; a second kernel computes the flags again, scans them in shared memory and moves the items.
 // Why: it moves 12 bytes per item instead of 56. The items are read twice, because it is cheaper to evaluate
 // the predicate again than to store its result.
-// Predicted (fused, against three_kernels, 2^24 items): 2.5× to 4×. Measured: 2.3× (H200, 2026-11-23).
+// Predicted (fused, against three_kernels, 2^24 items): 2.5× to 4×. Measured: 2.4× (H200, 2026-11-26).
 // Drawback: the scan of one bit per thread goes through shared memory 8 times, and all 8 warps wait for
 // each other at 9 barriers.
 //@end
@@ -318,7 +318,7 @@ __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
 // exclusive scan. Eight items per thread share one barrier.
 // Why: two instructions per row, and one barrier per 2,048 items, replace 8 rounds through shared memory and
 // 9 barriers. Each thread has eight loads in flight, and there are eight times fewer counts to scan.
-// Predicted (warp_aggregated, against fused, 2^24 items): 1.5× to 2×. Measured: 2.2× (H200, 2026-11-23).
+// Predicted (warp_aggregated, against fused, 2^24 items): 1.5× to 2×. Measured: 2.4× (H200, 2026-11-26).
 // Drawback: items are still read twice.
 //@end
 template <typename T, typename Keep>
@@ -469,9 +469,9 @@ __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index to
 // ticket, in the order in which blocks start, so a block waits only for blocks that are running, on any
 // device. Status and number share one word, so no fence is needed between them.
 // Why: items are read once, 7 bytes per item instead of 11, and only two launches are left.
-// Predicted (single_pass, against warp_aggregated, 2^24 items): 1.4×. Measured: 0.81× (H200, 2026-11-23).
+// Predicted (single_pass, against warp_aggregated, 2^24 items): 1.4×. Measured: 0.74× (H200, 2026-11-26).
 // Predicted (single_pass, against warp_aggregated, 2^20 items): no prediction. Measured: 1.3× (H200,
-//   2026-11-23).
+//   2026-11-26).
 // Drawback: 32 lanes store about 16 items that can begin anywhere, so almost every store touches one more
 // sector than it fills. The whole block waits while its first warp looks back.
 //@end
@@ -529,7 +529,7 @@ Status single_pass(const Job<T, Keep>& job) {
 // tile's output is stored as one contiguous run.
 // Why: it needs 4 times fewer memory instructions, and 4 times fewer scan instructions than with ballots.
 // Only the two ends of a run write a part of a sector: 6 bytes per item, and two launches.
-// Predicted (packed, against single_pass, 2^24 items): 1.7×. Measured: 1.5× (H200, 2026-11-23).
+// Predicted (packed, against single_pass, 2^24 items): 1.7×. Measured: 1.6× (H200, 2026-11-26).
 // Drawback: a tile's loads start only after its ticket has arrived.
 inline constexpr unsigned kPackRows = 4;        // 16-byte loads per thread, all in flight at once
 inline constexpr unsigned kResidentBlocks = 5;  // per multiprocessor: 80 KB in flight, no register spills

@@ -81,8 +81,8 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 // - One barrier per tile.
 // Why: rung 6's blocks wait while their first warp looks back, and have no loads in flight while they count,
 // compact and store.
-// Predicted (state_of_the_art, 2^28 items): 436 µs, 90 % of the copy rate. Measured: 421.8 µs (H200,
-//   2026-11-23).
+// Predicted (state_of_the_art, 2^28 items): 436 µs, 90 % of the copy rate. Measured: 421.5 µs (H200,
+//   2026-11-26).
 // Steps on the way, each of them faster than the one before:
 // - two tiles of 32 KB per block, the next one in registers, and carries that passed from wave to wave: the
 //   last block of a wave published its prefix only after it had that of the wave before it;

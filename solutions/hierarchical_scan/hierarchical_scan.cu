@@ -279,7 +279,7 @@ Status two_levels(const Job<Op>& job) {
 // Changed: the scan of the sums calls the whole procedure again, until a level has one tile.
 // Why: n is no longer limited. Each level is 2048 times shorter, so the levels above the first cost hardly
 // more than their launches (2 each). Three levels are needed from 4M items on, four from 8.6G.
-// Predicted (recursive, 2^24 items): 73 µs. Measured: 80.0 µs (H200, 2026-11-23).
+// Predicted (recursive, 2^24 items): 73 µs. Measured: 76.3 µs (H200, 2026-11-26).
 // Drawback: 4n items go through memory, as in rung 1.
 //@end
 
@@ -321,7 +321,7 @@ Status recursive(const Job<Op>& job) {
 // when their carries are known.
 // Why: two reads and one write move 3n items instead of 4n, which takes a quarter less time. The arithmetic
 // is about that of rung 2, which combined the carries in a separate pass.
-// Predicted (reduce_then_scan, against recursive, 2^24 items): 1.2×. Measured: 1.3× (H200, 2026-11-23).
+// Predicted (reduce_then_scan, against recursive, 2^24 items): 1.2×. Measured: 1.3× (H200, 2026-11-26).
 // Drawback: every item is read twice.
 //@end
 
@@ -428,7 +428,7 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 // Why: every item is read once and written once: 2n items, half of rung 2's. Nevertheless it should be slow:
 // the chain has n / 2048 = 8192 links for 2^24 items, and each needs a store, a fence, a load and a fence
 // through the L2 cache.
-// Predicted (chained, 2^24 items): 8 ms. Measured: 8.53 ms (H200, 2026-11-23).
+// Predicted (chained, 2^24 items): 8 ms. Measured: 8.54 ms (H200, 2026-11-26).
 // Drawback: almost all of its time is waiting. Fewer bytes do not help here, because the longest chain of
 // dependent operations is the limiter.
 //@end
@@ -492,7 +492,7 @@ Status chained(const Job<Op>& job) {
 // Why: a tile no longer waits for a chain of other tiles, only for their totals, which depend on nothing
 // else. Many tiles compute their carries at the same time, and each new prefix shortens the look-back of the
 // tiles after it.
-// Predicted (look_back, against chained, 2^24 items): 10× to 20×. Measured: 27× (H200, 2026-11-23).
+// Predicted (look_back, against chained, 2^24 items): 10× to 20×. Measured: 27× (H200, 2026-11-26).
 // Drawback: one thread looks back, tile by tile, with two dependent loads and a fence per tile. A tile of
 // 8 KB is scanned quickly, so there are many look-backs. Timing decides which prefix a look-back finds. This
 // changes the association order, so floating-point sums differ from run to run; integer sums do not.

@@ -31,7 +31,7 @@ device::Word* cleared_words(const Job<Op>& job, std::uint64_t status_words) {
 // thread's accesses. One word of 64 bits holds both and is read and written as a whole: one round trip per
 // step, no fence. The 1,056 tiles that start together on an H200 finish in about √(2 · 1,056) ≈ 46 steps,
 // because in step j the tiles that are j positions from a prefix find it.
-// Predicted (one_word, against look_back, 2^24 items): 3×. Measured: 3.0× (H200, 2026-11-23).
+// Predicted (one_word, against look_back, 2^24 items): 3×. Measured: 3.1× (H200, 2026-11-26).
 // Drawback: one lane looks back; the other 31 are idle.
 
 // Returns the total of all tiles left of tile `index`, whose own total is `total`. One thread of the block
@@ -103,7 +103,7 @@ Status one_word(const Job<Op>& job) {
 // Changed: 32 lanes read 32 tile statuses at once and reduce them with shuffles; a tile is 64 KB instead of
 // 8.
 // Why: a look-back takes two or three steps instead of 46, and there are 8 times fewer look-backs.
-// Predicted (warp_look_back, against one_word, 2^28 items): 2.2×. Measured: 1.8× (H200, 2026-11-23).
+// Predicted (warp_look_back, against one_word, 2^28 items): 2.2×. Measured: 1.8× (H200, 2026-11-26).
 // Drawback: a block still waits at its barrier for two or three round trips to the L2 cache, half of its
 // time according to the profiler. The next block's loads start only after this block has ended.
 template <typename Op>

@@ -24,7 +24,7 @@ namespace course::hierarchical_scan {
 // Why: rung 7's blocks waited at a barrier, for round trips to the L2 cache. Here every block always has
 // loads in flight, and the totals that it needs were published three tiles ago. The prediction is the time of
 // a copy by blocks that stay; the fastest copy, by many short blocks, takes a little less.
-// Predicted (state_of_the_art, 2^28 items): 537 µs, a persistent copy. Measured: 532.7 µs (H200, 2026-11-23).
+// Predicted (state_of_the_art, 2^28 items): 537 µs, a persistent copy. Measured: 529.0 µs (H200, 2026-11-26).
 // Tried and slower:
 // - no ring, but one tile of 32 KB in registers and two in shared memory: loads were started only after the
 //   tile before them was scanned, so each block had none in flight for a part of each step;

@@ -95,7 +95,7 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 //@reference
 // Why: `++d_counts[b]` is a load, an addition and a store. Two threads that load the same old count lose one
 // sample (rung 0). atomicAdd does all three as one operation, in the L2 cache.
-// Predicted (global_atomics, 2^24 items): 0.2 to 0.5 ms. Measured: 2.69 ms (H200, 2026-11-23).
+// Predicted (global_atomics, 2^24 items): 0.2 to 0.5 ms. Measured: 2.69 ms (H200, 2026-11-26).
 // Drawback: the 32 samples of a warp access about 25 of the 65 sectors that 257 counts take, and each is
 // read and written back. Increments of the same count are done one after the other; if all samples are in one
 // bin, this holds for all increments.
@@ -148,7 +148,7 @@ __device__ inline Count block_sum(Count value) {
 // Changed: each of n_private threads has a column of counters that no other thread accesses.
 // Why: there are no atomics, so no increment waits for another one. Sorted, skewed and random samples take
 // about the same time.
-// Predicted (private_counts, 2^24 items): 0.4 ms. Measured: 495.3 µs (H200, 2026-11-23).
+// Predicted (private_counts, 2^24 items): 0.4 ms. Measured: 495.6 µs (H200, 2026-11-26).
 // Drawback: each increment loads and stores a sector for 4 bytes, 64 bytes per sample. (n_bins + 1) ·
 // n_private counters must be cleared and added up, so many bins allow only few threads: 96 for 65,536 bins.
 //@end
@@ -230,7 +230,7 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 // block.
 // Why: a shared atomic needs no access to the L2 cache, and 132 multiprocessors share the increments of a
 // bin.
-// Predicted (shared_counts, against global_atomics, 2^24 items): 5× to 10×. Measured: 53× (H200, 2026-11-23).
+// Predicted (shared_counts, against global_atomics, 2^24 items): 5× to 10×. Measured: 59× (H200, 2026-11-26).
 // Drawback: lanes of a warp that use different words of the same bank are handled one after the other. (Lanes
 // that use the same word are not, because an increment is one ATOMS.POPC.INC: skewed samples are not slower.)
 // With more than one window, all samples are read again. A load has only 4 bytes.
@@ -340,7 +340,7 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 // fewer if all samples are equal. There is no contention, and skewed samples are *faster*. A machine without
 // atomics has to count in this way.
 // Predicted (sort_reduce, against shared_counts, 2^24 items): 0.2× to 0.3×. Measured: 0.09× (H200,
-//   2026-11-23).
+//   2026-11-26).
 // Drawback: the sort takes 33 exchanges per key. With 65,536 bins almost every run has length one.
 //@end
 template <typename T, typename Bins>
@@ -407,7 +407,7 @@ Status sort_reduce(const Job<T, Bins>& job) {
 // Why: only the lanes of one warp share counters, so 8 times fewer threads use the same one.
 // It should be only a little faster than rung 3, because the hardware handles shared atomics of different
 // warps one after the other anyway.
-// Predicted (per_warp, against shared_counts, 2^24 items): 1.1×. Measured: 0.99× (H200, 2026-11-23).
+// Predicted (per_warp, against shared_counts, 2^24 items): 1.1×. Measured: 0.99× (H200, 2026-11-26).
 // Drawback: it needs 8 times the shared memory, so a window has 1,536 counters, and 65,536 bins need 43 reads
 // of the samples. Lanes of a warp still share counters, which costs nothing (rung 3).
 inline constexpr unsigned kWarps = kBlock / kWarp;
@@ -454,7 +454,7 @@ Status per_warp(const Job<T, Bins>& job) {
 // vectors of a thread are far apart, so in sorted samples a run is one vector), and almost none if all
 // samples are equal. Lanes add at different times, so fewer use the same counter at once.
 // Predicted (run_lengths, against shared_counts, 2^24 items): no prediction. Measured: 1.4× (H200,
-//   2026-11-23).
+//   2026-11-26).
 // Drawback: each sample needs a comparison, which does not help if samples are random. The other lanes wait
 // while some lanes add. Adding a length is an ATOMS.ADD, in which lanes with the same address take turns.
 template <typename T, typename Bins>
@@ -508,7 +508,7 @@ Status run_lengths(const Job<T, Bins>& job) {
 // Why: a warp's 32 increments go to 32 addresses in 32 banks and take one wavefront, whatever the samples
 // are. 32 copies of more than 383 bins do not fit into 48 KiB, but with so many bins, random samples rarely
 // use the same counter.
-// Predicted (combined, against shared_counts, 2^24 items): 3×. Measured: 0.68× (H200, 2026-11-23).
+// Predicted (combined, against shared_counts, 2^24 items): 3×. Measured: 0.69× (H200, 2026-11-26).
 // Skewed samples take the same time, in rung 3 as well, because an increment is one ATOMS.POPC.INC: the
 // copies avoid turns that the hardware does not take. They would help if each sample had a weight. A grid
 // with only as many blocks as fit at once is faster, but not faster than rung 3.

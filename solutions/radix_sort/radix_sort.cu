@@ -161,7 +161,7 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 //@reference
 // Why: a comparison sort needs n log2 n comparisons; this sort needs n · bits moves, and each pass moves all
 // n keys in parallel.
-// Predicted (split, 2^24 items): 4 ms for these 16 bits. Measured: 4.16 ms (H200, 2026-11-23).
+// Predicted (split, 2^24 items): 4 ms for these 16 bits. Measured: 4.16 ms (H200, 2026-11-26).
 // Drawback: a pass moves 53 bytes per key for one bit. 32 passes move 211 times the input and output, in
 // 32 · 7 launches.
 //@end
@@ -218,7 +218,7 @@ Status split(const KeyJob& job) {
 // Why: the keys are read and written once, not once per bit: 1/211 of rung 1's bytes, in one launch. The
 // scan of a bit becomes a ballot and a popcount per warp, and a sum over 8 warps.
 // The instructions are the limiter.
-// Predicted (tile_sort, 2^24 items): 0.5 ms. Measured: 478.7 µs (H200, 2026-11-23).
+// Predicted (tile_sort, 2^24 items): 0.5 ms. Measured: 478.1 µs (H200, 2026-11-26).
 // Drawback: the result is not one sorted array, but 2^14 sorted tiles.
 //@end
 inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per warp
@@ -304,7 +304,7 @@ Status tile_sort(const KeyJob& job) {
 // of more than half a shared tile go through global memory; all other stages of a level use shared memory, in
 // one launch.
 // For 2^24 keys these are 14 levels: 105 launches that each read and write everything.
-// Predicted (merge, 2^24 items): 4 ms. Measured: 5.18 ms (H200, 2026-11-23).
+// Predicted (merge, 2^24 items): 4 ms. Measured: 5.18 ms (H200, 2026-11-26).
 // Drawback: a level of log2(2m) stages does n/2 · log2(2m) comparisons, but a merge needs only n. It is
 // not stable: equal keys of different runs come in any order.
 //@end
@@ -407,7 +407,7 @@ Status merge(const KeyJob& job) {
 // after the other.
 // Why: a level reads and writes every key once: n operations and one launch instead of n/2 · log2(2m) and up
 // to 14 launches. It is stable: of equal keys, those of the first run come first.
-// Predicted (merge_path, against merge, 2^24 items): 7×. Measured: 3.7× (H200, 2026-11-23).
+// Predicted (merge_path, against merge, 2^24 items): 7×. Measured: 3.7× (H200, 2026-11-26).
 // Drawback: it needs 14 levels; with digits of 8 bits, 4 passes are enough.
 // Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made Simple",
 // IPDPSW 2012.
@@ -505,7 +505,7 @@ Status tiles_and_merge(const KeyJob& job) {
 // Then neighbouring threads write neighbouring positions, a tile's run of a digit at once, instead of 32
 // sectors for 32 keys.
 // Why: it moves 20 times fewer bytes and needs 8 times fewer launches.
-// Predicted (digits, 2^24 items): 0.8 ms. Measured: 652.7 µs (H200, 2026-11-23).
+// Predicted (digits, 2^24 items): 0.8 ms. Measured: 648.5 µs (H200, 2026-11-26).
 // Drawback: every pass reads the keys twice, once to count them and once to move them.
 //@end
 inline constexpr unsigned kDigitBits = 8;
@@ -792,7 +792,7 @@ Status any_key(const Job<Bits, Value>& job) {
 // it and adds up their counts, until it finds one whose prefix is available.
 // Why: in each pass the keys are read once and written once, and one launch replaces histogram, scan and
 // scatter: 12 bytes per key and pass instead of 20.
-// Predicted (onesweep, against digits, 2^24 items): 1.3×. Measured: 0.91× (H200, 2026-11-23).
+// Predicted (onesweep, against digits, 2^24 items): 1.3×. Measured: 0.90× (H200, 2026-11-26).
 // Drawback: on a GPU the limiter is now the ranking of the keys, not the memory.
 // Source: Adinets and Merrill 2022; the look-back is that of Merrill and Garland, "Single-pass Parallel
 // Prefix Scan with Decoupled Look-back" (2016).
@@ -1146,7 +1146,7 @@ Status counts_first(const Job<Bits, Value>& job) {
 // Why: rung 7 issues fewer instructions per key than CUB's kernel, but its schedulers have no eligible warp
 // in most cycles.
 // Predicted (state_of_the_art, against counts_first, 2^28 items): no prediction. Measured: 1.8× (H200,
-//   2026-11-23).
+//   2026-11-26).
 // Tried and slower: keys in registers, rung 7's ranking, __match_any_sync (most of all), 16 tiles at once in
 // the look-back, and the look-back before the ranking. Values are loaded in batches; loading each one alone,
 // with the ranking of its key, is much slower. A reduced version for full tiles of 32-bit keys is faster,

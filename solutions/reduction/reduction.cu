@@ -114,7 +114,7 @@ Status neighboured(const Job<T, Op>& job) {
 // --- Rung 2: the same pairs as in rung 1, but thread t takes the t-th pair of the round.
 // Changed: index = 2 * stride * tid.
 // Why: the working threads are the lowest ones, so only the first warps work; the other warps skip the round.
-// Predicted (reindexed, against neighboured, 2^24 items): 1.5×. Measured: 0.83× (H200, 2026-11-23).
+// Predicted (reindexed, against neighboured, 2^24 items): 1.5×. Measured: 0.83× (H200, 2026-11-26).
 // Drawback: the lanes access shared memory 2 * stride words apart, so 2, 4, 8, 8, 8, 4, 2 and 1 lanes use
 // the same bank in the eight rounds, and a request takes that many wavefronts. This costs more time than the
 // idle lanes did.
@@ -150,8 +150,8 @@ Status reindexed(const Job<T, Op>& job) {
 // Changed: partners are blockDim/2 apart, then /4, down to 1; threads tid < stride work.
 // Why: the working lanes are neighbours *and* access neighbouring words. Whole warps are idle, and there are
 // no bank conflicts.
-// Predicted (sequential, against reindexed, 2^24 items): 1.2×. Measured: 1.2× (H200, 2026-11-23).
-// Predicted (sequential, against neighboured, 2^24 items): 1.8×. Measured: 1.02× (H200, 2026-11-23).
+// Predicted (sequential, against reindexed, 2^24 items): 1.2×. Measured: 1.2× (H200, 2026-11-26).
+// Predicted (sequential, against neighboured, 2^24 items): 1.8×. Measured: 1.03× (H200, 2026-11-26).
 // Drawback: half of the threads only load an item and never combine anything.
 //@end
 template <typename T, typename Op>
@@ -190,7 +190,7 @@ Status sequential(const Job<T, Op>& job) {
 // Changed: a block covers 2 * blockDim items.
 // Why: there are half as many blocks, every thread combines at least once, and each thread has two loads in
 // flight.
-// Predicted (first_add, against sequential, 2^24 items): almost 2×. Measured: 1.7× (H200, 2026-11-23).
+// Predicted (first_add, against sequential, 2^24 items): almost 2×. Measured: 1.7× (H200, 2026-11-26).
 // Drawback: in the last six rounds one warp works, but all warps of the block wait at the six barriers.
 template <typename T, typename Op>
 __global__ void k04_first_add(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
@@ -240,7 +240,7 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 // Changed: the last 32 values stay in the registers of warp 0, which exchanges them by shuffles.
 // Why: five rounds need no barrier and no access to shared memory, because the lanes of a warp need no
 // barrier between shuffles.
-// Predicted (shuffle, against first_add, 2^24 items): 1.1× to 1.3×. Measured: 1.2× (H200, 2026-11-23).
+// Predicted (shuffle, against first_add, 2^24 items): 1.1× to 1.3×. Measured: 1.2× (H200, 2026-11-26).
 // Drawback: each thread has only two items, so a block spends most of its time starting, waiting at
 // barriers and ending. During this time it loads no items.
 //@end
@@ -369,7 +369,7 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
 // loads 16 bytes at a time. Each block has one tree, at the end. There are at most two launches.
 // Why: most operations need no barrier and no other thread (work-efficient *and* resource-efficient), and
 // there are fewer, wider loads.
-// Predicted (coarsened, against shuffle, 2^28 items): 3× to 5×. Measured: 1.9× (H200, 2026-11-23).
+// Predicted (coarsened, against shuffle, 2^28 items): 3× to 5×. Measured: 1.9× (H200, 2026-11-26).
 // Drawback: a second launch, which matters if there are few items, and only one load in flight per thread.
 //@end
 inline constexpr unsigned kPacksPerThread = 4;  // with fewer 16-byte loads, a thread is not worth starting
@@ -451,7 +451,7 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 //@reference
 // Changed: a ticket, taken with atomicInc, shows the last block that all partial results are stored.
 // Why: it saves the second launch and the gap before it.
-// Predicted (single_launch, against coarsened, 2^20 items): 2×. Measured: 1.1× (H200, 2026-11-23).
+// Predicted (single_launch, against coarsened, 2^20 items): 2×. Measured: 1.2× (H200, 2026-11-26).
 // Drawback: only one load in flight per thread.
 //@end
 template <typename T, typename Op>
@@ -484,7 +484,7 @@ Status single_launch(const Job<T, Op>& job) {
 // Why: Little's law says how many bytes must be in flight (handouts/00-ideas.md computes it for an idle
 // memory; a busy memory needs more). This kernel has several times as many, as long as there are enough
 // items. There are also fewer partial results: 264 on an H200 instead of 1,056.
-// Predicted (state_of_the_art, 2^28 items): 258 µs. Measured: 244.9 µs (H200, 2026-11-23).
+// Predicted (state_of_the_art, 2^28 items): 258 µs. Measured: 235.0 µs (H200, 2026-11-26).
 // Tried and slower: 4 loads per thread with 4 blocks per multiprocessor, and 16 loads with 1 block.
 // Drawback: none that a reduction could avoid. If there are few items, the launch takes most of the time.
 // The order of combining depends on n, the address and the grid alone, so floating-point results do not

@@ -182,7 +182,7 @@ __device__ Sum block_scan(Sum value, Sum& total) {
 // Changed: the lanes of a warp are neighbours in one row, and the sum of each tile of the row is carried to
 // the next tile. A column's thread loads kAhead items before it adds the first.
 // Why: a request touches 4 sectors instead of 32, and there are `height` blocks instead of `height` threads.
-// Predicted (rows_columns, against serial, 2^28 items): 7×. Measured: 5.2× (H200, 2026-11-23).
+// Predicted (rows_columns, against serial, 2^28 items): 7×. Measured: 5.2× (H200, 2026-11-26).
 // Drawback: the table is written, read and written again: twice as many bytes as necessary. Columns have
 // only `width` threads, and each still needs `height` steps.
 //@end
@@ -269,8 +269,8 @@ Status rows_columns(const TableJob<T>& job) {
 // log width.
 // It should be faster than rung 2 if `width` threads cannot fill the device (up to about 4096), and slower
 // for larger images.
-// Predicted (transpose, against rows_columns, 2^24 items): faster. Measured: 1.4× (H200, 2026-11-23).
-// Predicted (transpose, against rows_columns, 2^28 items): slower. Measured: 0.64× (H200, 2026-11-23).
+// Predicted (transpose, against rows_columns, 2^24 items): faster. Measured: 1.4× (H200, 2026-11-26).
+// Predicted (transpose, against rows_columns, 2^28 items): slower. Measured: 0.64× (H200, 2026-11-26).
 // Drawback: the image or the table is read or written eight times: 4 times as many bytes as necessary.
 //@end
 
@@ -336,7 +336,7 @@ Status transpose(const TableJob<T>& job) {
 // does the same with the result of the first one, which transposes it back.
 // Why: it moves half of rung 3's bytes (twice as many as necessary), with as many steps as rung 3's scans.
 // Predicted (fused, against transpose, 2^28 items): 1.7×, if the device were full. Measured: 1.2× (H200,
-//   2026-11-23).
+//   2026-11-26).
 // Drawback: the device is not full. An image has only height / 32 strips (512 of 16384 rows, for 132
 // multiprocessors), and each is a chain of tiles that wait for each other's carry.
 template <typename T, typename Sum>
@@ -516,7 +516,7 @@ __global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
 // downwards pass between tiles.
 // Why: the image is read once and the table is written once, half of rung 2's traffic. With diagonals, the
 // longest chain has tiles_x + tiles_y - 1 tiles instead of tiles_x * tiles_y.
-// Predicted (single_pass, against rows_columns, 2^28 items): 1.2×. Measured: 1.7× (H200, 2026-11-23).
+// Predicted (single_pass, against rows_columns, 2^28 items): 1.2×. Measured: 1.7× (H200, 2026-11-26).
 // The limiter is the chain, not the memory: 255 tiles that wait for each other, if the image has 8192 x 8192
 // items.
 // Drawback: the tiles wait for each other; a lane loads only 4 bytes at a time.
@@ -635,7 +635,7 @@ Status single_pass(const TableJob<T>& job) {
 // back to the nearest available prefix.
 // Why: each block has 32 KB in flight, with 3 blocks per multiprocessor. There are 191 diagonals instead of
 // 255, and no tile waits for a chain.
-// Predicted (look_back, against single_pass, 2^28 items): 3×. Measured: 1.7× (H200, 2026-11-23).
+// Predicted (look_back, against single_pass, 2^28 items): 3×. Measured: 1.8× (H200, 2026-11-26).
 // Drawback: edges are more bytes to move; a separate launch sets the flags to 0.
 inline constexpr unsigned kLaneItems = 4;                  // neighbouring columns of a lane
 inline constexpr unsigned kLaneRows = 8;                   // rows of a lane, and of its warp
@@ -864,7 +864,7 @@ Status look_back(const TableJob<T>& job) {
 // 128 KB are in flight.
 // Why: rung 6 has 96 KB in flight for a longer time, half of which are two look-backs of two round trips
 // each, one after the other.
-// Predicted (state_of_the_art, 2^28 items): the time of a copy. Measured: 642.4 µs (H200, 2026-11-23).
+// Predicted (state_of_the_art, 2^28 items): the time of a copy. Measured: 617.9 µs (H200, 2026-11-26).
 // Why it is slower than predicted: leaving out parts of the kernel showed two reasons. The edges must be
 // cleared, published and read, and a copy by tiles along the diagonals is slower than one row by row. While
 // the edges are cleared, the first tiles are loaded already.

@@ -74,7 +74,7 @@ __device__ Value shuffle_from(Value value, unsigned from) {
 // --- Rung 1: one thread per result; it combines the whole prefix, from the start of the row.
 // n/row_length · row_length²/2 operations: 512 times as many as a loop, for rows of 1,024.
 // Why it is shown: it needs no cooperation, and it shows the cost when threads share no partial results.
-// Predicted (brute_force, against hillis_steele, 2^24 items): 0.06×. Measured: 0.11× (H200, 2026-11-23).
+// Predicted (brute_force, against hillis_steele, 2^24 items): 0.06×. Measured: 0.11× (H200, 2026-11-26).
 // Drawback: almost all of its work is redundant. The last lane of a row does row_length dependent operations.
 template <typename Op>
 __global__ void k01_brute_force(Job<Op> job) {
@@ -100,7 +100,7 @@ Status brute_force(const Job<Op>& job) {
 // may write a value that another thread still has to read. Therefore two buffers alternate, and the end of a
 // launch is the barrier between two rounds.
 // Why: it does 9 · n operations instead of 512 · n.
-// Predicted (global_rounds, against brute_force, 2^24 items): 3× to 4×. Measured: 2.2× (H200, 2026-11-23).
+// Predicted (global_rounds, against brute_force, 2^24 items): 3× to 4×. Measured: 2.2× (H200, 2026-11-26).
 // Drawback: each of the 11 launches reads and writes the whole array, 8n bytes, and each round reads up to
 // 4n bytes of left neighbours (5n, unaligned, for offsets 1 to 4): 127n bytes; 8n bytes would be enough.
 
@@ -157,7 +157,7 @@ Status global_rounds(const Job<Op>& job) {
 // Changed: the rounds of rung 2 run in shared memory, because one block has the whole row.
 // Why: it moves 8n bytes instead of 127n, in one launch instead of 11. With two buffers, a round needs one
 // barrier; in place it would need two.
-// Predicted (hillis_steele, against global_rounds, 2^24 items): 4×. Measured: 4.2× (H200, 2026-11-23).
+// Predicted (hillis_steele, against global_rounds, 2^24 items): 4×. Measured: 4.2× (H200, 2026-11-26).
 // Drawback: 9 operations per item, while the loop does one. All 1,024 threads of a block wait for the
 // slowest warp, 11 times.
 //@end
@@ -218,7 +218,7 @@ Status hillis_steele(const Job<Op>& job) {
 // Why: it does 2 operations per item instead of 9.
 // Nevertheless it should be slower than rung 3, because a warp's instruction takes the same time however few
 // of its lanes work, and there are twice as many rounds.
-// Predicted (blelloch, against hillis_steele, 2^24 items): 0.77×. Measured: 0.30× (H200, 2026-11-23).
+// Predicted (blelloch, against hillis_steele, 2^24 items): 0.77×. Measured: 0.30× (H200, 2026-11-26).
 // Drawback: `(k + 1) % full == 0` spreads the working lanes over all warps, so no warp can skip a level.
 //@end
 template <typename Op>
@@ -281,13 +281,13 @@ Status blelloch(const Job<Op>& job) {
 // Rows of up to kPairRow items: two per thread.
 // Changed: the node's position is 2 * half * (t + 1) - 1.
 // Why: the working lanes are in the first warps, and the other warps skip the level.
-// Predicted (compact, against blelloch, 2^24 items): 1.6×. Measured: 2.4× (H200, 2026-11-23).
+// Predicted (compact, against blelloch, 2^24 items): 1.6×. Measured: 2.4× (H200, 2026-11-26).
 // Drawback (rung 5): neighbouring lanes access words 2 * half apart, so 2, 4 … 32 of them use the same
 // bank.
 // Rung 6 adds a word of padding after every 32 words: item i is at i + i / 32. Then lanes 2 * half apart
 // mostly use different banks, and about 4.5 wavefronts per request become almost one.
 // Computing the index costs instructions.
-// Predicted (conflict_free, against compact, 2^24 items): 1.1×. Measured: 1.3× (H200, 2026-11-23).
+// Predicted (conflict_free, against compact, 2^24 items): 1.1×. Measured: 1.3× (H200, 2026-11-26).
 // Drawback (both): the whole block waits 2 · log2(leaves) times.
 template <bool kPadded>
 __device__ unsigned place_of(unsigned i) {
@@ -379,7 +379,7 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
 // Changed: rung 3's network, but the lanes of a warp exchange their values by shuffles.
 // Why: it needs no shared memory and no barrier, and a row of 32 takes 5 shuffles and 5 operations per lane.
 // The limiter is the memory: 8n bytes.
-// Predicted (kogge_stone, against hillis_steele, 2^24 items): 3×. Measured: 2.3× (H200, 2026-11-23).
+// Predicted (kogge_stone, against hillis_steele, 2^24 items): 3×. Measured: 2.4× (H200, 2026-11-26).
 // Drawback: a row of 5 items occupies a whole warp. Longer rows need rung 8.
 //@end
 template <typename Op>
@@ -447,7 +447,7 @@ __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op 
 // Changed: 5 of the 10 rounds are shuffles in every warp; the other 5 are done by one warp on the warps'
 // totals.
 // Why: it has 2 barriers instead of 11, and five fewer accesses to shared memory.
-// Predicted (block_scan, against hillis_steele, 2^24 items): 2.7×. Measured: 1.6× (H200, 2026-11-23).
+// Predicted (block_scan, against hillis_steele, 2^24 items): 2.7×. Measured: 1.7× (H200, 2026-11-26).
 // Drawback: every item takes part in the tree, although a thread could combine several items by itself
 // first.
 template <typename Op>
@@ -483,7 +483,7 @@ constexpr unsigned chunk_for(unsigned row_length) {
 // memory, so neighbouring lanes access neighbouring addresses in global memory, although each thread works on
 // its own chunk.
 // Why: it does 2.3 operations per item, with 4 barriers for 4,096 items. The limiter is the memory.
-// Predicted (coarsened, against block_scan, 2^24 items): 1.3×. Measured: 2.1× (H200, 2026-11-23).
+// Predicted (coarsened, against block_scan, 2^24 items): 1.3×. Measured: 2.2× (H200, 2026-11-26).
 // Drawback: each item is read from or written to shared memory five times, and each load instruction
 // moves only 4 bytes per lane.
 //@end
@@ -569,7 +569,7 @@ struct Segmented {
 // Changed from rung 9: there is another operator, and one more byte per item to read.
 // Why: it computes something else, so it is not meant to be faster: 9n bytes instead of 8n, and two more
 // instructions per operation.
-// Predicted (segmented, against coarsened, 2^24 items): 0.91×. Measured: 0.79× (H200, 2026-11-23).
+// Predicted (segmented, against coarsened, 2^24 items): 0.91×. Measured: 0.80× (H200, 2026-11-26).
 // Drawback: the same as rung 9.
 //@end
 template <typename Op>
@@ -630,7 +630,7 @@ Status segmented(const Job<Op>& job) {
 // holds a limited number of blocks, and blocks of one warp would leave it half empty.
 // Why: 16-byte loads need a quarter of the load instructions, and each lane has four of them in flight.
 // Shared memory is accessed twice per *warp*.
-// Predicted (state_of_the_art, 2^28 items): 522 µs, the copy rate. Measured: 523.9 µs (H200, 2026-11-23).
+// Predicted (state_of_the_art, 2^28 items): 522 µs, the copy rate. Measured: 520.0 µs (H200, 2026-11-26).
 // Drawback: vectors at unaligned addresses are loaded item by item; three of four of these loads hit a
 // cache. In rows much shorter than a warp's 512 items most lanes have no items; rung 7 is better for those.
 inline constexpr unsigned kRounds = 4;       // vectors that a lane holds at once

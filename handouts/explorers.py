@@ -5,6 +5,7 @@ page's script only shows one of them. The look-ups of a summed area table have a
 
 import pictures
 import registers
+from worked import hierarchical_scan
 
 
 def times_lane(k):
@@ -50,6 +51,26 @@ def occupancy():
         yield f"{used} registers per thread", p
 
 
+def schedules():
+    """A look-back under a scheduler that chooses the block of each step."""
+    for seed in range(16):
+        events, lengths = hierarchical_scan.scheduled(seed)
+        p, rows, old = pictures.Picture(), [], [0] + [("", 0)] * len(lengths)
+        for event in events:
+            new = [event.tickets, *event.statuses]
+            written = {i for i, (a, b) in enumerate(zip(old, new)) if a != b}
+            states = [f"{kind} {value}" if kind else "" for kind, value in event.statuses]
+            rows.append((event.words, event.tickets, states, written))
+            old = new
+        pictures.status_rows(p, rows, stepping=False)
+        longest = max(lengths)
+        yield (
+            f"schedule {seed}{' (one block after the other)' if seed == 0 else ''}: "
+            f"the longest look-back reads {longest} status{'es' * (longest > 1)}",
+            p,
+        )
+
+
 def lookups():
     """An image and its table, for common/tools/site/lookups.js."""
     image, table = pictures.image_and_table()
@@ -60,5 +81,6 @@ def lookups():
 EXPLORERS = {
     "banks": ("Choose a stride", banks),
     "coalescing": ("Choose the addresses of a warp", sectors),
+    "look-back": ("Choose a schedule of the blocks", schedules),
     "memory-hierarchy": ("How many warps fit, by the registers of a thread", occupancy),
 }

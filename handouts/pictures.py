@@ -590,20 +590,31 @@ def look_back(run):
         if r["after"] == "publish"
     ]
     p = Picture()
-    w, x, y = 80, 70, 14
-    n = len(rows[0]["values"]) - 1
-    p.text(14, y + 14, "tickets", "bold")
-    for tile in range(n):
-        p.text(x + (tile + 0.5) * w, y + 14, f"tile {tile}", "bold middle")
-    y += 22
+    traced = []
     for row in rows:
         ticket, *states = now = numbers(row)
         news = [f"tile {i - 1}: {words[now[i]]} available" for i in row["written"] if i > 0]
-        p.step(", ".join(news) or f"a block takes ticket {ticket - 1}")
-        p.text(36, y + 17, ticket, "mono middle bold" if 0 in row["written"] else "mono middle")
-        for tile, state in enumerate(states):
-            new = tile + 1 in row["written"]
-            p.rect(x + tile * w, y, w, 25, f"box {'written' if new else ''}" if state or new else "faint")
-            p.text(x + (tile + 0.5) * w, y + 17, words[state], "middle bold" if new else "middle")
-        y += 25
+        title = ", ".join(news) or f"a block takes ticket {ticket - 1}"
+        traced.append((title, ticket, [words[state] for state in states], set(row["written"])))
+    status_rows(p, traced)
     return p
+
+
+def status_rows(p, rows, stepping=True):
+    """The statuses of all tiles, row by row: its title, the tickets, each tile's status, and which of them
+    changed (0: the tickets)."""
+    w, x, y = 80, 70, 14
+    p.text(14, y + 14, "tickets", "bold")
+    for tile in range(len(rows[0][2])):
+        p.text(x + (tile + 0.5) * w, y + 14, f"tile {tile}", "bold middle")
+    y += 22
+    for title, ticket, states, written in rows:
+        if stepping:
+            p.step(title)
+        p.text(36, y + 17, ticket, "mono middle bold" if 0 in written else "mono middle")
+        for tile, state in enumerate(states):
+            new = tile + 1 in written
+            p.rect(x + tile * w, y, w, 25, f"box {'written' if new else ''}" if state or new else "faint")
+            look = "middle" if stepping else "note middle"
+            p.text(x + (tile + 0.5) * w, y + 17, state, f"{look} bold" if new else look)
+        y += 25

@@ -33,6 +33,19 @@ class Worked(unittest.TestCase):
         for lab, name in shown:
             self.assertTrue(hasattr(importlib.import_module(f"worked.{lab}"), name), name)
 
+    def test_a_look_back_is_right_under_every_schedule(self):
+        totals, lengths = (5, 3, 6, 2, 4), set()
+        for seed in range(300):
+            events, read = hierarchical_scan.scheduled(seed, totals)
+            self.assertEqual(
+                events[-1].statuses, [("prefix", sum(totals[: i + 1])) for i in range(len(totals))]
+            )
+            self.assertEqual([event.tickets for event in events], sorted(event.tickets for event in events))
+            lengths.add(max(read))
+        # A prefix is next to each tile in order; at worst a tile reads all tiles before it.
+        self.assertEqual(max(hierarchical_scan.scheduled(0, totals)[1]), 1)
+        self.assertEqual(max(lengths), len(totals) - 1)
+
     def test_what_is_not_there_is_said(self):
         for wrong in ["scan nothing", "no_lab both"]:
             with self.assertRaises(SystemExit) as said:

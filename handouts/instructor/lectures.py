@@ -419,4 +419,119 @@ LECTURES = {
             mutant="scan/missing_barrier",
         ),
     ],
+    4: [
+        Slide(
+            "Ten additions for each item",
+            "For 1,024 items, Hillis–Steele does 9,217 additions. The loop does 1,023. Can a scan be fast and "
+            "frugal?",
+            "Repeat the network of last week on the board, for eight items: 7 + 6 + 4 = 17 additions. Ask who "
+            "pays for the additional ones: with free lanes nobody does, with more items than lanes everybody.",
+        ),
+        Picture(
+            "Up: a tree that keeps its results",
+            "Right children become sums. Left children stay: why do we need them?",
+            "Follow one node: it is stored at its last leaf. 4 + 2 + 1 additions. Do not answer the question "
+            "yet; the way down answers it.",
+            figure="scan-up-sweep",
+        ),
+        Picture(
+            "Down: what comes before",
+            "Every node receives the sum of everything to its left. What does the root receive?",
+            "The identity. A left child gets its parent's prefix, a right child gets this prefix and the sum "
+            "of its left sibling. That is why the sums of left children were kept.",
+            figure="scan-down-sweep",
+        ),
+        Code(
+            "Both sweeps",
+            "",
+            "Ask for each barrier which write it separates from which read. Let the class find the two lines "
+            "in which the order of the operands matters.",
+            lab="scan",
+            function="k04_blelloch",
+            first="for \\(unsigned half = 1",
+            last="^  }$",
+            calls=(
+                (
+                    "s_data\\[k\\] = job.op\\(s_data\\[k - half\\], s_data",
+                    "left child first: op need not commute",
+                ),
+                ("s_data\\[leaves - 1\\]", "one thread sets the root"),
+                ("const Value left", "keep the left child before it is overwritten"),
+            ),
+        ),
+        Says(
+            "A level must wait for the level below",
+            "From half = 32 on, another warp wrote the left child.",
+            "Below half = 32 both threads are in one warp, but lanes need not run in lockstep either. The "
+            "message shows the first pair of accesses that nothing orders.",
+            mutant="scan/no_barrier_between_levels",
+        ),
+        Says(
+            "“It becomes [6, 22]”",
+            "The left child keeps its sum: a mistake of a published text.",
+            "Let the class do the level by hand for 0 … 7: [6, 22] are the sums on the way up, [0, 6] are the "
+            "prefixes on the way down. See erratum 7.",
+            mutant="scan/left_keeps_its_sum",
+        ),
+        Erratum(
+            "Find the mistake: a down-sweep",
+            "64 items, one block. Which access is wrong first?",
+            "Expected: the condition makes k the right child, and the body uses it as the left one, so the "
+            "last node accesses the array past its end. It is erratum 6.",
+            number=6,
+        ),
+        Says(
+            "Sums do not notice",
+            "Swapped operands: right for sum, min and max. Affine maps show the mistake.",
+            "Ask for an operator without commutativity before you show the message: maps, matrices, strings.",
+            mutant="scan/swapped_operands",
+        ),
+        Question(
+            "Predict: operations",
+            "Use the formulas first. Then we read the counters.",
+            "Expected: 9.0 and 2.0 per item. The counter shows 2.99 for the sweeps, because the compiler also "
+            "computes the inclusive result and discards it.",
+            lab="scan",
+            number=1,
+        ),
+        Slide(
+            "Which one is faster?",
+            "A third of the additions, twice as many barriers, and levels with a single node. Vote now.",
+            "Collect the votes. Then open the table under “Hillis–Steele or Blelloch” of the page: the "
+            "network is faster on this GPU. A warp's instruction takes the same time for one active lane as "
+            "for 32.",
+        ),
+        Picture(
+            "In a warp: the network again",
+            "The same arrows, in registers. What became of the buffers and barriers?",
+            "Shuffles replace both. All lanes work at the same time, so the number of steps decides.",
+            figure="scan-kogge-stone",
+        ),
+        Code(
+            "Five shuffles",
+            "",
+            "Ask why the shuffle is outside of the branch: all lanes of the mask must execute it.",
+            lab="scan",
+            function="warp_inclusive_scan",
+            first="const unsigned lane",
+            last="return value",
+            calls=(
+                ("shuffle_up", "all 32 lanes take part, with or without an item"),
+                ("lane >= offset", "a lane without a partner keeps its value"),
+            ),
+        ),
+        Says(
+            "A lane without a partner",
+            "`__shfl_up_sync` returns the lane's own value if there is no lane below.",
+            "The lower lanes combine their own value twice. The result is wrong from the first lane on.",
+            mutant="scan/no_lane_guard",
+        ),
+        Erratum(
+            "Find the mistake: any length",
+            "50 items in a tree of 64 leaves. All accesses are valid. What is the sum?",
+            "Expected: the thread of the last leaf is the root's, but it has no item, so it does nothing and "
+            "the result stays 0. Test a length that is not a power of two.",
+            number=14,
+        ),
+    ],
 }

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Lab 7: tiles, totals and carries; levels of a long array; a look-back; how long bytes take."""
+"""Lab 7: tiles, totals and carries; levels of a long array; look-backs; how long bytes take."""
+
+import random
+from typing import NamedTuple
 
 from worked import ITEMS, exclusive, inclusive, row, table
 
@@ -66,3 +69,47 @@ def look_back():
         table(["tile", *range(len(values) + 1)], rows)
         + f"\n{total}The value that is read first is the rightmost operand.\n"
     )
+
+
+class Event(NamedTuple):
+    """What one block did, and what is available afterwards."""
+
+    words: str
+    tickets: int
+    statuses: list  # of each tile: ("", 0), ("aggregate", total) or ("prefix", total of all up to it)
+
+
+def scheduled(seed, totals=(5, 3, 6, 2, 4)):
+    """A single pass with decoupled look-back, in which a scheduler chooses the block that does its next step:
+    the events, and for each tile how many statuses its look-back has read. With seed 0, a block runs to its
+    end before the next one starts."""
+    statuses = [("", 0)] * len(totals)
+    events, lengths, n_tickets = [], [0] * len(totals), 0
+
+    def publish(tile, kind, value):
+        statuses[tile] = (kind, value)
+        events.append(Event(f"tile {tile}: {kind} {value} available", n_tickets, list(statuses)))
+
+    def block():
+        nonlocal n_tickets
+        tile, n_tickets = n_tickets, n_tickets + 1
+        events.append(Event(f"a block takes ticket {tile}", n_tickets, list(statuses)))
+        yield  # loads and reduces its tile
+        if tile > 0:
+            publish(tile, "aggregate", totals[tile])
+            yield
+        carry, before = 0, tile - 1
+        while before >= 0:
+            kind, value = statuses[before]
+            if kind:
+                carry, lengths[tile] = carry + value, lengths[tile] + 1
+                before = -1 if kind == "prefix" else before - 1
+            yield  # reads the next status, or the same one again
+        publish(tile, "prefix", carry + totals[tile])
+
+    draw, blocks = random.Random(seed), [block() for _ in totals]
+    while blocks:
+        chosen = draw.choice(blocks) if seed else blocks[0]
+        if next(chosen, blocks) is blocks:
+            blocks.remove(chosen)
+    return events, lengths

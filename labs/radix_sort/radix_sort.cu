@@ -190,8 +190,8 @@ __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_ou
 
 // job.in holds runs of kTile sorted keys; merges them into job.out, level by level.
 Status merge(const KeyJob& job) {
-  // TODO(student): Sort pairs of tiles, then merge pairs of runs, level by level, until one run is left.
-  // (roughly 15 lines)
+  // TODO(student): Merge pairs of tiles, then pairs of runs, level by level, until one run is left. (roughly
+  // 15 lines)
   return not_implemented(job);
 }
 

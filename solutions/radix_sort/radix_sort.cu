@@ -377,7 +377,7 @@ __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_ou
 
 // job.in holds runs of kTile sorted keys; merges them into job.out, level by level.
 Status merge(const KeyJob& job) {
-  //@solution Sort pairs of tiles, then merge pairs of runs, level by level, until one run is left.
+  //@solution Merge pairs of tiles, then pairs of runs, level by level, until one run is left.
   //@how First level: launch k03_shared_stages once, with the flip, from job.in to job.out. Then merge
   //@how runs of size 2 * kTile, 4 * kTile … in job.out, while there is more than one run: use k03_stage
   //@how for the flip and the long strides, and one launch of k03_shared_stages for the rest of the

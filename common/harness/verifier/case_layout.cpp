@@ -15,7 +15,7 @@ namespace {
 // The simulator checks bounds exactly and needs no guard bands.
 constexpr std::uint32_t kGpuGuardBytes = 4096;
 // Of each device, in bytes: what the simulator writes at most. Untouched pages of the memfd cost nothing.
-constexpr std::uint64_t kReportCapacity = (4u << 20) + 64;
+constexpr std::uint64_t kReportCapacity = (8u << 20) + 64;
 
 }  // namespace
 

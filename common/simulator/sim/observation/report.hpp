@@ -65,7 +65,7 @@ struct FindingsText {
 FindingsText to_text(const std::vector<Finding>& findings);
 
 // At most kMostReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out.
-inline constexpr std::size_t kMostReportBytes = (std::size_t{4} << 20) - 1;
+inline constexpr std::size_t kMostReportBytes = (std::size_t{8} << 20) - 1;
 std::string to_json(const Report& report, std::uint32_t mode);
 
 }  // namespace course::sim

@@ -501,7 +501,7 @@ def shared_atomics(_labcli):
 
 def contention(labcli):
     rows, of, where = lesson("contention", "n", "bins", "rung", "percent")
-    n = measured.lessons("model")["contention"][0]["n"]
+    n = measured.lessons("model", "contention")["contention"][0]["n"]
     shares = sorted({row["percent"] for row in rows})
     places = dict(zip(shares, range(len(shares))))  # the axis: 90, 99 and 100 % would be one point
     order = counted.ladder("histogram", labcli)

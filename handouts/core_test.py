@@ -46,6 +46,10 @@ RESULTS = {
     "counted",
     "cases",
     "tops",
+    "networks",
+    "levels",
+    "transfers",
+    "sorting",
 }
 # Results by their name: of many GPUs, and charts.
 NAMED_RESULTS = re.compile(r"scaling measured|chart (ladder-|contention|shared-atomics|divergence)")

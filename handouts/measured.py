@@ -19,6 +19,10 @@ by_sorting LAB    counting in shared memory, and the sort that reduce-by-key nee
 divergence DEVICE         lessons: one kernel with 1 to 32 paths in a warp
 shared_atomics DEVICE     lessons: additions in shared memory, by the number of addresses in a warp
 contention DEVICE BINS    lessons: every rung of the histogram lab, by the share of equal samples
+networks DEVICE           lessons: scans of rows by four networks
+levels DEVICE             lessons: a scan with a launch for each level of its tree, and lab 7's top rung
+transfers DEVICE          lessons: a copy of all items to the CPU, and a compaction before it
+sorting DEVICE            lessons: a histogram by sort and reduce over all keys, and rungs of lab 5
 predicted LAB     what was predicted for the rungs, what the run measured, and why they differ
 """
 
@@ -343,11 +347,11 @@ ABOUT = {
 TOGETHER = {"radix_sort": ("digits", [("tile_sort", "merge"), ("tile_sort", "merge_path")])}
 
 
-def tables_of(lab, labcli):
+def tables_of(lab, labcli, device="h200"):
     """The published tables, in the order of the ladder: the case, and each row's name, kind and entry by
     number of items: its time, and the share of the memory's rate."""
     order, found = counted.ladder(lab, labcli), {}
-    for size in published(lab)["sizes"]:
+    for size in published(lab, device)["sizes"]:
         for measured in size["tables"]:
             case, rungs = case_of(measured), [r["name"] for r in of_kind(measured, "rung")]
             # A table is known by a rung that it has at every size: some rungs are measured with few items
@@ -366,11 +370,11 @@ def tables_of(lab, labcli):
     return sorted(tables, key=lambda one: order.index(next(iter(one[1]))[0]))
 
 
-def rungs_of(lab, labcli, case="", kind="rung"):
+def rungs_of(lab, labcli, case="", kind="rung", device="h200"):
     """The entries of all rows of a kind, by name, in the tables whose case contains `case`."""
     return {
         name: entries
-        for of, rows in tables_of(lab, labcli)
+        for of, rows in tables_of(lab, labcli, device)
         for (name, of_kind), entries in rows.items()
         if case in of and of_kind == kind
     }
@@ -571,16 +575,16 @@ def predicted(lab, _labcli):
     return table(["rung", "compared with", "items", "predicted", "measured", "explanation"], rows, "llrlrl")
 
 
-def lessons(device):
-    """What solutions/lessons measured on a device, or in the model: the newest file."""
-    path = max((ROOT / "handouts/results/lessons").glob(f"*-{device}.json"))
-    run = json.loads(path.read_text(encoding="utf-8"))
-    return {**run, "date": path.stem.removesuffix(f"-{device}")}
+def lessons(device, lesson):
+    """What solutions/lessons measured on a device, or in the model: the newest file with a lesson."""
+    files = sorted((ROOT / "handouts/results/lessons").glob(f"*-{device}.json"), reverse=True)
+    runs = ({**json.loads(p.read_text(encoding="utf-8")), "date": p.stem[:10]} for p in files)
+    return next(run for run in runs if run.get(lesson))
 
 
 def both(device, lesson, *keys):
     """A device's lessons, the rows of one by ("run", keys …) or, in the model, ("model", keys …)."""
-    run, model = lessons(device), lessons("model")
+    run, model = lessons(device, lesson), lessons("model", lesson)
     of = {
         (which, *(row[key] for key in keys)): row
         for which, one in (("run", run), ("model", model))
@@ -641,7 +645,7 @@ def shared_atomics(device, _labcli):
 def contention(arguments, labcli):
     device, bins = arguments.split()
     run, of = both(device, "contention", "n", "bins", "rung", "percent")
-    n = lessons("model")["contention"][0]["n"]
+    n = lessons("model", "contention")["contention"][0]["n"]
     shares = sorted({row["percent"] for row in run["contention"]})
     words = {0: "uniform", 100: "all in one bin"}
     rows = []
@@ -658,7 +662,93 @@ def contention(arguments, labcli):
     )
 
 
+def source(run):
+    """Where and when a run of solutions/lessons was measured, or that it was modelled."""
+    said = "Modelled time." if run["modelled"] else "GPU time, median."
+    return f"{run['device']}, {run['date']}. {said}"
+
+
+def networks(device, _labcli):
+    run = lessons(device, "networks")
+    of = {(row["network"], row["n"]): row for row in run["networks"]}
+    sizes = sorted({n for _, n in of})
+    rows = []
+    for name in dict.fromkeys(name for name, _ in of):
+        one = of[name, sizes[0]]
+        times = (time_of(of[name, n]["median_us"]) for n in sizes)
+        rows.append([name, f"{one['operations']:,}", one["steps"], *times])
+    head = [
+        "network, rows of 1,024 items",
+        "operations per row",
+        "steps",
+        *(f"{power(n)} items" for n in sizes),
+    ]
+    return f"{source(run)}\n\n{table(head, rows, 'lr')}"
+
+
+def levels(device, labcli):
+    run, rows = lessons(device, "levels"), []
+    if run["modelled"]:
+        head = ["items", "launches", "bytes per item", "time"]
+        for row in run["levels"]:
+            counted_bytes = f"{row['counted']['bytes'] / row['n']:.0f}"
+            rows.append([power(row["n"]), row["launches"], counted_bytes, time_of(row["median_us"])])
+    else:
+        head = ["items", "launches", "time", f"lab 7, `{TOP}`", "ratio"]
+        scans = rungs_of("hierarchical_scan", labcli, "inclusive_sum_i32", device=device)[TOP]
+        for row in run["levels"]:
+            us, top = row["median_us"], scans[row["n"]][0]
+            rows.append([power(row["n"]), row["launches"], time_of(us), time_of(top), f"{us / top:.1f}×"])
+    return f"{source(run)}\n\n{table(head, rows, 'r')}"
+
+
+def transfers(device, _labcli):
+    run = lessons(device, "transfers")
+    rows = []
+    for row in run["transfers"]:
+        rows.append(
+            [
+                power(row["n"]),
+                f"{row['percent']} %",
+                f"{4 * row['n'] / 1e6:,.1f} MB",
+                f"{4 * row['count'] / 1e6:,.2f} MB",
+                time_of(row["copy_all_us"]),
+                time_of(row["compact_on_cpu_us"]),
+                f"{time_of(row['compact_and_copy_us'])} ({time_of(row['compact_us'])})",
+            ]
+        )
+    head = [
+        "items",
+        "kept",
+        "all items",
+        "kept items",
+        "copy of all items",
+        "then compaction on one CPU core",
+        "compaction on the GPU, then copy of the kept items",
+    ]
+    return (
+        f"{run['device']}, {run['date']}. The host's time, median, with page-locked memory. In brackets: the GPU's "
+        f"time for the compaction alone.\n\n{table(head, rows, 'r')}"
+    )
+
+
+def sorting(device, _labcli):
+    run = lessons(device, "sorting")
+    of = {(row["bins"], row["method"], row["n"]): row["median_us"] for row in run["sorting"]}
+    sizes = sorted({row["n"] for row in run["sorting"]})
+    rows = []
+    for bins, method in dict.fromkeys((row["bins"], row["method"]) for row in run["sorting"]):
+        name = f"`{method}`" if "_" in method else f"{method}, all keys"
+        rows.append([f"{bins:,}", name, *(time_of(of[bins, method, n]) for n in sizes)])
+    head = ["bins", "method", *(f"{power(n)} samples" for n in sizes)]
+    return f"{source(run)}\n\n{table(head, rows, 'rlr')}"
+
+
 KINDS = (
+    networks,
+    levels,
+    transfers,
+    sorting,
     divergence,
     shared_atomics,
     contention,

@@ -534,4 +534,114 @@ LECTURES = {
             number=14,
         ),
     ],
+    5: [
+        Slide(
+            "More items than threads",
+            "4,096 items, 256 threads. Networks are fast but wasteful, a loop is frugal but serial. Who does what?",
+            "Let the class propose. Expected: each thread takes 16 items with a loop, and a network scans the "
+            "256 totals.",
+        ),
+        Code(
+            "Warps first, then their totals",
+            "",
+            "Ask why the totals must be scanned exclusively, and which barrier could be left out (none of them).",
+            lab="scan",
+            function="block_exclusive_scan",
+            first="const Value inclusive",
+            last="return op",
+            calls=(
+                ("if \\(lane == kWarp - 1", "the last lane knows the warp's total"),
+                ("if \\(warp == 0", "one warp scans all totals"),
+                ("return op", "what the warps before have, then the lanes before"),
+            ),
+        ),
+        Says(
+            "One barrier too few",
+            "Warp 0 is still writing the totals when the others read them.",
+            "Let the class find the two lines before you show the message. It names the write, the read and "
+            "what is missing between them.",
+            mutant="scan/prefixes_too_early",
+        ),
+        Code(
+            "Each thread has a chunk",
+            "",
+            "The chunk is read twice: once for its total, and once for the results. Ask why the row is in "
+            "shared memory: with chunks, neighbouring threads would read addresses that are far apart.",
+            lab="scan",
+            function="k09_coarsened",
+            first="const unsigned first",
+            last="before = up_to",
+            calls=(
+                ("const unsigned last", "the last chunk may be shorter"),
+                ("block_exclusive_scan", "256 totals, one network"),
+                ("before = up_to", "the loop continues from the prefix"),
+            ),
+        ),
+        Says(
+            "A chunk past the row",
+            "The row's length need not be a multiple of the chunk.",
+            "Ask for the smallest row that shows the mistake.",
+            mutant="scan/chunk_past_the_row",
+        ),
+        Question(
+            "Predict: barriers",
+            "Four rows of rung 3, or one row of rung 9?",
+            "Expected: 44 barriers and 4. Then open the counts of the page.",
+            lab="scan",
+            number=5,
+        ),
+        Picture(
+            "How fast is a scan?",
+            "How many items does the top rung need for half of its final rate?",
+            "Read the axes first. For few items the start of the kernel takes most of the time, so all curves "
+            "are low.",
+            figure="rate-scan",
+        ),
+        Slide(
+            "A scan that starts again",
+            "Segments: an item may start a new one. Which operator on pairs (flag, value) does this?",
+            "Expected: if the right pair has a flag, its value alone counts. The flag of the result is set if "
+            "either flag is. Check on the board that it is associative.",
+        ),
+        Says(
+            "The flags are ignored",
+            "The message says where a segment begins and the sum goes on.",
+            "Ask which test would not notice: segments that cover the whole row.",
+            mutant="scan/heads_ignored",
+        ),
+        Picture(
+            "Scan computes positions",
+            "Flags become positions. Where does the last kept item go?",
+            "Ask what each kept item must know: how many kept items are before it. This is an exclusive scan "
+            "of the flags.",
+            figure="compaction-map-scan-scatter",
+        ),
+        Code(
+            "Three kernels: the last one",
+            "",
+            "All writes go to different positions, so no atomics are needed. Ask what happens if n is 0.",
+            lab="compaction",
+            function="k02_scatter",
+            first="if \\(gid < n",
+            last="n == 0",
+            calls=(
+                ("if \\(kept\\)", "no two threads have the same position"),
+                ("gid \\+ 1 == n", "the last item's thread knows the count"),
+                ("n == 0", "somebody has to write the count"),
+            ),
+        ),
+        Says(
+            "“The last value is the count”",
+            "Half of all random tests pass.",
+            "Do the flags 1 1 0 1 0 1 0 1 by hand first. This is erratum 9; ask for the correct formula.",
+            mutant="compaction/last_flag_forgotten",
+        ),
+        Says(
+            "Totals need a scan, too",
+            "Which offset should block 0 get, and which one does it get?",
+            "Expected: 0, and its own total. A block needs the sum of the totals of all blocks before it, which is "
+            "an exclusive scan of the totals.",
+            mutant="compaction/offsets_of_one_level",
+        ),
+    ],
 }

@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT, BUILD, CUDA = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -85,6 +86,62 @@ class PrebuiltTools(unittest.TestCase):
         self.assertIn("grader/layout.cpp", inside)
         cache = "common/tools/cache/ccache"  # what calls the compiler
         self.assertEqual(sorted(inside - known - {cache}), [])
+
+    def test_a_request_means_the_same_to_another_library(self):
+        """A student's file is compiled with the system's standard library, the tools were with another."""
+        with tempfile.TemporaryDirectory() as folder:
+            there = pathlib.Path(folder)
+            (there / "other").mkdir()
+            (there / "other/span").write_text(SPAN_OF_ANOTHER_LIBRARY)
+            for name, text in [("write.cpp", WRITES_A_REQUEST), ("read.cpp", READS_A_REQUEST)]:
+                (there / name).write_text(text)
+            compiler = ["g++", "-std=c++20", f"-I{ROOT}/common/harness"]
+            lines(*compiler, there / "write.cpp", "-o", there / "write")
+            lines(*compiler, f"-I{there}/other", there / "read.cpp", "-o", there / "read")
+            written = subprocess.run([there / "write"], capture_output=True, check=True).stdout
+            read = subprocess.run([there / "read"], input=written, capture_output=True, check=True).stdout
+        self.assertEqual(read.decode().split(), "7 0x1000 2 0x2000 3 0x3000 4 0x4000 66".split())
+
+
+# As far as request.hpp needs it. In that of GCC 10, too, the number comes first.
+SPAN_OF_ANOTHER_LIBRARY = """#pragma once
+#include <cstddef>
+namespace std {
+template <typename T>
+struct span {
+  span() = default;
+  span(T* first, size_t n_items) : size_(n_items), data_(first) {}
+  size_t size() const { return size_; }
+  T* data() const { return data_; }
+  size_t size_ = 0;
+  T* data_ = nullptr;
+};
+}
+"""
+WRITES_A_REQUEST = """#include <cstdio>
+#include "lab/request.hpp"
+int main() {
+  const auto at = [](auto address) { return reinterpret_cast<void*>(address); };
+  course::lab::Request request;
+  request.n = 7;
+  request.inputs = {static_cast<course::lab::DeviceBuffer*>(at(0x1000)), 2};
+  request.outputs = {static_cast<course::lab::DeviceBuffer*>(at(0x2000)), 3};
+  request.ranks = {static_cast<course::lab::Rank*>(at(0x3000)), 4};
+  request.d_workspace = at(0x4000);
+  request.multiprocessors = 66;
+  return std::fwrite(&request, sizeof request, 1, stdout) == 1 ? 0 : 1;
+}
+"""
+READS_A_REQUEST = """#include <cstdio>
+#include "lab/request.hpp"
+int main() {
+  course::lab::Request request;
+  if (std::fread(static_cast<void*>(&request), sizeof request, 1, stdin) != 1) return 1;
+  std::printf("%d %p %d %p %d %p %d %p %d", int(request.n), (void*)request.inputs.data(), int(request.inputs.size()),
+              (void*)request.outputs.data(), int(request.outputs.size()), (void*)request.ranks.data(),
+              int(request.ranks.size()), request.d_workspace, request.multiprocessors);
+}
+"""
 
 
 if __name__ == "__main__":

@@ -31,11 +31,11 @@ TEST_LIBRARIES=(
   'gmock libgmock-dev gmock/gmock.h "./lab test" only'
 )
 
-# With prebuilt tools only students' files are compiled, and the tools are for CUDA 13. (The std::span of g++ 10 has another layout.)
+# With prebuilt tools only students' files are compiled, and the tools are for CUDA 13.
 TOOLS_MIB=80     # unpacked
 DEFAULT_ARCH=90  # as in meson_options.txt
 LAB_TOOLS=${LAB_TOOLS-} # set by lab
-if [[ -n $LAB_TOOLS ]]; then MIN_GCC=11 MIN_CUDA=13 LIBRARIES=() TEST_LIBRARIES=(); fi
+if [[ -n $LAB_TOOLS ]]; then MIN_GCC=10 MIN_CUDA=13 LIBRARIES=() TEST_LIBRARIES=(); fi
 
 at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) = "$2" ]]; }
 

@@ -72,7 +72,7 @@ class OnSeveralGpus : public Submission {
 
  private:
   struct Kept {
-    explicit Kept(std::span<const Rank> given) : ranks(given.begin(), given.end()), communicators(ranks) {}
+    explicit Kept(Slice<const Rank> given) : ranks(given.begin(), given.end()), communicators(ranks) {}
     std::vector<Rank> ranks;
     Ranks communicators;
   };

@@ -356,6 +356,7 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
   // operators.hpp, manifest.hpp).
   if (scope.starts_with("6course")) {
     constexpr const char* kGiven[] = {"6course3lab8bytes_ofENS",
+                                      "6course3lab5SliceI",
                                       "6course3lab12wrapping_addI",
                                       "6course3lab17wrapping_multiplyI",
                                       "6course3lab3SumI",

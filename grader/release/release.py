@@ -520,7 +520,28 @@ def mirror(folder, copy):
             shutil.copy(folder / name, target)
 
 
-def add_tools(folder):
+PROCESSORS = {"x86_64": "x86-64", "aarch64": "arm64"}  # uname's name: ours
+
+
+def tools_in(folder):
+    """Which tools it has, in words."""
+    sizes = {arch: (folder / f"prebuilt/{arch}.tar.gz") for arch in PROCESSORS}
+    there = [
+        f"{PROCESSORS[arch]} ({path.stat().st_size / 1e6:.1f} MB)"
+        for arch, path in sizes.items()
+        if path.exists()
+    ]
+    lacking = [arch for arch, path in sizes.items() if not path.exists()]
+    text = f"Prebuilt tools: for {' and '.join(there)}, on Linux with glibc 2.31 or later."
+    for arch in lacking:
+        text += (
+            f"\nNone for {PROCESSORS[arch]}: such machines build them. If you need them, install\n"
+            f"g++-{arch.replace('_', '-')}-linux-gnu and run this again."
+        )
+    return text
+
+
+def add_tools(folder, *processors):
     """Builds the tools of what lies in this folder, and puts them into its prebuilt/. Called by ./lab after
     set-up. What is built stays in the build folder, so that a later call compiles only what has changed."""
     work = pathlib.Path(os.environ["LAB_BUILD"]) / "tools-of-editions"
@@ -528,7 +549,9 @@ def add_tools(folder):
     log = work / "log.txt"
     with Waiting("Building the tools for every Linux (minutes)") as waiting, log.open("w+") as output:
         building = subprocess.Popen(
-            ["bash", HERE / "prebuilt/make_tools.sh", folder, work], stdout=output, stderr=subprocess.STDOUT
+            ["bash", HERE / "prebuilt/make_tools.sh", folder, work, *processors],
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
         while building.poll() is None:
             time.sleep(1)
@@ -540,8 +563,8 @@ def add_tools(folder):
             + "\n  ".join(log.read_text(errors="replace").splitlines()[-5:])
             + f"\nAll of it: {log}"
         )
-    size = sum(path.stat().st_size for path in (folder / "prebuilt").iterdir())
-    print(f"The edition's tools take {size / 1e6:.1f} MB. They run on Linux with glibc 2.31 or later.")
+    if not processors:
+        print(tools_in(folder))
 
 
 def made_in(root, out, labs, closed, with_tools=False):

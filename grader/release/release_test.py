@@ -957,6 +957,18 @@ class Prebuilt(InFolder):
                 release.add_tools(edition)
             self.assertEqual((edition / "prebuilt/list").read_text().split(), [f"./{name}" for name in names])
 
+    def test_the_processors_that_have_tools_are_named(self):
+        tools = self.dir / "prebuilt"
+        tools.mkdir()
+        (tools / "x86_64.tar.gz").write_bytes(bytes(6_500_000))
+        text = release.tools_in(self.dir)
+        self.assertIn("for x86-64 (6.5 MB), on Linux with glibc 2.31", text)
+        self.assertIn("None for arm64", text)
+        self.assertIn("g++-aarch64-linux-gnu", text)
+        (tools / "aarch64.tar.gz").write_bytes(bytes(6_000_000))
+        self.assertIn("for x86-64 (6.5 MB) and arm64 (6.0 MB)", release.tools_in(self.dir))
+        self.assertNotIn("None", release.tools_in(self.dir))
+
     def test_an_edition_without_its_tools_is_not_left(self):
         self.tools("echo the compiler is missing; exit 1")
         out = self.dir / "edition"

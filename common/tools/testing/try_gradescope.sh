@@ -4,17 +4,19 @@
 # Ubuntu or any image of yours): setup.sh once, then run_autograder on no submission, an empty file, a wrong file name, a wrong kernel and a right
 # submission, and with no space for the results. Every results.json is compared with Gradescope's documented form, results.schema.json. LAB:
 # one whose solution is a single file (reduction, which is the default, or scan). Run as root; needs python3-jsonschema.
-#   common/tools/testing/try_gradescope.sh [--lab LAB] [--package ZIP] [--limited] [--suite SUITE] [--dir DIR] [--cache DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
+#   common/tools/testing/try_gradescope.sh [--lab LAB] [--package ZIP] [--limited] [--cxx g++-N] [--suite SUITE] [--dir DIR] [--cache DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
 # --package: one that was made before for this lab, with --leaderboard, and perhaps with --prebuilt. --limited: with half a CPU and 768 MB
-# for submissions, as in Gradescope's smallest container.
+# for submissions, as in Gradescope's smallest container; a table at the end says what each of them used. --cxx: that compiler is the
+# only one there, and is called g++ (with g++-11 and a package with tools, Debian 12 stands for Ubuntu 22.04).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-lab=reduction package='' limited='' cache=''''
+lab=reduction package='' limited='' cxx='' cache=''
 while (($# > 0)); do
   case $1 in
     --limited) limited=1 && shift && continue ;;
     --package) package=$2 ;;
     --lab) lab=$2 ;;
+    --cxx) cxx=$2 ;;
     --cache) cache=$2 && variables+=(--bind "$2=/var/cache/ccache" --env CCACHE_DIR=/var/cache/ccache --env CCACHE_COMPILERCHECK=content) ;;
     *) tree_option "$1" "${2-}" ;;
   esac
@@ -38,34 +40,44 @@ with zipfile.ZipFile(sys.argv[1]) as archive:
 PYTHON
 [[ -z $cache ]] || in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends ccache >/dev/null 2>&1'
 
+[[ -z $cxx ]] || in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$1" >/dev/null 2>&1 &&
+  ln -s "$1" /usr/bin/g++ && ln -s "${1/g++/gcc}" /usr/bin/gcc' bash "$cxx"
+
 echo '== setup.sh'
 time in_tree --at /autograder/source ./setup.sh </dev/null
 
-# This process, and what it starts from now on.
-if [[ -n $limited ]]; then
-  name=gpu-labs-gradescope groups=/sys/fs/cgroup
-  if [[ -f $groups/cgroup.controllers ]]; then
-    mkdir -p "$groups/$name" && echo '50000 100000' >"$groups/$name/cpu.max" && echo 768M >"$groups/$name/memory.max"
-    echo $$ >"$groups/$name/cgroup.procs"
-  else
-    mkdir -p "$groups"/{cpu,memory}/$name && echo 50000 >"$groups/cpu/$name/cpu.cfs_quota_us" && echo 768M >"$groups/memory/$name/memory.limit_in_bytes"
-    for groups in "$groups"/{cpu,memory}/$name; do echo $$ >"$groups/cgroup.procs"; done
-  fi
+# The limits hold for this process and what it starts from now on. `memory` and `cpu` are the groups' folders.
+name=gpu-labs-gradescope groups=/sys/fs/cgroup memory='' cpu='' peak=memory.peak
+if [[ -n $limited && -f $groups/cgroup.controllers ]]; then
+  memory=$groups/$name cpu=$memory
+  mkdir -p "$memory" && echo '50000 100000' >"$cpu/cpu.max" && echo 768M >"$memory/memory.max"
+elif [[ -n $limited ]]; then
+  memory=$groups/memory/$name cpu=$groups/cpu/$name peak=memory.max_usage_in_bytes
+  mkdir -p "$memory" "$cpu" && echo 50000 >"$cpu/cpu.cfs_quota_us" && echo 768M >"$memory/memory.limit_in_bytes"
 fi
+for group in $memory $cpu; do echo $$ >"$group/cgroup.procs"; done
+used() { # used NAME SECONDS CPU-SECONDS: a row of the table; the memory contains pages of files
+  local most=-
+  [[ -z $memory ]] || most="$(($(cat "$memory/$peak") / 1000000)) MB"
+  printf '%-10s  %5d s  %5.0f s  %8s  %4d  %s\n' "$1" "$2" "$3" "$most" "${codes[$1]}" \
+    "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["score"])' "$dir/results-$1.json" 2>/dev/null || echo none)"
+}
 
 # submit NAME FILE…: what Gradescope does with a submission of these files; its exit code into codes[NAME]. `before` runs first.
 declare -A codes
+table=''
 before=:
 submit() {
-  local name=$1 code=0
-  local from=$SECONDS
+  local name=$1 code=0 from=$SECONDS TIMEFORMAT='%U %S'
+  [[ -z $memory ]] || echo 0 >"$memory/$peak"
   echo "== run_autograder, $name"
   rm -rf "$tree/autograder/results" && mkdir "$tree/autograder/results"
   # shellcheck disable=SC2016
-  in_tree --at /autograder bash -c "$before"' && bash source/run_autograder; code=$?; [[ -e results/results.json ]] && echo "a score was written"; exit $code' </dev/null 2>&1 | tee "$dir/output-$name.txt" || code=$?
+  { time in_tree --at /autograder bash -c "$before"' && bash source/run_autograder; code=$?; [[ -e results/results.json ]] && echo "a score was written"; exit $code' \
+    </dev/null 2>&1 | tee "$dir/output-$name.txt" || code=$?; } 2>"$dir/time"
   codes[$name]=$code
-  echo "($((SECONDS - from)) s)"
   [[ ! -f $tree/autograder/results/results.json ]] || cp "$tree/autograder/results/results.json" "$dir/results-$name.json"
+  table+=$(used "$name" $((SECONDS - from)) "$(awk '{ print $1 + $2 }' "$dir/time")")$'\n'
   rm -rf "$tree"/autograder/submission/*
 }
 
@@ -89,7 +101,7 @@ cp "$root/solutions/$lab/$lab.cu" "$tree/autograder/submission/"
 before='mount -t tmpfs -o size=4k none /autograder/results' submit full-disk
 rm -rf --one-file-system "$tree"
 
-echo "exit codes: $(for name in "${!codes[@]}"; do printf '%s %s  ' "$name" "${codes[$name]}"; done)"
+printf '\nsubmission     time     CPU    memory  exit  score\n%s\n' "$table"
 for name in nothing empty misnamed wrong solution; do ((codes[$name] == 0)) || { echo "FAILED: $name" && exit 1; }; done
 ((codes[full-disk] != 0)) || { echo 'FAILED: a full disk has to end with an error' && exit 1; }
 python3 - "$root" "$dir" "$lab" <<'PYTHON'

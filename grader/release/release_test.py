@@ -982,6 +982,28 @@ class Prebuilt(InFolder):
 
 
 class Gradescope(InFolder):
+    def test_the_smallest_memory_limit_counts(self):
+        sys.path.insert(0, str(ROOT / "grader/gradescope/files"))
+        import grade_submission
+
+        for groups, file in [
+            ("4:memory:/box\n1:name=systemd:/\n", "memory/box/memory.limit_in_bytes"),
+            ("4:memory:/docker/1f\n", "memory/memory.limit_in_bytes"),
+            ("0::/box\n", "box/memory.max"),
+            ("0::/\n", "memory.max"),
+        ]:
+            system = self.dir / file.replace("/", "_")
+            for name, text in [
+                ("proc/self/cgroup", groups),
+                ("proc/meminfo", "MemTotal:    16000000 kB\n"),
+                (f"sys/fs/cgroup/{file}", "805306368\n"),
+            ]:
+                (system / name).parent.mkdir(parents=True, exist_ok=True)
+                (system / name).write_text(text)
+            self.assertEqual(grade_submission.memory_limit(system), 768 << 20, file)
+            (system / f"sys/fs/cgroup/{file}").write_text("max\n")
+            self.assertEqual(grade_submission.memory_limit(system), 16_384_000_000, file)
+
     def test_the_package_holds_what_grading_needs_and_no_solution(self):
         out = self.dir / "autograder.zip"
         done = run("grader/gradescope/package.py", out, "scan", "sat")

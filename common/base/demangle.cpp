@@ -76,8 +76,13 @@ bool demangle(const std::string& name, std::string& text) {
   return true;
 }
 #else
+#ifdef __wasm__
+// The memory of the whole program has a bound, and its end is reported.
+constexpr std::size_t kMostReferences = kLongestMangled;
+#else
 // The text is stored as a whole, so few references are allowed: 2^10 times the name.
 constexpr std::size_t kMostReferences = 10;
+#endif
 
 // LLVM's library writes "(a) == (b)" where GCC's writes "(a)==(b)".
 void remove_spaces_around_operators(std::string& text) {

@@ -3,6 +3,7 @@
 # Fetches what is missing, in this order, and configures the build folder: Debian packages, a Python environment with the
 # pinned Meson and Ninja, the CUDA toolkit's Python wheels when there is no nvcc. Called by `lab`; asks nothing; can be
 # repeated. Where a step can't be done it takes what is there, and otherwise says which command to run.
+# `setup.sh --package NAME` only installs a package that one command needs, where it may.
 set -euo pipefail
 tools=$LAB_ROOT/common/tools
 source "$tools/probe.sh"
@@ -292,6 +293,10 @@ mkdir -p "$LAB_BUILD" 2>/dev/null && [[ -w $LAB_BUILD ]] ||
 [[ -f $LAB_BUILD/build.ninja || -n $LAB_TOOLS ]] || need_space "$LAB_BUILD" "$MIN_FREE_MIB" 'the build'
 : >"$LAB_LOG"
 failure_cause=''
+if [[ ${1-} = --package ]]; then
+  command -v apt-get >/dev/null && prefix=$(install_prefix) && step "Installing $2" apt_install "$prefix" "$2"
+  exit
+fi
 # Several checkouts may share an environment.
 if mkdir -p "$LAB_VENV" 2>/dev/null && [[ -w $LAB_VENV ]]; then take_lock "$LAB_VENV/lab.lock"; fi
 [[ ! -d $DEPS ]] || ln -sfn "$DEPS" "$LAB_BUILD/deps"

@@ -81,7 +81,7 @@ class Machine(unittest.TestCase):
             done; done""",
         )
 
-    def run_tool(self, tool, root=True, **environment):
+    def run_tool(self, tool, *arguments, root=True, **environment):
         """Output and exit status; root=False: as somebody who may not install anything."""
         variables = {
             "PATH": str(self.dir / "bin"),
@@ -99,7 +99,7 @@ class Machine(unittest.TestCase):
                 os.chown(path, 65534, 65534, follow_symlinks=False)
         script = self.dir / f"common/tools/{tool}.sh"
         done = subprocess.run(
-            [shutil.which("bash"), script],
+            [shutil.which("bash"), script, *arguments],
             capture_output=True,
             text=True,
             env=variables,
@@ -565,6 +565,15 @@ class Setup(Machine):
         self.program("apt-get", f"echo $1 >>{self.dir}/asked")
         self.run_tool("setup")
         self.assertEqual((self.dir / "asked").read_text(), "update\n")
+
+    def test_a_package_for_one_command_alone(self):
+        self.packages("emscripten=3.1")
+        self.program("apt-get", f"echo $1 >>{self.dir}/asked")
+        _, status = self.run_tool("setup", "--package", "emscripten")
+        self.assertEqual(((self.dir / "asked").read_text(), status), ("install\n", 0))
+        self.assertFalse((self.dir / "build/build.ninja").exists())
+        _, status = self.run_tool("setup", "--package", "emscripten", root=False)
+        self.assertEqual(((self.dir / "asked").read_text(), status), ("install\n", 1))
 
     def test_takes_another_compiler_where_the_first_is_too_new(self):
         self.gcc("g++", 16)

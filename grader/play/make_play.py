@@ -154,9 +154,14 @@ def programs(build):
     for path in sorted((build / "grader/play").glob("play_*_*.json")):
         program = records.Program(path, path.stem.rsplit("_", 1)[1])
         limits = json.loads(path.with_suffix(".limits").read_text(encoding="utf-8"))
-        for task, most in sorted(limits.items()):
+        left_out = {}
+        for which, most in sorted(limits.items()):
+            left_out.setdefault((which.split()[0], most), []).append(which.split()[1])
+        for (task, most), variants in left_out.items():
             short = f"{task} with more than {most} items" if most >= 0 else task
-            print(f"{program.lab}, blocks of {program.size} threads: without {short}")
+            all_of_them = len(variants) == len(program.copies["solution"][task])
+            some = "" if all_of_them else f" ({', '.join(variants)})"
+            print(f"{program.lab}, blocks of {program.size} threads: without {short}{some}")
         program.limit(limits)
         yield program
     yield from records.Errata.all(build)
@@ -316,7 +321,8 @@ def main():
     build, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     if not (build / "play/machine.wasm").exists():
         sys.exit(
-            "The simulator is not compiled to WebAssembly here; that needs emcc: apt-get install emscripten"
+            "The simulator is not compiled to WebAssembly here, which needs emscripten. Install it, then repeat:\n"
+            "    sudo apt-get install -y emscripten"
         )
     if len(sys.argv) > 3:
         with tempfile.TemporaryDirectory() as folder:

@@ -3,12 +3,15 @@
 // the WebAssembly build, and of no other.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 // Sizes have 32 bits here. All memory has 64 MB, so no size is larger.
 #pragma clang diagnostic ignored "-Wc++11-narrowing"
@@ -36,6 +39,31 @@ inline from_chars_result from_chars(const char* first, const char* last, double&
   value = read;
   return {rest, errc()};
 }
+#endif
+
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 15000
+// The algorithms of a whole range, without projections.
+namespace ranges {
+#define OF_RANGE(name)                                                                 \
+  template <typename Range, typename... Rest>                                          \
+  constexpr auto name(Range&& range, Rest&&... rest) {                                 \
+    return std::name(std::begin(range), std::end(range), std::forward<Rest>(rest)...); \
+  }
+OF_RANGE(all_of)
+OF_RANGE(any_of)
+OF_RANGE(none_of)
+OF_RANGE(count)
+OF_RANGE(count_if)
+OF_RANGE(find)
+OF_RANGE(find_if)
+OF_RANGE(copy)
+OF_RANGE(fill)
+OF_RANGE(sort)
+OF_RANGE(stable_sort)
+OF_RANGE(min_element)
+OF_RANGE(max_element)
+#undef OF_RANGE
+}  // namespace ranges
 #endif
 
 }  // namespace std

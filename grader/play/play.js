@@ -12,14 +12,26 @@
 
   // --- small helpers
 
-  function make(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name === 'class') element.className = value;
-      else element.setAttribute(name, value);
+  const make = (tag, attributes = {}, ...children) => ({ tag, attributes, children });
+  // Gives an element the children that make() describes. What it has already stays, because a step changes little.
+  function render(parent, ...children) {
+    let node = parent.firstChild;
+    for (const child of children.flat()) {
+      if (typeof child === 'string') {
+        if (node?.nodeType !== Node.TEXT_NODE) node = parent.insertBefore(new Text(), node);
+        if (node.data !== child) node.data = child;
+      } else {
+        const { tag, attributes } = child, space = tag === 'svg' ? 'http://www.w3.org/2000/svg' : parent.namespaceURI;
+        if (node?.localName !== tag) node = parent.insertBefore(document.createElementNS(space, tag), node);
+        for (const name of Object.keys({ ...node.rendered, ...attributes }))
+          if (attributes[name] === undefined) node.removeAttribute(name);
+          else if (attributes[name] !== node.rendered?.[name]) node.setAttribute(name, attributes[name]);
+        node.rendered = attributes;
+        render(node, ...child.children);
+      }
+      node = node.nextSibling;
     }
-    element.append(...children);
-    return element;
+    while (node) [node] = [node.nextSibling, node.remove()];
   }
   async function unpacked(id) {
     const text = atob($(id).textContent.trim());
@@ -37,8 +49,8 @@
   function options(name, list, wanted) {
     const select = field(name);
     const before = wanted ?? select.value;
-    select.replaceChildren(...list.map(([value, text]) => make('option', { value }, text)));
-    if (list.some(([value]) => value === before)) select.value = before;
+    render(select, list.map(([value, text]) => make('option', { value }, text)));
+    select.value = list.some(([value]) => value === before) ? before : list[0]?.[0];
   }
   const lab = () => labs[field('lab').value];
   // What make_play.py's Packer has packed, unpacked when a lab is chosen first.
@@ -100,7 +112,25 @@
     offer_lengths(wanted.n === undefined);
     const task = lab().tasks.find((t) => t.id === field('task').value);
     const version = lab().versions.find((v) => v.id === field('version').value);
-    $('#about').textContent = version?.task ? `${task.title}. What is wrong: ${version.about}` : task.title;
+    const section = section_of(source().split('\n'));
+    render($('#about'), make('summary', {}, version?.task ? `${task.title}. What is wrong: ${version.about}` : task.title),
+      section.words.map((words) => make('p', {}, words)));
+  }
+
+  // What the source says about the chosen kernel: the lines from its heading ("// --- Rung 3 …") to the next, the
+  // words of the comment there, and the constants that these lines use.
+  function section_of(lines) {
+    const is_heading = (line) => line.startsWith('// --- ');
+    const host = lines.findIndex((line) => line.includes(`Status ${field('task').value}(`));
+    const first = host < 0 ? -1 : lines.findLastIndex((line, k) => k < host && is_heading(line));
+    if (first < 0) return { first: 0, words: [], constants: [] };
+    const part = lines.slice(first, first + 1 + (lines.slice(first + 1).findIndex(is_heading) + 1 || lines.length));
+    const comment = part.slice(0, part.findIndex((line) => !line.startsWith('//')));
+    const words = comment.map((line) => line.slice(3).replace(/^--- /, '')).join('\n').split(/\n(?=[A-Z]\w+(?::| \())/);
+    const used = new Set(part.join('\n').match(/\bk[A-Z]\w*/g));
+    const constants = lines.map((line) => line.match(/^[ \w]*\b(k[A-Z]\w*) = (\d+)[,;] *\/\/ (.*)/))
+      .filter((found) => used.has(found?.[1])).map(([, name, value, meaning]) => `${name} = ${value}: ${meaning}`);
+    return { first, words, constants };
   }
 
   function offer_lengths(choose) {
@@ -113,7 +143,14 @@
 
   // --- the address
 
+  // Browsers refuse too many changes of the address, so it follows when the reader pauses.
+  let pause = 0;
+  function remember_later() {
+    clearTimeout(pause);
+    pause = setTimeout(remember, 200);
+  }
   function remember() {
+    clearTimeout(pause);
     const state = new URLSearchParams();
     for (const name of fields)
       if (name !== 'typed' || field('items').value === 'typed') state.set(name, field(name).value);
@@ -179,6 +216,10 @@
       return;
     }
     answer = result;
+    for (const array of answer.arrays) array.used = 0;  // elements up to the last that is accessed
+    for (const { a } of answer.steps)
+      for (const { x, lanes } of a ?? [])
+        if (x !== undefined) answer.arrays[x].used = lanes.reduce((most, [, k]) => Math.max(most, k + 1), answer.arrays[x].used);
     kept = [first_state()];
     current = null;
     guesses.clear();
@@ -201,19 +242,51 @@
       wrong ? ['bad', `Wrong: ${wrong.wrong} of ${wrong.total} elements of ${wrong.buffer} differ. ${wrong.hint ?? ''}`] :
         racy ? ['bad', `${judged ? 'The values are right in this run, but the' : 'The'} checkers found an error.`] :
           judged ? ['good', 'The result is right.'] : ['', 'What the right result is, only the text of the erratum says.'];
-    result.replaceChildren(make('p', { class: verdict[0] }, verdict[1]));
-    for (const { name: output, got, expected } of answer.outputs) {
+    const tables = answer.outputs.map(({ name: output, got, expected }) => {
       const row = (name, values) => make('tr', {}, make('th', {}, name), ...values.slice(0, 64).map((v, k) =>
         make('td', { class: !expected || got[k] === expected[k] ? '' : 'bad' }, v)));
       const rows = expected ? [row(`${output}: expected`, expected), row('this run', got)] : [row(output, got)];
-      result.append(make('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Values of ${output}` },
-        make('table', {}, ...rows)));
-    }
+      return make('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Values of ${output}` },
+        make('table', {}, ...rows));
+    });
+    render(result, make('p', { class: verdict[0] }, verdict[1]), tables);
     $('#findings > pre').textContent = answer.findings || 'Nothing: no race, no access out of bounds, no unset value, no wrong barrier.';
+    $('#counters > div').replaceChildren();  // with what was typed there
     show_counters();
     marked.clear();
-    $('#source > pre').replaceChildren(...source().split('\n').map((line, k) => make('span', { class: 'line' },
+    show_lines();
+    const lines = source().split('\n'), { first, constants } = section_of(lines);
+    const found = new Set([...answer.findings.matchAll(/\.cu:(\d+)/g)].map(([, n]) => Number(n)));
+    render($('#constants'), constants.join('. '));
+    $('#source > pre').replaceChildren();
+    render($('#source > pre'), lines.map((line, k) => make('span', { class: found.has(k + 1) ? 'line found' : 'line' },
       make('span', { class: 'n' }, String(k + 1)), make('span', { class: 'who' }), ` ${line}\n`)));
+    $('#source > pre').scrollTop = $('#source > pre').children[first].offsetTop - $('#source > pre').offsetTop;
+  }
+
+  // --- what each line of the source costs
+
+  const threads_of = (step) => Math.max(0, Math.min(32, running.blocks[step.l] - 32 * step.w));
+  const number_of = (mask) => bits(mask).length;
+
+  function show_lines() {
+    const rows = new Map();
+    for (const step of answer.steps) {
+      if (!step.n) continue;
+      const row = rows.get(step.n) ?? { times: 0, active: new Set(), threads: 0, passes: 0, conflicts: 0, sectors: 0 };
+      rows.set(step.n, row);
+      row.times += 1;
+      row.active.add(number_of(step.m));
+      row.threads = Math.max(row.threads, threads_of(step));
+      for (const access of step.a ?? [])
+        for (const key of ['passes', 'conflicts', 'sectors']) row[key] += access[key] ?? 0;
+    }
+    const lines = source().split('\n'), cells = (tag, texts) => texts.map((text) => make(tag, {}, String(text)));
+    const head = ['line', 'executed by warps', 'active threads', 'wavefronts', 'of them conflicts', 'sectors'];
+    render($('#lines table'), make('tr', {}, cells('th', head)), [...rows].sort(([a], [b]) => a - b).map(([n, row]) => make('tr', {},
+      make('th', { scope: 'row' }, `${n} `, make('code', {}, (lines[n - 1] ?? '').trim().slice(0, 70))),
+      cells('td', [`${row.times}×`, `${[...row.active].sort((a, b) => b - a).join(', ')} of ${row.threads}`,
+        row.passes || '', row.conflicts || '', row.sectors || '']))));
   }
 
   // --- counters: the reader may predict each of them before it is shown
@@ -237,22 +310,14 @@
   }
   function asking(name) {
     const input = make('input', { type: 'number', min: '0', step: 'any', required: '', 'aria-label': `Your prediction: ${name}` });
-    const ask = make('form', {}, input, make('button', {}, 'Check'));
-    ask.addEventListener('submit', (event) => {
-      event.preventDefault();
-      guesses.set(name, Number(input.value));
-      show_counters();
-      const next = $('#counters table input');
-      (next ?? $('#ask')).focus();
-    });
-    return make('td', { colspan: '2' }, ask);
+    return make('td', { colspan: '2' }, make('form', { 'data-counter': name }, input, make('button', {}, 'Check')));
   }
   function show_counters() {
     const { totals } = answer.report;
     const shown = Object.entries(COUNTERS).filter(([key]) => totals[key] !== undefined).map(([key, name]) => [name, String(totals[key])]);
     const { warp_instructions: warps, lane_instructions: lanes } = totals;
     if (warps) shown.push(['active lanes in an instruction', (lanes / warps).toFixed(1)]);
-    $('#counters > div').replaceChildren(make('table', {}, ...shown.map(([name, value]) =>
+    render($('#counters > div'), make('table', {}, ...shown.map(([name, value]) =>
       counter_row(name, value, $('#ask').checked && !guesses.has(name) ? asking(name) : null))));
   }
 
@@ -294,7 +359,7 @@
     if (!step) return 'before the first launch';
     const block = `block ${step.b}`;
     return { begins: `${block} starts`, ends: `${block} has ended`, barrier: `all threads of ${block} have passed a barrier`,
-      fault: `${block} has ended the launch`, launch: `launch ${step.l + 1} has ended`,
+      host: 'the host has written an array', fault: `${block} has ended the launch`, launch: `launch ${step.l + 1} has ended`,
       line: `${block}, warp ${step.w} executes line ${step.n}` }[step.k];
   }
 
@@ -312,7 +377,7 @@
     show_arrays(step, state);
     show_lanes(step, state);
     show_access(step);
-    remember();
+    remember_later();
   }
 
   const marked = new Set();  // lines of the source
@@ -334,8 +399,8 @@
     if (!line) return;
     marked.add(line);
     line.classList.add('now');
-    const pre = $('#source > pre');
-    pre.scrollTop = line.offsetTop - pre.offsetTop - pre.clientHeight / 2;
+    const pre = $('#source > pre'), top = line.offsetTop - pre.offsetTop - pre.scrollTop;
+    if (top < 0 || top + line.offsetHeight > pre.clientHeight) pre.scrollTop += top - pre.clientHeight / 3;
   }
 
   const here = (array, step) => array.block < 0 || (step && array.block === (step.b ?? -2) && array.launch === step.l);
@@ -346,71 +411,58 @@
       for (const [, k, , from] of access.lanes)
         if (access.t === 'load') read.add(`${access.x}.${k}`);
         else if (access.t !== 'shuffle') written.set(`${access.x}.${k}`, from ?? []);
-    const rows = answer.arrays.map((array, x) => {
-      if (!here(array, step)) return '';
-      const highest = Math.max(-1, ...values[x].keys());
-      const count = Math.min(array.count, Math.max(highest + 1, array.count <= 64 ? array.count : 1), 256);
+    const shown = answer.arrays.map((array, x) => x).filter((x) => here(answer.arrays[x], step));
+    const rows = shown.map((x) => {
+      const array = answer.arrays[x], count = Math.min(array.count, Math.max(array.used, array.count <= 64 ? array.count : 1), 256);
       const cells = Array.from({ length: count }, (_, k) => {
-        const id = `${x}.${k}`;
-        return make('span', { class: `cell${read.has(id) ? ' read' : ''}${written.has(id) ? ' written' : ''}`, 'data-id': id },
-          make('i', {}, String(k)), values[x].get(k) ?? '·');
+        const id = `${x}.${k}`, state = written.has(id) ? ' written' : read.has(id) ? ' read' : '';
+        return make('span', { class: `cell${state}` }, make('i', {}, String(k)), values[x].get(k) ?? '·');
       });
-      const more = array.count > count ? [make('span', { class: 'cell' }, '…')] : [];
+      if (array.count > count) cells.push(make('span', { class: 'cell' }, '…'));
       const owner = array.block < 0 ? '' : `, block ${array.block}`;
-      return make('div', { class: 'array' }, make('span', { class: 'name' }, array.name + owner), make('div', { class: 'cells' }, ...cells, ...more));
+      return make('div', { class: 'array' }, make('span', { class: 'name' }, array.name + owner), make('div', { class: 'cells' }, ...cells));
     });
-    const box = $('#arrays > div');
-    const left = box.scrollLeft;
-    box.replaceChildren(...rows.filter(Boolean));
-    box.scrollLeft = left;
-    draw_arrows(box, written, step);
+    render($('#arrays .rows'), rows);
+    draw_arrows(shown, written);
   }
 
   // Lines from the elements from which a stored value was computed to its cell.
-  function draw_arrows(box, written, step) {
-    const origin = box.getBoundingClientRect();
-    const middle = (cell, bottom) => {
-      const r = cell.getBoundingClientRect();
-      return [r.left + r.width / 2 - origin.left + box.scrollLeft, (bottom ? r.bottom : r.top) - origin.top + box.scrollTop];
+  function draw_arrows(shown, written) {
+    const box = $('#arrays .rows'), origin = box.getBoundingClientRect();
+    const cell = (x, k) => box.children[shown.indexOf(x)].lastChild.children[k];
+    const middle = (node, bottom) => {
+      const r = node.getBoundingClientRect();
+      return [r.left + r.width / 2 - origin.left, (bottom ? r.bottom : r.top) - origin.top];
     };
-    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-    svg.setAttribute('width', box.scrollWidth);
-    svg.setAttribute('height', box.scrollHeight);
-    svg.setAttribute('aria-hidden', 'true');
-    const add = (tag, attributes) => {
-      const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
-      for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-      svg.append(element);
-    };
+    const arrows = [];
     for (const [id, from] of written) {
-      const target = box.querySelector(`[data-id="${id}"]`);
+      const [array, element] = id.split('.').map(Number), target = cell(array, element);
       for (const [name, k] of target ? from : []) {
-        const x = answer.arrays.findIndex((a) => a.name === name && here(a, step));
-        const source = x >= 0 && box.querySelector(`[data-id="${x}.${k}"]`);
+        const x = shown.find((one) => answer.arrays[one].name === name);
+        const source = x !== undefined && cell(x, k);
         if (!source || source === target) continue;
-        const above = x < Number(id.split('.')[0]), same = x === Number(id.split('.')[0]);
+        const above = x < array, same = x === array;
         const [x1, y1] = middle(source, above || same), [x2, y2] = middle(target, !above || same);
-        add('line', { x1, y1: y1 + (same ? 1 : 0), x2, y2: y2 + (same ? 9 : 0) });
-        add('circle', { cx: x2, cy: y2 + (same ? 9 : 0), r: 3 });
+        arrows.push(make('line', { x1, y1: y1 + (same ? 1 : 0), x2, y2: y2 + (same ? 9 : 0) }));
+        arrows.push(make('circle', { cx: x2, cy: y2 + (same ? 9 : 0), r: 3 }));
       }
     }
-    box.append(svg);
+    render($('#arrays svg'), arrows);
   }
 
   function show_lanes(step, { warps }) {
-    const rows = [...warps.values()].filter((w) => !w.ended && (!step || w.b === step.b)).sort((a, b) => a.w - b.w).map((w) => {
-      const current = step?.k === 'line' && step.w === w.w;
-      const threads = Math.min(32, running.blocks[w.l] - 32 * w.w);
-      const lanes = Array.from({ length: Math.max(threads, 0) }, (_, k) => {
+    const rows = [...warps.values()].filter((w) => !w.ended).sort((a, b) => a.b - b.b || a.w - b.w).map((w) => {
+      const current = w === step;
+      const lanes = Array.from({ length: threads_of(w) }, (_, k) => {
         const has = (mask) => mask >>> k & 1;
         const look = !has(w.live) ? 'gone' : has(w.wait ?? 0) ? 'waits' : has(w.m) ? (current ? 'active' : 'waits-turn') : 'idle';
         const word = { gone: 'has exited', waits: 'waits', active: 'executes this line', idle: 'does not take part', 'waits-turn': 'not its turn' }[look];
         return make('span', { class: `lane ${look}`, title: `thread ${32 * w.w + k}: ${word}` }, String(32 * w.w + k));
       });
-      return make('div', { class: 'warp' }, make('span', { class: 'name' }, `warp ${w.w}`), make('span', {}, ...lanes),
-        make('span', { class: 'note' }, `line ${w.n}: ${bits(w.m).length} of ${bits(w.live).length} threads`));
+      return make('div', { class: 'warp' }, make('span', { class: 'name' }, `block ${w.b}, warp ${w.w}`), make('span', {}, ...lanes),
+        make('span', { class: 'note' }, `line ${w.n}: ${number_of(w.m)} of ${number_of(w.live)} threads`));
     });
-    $('#lanes > div').replaceChildren(...rows.length ? rows : [make('p', { class: 'note' }, 'No block is shown at this step.')]);
+    render($('#lanes > div'), rows.length ? rows : [make('p', { class: 'note' }, 'No block runs at this step.')]);
   }
 
   function show_access(step) {
@@ -418,7 +470,7 @@
       if (access.t === 'shuffle') return make('p', {}, `shuffle: lanes get ${access.lanes.map(([, , v]) => v).join(' ')}`);
       const array = answer.arrays[access.x];
       const text = `${access.t} of ${array.name}: ${access.lanes.length} elements`;
-      if (array.block < 0) return make('p', {}, `${text}, ${access.sectors} sectors of 32 bytes`);
+      if (array.block < 0) return make('p', {}, step.k === 'host' ? text : `${text}, ${access.sectors} sectors of 32 bytes`);
       const banks = new Map();
       for (const [lane, k] of access.lanes) {
         const word = Math.floor((array.start + k * access.width) / 4);
@@ -432,7 +484,7 @@
       return make('div', {}, make('p', {}, `${text}, ${access.passes} wavefronts, ${access.conflicts} of them because of bank conflicts. Words in each bank:`),
         make('p', {}, ...cells));
     });
-    $('#access > div').replaceChildren(...parts.length ? parts : [make('p', { class: 'note' }, 'This step accesses no array.')]);
+    render($('#access > div'), parts.length ? parts : [make('p', { class: 'note' }, 'This step accesses no array.')]);
   }
 
   // --- moving
@@ -466,6 +518,12 @@
     for (const button of document.querySelectorAll('[data-go]'))
       button.addEventListener('click', () => show(moves[button.dataset.go]()));
     $('#ask').addEventListener('change', show_counters);
+    $('#counters').addEventListener('submit', (event) => {
+      event.preventDefault();
+      guesses.set(event.target.dataset.counter, Number(event.target.querySelector('input').value));
+      show_counters();
+      ($('#counters table input') ?? $('#ask')).focus();
+    });
     $('#slider').addEventListener('input', () => show(Number($('#slider').value)));
     document.addEventListener('keydown', (event) => {
       if (!answer || event.altKey || event.ctrlKey || event.metaKey || !keys[event.key]) return;

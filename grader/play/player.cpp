@@ -9,7 +9,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -98,6 +97,8 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     ++launch_;
     lines_.clear();
     last_.clear();
+    for (const auto& [address, n_bytes] : written_by_host_) host_step(address, n_bytes);
+    written_by_host_.clear();
   }
   void block_begins(sim::Block& block) override {
     last_.clear();  // Block objects are reused
@@ -125,6 +126,11 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   void after(sim::Warp& w, const sim::MicroOp& op) override {
     if (accesses_memory(op)) access(w, op);
     if (op.kind == sim::OpKind::shuffle) exchange(w, op);
+  }
+
+  // The host has written these bytes, for the launches that follow.
+  void host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
+    written_by_host_.emplace_back(address, n_bytes);
   }
 
   Json take_steps() { return std::move(steps_); }
@@ -169,6 +175,23 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   void event(const char* kind, const sim::Block& block) {
     steps_.push_back({{"k", kind}, {"l", launch_}, {"b", block.linear}});
     last_.clear();
+  }
+
+  void host_step(std::uint64_t address, std::uint64_t n_bytes) {
+    const sim::Allocation* a = arena_->describe(address);
+    if (a == nullptr || a->name.empty()) return;
+    const std::uint32_t width = a->element_bytes;
+    const std::size_t array = array_of({sim::plain_name(a->name), -1, -1, a->size / width, width, 0});
+    const std::uint64_t before = address - a->base, first = before / width;
+    const std::uint64_t count = std::min(std::min(n_bytes, a->size - before) / width, kMostShown);
+    Json lanes = Json::array();
+    for (std::uint64_t k = 0; k < count; ++k)
+      lanes.push_back(
+          {0, first + k,
+           print_(arrays_[array].name, width, reinterpret_cast<const std::byte*>(address + k * width))});
+    steps_.push_back({{"k", "host"}, {"l", launch_}});
+    steps_.back()["a"].push_back(
+        {{"t", "store"}, {"x", array}, {"width", width}, {"lanes", std::move(lanes)}});
   }
 
   // Begins a step if the warp is at another line than before, or at the same line once more.
@@ -227,13 +250,16 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     }
     const std::byte* bytes = sim::memory_at(*arena_, block, address, width);
     if (bytes == nullptr) return std::nullopt;
+    return Place{array_of({name, launch, owner, size / width, width, start}), offset, bytes};
+  }
+
+  std::size_t array_of(const Array& array) {
     auto known = std::find_if(arrays_.begin(), arrays_.end(), [&](const Array& a) {
-      return a.name == name && a.block == owner && a.launch == launch;
+      return a.name == array.name && a.block == array.block && a.launch == array.launch;
     });
-    if (known == arrays_.end())
-      known = arrays_.insert(arrays_.end(), {name, launch, owner, size / width, width, start});
-    if (width < known->width) *known = {name, launch, owner, size / width, width, start};
-    return Place{static_cast<std::size_t>(known - arrays_.begin()), offset, bytes};
+    if (known == arrays_.end()) known = arrays_.insert(arrays_.end(), array);
+    if (array.width < known->width) *known = array;
+    return static_cast<std::size_t>(known - arrays_.begin());
   }
 
   void access(sim::Warp& w, const sim::MicroOp& op) {
@@ -285,7 +311,8 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   std::uint64_t n_instructions_ = 0;
   Json steps_ = Json::array();
   std::vector<Array> arrays_;
-  std::map<std::uint32_t, std::uint32_t> lines_;  // by op
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> written_by_host_;  // address and bytes
+  std::map<std::uint32_t, std::uint32_t> lines_;                          // by op
   std::map<const sim::Warp*, Where> last_;
   sim::Addresses addresses_{};
   sim::OpCounters before_;
@@ -354,6 +381,7 @@ class Run {
     options.preset.global_memory = kDeviceBytes;
     options.host_threads = 1;
     options.patience = 200'000;
+    options.short_turns = request_.value("schedule", std::uint64_t{0}) != 0;
     sim::Device device(options);
     const std::uint32_t mode = sim::kCounters | sim::kAllChecks | sim::kTrace;
     device.set_mode(mode);
@@ -367,17 +395,17 @@ class Run {
     if (!module) throw Refused(module.error().text);
     std::string fault;
     for (const Json& work : request_.at("work"))
-      if (fault = work.contains("kernel") ? launch(device, *module, work) : fill(device, work);
+      if (fault = work.contains("kernel") ? launch(device, *module, work) : fill(device, recorder, work);
           !fault.empty())
         break;
     Json answer{{"case", case_.name}, {"n", case_.n}, {"fault", fault}};
     answer["steps"] = recorder.take_steps();
     answer["arrays"] = recorder.arrays();
     answer["findings"] = device.findings_text().text;
+    device.set_mode(mode & ~sim::kTrace);  // the report is without the trace, which is large as text
     answer["report"] = Json::parse(device.report_json());
     forget_times(answer["report"]);
-    add_origins(answer);
-    answer["report"].erase("trace");
+    add_origins(answer, device.trace());
     add_buffers(answer);
     return answer;
   }
@@ -463,20 +491,22 @@ class Run {
     return device.launch(request).text;
   }
 
-  std::string fill(sim::Device& device, const Json& work) {
+  std::string fill(sim::Device& device, Recorder& recorder, const Json& work) {
     const std::uint64_t address = place(work.at("to"));
-    std::vector<std::byte> bytes;
+    std::uint64_t n_bytes = 0;
     if (work.contains("bytes")) {
-      bytes = bytes_of_hex(work.at("bytes").get<std::string>());
+      const std::vector<std::byte> bytes = bytes_of_hex(work.at("bytes").get<std::string>());
       std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(address));
-      device.host_wrote(address, bytes.size());
+      n_bytes = bytes.size();
     } else {
       const auto width = work.at("width").get<std::uint32_t>();
       const auto count = work.at("count").get<std::uint64_t>();
       static_cast<void>(device.fill(reinterpret_cast<std::byte*>(address),
                                     work.at("value").get<std::uint32_t>(), width, count));
-      device.host_wrote(address, count * width);
+      n_bytes = count * width;
     }
+    device.host_wrote(address, n_bytes);
+    recorder.host_wrote(address, n_bytes);
     return "";
   }
 
@@ -495,29 +525,32 @@ class Run {
 
   // Gives each store of the steps the elements from which its value was computed: the trace has the same
   // stores in the same order, as long as it goes.
-  void add_origins(Json& answer) const {
+  static void add_origins(Json& answer, const sim::TraceLog& trace) {
     using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string, std::uint64_t>;
-    std::map<Key, std::deque<Json>> known;
-    Json& trace = answer["report"]["trace"];
-    for (const Json& row : trace.value("rows", Json::array()))
-      if (row["after"] != "shuffle" && row["after"] != "vote")
-        for (const Json& w : row.value("writes", Json::array()))
-          known[Key(row["launch"].get<std::uint64_t>(), w[1].get<std::uint64_t>(), w[2].get<std::uint64_t>(),
-                    row["object"].get<std::string>(), w[0].get<std::uint64_t>())]
-              .push_back(w[4]);
+    std::multimap<Key, const sim::TraceWrite*> known;  // equal keys in their order
+    for (const sim::TraceRow& row : trace.rows)
+      if (row.after != sim::TraceRow::After::shuffle && row.after != sim::TraceRow::After::vote)
+        for (const sim::TraceWrite& w : row.writes)
+          known.emplace(Key(row.launch, w.block, w.thread, row.object, w.element), &w);
     for (Json& step : answer["steps"]) {
-      if (!step.contains("a")) continue;
+      if (!step.contains("a") || step["k"] == "host") continue;
       for (Json& access : step["a"]) {
         if (access["t"] == "load" || access["t"] == "shuffle") continue;
         const std::string array = answer["arrays"][access["x"].get<std::size_t>()]["name"];
         for (Json& lane : access["lanes"]) {
           const std::uint64_t thread =
               step["w"].get<std::uint64_t>() * sim::kLanes + lane[0].get<std::uint64_t>();
-          auto& from = known[Key(step["l"].get<std::uint64_t>(), step["b"].get<std::uint64_t>(), thread,
-                                 array, lane[1].get<std::uint64_t>())];
-          if (from.empty()) continue;
-          lane.push_back(std::move(from.front()));
-          from.pop_front();
+          const Key key(step["l"].get<std::uint64_t>(), step["b"].get<std::uint64_t>(), thread, array,
+                        lane[1].get<std::uint64_t>());
+          const auto write = known.lower_bound(key);
+          if (write == known.end() || write->first != key) continue;
+          Json elements = Json::array();
+          for (const sim::TracePlace& place : write->second->from)
+            if (Json one = Json::array({place.object, place.element});
+                elements.empty() || elements.back() != one)
+              elements.push_back(std::move(one));
+          lane.push_back(std::move(elements));
+          known.erase(write);
         }
       }
     }

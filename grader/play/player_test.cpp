@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,21 @@ constexpr const char* kAdds = R"(.version 8.0
   ret;
 }
 .file 1 "adds.cu"
+)";
+
+// Counts to 100, which takes more instructions than fit into a short turn.
+constexpr const char* kCounts = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry counts(.param .u64 in, .param .u64 out) {
+  .reg .pred %p<2>; .reg .b32 %r<2>;
+  mov.u32 %r1, 0;
+again:
+  add.s32 %r1, %r1, 1;
+  setp.lt.s32 %p1, %r1, 100;
+  @%p1 bra again;
+  ret;
+}
 )";
 
 // Waits for a value that no thread writes.
@@ -101,6 +117,34 @@ TEST(Player, StepsHaveLinesAndOriginsOfStores) {
   ASSERT_EQ(lane[3].size(), 2);
   EXPECT_EQ(lane[3][0][0], "d_in");
   EXPECT_EQ(lane[3][1][1], 1);
+}
+
+TEST(Player, WritesOfTheHostAreSteps) {
+  Json asked = request(kAdds, "adds", 2);
+  const Json fill{{"to", {"out0", 0}}, {"value", 9}, {"width", 4}, {"count", 1}};
+  asked["work"].insert(asked["work"].begin(), fill);
+  const Json answer = answer_to(asked);
+  const Json& step = answer["steps"][0];
+  EXPECT_EQ(step["k"], "host");
+  EXPECT_EQ(answer["arrays"][step["a"][0]["x"].get<std::size_t>()]["name"], "d_out");
+  EXPECT_EQ(step["a"][0]["lanes"], Json::parse(R"([[0, 0, "9"]])"));
+}
+
+TEST(Player, SeedOfTheScheduleInterleavesBlocks) {
+  const auto most_at_once = [](std::uint64_t seed) {
+    Json asked = request(kCounts, "counts", 2);
+    asked["work"][0]["grid"] = {8, 1, 1};
+    asked["schedule"] = seed;
+    int running = 0, most = 0;
+    const Json answer = answer_to(asked);
+    for (const Json& step : answer["steps"]) {
+      if (step["k"] == "begins") most = std::max(most, ++running);
+      if (step["k"] == "ends") --running;
+    }
+    return most;
+  };
+  EXPECT_EQ(most_at_once(0), 1);
+  EXPECT_GT(most_at_once(1), 1);
 }
 
 TEST(Player, StopsKernelsThatNeverEnd) {

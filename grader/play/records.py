@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ENTRY = re.compile(r"^(?:\.visible |\.weak )?\.entry (\w+)\(", re.M)
 FUNCTION = re.compile(r"^(?:\.visible |\.weak )?\.func\b[^;{]*\{", re.M)
 LONGEST = 64  # items
+OVERFLOWS = re.compile(r"(sum|product|mean|_left)_f(32|64)$")  # with the largest items, in some orders
 LARGEST = 64  # threads in a block that is looked at
 
 
@@ -73,7 +74,11 @@ class Program:
     def __init__(self, path, size):
         record = json.loads(path.read_text(encoding="utf-8"))
         self.lab = self.problem = record["lab"]
-        self.size, self.items, self.works = size, record["items"], record["works"]
+        self.size, self.works = size, record["works"]
+        self.items = {
+            variant: [name for name in names if name != "extremes" or not OVERFLOWS.search(variant)]
+            for variant, names in record["items"].items()
+        }
         prefix = f"mutant_{self.lab}_"
         self.copies = {name.removeprefix(prefix): tasks for name, tasks in record["copies"].items()}
         # A copy's namespace in mangled names; the longest first, since one may end with another.
@@ -128,33 +133,36 @@ class Program:
         }
 
     def limits(self, player):
-        """The tasks of which not all lengths are right with such small blocks, and the longest that is (-1:
-        none). A kernel may need larger ones; the course's own solution is wrong then."""
+        """The tasks and operators of which not all lengths are right with such small blocks, and the longest
+        that is (-1: none). A kernel may need larger ones; the course's own solution is wrong then. Some are
+        wrong if what remains after 16-byte vectors has more items than the block has threads."""
         limits = {}
-        for lengths in ((6, 7, LONGEST), (16, 32)):
+        for lengths in ((6, 7, 61, LONGEST), (13, 16, 29, 32)):
             asked = [
                 (task, variant, n)
                 for task, variants in self.copies["solution"].items()
                 for variant, recorded in variants.items()
                 for n in lengths
-                if n in dict(recorded) and (lengths[-1] == LONGEST or limits.get(task, -1) >= 6)
+                if n in dict(recorded)
+                and (lengths[-1] == LONGEST or limits.get(f"{task} {variant}", -1) >= 6)
             ]
             requests = [self.request("solution", *which) for which in asked]
             answers = iter(run(player, filter(is_small, requests)))
             failed = {}
-            for (task, _, n), request in zip(asked, requests, strict=True):
+            for (task, variant, n), request in zip(asked, requests, strict=True):
                 if not (is_small(request) and is_right(next(answers))):
-                    failed[task] = min(failed.get(task, n), n)
-            for task in {task for task, *_ in asked}:
-                if task in failed or lengths[-1] != LONGEST:
-                    right = [n for n in lengths if n < failed.get(task, LONGEST)]
-                    limits[task] = max([limits.get(task, -1), *right])
+                    failed.setdefault(f"{task} {variant}", n)
+            for which in {f"{task} {variant}" for task, variant, _ in asked}:
+                if which in failed or lengths[-1] != LONGEST:
+                    right = [n for n in lengths if n < failed.get(which, LONGEST)]
+                    limits[which] = max([limits.get(which, -1), *right])
         return limits
 
     def limit(self, limits):
         for tasks in self.copies.values():
-            for task in limits.keys() & tasks.keys():
-                cut = {v: [one for one in ls if one[0] <= limits[task]] for v, ls in tasks[task].items()}
+            for task in list(tasks):
+                most = {variant: limits.get(f"{task} {variant}", LONGEST) for variant in tasks[task]}
+                cut = {v: [one for one in ls if one[0] <= most[v]] for v, ls in tasks[task].items()}
                 tasks[task] = {v: ls for v, ls in cut.items() if ls}
                 if not tasks[task]:
                     del tasks[task]

@@ -381,6 +381,7 @@ GridOptions Device::Impl::grid_options(const LaunchRequest& request, int residen
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
   grid.any_start_order = options.any_start_order;
+  grid.short_turns = options.short_turns;
   // Blocks that poll for each other behave differently when they are interleaved, so counted launches are not
   // (calm.hpp). A trace shows what can happen between blocks, so it is.
   const bool natural = (grid.counting && (mode & kTrace) == 0) || is_calm(options.schedule_seed);
@@ -570,6 +571,9 @@ std::string Device::unchecked_text() const {
   for (const auto& [what, n] : impl_->report.unchecked)
     text += fmt::format("{} launch{} {}\n", n, n == 1 ? "" : "es", what);
   return text;
+}
+const TraceLog& Device::trace() const {
+  return impl_->report.trace;
 }
 std::string Device::report_json() const {
   // A memset or a collective operation after the last launch counts, too.

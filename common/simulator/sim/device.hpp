@@ -28,6 +28,9 @@ struct DeviceOptions {
   // With a seed, blocks that may wait for each other start in any order, a few at once: CUDA guarantees no
   // more. Without this they start in order, as GPUs do and as libraries expect. Device::set_schedule sets it.
   bool any_start_order = false;
+  // Observed blocks and warps take turns of a few instructions, also in counted launches, whose counters then
+  // depend on the seed. For readers who follow a run step by step.
+  bool short_turns = false;
   // Processor time after which a launch without checkers is ended (with them, kSlowdownByCheckers times as
   // much); 0: no limit.
   double watchdog_seconds = 0;
@@ -39,6 +42,7 @@ struct DeviceOptions {
 
 class Timeline;
 struct FindingsText;
+struct TraceLog;
 
 // Not thread-safe: only one host thread may use a device at a time. Ids must come from this device; any other
 // id is undefined behaviour.
@@ -148,6 +152,7 @@ class Device {
   // Everything seen since the last reset, as JSON: counters per launch, totals, findings (schema:
   // sim_control.h).
   std::string report_json() const;
+  const TraceLog& trace() const;
   void reset_report();
 
  private:

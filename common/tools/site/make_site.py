@@ -129,8 +129,14 @@ find in wrong versions. It needs no GPU and no installation, and loads nothing f
 def add_play_page(build, gathered):
     """The page in which kernels run, a page that leads to it, and links beside traces, if this build has
     it."""
+    if shutil.which("emcc") is None:
+        print(
+            "The site is built without kernels that run in the page. They need emscripten. Install it, then repeat:"
+        )
+        print("    sudo apt-get install -y emscripten")
+        return
     if not (build / "play/machine.wasm").exists() or not any(build.glob("grader/play/play_*.json")):
-        print("The site is built without the page in which kernels run: that needs emcc (emscripten).")
+        print("The site is built without kernels that run in the page: ./lab play has not made them yet.")
         return
     labs = make_play.labs_of(build, list(make_play.programs(build)))
     (gathered / "play").mkdir()

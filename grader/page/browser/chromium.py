@@ -19,6 +19,8 @@ import subprocess
 import tempfile
 import time
 
+CODES = {"ArrowRight": 39, "ArrowLeft": 37, "ArrowUp": 38, "ArrowDown": 40, "Home": 36, "End": 35, "Tab": 9}
+CODES |= {"PageUp": 33, "PageDown": 34, "Enter": 13}
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -180,11 +182,18 @@ class Page:
             raise RuntimeError(done["exceptionDetails"].get("exception", {}).get("description", expression))
         return done["result"].get("value")
 
-    def press(self, key):
-        codes = {"ArrowRight": 39, "ArrowLeft": 37, "ArrowUp": 38, "Home": 36, "End": 35, "Tab": 9}
-        for kind in ("rawKeyDown", "keyUp"):
+    def press(self, key, shift=False):
+        text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
+        typed = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
+        for kind in (typed, {"type": "keyUp"}):
+            code = CODES.get(key) or ord(key)
             self.send(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key]
+                "Input.dispatchKeyEvent",
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=code,
+                modifiers=8 * shift,
+                **kind,
             )
 
     def screenshot(self, path, whole=True):

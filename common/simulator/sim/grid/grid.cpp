@@ -204,7 +204,8 @@ class HostThread {
         blocks_(blocks),
         warp_order_((worker.launch->block.count() + kLanes - 1) / kLanes, options.schedule_seed),
         dice_(options.schedule_seed + 1) {
-    interleaved_ = options.interleave && worker.program->order_sensitive && !worker.launch->cooperative;
+    interleaved_ = options.interleave && (worker.program->order_sensitive || options.short_turns) &&
+                   !worker.launch->cooperative;
     scattered_ = scatters(options, *worker.program, *worker.launch);
     next_question_ = patience();
     usual_turn_.block = worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn;
@@ -388,6 +389,7 @@ class HostThread {
   // probability.
   Turn next_turn() {
     if (!interleaved_) return usual_turn_;
+    if (options_.short_turns) return {std::int64_t{4} << dice_.below(5), std::int64_t{2} << dice_.below(4)};
     return {std::int64_t{8} << dice_.below(11), std::int64_t{8} << dice_.below(10)};
   }
 
@@ -475,7 +477,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   std::iota(blocks.begin(), blocks.end(), std::uint64_t{0});
   const bool clustered = launch.cluster.count() > 1;
   GridOptions used = options;
-  const bool calm = options.counting || is_calm(options.schedule_seed);
+  const bool calm = (options.counting && !options.short_turns) || is_calm(options.schedule_seed);
   if (calm && program.shows_order) used.schedule_seed = 0;
   if (clustered)
     order_by_cluster(blocks, launch);

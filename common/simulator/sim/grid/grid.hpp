@@ -23,6 +23,7 @@ struct GridOptions {
   // random order, so that a block that waits for another one really has to wait. Otherwise turns are so long
   // that most blocks end within their first one.
   bool interleave = false;
+  bool short_turns = false;                    // see DeviceOptions; if interleaved
   double watchdog_seconds = 0;                 // of processor time; 0: no limit
   std::uint64_t patience = ~std::uint64_t{0};  // warp instructions, see DeviceOptions::patience
   // Generic address of the words for grid.sync(); 0: not a cooperative launch.

@@ -453,13 +453,13 @@ class Run {
            nullptr, false);
     }
     const std::uint64_t workspace =
-        make(device, "workspace", "d_workspace", DType::u8, shape_.workspace_bytes, nullptr, false);
-    for (const lab::WorkspacePart& part : shape_.workspace_parts) {
-      const std::size_t width = lab::bytes_of(part.spec.dtype);
-      if (part.spec.count > 0)
-        device.name_buffer(workspace + part.first_byte, part.spec.count * width,
-                           static_cast<std::uint32_t>(width), part.spec.name, false);
+        make(device, "workspace", "d_workspace", DType::u8, shape_.workspace.n_bytes(), nullptr, false);
+    for (const lab::Workspace::Array& array : shape_.workspace.arrays()) {
+      const std::size_t width = lab::bytes_of(array.dtype);
+      device.name_buffer(workspace + array.first_byte, std::max<std::uint64_t>(array.count * width, 1),
+                         static_cast<std::uint32_t>(width), std::string(array.name), false);
     }
+    if (!shape_.workspace.arrays().empty()) device.confine(workspace, true);
   }
 
   std::uint64_t place(const Json& pointer) const {

@@ -132,7 +132,7 @@ class Memory {
     for (std::size_t i = 0; i < shape.outputs.size(); ++i)
       outputs.push_back({make("out" + std::to_string(i), bytes(shape.outputs[i])), shape.outputs[i].count,
                          shape.outputs[i].dtype});
-    workspace = make("workspace", shape.workspace_bytes);
+    workspace = make("workspace", shape.workspace.n_bytes());
   }
   ~Memory() {
     for (void* place : all_) static_cast<void>(cudaFree(place));
@@ -244,7 +244,7 @@ class Records {
     request.inputs = memory.inputs;
     request.outputs = memory.outputs;
     request.d_workspace = memory.workspace;
-    request.workspace_bytes = shape.workspace_bytes;
+    request.workspace_bytes = shape.workspace.n_bytes();
     request.stream = stream_;
     request.multiprocessors = kMultiprocessors;
     static_cast<void>(cudaDeviceSynchronize());

@@ -366,6 +366,7 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
                                       "6course3lab9AffineMapI",
                                       "6course3lab6AffineI",
                                       "6course3labeqERKNS0_9AffineM",
+                                      "6course3lab9Workspace",
                                       "6course3lab8at_leastENS",
                                       "6course3lab10max_pointsERKNS",
                                       "6course3lab8index_ofERKNS",

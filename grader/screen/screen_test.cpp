@@ -119,10 +119,11 @@ TEST(Screen, ReportsDefinitionsThatReplaceOthers) {
 
 // The linker keeps the first of several weak definitions, and prefers a strong one to all weak ones.
 TEST(Screen, AllowsOnlyTheCoursesInlineDefinitions) {
-  for (const char* given : {"_ZN6course3lab8bytes_ofENS0_5DTypeE", "_ZNK6course3lab3SumIiE8identityEv",
-                            "_ZNK6course3lab3MaxIfEclEff", "_ZN6course3lab12wrapping_addIiEET_S2_S2_",
-                            "_ZN6course3labeqERKNS0_9AffineMapIjEES4_", "_ZN6course3lab3MinIfE9kIdentityE",
-                            "_ZNK6course3lab5SliceIKNS0_12DeviceBufferEEixEm"}) {
+  for (const char* given :
+       {"_ZN6course3lab8bytes_ofENS0_5DTypeE", "_ZNK6course3lab3SumIiE8identityEv",
+        "_ZNK6course3lab3MaxIfEclEff", "_ZN6course3lab12wrapping_addIiEET_S2_S2_",
+        "_ZN6course3labeqERKNS0_9AffineMapIjEES4_", "_ZN6course3lab3MinIfE9kIdentityE",
+        "_ZNK6course3lab5SliceIKNS0_12DeviceBufferEEixEm", "_ZN6course3lab9WorkspaceC2Ev"}) {
     EXPECT_EQ(says(defining(given, Binding::weak)), "") << given;
     EXPECT_THAT(says(defining(given)), HasSubstr("would take the place")) << given;
   }

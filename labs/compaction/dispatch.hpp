@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compaction/lab.hpp"
+#include "lab/workspace.hpp"
 
 namespace course::compaction {
 
@@ -18,6 +19,13 @@ constexpr bool offers(KeepId keep, lab::DType dtype) {
   }
 }
 
+inline lab::Workspace workspace_of(std::uint64_t n) {
+  return lab::Workspace()
+      .add("d_positions", lab::DType::u64, n)
+      .add("d_spare", lab::DType::u64, spare_count(n), 8)
+      .add("d_flags", lab::DType::u32, n, 8);
+}
+
 template <typename T, typename Keep>
 Job<T, Keep> job_of(const lab::Request& request, Keep keep) {
   Job<T, Keep> job;
@@ -26,10 +34,11 @@ Job<T, Keep> job_of(const lab::Request& request, Keep keep) {
   job.d_out = static_cast<T*>(request.outputs[0].data);
   job.d_count = static_cast<Index*>(request.outputs[1].data);
   job.keep = keep;
-  job.d_positions = static_cast<Index*>(request.d_workspace);
-  job.d_spare = job.d_positions + job.n;
+  const lab::Workspace workspace = workspace_of(job.n);
+  job.d_positions = workspace.address<Index>(request.d_workspace, "d_positions");
+  job.d_spare = workspace.address<Index>(request.d_workspace, "d_spare");
   job.spare_count = spare_count(job.n);
-  job.d_flags = reinterpret_cast<std::uint32_t*>(job.d_spare + job.spare_count);
+  job.d_flags = workspace.address<std::uint32_t>(request.d_workspace, "d_flags");
   job.multiprocessors = request.multiprocessors;
   job.stream = request.stream;
   return job;

@@ -73,10 +73,6 @@ struct Job {
 constexpr std::uint64_t spare_count(std::uint64_t n) {
   return n / 16 + 1024;
 }
-// The size of the memory that job_of divides into d_positions, d_spare and d_flags, in this order.
-constexpr std::uint64_t workspace_bytes(std::uint64_t n) {
-  return n * sizeof(Index) + spare_count(n) * sizeof(Index) + n * sizeof(std::uint32_t);
-}
 
 // What an unwritten task returns.
 template <typename T, typename Keep>

@@ -189,11 +189,24 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
      [](const CountFacts& f) -> std::string {
        const auto whole =
            f.partial_tile([&](std::uint64_t at) { return f.got == f.expected - f.kept_among_first(at); });
-       return whole == 0 ? ""
-                         : fmt::format(
-                               "this counts the items from {} on alone: the last block's total is not the "
-                               "array's",
-                               whole);
+       return whole == 0 || f.looks_back ? ""
+                                         : fmt::format(
+                                               "this counts the items from {} on alone: the last "
+                                               "block's total is not the array's",
+                                               whole);
+     }},
+    // Of a tile that looks back, the total alone can be stored as the count, or its prefix can be wrong.
+    {"tiles_before_missing",
+     [](const CountFacts& f) -> std::string {
+       const auto whole =
+           f.partial_tile([&](std::uint64_t at) { return f.got == f.expected - f.kept_among_first(at); });
+       return whole == 0 || !f.looks_back
+                  ? ""
+                  : fmt::format(
+                        "this counts the items from {} on alone: the tiles before are missing. What a "
+                        "tile publishes as its prefix must contain its own items, too, and the count "
+                        "is the last tile's prefix with them",
+                        whole);
      }},
     {"counted_twice",
      [](const CountFacts& f) -> std::string {
@@ -315,12 +328,8 @@ class CompactionProblem : public lab::Problem {
   std::vector<Case> cases(const Task& task) const override;
 
   lab::Shape shape(const Task&, const Case& c) const override {
-    return {{{"d_in", c.dtype, c.n}},
-            {{"d_out", c.dtype, c.n}, {"d_count", DType::u64, 1}},
-            workspace_bytes(c.n),
-            {{{"d_positions", DType::u64, c.n}, 0},
-             {{"d_spare", DType::u64, spare_count(c.n)}, c.n * sizeof(Index)},
-             {{"d_flags", DType::u32, c.n}, (c.n + spare_count(c.n)) * sizeof(Index)}}};
+    return {
+        {{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}, {"d_count", DType::u64, 1}}, workspace_of(c.n)};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "hierarchical_scan/lab.hpp"
+#include "lab/workspace.hpp"
 
 namespace course::hierarchical_scan {
 
@@ -18,6 +19,10 @@ constexpr bool offers(OpId op, lab::DType dtype) {
   return false;
 }
 
+inline lab::Workspace workspace_of(std::uint64_t n, lab::DType value) {
+  return lab::Workspace().add("d_flags", lab::DType::u32, flags_count(n)).add("d_sums", value, sums_count(n));
+}
+
 template <typename Op>
 Job<Op> job_of(const lab::Request& request, Op op) {
   using Value = typename Op::Value;
@@ -27,9 +32,10 @@ Job<Op> job_of(const lab::Request& request, Op op) {
   job.d_out = static_cast<Value*>(request.outputs[0].data);
   job.kind = static_cast<Kind>(request.params[0]);
   job.op = op;
-  job.d_flags = static_cast<std::uint32_t*>(request.d_workspace);
+  const lab::Workspace workspace = workspace_of(request.n, request.dtype);
+  job.d_flags = workspace.address<std::uint32_t>(request.d_workspace, "d_flags");
   job.flags_count = flags_count(request.n);
-  job.d_sums = reinterpret_cast<Value*>(static_cast<char*>(request.d_workspace) + flags_bytes(request.n));
+  job.d_sums = workspace.address<Value>(request.d_workspace, "d_sums");
   job.sums_count = sums_count(request.n);
   job.multiprocessors = request.multiprocessors;
   job.stream = request.stream;

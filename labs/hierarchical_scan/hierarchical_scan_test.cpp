@@ -135,7 +135,7 @@ TEST(Sizes, CountBeyond32Bits) {
   c.n = kHuge;
   const lab::Shape shape = problem().shape(kTasks[1], c);
   EXPECT_EQ(shape.outputs[0].count, kHuge);
-  EXPECT_GT(shape.workspace_bytes, sums_count(kHuge) * 4);
+  EXPECT_GT(shape.workspace.n_bytes(), sums_count(kHuge) * 4);
 }
 
 TEST(Sizes, LeaveRoomForTilesOf32Items) {

@@ -70,9 +70,6 @@ constexpr std::uint64_t sums_count(std::uint64_t n) {
 constexpr std::uint64_t flags_count(std::uint64_t n) {
   return n / 32 + 1024;
 }
-constexpr std::uint64_t flags_bytes(std::uint64_t n) {  // the sums come after them, on a 256-byte boundary
-  return (flags_count(n) * sizeof(std::uint32_t) + 255) / 256 * 256;
-}
 
 // Items that one block scans.
 inline constexpr std::uint32_t kTile = 2048;

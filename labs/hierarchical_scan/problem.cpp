@@ -351,11 +351,7 @@ class HierarchicalScanProblem : public lab::Problem {
   std::vector<Case> cases(const Task& task) const override;
 
   lab::Shape shape(const Task&, const Case& c) const override {
-    return {{{"d_in", c.dtype, c.n}},
-            {{"d_out", c.dtype, c.n}},
-            flags_bytes(c.n) + sums_count(c.n) * lab::bytes_of(c.dtype),
-            {{{"d_flags", DType::u32, flags_count(c.n)}, 0},
-             {{"d_sums", c.dtype, sums_count(c.n)}, flags_bytes(c.n)}}};
+    return {{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, workspace_of(c.n, c.dtype)};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {

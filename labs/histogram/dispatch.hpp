@@ -4,6 +4,7 @@
 #pragma once
 
 #include "histogram/lab.hpp"
+#include "lab/workspace.hpp"
 
 namespace course::histogram {
 
@@ -37,6 +38,11 @@ template <typename T>
 EvenBins<T> even_bins(const std::array<std::int64_t, 8>& params) {
   return EvenBins<T>(static_cast<std::uint32_t>(params[kBinsParam]), bound_of<T>(params[kLoParam]),
                      bound_of<T>(params[kHiParam]));
+}
+
+inline lab::Workspace workspace_of(std::uint64_t n, std::uint32_t n_bins) {
+  return lab::Workspace().add("d_private", lab::DType::u32,
+                              (std::uint64_t{n_bins} + 1) * n_private(n, n_bins));
 }
 
 template <typename T, typename Bins>

@@ -488,9 +488,7 @@ class HistogramProblem : public lab::Problem {
     if (static_cast<OpId>(c.op) == OpId::edges)
       shape.inputs.push_back({"d_edges", edge_type(c.dtype), n_counts});
     shape.outputs = {{"d_counts", DType::u64, n_counts}};
-    const std::uint64_t n_private_counts = n_counts * n_private(c.n, bins_of(c));
-    shape.workspace_bytes = n_private_counts * sizeof(std::uint32_t);
-    shape.workspace_parts = {{{"d_private", DType::u32, n_private_counts}, 0}};
+    shape.workspace = workspace_of(c.n, bins_of(c));
     return shape;
   }
 

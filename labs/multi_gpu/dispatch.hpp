@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 
+#include "lab/workspace.hpp"
 #include "multi_gpu/lab.hpp"
 
 namespace course::multi_gpu {
@@ -22,23 +23,6 @@ constexpr bool scans(OpId op, lab::DType dtype) {
          (op == OpId::affine && dtype == DType::u64);
 }
 
-// The arrays of a workspace, one after the other, each from a multiple of 256 bytes on.
-class Workspace {
- public:
-  explicit Workspace(void* d_begin = nullptr) : d_begin_(reinterpret_cast<std::uintptr_t>(d_begin)) {}
-  template <typename T>
-  T* take(std::uint64_t count) {
-    T* d_array = reinterpret_cast<T*>(d_begin_ + n_bytes_);
-    n_bytes_ += (count * sizeof(T) + 255) / 256 * 256;
-    return d_array;
-  }
-  std::uint64_t n_bytes() const { return n_bytes_; }
-
- private:
-  std::uintptr_t d_begin_;
-  std::uint64_t n_bytes_ = 0;
-};
-
 inline Rank rank_of(const lab::Request& request, std::size_t r) {
   const lab::Rank& given = request.ranks[r];
   Rank rank;
@@ -51,8 +35,13 @@ inline Rank rank_of(const lab::Request& request, std::size_t r) {
   return rank;
 }
 
-// --- Tasks `reduce` and `scan`: values take 8 bytes at most.
-inline constexpr std::uint64_t kShardWorkspace = (kMaxParts + 1 + kMostRanks) * 8 + 3 * 256;
+// --- Tasks `reduce` and `scan`.
+inline lab::Workspace shard_workspace(lab::DType value) {
+  return lab::Workspace()
+      .add("d_parts", value, kMaxParts)
+      .add("d_total", value, 1)
+      .add("d_totals", value, kMostRanks);
+}
 
 template <typename Value>
 using Shards = std::array<Shard<Value>, kMostRanks>;
@@ -60,16 +49,17 @@ using Shards = std::array<Shard<Value>, kMostRanks>;
 template <typename Value>
 Shards<Value> shards_of(const lab::Request& request) {
   Shards<Value> shards;
+  const lab::Workspace space = shard_workspace(request.dtype);
   for (std::size_t r = 0; r < request.ranks.size(); ++r) {
     Shard<Value>& shard = shards[r];
     static_cast<Rank&>(shard) = rank_of(request, r);
     shard.d_in = static_cast<const Value*>(request.inputs[r].data);
     shard.n = request.inputs[r].count;
     shard.d_out = static_cast<Value*>(request.outputs[r].data);
-    Workspace space(request.ranks[r].d_workspace);
-    shard.d_parts = space.take<Value>(kMaxParts);
-    shard.d_total = space.take<Value>(1);
-    shard.d_totals = space.take<Value>(kMostRanks);
+    void* const d_workspace = request.ranks[r].d_workspace;
+    shard.d_parts = space.address<Value>(d_workspace, "d_parts");
+    shard.d_total = space.address<Value>(d_workspace, "d_total");
+    shard.d_totals = space.address<Value>(d_workspace, "d_totals");
   }
   return shards;
 }
@@ -101,8 +91,8 @@ Status with_scan_job(const lab::Request& request, Solve solve) {
 }
 
 // --- Task `histogram`. Parameter 3 of the request is the number of bins.
-constexpr std::uint64_t histogram_workspace(std::uint32_t n_padded) {
-  return n_padded * sizeof(Count) + 256;
+inline lab::Workspace histogram_workspace(std::uint32_t n_padded) {
+  return lab::Workspace().add("d_local", lab::DType::u64, n_padded);
 }
 
 template <typename Solve>
@@ -117,27 +107,23 @@ Status with_histogram_job(const lab::Request& request, Solve solve) {
     shards[r].d_in = static_cast<const std::uint32_t*>(request.inputs[r].data);
     shards[r].n = request.inputs[r].count;
     shards[r].d_counts = static_cast<Count*>(request.outputs[r].data);
-    shards[r].d_local = Workspace(request.ranks[r].d_workspace).take<Count>(job.n_padded);
+    shards[r].d_local = static_cast<Count*>(request.ranks[r].d_workspace);
   }
   job.shards = std::span(shards).first(request.ranks.size());
   return solve(job);
 }
 
 // --- Task `sort`. Every workspace has space for the longest shard.
-inline std::uint64_t take_sort_space(Workspace& space, SortShard& shard, std::uint64_t longest) {
-  shard.d_sorted = space.take<Key>(longest);
-  shard.d_received = space.take<Key>(longest);
-  shard.d_splitters = space.take<Key>(kMostRanks);
-  shard.d_below = space.take<Count>(std::uint64_t{kMostRanks} * kDigitValues);
-  shard.d_counts = space.take<Count>(2 * kMostRanks);
-  shard.d_all_counts = space.take<Count>(2 * kMostRanks * kMostRanks);
-  shard.d_cuts = space.take<std::uint64_t>(kMostRanks * (kMostRanks + 1));
-  return space.n_bytes();
-}
-inline std::uint64_t sort_workspace(std::uint64_t longest) {
-  SortShard shard;
-  Workspace space;
-  return take_sort_space(space, shard, longest);
+inline lab::Workspace sort_workspace(std::uint64_t longest) {
+  using lab::DType;
+  return lab::Workspace()
+      .add("d_sorted", DType::u32, longest)
+      .add("d_received", DType::u32, longest)
+      .add("d_splitters", DType::u32, kMostRanks)
+      .add("d_below", DType::u64, std::uint64_t{kMostRanks} * kDigitValues)
+      .add("d_counts", DType::u64, 2 * kMostRanks)
+      .add("d_all_counts", DType::u64, 2 * kMostRanks * kMostRanks)
+      .add("d_cuts", DType::u64, kMostRanks * (kMostRanks + 1));
 }
 
 template <typename Solve>
@@ -146,14 +132,21 @@ Status with_sort_job(const lab::Request& request, Solve solve) {
   std::uint64_t longest = 0;
   for (const lab::DeviceBuffer& input : request.inputs)
     if (input.count > longest) longest = input.count;
+  const lab::Workspace space = sort_workspace(longest);
   std::array<SortShard, kMostRanks> shards;
   for (std::size_t r = 0; r < request.ranks.size(); ++r) {
     static_cast<Rank&>(shards[r]) = rank_of(request, r);
     shards[r].d_in = static_cast<const Key*>(request.inputs[r].data);
     shards[r].n = request.inputs[r].count;
     shards[r].d_out = static_cast<Key*>(request.outputs[r].data);
-    Workspace space(request.ranks[r].d_workspace);
-    take_sort_space(space, shards[r], longest);
+    void* const d_workspace = request.ranks[r].d_workspace;
+    shards[r].d_sorted = space.address<Key>(d_workspace, "d_sorted");
+    shards[r].d_received = space.address<Key>(d_workspace, "d_received");
+    shards[r].d_splitters = space.address<Key>(d_workspace, "d_splitters");
+    shards[r].d_below = space.address<Count>(d_workspace, "d_below");
+    shards[r].d_counts = space.address<Count>(d_workspace, "d_counts");
+    shards[r].d_all_counts = space.address<Count>(d_workspace, "d_all_counts");
+    shards[r].d_cuts = space.address<std::uint64_t>(d_workspace, "d_cuts");
   }
   return solve(SortJob{std::span(shards).first(request.ranks.size())});
 }

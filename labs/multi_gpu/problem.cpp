@@ -484,35 +484,15 @@ class MultiGpuProblem : public lab::Problem {
       shape.inputs.push_back({fmt::format("d_in of rank {}", r), c.dtype, n[r]});
       if (is_histogram(task)) {
         shape.outputs.push_back({fmt::format("d_counts of rank {}", r), DType::u64, padded_bins_of(c)});
-        shape.workspace_bytes = histogram_workspace(padded_bins_of(c));
         continue;
       }
       shape.outputs.push_back({fmt::format("d_out of rank {}", r), c.dtype, scans ? n[r] : 1});
     }
-    // The arrays of a workspace by their names, in the order of dispatch.hpp.
-    Workspace space;
-    const auto name = [&](const char* array, DType dtype, std::uint64_t count) {
-      shape.workspace_parts.push_back({{array, dtype, count}, space.n_bytes()});
-      space.take<std::byte>(count * lab::bytes_of(dtype));
-    };
-    if (is_sort(task)) {
-      const std::uint64_t longest = *std::max_element(n.begin(), n.end());
-      shape.workspace_bytes = sort_workspace(longest);
-      name("d_sorted", DType::u32, longest);
-      name("d_received", DType::u32, longest);
-      name("d_splitters", DType::u32, kMostRanks);
-      name("d_below", DType::u64, std::uint64_t{kMostRanks} * kDigitValues);
-      name("d_counts", DType::u64, 2 * kMostRanks);
-      name("d_all_counts", DType::u64, 2 * kMostRanks * kMostRanks);
-      name("d_cuts", DType::u64, kMostRanks * (kMostRanks + 1));
-    } else if (is_histogram(task)) {
-      name("d_local", DType::u64, padded_bins_of(c));
-    } else {
-      shape.workspace_bytes = kShardWorkspace;
-      name("d_parts", c.dtype, kMaxParts);
-      name("d_total", c.dtype, 1);
-      name("d_totals", c.dtype, kMostRanks);
-    }
+    if (is_sort(task))
+      shape.workspace = sort_workspace(*std::max_element(n.begin(), n.end()));
+    else
+      shape.workspace =
+          is_histogram(task) ? histogram_workspace(padded_bins_of(c)) : shard_workspace(c.dtype);
     return shape;
   }
 

@@ -3,6 +3,7 @@
 // it. lab.hpp includes this file.
 #pragma once
 
+#include "lab/workspace.hpp"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {
@@ -27,19 +28,14 @@ constexpr KeyKind kind_of(lab::DType dtype) {
   return dtype == DType::i32 || dtype == DType::i64 ? KeyKind::signed_number : KeyKind::unsigned_number;
 }
 
-// --- The workspace: e, f, t, d without gaps, then the rest, each part at a multiple of 256 bytes.
-struct Layout {
-  std::uint64_t spare_keys, spare_values, counts, sums, bytes;  // offsets in bytes; the total size
-};
-constexpr Layout layout_of(std::uint64_t n, std::uint64_t key_bytes) {
-  constexpr auto up = [](std::uint64_t bytes) { return (bytes + 255) / 256 * 256; };
-  Layout layout{};
-  layout.spare_keys = up(16 * n);
-  layout.spare_values = layout.spare_keys + up(key_bytes * n);
-  layout.counts = layout.spare_values + up(4 * n);
-  layout.sums = layout.counts + up(4 * counts_count(n));
-  layout.bytes = layout.sums + up(4 * sums_count(n));
-  return layout;
+inline lab::Workspace workspace_of(std::uint64_t n, lab::DType key, bool has_values) {
+  using lab::DType;
+  lab::Workspace space;
+  space.add("d_e", DType::u32, n);
+  for (const char* row : {"d_f", "d_t", "d_d"}) space.add(row, DType::u32, n, sizeof(std::uint32_t));
+  space.add("spare.d_keys", key, n);
+  if (has_values) space.add("spare.d_values", DType::u32, n);
+  return space.add("d_counts", DType::u32, counts_count(n)).add("d_sums", DType::u32, sums_count(n));
 }
 
 template <typename Bits, typename Value>
@@ -56,17 +52,18 @@ Job<Bits, Value> job_of(const lab::Request& request) {
   job.end_bit = static_cast<unsigned>(request.params[kEndBit]);
   job.kind = kind_of(request.dtype);
   job.descending = request.params[kDescending] != 0;
-  auto* const d_bytes = static_cast<unsigned char*>(request.d_workspace);
-  const Layout layout = layout_of(request.n, sizeof(Bits));
-  job.d_e = reinterpret_cast<std::uint32_t*>(d_bytes);
-  job.d_f = job.d_e + request.n;
-  job.d_t = job.d_f + request.n;
-  job.d_d = job.d_t + request.n;
-  job.spare.d_keys = reinterpret_cast<Bits*>(d_bytes + layout.spare_keys);
-  if constexpr (kHasValues<Value>)
-    job.spare.d_values = reinterpret_cast<Value*>(d_bytes + layout.spare_values);
-  job.d_counts = reinterpret_cast<std::uint32_t*>(d_bytes + layout.counts);
-  job.d_sums = reinterpret_cast<std::uint32_t*>(d_bytes + layout.sums);
+  const lab::Workspace workspace = workspace_of(request.n, request.dtype, kHasValues<Value>);
+  const auto words = [&](const char* name) {
+    return workspace.address<std::uint32_t>(request.d_workspace, name);
+  };
+  job.d_e = words("d_e");
+  job.d_f = words("d_f");
+  job.d_t = words("d_t");
+  job.d_d = words("d_d");
+  job.spare.d_keys = workspace.address<Bits>(request.d_workspace, "spare.d_keys");
+  job.spare.d_values = workspace.address<Value>(request.d_workspace, "spare.d_values");
+  job.d_counts = words("d_counts");
+  job.d_sums = words("d_sums");
   job.multiprocessors = request.multiprocessors;
   job.stream = request.stream;
   return job;

@@ -3,6 +3,7 @@
 // it. lab.hpp includes this file.
 #pragma once
 
+#include "lab/workspace.hpp"
 #include "reduction/lab.hpp"
 
 namespace course::reduction {
@@ -14,6 +15,12 @@ constexpr bool offers(OpId op, lab::DType dtype) {
   return op == OpId::sum && (dtype == DType::i64 || dtype == DType::f64);
 }
 
+inline lab::Workspace workspace_of(std::uint64_t n, lab::DType value) {
+  return lab::Workspace()
+      .add("d_scratch_a", value, scratch_count(n))
+      .add("d_scratch_b", value, scratch_count(n), lab::bytes_of(value));
+}
+
 template <typename T, typename Op>
 Job<T, Op> job_of(const lab::Request& request, Op op) {
   using Value = typename Op::Value;
@@ -23,8 +30,9 @@ Job<T, Op> job_of(const lab::Request& request, Op op) {
   job.d_out = static_cast<Value*>(request.outputs[0].data);
   job.op = op;
   job.scratch_count = scratch_count(request.n);
-  job.d_scratch_a = static_cast<Value*>(request.d_workspace);
-  job.d_scratch_b = job.d_scratch_a + job.scratch_count;
+  const lab::Workspace workspace = workspace_of(request.n, lab::dtype_of<Value>());
+  job.d_scratch_a = workspace.address<Value>(request.d_workspace, "d_scratch_a");
+  job.d_scratch_b = workspace.address<Value>(request.d_workspace, "d_scratch_b");
   job.multiprocessors = request.multiprocessors;
   job.stream = request.stream;
   return job;

@@ -489,6 +489,44 @@ std::string first_block_repeated(const F& f) {
   return "";
 }
 
+// The loop over the array advances by less than the whole grid: every block also reads what the blocks after it
+// read. Groups are the items that a block loads at once, in words of 16 bytes or alone.
+template <typename F>
+std::string stride_of_a_block(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  const std::size_t n = f.c.n, n_pack = 16 / sizeof(f.items[0]);
+  const std::size_t misaligned = f.c.misalign % 16 / sizeof(f.items[0]);
+  for (const bool packed : {true, false}) {
+    const std::size_t head = packed ? std::min(n, (n_pack - misaligned) % n_pack) : 0;
+    const std::size_t tail = packed ? head + (n - head) / n_pack * n_pack : n;
+    for (std::size_t block = 64; block <= 1024; block *= 2) {
+      const std::size_t group = packed ? block * n_pack : block;
+      Value once = f.op.identity();  // of the items that only one thread reads
+      for (std::size_t i = 0; i < head; ++i) once = f.op(once, static_cast<Value>(f.items[i]));
+      for (std::size_t i = tail; i < n; ++i) once = f.op(once, static_cast<Value>(f.items[i]));
+      // With one more block, the items from its first group on are combined once more.
+      std::vector<Value> from((tail - head + group - 1) / group, f.op.identity());  // group k: from there on
+      for (std::size_t i = tail; i-- > head;) {
+        Value& sum = from[(i - head) / group];
+        sum = f.op(static_cast<Value>(f.items[i]), sum);
+        if ((i - head) % group == 0 && i > head) from[(i - head) / group - 1] = sum;
+      }
+      Value total = once;
+      for (std::size_t blocks = 1; blocks <= from.size(); ++blocks) {
+        total = f.op(total, from[blocks - 1]);
+        if (blocks > 1 && explains(f, f.op.finish(total)))
+          return fmt::format(
+              "each of {} blocks has also combined what the blocks after it read: the loop must advance by "
+              "all "
+              "threads of the grid, gridDim.x * blockDim.x, not by those of a block",
+              blocks);
+      }
+    }
+  }
+  return "";
+}
+
 // `got` is the result of the first items only.
 template <typename T, typename Op>
 std::string rest_left_out(const Facts<T, Op>& f) {
@@ -505,15 +543,16 @@ std::string rest_left_out(const Facts<T, Op>& f) {
 }
 
 // `got` lacks items that follow each other, or has them twice: one item, or more of them. (If the last ones
-// are missing, rest_left_out says so.) In a long array some items would match by chance.
+// are missing, rest_left_out says so.)
 template <typename T, typename Op>
 std::string items_off(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
   if constexpr (std::is_integral_v<Value>) {
     // If all of many are there twice, counted_twice says so; a few may be all of a part.
-    constexpr std::size_t kMost = 2048, kTelling = 32;
+    // In a long array only few at once, so that hardly any other items match by chance.
+    constexpr std::size_t kMost = 2048, kTelling = 32, kMostOfLong = 16384, kFew = 32;
     const std::size_t n = f.items.size();
-    if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > kMost) return "";
+    if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > kMostOfLong) return "";
     using U = std::make_unsigned_t<Value>;
     const U right = static_cast<U>(fold_one_thread(f.items, f.op)), got = static_cast<U>(f.got);
     U up_to = 0;  // the sum of the items before i
@@ -527,6 +566,7 @@ std::string items_off(const Facts<T, Op>& f) {
       for (const bool twice : {false, true}) {
         const std::size_t begin = from(static_cast<U>(up_to - (twice ? got - right : right - got)));
         if (begin > i || (i + 1 == n && (!twice || (begin == 0 && n >= kTelling)))) continue;
+        if (n > kMost && i - begin >= kFew) continue;
         const char* what = twice ? "combined twice" : "left out";
         return begin == i ? fmt::format("d_in[{}] was {}", i, what)
                           : fmt::format("the items from {} to {} were {}", begin, i, what);
@@ -578,6 +618,7 @@ constexpr lab::Rule<Facts<T, Op>> kRules[] = {
     {"one_side_twice", one_side_twice<Facts<T, Op>>},
     {"round_left_out", round_left_out<Facts<T, Op>>},
     {"first_block_repeated", first_block_repeated<Facts<T, Op>>},
+    {"stride_of_a_block", stride_of_a_block<Facts<T, Op>>},
     {"items_off", items_off<T, Op>},
     {"rest_left_out", rest_left_out<T, Op>},
     {"one_by_one", one_by_one<T, Op>},
@@ -592,11 +633,7 @@ class ReductionProblem : public lab::Problem {
 
   lab::Shape shape(const Task&, const Case& c) const override {
     const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
-    const std::uint64_t n_scratch = scratch_count(c.n), n_bytes = n_scratch * lab::bytes_of(type);
-    return {{{"d_in", c.dtype, c.n}},
-            {{"d_out", type, 1}},
-            2 * n_bytes,
-            {{{"d_scratch_a", type, n_scratch}, 0}, {{"d_scratch_b", type, n_scratch}, n_bytes}}};
+    return {{{"d_in", c.dtype, c.n}}, {{"d_out", type, 1}}, workspace_of(c.n, type)};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {

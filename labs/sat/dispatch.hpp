@@ -3,6 +3,7 @@
 // task with it. lab.hpp includes this file.
 #pragma once
 
+#include "lab/workspace.hpp"
 #include "sat/lab.hpp"
 
 namespace course::sat {
@@ -25,6 +26,12 @@ constexpr lab::DType mean_type(lab::DType sum) {
   return lab::bytes_of(sum) == 4 ? lab::DType::f32 : lab::DType::f64;
 }
 
+constexpr lab::Workspace workspace_of(lab::DType item, std::uint64_t width, std::uint64_t height) {
+  return lab::Workspace()
+      .add("d_flags", lab::DType::u32, flag_count(width, height))
+      .add("d_scratch", sum_type(item), scratch_count(width, height));
+}
+
 template <typename T>
 TableJob<T> table_job(const lab::Request& request) {
   using Sum = typename SumOf<T>::Type;
@@ -34,18 +41,14 @@ TableJob<T> table_job(const lab::Request& request) {
   job.width = static_cast<std::uint64_t>(request.params[kWidth]);
   job.height = static_cast<std::uint64_t>(request.params[kHeight]);
   job.corner = static_cast<Corner>(request.op);
-  // The flags come first: their size is a multiple of 256 bytes.
-  job.d_flags = static_cast<std::uint32_t*>(request.d_workspace);
+  const lab::Workspace workspace = workspace_of(request.dtype, job.width, job.height);
+  job.d_flags = workspace.address<std::uint32_t>(request.d_workspace, "d_flags");
   job.flag_count = flag_count(job.width, job.height);
-  job.d_scratch = reinterpret_cast<Sum*>(job.d_flags + (job.flag_count + 63) / 64 * 64);
+  job.d_scratch = workspace.address<Sum>(request.d_workspace, "d_scratch");
   job.scratch_count = scratch_count(job.width, job.height);
   job.multiprocessors = request.multiprocessors;
   job.stream = request.stream;
   return job;
-}
-constexpr std::uint64_t workspace_bytes(lab::DType item, std::uint64_t width, std::uint64_t height) {
-  return (flag_count(width, height) + 63) / 64 * 256 +
-         scratch_count(width, height) * lab::bytes_of(sum_type(item));
 }
 
 template <typename S>

@@ -192,6 +192,10 @@ struct Output {
     }
     return true;
   }
+  bool is_right(std::size_t i) const {
+    const auto difference = std::abs(static_cast<long double>(got[i]) - expected[i].value);
+    return difference <= static_cast<long double>(expected[i].bound);
+  }
   bool is_table(const std::vector<Sum>& table) const {
     return is_all([&](std::size_t r, std::size_t c) { return table[r * size.width + c]; });
   }
@@ -268,6 +272,69 @@ std::vector<lab::Cause> column_tails(const TableFacts<T>& f) {
   return causes;
 }
 
+// The rows are scanned, but only the first columns, or the columns only in the first rows: a grid or a loop of
+// the wrong length.
+template <typename T>
+std::vector<lab::Cause> part_of_the_columns(const TableFacts<T>& f) {
+  using Sum = typename TableFacts<T>::Sum;
+  const auto [width, height] = f.size();
+  const auto right = f.table(f.size(), corner_of(f.c));
+  std::vector<Sum> rows(f.items.size());
+  for (std::size_t r = 0; r < height; ++r)
+    table_one_thread<T>(f.items.subspan(r * width, width), width, 1, corner_of(f.c),
+                        std::span(rows).subspan(r * width, width));
+  const auto row_of = [&, h = height](std::size_t r) {
+    return corner_of(f.c) == Corner::top_left ? r : h - 1 - r;
+  };
+  std::size_t column = width, row = height;  // the first of the wrong entries, counted from the corner
+  for (std::size_t i = 0; i < f.out.got.size(); ++i) {
+    if (f.out.is_right(i)) continue;
+    column = std::min(column, i % width);
+    row = std::min(row, row_of(i / width));
+  }
+  const char* swapped = "; were width and height swapped?";
+  std::vector<lab::Cause> causes;
+  if (column > 0 && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
+        return (col < column ? right : rows)[r * w + col];
+      }))
+    causes.push_back(
+        {"columns_not_scanned",
+         fmt::format("the columns from {} on are not scanned, only their rows are{}", column,
+                     column == height ? fmt::format(": {} is the height{}", height, swapped) : "")});
+  if (row > 1 && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
+        return (row_of(r) < row ? right : rows)[r * w + col];
+      }))
+    causes.push_back(
+        {"rows_not_added",
+         fmt::format("the rows from {} on, counted from the corner, are not added to the columns{}", row,
+                     row == width ? fmt::format(": {} is the width{}", width, swapped) : "")});
+  return causes;
+}
+
+// The scan of the transposed rows got the sizes of the image. If its rows overlapped, the result would be a race.
+template <typename T>
+std::string second_scan_swapped(const TableFacts<T>& f) {
+  using Sum = typename TableFacts<T>::Sum;
+  const auto [width, height] = f.size();
+  if (width == height || (width > height && height > 1)) return "";
+  std::vector<Sum> turned(std::max(width * height, (height - 1) * height + width)), row(width);
+  for (std::size_t k = 0; k < height; ++k) {
+    const std::size_t r = row_from(corner_of(f.c), k, height);
+    table_one_thread<T>(f.items.subspan(r * width, width), width, 1, corner_of(f.c), std::span(row));
+    for (std::size_t col = 0; col < width; ++col) turned[col * height + k] = row[col];
+  }
+  for (std::size_t r = 0; r < height; ++r)
+    for (std::size_t c = 1; c < width; ++c)
+      turned[r * height + c] = wrapping_add(turned[r * height + c - 1], turned[r * height + c]);
+  const bool fits = f.out.is_all([&, h = height](std::size_t r, std::size_t col) {
+    return turned[col * h + (corner_of(f.c) == Corner::top_left ? r : h - 1 - r)];
+  });
+  return fits ? fmt::format(
+                    "width and height are swapped in the second scan: the transposed table has {} rows of {}",
+                    width, height)
+              : "";
+}
+
 template <typename T>
 std::string rows_forgotten(const TableFacts<T>& f) {
   using Sum = typename TableFacts<T>::Sum;
@@ -331,6 +398,7 @@ template <typename T>
 constexpr lab::Rule<TableFacts<T>> kTableRules[] = {
     {"other_corner", other_corner<T>},
     {"sides_swapped", sides_swapped<T>},
+    {"second_scan_swapped", second_scan_swapped<T>},
     {"columns_forgotten", columns_forgotten<T>},
     {"rows_forgotten", rows_forgotten<T>},
     {"exclusive_table", exclusive_table<T>},
@@ -557,16 +625,12 @@ class SatProblem : public lab::Problem {
   lab::Shape shape(const Task& task, const Case& c) const override {
     const auto [width, height] = size_of(c);
     if (is_box(task)) {
-      lab::Shape shape{{{"d_table", c.dtype, c.n}}, {{"d_out", mean_type(c.dtype), c.n}}, 0};
+      lab::Shape shape{{{"d_table", c.dtype, c.n}}, {{"d_out", mean_type(c.dtype), c.n}}};
       if (has_radii(c)) shape.inputs.push_back({"d_radii", DType::u32, c.n});
       return shape;
     }
-    return {{{"d_in", c.dtype, c.n}},
-            {{"d_out", sum_type(c.dtype), c.n}},
-            workspace_bytes(c.dtype, width, height),
-            {{{"d_flags", DType::u32, flag_count(width, height)}, 0},
-             {{"d_scratch", sum_type(c.dtype), scratch_count(width, height)},
-              (flag_count(width, height) + 63) / 64 * 256}}};
+    return {
+        {{"d_in", c.dtype, c.n}}, {{"d_out", sum_type(c.dtype), c.n}}, workspace_of(c.dtype, width, height)};
   }
 
   void fill(const Task& task, const Case& c, std::uint64_t seed,
@@ -621,6 +685,7 @@ class SatProblem : public lab::Problem {
           std::vector<lab::Cause> tails =
               lab::is_explained(*mismatch) ? std::vector<lab::Cause>{} : column_tails(facts);
           lab::diagnose<TableFacts<T>>(*mismatch, kTableRules<T>, facts);
+          if (tails.empty() && !lab::is_explained(*mismatch)) tails = part_of_the_columns(facts);
           lab::add_causes(*mismatch, std::move(tails));
         }
       });

@@ -3,6 +3,7 @@
 // lab.hpp includes this file.
 #pragma once
 
+#include "lab/workspace.hpp"
 #include "scan/lab.hpp"
 
 namespace course::scan {
@@ -23,6 +24,10 @@ constexpr bool offers(OpId op, lab::DType dtype) {
 
 // Indices of a request's parameters.
 constexpr std::size_t kRowLengthParam = 0, kKindParam = 1;
+
+inline lab::Workspace workspace_of(std::uint64_t n, lab::DType value) {
+  return lab::Workspace().add("d_scratch", value, n);
+}
 
 template <typename Op>
 Job<Op> job_of(const lab::Request& request) {

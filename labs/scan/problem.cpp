@@ -351,7 +351,8 @@ std::string lane_combined_itself(const Facts<Op>& f) {
 // The row is scanned in pieces; a new piece begins at the first wrong result.
 template <typename Op>
 std::string pieces_on_their_own(const Facts<Op>& f) {
-  if (f.position() < 2) return "";
+  // A few items at the end show no piece of many.
+  if (f.position() < 2 || 4 * f.mismatch.n_wrong < f.position()) return "";
   std::vector<typename Op::Value> other(f.c.n);
   rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
     rows_one_thread(length, f.position(), [&](std::size_t at, std::size_t k) {
@@ -700,10 +701,7 @@ class ScanProblem : public lab::Problem {
   std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
 
   lab::Shape shape(const Task& task, const Case& c) const override {
-    lab::Shape shape{{{"d_in", c.dtype, c.n}},
-                     {{"d_out", c.dtype, c.n}},
-                     c.n * lab::bytes_of(c.dtype),
-                     {{{"d_scratch", c.dtype, c.n}, 0}}};
+    lab::Shape shape{{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, workspace_of(c.n, c.dtype)};
     if (has_heads(task)) shape.inputs.push_back({"d_heads", DType::u8, c.n});
     return shape;
   }

@@ -42,7 +42,7 @@ Json transfers(const BenchDevice& device, std::span<const unsigned> logs) {
   for (const unsigned log : logs) {
     const std::uint64_t n = std::uint64_t{1} << log;
     const PinnedItems all(n), kept(n);
-    const DeviceBytes d_in(4 * n), d_out(4 * n), d_count(8), d_space(compaction::workspace_bytes(n));
+    const DeviceBytes d_in(4 * n), d_out(4 * n), d_count(8), d_space(compaction::workspace_of(n).n_bytes());
     for (const unsigned percent : {50u, 10u, 1u}) {
       constexpr std::int32_t kRange = 1000000;
       const std::vector<std::int32_t> items = samples_for(n, 0, kRange, 0);
@@ -111,7 +111,8 @@ Json sorting(const BenchDevice& device, std::span<const unsigned> logs) {
   for (const unsigned log : logs) {
     const std::uint64_t n = std::uint64_t{1} << log;
     const std::vector<std::int32_t> samples = samples_for(n, kLo, kHi, 0);
-    const DeviceBytes d_in(4 * n), d_keys(4 * n), d_sorted(4 * n), d_space(radix_sort::layout_of(n, 4).bytes);
+    const DeviceBytes d_in(4 * n), d_keys(4 * n), d_sorted(4 * n),
+        d_space(radix_sort::workspace_of(n, lab::DType::u32, false).n_bytes());
     copy_to(d_in, samples.data(), 4 * n);
     // One bin less than a power of two: with the number for samples in no bin, keys have 8 or 16 bits.
     for (const std::uint32_t n_bins : {255u, 65535u}) {

@@ -88,7 +88,7 @@ class Sets {
       : device_(device), shape_(problem.shape(task, c)), ranks_(device.ranks) {
     for (Rank& rank : ranks_) {
       device.use(static_cast<std::size_t>(rank.device));
-      workspaces_.emplace_back(shape_.workspace_bytes);
+      workspaces_.emplace_back(shape_.workspace.n_bytes());
       rank.d_workspace = workspaces_.back().data();
     }
     std::uint64_t bytes = 0;
@@ -132,7 +132,7 @@ class Sets {
     r.outputs = set.outputs;
     r.d_workspace = ranks_.front().d_workspace;
     r.ranks = ranks_;
-    r.workspace_bytes = shape_.workspace_bytes;
+    r.workspace_bytes = shape_.workspace.n_bytes();
     r.stream = device_.stream;
     r.multiprocessors = device_.properties.multiProcessorCount;
     return r;
@@ -143,9 +143,9 @@ class Sets {
   void poison(std::size_t turn) const {
     poison_outputs(turn + sets_.size() / 2);
     device_.on_each([&](const Rank& rank) {
-      must(
-          cudaMemset(ranks_[static_cast<std::size_t>(rank.device)].d_workspace, 0xA5, shape_.workspace_bytes),
-          "cudaMemset");
+      must(cudaMemset(ranks_[static_cast<std::size_t>(rank.device)].d_workspace, 0xA5,
+                      shape_.workspace.n_bytes()),
+           "cudaMemset");
     });
     device_.synchronise();
   }

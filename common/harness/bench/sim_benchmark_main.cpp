@@ -119,8 +119,8 @@ void measure(const Problem& problem, const Task& task, const Case& c, const Cont
   request.params = c.params;
   request.inputs = d_inputs;
   request.outputs = d_outputs;
-  request.d_workspace = on_device(std::vector<std::byte>(shape.workspace_bytes));
-  request.workspace_bytes = shape.workspace_bytes;
+  request.d_workspace = on_device(std::vector<std::byte>(shape.workspace.n_bytes()));
+  request.workspace_bytes = shape.workspace.n_bytes();
   request.multiprocessors = multiprocessors;
 
   const auto run = [&] {

@@ -173,13 +173,14 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
   };
   for (const auto& buffer : inputs) place(buffer, true);
   for (const auto& buffer : outputs) place(buffer, false);
-  const Memory workspace(shape.workspace_bytes, 0);
-  name(workspace.data(), shape.workspace_bytes, 1, "d_workspace", false);
-  for (const auto& part : shape.workspace_parts) {
-    const std::size_t element = lab::bytes_of(part.spec.dtype);
-    name(static_cast<std::byte*>(workspace.data()) + part.first_byte, part.spec.count * element, element,
-         part.spec.name, false);
+  const Memory workspace(shape.workspace.n_bytes(), 0);
+  for (const lab::Workspace::Array& array : shape.workspace.arrays()) {
+    const std::size_t element = lab::bytes_of(array.dtype);
+    name(static_cast<std::byte*>(workspace.data()) + array.first_byte,
+         std::max<std::uint64_t>(array.count * element, 1), element, std::string(array.name), false);
   }
+  static const auto confine = control<decltype(&simConfine)>("simConfine");
+  if (confine != nullptr && shape.workspace.n_bytes() > 0) confine(workspace.data(), 1);
 
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
@@ -196,7 +197,7 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
   request.inputs = std::span(on_device).first(inputs.size());
   request.outputs = std::span(on_device).subspan(inputs.size());
   request.d_workspace = workspace.data();
-  request.workspace_bytes = shape.workspace_bytes;
+  request.workspace_bytes = shape.workspace.n_bytes();
   request.stream = stream;
   request.multiprocessors = multiprocessors;
   const lab::Status status = solve(request);

@@ -15,6 +15,7 @@
 
 #include "lab/manifest.hpp"
 #include "lab/request.hpp"
+#include "lab/workspace.hpp"
 
 namespace course::lab {
 
@@ -71,18 +72,9 @@ struct BufferSpec {
   std::uint64_t count = 0;  // elements
 };
 
-// A part of the workspace with a name of its own: "d_flags, element 17" is clearer than "d_workspace, element
-// 4113".
-struct WorkspacePart {
-  BufferSpec spec;
-  std::uint64_t first_byte = 0;
-};
-
 struct Shape {
   std::vector<BufferSpec> inputs, outputs;
-  std::uint64_t workspace_bytes = 0;
-  // At most protocol::kMaxParts. They need not cover the whole workspace.
-  std::vector<WorkspacePart> workspace_parts = {};
+  Workspace workspace = {};
   // Of a lab for several devices: input i is on device i % n_devices, and so is output i. Each device has a
   // workspace. At most Manifest::most_devices.
   std::uint32_t n_devices = 1;

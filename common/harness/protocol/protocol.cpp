@@ -41,6 +41,23 @@ std::uint64_t allocation_bytes(const Buffer& buffer, std::uint32_t guard_bytes) 
   return 2 * std::uint64_t{guard_bytes} + buffer.misalign + data;
 }
 
+std::vector<Band> bands_of(const CaseRequest& request) {
+  std::vector<Band> bands;
+  const std::uint64_t guard = request.guard_bytes;
+  if (guard == 0) return bands;
+  std::uint64_t end = 0;
+  for (const Part& part : std::span(request.parts).first(request.n_parts)) {
+    bands.push_back({end, guard + part.first_byte - end});
+    end = guard + part.first_byte + part.count * bytes_of(static_cast<DType>(part.dtype));
+  }
+  if (request.n_parts == 0) {
+    bands.push_back({0, guard});
+    end = guard + request.workspace_bytes;
+  }
+  bands.push_back({end, guard + request.workspace_bytes + guard - end});
+  return bands;
+}
+
 Result<Hello> parse_hello(const Message& message) {
   auto hello = body_of<Hello>(message, Kind::hello);
   if (!hello) return hello;
@@ -78,18 +95,23 @@ Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_by
   if (r.n_devices < 1 || r.n_devices > kMaxDevices)
     return Error{"a request for an impossible number of devices"};
   if (r.n_parts > kMaxParts) return Error{"a request with too many parts of the workspace"};
+  std::uint64_t end = 0;  // of the part before
   for (std::uint32_t i = 0; i < r.n_parts; ++i) {
     const Part& part = r.parts[i];
     if (part.dtype > static_cast<std::uint32_t>(DType::f64)) return Error{"a part of unknown item type"};
-    if (part.count > kMaxBytes / 8 ||
-        !lies_in(part.first_byte, part.count * bytes_of(static_cast<DType>(part.dtype)), r.workspace_bytes))
+    const std::uint64_t n_bytes = part.count * bytes_of(static_cast<DType>(part.dtype));
+    if (part.count > kMaxBytes / 8 || !lies_in(part.first_byte, n_bytes, r.workspace_bytes))
       return Error{"a part outside the workspace"};
+    if (part.first_byte < end) return Error{"a part that overlaps the one before it"};
+    end = part.first_byte + n_bytes;
   }
   if (r.is_keyed > 1 ||
       (r.is_keyed == 1 &&
        (r.n_runs() != 1 || !lies_in(r.go_offset, kGoBytes, memfd_bytes) || r.go_offset % 64 != 0)))
     return Error{"a keyed run that can't be"};
-  if (!lies_in(r.workspace_back_offset, 2 * std::uint64_t{r.guard_bytes}, memfd_bytes) ||
+  std::uint64_t band_bytes = 0;
+  for (const Band& band : bands_of(r)) band_bytes += band.n_bytes;
+  if (!lies_in(r.workspace_back_offset, band_bytes, memfd_bytes) ||
       !lies_in(r.report_offset, r.report_capacity, memfd_bytes)) {
     return Error{"a region outside the memfd"};
   }

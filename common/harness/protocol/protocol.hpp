@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/result.hpp"
 #include "lab/request.hpp"
@@ -72,7 +73,7 @@ struct Buffer {
   Text<24> name;
 };
 
-// A named part of the workspace, for the simulator's messages.
+// An array in the workspace. They are in ascending order; nothing else of the workspace may be accessed.
 struct Part {
   std::uint64_t first_byte = 0;
   std::uint64_t count = 0;  // elements
@@ -97,8 +98,9 @@ struct CaseRequest {
   std::uint64_t n = 0;
   std::array<std::int64_t, 8> params{};
   std::uint64_t workspace_bytes = 0;
-  std::uint64_t workspace_back_offset = 0;  // destination of the workspace's two guard bands
-  std::uint64_t output_stride = 0;          // outputs of run r go to back_offset + r * output_stride
+  std::uint64_t workspace_back_offset =
+      0;                            // destination of what surrounds the workspace's arrays: bands_of()
+  std::uint64_t output_stride = 0;  // outputs of run r go to back_offset + r * output_stride
   std::uint64_t report_offset = 0;
   std::uint64_t report_capacity = 0;
   std::uint64_t go_offset = 0;                // of the GoBlock (go.hpp), if is_keyed
@@ -162,6 +164,14 @@ Result<CaseReply> parse_reply(const Message& message, std::uint64_t sequence, st
 
 // The size in bytes of the device allocation for the buffer with its guard bands.
 std::uint64_t allocation_bytes(const Buffer& buffer, std::uint32_t guard_bytes);
+
+// What surrounds the arrays of a workspace: the guard band in front, the gap after each array, and the band
+// behind, where guard bands are used. Their bytes stand one after the other from workspace_back_offset on.
+struct Band {
+  std::uint64_t first_byte = 0;  // in the allocation, which begins with the band in front
+  std::uint64_t n_bytes = 0;
+};
+std::vector<Band> bands_of(const CaseRequest& request);
 
 // Send and receive whole messages. send_message attaches the descriptor `fd` if it is >= 0. receive_message
 // returns an Error if the packet has another size; Received::fd is the attached descriptor (only with

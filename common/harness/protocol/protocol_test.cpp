@@ -96,6 +96,33 @@ TEST(ParseRequest, RefusesOffsetsOutsideTheMemory) {
     r.parts[0].dtype = static_cast<std::uint32_t>(DType::i32);
     r.parts[0].count = 25;
   }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) {
+    r.n_parts = 2;
+    r.workspace_bytes = 100;
+    r.parts[0].count = 20;
+    r.parts[1].first_byte = 19;
+    r.parts[1].count = 1;
+  }));
+}
+
+TEST(Bands, SurroundEachArrayOfTheWorkspace) {
+  CaseRequest r = a_request();
+  r.workspace_bytes = 5000;
+  ASSERT_EQ(bands_of(r).size(), 2u);
+  EXPECT_EQ(bands_of(r)[1].first_byte, 256u + 5000);
+  r.n_parts = 2;
+  r.parts[0].count = 100;  // bytes
+  r.parts[1].first_byte = 4200;
+  r.parts[1].count = 700;
+  const auto bands = bands_of(r);
+  ASSERT_EQ(bands.size(), 3u);
+  EXPECT_EQ(bands[0].n_bytes, 256u);
+  EXPECT_EQ(bands[1].first_byte, 256u + 100);
+  EXPECT_EQ(bands[1].n_bytes, 4100u);
+  EXPECT_EQ(bands[2].first_byte, 256u + 4900);
+  EXPECT_EQ(bands[2].n_bytes, 100u + 256);
+  r.guard_bytes = 0;
+  EXPECT_TRUE(bands_of(r).empty());
 }
 
 TEST(Call, KeepsBuffersAndRanks) {

@@ -67,19 +67,9 @@ Result<void> GuardedBuffer::upload(std::span<const std::byte> contents) {
   return checked(cudaMemcpy(data(), contents.data(), contents.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
 }
 
-Result<void> GuardedBuffer::download_whole(std::span<std::byte> to) const {
+Result<void> GuardedBuffer::download(std::uint64_t first, std::span<std::byte> to) const {
   if (to.empty()) return {};
-  return checked(cudaMemcpy(to.data(), start_, to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-}
-
-Result<void> GuardedBuffer::download_bands(std::span<std::byte> to) const {
-  if (guard_bytes_ == 0) return {};
-  const auto front = to.first(guard_bytes_), back = to.subspan(guard_bytes_, guard_bytes_);
-  if (auto r = checked(cudaMemcpy(front.data(), start_, front.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-      !r)
-    return r;
-  return checked(cudaMemcpy(back.data(), at(start_, front_ + n_bytes_), back.size(), cudaMemcpyDeviceToHost),
-                 "cudaMemcpy");
+  return checked(cudaMemcpy(to.data(), at(start_, first), to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 
 }  // namespace course::lab

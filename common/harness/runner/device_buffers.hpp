@@ -32,9 +32,8 @@ class GuardedBuffer {
   Result<void> poison();        // data and bands
   Result<void> poison_bands();  // everything except the data
   Result<void> upload(std::span<const std::byte> contents);
-  Result<void> download_whole(std::span<std::byte> to) const;  // copies to.size() of the whole_bytes()
-  // Copies the two guard bands, 2 · guard_bytes, without the misalignment's bytes. `to` has room for them.
-  Result<void> download_bands(std::span<std::byte> to) const;
+  // Copies to.size() bytes, from byte `first` of the whole_bytes() on.
+  Result<void> download(std::uint64_t first, std::span<std::byte> to) const;
 
  private:
   GuardedBuffer() = default;

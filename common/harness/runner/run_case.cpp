@@ -137,6 +137,7 @@ class Case {
     for (std::size_t device = 0; device < n_devices(); ++device) {
       use_device(device);
       if (workspaces_[device].whole_bytes() == 0) continue;
+      if (device_.simulator) device_.simulator->confine(workspaces_[device].data(), 0);
       if (auto r = workspaces_[device].poison(); !r) return r;
     }
     use_device(0);
@@ -166,19 +167,22 @@ class Case {
         for (const GuardedBuffer& workspace : workspaces_)
           sim->forget_writes(workspace.data(), workspace.data_bytes());
       }
+      if (request_.n_parts > 0)
+        for (const GuardedBuffer& workspace : workspaces_) sim->confine(workspace.data(), 1);
     }
     // Copies and fills use the default stream, which is not ordered with the task's stream.
     return synchronise();
   }
 
+  // An empty array has one byte, as an empty buffer has.
   void name_workspace(const Simulator& sim, const GuardedBuffer& workspace) const {
-    sim.name_buffer(workspace.data(), std::max<std::uint64_t>(workspace.data_bytes(), 1), 1, "d_workspace",
-                    0);
+    if (request_.n_parts == 0)
+      sim.name_buffer(workspace.data(), std::max<std::uint64_t>(workspace.data_bytes(), 1), 1, "d_workspace",
+                      0);
     for (const auto& part : std::span(request_.parts).first(request_.n_parts)) {
       const std::size_t element = bytes_of(static_cast<DType>(part.dtype));
-      if (part.count > 0)
-        sim.name_buffer(static_cast<std::byte*>(workspace.data()) + part.first_byte, part.count * element,
-                        element, part.name.str().c_str(), 0);
+      sim.name_buffer(static_cast<std::byte*>(workspace.data()) + part.first_byte,
+                      std::max<std::uint64_t>(part.count * element, 1), element, part.name.str().c_str(), 0);
     }
   }
 
@@ -277,7 +281,7 @@ class Case {
       const auto to = shared_.subspan(buffers()[i].back_offset + run * request_.output_stride,
                                       on_device_[i].whole_bytes());
       use_device_of(i);
-      if (auto r = on_device_[i].download_whole(to); !r) return r;
+      if (auto r = on_device_[i].download(0, to); !r) return r;
     }
     use_device(0);
     return {};
@@ -287,11 +291,16 @@ class Case {
     for (std::size_t i = 0; i < request_.n_inputs; ++i) {
       const auto to = shared_.subspan(buffers()[i].back_offset, on_device_[i].whole_bytes());
       use_device_of(i);
-      if (auto r = on_device_[i].download_whole(to); !r) return r;
+      if (auto r = on_device_[i].download(0, to); !r) return r;
     }
     use_device(0);
-    return workspaces_[0].download_bands(
-        shared_.subspan(request_.workspace_back_offset, 2 * std::uint64_t{request_.guard_bytes}));
+    std::uint64_t back = request_.workspace_back_offset;
+    for (const protocol::Band& band : protocol::bands_of(request_)) {
+      if (auto r = workspaces_[0].download(band.first_byte, shared_.subspan(back, band.n_bytes)); !r)
+        return r;
+      back += band.n_bytes;
+    }
+    return {};
   }
 
   // Writes the simulator's report into the shared memory. Returns its length; 0 if there is none or it does

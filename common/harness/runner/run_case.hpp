@@ -52,6 +52,7 @@ struct Simulator {
   decltype(&simResetReport) reset_report;
   decltype(&simReport) report;
   decltype(&simNameBuffer) name_buffer;
+  decltype(&simConfine) confine;
   decltype(&simForgetWrites) forget_writes;
   decltype(&simEmptyHeap) empty_heap;
 };

@@ -124,7 +124,9 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   }
   ++n_before;
   put_whole(in, in.back_offset, input);
-  const auto bands = shared.subspan(request.workspace_back_offset, 2 * request.guard_bytes);
+  std::uint64_t band_bytes = 0;
+  for (const Band& band : bands_of(request)) band_bytes += band.n_bytes;
+  const auto bands = shared.subspan(request.workspace_back_offset, band_bytes);
   std::fill(bands.begin(), bands.end(), kPoison);
   if (request.report_capacity > 0) {
     const std::string report = simulator_report(request);

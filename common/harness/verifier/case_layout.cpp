@@ -29,7 +29,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
   r.params = c.params;
   r.n_inputs = static_cast<std::uint32_t>(shape.inputs.size());
   r.n_outputs = static_cast<std::uint32_t>(shape.outputs.size());
-  r.workspace_bytes = shape.workspace_bytes;
+  r.workspace_bytes = shape.workspace.n_bytes();
   r.n_devices = shape.n_devices;
   if (device == DeviceKind::gpu) {
     r.guard_bytes = kGpuGuardBytes;
@@ -73,17 +73,19 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     buffer.name.set(spec.name);
     buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
   }
-  for (const auto& [spec, first_byte] : shape.workspace_parts) {
-    if (r.n_parts == protocol::kMaxParts) break;
+  static_assert(kMostWorkspaceArrays <= protocol::kMaxParts);
+  for (const Workspace::Array& array : shape.workspace.arrays()) {
     auto& part = r.parts[r.n_parts++];
-    part.first_byte = first_byte;
-    part.count = spec.count;
-    part.dtype = static_cast<std::uint32_t>(spec.dtype);
-    part.name.set(spec.name);
+    part.first_byte = array.first_byte;
+    part.count = array.count;
+    part.dtype = static_cast<std::uint32_t>(array.dtype);
+    part.name.set(array.name);
   }
   r.output_stride = end - outputs_start;
   end = outputs_start + r.n_runs() * r.output_stride;
-  r.workspace_back_offset = reserve(2 * std::uint64_t{r.guard_bytes});
+  std::uint64_t band_bytes = 0;
+  for (const protocol::Band& band : protocol::bands_of(r)) band_bytes += band.n_bytes;
+  r.workspace_back_offset = reserve(band_bytes);
   r.report_offset = reserve(r.report_capacity);
   if (r.is_keyed != 0) r.go_offset = reserve(kGoBytes);
   r.shared_bytes = std::max<std::uint64_t>(end, 1);

@@ -30,7 +30,9 @@ class Doubling : public Problem {
   const Manifest& manifest() const override { return kManifest; }
   std::vector<Case> cases(const Task&) const override { return {}; }
   Shape shape(const Task&, const Case& c) const override {
-    return {{{"d_in", DType::i32, c.n}}, {{"d_out", DType::i32, c.n}}, 64};
+    return {{{"d_in", DType::i32, c.n}},
+            {{"d_out", DType::i32, c.n}},
+            Workspace().add("d_first", DType::u8, 64).add("d_second", DType::u8, 64)};
   }
   void fill(const Task&, const Case&, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
     Rng rng(seed);
@@ -503,8 +505,7 @@ TEST(SessionOnGpu, FindsWritesAroundEveryBuffer) {
   };
   EXPECT_NE(message_of("writes_past_the_end").find("12 bytes past the end of d_out"), std::string::npos);
   EXPECT_NE(message_of("writes_before").find("4 bytes before the start of d_out"), std::string::npos);
-  EXPECT_NE(message_of("writes_past_workspace").find("0 bytes past the end of the workspace"),
-            std::string::npos);
+  EXPECT_NE(message_of("writes_past_workspace").find("0 bytes past the end of d_first"), std::string::npos);
 }
 
 TEST(Session, SaysInfraWhenTheFaultIsOurs) {

@@ -80,6 +80,10 @@ size_t simReport(char* buffer, size_t capacity);
  * are counted, and which kernels may only read. Returns 0, or 1 when the range is not device memory. */
 int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_bytes, const char* name,
                   int is_data);
+/* to_parts != 0: from now on kernels, copies and fills may access only the named parts of the allocation that
+ * holds this address, each within its own bounds; 0: all of it again. Returns 0, or 1 when there is no such
+ * allocation. */
+int simConfine(const void* device_pointer, int to_parts);
 /* Keeps the bytes as they are, but makes the initialisation checker treat them as never written, as if they
  * had just been allocated. Set the mode first. Returns 0, or 1 when the range is not device memory. */
 int simForgetWrites(const void* device_pointer, size_t n_bytes);

@@ -179,6 +179,9 @@ void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint
                          std::string name, bool is_data) {
   impl_->arena.name(address, n_bytes, element_bytes, std::move(name), is_data);
 }
+void Device::confine(std::uint64_t address, bool to_parts) {
+  impl_->arena.confine(address, to_parts);
+}
 Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
   // memmove, because overlapping copies are undefined in CUDA but must not be undefined behaviour here.
   std::memmove(dst, src, n_bytes);

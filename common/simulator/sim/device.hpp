@@ -86,6 +86,9 @@ class Device {
   // `is_data`: an input of a task. Its work and steps are counted, and a store to it is a finding.
   void name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
                    std::string name, bool is_data);
+  // From now on, only the named parts of the allocation that contains `address` may be accessed, or all of it
+  // again.
+  void confine(std::uint64_t address, bool to_parts);
   // Accesses of host code. A copy takes any address outside of device memory for host memory. Neither call
   // informs the checkers. fill() writes `count` elements, each the lowest `element_bytes` (1, 2 or 4) bytes
   // of `value`.

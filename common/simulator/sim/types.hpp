@@ -37,6 +37,7 @@ struct Allocation {
   std::uint32_t element_bytes = 1;  // size of an element in messages
   bool is_data = false;             // the dataflow counters watch it
   bool by_kernel = false;           // from the device's heap: malloc() in a kernel
+  bool only_parts = false;          // only its named parts may be accessed (Arena::confine)
   // Only for memory of malloc() in a kernel, while checkers are on.
   std::string made_by;               // demangled name of the kernel, otherwise ""
   std::vector<SourcePlace> made_at;  // innermost first

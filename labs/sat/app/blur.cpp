@@ -88,7 +88,7 @@ Result<Blurred> blur(const Image& image, const BlurOptions& options) {
   auto d_table = DeviceArray::allocate(n * sizeof(std::uint32_t));
   auto d_means = DeviceArray::allocate(n * sizeof(float));
   auto d_radii = DeviceArray::allocate(n * sizeof(std::uint32_t));
-  const std::size_t n_workspace = workspace_bytes(lab::DType::u8, image.width, image.height);
+  const std::size_t n_workspace = workspace_of(lab::DType::u8, image.width, image.height).n_bytes();
   auto d_workspace = DeviceArray::allocate(n_workspace);
   for (const auto* array : {&d_items, &d_table, &d_means, &d_radii, &d_workspace}) {
     if (!*array) return array->error();

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   // Other processes of the same user must not be able to inspect or stop this process.
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return 1;
   const lab::Device device(lab::Simulator{&simSetMode, &simSetSchedule, &simResetReport, &simReport,
-                                          &simNameBuffer, &simForgetWrites, &simEmptyHeap},
+                                          &simNameBuffer, &simConfine, &simForgetWrites, &simEmptyHeap},
                            nullptr);
   cudart::Runtime& runtime = cudart::runtime();
   remote::HostLink link(

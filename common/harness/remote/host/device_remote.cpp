@@ -154,6 +154,7 @@ Result<void> Device::set_other_memory(std::vector<OtherMemory>) {  // NOLINT: as
 // The device's process does these itself.
 // NOLINTNEXTLINE: as declared
 void Device::name_buffer(std::uint64_t, std::uint64_t, std::uint32_t, std::string, bool) {}
+void Device::confine(std::uint64_t, bool) {}
 void Device::host_wrote(std::uint64_t, std::uint64_t) {}
 void Device::forget_writes(std::uint64_t, std::uint64_t) {}
 

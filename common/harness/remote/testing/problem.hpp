@@ -34,7 +34,7 @@ class Sums : public Problem {
       shape.inputs.push_back({fmt::format("d_in[{}]", r), DType::u32, r % 3 == 1 ? 0 : c.n + r});
       shape.outputs.push_back({fmt::format("d_out[{}]", r), DType::u64, 1});
     }
-    shape.workspace_bytes = 4096;
+    shape.workspace.add("d_workspace", DType::u8, 4096);
     return shape;
   }
   void fill(const Task&, const Case&, std::uint64_t seed, std::span<HostBuffer> inputs) const override {

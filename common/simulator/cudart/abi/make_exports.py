@@ -26,6 +26,7 @@ OWN = OWN_OF_BOTH + [
     "simReport",
     "simNameBuffer",
     "simForgetWrites",
+    "simConfine",
     "simEmptyHeap",
     "simFindAllocation",
 ]

@@ -134,6 +134,16 @@ CUDART_EXPORT int simNameBuffer(const void* pointer, size_t n_bytes, size_t elem
   return 0;
 }
 
+CUDART_EXPORT int simConfine(const void* pointer, int to_parts) {
+  const auto place = locate(pointer);
+  if (!place) return 1;
+  const std::lock_guard guard(place->context->lock);
+  place->context->device().confine(
+      reinterpret_cast<std::uint64_t>(pointer),  // NOLINT: an address of our arena
+      to_parts != 0);
+  return 0;
+}
+
 CUDART_EXPORT int simUnorderedWork(void* handle) {
   CUstream_st* stream = nullptr;
   if (Status status = resolve(static_cast<cudaStream_t>(handle), stream); !status.ok()) return 1;

@@ -84,6 +84,7 @@ std::span<std::byte> Device::device_only_memory() const {
 void Device::name_buffer(std::uint64_t address, std::uint64_t, std::uint32_t, std::string name, bool) {
   impl_->allocations.at(address).name = std::move(name);
 }
+void Device::confine(std::uint64_t, bool) {}
 
 Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
   if (!fake().copy_failure.empty()) return Error{fake().copy_failure};

@@ -83,7 +83,7 @@ std::string element_of(const Allocation& a, std::uint64_t address, std::uint32_t
   const std::uint64_t n = a.size / bytes;
   const std::uint64_t index = (address - a.base) / bytes;
   if (n == 1 && !a.name.empty()) return title(a);
-  return fmt::format("{}, element {} of {}", title(a), index, n);
+  return fmt::format("{}, element {} of {}{}", title(a), index, n, index < n ? "" : " (past its end)");
 }
 
 // An index below 0 wraps around in a window of 32-bit addresses.

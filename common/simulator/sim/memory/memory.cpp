@@ -224,7 +224,8 @@ Arena::Range Arena::empty_heap() {
 }
 
 const Allocation* Arena::find(std::uint64_t address) const {
-  return containing(live_, address);
+  const Allocation* a = containing(live_, address);
+  return a != nullptr && a->only_parts ? containing(named_, address) : a;
 }
 const Allocation* Arena::find_freed(std::uint64_t address) const {
   return containing(freed_, address);
@@ -253,6 +254,15 @@ const Allocation* Arena::find_for_kernel(std::uint64_t address) const {
 }
 
 const Allocation* Arena::nearest(std::uint64_t address) const {
+  if (const Allocation* owner = containing(live_, address); owner != nullptr && owner->only_parts) {
+    const auto part_after = named_.upper_bound(address);
+    const bool is_inside = part_after != named_.end() && part_after->first - owner->base < owner->size;
+    if (part_after == named_.begin() || std::prev(part_after)->first < owner->base)
+      return is_inside ? &part_after->second : owner;
+    const Allocation& below = std::prev(part_after)->second;
+    const bool is_closer = is_inside && part_after->first - address < address - (below.base + below.size);
+    return is_closer ? &part_after->second : &below;
+  }
   const auto counts = [&](const Allocation& a) {
     if (a.kind != MemoryKind::module_variable) return true;
     const std::uint64_t off = address < a.base ? a.base - address : address - (a.base + a.size);
@@ -271,7 +281,7 @@ const Allocation* Arena::nearest(std::uint64_t address) const {
 
 void Arena::name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name,
                  bool is_data) {
-  const Allocation* owner = find(address);
+  const Allocation* owner = containing(live_, address);
   if (owner == nullptr) return;
   if (owner->base == address && owner->size == n_bytes) live_.at(address).name = name;
   Allocation part = *owner;
@@ -281,6 +291,10 @@ void Arena::name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t ele
   part.name = std::move(name);
   part.is_data = is_data;
   named_.insert_or_assign(address, std::move(part));
+}
+
+void Arena::confine(std::uint64_t address, bool to_parts) {
+  if (const Allocation* owner = containing(live_, address)) live_.at(owner->base).only_parts = to_parts;
 }
 
 const Allocation* Arena::describe(std::uint64_t address) const {

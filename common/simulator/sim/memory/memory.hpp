@@ -55,10 +55,11 @@ class Arena {
   Result<void> release_on_heap(std::uint64_t address);
   Result<void> set_heap_bytes(std::uint64_t n_bytes);
   Range empty_heap();  // the range that the heap used
+  // The allocation that contains `address`, or the part of a confined one; nullptr if there is none.
   const Allocation* find(std::uint64_t address) const;
   // The allocation that contained `address` last before it was freed, or nullptr.
   const Allocation* find_freed(std::uint64_t address) const;
-  // The live allocation closest to `address`, below or above it, or nullptr. Variables created by the
+  // The live allocation or part of a confined one closest to `address`, below or above it, or nullptr. Variables created by the
   // compiler count only if they are adjacent.
   const Allocation* nearest(std::uint64_t address) const;
   // Memory outside of the arena.
@@ -77,6 +78,9 @@ class Arena {
   bool contains(std::uint64_t address) const { return address - base_ < size_; }
   void name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name,
             bool is_data);
+  // Whether only the named parts of the allocation that contains `address` may be accessed. Then the parts
+  // have bounds of their own, and what lies between them belongs to no allocation.
+  void confine(std::uint64_t address, bool to_parts);
   // The named part that contains the address, else its allocation; nullptr outside of all allocations.
   const Allocation* describe(std::uint64_t address) const;
 

@@ -50,6 +50,27 @@ TEST(ArenaTest, NameOfAWholeAllocationIsItsOwn) {
   EXPECT_EQ(arena.find(address + 8)->name, "d_in");
 }
 
+TEST(ArenaTest, PartsOfAConfinedAllocationHaveOwnBounds) {
+  Arena arena{1 << 20};
+  const std::uint64_t address = allocated(arena, 10000, MemoryKind::device);
+  arena.name(address, 400, 8, "d_positions", false);
+  arena.name(address + 4496, 800, 8, "d_spare", false);
+  EXPECT_TRUE(arena.has(address, 10000));
+  arena.confine(address, true);
+  EXPECT_TRUE(arena.has_for_kernel(address, 400));
+  EXPECT_FALSE(arena.has_for_kernel(address, 401));
+  EXPECT_EQ(arena.find(address + 400), nullptr);
+  EXPECT_EQ(arena.nearest(address + 400)->name, "d_positions");
+  EXPECT_EQ(arena.nearest(address + 4495)->name, "d_spare");
+  EXPECT_EQ(arena.nearest(address + 9999)->name, "d_spare");
+  EXPECT_EQ(arena.find(address + 4496)->name, "d_spare");
+  arena.confine(address, false);
+  EXPECT_TRUE(arena.has(address, 10000));
+  arena.confine(address, true);
+  EXPECT_TRUE(arena.release(address));
+  EXPECT_EQ(arena.find(address), nullptr);
+}
+
 TEST(FootprintTest, FindsFirstAndLastWrittenByte) {
   Footprint footprint;
   footprint.add(5000, 16, Footprint::kWrite);

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "cudart/runtime/status.hpp"
 #include "cudart/sim_control.h"
 #include "cudart/testing/fixture.hpp"
 
@@ -27,6 +28,17 @@ TEST_F(Api, LastErrorIsReturnedOnceAndPerThread) {
   EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST_F(Api, MessagesFitTheColumnsThatAreAskedFor) {
+  setenv("COLUMNS", "50", 1);
+  testing::internal::CaptureStderr();
+  say("  a thread reads “s” at line 5, and another one writes it");
+  const std::string shown = testing::internal::GetCapturedStderr();
+  unsetenv("COLUMNS");
+  EXPECT_EQ(shown,
+            "simulator:   a thread reads “s” at line 5, and\n"
+            "simulator:     another one writes it\n");
 }
 
 TEST_F(Api, SuccessDoesNotClearTheLastError) {

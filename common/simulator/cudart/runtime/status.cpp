@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cudart/runtime/status.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 
 namespace course::cudart {
 namespace {
@@ -30,6 +35,45 @@ const ErrorEntry* find_error(int code) {
 
 constexpr const char* kUnrecognized = "unrecognized error code";
 std::atomic<bool> silenced{false};
+constexpr std::string_view kPrefix = "simulator: ";
+
+// The columns to write for: COLUMNS, else those of a terminal; otherwise lines stay whole, for grep and logs.
+std::size_t columns() {
+  constexpr std::size_t kFewest = 40;
+  const char* wanted = std::getenv("COLUMNS");
+  winsize size{};
+  std::size_t n = wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : 0;
+  if (n == 0 && isatty(STDERR_FILENO) != 0 && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) n = size.ws_col;
+  return n == 0 ? std::string_view::npos : std::max(n, kFewest);
+}
+
+// Adds a line, in as many lines as it takes; those after the first are indented by two more.
+void add_line(std::string& out, std::string_view line, std::size_t width) {
+  const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  std::size_t used = kPrefix.size() + indent;
+  out += kPrefix;
+  out += line.substr(0, indent);
+  line.remove_prefix(indent);
+  while (!line.empty()) {
+    const std::string_view word = line.substr(0, line.find(' '));
+    const auto n = static_cast<std::size_t>(std::count_if(  // the first bytes of characters
+        word.begin(), word.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+    const bool is_first = out.back() == ' ';
+    if (!is_first && used + 1 + n > width) {
+      out += '\n';
+      out += kPrefix;
+      out.append(indent + 2, ' ');
+      used = kPrefix.size() + indent + 2;
+    } else if (!is_first) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += n;
+    line.remove_prefix(std::min(word.size() + 1, line.size()));
+  }
+  out += '\n';
+}
 
 }  // namespace
 
@@ -51,11 +95,10 @@ void say(std::string_view text) {
   if (silenced.load(std::memory_order_relaxed)) return;
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   std::string out;
+  const std::size_t width = columns();
   while (true) {
     const std::size_t end = text.find('\n');
-    out += "simulator: ";
-    out += text.substr(0, end);
-    out += '\n';
+    add_line(out, text.substr(0, end), width);
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }

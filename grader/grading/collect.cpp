@@ -135,17 +135,24 @@ class Collector {
     }
     if (evidence_.failed.size() < 2) return;
     CaseRecord& record = evidence_.cases[evidence_.failed.front()];
-    if (&record != deciding_record(evidence_.cases) || record.failure->proved) return;
+    if (&record != deciding_record(evidence_.cases)) return;
     lab::Failure failure = *record.failure;
+    lab::Diagnosis common = lab::likely_cause(failed_cases());
+    const bool explains_all =
+        !common.causes.empty() && !common.causes.front().is_sign && common.n_failed == 0;
+    if (failure.proved) {
+      failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
+      set_failure(record, std::move(failure));
+      return;
+    }
     const auto proved = std::find_if(evidence_.failed.begin(), evidence_.failed.end(),
                                      [&](std::size_t i) { return evidence_.cases[i].failure->proved; });
     if (proved != evidence_.failed.end()) {
       const CaseRecord& other = evidence_.cases[*proved];
       failure.findings = other.failure->findings;
-      failure.diagnosis = other.failure->diagnosis;
+      failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
       failure.found_in = other.name;
-    } else if (lab::Diagnosis common = lab::likely_cause(failed_cases());
-               !text_of(common).empty() || failure.findings.empty()) {
+    } else if (!text_of(common).empty() || failure.findings.empty()) {
       // What all outputs have in common, else what a checker has noticed in the first case.
       failure.findings.clear();
       failure.diagnosis = std::move(common);

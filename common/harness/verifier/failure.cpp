@@ -21,6 +21,13 @@ std::string mismatch_text(const Mismatch& m) {
 
 }  // namespace
 
+bool explains_reads(const Failure& failure) {
+  const auto& causes = failure.diagnosis.causes;
+  return !failure.findings.empty() && failure.findings.front().checker == "initcheck" && !causes.empty() &&
+         !causes.front().is_sign && causes.front().rule != "never_written" &&
+         failure.diagnosis.in_case.empty();
+}
+
 bool Failure::has_cause() const {
   return !cause_of(*this).empty();
 }
@@ -36,6 +43,12 @@ void Failure::name_case(const Manifest& manifest, const Task& of_task, const Cas
 }
 
 std::string cause_of(const Failure& failure) {
+  // What computes all wrong outputs comes before what a checker has noticed on the way.
+  if (explains_reads(failure)) {
+    const std::string in = failure.found_in.empty() ? "" : fmt::format(" in case {}", failure.found_in);
+    return fmt::format("{}\n    a checker also reports{}: {}", text_of(failure.diagnosis), in,
+                       one_line(failure.findings.front()));
+  }
   std::string text = failure.findings.empty() ? text_of(failure.diagnosis) : "";
   for (const SimFinding& finding : failure.findings)
     text += (&finding == failure.findings.data() ? "" : "\n    before that: ") + one_line(finding);
@@ -54,7 +67,7 @@ std::string failure_message(const Failure& failure) {
   if (failure.mismatch) text += mismatch_text(*failure.mismatch);
   for (const auto& note : failure.notes) text += fmt::format("  {}\n", note);
   if (const std::string cause = cause_of(failure); !cause.empty())
-    text += fmt::format("  {}{}: {}\n", failure.proved ? "cause" : "likely cause",
+    text += fmt::format("  {}{}: {}\n", failure.proved && !explains_reads(failure) ? "cause" : "likely cause",
                         failure.found_on_simulator ? ", found on the simulator" : "", cause);
   text += fmt::format("  read:  {}\n", failure.section);
   if (!failure.printed.empty()) text += "  it printed:\n";

@@ -27,7 +27,7 @@ struct Failure {
   std::vector<std::string> notes;    // further lines
   // The cause: what the checkers found (a fault, and what happened before it), else what the output shows, or
   // the only cause that the headline can have. Beside a finding, what the output of another case shows
-  // (diagnosis.in_case).
+  // (diagnosis.in_case), or the mistake that explains the wrong outputs (explains_reads).
   std::vector<SimFinding> findings;
   Diagnosis diagnosis;
   bool proved = false;  // by a checker
@@ -99,6 +99,9 @@ void for_each_text(T& value, Visit visit) {
     for_each_field(value, [&](auto, auto& field) { for_each_text(field, visit); });
   }
 }
+
+// Whether the findings are uninitialised reads, and a mistake that explains the outputs makes them.
+bool explains_reads(const Failure& failure);
 
 // The cause on one line or several; "" if it is unknown.
 std::string cause_of(const Failure& failure);

@@ -64,6 +64,20 @@ TEST(FailureMessage, NamesCaseAndDeviceOfItsCause) {
             std::string::npos);
 }
 
+TEST(FailureMessage, MistakeComesBeforeTheReadsThatItMakes) {
+  Failure one = failure();
+  SimFinding read = race();
+  read.checker = "initcheck";
+  one.explain(read, true);
+  one.diagnosis = {{{"sides_swapped", "width and height are swapped"}}};
+  EXPECT_NE(failure_message(one).find("  likely cause: width and height are swapped\n"
+                                      "    a checker also reports: "),
+            std::string::npos)
+      << failure_message(one);
+  one.diagnosis = {{{"never_written", "it holds 0xA5"}}};
+  EXPECT_EQ(failure_message(one).find("0xA5"), std::string::npos);
+}
+
 TEST(FailureMessage, WithoutValuesKeepsWhatHappenedAndWhere) {
   Failure one = failure();
   one.mismatch = Mismatch{"d_out", 3, "12", "7", 2, 10, "every element from 8 on"};

@@ -146,12 +146,20 @@ Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
     }
   }
 
-  const auto bands = shared.subspan(request.workspace_back_offset, 2 * std::size_t{request.guard_bytes});
-  if (const auto at = first_touched(bands); at != bands.size()) {
-    const bool in_front = at < request.guard_bytes;
-    return wrong(kOutside, fmt::format("something was written {} bytes {} of the workspace",
-                                       in_front ? request.guard_bytes - at : at - request.guard_bytes,
-                                       in_front ? "before the start" : "past the end"));
+  std::uint64_t back = request.workspace_back_offset;
+  const auto bands = protocol::bands_of(request);
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    const auto band = shared.subspan(back, bands[i].n_bytes);
+    back += bands[i].n_bytes;
+    const auto at = first_touched(band);
+    if (at == band.size()) continue;
+    // What lies behind an array belongs to it, the band in front to the first one.
+    const bool in_front = i == 0;
+    const std::size_t part = in_front ? 0 : i - 1;
+    return wrong(kOutside,
+                 fmt::format("something was written {} bytes {} of {}", in_front ? band.size() - at : at,
+                             in_front ? "before the start" : "past the end",
+                             request.n_parts > part ? request.parts[part].name.str() : "the workspace"));
   }
   return {};
 }
@@ -167,9 +175,10 @@ Judgement judge_cuda_error(std::int32_t cuda_code, std::string text) {
 
 namespace {
 
-// The likely reason of an invalid access: a race or an uninitialised read in the same kernel.
+// The likely reason of an invalid access, or of a kernel that does not end: a race or an uninitialised read in
+// the same kernel.
 const SimFinding* reason_of(const SimFinding& fault, const SimReport& report) {
-  if (fault.checker != "memcheck") return nullptr;
+  if (fault.checker != "memcheck" && fault.checker != "execution") return nullptr;
   const auto found =
       std::find_if(report.findings.begin(), report.findings.end(), [&](const SimFinding& other) {
         return (other.checker == "racecheck" || other.checker == "initcheck") &&

@@ -92,10 +92,14 @@ def failure_of(task):
 def reasons(failure):
     if failure is None:
         return []
-    if failure["findings"]:
-        return [f"{one['checker']}:{one['kind']}" for one in failure["findings"][:1]]
     causes = failure["diagnosis"]["causes"]
     names = list(dict.fromkeys(c["rule"].split(" ")[0] or "stated" for c in causes if not c["is_sign"]))
+    if failure["findings"]:
+        first = failure["findings"][0]
+        # As explains_reads() of failure.cpp: the mistake is named before the read that it makes.
+        explained = first["checker"] == "initcheck" and not failure["diagnosis"]["in_case"]
+        names = [name for name in names if name != "never_written"] if explained else []
+        return names[:MOST_SHOWN] or [f"{first['checker']}:{first['kind']}"]
     if 0 < len(names) <= MOST_SHOWN:
         return names
     return [c["rule"] for c in causes if c["is_sign"]]

@@ -1000,9 +1000,9 @@ class Gradescope(InFolder):
             ]:
                 (system / name).parent.mkdir(parents=True, exist_ok=True)
                 (system / name).write_text(text)
-            self.assertEqual(grade_submission.memory_limit(system), 768 << 20, file)
+            self.assertEqual(grade_submission.allowed_memory(system), 768 << 20, file)
             (system / f"sys/fs/cgroup/{file}").write_text("max\n")
-            self.assertEqual(grade_submission.memory_limit(system), 16_384_000_000, file)
+            self.assertEqual(grade_submission.allowed_memory(system), 16_384_000_000, file)
 
     def test_the_package_holds_what_grading_needs_and_no_solution(self):
         out = self.dir / "autograder.zip"

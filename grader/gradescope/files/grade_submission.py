@@ -55,7 +55,7 @@ def has_fault(path):
         return True
 
 
-def memory_limit(system=pathlib.Path("/")):
+def allowed_memory(system=pathlib.Path("/")):
     """The bytes that this container may use."""
     limits = []
     for line in (system / "proc/self/cgroup").read_text().splitlines():
@@ -119,7 +119,7 @@ def main():
             "--isolation",
             isolation,
             "--jobs",
-            "1" if memory_limit() < TWO_TASKS_NEED else "2",
+            "1" if allowed_memory() < TWO_TASKS_NEED else "2",
             "--json",
             str(result),
             "--gradescope",

@@ -715,6 +715,8 @@ __global__ void __launch_bounds__(kThreads, 2 * kWideBlock / kThreads)
 // between two barriers, so no counter gets to 2 * kFull = 2^16.
 inline constexpr std::uint32_t kFull = 1u << 15;
 inline constexpr std::uint64_t kPackedFrom = 1u << 24;  // samples; below, two windows are faster
+// The same if each sample's bin is searched in global memory: two windows search for each sample twice.
+inline constexpr std::uint64_t kPackedSearchesFrom = 1u << 22;
 
 template <typename T, typename Bins>
 __global__ void __launch_bounds__(kWideBlock, 1)
@@ -830,13 +832,17 @@ Status state_of_the_art(const Job<T, Bins>& job) {
   const unsigned n_counters = job.bins.n_bins + 1, n_edges = edges_in_shared(job.bins);
   const Space shared = space();
   const Layout layout = layout_for(n_counters, n_edges, shared);
-  if (layout.n_windows > 1 && (n_counters + 1) / 2 <= shared.whole && job.n >= kPackedFrom)
+  const bool searches_far = std::is_same_v<Bins, EdgeBins<T>> && n_edges == 0;
+  if (layout.n_windows > 1 && (n_counters + 1) / 2 <= shared.whole &&
+      job.n >= (searches_far ? kPackedSearchesFrom : kPackedFrom))
     return count_packed(job);
 
   // If there are two windows, each of them gets half of the multiprocessors, so that all blocks run at once.
   const std::uint64_t at_once = std::uint64_t{layout.blocks_per_processor} *
                                 static_cast<std::uint64_t>(job.multiprocessors) / layout.n_windows;
-  const dim3 grid(wide_blocks(job.n, layout.window + 8 * kWideBlock, at_once), layout.n_windows);
+  // A thread's searches in global memory follow each other, so it gets few samples, though more blocks merge.
+  const std::uint64_t samples = searches_far ? 2 * kWideBlock : layout.window + 8 * kWideBlock;
+  const dim3 grid(wide_blocks(job.n, samples, at_once), layout.n_windows);
   return clear_and_count(
       job,
       layout.n_windows == 1 ? &k08_state_of_the_art<true, T, Bins> : &k08_state_of_the_art<false, T, Bins>,

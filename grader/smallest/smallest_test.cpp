@@ -30,7 +30,7 @@ class CopyProblem : public testing::FakeProblem {
     return {make(0, 1000), make(0, 33), make(1, 1000)};
   }
   lab::Shape shape(const lab::Task&, const Case& c) const override {
-    return {{{"d_in", lab::DType::i32, c.n}}, {{"d_out", lab::DType::i32, c.n}}, 0};
+    return {{{"d_in", lab::DType::i32, c.n}}, {{"d_out", lab::DType::i32, c.n}}, {}};
   }
   void fill(const lab::Task&, const Case& c, std::uint64_t,
             std::span<lab::HostBuffer> inputs) const override {

@@ -37,7 +37,7 @@ class FakeProblem : public lab::Problem {
     return out;
   }
   lab::Shape shape(const lab::Task&, const lab::Case& c) const override {
-    return {{{"d_in", lab::DType::i32, c.n}}, {{"d_out", lab::DType::i32, 1}}, 0};
+    return {{{"d_in", lab::DType::i32, c.n}}, {{"d_out", lab::DType::i32, 1}}, {}};
   }
   void fill(const lab::Task&, const lab::Case&, std::uint64_t seed,
             std::span<lab::HostBuffer> inputs) const override {

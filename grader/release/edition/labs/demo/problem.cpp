@@ -38,7 +38,7 @@ class TheProblem : public lab::Problem {
   }
 
   lab::Shape shape(const Task&, const Case& c) const override {
-    return {{{"d_in", DType::i32, c.n}}, {{"d_out", DType::i32, c.n}}, 0};
+    return {{{"d_in", DType::i32, c.n}}, {{"d_out", DType::i32, c.n}}, {}};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {

@@ -141,6 +141,7 @@ class Collector {
     const bool explains_all =
         !common.causes.empty() && !common.causes.front().is_sign && common.n_failed == 0;
     if (failure.proved) {
+      if (failure.findings.empty()) return;  // the diagnosis is the proof
       failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
       set_failure(record, std::move(failure));
       return;
@@ -150,7 +151,10 @@ class Collector {
     if (proved != evidence_.failed.end()) {
       const CaseRecord& other = evidence_.cases[*proved];
       failure.findings = other.failure->findings;
-      failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
+      if (failure.findings.empty())
+        failure.diagnosis = other.failure->diagnosis;
+      else
+        failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
       failure.found_in = other.name;
     } else if (!text_of(common).empty() || failure.findings.empty()) {
       // What all outputs have in common, else what a checker has noticed in the first case.

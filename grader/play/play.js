@@ -469,11 +469,11 @@
     const parts = (step?.a ?? []).map((access) => {
       if (access.t === 'shuffle') return make('p', {}, `shuffle: lanes get ${access.lanes.map(([, , v]) => v).join(' ')}`);
       const array = answer.arrays[access.x];
-      const text = `${access.t} of ${array.name}: ${access.lanes.length} elements`;
+      const text = `${access.t} of ${array.name}: ${new Set(access.lanes.map(([, k]) => k)).size} elements`;
       if (array.block < 0) return make('p', {}, step.k === 'host' ? text : `${text}, ${access.sectors} sectors of 32 bytes`);
       const banks = new Map();
       for (const [lane, k] of access.lanes) {
-        const word = Math.floor((array.start + k * access.width) / 4);
+        const word = Math.floor((array.start + k * array.width) / 4);
         const bank = banks.get(word % 32) ?? new Map();
         banks.set(word % 32, bank.set(word, [...bank.get(word) ?? [], lane]));
       }

@@ -41,6 +41,7 @@ constexpr std::size_t kMostSteps = 30'000;
 constexpr std::uint64_t kMostInstructions = 2'000'000;  // of warps
 constexpr std::uint64_t kDeviceBytes = 4 << 20;
 constexpr std::uint64_t kMostShown = 1024;  // elements of an array
+constexpr const char* kWorkspace = "d_workspace";
 
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -228,6 +229,7 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     std::string name;
     std::uint64_t offset = 0, size = 0, start = 0;
     std::int64_t launch = -1, owner = -1;
+    std::uint32_t element = width;  // bytes of an element, if nothing else is known
     if (address >= sim::kSharedWindow) {
       const sim::Program::SharedVariable* best = nullptr;
       const std::uint64_t at = address - sim::kSharedWindow;
@@ -247,10 +249,11 @@ class Recorder final : public sim::Attachment, public sim::Observer {
       name = sim::plain_name(a->name);
       offset = address - a->base;
       size = a->size;
+      if (a->name != kWorkspace) element = a->element_bytes;
     }
     const std::byte* bytes = sim::memory_at(*arena_, block, address, width);
     if (bytes == nullptr) return std::nullopt;
-    return Place{array_of({name, launch, owner, size / width, width, start}), offset, bytes};
+    return Place{array_of({name, launch, owner, size / element, element, start}), offset, bytes};
   }
 
   std::size_t array_of(const Array& array) {
@@ -268,15 +271,19 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     std::size_t array = 0;
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
       const int lane = std::countr_zero(m);
-      for (std::uint32_t k = 0; k < op.count; ++k) {
-        const auto place = place_of(*w.block, addresses_.at[lane] + std::uint64_t{k} * op.width, op.width);
+      for (std::uint32_t part = 0; part < op.count; ++part) {
+        const auto place = place_of(*w.block, addresses_.at[lane] + std::uint64_t{part} * op.width, op.width);
         if (!place) continue;
         array = place->array;
-        const std::uint64_t element = place->offset / op.width;
-        if (op.kind == sim::OpKind::load)
-          lanes.push_back({lane, element});
-        else
-          lanes.push_back({lane, element, print_(arrays_[array].name, op.width, place->bytes)});
+        // An access may be a part of an element, or several elements.
+        const auto& [name, launch, block, n_elements, width, start] = arrays_[array];
+        for (std::uint64_t k = place->offset / width; k * width < place->offset + op.width; ++k) {
+          const auto at = static_cast<std::ptrdiff_t>(k * width) - static_cast<std::ptrdiff_t>(place->offset);
+          if (op.kind == sim::OpKind::load)
+            lanes.push_back({lane, k});
+          else  // with its first byte, for add_origins()
+            lanes.push_back({lane, k, print_(name, width, place->bytes + at), place->offset});
+        }
       }
     }
     if (lanes.empty() || steps_.empty()) return;
@@ -453,7 +460,7 @@ class Run {
            nullptr, false);
     }
     const std::uint64_t workspace =
-        make(device, "workspace", "d_workspace", DType::u8, shape_.workspace.n_bytes(), nullptr, false);
+        make(device, "workspace", kWorkspace, DType::u8, shape_.workspace.n_bytes(), nullptr, false);
     for (const lab::Workspace::Array& array : shape_.workspace.arrays()) {
       const std::size_t width = lab::bytes_of(array.dtype);
       device.name_buffer(workspace + array.first_byte, std::max<std::uint64_t>(array.count * width, 1),
@@ -531,7 +538,11 @@ class Run {
     for (const sim::TraceRow& row : trace.rows)
       if (row.after != sim::TraceRow::After::shuffle && row.after != sim::TraceRow::After::vote)
         for (const sim::TraceWrite& w : row.writes)
-          known.emplace(Key(row.launch, w.block, w.thread, row.object, w.element), &w);
+          known.emplace(Key(row.launch, w.block, w.thread, row.object,
+                            w.element * (w.width != 0 ? w.width : row.width)),
+                        &w);
+    std::map<std::string, std::uint64_t> widths;  // bytes of an element
+    for (const Json& array : answer["arrays"]) widths[array["name"]] = array["width"].get<std::uint64_t>();
     for (Json& step : answer["steps"]) {
       if (!step.contains("a") || step["k"] == "host") continue;
       for (Json& access : step["a"]) {
@@ -541,12 +552,16 @@ class Run {
           const std::uint64_t thread =
               step["w"].get<std::uint64_t>() * sim::kLanes + lane[0].get<std::uint64_t>();
           const Key key(step["l"].get<std::uint64_t>(), step["b"].get<std::uint64_t>(), thread, array,
-                        lane[1].get<std::uint64_t>());
+                        lane[3].get<std::uint64_t>());
+          lane.erase(3);
           const auto write = known.lower_bound(key);
           if (write == known.end() || write->first != key) continue;
           Json elements = Json::array();
           for (const sim::TracePlace& place : write->second->from)
-            if (Json one = Json::array({place.object, place.element});
+            if (Json one =
+                    Json::array({place.object, place.width == 0 || !widths.contains(place.object)
+                                                   ? place.element
+                                                   : place.element * place.width / widths[place.object]});
                 elements.empty() || elements.back() != one)
               elements.push_back(std::move(one));
           lane.push_back(std::move(elements));

@@ -34,6 +34,20 @@ constexpr const char* kAdds = R"(.version 8.0
 .file 1 "adds.cu"
 )";
 
+// Copies the second item, of 64 bits, as two words.
+constexpr const char* kCopiesHalves = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry copies(.param .u64 in, .param .u64 out) {
+  .reg .b32 %r<4>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [in];
+  ld.param.u64 %rd2, [out];
+  ld.global.v2.u32 {%r1, %r2}, [%rd1+8];
+  st.global.v2.u32 [%rd2], {%r1, %r2};
+  ret;
+}
+)";
+
 // Counts to 100, which takes more instructions than fit into a short turn.
 constexpr const char* kCounts = R"(.version 8.0
 .target sm_80
@@ -128,6 +142,16 @@ TEST(Player, WritesOfTheHostAreSteps) {
   EXPECT_EQ(step["k"], "host");
   EXPECT_EQ(answer["arrays"][step["a"][0]["x"].get<std::size_t>()]["name"], "d_out");
   EXPECT_EQ(step["a"][0]["lanes"], Json::parse(R"([[0, 0, "9"]])"));
+}
+
+TEST(Player, PartsOfAnElementShowTheWholeElement) {
+  Json asked = request(kCopiesHalves, "copies", 2);
+  asked["variant"] = "sum_i64";
+  const Json answer = answer_to(asked);
+  EXPECT_EQ(answer["arrays"][0]["name"], "d_in");
+  EXPECT_EQ(answer["arrays"][0]["width"], 8);
+  const Json& store = answer["steps"][1]["a"].back();
+  EXPECT_EQ(store["lanes"], Json::parse(R"([[0, 0, "1", [["d_in", 1]]], [0, 0, "1", [["d_in", 1]]]])"));
 }
 
 TEST(Player, SeedOfTheScheduleInterleavesBlocks) {

@@ -195,13 +195,14 @@ class Recorder final : public sim::Attachment, public sim::Observer {
         {{"t", "store"}, {"x", array}, {"width", width}, {"lanes", std::move(lanes)}});
   }
 
-  // Begins a step if the warp is at another line than before, or at the same line once more.
+  // Begins a step if the warp is at another line than before, or at the same line once more, or has its turn
+  // again after others.
   void line_step(sim::Warp& w, const sim::MicroOp& op) {
-    const std::uint32_t line = line_of(op);
     Where& last = last_[&w];
+    const std::uint32_t known = line_of(op), line = known != 0 ? known : last.line;
     const bool same =
-        line == 0 || (line == last.line && last.mask == w.mask && op.ptx_index > last.ptx_index);
-    if (same && last.mask != 0) {
+        known == 0 || (line == last.line && last.mask == w.mask && op.ptx_index > last.ptx_index);
+    if (same && last.mask != 0 && last.step + 1 == steps_.size()) {
       last.ptx_index = op.ptx_index;
       return;
     }

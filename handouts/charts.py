@@ -403,12 +403,22 @@ def rate(lab, labcli):
     sizes = [size["n"] for size in entry["sizes"]]
     many, last = len(panels) > 1, sizes[-1]
     plots, said = [], []
+    memory = "“memory” is a plain copy or read of as many items."
     for case, panel in panels.items():
-        y = linear(max(max(of.values()) for of in panel.values()))
+        # A limit far above all others would press their curves to the bottom.
+        *most, limit = (max(of.values()) for of in panel.values())
+        most = max(most)
+        is_far = not many and limit > 4 * most
+        y = linear(most if is_far else max(most, limit))
         work = work_of(case) if many else ""
         curves = [
-            Curve(name, sorted(of.items()), k, name == "memory") for k, (name, of) in enumerate(panel.items())
+            Curve(name, sorted(of.items()), k, name == "memory")
+            for k, (name, of) in enumerate(panel.items())
+            if name != "memory" or not is_far
         ]
+        if is_far:
+            rate_of_memory = f"{panel['memory'][last]:.2f} TB/s"
+            memory = f"a plain copy or read of as many items reaches {rate_of_memory}, beyond the axis."
         x = doubling(sizes, "items")
         x = x if panel is list(panels.values())[-1] else unlabelled(x)
         title = ": ".join(filter(None, ("TB/s", work)))
@@ -423,9 +433,8 @@ def rate(lab, labcli):
         f"its final rate at {power(half)}. TB/s at {power(last)}: {'; '.join(said)}."
     )
     caption = (
-        "The bytes that must move, divided by the GPU time; “memory” is a plain copy or read of as many "
-        f"items. Below {power(half)} items the top rung does not reach half of its final rate: even "
-        f"{power(sizes[0])} items take {measured.time_of(first)}. "
+        f"The bytes that must move, divided by the GPU time; {memory} Below {power(half)} items the top rung "
+        f"does not reach half of its final rate: even {power(sizes[0])} items take {measured.time_of(first)}. "
         f"{source(path, entry['device'], run['date'])}"
     )
     rows = [
@@ -571,7 +580,7 @@ def roofline(labcli):
     x = axis([0.1, 0.2, 0.5, 1, 2, 5, 10, 20], lambda t: f"{t:g}", title, True)
     y = logarithmic([*(worth for _, _, worth, _ in found), flat], lambda t: f"{t:g}")
     low, high = x["scale"]["domain"]
-    left, height = 52, 300
+    left, height = 52, 236
     width = WIDTH - left - 30
     roof = Curve("", [(low, low * slope), (ridge, flat), (high, flat)], reference=True)
     layers, ends = lines([roof], x, y, height, "", width).layer, []

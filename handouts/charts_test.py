@@ -68,6 +68,16 @@ class Charts(unittest.TestCase):
             self.assertRegex(one.caption, r"\.$", name)
             self.assertNotIn("]", one.alt, name)
 
+    def test_a_limit_far_away_does_not_flatten_curves(self):
+        one = charts.made("rate-radix-sort", LABCLI)
+        text = json.dumps(one.specification())
+        self.assertNotIn("memory", text)
+        self.assertIn("CUB 3.0", text)
+        self.assertIn("beyond the axis", one.caption)
+        low, high = one.plots[0].layer[0]["encoding"]["y"]["scale"]["domain"]
+        self.assertLess(high, 1)
+        self.assertIn('"memory"', json.dumps(charts.made("rate-scan", LABCLI).specification()))
+
     def test_the_digest_follows_the_numbers(self):
         one = charts.made("rate-scan", LABCLI)
         before = one.digest()

@@ -21,7 +21,7 @@ from typing import NamedTuple
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-from slides import ROOT, blocks, inline, quoted, table
+from typeset import ROOT, blocks, inline, quoted, table
 from variants import VARIANTS
 
 EXAM = re.compile(r"^### Exam (\d+)\. (.*?)\n(.*?)(?=^#{2,3} |\Z)", re.S | re.M)
@@ -73,7 +73,7 @@ def content(text):
         if kind == "code":
             out += f"#raw(block: true, {quoted(chr(10).join(lines))})\n\n"
         elif kind == "table":
-            out += "".join(f"{body}\n\n" for _, _, body in table(lines))
+            out += f"{table(lines)}\n\n"
         elif kind == "list":
             out += "".join(f"- {inline(re.sub(r'^([-*]|[0-9]+[.]) ', '', item))}\n" for item in lines) + "\n"
         else:

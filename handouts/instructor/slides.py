@@ -1,299 +1,271 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the slides of all weeks from the handouts: their figures, tables, worked examples, tasks and
-predictions. The lectures that lectures.py plans have slides of their own, and notes for the lecturer.
+"""Makes the slides of all weeks, and notes for the lecturer, from the plans in lectures/.
 
-    python3 -m venv /tmp/slides && /tmp/slides/bin/pip install -r handouts/instructor/requirements.txt     # once
-    /tmp/slides/bin/python handouts/instructor/slides.py OUT            # OUT/week-01.pdf … week-16.pdf
-    slides.py OUT --week 4                                              # one week
-    slides.py OUT --typst                                               # the sources of the slides alone: needs no package
+    python3 -m venv /tmp/slides && /tmp/slides/bin/pip install -r handouts/instructor/requirements.txt  # once
+    /tmp/slides/bin/python handouts/instructor/slides.py OUT  # OUT/week-01.pdf, OUT/week-01-notes.pdf …
+    slides.py OUT --week 4                                    # one week
+    slides.py OUT --typst                                     # the sources alone: needs no package
 
-A change of a handout changes the slides; nothing is typed twice. weeks.py says which sections belong to
-which week. Typst (the package of requirements.txt) makes the PDF,
-without a network.
+A plan is a list of slides with one idea each. Only its title, at most 30 words on the slide, and the notes
+are written there. What the slide shows comes from the course, so a change of the course changes the slides:
+
+    picture = "banks"                      a figure or a chart of the handouts; with `part = [0, 200]`, the
+                                           upper 200 pixels
+    code = "scan/k04_blelloch"             a solution's function, from the line that matches `first` to the
+                                           last one that matches `last`; `calls` marks lines and explains
+                                           them; with `mutant`, as this wrong submission has it
+    says = "scan/missing_barrier"          a wrong submission: the changed lines with `around` lines (2) before
+                                           and after, and what the grader says of it
+    example = "00-ideas/Steps and work/2"  the second code block or table of a section of a handout
+    question = "scan/5"                    a prediction of a lab's page (of 00-ideas: a question)
+    erratum = 1                            a kernel or a trace of errata.md, in which to find the mistake
+
+Nothing is set smaller than 14 pt: a slide on which its contents do not fit is an error. Typst (the package of
+requirements.txt) makes the PDF, without a network.
 """
 
 import argparse
+import difflib
 import html
-import json
 import pathlib
 import re
 import sys
+import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-HANDOUTS = ROOT / "handouts"
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "common/tools"))
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "common/tools")]
 import hint
-import lectures
+import make_mutant
+from typeset import ROOT, blocks, inline, quoted, table
 from weeks import WEEKS, page_of
 
-MOST_ROWS, MOST_LINES, MOST_POINTS = 13, 22, 5  # on a slide
-
+HANDOUTS = ROOT / "handouts"
+MOST_WORDS = 30
+MARKS = "①②③④⑤"
+SMALLEST = 14  # pt
+FRAME = 7  # px around a figure's drawing
 HEAD = """\
 #set document(title: {title})
-#set page(paper: "presentation-16-9", margin: (x: 1.3cm, top: 1.1cm, bottom: 1.2cm), numbering: "1", number-align: right)
+#set page(paper: "presentation-16-9", margin: 1cm, numbering: "1", number-align: right)
 #set text(size: 20pt, font: ("DejaVu Sans", "Libertinus Serif"), fallback: true)
-#show raw: set text(font: "DejaVu Sans Mono", size: 1em)
+#show raw: set text(font: "DejaVu Sans Mono")
 #set table(stroke: 0.5pt + luma(170), inset: 0.35em)
-// The largest size at which the body fits on what is left of the slide. Lines that should not wrap do so only if they would be tiny.
-#let fit(wrap, body) = layout(size => {{
-  let sized(points) = {{ set text(size: points * 1pt); body }}
-  let fits(points) = measure(block(width: size.width, sized(points))).height <= size.height
-  if not wrap {{
-    for points in (20, 18, 16, 14, 13, 12) {{
-      if fits(points) and measure(sized(points)).width <= size.width {{ return block(width: size.width, sized(points)) }}
+#let blue = rgb("#1f4e79")
+// The largest sizes at which code and body fit on what is left of the slide, if possible without a wrapped
+// line of code.
+#let fit(title, code, body) = layout(size => {{
+  for wraps in (false, true) {{
+    for points in (24, 22, 20, 18, 17, 16, 15, 14) {{
+      let code = {{ set text(size: points * 1.25pt); code }}  // 0.8 of it in a block of code
+      let fits = if wraps {{ points <= 17 }} else {{ measure(code).width <= size.width }}
+      for words in (20, 18, 16, 14).filter(words => fits and words <= calc.max(points, 18)) {{
+        let sized = {{ set text(size: words * 1pt); show raw: set text(size: 1.25em); body }}
+        let all = block(width: size.width, {{ v(4pt); code; sized }})
+        if measure(all).height <= size.height {{ return all }}
+      }}
     }}
   }}
-  for points in (if wrap {{ 20 }} else {{ 14 }}, 18, 16, 14, 13, 12, 11, 10, 9, 8, 7) {{
-    if fits(points) and (wrap or points < 15) {{ return block(width: size.width, sized(points)) }}
-  }}
-  panic("does not fit on a slide")
+  panic(title + " does not fit at 14 pt")
 }})
-#let heading-of(title) = text(size: 26pt, weight: "bold", fill: rgb("#1f4e79"), title)
-#let slide(title, wrap: true, body) = {{
+#let slide(title, words, body) = {{
   pagebreak(weak: true)
-  block(height: 100%, width: 100%, grid(rows: (auto, 1fr), row-gutter: 0.6em, heading-of(title), fit(wrap, body)))
+  block(height: 100%, width: 100%, grid(rows: (auto, 1fr, auto), row-gutter: 0.5em,
+    text(size: 26pt, weight: "bold", fill: blue, title), body, if words != [] {{ text(size: 20pt, words) }}))
 }}
-#let figure-slide(title, caption, path) = {{
-  pagebreak(weak: true)
-  block(height: 100%, width: 100%, grid(rows: (auto, auto, 1fr), row-gutter: 0.6em, heading-of(title), text(size: 16pt, caption),
-    layout(size => align(center, image(path, width: size.width, height: size.height, fit: "contain")))))
-}}
+#align(center + horizon)[#text(size: 40pt, weight: "bold", fill: blue, {title})
+
+#text(size: 22pt)[{topics}]]
 """
 
 
-def quoted(text):
-    return json.dumps(text, ensure_ascii=False)
+def plan_of(week):
+    """The week's slides, each a dict with title, words, notes, and one of KINDS."""
+    plan = tomllib.loads((HERE / f"lectures/week-{week:02}.toml").read_text(encoding="utf-8"))["slide"]
+    for slide in plan:
+        for key in ("words", "notes"):
+            slide[key] = " ".join(slide.get(key, "").split())
+    return plan
 
 
-INLINE = re.compile(
-    r"!\[[^\]]*\]\(([^)]*)\)|`([^`]+)`|\*\*(.+?)\*\*|(?<![\w*])\*(?!\s)([^*]+?)\*(?![\w*])|\[([^\]]*)\]\([^)]*\)|<br>|<(?:sup|/sup|a|/a|code|/code)\b[^>]*>",
-    re.S,
-)
+def text_of(page, folder=HANDOUTS):
+    """A handout, by its name or that of its lab."""
+    name = re.compile(rf"(\d\d-)?{page.replace('_', '-')}")
+    if (found := next((path for path in folder.glob("*.md") if name.fullmatch(path.stem)), None)) is None:
+        sys.exit(f"slides.py: there is no handout of {page}")
+    return found.read_text(encoding="utf-8")
 
 
-def path_of(link):
-    """A link of a handout, as Typst's root has it."""
-    return "/" + (HANDOUTS / link).resolve().relative_to(ROOT).as_posix()
+def section_of(text, heading, page):
+    """A section of a handout, up to the next heading of its level."""
+    text = re.sub(r"^```.*?^```$", lambda m: m[0].replace("\n#", "\n\0#"), text, flags=re.S | re.M)
+    found = re.search(rf"^(##+) {re.escape(heading)}\n(.*?)(?=^\1 |^## |\Z)", text, re.M | re.S)
+    if found is None:
+        sys.exit(f"slides.py: {page} has no section “{heading}”")
+    return found[2].replace("\0", "")
 
 
-def inline(text):
-    """Markdown inside of a paragraph, as Typst content in brackets."""
-    out, at = "", 0
-    for found in INLINE.finditer(text):
-        out += f"#text({quoted(html.unescape(text[at : found.start()]))})" if found.start() > at else ""
-        picture, code, strong, emphasis, link = found.groups()
-        if picture is not None:
-            out += f"#image({quoted(path_of(picture))}, width: 7.5cm)"
-        elif code is not None:
-            code = html.unescape(code)
-            if len(code) > 24:
-                code = code.replace("_", "_\u200b")  # may break there
-            out += f"#raw({quoted(code)})"
-        elif strong is not None:
-            out += f"#strong[{inline(strong)}]"
-        elif emphasis is not None:
-            out += f"#emph[{inline(emphasis)}]"
-        elif link is not None:
-            out += inline(link)
-        elif found[0] == "<br>":
-            out += "#linebreak()"
-        at = found.end()
-    return out + (f"#text({quoted(html.unescape(text[at:]))})" if at < len(text) else "")
+def without_comment(line):
+    return re.sub(r"\s+// .*$", "", line)
 
 
-def first_sentences(text, most=220):
-    """As many of the first sentences as are short enough, at least one."""
-    text = " ".join(text.split())
-    sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z0-9`*\[(])", text)
-    kept = sentences[0]
-    for sentence in sentences[1:]:
-        if len(kept) + len(sentence) > most:
-            break
-        kept += " " + sentence
-    if (
-        re.match(r"\*[^*]", kept) and kept.count("*") % 2
-    ):  # the end of the emphasis is in a sentence that was cut off
-        kept = kept[1:]
-    return kept.rstrip(":")
+def code_lines(text):
+    """Without comments, blank lines and the steering lines of make_skeleton.py."""
+    text = re.sub(r",\n\s+", ", ", text)  # arguments on several lines
+    lines = map(without_comment, text.splitlines())
+    return [line for line in lines if line.strip() and not re.match(r"\s*//", line)]
 
 
-def cells(line):
-    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+def solution(lab):
+    return (ROOT / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
 
 
-def table(lines):
-    """A Markdown table as Typst tables of at most MOST_ROWS rows each: their rows, whether cells may wrap,
-    the table."""
-    head, align, *rows = [cells(line) for line in lines]
-    width = max(map(len, [head, *rows]))
-    sides = ["right" if cell.endswith(":") and not cell.startswith(":") else "left" for cell in align] + [
-        "left"
-    ] * (width - len(align))
-    plain = [
-        [re.sub(r"[`*]|\]\([^)]*\)", "", row[i]) for row in [head, *rows] if i < len(row)]
-        for i in range(width)
-    ]
-    long = any(len(cell) > 34 and " " in cell for column in plain for cell in column)
-    sizes = [
-        max(map(len, column), default=1) if any(len(cell) > 12 and " " in cell for cell in column[1:]) else 0
-        for column in plain
-    ]
-    columns = ", ".join(f"{max(min(size, 100), 16)}fr" if long and size else "auto" for size in sizes)
+def changed(mutant):
+    """The solution with the mistake of a wrong submission."""
+    text = (ROOT / f"grader/mutants/{mutant}.mutant").read_text(encoding="utf-8")
+    return make_mutant.apply(solution(mutant.split("/")[0]), make_mutant.parse(text, mutant)[1], mutant)
 
-    def row_of(row, wrap):
-        return "".join(
-            f"{wrap}[{inline(cell.replace(chr(92) + '|', '|'))}], "
-            for cell in [*row, *[""] * (width - len(row))]
+
+def raw(lines, language="cpp"):
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    text = quoted("\n".join(line[indent:].rstrip() for line in lines))
+    return f'raw(block: true, lang: "{language}", {text})'
+
+
+def picture(slide):
+    """Without its frame, and as large as there is space."""
+    text = (HANDOUTS / f"figures/{slide['picture']}.svg").read_text(encoding="utf-8")
+    whole, width, height = re.search(r'width="(\d+)" height="(\d+)" viewBox="[^"]*"', text).group(0, 1, 2)
+    width, height = int(width), int(height)
+    top, bottom = slide.get("part", (0, height))
+    top, bottom, width = max(top, FRAME), min(bottom, height - FRAME), width - 2 * FRAME
+    height = bottom - top
+    is_wide = height < 0.45 * width
+    scale = min(765 / width, 300 / height) if is_wide else min(585 / width, 386 / height)
+    smallest = min(float(size) for size in re.findall(r'font-size[:=]\s*"?([\d.]+)', text))
+    if smallest * scale < SMALLEST:
+        sys.exit(
+            f"slides.py: “{slide['title']}” needs a smaller part: letters have {smallest * scale:.1f} pt"
         )
-
-    for first in range(0, len(rows), MOST_ROWS):
-        body = "\n".join("  " + row_of(row, "") for row in rows[first : first + MOST_ROWS])
-        heading = (
-            "  table.header("
-            + "".join(f"[#strong[{inline(cell)}]], " for cell in [*head, *[""] * (width - len(head))])
-            + "),\n"
-            if any(head)
-            else ""
-        )
-        yield (
-            len(rows[first : first + MOST_ROWS]) + 1,
-            long,
-            f"#table(columns: ({columns},), align: ({', '.join(sides)},),\n{heading}{body}\n)",
-        )
+    box = f'width="{width}" height="{height}" viewBox="{FRAME} {top} {width} {height}"'
+    alt = html.unescape(re.search(r"<title[^>]*>(.*?)</title>", text)[1])
+    drawn = f'image(bytes({quoted(text.replace(whole, box))}), format: "svg", alt: {quoted(alt)}, '
+    drawn += f"width: {width * scale:.0f}pt)"
+    if is_wide:
+        return f"align(center + horizon, {drawn})"
+    beside = f"align(horizon, text(size: 18pt)[{inline(slide['words'])}])"
+    slide["words"] = ""
+    return f"grid(columns: (auto, 1fr), rows: 100%, gutter: 0.8em, align(horizon, {drawn}), {beside})"
 
 
-def sections_of(text):
-    """{heading: its text without the subsections}"""
-    parts = re.split(
-        r"^(#{2,3}) (.+)$",
-        re.sub(r"^```.*?^```$", lambda m: m[0].replace("\n#", "\n\0#"), text, flags=re.S | re.M),
-        flags=re.M,
+def code(slide):
+    lab, function = slide["code"].split("/")
+    source = changed(slide["mutant"]) if "mutant" in slide else solution(lab)
+    begin, end = make_mutant.function_range(source, function, lab)
+    lines = code_lines(source[begin:end])
+
+    def matching(pattern):
+        found = [k for k, line in enumerate(lines) if re.search(pattern, line)]
+        return found or sys.exit(f"slides.py: no line of {function} is like {pattern}")
+
+    lines = lines[matching(slide.get("first", "."))[0] : matching(slide.get("last", "."))[-1] + 1]
+    return marked(lines, slide)
+
+
+def marked(lines, slide):
+    """Lines of code, their marks, and what is said of them."""
+    said = ""
+    for mark, (pattern, words) in zip(MARKS, slide.get("calls", ())):
+        k = next((k for k, line in enumerate(lines) if re.search(pattern, line)), None)
+        if k is None:
+            sys.exit(f"slides.py: no line on “{slide['title']}” is like {pattern}")
+        lines[k] += f"  {mark}"
+        said += f"[{mark}], [{inline(words)}], "
+    return f"fitted({raw(lines)}, [#v(0.4em)\n#grid(columns: (auto, 1fr), gutter: 0.5em, {said})])"
+
+
+def says(slide):
+    lab, name = slide["says"].split("/")
+    right, wrong = make_mutant.apply(solution(lab), [], name), changed(slide["says"])
+    lines = difflib.unified_diff(code_lines(right), code_lines(wrong), n=slide.get("around", 2), lineterm="")
+    parts = [f"{line[0]} {line[1:]}" if line[0] != "@" else "  …" for line in [*lines][3:]]
+    title = re.search(r"^# Lab \d: (.*)", text_of(lab), re.M)[1]
+    matrix = section_of(text_of("kill-matrix"), title, "kill-matrix")
+    row = re.search(rf"^\| `{name}` \| (.*?) \| (.*?) \| .*? \| (.*) \|$", matrix, re.M)
+    task, verdict, message = map(html.unescape, row.groups())
+    message = re.sub(rf"mutant_{lab}_{name}\.cu", f"{lab}.cu", message)
+    message = message.replace(f" (in {lab}.cu)", "")
+    return (
+        f"fitted({raw(parts, 'diff')}, [#v(0.6em)\n#block(fill: luma(240), inset: 0.6em, width: 100%)["
+        f"*{task}: #text(fill: rgb(161, 22, 22), {quoted(verdict)})* #linebreak() #{quoted(message)}]])"
     )
-    return {parts[i + 1]: parts[i + 2].replace("\0", "") for i in range(1, len(parts), 3)}
 
 
-def blocks(text):
-    """Kind and lines of each block of a section: code, table, figure, list, text."""
-    text = re.sub(r"^<!-- .*? -->\n|^<a id=.*\n|^</?details>\n?|^<details>", "", text, flags=re.M)
-    text = re.sub(r"<summary>(.*?)</summary>", r"\n\1\n", text)
-    for part in re.split(r"(^```.*?^```$)", text, flags=re.S | re.M):
-        if part.startswith("```"):
-            yield "code", part.splitlines()[1:-1]
-            continue
-        for block in re.split(r"\n\s*\n|\n(?=\|)(?<!\|\n)", part):
-            lines = [line for line in block.splitlines() if line.strip()]
-            if not lines:
-                continue
-            if lines[0].startswith("|"):
-                rows = [line for line in lines if line.startswith("|")]
-                yield "table", rows
-                lines = lines[len(rows) :]
-                if not lines:
-                    continue
-            if re.match(r"!\[.*\]\(.*\)$", lines[0]):
-                yield "figure", [lines[0]]
-            elif re.match(r"([-*]|\d+\.) ", lines[0]):
-                yield "list", re.split(r"\n(?=[-*] |\d+\. )", "\n".join(lines))
-            else:
-                yield "text", [" ".join(lines)]
+def example(slide):
+    page, heading, number = slide["example"].split("/")
+    section = section_of(text_of(page), heading, page)
+    shown = [(kind, lines) for kind, lines in blocks(section) if kind in ("code", "table")]
+    if int(number) > len(shown):
+        sys.exit(f"slides.py: “{heading}” of {page} has {len(shown)} examples")
+    kind, lines = shown[int(number) - 1]
+    lines = code_lines("\n".join(lines)) if "calls" in slide else lines
+    return marked(lines, slide) if kind == "code" else f"fitted([], [{table(lines)}])"
 
 
-def slides_of(heading, text):
-    """A section: its points, its figures, and its tables and examples, each below the sentence before it;
-    small ones share a slide."""
-    points, caption, shown = [], "", []
-
-    def flushed():
-        for first in range(0, len(points), MOST_POINTS):
-            body = "\n".join(f"- {inline(point)}" for point in points[first : first + MOST_POINTS])
-            yield f"#slide({quoted(heading)}, [\n{body}\n])\n"
-        points.clear()
-        while shown:
-            together, rows, wrap = [], 0, False
-            while shown and (not together or (rows + shown[0][0] <= MOST_ROWS and wrap == shown[0][1])):
-                size, wrap, body = shown.pop(0)
-                together.append(body)
-                rows += size
-            yield f"#slide({quoted(heading)}, wrap: {str(wrap).lower()}, [\n{chr(10).join(together)}\n])\n"
-
-    for kind, lines in blocks(text):
-        if kind == "text":
-            caption = first_sentences(lines[0], 160)
-            if re.match(r"\*\*[^*]+\*\*", lines[0]):
-                if shown:
-                    yield from flushed()
-                points.append(first_sentences(lines[0]))
-        elif kind == "list":
-            if shown:
-                yield from flushed()
-            points += [
-                first_sentences(re.sub(r"^([-*]|\d+\.) ", "", item), 170)
-                for item in lines
-                if not item.startswith("- [")
-            ]
-        elif kind == "figure":
-            yield from flushed()
-            alt, path = re.match(r"!\[(.*)\]\((.*)\)$", lines[0]).groups()
-            yield f"#figure-slide({quoted(heading)}, [{inline(alt)}], {quoted(path_of(path))})\n"
-        elif kind == "table" or len(lines) <= MOST_LINES:
-            if points and caption and points[-1].startswith(caption[:40]):
-                points.pop()  # it stands above the table
-            if points:
-                yield from flushed()
-            made = (
-                table(lines)
-                if kind == "table"
-                else [(len(lines), False, f"#raw(block: true, {quoted(chr(10).join(lines))})")]
-            )
-            for size, wrap, body in made:
-                said = f"#block(width: 100%, text(size: 17pt)[{inline(caption)}])\n" if caption else ""
-                caption = ""
-                shown.append((size + 1, wrap, said + body + "\n"))
-    yield from flushed()
+def question(slide):
+    """What is asked, and the answer: on the instructor's page of a lab, or folded below the question."""
+    page, number = slide["question"].split("/")
+    text = text_of(page)
+    heading = "Predict, then measure" if "\n## Predict, then measure\n" in text else "Questions"
+    section = section_of(text, heading, page)
+    item = re.search(rf"^{number}\. (.*?)(?=^\d+\. |^\*\*|\Z)", section, re.S | re.M)[1]
+    said, _, folded = item.partition("<details><summary>Answer</summary>")
+    if not folded:
+        answers = text_of(page, HERE)
+        folded = re.search(rf"^### Prediction {number}\. .*?\n(.*?)(?=^##|\Z)", answers, re.S | re.M)[1]
+    said = re.sub(r"\s*\(Compare.*?\)$", "", " ".join(said.split()))
+    return f"align(horizon, text(size: 24pt)[{inline(said)}])", folded
 
 
-def points_of(text):
-    """{task: points}, from the table of points."""
-    return dict(re.findall(r"^\| `(\w+)` .*\| (\d+) \|$", text, re.M))
+def erratum(slide):
+    section = re.search(
+        rf"^## {slide['erratum']}\. .*?\n(.*?)(?=^<a id=|\Z)", text_of("errata"), re.M | re.S
+    )[1]
+    shown, folded = section.split("<details><summary>Answer</summary>")
+    lines = next(lines for kind, lines in blocks(shown) if kind == "code")
+    return marked(lines, slide), folded.partition("<!-- quote")[0]
+
+
+KINDS = {one.__name__: one for one in (picture, code, says, example, question, erratum)}
+ANSWERED = ("question", "erratum")
+
+
+def shown(slide):
+    slide = dict(slide)
+    if kind := next((kind for kind in KINDS if kind in slide), None):
+        body = KINDS[kind](slide)
+        body = body[0] if kind in ANSWERED else body
+    else:
+        body = f"align(horizon, text(size: 26pt)[{inline(slide['words'])}])"
+        slide["words"] = ""
+    return slide_of(slide["title"], slide["words"], body)
+
+
+def slide_of(title, words, body):
+    title = quoted(title)
+    return f"#slide({title}, [{inline(words)}], {{ let fitted = fit.with({title}); {body} }})\n"
 
 
 def deck(number):
     week = WEEKS[number]
-    titles = [re.match(r"# (.*)", page_of(part))[1] for part in week.parts]
+    titles = [re.match(r"# (?:Lab .: )?(.*)", page_of(part))[1] for part in week.parts]
     title = f"Week {number}: {', '.join(titles)}"
-    out = HEAD.format(title=quoted(title))
-    out += f'#align(center + horizon)[#text(size: 40pt, weight: "bold", fill: rgb("#1f4e79"))[{inline(title)}]\n\n#text(size: 22pt)[{inline(week.topics)}]]\n'
-    plan = lectures.LECTURES.get(number)
-    out += lectures.typst(plan) if plan else "".join(sections_shown(part) for part in week.parts)
-    rows = [row for part in week.parts for row in task_rows(part)]
-    if rows:
+    out = HEAD.format(title=quoted(title), topics=inline(week.topics)) + "".join(map(shown, plan_of(number)))
+    if rows := [row for part in week.parts for row in task_rows(part)]:
         rows = ["| task | difficulty | time | points |", "|---|---|---|--:|", *rows]
-        out += "".join(f'#slide("Tasks of this week", [\n{body}\n])\n' for _, _, body in table(rows))
-    else:
-        out += f'#slide("This week", [\n{inline(week.also)}\n])\n'
-    return out + "".join(predictions_of(part) for part in week.parts if part.predicts and not plan)
-
-
-def sections_shown(part):
-    text, out = page_of(part), ""
-    sections = sections_of(text)
-    for heading in part.headings:
-        if heading not in sections:
-            sys.exit(f"slides.py: handouts/{part.page}.md has no section “{heading}”; correct weeks.py")
-        wanted = [heading]
-        if heading in ("Causes of low speed",):  # with its subsections
-            names = list(sections)
-            at = names.index(heading) + 1
-            while at < len(names) and re.search(rf"^### {re.escape(names[at])}$", text, re.M):
-                wanted.append(names[at])
-                at += 1
-        for one in wanted:
-            out += "".join(slides_of(one, sections[one]))
-    return out
+        return out + slide_of("Tasks of this week", "", f"fitted([], [{table(rows)}])")
+    return out + slide_of("This week", "", f"text(size: 24pt)[{inline(week.also)}]")
 
 
 def task_rows(part):
@@ -302,23 +274,38 @@ def task_rows(part):
     missing = [task for task in part.tasks if task not in known]
     if missing:
         sys.exit(f"slides.py: handouts/{part.page}.md has no task {', '.join(missing)}; correct weeks.py")
+    points = dict(re.findall(r"^\| `(\w+)` .*\| (\d+) \|$", text, re.M))
     for task in part.tasks:
         difficulty, time = hint.effort(known[task][1])
         name = re.sub(rf"\b{task}\b", f"`{task}`", known[task][0], count=1)
-        yield f"| {name} | {difficulty} | {time} | {points_of(text)[task]} |"
+        yield f"| {name} | {difficulty} | {time} | {points[task]} |"
 
 
-def predictions_of(part):
-    asked = re.search(r"^## Predict, then measure\n(.*?)^## ", page_of(part), re.S | re.M)[1]
-    items = [
-        first_sentences(one, 400) for one in re.findall(r"^\d+\. (.*?)(?=^\d+\. |\Z)", asked, re.S | re.M)
+def notes(week):
+    """What the lecturer reads: what to know before, and slide by slide what to say and the answers."""
+    parts, before = WEEKS[week].parts, WEEKS.get(week - 1)
+    done = [task for part in before.parts for task in part.tasks] if before else []
+    plan = plan_of(week)
+    facts = [
+        f"Read before: {', '.join(f'handouts/{part.page}.md' for part in parts)}; their answers are in "
+        "handouts/instructor/.",
+        f"The students have done {', '.join(f'`{task}`' for task in done)}." if done else "",
+        f"{len(plan)} slides for 90 minutes: about {90 // len(plan)} minutes each, longer for the questions.",
     ]
-    body = "\n".join(f"+ {inline(item)}" for item in items)
-    return f'#slide("Predict, then measure", [\n{body}\n])\n'
+    out = '#set page(margin: 2cm, numbering: "1")\n'
+    out += '#set text(size: 11pt, font: ("DejaVu Sans", "Libertinus Serif"))\n'
+    out += f"#text(size: 16pt)[*Notes: week {week}*]\n\n{inline(' '.join(filter(None, facts)))}\n"
+    for number, slide in enumerate(plan, 2):  # the first slide is the title
+        out += f"\n*{number}. #{quoted(slide['title'])}* #linebreak() {inline(slide['notes'])}\n"
+        for kind in ANSWERED:
+            if kind in slide:
+                answer = " ".join(re.sub(r"</?details>", "", KINDS[kind](slide)[1]).split())
+                out += f"#linebreak() _Answer:_ {inline(answer)}\n"
+    return out
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Makes the slides of all weeks from the handouts.")
+    parser = argparse.ArgumentParser(description="Makes the slides of all weeks, and the lecturer's notes.")
     parser.add_argument("out", type=pathlib.Path, metavar="OUT", help="a folder")
     parser.add_argument("--week", type=int, choices=WEEKS, help="one week only")
     parser.add_argument("--typst", action="store_true", help="write the sources of the slides, no PDF")
@@ -332,10 +319,7 @@ def main():
             )
     arguments.out.mkdir(parents=True, exist_ok=True)
     for week in [arguments.week] if arguments.week else WEEKS:
-        made = {f"week-{week:02}": deck(week)}
-        if plan := lectures.LECTURES.get(week):
-            made[f"week-{week:02}-notes"] = lectures.notes(plan, f"week {week}")
-        for name, source in made.items():
+        for name, source in {f"week-{week:02}": deck(week), f"week-{week:02}-notes": notes(week)}.items():
             if arguments.typst:
                 (arguments.out / f"{name}.typ").write_text(source, encoding="utf-8")
             else:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the sources of the slides: every week, task, figure and prediction of the handouts is there.
+"""Checks the plans and sources of the slides: every week, task and figure of the handouts is there, and every
+lecture has all its parts.
 
 usage: slides_test.py HANDOUTS
 """
@@ -14,17 +15,23 @@ import unittest
 sys.dont_write_bytecode = True
 HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
 sys.path[:0] = [str(HANDOUTS / "instructor"), str(HANDOUTS)]
+import charts
 import figures
 import slides
 import weeks
 
+KEYS = {*slides.KINDS, "title", "words", "notes", "part", "first", "last", "calls", "mutant", "around"}
 PAGES = {part.page for week in weeks.WEEKS.values() for part in week.parts}
 
 
 class Slides(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        cls.plans = {week: slides.plan_of(week) for week in weeks.WEEKS}
         cls.decks = {week: slides.deck(week) for week in weeks.WEEKS}
+
+    def deck_of(self, slide):
+        return slides.shown({"title": "A title", "words": "", **slide})
 
     def test_every_task_has_its_week(self):
         for page in PAGES:
@@ -63,56 +70,75 @@ class Slides(unittest.TestCase):
                 )
 
     def test_every_figure_is_shown(self):
-        shown = {
-            name
-            for deck in self.decks.values()
-            for name in re.findall(r'"/handouts/figures/([\w-]+\.svg)"', deck)
-        }
+        shown = {slide["picture"] for plan in self.plans.values() for slide in plan if "picture" in slide}
         # Charts of results may be left to the page.
-        self.assertEqual({f"{name}.svg" for name in figures.FIGURES} - shown, set())
+        self.assertEqual(set(figures.FIGURES) - shown, set())
 
-    def test_planned_slides_have_few_words_and_notes(self):
-        for week, plan in slides.lectures.LECTURES.items():
+    def test_slides_have_few_words_and_notes(self):
+        for week, plan in self.plans.items():
             for slide in plan:
-                words = f"week {week}, “{slide.title}”"
-                self.assertLessEqual(len(slide.words.split()), slides.lectures.MOST_WORDS, words)
-                self.assertTrue(slide.notes, words)
-            notes = slides.lectures.notes(plan, "")
-            self.assertEqual([s.title for s in plan if s.title not in notes], [])
+                name = f"week {week}, “{slide['title']}”"
+                self.assertLessEqual(len(slide["words"].split()), slides.MOST_WORDS, name)
+                self.assertTrue(slide["notes"], name)
+                self.assertLessEqual(set(slide), KEYS, name)
+            self.assertEqual([s["title"] for s in plan if s["title"] not in slides.notes(week)], [])
 
-    def test_a_plan_shows_what_the_course_has(self):
-        plan = slides.lectures
-        shown = plan.Says("", mutant="scan/missing_barrier").shown()
-        self.assertIn("reads s_data", shown)
-        self.assertNotIn("mutant_", shown)
-        with self.assertRaisesRegex(SystemExit, "no line of k01_neighboured"):
-            plan.Code("", lab="reduction", function="k01_neighboured", calls=(("nowhere", ""),)).shown()
+    def test_every_lecture_has_all_parts(self):
+        for week, plan in self.plans.items():
+            found = {
+                "a problem": "words" in plan[0] or "question" in plan[0],
+                "a picture": any("picture" in slide for slide in plan),
+                "code with explanations": any("calls" in slide for slide in plan),
+                "a prediction": any("question" in slide for slide in plan),
+                "a chart": any(slide.get("picture") in charts.CHARTS for slide in plan),
+                "the grader's words": any("says" in slide for slide in plan),
+                "a mistake to find": any(slide["title"].startswith("Find the mistake") for slide in plan),
+            }
+            self.assertEqual([part for part, is_there in found.items() if not is_there], [], week)
 
-    def test_every_lab_has_its_predictions(self):
-        parts = [part.page for week in weeks.WEEKS.values() for part in week.parts if part.predicts]
-        self.assertEqual(sorted(parts), sorted(PAGES - {"00-ideas"}))
-        planned = [week for week, plan in slides.lectures.LECTURES.items() if week in weeks.WEEKS]
-        for week, part in ((w, p) for w, of in weeks.WEEKS.items() for p in of.parts if p.predicts):
-            if week in planned:
-                asked = [s for s in slides.lectures.LECTURES[week] if isinstance(s, slides.lectures.Question)]
-                self.assertTrue(asked, week)
-            else:
-                self.assertIn("Predict, then measure", self.decks[week], part.page)
+    def test_a_slide_shows_what_the_course_has(self):
+        said = slides.says({"says": "scan/missing_barrier"})
+        self.assertIn("reads s_data", said)
+        self.assertIn("-     __syncthreads();", said)
+        self.assertNotIn("mutant_", said)
+        right = {"title": "", "code": "reduction/k01_neighboured", "calls": [["__syncthreads", "waits"]]}
+        self.assertIn("__syncthreads();  ①", slides.code(right))
+        self.assertNotIn("__syncthreads();  ①", self.deck_of({**right, "calls": []}))
+        wrong = self.deck_of({"code": "scan/k03_hillis_steele", "mutant": "scan/in_place"})
+        self.assertIn("s_data[0][tid - offset]", wrong)
+
+    def test_answers_are_in_the_notes_alone(self):
+        asked = {"title": "", "question": "00-ideas/1", "words": "", "notes": ""}
+        self.assertIn("What is its intensity?", self.deck_of(asked))
+        self.assertNotIn("0.375", self.deck_of(asked))
+        self.assertIn("0.375", slides.notes(1))
+        self.assertIn("offset < n", slides.erratum({"title": "", "erratum": 15})[1])
+
+    def test_letters_that_are_too_small_are_refused(self):
+        with self.assertRaisesRegex(SystemExit, "needs a smaller part"):
+            self.deck_of({"picture": "reduction-lanes"})
+        self.assertIn("image(bytes", self.deck_of({"picture": "reduction-lanes", "part": [0, 206]}))
+
+    def test_what_is_missing_is_named(self):
+        for slide, words in [
+            ({"code": "reduction/k01_neighboured", "calls": [["nowhere", ""]]}, "is like nowhere"),
+            ({"code": "reduction/k01_neighboured", "first": "nowhere"}, "is like nowhere"),
+            ({"example": "02-scan/No such section/1"}, "no section “No such section”"),
+            ({"example": "00-ideas/Steps and work/9"}, "has 3 examples"),
+            ({"question": "no_lab/1"}, "no handout of no_lab"),
+        ]:
+            with self.assertRaisesRegex(SystemExit, words):
+                self.deck_of(slide)
+
+    def test_every_lab_asks_for_predictions(self):
+        asked = {s["question"].split("/")[0] for plan in self.plans.values() for s in plan if "question" in s}
+        labs = {page[3:].replace("-", "_") for page in PAGES - {"00-ideas"}}
+        self.assertEqual(asked - {"00-ideas"}, labs)
 
     def test_no_markdown_is_left(self):
         for week, deck in self.decks.items():
             for text in re.findall(r'#text\("((?:[^"\\]|\\.)*)"\)', deck):
                 self.assertNotRegex(text, r"^\*\w|\*\*|\]\(|<!--|</?details", f"week {week}")
-
-    def test_a_missing_section_is_named(self):
-        week = next(week for week in weeks.WEEKS if week not in slides.lectures.LECTURES)
-        kept = weeks.WEEKS[week]
-        weeks.WEEKS[week] = weeks.Week("", [weeks.Part("02-scan", ["No such section"])])
-        try:
-            with self.assertRaisesRegex(SystemExit, "no section “No such section”"):
-                slides.deck(week)
-        finally:
-            weeks.WEEKS[week] = kept
 
     def test_typst_accepts_them(self):
         try:
@@ -121,9 +147,10 @@ class Slides(unittest.TestCase):
             self.skipTest("no package typst")
         with tempfile.TemporaryDirectory() as folder:
             for week, deck in self.decks.items():
-                target = pathlib.Path(folder) / f"{week}.pdf"
-                typst.compile(deck.encode(), output=target, root=slides.ROOT)
-                self.assertTrue(target.read_bytes().startswith(b"%PDF"))
+                for source in (deck, slides.notes(week)):
+                    target = pathlib.Path(folder) / f"{week}.pdf"
+                    typst.compile(source.encode(), output=target, root=slides.ROOT)
+                    self.assertTrue(target.read_bytes().startswith(b"%PDF"))
 
 
 if __name__ == "__main__":

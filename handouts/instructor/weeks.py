@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The weeks of the course: what the lecture shows, and which tasks students do. The slides and the table of
-the instructor's guide (`weeks` of quotes.py) come from WEEKS."""
+"""The weeks of the course: their topics, and which tasks students do. The table of the instructor's guide
+(`weeks` of quotes.py) comes from WEEKS, and so do the first and the last slide of a week."""
 
 import pathlib
 import re
@@ -18,9 +18,7 @@ class Part(NamedTuple):
     """What comes from one handout."""
 
     page: str
-    headings: list  # sections for the lecture
     tasks: list = []
-    predicts: bool = False  # whether the handout's predictions belong to this week
 
 
 class Week(NamedTuple):
@@ -29,137 +27,66 @@ class Week(NamedTuple):
     also: str = ""  # what students do besides the tasks
 
 
-BEFORE = ["The problem", "Ideas"]
-AFTER = ["Steps, work, bytes", "The ladder", "Predicted and measured"]
-
 WEEKS = {
     1: Week(
         "kernels, the hierarchy, steps and work, the roofline",
-        [
-            Part(
-                "00-ideas",
-                [
-                    "CUDA in ten minutes",
-                    "The hierarchy",
-                    "Operators",
-                    "Steps and work",
-                    "Parallelism, average and peak",
-                    "Bytes: intensity and the roofline",
-                    "Causes of low speed",
-                    "Questions and their counters",
-                ],
-            )
-        ],
+        [Part("00-ideas")],
         "set-up; the edition's [demonstration](#before-the-first-week): `./lab grade`, `trace`, `profile`, `check`",
     ),
     2: Week(
         "barriers, guards, divergence, bank conflicts, shuffles",
-        [Part("01-reduction", [*BEFORE, "A worked trace"], ["neighboured", "sequential", "shuffle"])],
+        [Part("01-reduction", ["neighboured", "sequential", "shuffle"])],
         "[errata](errata.md) 1–3, 8",
     ),
     3: Week(
         "many items per thread, memory-bound kernels; associative and commutative operators",
-        [
-            Part(
-                "01-reduction",
-                [*AFTER, "Beyond the tasks: the speed of the memory"],
-                ["coarsened", "single_launch"],
-                True,
-            ),
-            Part("02-scan", BEFORE, ["hillis_steele"]),
-        ],
+        [Part("01-reduction", ["coarsened", "single_launch"]), Part("02-scan", ["hillis_steele"])],
         "errata 4, 5, 15",
     ),
     4: Week(
         "work efficiency; a scan in a warp",
-        [Part("02-scan", ["Worked traces"], ["blelloch", "kogge_stone"])],
+        [Part("02-scan", ["blelloch", "kogge_stone"])],
         "errata 6, 7, 11–14, 21, 22",
     ),
     5: Week(
         "a scan in a block; scan as a tool that computes output positions",
-        [
-            Part("02-scan", AFTER, ["coarsened", "segmented"], True),
-            Part("03-compaction", BEFORE, ["three_kernels"]),
-        ],
+        [Part("02-scan", ["coarsened", "segmented"]), Part("03-compaction", ["three_kernels"])],
         "errata 9, 16",
     ),
     6: Week(
         "ballots; what limits a compaction",
-        [
-            Part(
-                "03-compaction",
-                ["A worked trace", *AFTER],
-                ["fused", "warp_aggregated", "single_pass"],
-                True,
-            )
-        ],
+        [Part("03-compaction", ["fused", "warp_aggregated", "single_pass"])],
     ),
-    7: Week(
-        "stability; sources of parallelism",
-        [Part("04-radix-sort", [*BEFORE, "The split"], ["split", "tile_sort"])],
-    ),
-    8: Week(
-        "sorting networks and merging",
-        [Part("04-radix-sort", ["The merge"], ["merge"])],
-    ),
-    9: Week(
-        "ranks in a tile",
-        [Part("04-radix-sort", ["A pass by digits", *AFTER[:2]], ["digits"])],
-    ),
+    7: Week("stability; sources of parallelism", [Part("04-radix-sort", ["split", "tile_sort"])]),
+    8: Week("sorting networks and merging", [Part("04-radix-sort", ["merge"])]),
+    9: Week("ranks in a tile", [Part("04-radix-sort", ["digits"])]),
     10: Week(
         "keys of any type; contention and privatisation",
         [
-            Part("04-radix-sort", ["Looking back"], ["any_key", "onesweep"], True),
-            Part("05-histogram", BEFORE, ["global_atomics", "private_counts", "shared_counts"]),
+            Part("04-radix-sort", ["any_key", "onesweep"]),
+            Part("05-histogram", ["global_atomics", "private_counts", "shared_counts"]),
         ],
     ),
     11: Week(
         "skewed samples; coalescing in two dimensions",
-        [
-            Part(
-                "05-histogram",
-                ["Worked traces", "Atomics, contention, bytes", "The ladder"],
-                ["sort_reduce", "combined"],
-                True,
-            ),
-            Part("06-sat", BEFORE, ["serial"]),
-        ],
+        [Part("05-histogram", ["sort_reduce", "combined"]), Part("06-sat", ["serial"])],
         "erratum 10",
     ),
     12: Week(
         "transposes; accuracy; applications of a table",
-        [
-            Part(
-                "06-sat",
-                ["Worked traces", *AFTER[:2], "The programs"],
-                ["rows_columns", "transpose", "box", "single_pass"],
-                True,
-            )
-        ],
+        [Part("06-sat", ["rows_columns", "transpose", "box", "single_pass"])],
     ),
     13: Week(
         "levels; what moves 4n, 3n and 2n bytes",
-        [
-            Part(
-                "07-hierarchical-scan",
-                [*BEFORE, "A worked trace"],
-                ["two_levels", "recursive", "reduce_then_scan"],
-            )
-        ],
+        [Part("07-hierarchical-scan", ["two_levels", "recursive", "reduce_then_scan"])],
     ),
     14: Week(
         "look-back, forward progress",
-        [Part("07-hierarchical-scan", AFTER[:2], ["chained", "look_back"], True)],
+        [Part("07-hierarchical-scan", ["chained", "look_back"])],
         "errata 17–20",
     ),
-    15: Week(
-        "ranks, collectives and their cost",
-        [Part("08-multi-gpu", [*BEFORE, *AFTER[:2]], ["reduce", "scan", "histogram"])],
-    ),
-    16: Week(
-        "splitters, exchange, scaling",
-        [Part("08-multi-gpu", ["Worked traces", "Scaling"], ["sort"], True)],
-    ),
+    15: Week("ranks, collectives and their cost", [Part("08-multi-gpu", ["reduce", "scan", "histogram"])]),
+    16: Week("splitters, exchange, scaling", [Part("08-multi-gpu", ["sort"])]),
 }
 
 

@@ -201,6 +201,8 @@ int print(Warp& w, int lane, const CallSite& site) {
 void run_builtin(Warp& w, const CallSite& site) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
+    if (site.arguments.size() == 1 && w.worker->observer != nullptr)  // malloc, free
+      w.worker->observer->heap_changes(w, lane, w.frame_base[lane] + site.arguments[0].offset);
     if (site.builtin == "vprintf") {
       give(w, lane, site, print(w, lane, site));
     } else if (site.builtin == "__assertfail") {

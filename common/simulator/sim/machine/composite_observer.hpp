@@ -60,6 +60,9 @@ class CompositeObserver : public Observer, public KeepsHistory {
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
     for (Observer* o : all_) o->frame_opened(w, lane, offset, bytes);
   }
+  void heap_changes(Warp& w, int lane, std::uint32_t offset) override {
+    for (Observer* o : all_) o->heap_changes(w, lane, offset);
+  }
   void copies_issued(Warp& w, const CopyBatch& batch) override {
     for (Observer* o : all_) o->copies_issued(w, batch);
   }

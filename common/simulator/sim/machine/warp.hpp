@@ -238,6 +238,8 @@ class Observer {
     local_moved(w, lane, to, bytes);
   }
   virtual void frame_opened(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
+  // A lane calls malloc or free, with the argument that is at `offset` in its local memory.
+  virtual void heap_changes(Warp&, int /*lane*/, std::uint32_t /*offset*/) {}
   // copies_issued: the copies of a batch have started. copies_finished: some of them are about to be carried
   // out, for a thread that waited or, if `barrier` is not 0, for the threads that wait for that mbarrier.
   virtual void copies_issued(Warp&, const CopyBatch&) {}

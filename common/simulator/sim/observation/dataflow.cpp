@@ -162,7 +162,7 @@ void Dataflow::block_begins(Block& block) {
     shadow.registers.assign(program_->register_bytes / 4 + 2 * kLanes, {});
     shadow.predicates.assign(std::size_t{n_predicates_} * kLanes, {});
     shadow.decisions.clear();
-    shadow.copies = {};
+    shadow.copies = shadow.ended = {};
   }
   all->shared.assign(block.shared_bytes / 4 + 1, {});
   all->missed = {};
@@ -190,11 +190,12 @@ Dataflow::Origin Dataflow::merged(Origin a, Origin b, bool counts) {
   return a.depth >= b.depth ? a : b;
 }
 
-// `value`, which is what it is because of `by`: a data-dependent address, or a branch on data.
+// `value`, which is what it is because of `by`: a data-dependent address, or a branch on data. If `by` is
+// deeper, it may have compared the value, which was one operation; with kAbsences, it counts as another one.
 Dataflow::Origin Dataflow::chosen(Origin value, Origin by, bool counts) {
   if (by.depth == 0) return value;
   if (value.depth == 0 || value.id == by.id) return value.depth > by.depth ? value : by;
-  const std::uint32_t depth = value.depth + 1;
+  const std::uint32_t depth = (absences_ ? std::max(value.depth, by.depth) : value.depth) + 1;
   if (depth > by.depth && counts) ++work_;
   deepest_ = std::max<std::uint64_t>(deepest_, std::max(depth, by.depth) - 1);
   return {std::max(depth, by.depth), mixed(value.id, by.id)};
@@ -207,7 +208,7 @@ Dataflow::Origin Dataflow::deeper(Origin a, Origin b) {
 }
 
 // by ? a : b. If `by` compares a and b, it is one operation deeper than both, and the selection costs
-// nothing.
+// nothing. With kAbsences, its origin must show that it does.
 Dataflow::Origin Dataflow::selected(Origin a, Origin b, Origin by) {
   if (by.depth == 0) return a.depth >= b.depth ? a : b;
   if (a.depth == 0 || b.depth == 0) return chosen(a.depth == 0 ? b : a, by);
@@ -216,7 +217,8 @@ Dataflow::Origin Dataflow::selected(Origin a, Origin b, Origin by) {
     if (by.id == a.id) return value.depth >= by.depth ? value : by;
   }
   const std::uint32_t deepest = std::max({a.depth, b.depth, by.depth});
-  const std::uint32_t depth = std::max(deepest, std::min(a.depth, b.depth) + 1);
+  const bool compared = !absences_ || by.id == mixed(a.id, b.id);
+  const std::uint32_t depth = compared ? std::max(deepest, std::min(a.depth, b.depth) + 1) : deepest + 1;
   if (depth > deepest) ++work_;
   deepest_ = std::max<std::uint64_t>(deepest_, depth - 1);
   return {depth, mixed(mixed(a.id, b.id), by.id)};
@@ -642,10 +644,7 @@ bool Dataflow::atomic(Warp& w, const MicroOp& op, int lane) {
   }
   const Origin old = load(w, lane, address, op.width);
   Origin now = placed(combined(old, value), op, lane);
-  if (compares) {
-    const Origin equal = merged(old, compared, false);
-    if (equal.depth > now.depth) now.depth = equal.depth;
-  }
+  if (compares) now = deeper(now, merged(old, compared, false));
   store(w, lane, address, op.width, now);
   const Origin seen = chosen(old, source(op, 0, lane));
   write(op, 0, lane, seen);
@@ -671,16 +670,24 @@ Dataflow::Origin Dataflow::gathered(const Gathered& lanes, std::uint32_t steps) 
   return all;
 }
 
+// What decides that of `lanes` these are here, and others have ended.
+Dataflow::Origin Dataflow::presence(const Warp& w, std::uint32_t lanes) {
+  Gathered all;
+  for (const Decision& d : here_->decisions)
+    for_lanes(d.lanes & lanes, [&](int lane) { all.add(d.by[static_cast<std::size_t>(lane)]); });
+  for_lanes(lanes & ~w.live, [&](int lane) { all.add(here_->ended[static_cast<std::size_t>(lane)]); });
+  work_ += all.differ ? 1 : 0;
+  return gathered(all, 1);
+}
+
 // Votes and matches are one operation; a reduction is as many as a tree of additions.
 void Dataflow::warp_wide(Warp& w, const MicroOp& op) {
-  if (op.src[0] ==
-      MicroOp::kNoSlot) {  // activemask, elect: which lanes are here, by the branches of all lanes
-    Gathered all;
-    for (const Decision& d : here_->decisions)
-      for_lanes(d.lanes, [&](int lane) { all.add(d.by[static_cast<std::size_t>(lane)]); });
-    work_ += all.differ ? 1 : 0;
-    const Origin here = gathered(all, 1);
-    for (int k = 0; k < 2; ++k) for_lanes(w.mask, [&](int lane) { write(op, k, lane, here); });
+  if (op.src[0] == MicroOp::kNoSlot) {  // activemask, elect: which lanes are here
+    const Origin here = presence(w, ~0u);
+    for_lanes(w.mask, [&](int lane) {
+      const Origin seen = absences_ ? chosen(here, source(op, 3, lane)) : here;
+      for (int k = 0; k < 2; ++k) write(op, k, lane, seen);
+    });
     return;
   }
   const std::uint32_t* members = w.slot<std::uint32_t>(op.src[3]);
@@ -701,6 +708,7 @@ void Dataflow::warp_wide(Warp& w, const MicroOp& op) {
         work_ += all.differ ? 1 : 0;
         result = gathered(all, 1);
       }
+      if (absences_) result = chosen(result, presence(w, members[lane]));
     }
     results[lane] = absences_ ? chosen(result, source(op, 3, lane)) : result;
   });
@@ -788,6 +796,8 @@ void Dataflow::leave_regions(Warp& w, std::uint32_t block, std::uint32_t functio
     d.lanes &= ~lanes;
     for_lanes(lanes, [&](int lane) {
       const Origin by = d.by[static_cast<std::size_t>(lane)];
+      Origin& ended = here_->ended[static_cast<std::size_t>(lane)];
+      ended = deeper(ended, by);
       bool grew = false;
       const auto depends = [&](Origin& at) {
         const Origin now = chosen(at, by, false);
@@ -838,6 +848,10 @@ void Dataflow::local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t f
     const std::uint32_t n = std::min(bytes - k, 4u);
     store(w, lane, kLocalWindow + to + k, n, load(w, lane, kLocalWindow + from + k, n));
   }
+}
+
+void Dataflow::heap_changes(Warp& w, int lane, std::uint32_t offset) {
+  if (absences_) flows(w, load(w, lane, kLocalWindow + offset, 8));
 }
 
 void Dataflow::copies_issued(Warp& w, const CopyBatch& batch) {

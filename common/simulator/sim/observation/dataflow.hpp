@@ -15,8 +15,10 @@
 // selection. Operations without a rule of their own (matrices, textures) combine all inputs of the warp.
 // In the mode kAbsences, what did not happen counts, too: a cell that a store at an address computed from
 // data did not hit derives from that address; memory that skipped code with unknown addresses may write
-// derives from the branch; and clocks, votes of barriers and malloc derive from the branches that the block
-// has taken.
+// derives from the branch; clocks, votes of barriers and malloc derive from the branches that the block has
+// taken, malloc also from the sizes of earlier calls; and votes derive from the branches that their lanes are
+// in, or that they took before they ended. What is selected is then one step deeper than what decides, unless
+// this compares the very values of which one is selected: a chain can select its next value by the last one.
 // Not followed: in which order warps execute atomics; and the registers that a recursive call saves.
 // Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
 #pragma once
@@ -57,6 +59,7 @@ class Dataflow final : public Observer {
   void barrier_released(Block& block, std::uint32_t barrier) override;
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) override;
+  void heap_changes(Warp& w, int lane, std::uint32_t offset) override;
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override;
@@ -91,6 +94,7 @@ class Dataflow final : public Observer {
     std::vector<Origin> predicates;  // by number of the predicate · 32 + lane
     std::vector<Decision> decisions;
     Lanes copies{};  // what the operands of its asynchronous copies depend on
+    Lanes ended{};   // the branches on data that a lane has left behind, for when it ends before others
   };
   struct Gathered {
     void add(Origin one);
@@ -156,6 +160,7 @@ class Dataflow final : public Observer {
   void move(Warp& w, const MicroOp& op);
   void combine(Warp& w, const MicroOp& op);
   bool atomic(Warp& w, const MicroOp& op, int lane);
+  Origin presence(const Warp& w, std::uint32_t lanes);
   void warp_wide(Warp& w, const MicroOp& op);
   void leave_regions(Warp& w, std::uint32_t block, std::uint32_t function, std::uint32_t mask);
   void mark_data();

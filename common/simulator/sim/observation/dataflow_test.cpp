@@ -40,9 +40,10 @@ TEST(Dataflow, ValuesKeepTheirOriginOnEveryWay) {
 
 TEST(Dataflow, WhatDidNotHappenTellsOfData) {
   constexpr std::uint32_t kMode = kCounters | kDataflow | kAbsences;
-  for (const char* way : {"untouched_shared", "untouched_global", "untouched_local", "untouched_bytes",
-                          "untouched_by_atomics", "skipped_addresses", "skipped_calls", "skipped_copies",
-                          "timers", "sleeps", "member_masks", "tickets", "indirect_calls"}) {
+  for (const char* way :
+       {"untouched_shared", "untouched_global", "untouched_local", "untouched_bytes", "untouched_by_atomics",
+        "skipped_addresses", "skipped_calls", "skipped_copies", "timers", "sleeps", "member_masks", "tickets",
+        "indirect_calls", "leaders", "ended_lanes", "ended_after_more", "heap_addresses"}) {
     const Counters c = counted(way, kMode);
     EXPECT_GE(c.work, 31u) << way;
     EXPECT_GE(c.steps, 31u) << way;
@@ -51,6 +52,15 @@ TEST(Dataflow, WhatDidNotHappenTellsOfData) {
     const Counters c = counted(way), same = counted(way, kMode);
     EXPECT_EQ(same.work, c.work) << way;
     EXPECT_EQ(same.steps, c.steps) << way;
+  }
+}
+
+TEST(Dataflow, StatesThatSelectTheirSuccessorAreSteps) {
+  for (const char* way : {"states_selected", "states_guarded", "states_branched", "states_loaded",
+                          "states_shuffled", "states_swapped"}) {
+    const Counters c = counted(way, kCounters | kDataflow | kAbsences);
+    EXPECT_GE(c.work, 31u) << way;
+    EXPECT_GE(c.steps, 31u) << way;
   }
 }
 

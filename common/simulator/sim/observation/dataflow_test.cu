@@ -312,6 +312,109 @@ KERNEL indirect_calls(const unsigned* in, unsigned* out) {
   add_up(d_functions[in[threadIdx.x] & 1](), out);
 }
 
+// Lanes below an item vote among themselves, and so do the others: their leader's number is the item.
+KERNEL leaders(const unsigned* in, unsigned* out) {
+  const unsigned item = in[0] & 31, low = (1u << item) - 1;
+  unsigned leader;
+  asm volatile("{.reg .pred p; elect.sync %0|p, %1;}" : "=r"(leader) : "r"(threadIdx.x < item ? low : ~low));
+  __syncwarp();
+  add_up(__shfl_sync(~0u, leader, 31), out);
+}
+
+// Adds up the bits of `mask`.
+__device__ void add_bits(unsigned mask, unsigned* out) {
+  unsigned total = mask & 1;
+  for (unsigned b = 1; b < 32; ++b) asm volatile("add.u32 %0, %0, %1;" : "+r"(total) : "r"(mask >> b & 1));
+  out[0] = total;
+}
+// Lane 31 stays in any case, and a vote shows it which of the others have ended.
+KERNEL ended_lanes(const unsigned* in, unsigned* out) {
+  if (threadIdx.x != 31 && (in[threadIdx.x] & 1) != 0) return;
+  const unsigned here = __ballot_sync(~0u, 1);
+  if (threadIdx.x == 31) add_bits(here, out);
+}
+KERNEL ended_after_more(const unsigned* in, unsigned* out) {
+  unsigned same = 0;
+  if (threadIdx.x == 31 || (in[threadIdx.x] & 1) == 0) same = __match_any_sync(~0u, 1);
+  __threadfence_block();
+  if (threadIdx.x == 31) add_bits(same, out);
+}
+
+KERNEL heap_addresses(const unsigned* in, unsigned* out) {
+  malloc(16 * (in[threadIdx.x] & 31));
+  add_up(static_cast<unsigned>(reinterpret_cast<std::uint64_t>(malloc(16))), out);
+}
+
+// --- An automaton: the state of the last item selects among values that derive from the next one.
+template <typename Next>
+__device__ void follow(const unsigned* in, unsigned* out, Next next) {
+  if (threadIdx.x != 0) return;
+  unsigned state = in[0] & 1;
+  for (unsigned i = 1; i < 32; ++i) state = next(state, in[i] & 1);
+  out[0] = state;
+}
+
+KERNEL states_selected(const unsigned* in, unsigned* out) {
+  follow(in, out, [](unsigned state, unsigned item) {
+    asm volatile("{.reg .pred p; .reg .u32 t; setp.ne.u32 p, %0, 0; xor.b32 t, %1, 1; selp.u32 %0, t, %1, p;}"
+                 : "+r"(state)
+                 : "r"(item));
+    return state;
+  });
+}
+
+KERNEL states_guarded(const unsigned* in, unsigned* out) {
+  follow(in, out, [](unsigned state, unsigned item) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p xor.b32 %0, %0, 1;}" : "+r"(item) : "r"(state));
+    return item;
+  });
+}
+
+KERNEL states_branched(const unsigned* in, unsigned* out) {
+  follow(in, out, [](unsigned state, unsigned item) {
+    asm volatile("{.reg .pred p; setp.eq.u32 p, %1, 0; @p bra SAME; xor.b32 %0, %0, 1; SAME: mov.u32 %0, %0;}"
+                 : "+r"(item)
+                 : "r"(state));
+    return item;
+  });
+}
+
+KERNEL states_loaded(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_table[2];
+  follow(in, out, [](unsigned state, unsigned item) {
+    volatile unsigned* table = s_table;
+    table[0] = item;
+    table[1] = item ^ 1;
+    return table[state];
+  });
+}
+
+KERNEL states_shuffled(const unsigned* in, unsigned* out) {
+  unsigned state = in[0] & 31;
+  for (unsigned i = 1; i < 32; ++i) state = __shfl_sync(~0u, (threadIdx.x + in[i]) & 31, state);
+  if (threadIdx.x == 0) out[0] = state;
+}
+
+// What a comparison with an item leaves in memory tells the items apart, here by branches.
+KERNEL states_swapped(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_cells[32];
+  volatile unsigned* const cells = s_cells;
+  cells[threadIdx.x] = 0;
+  __syncwarp();
+  atomicCAS(&s_cells[threadIdx.x], in[threadIdx.x] & 1, 1u);
+  __syncwarp();
+  if (threadIdx.x != 0) return;
+  unsigned state = cells[0];
+  for (unsigned i = 1; i < 32; ++i)
+    asm volatile(
+        "{.reg .pred p, q; .reg .u32 t; setp.ne.u32 p, %0, 0; setp.ne.u32 q, %1, 0; mov.u32 t, 0; "
+        "@!p bra CLEAR; @q bra DONE; mov.u32 t, 1; bra DONE; CLEAR: @!q bra DONE; mov.u32 t, 1; "
+        "DONE: mov.u32 %0, t;}"
+        : "+r"(state)
+        : "r"(cells[i]));
+  out[0] = state;
+}
+
 // No value is hidden here, but the additions: each is a guarded or selected addition of a constant.
 KERNEL guarded_sums(const unsigned* in, unsigned* out) {
   if (threadIdx.x != 0) return;

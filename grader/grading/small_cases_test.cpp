@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The small cases of all labs (lab/smaller.hpp), without a submission: each can be filled, has a right answer
-// that the lab's check accepts, and is found by its name.
+// The cases of all labs, without a submission. The small ones (lab/smaller.hpp) can be filled, have a right
+// answer that the lab's check accepts, and are found by their names.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <vector>
 
 #include "lab/poison.hpp"
@@ -42,6 +43,24 @@ TEST(SmallCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
       }
     }
     EXPECT_GT(n_tried, 100) << problem->manifest().id;
+  }
+}
+
+// A program may load 16 bytes at a time for one type of items, and take more care for another one.
+TEST(CasesOfAllLabs, HaveUnalignedItemsOfEachType) {
+  constexpr std::uint32_t kVector = 16;
+  for (const Problem* problem : all_problems()) {
+    if (problem->manifest().most_devices > 1) continue;  // a block of another device starts anywhere
+    for (const Task& task : problem->manifest().tasks) {
+      std::set<DType> used, unaligned;
+      for (const Case& c : problem->cases(task)) {
+        used.insert(c.dtype);
+        if (c.misalign % kVector != 0 && c.n * bytes_of(c.dtype) > kVector) unaligned.insert(c.dtype);
+      }
+      for (const DType dtype : used)
+        EXPECT_TRUE(unaligned.contains(dtype))
+            << problem->manifest().id << " " << task.id << " " << name_of(dtype);
+    }
   }
 }
 

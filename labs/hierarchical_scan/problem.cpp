@@ -471,6 +471,9 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   // Addresses where the first 16-byte load is not aligned.
   add(kIn, OpId::sum, DType::i32, 100003, Pattern::random, lab::kCorrectness, 4);
   add(kEx, OpId::sum, DType::i32, 5001, Pattern::random, kBoth, 12);
+  add(kIn, OpId::sum, DType::u32, 5001, Pattern::random, lab::kCorrectness, 8);
+  add(kIn, OpId::sum, DType::f32, 5001, Pattern::random, lab::kCorrectness, 4);
+  add(kEx, OpId::sum, DType::i64, 5001, Pattern::random, lab::kCorrectness, 8);
   add(kIn, OpId::sum, DType::f64, 5001, Pattern::random, lab::kCorrectness, 8);
   add(kIn, OpId::affine, DType::u64, 5001, Pattern::random, lab::kCorrectness, 8);
   // The order of operands: maps are not commutative.

@@ -748,6 +748,7 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   add(OpId::sum, DType::i32, 4099, Pattern::random, kBoth, 12);
   add(OpId::sum, DType::i32, 3, Pattern::random, lab::kCorrectness, 4);
   add(OpId::sum, DType::i64, 100003, Pattern::random, lab::kCorrectness, 8);
+  add(OpId::sum, DType::f32, 4099, Pattern::random, lab::kCorrectness, 12);
   add(OpId::sum, DType::f64, 1001, Pattern::random, lab::kCorrectness, 8);
   // Sums of other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum
   // that adds too many items in a row.

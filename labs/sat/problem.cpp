@@ -926,6 +926,8 @@ std::vector<Case> box_cases() {
   add(kTop, u32, {640, 480}, kOwnRadii);
   add(kTop, u32, {129, 70}, 3, Pattern::random, lab::kCorrectness, 4);
   add(kLow, i64, {129, 70}, 3, Pattern::random, lab::kCorrectness, 8);
+  add(kTop, f32, {129, 70}, 3, Pattern::random, lab::kCorrectness, 12);
+  add(kLow, f64, {129, 70}, 3, Pattern::random, lab::kCorrectness, 8);
   // All checkers are on.
   add(kTop, u32, {70, 45}, 3, Pattern::random, kBoth);
   add(kLow, f32, {100, 33}, kOwnRadii, Pattern::random, kBoth);

@@ -631,6 +631,8 @@ class CaseList {
     add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest_ - 3, Pattern::random, lab::kCorrectness, 12);
     add(Kind::inclusive, OpId::affine, DType::u64, 9001, longest_, Pattern::random, lab::kCorrectness, 8);
     add(Kind::exclusive, OpId::sum, DType::i64, 9001, longest_, Pattern::random, lab::kCorrectness, 8);
+    add(Kind::inclusive, OpId::sum, DType::f32, 9001, longest_, Pattern::random, lab::kCorrectness, 4);
+    add(Kind::exclusive, OpId::sum, DType::f64, 9001, longest_, Pattern::random, lab::kCorrectness, 8);
   }
 
   void add_items_and_operators() {

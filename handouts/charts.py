@@ -366,6 +366,7 @@ def ladder(lab, labcli):
     _, us, work, beside = next(rung for rung in rungs if rung[0] == measured.TOP)
     limit = next(t for _, t, kind in beside if kind == "limit")
     libraries = {name: t for name, t, kind in beside if kind == "library"}
+    far = next(t for _, t, kind in slowest[3] if kind == "limit")
     against = f"{us / limit:.2f} times the time of the memory alone"
     if libraries:
         best = min(libraries, key=libraries.get)
@@ -378,7 +379,9 @@ def ladder(lab, labcli):
     caption = (
         f"GPU time for {power(size['n'])} items: rungs from the bottom of the ladder to its top (circles), "
         "libraries (squares), and a plain copy or read of the same bytes (diamonds). Each step of the axis "
-        "multiplies the time. " + source(path, entry["device"], run["date"])
+        f"multiplies the time. The memory alone takes {100 * limit / us:.0f} % of the time of `{measured.TOP}`"
+        f"{f' ({work})' if work else ''}, and {100 * far / slowest[1]:.2g} % of that of `{slowest[0]}`. "
+        + source(path, entry["device"], run["date"])
     )
     return Chart(plots, left, width, alt, caption)
 
@@ -470,14 +473,16 @@ def divergence(_labcli):
     found += [Curve("", factors("model", r), k, thin=True) for k, r in enumerate(rounds)]
     x = doubling(paths, "paths that the lanes of a warp take", str)
     y = logarithmic([y for one in found for _, y in one.points], lambda t: f"{t:g}×")
-    ends = ", ".join(f"{factors('run', r)[-1][1]:.1f} times with {r} multiply-adds per item" for r in rounds)
+    ends = " and ".join(
+        f"{factors('run', r)[-1][1]:.1f} times as long with {r} multiply-adds per item" for r in rounds
+    )
     alt = (
         f"The time against that of one path grows with the number of paths in a warp. With {paths[-1]} "
         f"paths it is {ends}."
     )
     caption = (
         "GPU time against that of one path, for two numbers of multiply-adds per item; both axes are "
-        f"logarithmic. Dotted: the modelled times. {where}"
+        f"logarithmic. With {paths[-1]} paths it is {ends}. Dotted: the modelled times. {where}"
     )
     plots = [functools.partial(lines, found, x, y, 220, "time against one path")]
     return chart_of_lines(plots, [one.name for one in found], 56, alt, caption)
@@ -496,13 +501,15 @@ def shared_atomics(_labcli):
     x = doubling(addresses, "addresses in a warp", str)
     y = logarithmic([y for one in found for _, y in one.points], lambda t: f"{t:g} ns")
     same = {name: times("run", kind)[0][1] for kind, name in kinds.items()}
+    worse = same["of a variable"] / same["of 1"]
     alt = "Time of an addition in shared memory, by the addresses in a warp. With one address: " + ", ".join(
         f"{ns:.1f} ns {'for an addition ' if name.startswith('of') else 'with the '}{name}"
         for name, ns in same.items()
     )
     caption = (
-        "Time of a multiprocessor per warp instruction; both axes are logarithmic. Dotted: the modelled "
-        "times. " + where
+        "Time of a multiprocessor per warp instruction, by the number of different addresses in the warp; "
+        f"both axes are logarithmic. If all lanes add to one address, an addition of a variable takes {worse:.0f} "
+        f"times as long as an addition of 1. Dotted: the modelled times. {where}"
     )
     plots = [functools.partial(lines, found, x, y, 220, "additions to shared memory")]
     return chart_of_lines(plots, list(kinds.values()), 60, f"{alt}.", caption)
@@ -541,8 +548,9 @@ def contention(labcli):
     )
     slower = [r for _, times in plots for r, points in times.items() if points[-1][1] > 1.5 * points[0][1]]
     caption = (
-        f"To the right, more samples are equal. More than 1.5 times slower at the right than at the left: "
-        f"{', '.join(f'`{r}`' for r in dict.fromkeys(slower)) or 'no rung'}. {where}"
+        "Each part has another number of bins. To the right, more samples are in the same bin. Rungs that take "
+        "more than 1.5 times as long at the right end as at the left end: "
+        f"{', '.join(f'`{r}`' for r in dict.fromkeys(slower)) or 'none'}. {where}"
     )
     return chart_of_lines(made, rungs, 60, alt, caption)
 
@@ -695,10 +703,12 @@ def weak(labcli):
         for task in scaling.BEST
     }
     ends = ", ".join(f"{task} {points[-1][1]:.0f} percent" for task, points in curves.items())
+    worst = min(curves, key=lambda task: curves[task][-1][1])
     alt = f"Modelled efficiency for 8 to 1,024 GPUs with 2³⁰ items on each. With 1,024 GPUs: {ends}."
     caption = (
         "Modelled, not measured: nodes of eight GPUs. The efficiency is the time of one GPU divided by "
-        "that of all GPUs, which have as many times more items."
+        f"that of all GPUs, which have as many times more items. With 1,024 GPUs it is lowest for `{worst}`, with "
+        f"{curves[worst][-1][1]:.0f} %{': nearly all keys are sent to other GPUs' if worst == 'sort' else ''}."
     )
     y = axis(list(range(0, 101, 20)), lambda t: f"{t} %")
     return scaled(labcli, curves, y, "modelled efficiency, 2³⁰ items on each GPU", alt, caption)

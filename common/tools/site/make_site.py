@@ -117,6 +117,15 @@ def front(gatherer, readme):
     return text.replace("<!-- commands -->\n", commands) + "\n## How to start\n\n" + more
 
 
+def sources(pattern):
+    """Files of the course that match, and none of what a build has made inside of the checkout."""
+    made = {path.parent for path in ROOT.glob("*/meson-private")}
+    for path in sorted(ROOT.glob(pattern)):
+        name = path.relative_to(ROOT)
+        if not made.intersection(path.parents) and not any(part.startswith(".") for part in name.parts):
+            yield str(name)
+
+
 PLAY_PAGE = """# Run the kernels
 
 [This page](page.html){ .md-button } runs kernels of the labs on the course's simulator, in your browser: step
@@ -220,8 +229,8 @@ def main():
     gatherer.add("README.md")
     for _, patterns in MENU:
         for pattern in patterns:
-            for path in sorted(ROOT.glob(pattern)):
-                gatherer.add(str(path.relative_to(ROOT)))
+            for name in sources(pattern):
+                gatherer.add(name)
     add_play_page(labcli.parent.parent, gathered)
     labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
     gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Builds the course site and opens it: no broken link (the generator is strict), no request to anywhere,
-readable on a phone and a desk, and a search that finds.
+readable on a phone, a tablet and a desk, nothing serious or critical for axe-core, and a search that finds.
 
 usage: site_test.py LABCLI FOLDER     FOLDER keeps the generator's Python environment; nothing else is left there.
        With SCREENSHOTS=FOLDER it also leaves pictures to look at.
 
-Skipped where the generator's packages can't be had, and its browser part where there is no browser.
+Skipped where the generator's packages can't be had, its browser part where there is no browser, and axe-core
+where its package can't be had.
 """
 
 import json
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
@@ -26,16 +28,44 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(ROOT / "grader/page/browser")]
 import chromium
 import make_site
+import packages
 import pages
 import players
 
 CHECKS = (ROOT / "grader/page/browser/checks.js").read_text(encoding="utf-8")
 
 
+AXE_RUN = """axe.run(document, {preload: false, resultTypes: ['violations']}).then((found) => found.violations
+  .filter(({impact}) => impact === 'serious' || impact === 'critical')
+  .map(({id, nodes}) => `${id}: ${nodes[0].target} (${nodes.length} times)`))"""
+
+
+def axe_core():
+    """The script of axe-core, or "" where its package can't be had."""
+    try:
+        wanted = HERE / "requirements-axe.txt"
+        packages.environment(KEEP / "axe-venv", wanted, "the checks of accessibility", "--no-deps")
+    except SystemExit:
+        return ""
+    found = (KEEP / "axe-venv").glob("lib/python3*/site-packages/axe_playwright_python/axe.min.js")
+    return next(found).read_text(encoding="utf-8")
+
+
 class Gathering(unittest.TestCase):
     def test_a_list_after_a_paragraph_becomes_one(self):
         self.assertEqual(make_site.adapted("text\n- a\n- b\n"), "text\n\n- a\n- b\n")
         self.assertEqual(make_site.adapted("```\ntext\n- a\n```\n"), "```\ntext\n- a\n```\n")
+
+    def test_built_pages_are_no_sources(self):
+        with tempfile.TemporaryDirectory() as folder:
+            top = pathlib.Path(folder)
+            for name in ("grader", ".venv/lib", "build/site-pages/grader", "other-build/x"):
+                (top / name).mkdir(parents=True)
+                (top / name / "README.md").touch()
+            for build in ("build", "other-build"):
+                (top / build / "meson-private").mkdir()
+            with unittest.mock.patch.object(make_site, "ROOT", top):
+                self.assertEqual([*make_site.sources("**/README.md")], ["grader/README.md"])
 
     def test_marks_of_quotations_are_left_out(self):
         marked = "<!-- quote: said a/b -->\na\n<!-- end quote -->\n"
@@ -148,11 +178,12 @@ class Site(unittest.TestCase):
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_is_readable_and_finds(self):
+        axe = axe_core()
         with chromium.Browser() as browser:
             # 404 names its files from the site's root: it works on a server only.
             pages = [path for path in sorted((self.top / "site").rglob("*.html")) if path.name != "404.html"]
             self.assertGreater(len(pages), 20)
-            for path in pages:
+            for k, path in enumerate(pages):
                 for width, dark in [(360, True), (1440, False)]:
                     with self.subTest(page=path.name, width=width, dark=dark):
                         page = browser.open(path, width=width, dark=dark)
@@ -162,6 +193,13 @@ class Site(unittest.TestCase):
                         self.assertEqual(scheme, "slate" if dark else "default")
                         for check in ("overflow", "contrast", "structure"):
                             self.assertEqual(page.run(f"({CHECKS}).{check}()"), [], check)
+                        if axe and k % 2 == dark:  # which takes long
+                            page.run(f"{axe}; 0")
+                            self.assertEqual(page.run(AXE_RUN), [])
+                        for other in sorted((360, 768, 1440), key=lambda w, own=width: w == own):
+                            page.look(other, dark=dark)
+                            page.run("Promise.allSettled(document.getAnimations().map((a) => a.finished))")
+                            self.assertEqual(page.run(f"({CHECKS}).overflow()"), [], other)
                         self.assertEqual(page.problems, [])
                         if folder := os.environ.get("SCREENSHOTS"):
                             page.screenshot(

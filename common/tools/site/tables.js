@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Tables that are wider than the page scroll in a frame that the theme puts around them; this lets the keyboard reach it.
+// What is wider than the page scrolls: tables in a frame that the theme puts around them, code in its block. This
+// lets the keyboard reach it, also after a part was unfolded or the window has changed.
 addEventListener('load', () => {
-  for (const frame of document.querySelectorAll('.md-typeset__scrollwrap')) {
-    if (frame.scrollWidth > frame.clientWidth) frame.tabIndex = 0;
-  }
+  const sized = new ResizeObserver((entries) => {
+    for (const { target } of entries) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+  });
+  for (const frame of document.querySelectorAll('.md-typeset__scrollwrap, pre > code')) sized.observe(frame);
 });

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the small images of the summed area table lab: scene.png and its depth map, depth.pgm; what its floor
+"""Draws the images of the summed area table lab: scene.png and its depth map, depth.pgm; what its floor
 would show as a mirror, mirror.png, and the distance from the mirror to it, mirror.pgm.
 
     labs/sat/app/make_images.py labs/sat/app/images
@@ -17,7 +17,7 @@ import struct
 import sys
 import zlib
 
-WIDTH, HEIGHT = 160, 120
+WIDTH, HEIGHT = 480, 360
 NEAR, FAR = 2.0, 14.0
 # x, y (up), z (away), radius, colour, stripe
 BALLS = [
@@ -53,7 +53,7 @@ def seen(ray, balls, column, row, up=1):
             base = ball[4] if math.sin(9 * ny + 4 * nx) > -0.2 else ball[5]
             colour = [min(255, int(part * (0.35 + 0.65 * light))) for part in base]
     if colour is None:
-        bar = (column // 6) % 2
+        bar = (column // 18) % 2
         colour = [
             int(120 + 60 * row / HEIGHT) + 24 * bar,
             int(160 + 40 * row / HEIGHT) + 16 * bar,

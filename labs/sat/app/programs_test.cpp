@@ -88,13 +88,13 @@ TEST_F(Programs, KeepSharpWhatIsInFocus) {
   ASSERT_TRUE(depth);
   for (const char* task : {"serial", "rows_columns", "transpose", "single_pass", "state_of_the_art"}) {
     const auto ended = run_program(
-        "DEPTH_OF_FIELD", fmt::format("'{}' '{}' '{}' --focus 0.1 --strength 12 --task {}",
+        "DEPTH_OF_FIELD", fmt::format("'{}' '{}' '{}' --focus 0.1 --strength 36 --task {}",
                                       sample("scene.png"), sample("depth.pgm"), path("out.ppm"), task));
     ASSERT_EQ(ended.status, 0) << ended.printed;
     EXPECT_NE(ended.printed.find(task), std::string::npos) << ended.printed;
     const auto out = read_image(path("out.ppm"));
     ASSERT_TRUE(out) << out.error().text;
-    const auto radii = radii_for(*depth, 0.1f, 12);
+    const auto radii = radii_for(*depth, 0.1f, 36);
     BlurOptions options;
     options.radii = radii;
     EXPECT_EQ(distance(*out, reference_blur(*scene, options)), 0) << task;
@@ -113,8 +113,8 @@ TEST_F(Programs, KeepSharpWhatIsInFocus) {
 // The handout shows two images, which its commands write.
 TEST_F(Programs, WriteThePicturesOfTheHandout) {
   for (const auto& [name, options] :
-       {std::pair{"focus_near.png", "--focus 0.1 --strength 12"},
-        std::pair{"focus_far.png", "--focus 0.75 --strength 10 --lower-left"}}) {
+       {std::pair{"focus_near.png", "--focus 0.1 --strength 36"},
+        std::pair{"focus_far.png", "--focus 0.75 --strength 30 --lower-left"}}) {
     const auto ended = run_program("DEPTH_OF_FIELD", fmt::format("'{}' '{}' '{}' {}", sample("scene.png"),
                                                                  sample("depth.pgm"), path(name), options));
     ASSERT_EQ(ended.status, 0) << ended.printed;
@@ -132,18 +132,18 @@ TEST_F(Programs, BlurReflectionsByDistance) {
   ASSERT_TRUE(mirror);
   ASSERT_TRUE(distances);
   const auto ended = run_program("GLOSSY_REFLECTION",
-                                 fmt::format("'{}' '{}' '{}' '{}' --roughness 14", sample("scene.png"),
+                                 fmt::format("'{}' '{}' '{}' '{}' --roughness 42", sample("scene.png"),
                                              sample("mirror.png"), sample("mirror.pgm"), path("glossy.png")));
   ASSERT_EQ(ended.status, 0) << ended.printed;
   const auto out = read_image(path("glossy.png")), shown = read_image(sample("glossy.png"));
   ASSERT_TRUE(out) << out.error().text;
   ASSERT_TRUE(shown) << shown.error().text;
   EXPECT_EQ(distance(*out, *shown), 0) << "the handout's picture";
-  const auto radii = radii_for(*distances, 0, 14);
+  const auto radii = radii_for(*distances, 0, 42);
   BlurOptions options;
   options.radii = radii;
   EXPECT_EQ(distance(*out, with_reflection(*scene, reference_blur(*mirror, options), *distances, 0.5f)), 0);
-  EXPECT_GT(*std::max_element(radii.begin(), radii.end()), 10u);
+  EXPECT_GT(*std::max_element(radii.begin(), radii.end()), 30u);
   for (std::size_t i = 0; i < radii.size(); ++i) {
     if (distances->depths[i] == 0) {
       ASSERT_EQ(out->bytes[3 * i], scene->bytes[3 * i]) << i;
@@ -154,7 +154,7 @@ TEST_F(Programs, BlurReflectionsByDistance) {
 TEST_F(Programs, RefuseAMirrorOfAnotherSize) {
   std::ofstream(path("small.ppm"), std::ios::binary) << "P6\n1 1\n255\n...";
   const auto ended = run_program("GLOSSY_REFLECTION",
-                                 fmt::format("'{}' '{}' '{}' '{}' --roughness 14", sample("scene.png"),
+                                 fmt::format("'{}' '{}' '{}' '{}' --roughness 42", sample("scene.png"),
                                              path("small.ppm"), sample("mirror.pgm"), path("glossy.png")));
   EXPECT_EQ(ended.status, 1);
   EXPECT_NE(ended.printed.find("differ in size"), std::string::npos) << ended.printed;
@@ -176,7 +176,7 @@ TEST_F(Programs, SayWhatIsWrongAndEndWithAFailure) {
             "out.jpeg: a colour picture goes into");
   std::ofstream(path("small.pgm"), std::ios::binary) << "P5\n2 2\n255\n....";
   complains(fmt::format("'{}' '{}' '{}'", scene, path("small.pgm"), out),
-            "the depth map has 2 x 2 pixels, the image 160 x 120");
+            "the depth map has 2 x 2 pixels, the image 480 x 360");
   complains(fmt::format("'{}' '{}' '{}' --task box", scene, depth, out), "there is no task \"box\"");
 }
 

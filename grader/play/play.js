@@ -114,8 +114,13 @@
     const version = lab().versions.find((v) => v.id === field('version').value);
     const section = section_of(source().split('\n'));
     render($('#about'), make('summary', {}, version?.task ? `${task.title}. What is wrong: ${version.about}` : task.title),
-      section.words.map((words) => make('p', {}, words)));
+      section.words.map((words) => make('p', {}, ...with_marks(words))));
   }
+
+  // Comments mark code and emphasis as Markdown does.
+  const with_marks = (text) => text.split(/(`[^`]+`|\*\w[^*]*\*)/).filter(Boolean).map((part) =>
+    part.length > 2 && part[0] === part.at(-1) && '`*'.includes(part[0]) ?
+      make(part[0] === '*' ? 'em' : 'code', {}, part.slice(1, -1)) : part);
 
   // What the source says about the chosen kernel: the lines from its heading ("// --- Rung 3 …") to the next, the
   // words of the comment there, and the constants that these lines use.
@@ -203,8 +208,8 @@
       window.dispatchEvent(new CustomEvent('played', { detail: JSON.stringify(asked) }));
       return;
     }
-    const blocks = asked.work.filter((w) => w.kernel).map((w) => w.block.reduce((a, b) => a * b));
-    running = { id: (running?.id ?? 0) + 1, step, blocks };
+    const launches = asked.work.filter((w) => w.kernel), blocks = launches.map((w) => w.block.reduce((a, b) => a * b));
+    running = { id: (running?.id ?? 0) + 1, step, launches, blocks };
     $('#stop').disabled = false;
     say('Running …');
     worker.postMessage({ id: running.id, request: JSON.stringify(asked) });
@@ -216,6 +221,7 @@
       return;
     }
     answer = result;
+    answer.run = running;
     for (const array of answer.arrays) array.used = 0;  // elements up to the last that is accessed
     for (const { a } of answer.steps)
       for (const { x, lanes } of a ?? [])
@@ -225,7 +231,10 @@
     guesses.clear();
     const wrong = answer.fault || answer.mismatch ? ' Its result is wrong.' : answer.right ? ' Its result is right.' : '';
     const found = /^error/m.test(answer.findings) ? ' The checkers found an error.' : '';
-    say(`The run took ${answer.steps.length} steps.${wrong}${found} (${milliseconds.toFixed(0)} ms)`);
+    const is_wrong = lab().versions.find(({ id }) => id === field('version').value)?.task;
+    const hidden = is_wrong && answer.right && !found && !answer.fault ?
+      ' What is wrong with this version does not show in this run: try other items, operators or schedules.' : '';
+    say(`The run took ${answer.steps.length} steps.${wrong}${found}${hidden} (${milliseconds.toFixed(0)} ms)`);
     $('#player').hidden = $('#panels').hidden = false;
     $('#slider').max = answer.steps.length;
     show_once();
@@ -258,15 +267,31 @@
     const lines = source().split('\n'), { first, constants } = section_of(lines);
     const found = new Set([...answer.findings.matchAll(/\.cu:(\d+)/g)].map(([, n]) => Number(n)));
     render($('#constants'), constants.join('. '));
+    answer.about = launch_texts();
     $('#source > pre').replaceChildren();
     render($('#source > pre'), lines.map((line, k) => make('span', { class: found.has(k + 1) ? 'line found' : 'line' },
       make('span', { class: 'n' }, String(k + 1)), make('span', { class: 'who' }), ` ${line}\n`)));
     $('#source > pre').scrollTop = $('#source > pre').children[first].offsetTop - $('#source > pre').offsetTop;
   }
 
+  // What the parameters of each launch stand for, where the source has other names than those of the arrays.
+  function launch_texts() {
+    const text = source();
+    return answer.launches.map(({ kernel: signature, arguments: passed }, k) => {
+      const kernel = signature.match(/\w+(?=[<(])/)?.[0] ?? signature;
+      const { grid, block } = answer.run.launches[k], product = (sizes) => sizes.reduce((a, b) => a * b);
+      let declared = text.match(new RegExp(`\\b${kernel}\\(([^{;]*)\\) *\\{`))?.[1] ?? '';
+      while (/<[^<>]*>/.test(declared)) declared = declared.replace(/<[^<>]*>/g, '');
+      const names = declared.split(',').map((one) => one.match(/\w+(?=\W*$)/)?.[0]);
+      const places = passed.filter(([p, array, first]) => names[p] && (names[p] !== array || first !== 0))
+        .map(([p, array, first]) => `${names[p]} is ${first ? `${array} from element ${first}` : array}`);
+      return `Launch ${k + 1} of ${answer.launches.length}: ${kernel}, ${product(grid)} × ${product(block)} threads. ${places.join(', ')}`;
+    });
+  }
+
   // --- what each line of the source costs
 
-  const threads_of = (step) => Math.max(0, Math.min(32, running.blocks[step.l] - 32 * step.w));
+  const threads_of = (step) => Math.max(0, Math.min(32, answer.run.blocks[step.l] - 32 * step.w));
   const number_of = (mask) => bits(mask).length;
 
   function show_lines() {
@@ -371,12 +396,15 @@
     const text = `Step ${at} of ${answer.steps.length}: ${describe(step)}`;
     $('#moment').textContent = text;
     $('#slider').setAttribute('aria-valuetext', text);
+    $('#launch').textContent = answer.about[step?.l ?? 0] ?? '';
     for (const go of ['first', 'unbarrier', 'back']) $(`[data-go=${go}]`).disabled = at === 0;
     for (const go of ['next', 'barrier', 'last']) $(`[data-go=${go}]`).disabled = at === answer.steps.length;
-    show_source(step, state);
-    show_arrays(step, state);
+    const line = show_source(step, state), { shown, written } = show_arrays(step, state);
     show_lanes(step, state);
     show_access(step);
+    // What asks for positions comes last, so that the browser computes them once.
+    scroll_to(line);
+    draw_arrows(shown, written);
     remember_later();
   }
 
@@ -395,10 +423,14 @@
       marked.add(line);
       line.children[1].textContent += `${line.children[1].textContent ? ',' : 'warp '}${w.w}`;
     }
-    const line = step?.n && lines[step.n - 1];
-    if (!line) return;
+    const line = step?.n ? lines[step.n - 1] : undefined;
+    if (!line) return null;
     marked.add(line);
     line.classList.add('now');
+    return line;
+  }
+  function scroll_to(line) {
+    if (!line) return;
     const pre = $('#source > pre'), top = line.offsetTop - pre.offsetTop - pre.scrollTop;
     if (top < 0 || top + line.offsetHeight > pre.clientHeight) pre.scrollTop += top - pre.clientHeight / 3;
   }
@@ -423,7 +455,7 @@
       return make('div', { class: 'array' }, make('span', { class: 'name' }, array.name + owner), make('div', { class: 'cells' }, ...cells));
     });
     render($('#arrays .rows'), rows);
-    draw_arrows(shown, written);
+    return { shown, written };
   }
 
   // Lines from the elements from which a stored value was computed to its cell.
@@ -434,7 +466,7 @@
       const r = node.getBoundingClientRect();
       return [r.left + r.width / 2 - origin.left, (bottom ? r.bottom : r.top) - origin.top];
     };
-    const arrows = [];
+    let lines = '', ends = '';  // one path each, which is faster than an element for each arrow
     for (const [id, from] of written) {
       const [array, element] = id.split('.').map(Number), target = cell(array, element);
       for (const [name, k] of target ? from : []) {
@@ -443,11 +475,12 @@
         if (!source || source === target) continue;
         const above = x < array, same = x === array;
         const [x1, y1] = middle(source, above || same), [x2, y2] = middle(target, !above || same);
-        arrows.push(make('line', { x1, y1: y1 + (same ? 1 : 0), x2, y2: y2 + (same ? 9 : 0) }));
-        arrows.push(make('circle', { cx: x2, cy: y2 + (same ? 9 : 0), r: 3 }));
+        const end = `${x2} ${y2 + (same ? 9 : 0)}`;
+        lines += `M${x1} ${y1 + (same ? 1 : 0)}L${end}`;
+        ends += `M${end}h0`;
       }
     }
-    render($('#arrays svg'), arrows);
+    render($('#arrays svg'), make('path', { d: lines }), make('path', { class: 'ends', d: ends }));
   }
 
   function show_lanes(step, { warps }) {

@@ -432,6 +432,20 @@ class Page(InABrowser):
         )
         self.page.run("document.querySelector('#ask').click()")
 
+    def test_names_of_parameters_are_explained(self):
+        self.play(lab="hierarchical_scan", task="look_back", version="solution", block=4, n=64)
+        self.page.run("document.querySelector('[data-go=last]').click()")
+        shown = self.page.run("document.querySelector('#launch').textContent")
+        self.assertIn("Launch 2 of 2: k05_look_back, 4 × 4 threads.", shown)
+        self.assertIn("d_totals is d_sums, d_prefixes is d_sums from element 4", shown)
+
+    def test_hidden_fault_of_a_version_is_said(self):
+        state = {"lab": "scan", "task": "blelloch", "version": "children_swapped", "block": 8, "n": 8}
+        for variant, hides in (("exclusive_sum_i32", True), ("exclusive_affine_u64", False)):
+            self.play(**state, variant=variant)
+            status = self.page.run("document.querySelector('#status').textContent")
+            self.assertEqual("does not show in this run" in status, hides, status)
+
     def test_erratum_is_judged_by_checkers_alone(self):
         answer = json.loads(self.play(lab="errata", task=4, step=3))
         self.assertNotIn("right", answer)
@@ -535,6 +549,11 @@ class Page(InABrowser):
         self.page.run("Worker.prototype.postMessage = Worker.prototype.send; 0")
         self.page.press("Enter")
         self.assertEqual(self.page.run(status), "Stopped.")
+        self.tab_to("[data-go=next]")  # the run before is still there
+        self.page.press("Enter")
+        self.page.press("Enter")
+        self.assertEqual(self.page.run(step), 2)
+        self.assertIn("of 8 threads", self.panels())
         self.tab_to("#run")
         self.page.press("Enter")
         self.wait_until(f"{status}.startsWith('The run took')")

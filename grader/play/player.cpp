@@ -100,6 +100,12 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     last_.clear();
     for (const auto& [address, n_bytes] : written_by_host_) host_step(address, n_bytes);
     written_by_host_.clear();
+    Json arguments = Json::array();
+    for (const auto& [parameter, address] : pointers_)
+      if (const sim::Allocation* a = arena_->describe(address); a != nullptr && !a->name.empty())
+        arguments.push_back({parameter, sim::plain_name(a->name), (address - a->base) / a->element_bytes});
+    launches_.push_back({{"kernel", program.demangled}, {"arguments", std::move(arguments)}});
+    pointers_.clear();
   }
   void block_begins(sim::Block& block) override {
     last_.clear();  // Block objects are reused
@@ -134,7 +140,11 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     written_by_host_.emplace_back(address, n_bytes);
   }
 
+  // The launch that follows gets this address in a parameter, counted from 0.
+  void passes(std::size_t parameter, std::uint64_t address) { pointers_.emplace_back(parameter, address); }
+
   Json take_steps() { return std::move(steps_); }
+  Json take_launches() { return std::move(launches_); }
   // The arrays that were accessed. "launch" and "block" are -1 in those that all blocks share.
   Json arrays() const {
     Json all = Json::array();
@@ -317,9 +327,10 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   const sim::Program* program_ = nullptr;
   std::int64_t launch_ = -1;
   std::uint64_t n_instructions_ = 0;
-  Json steps_ = Json::array();
+  Json steps_ = Json::array(), launches_ = Json::array();
   std::vector<Array> arrays_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> written_by_host_;  // address and bytes
+  std::vector<std::pair<std::size_t, std::uint64_t>> pointers_;           // of the launch that follows
   std::map<std::uint32_t, std::uint32_t> lines_;                          // by op
   std::map<const sim::Warp*, Where> last_;
   sim::Addresses addresses_{};
@@ -403,11 +414,13 @@ class Run {
     if (!module) throw Refused(module.error().text);
     std::string fault;
     for (const Json& work : request_.at("work"))
-      if (fault = work.contains("kernel") ? launch(device, *module, work) : fill(device, recorder, work);
+      if (fault = work.contains("kernel") ? launch(device, recorder, *module, work)
+                                          : fill(device, recorder, work);
           !fault.empty())
         break;
     Json answer{{"case", case_.name}, {"n", case_.n}, {"fault", fault}};
     answer["steps"] = recorder.take_steps();
+    answer["launches"] = recorder.take_launches();
     answer["arrays"] = recorder.arrays();
     answer["findings"] = device.findings_text().text;
     device.set_mode(mode & ~sim::kTrace);  // the report is without the trace, which is large as text
@@ -474,7 +487,7 @@ class Run {
     return places_.at(pointer.at(0).get<std::string>()) + pointer.at(1).get<std::uint64_t>();
   }
 
-  std::string launch(sim::Device& device, sim::ModuleId module, const Json& work) {
+  std::string launch(sim::Device& device, Recorder& recorder, sim::ModuleId module, const Json& work) {
     sim::LaunchRequest request;
     const auto kernel = device.find_kernel(module, work.at("kernel").get_ref<const std::string&>());
     if (!kernel) throw Refused(kernel.error().text);
@@ -491,7 +504,12 @@ class Run {
     std::vector<std::byte> parameters = bytes_of_hex(work.at("parameters").get<std::string>());
     for (const Json& pointer : work.at("pointers")) {
       const std::uint64_t address = place(pointer.at(1));
-      std::memcpy(parameters.data() + pointer.at(0).get<std::size_t>(), &address, sizeof address);
+      const auto at = pointer.at(0).get<std::size_t>();
+      std::memcpy(parameters.data() + at, &address, sizeof address);
+      const auto& declared = device.facts(*kernel).parameters;
+      const auto after =
+          std::find_if(declared.begin(), declared.end(), [&](const auto& p) { return p.offset > at; });
+      recorder.passes(static_cast<std::size_t>(after - declared.begin()) - 1, address);
     }
     request.parameters = parameters;
     if (const std::string outside = device.outside_of_subset(request); !outside.empty())

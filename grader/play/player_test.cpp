@@ -154,6 +154,13 @@ TEST(Player, PartsOfAnElementShowTheWholeElement) {
   EXPECT_EQ(store["lanes"], Json::parse(R"([[0, 0, "1", [["d_in", 1]]], [0, 0, "1", [["d_in", 1]]]])"));
 }
 
+TEST(Player, LaunchesSayWhereTheirPointersPoint) {
+  const Json answer = answer_to(request(kCopiesHalves, "copies", 2));
+  ASSERT_EQ(answer["launches"].size(), 1);
+  EXPECT_EQ(answer["launches"][0]["kernel"], "copies");
+  EXPECT_EQ(answer["launches"][0]["arguments"], Json::parse(R"([[0, "d_in", 0], [1, "d_out", 0]])"));
+}
+
 TEST(Player, SeedOfTheScheduleInterleavesBlocks) {
   const auto most_at_once = [](std::uint64_t seed) {
     Json asked = request(kCounts, "counts", 2);

@@ -187,15 +187,20 @@ const SimFinding* reason_of(const SimFinding& fault, const SimReport& report) {
   return found == report.findings.end() ? nullptr : &*found;
 }
 
-// What can be proved never to end is not merely slow.
+// What can be proved never to end is not merely slow. "": nothing is proved.
+std::string_view hang_of(const SimFinding& finding) {
+  if (finding.kind == "no-progress") return "does not end: its kernel can make no more progress";
+  if (finding.kind == "nccl-deadlock" || finding.kind == "nccl-missing-rank")
+    return "does not end: calls of NCCL wait for calls that nobody makes";
+  if (finding.kind == "nccl-missing-group") return "may wait forever: calls of NCCL are not in one group";
+  if (finding.kind == "nccl-mismatch") return "may wait forever: the ranks' calls of NCCL do not match";
+  return "";
+}
+
 void name_proved_hang(const SimReport& report, Judgement& judgement) {
   if (judgement.verdict != Verdict::time_limit) return;
-  for (const SimFinding& finding : report.findings) {
-    if (finding.kind == "no-progress")
-      judgement.failure.headline = "does not end: its kernel can make no more progress";
-    if (finding.kind == "nccl-deadlock")
-      judgement.failure.headline = "does not end: calls of NCCL wait for calls that nobody makes";
-  }
+  for (const SimFinding& finding : report.findings)
+    if (const std::string_view hang = hang_of(finding); !hang.empty()) judgement.failure.headline = hang;
 }
 
 void add_findings(const SimReport& report, Judgement& judgement) {

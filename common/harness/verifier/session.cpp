@@ -58,6 +58,12 @@ bool has_outputs(const Shape& shape) {
                      [](const BufferSpec& spec) { return spec.count > 0; });
 }
 
+// Whether the first finding is a read of what nobody has written: it may come of a rank or a position that is
+// wrong already.
+bool reads_unwritten(const Failure& failure) {
+  return failure.proved && !failure.findings.empty() && failure.findings.front().checker == "initcheck";
+}
+
 // The judgement for a runner that ended, by the signal that ended it.
 Judgement judge_end(const LiveRunner::Waited& waited) {
   switch (waited.signal) {
@@ -622,7 +628,8 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
   // accesses are found without them, but not their reasons.)
   const Verdict verdict = attempt.judgement.verdict;
   Failure& failure = attempt.judgement.failure;
-  const bool may_come_of_more = !failure.proved || (attempt.ended_by_cuda_error && !first.checks);
+  const bool may_come_of_more =
+      !failure.proved || reads_unwritten(failure) || (attempt.ended_by_cuda_error && !first.checks);
   if (simulated && may_come_of_more && (verdict == Verdict::wrong_answer || verdict == Verdict::crash)) {
     impl_->runner.reset();
     Measure checks;
@@ -634,16 +641,16 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
       failure.diagnosis = again.judgement.failure.diagnosis;
       failure.proved = again.judgement.failure.proved;
     };
-    if (again.judgement.failure.proved) {
-      take_cause();
+    const bool proved = again.judgement.failure.proved;
+    if (proved || !failure.has_cause()) take_cause();  // else a hint
+    if (proved && !reads_unwritten(failure))
       return impl_->conclude(problem, task, c, seed, std::move(attempt));
-    }
-    if (!failure.has_cause()) take_cause();  // a hint
     if (verdict == Verdict::wrong_answer && impl_->comes_of_order(problem, task, c, seed, again)) {
       failure.notes.emplace_back(
           "with its blocks, warps and atomic operations in another order, the case is right: its result "
-          "depends on that order");
-    } else if (again.judgement.verdict == Verdict::ok && attempt.reused_runner &&
+          "depends on that order. As there is no race, something uses the order in which threads reach an "
+          "atomic operation (such as a rank from atomicAdd), or what a loop saw while it waited");
+    } else if (!proved && again.judgement.verdict == Verdict::ok && attempt.reused_runner &&
                impl_->attempt(problem, task, c, seed, first).judgement.verdict == Verdict::ok) {
       failure.notes.emplace_back(
           "alone in a fresh process the case is right: something stays behind from an earlier one");

@@ -256,6 +256,17 @@ TEST(Session, CasesAreAlsoJudgedInTheOrderOfCountedRuns) {
   EXPECT_NE(outcome.message().find("each block ran to its end"), std::string::npos) << outcome.message();
 }
 
+// A rank in the order of arrival leaves an element unwritten.
+TEST(Session, UnwrittenReadIsNotedToDependOnOrder) {
+  const Outcome outcome = run_alone("unwritten_by_order", DeviceKind::sim, {});
+  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
+  const std::string message = outcome.message();
+  EXPECT_NE(message.find("its result depends on that order"), std::string::npos) << message;
+  EXPECT_NE(message.find("cause: uninitialised read: lab.cu:31: thread 0 reads s_values[0]"),
+            std::string::npos)
+      << message;
+}
+
 TEST(Session, SecondCallWithOtherItemsRefutesKeptAnswers) {
   Measure once, twice;
   twice.twice = true;

@@ -156,6 +156,9 @@ TEST(SimReport, ProvedHangIsNotCalledSlow) {
   };
   EXPECT_EQ(headline("no-progress"), "does not end: its kernel can make no more progress");
   EXPECT_EQ(headline("nccl-deadlock"), "does not end: calls of NCCL wait for calls that nobody makes");
+  EXPECT_EQ(headline("nccl-missing-rank"), headline("nccl-deadlock"));
+  EXPECT_EQ(headline("nccl-missing-group"), "may wait forever: calls of NCCL are not in one group");
+  EXPECT_EQ(headline("nccl-mismatch"), "may wait forever: the ranks' calls of NCCL do not match");
   EXPECT_NE(headline("time-limit").find("or is only slow"), std::string::npos);
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The runtime's own logic: errors, devices, the simulator's controls. Memory, launches and graphs:
 // memory_test.cpp, launch_test.cpp, ../graph/graph_test.cpp.
+#include <array>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "cudart/runtime/status.hpp"
 #include "cudart/sim_control.h"
+#include "cudart/sim_parts.h"
 #include "cudart/testing/fixture.hpp"
 
 namespace course::cudart {
@@ -229,6 +232,23 @@ TEST_F(Api, NamedBuffersAppearInMessages) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(cudaMemcpy(d, host, 64, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("\"d_in\""), std::string::npos);
+}
+
+TEST_F(Api, PointerPastAnArrayIsNotCalledHostMemory) {
+  char* d = device_array<char>(64);
+  ASSERT_EQ(simNameBuffer(d, 16, 1, "d_first", 1), 0);
+  ASSERT_EQ(simNameBuffer(d + 32, 16, 1, "d_second", 1), 0);
+  ASSERT_EQ(simConfine(d, 1), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cudaMemcpy(d + 20, d, 4, cudaMemcpyDeviceToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemset(d + 48, 0, 4), cudaErrorInvalidValue);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("lies 4 bytes past the end of d_first, which has 16 bytes"), std::string::npos) << text;
+  EXPECT_NE(text.find("lies at the end of d_second, which has 16 bytes"), std::string::npos) << text;
+  std::array<char, 256> why{};
+  EXPECT_NE(simCheckMemory(d + 16, 4, 0, why.data(), why.size()), 0);
+  EXPECT_NE(std::string(why.data()).find("lies at the end of d_first"), std::string::npos) << why.data();
+  ASSERT_EQ(simConfine(d, 0), 0);
 }
 
 }  // namespace

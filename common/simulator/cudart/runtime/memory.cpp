@@ -94,6 +94,8 @@ Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes,
                 what, n_bytes, must_be_device ? "device " : "");
   const std::optional<Place> place = locate(pointer);
   if (!place) {
+    if (const auto where = past_an_array(pointer))
+      return fail(cudaErrorInvalidValue, "the {} {} {}", what, pointer, *where);
     if (!must_be_device) return cudaSuccess;
     if (const Variable* variable = runtime().registry().find_shadow(pointer))
       return fail(cudaErrorInvalidValue, "the {} is wrong: {}", what, explain_name(*variable, copy, pointer))
@@ -210,6 +212,26 @@ std::optional<Place> locate(const void* pointer) {
     const std::lock_guard guard(context.lock);
     if (const sim::Allocation* found = context.device().find(address_of(pointer))) {
       return Place{&context, found->base, found->size, found->kind, found->name};
+    }
+  }
+  return {};
+}
+
+std::optional<std::string> past_an_array(const void* pointer) {
+  constexpr std::uint64_t kNear = std::uint64_t{1} << 16;
+  const std::uint64_t address = address_of(pointer);
+  Runtime& all = runtime();
+  for (int i = 0; i < all.n_devices(); ++i) {
+    Context& context = all.context(i);
+    if (!context.created.load(std::memory_order_acquire)) continue;
+    const std::lock_guard guard(context.lock);
+    const sim::Device& device = context.device();
+    if (device.find(address) != nullptr || device.find_freed(address) != nullptr) return {};
+    for (std::uint64_t past = 0; past < kNear; ++past) {
+      if (const sim::Allocation* array = device.find(address - past - 1))
+        return fmt::format("lies {} the end of {}, which has {} bytes",
+                           past == 0 ? "at" : fmt::format("{} bytes past", past),
+                           array->name.empty() ? "an allocation" : array->name, array->size);
     }
   }
   return {};

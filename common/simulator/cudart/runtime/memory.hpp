@@ -35,6 +35,10 @@ struct Place {
 // Takes the locks of the contexts.
 std::optional<Place> locate(const void* pointer);
 
+// "lies 4 bytes past the end of d_spare, which has 20 bytes", of a pointer in no allocation that is near the
+// end of one (or, with simConfine(), of one of its arrays); nothing for all others.
+std::optional<std::string> past_an_array(const void* pointer);
+
 // Stores nullptr in `out` for zero bytes, as CUDA does. Takes the context's lock.
 Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, Owned owned, void** out);
 // Release an allocation. An error if another call must release it, or if there is none.

@@ -207,6 +207,8 @@ CUDART_EXPORT int simCheckMemory(const void* start, size_t n_bytes, int device, 
   const std::optional<Place> place = locate(start);
   if (start == nullptr)
     status = fail(cudaErrorInvalidValue, "it is a null pointer");
+  else if (const auto where = place ? std::nullopt : past_an_array(start))
+    status = fail(cudaErrorInvalidValue, "{} {}", start, *where);
   else if (!place)
     status = fail(cudaErrorInvalidValue, "{} is not device memory: a host pointer, freed, or never allocated",
                   start);

@@ -22,10 +22,19 @@ Fake& fake() {
   return instance;
 }
 
+namespace {
+const Allocation* containing(const std::map<std::uint64_t, Allocation>& all, std::uint64_t address) {
+  const auto after = all.upper_bound(address);
+  if (after == all.begin()) return nullptr;
+  const Allocation& candidate = std::prev(after)->second;
+  return address < candidate.base + candidate.size ? &candidate : nullptr;
+}
+}  // namespace
+
 struct Device::Impl {
   Timeline timeline{Timing{}};
   DeviceOptions options;
-  std::map<std::uint64_t, Allocation> allocations;
+  std::map<std::uint64_t, Allocation> allocations, parts;
   std::vector<std::string> kernels;  // by id
   std::map<KernelId, KernelFacts> facts;
   std::map<std::pair<ModuleId, std::string>, Symbol> symbols;
@@ -65,10 +74,8 @@ Result<void> Device::release(std::uint64_t address) {
 }
 
 const Allocation* Device::find(std::uint64_t address) const {
-  auto after = impl_->allocations.upper_bound(address);
-  if (after == impl_->allocations.begin()) return nullptr;
-  const Allocation& candidate = std::prev(after)->second;
-  return address < candidate.base + candidate.size ? &candidate : nullptr;
+  const Allocation* whole = containing(impl_->allocations, address);
+  return whole != nullptr && whole->only_parts ? containing(impl_->parts, address) : whole;
 }
 
 std::uint64_t Device::free_bytes() const {
@@ -81,10 +88,18 @@ std::span<std::byte> Device::device_only_memory() const {
   return {};
 }
 
-void Device::name_buffer(std::uint64_t address, std::uint64_t, std::uint32_t, std::string name, bool) {
-  impl_->allocations.at(address).name = std::move(name);
+void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t, std::string name,
+                         bool) {
+  Allocation& part = impl_->parts[address];
+  part.base = address;
+  part.size = n_bytes;
+  part.name = name;
+  if (const auto whole = impl_->allocations.find(address); whole != impl_->allocations.end())
+    whole->second.name = std::move(name);
 }
-void Device::confine(std::uint64_t, bool) {}
+void Device::confine(std::uint64_t address, bool to_parts) {
+  impl_->allocations.at(address).only_parts = to_parts;
+}
 
 Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
   if (!fake().copy_failure.empty()) return Error{fake().copy_failure};
@@ -191,7 +206,8 @@ Result<void> Device::set_other_memory(std::vector<OtherMemory>) {  // NOLINT: as
   return {};
 }
 const Allocation* Device::find_named(std::uint64_t address) const {
-  return find(address);
+  const Allocation* found = find(address);
+  return found != nullptr ? found : containing(impl_->allocations, address);
 }
 const Allocation* Device::find_freed(std::uint64_t) const {
   return nullptr;

@@ -224,7 +224,8 @@ std::string text_of(const BenchRow& row, const BenchCell& c, double most) {
 }  // namespace
 
 std::string bench_text(const BenchResults& results) {
-  std::string out = bench_where(results) + "\n";
+  constexpr std::size_t kColumns = 80;  // of the rows, too
+  std::string out = wrap(bench_where(results), kColumns) + "\n";
   std::set<std::string> scaled;
   for (const BenchLab& lab : results.labs) {
     if (lab.gpus > 0) {

@@ -57,6 +57,12 @@ TEST(BenchResults, NameTheLibrariesVersions) {
   EXPECT_THAT(bench_text(results_of({program("GPU", 2.05)})), HasSubstr("toolkit 12.8, CUB 3.0.1 and 3.5.0"));
 }
 
+TEST(BenchResults, FitIn80Columns) {
+  const std::string text = bench_text(results_of({program("NVIDIA H200 NVL", 2.05)}));
+  EXPECT_THAT(text, HasSubstr("3.5.0,\n2026-01-02\n"));
+  for (const std::string_view line : lines_of(text)) EXPECT_LE(display_width(line), 80u) << line;
+}
+
 TEST(BenchResults, ShowStudentsRowsBesideSolutions) {
   const BenchResults results = results_of({program("GPU", 2.05)}, {program("GPU", 8.2, "fast")});
   EXPECT_THAT(bench_text(results), HasSubstr("yours: fast"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The part of the catalogue of hostile submissions that attacks the compilers: sources that include files
-// which they must not read, or that would keep a compiler busy for ever. Each is built by the real nvcc in
+// which they must not read, or that would keep a compiler busy forever. Each is built by the real nvcc in
 // the sandbox, like a student's file, and must be a COMPILE_ERROR that reveals no secret and does not affect
 // the others. SANDBOX_ENTER is the path of that program.
 #include <gmock/gmock.h>

@@ -13,7 +13,7 @@ namespace course::lab {
 struct GateMemory;  // page-locked, so that host and device see it
 
 // Usage: close, submit the work, stamp, open, synchronise the stream; then ask the last two functions. Not
-// for the simulator: it runs a kernel when it is launched, so it would wait for ever.
+// for the simulator: it runs a kernel when it is launched, so it would wait forever.
 class Gate {
  public:
   Gate();  // without page-locked memory the program ends with a line on stderr
@@ -22,7 +22,7 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
 
   // Work that is submitted to the stream after close waits for open, but not longer than a fifth of a second:
-  // a call that itself waits for the device must not wait for ever.
+  // a call that itself waits for the device must not wait forever.
   void close(CUstream_st* stream);
   void stamp(CUstream_st* stream);
   void open();

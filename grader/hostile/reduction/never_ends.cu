@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Loops for ever on the host or in a kernel, sleeps, prints without end; the last task is right.
+// about: Loops forever on the host or in a kernel, sleeps, prints without end; the last task is right.
 // screen: reads a clock or waits
 // expect: neighboured TIME_LIMIT took longer than
 // expect: sequential TIME_LIMIT

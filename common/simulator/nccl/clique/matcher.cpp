@@ -217,7 +217,7 @@ Outcome Matcher::missing_group(const Launch& first, const Launch& second) {
   const Call &a = first.entries.front().call, &b = second.entries.front().call;
   return fail("nccl-missing-group",
               fmt::format("one thread calls {} for rank {} and then {} for rank {}, not in one group: NCCL "
-                          "may wait in the first call for ever. Put the calls of all ranks between "
+                          "may wait in the first call forever. Put the calls of all ranks between "
                           "ncclGroupStart and ncclGroupEnd",
                           words_with_line(a), first.comm->rank, words_with_line(b), second.comm->rank),
               b.code, a.code);
@@ -431,7 +431,7 @@ Outcome Matcher::fail_because_idle() {
   const void* code = open_.begin()->second->entries.front().call.code;
   return fail("nccl-deadlock",
               fmt::format("the ranks wait for calls that nobody makes, as no thread of the {} runs; NCCL "
-                          "waits for ever:{}",
+                          "waits forever:{}",
                           processes().empty() ? "process" : "processes", waiting_ranks()),
               code, nullptr);
 }

@@ -5,7 +5,7 @@
 //     arrived;
 //   - sends and receives: those of one rank, group and stream are one launch, as in NCCL; the j-th send from
 //     rank a to rank b is received by b's j-th receive from a.
-// Where NCCL would wait for ever, fail() ends all launches with a report: at once if the calls contradict
+// Where NCCL would wait forever, fail() ends all launches with a report: at once if the calls contradict
 // each other or a rank's process has ended, otherwise when no thread of the processes runs any more
 // (idle.hpp). After that, all calls for the communicator fail.
 // Ranks of other processes (server.hpp): their calls come with the contents of the send buffers. The receive

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Wrong uses of NCCL, most of which wait for ever on GPUs, and right ones that look alike; one case an
+// Wrong uses of NCCL, most of which wait forever on GPUs, and right ones that look alike; one case an
 // argument. faults_test.py says what the simulator must report. Prints the results of the calls.
 #include <atomic>
 #include <chrono>

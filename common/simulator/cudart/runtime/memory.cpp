@@ -94,9 +94,9 @@ Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes,
                 what, n_bytes, must_be_device ? "device " : "");
   const std::optional<Place> place = locate(pointer);
   if (!place) {
+    if (!must_be_device) return cudaSuccess;
     if (const auto where = past_an_array(pointer))
       return fail(cudaErrorInvalidValue, "the {} {} {}", what, pointer, *where);
-    if (!must_be_device) return cudaSuccess;
     if (const Variable* variable = runtime().registry().find_shadow(pointer))
       return fail(cudaErrorInvalidValue, "the {} is wrong: {}", what, explain_name(*variable, copy, pointer))
           .as("host-variable");

@@ -162,7 +162,7 @@
     state.set('step', at);
     history.replaceState(null, '', `#${state}`);
   }
-  const remembered = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  const state_in = ({ hash }) => Object.fromEntries(new URLSearchParams(hash.slice(1)));
 
   // --- a run
 
@@ -564,8 +564,9 @@
       event.preventDefault();
       show(moves[keys[event.key]]());
     });
-    window.addEventListener('hashchange', async () => {
-      const wanted = remembered();
+    window.addEventListener('hashchange', async ({ newURL }) => {
+      clearTimeout(pause);  // what would be remembered now is the step before
+      const wanted = state_in(new URL(newURL));
       await fill(wanted);
       run(Number(wanted.step) || 0);
     });
@@ -577,7 +578,7 @@
     const compiled = unpacked('#wasm').then(({ body }) =>
       WebAssembly.compileStreaming(new Response(body, { headers: { 'Content-Type': 'application/wasm' } })));
     labs = await unpacked('#labs').then((r) => r.json());
-    const wanted = remembered();
+    const wanted = state_in(location);
     await fill({ items: 'example', ...wanted });
     wasm = await compiled;
     new_worker();

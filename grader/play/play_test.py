@@ -140,7 +140,8 @@ class Comparing(unittest.TestCase):
         self.assertNotIn("error", answer, what)
         if there != here:
             at = next((k for k, (a, b) in enumerate(zip(here, there)) if a != b), min(len(here), len(there)))
-            self.fail(f"{what}:\nhere  {here[at - 80 : at + 80]}\nthere {there[at - 80 : at + 80]}")
+            around = slice(max(at - 80, 0), at + 80)
+            self.fail(f"{what}:\nhere  {here[around]}\nthere {there[around]}")
         self.seen["runs"] += 1
         self.seen["findings"] += answer["findings"] != ""
         self.seen["faults"] += answer["fault"] != ""
@@ -262,7 +263,7 @@ def unpacked_works(packed, ranges):
             yield n, work
 
 
-DIGESTS = """window.digests = async (addresses) => {
+DIGESTS = """(window.digests = async (addresses) => {
   const digests = [];
   for (const address of addresses) {
     history.replaceState(null, '', '#');
@@ -279,7 +280,7 @@ DIGESTS = """window.digests = async (addresses) => {
     digests.push([hex, wrong.map(({ name }) => name)]);
   }
   return digests;
-}; 0"""
+}, 0)"""
 
 
 class InABrowser(Comparing):
@@ -400,6 +401,15 @@ class Page(InABrowser):
         )
         self.assertEqual(text, shown)
         other.close()
+
+    def test_link_wins_over_a_step_remembered_late(self):
+        state = {"lab": "scan", "task": "blelloch", "version": "solution", "block": 8, "items": "example"}
+        opened, late = (urllib.parse.urlencode(state | {"n": n}) for n in (8, 7))
+        answer = self.page.run(
+            "new Promise((done) => { addEventListener('played', (e) => done(e.detail), { once: true });"
+            f"location.hash = '{opened}'; history.replaceState(null, '', '#{late}'); }})"
+        )
+        self.assertEqual(json.loads(answer)["n"], 8)
 
     def test_typed_items_are_used_and_bad_ones_refused(self):
         state = {

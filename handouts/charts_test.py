@@ -74,7 +74,7 @@ class Charts(unittest.TestCase):
         self.assertNotIn("memory", text)
         self.assertIn("CUB 3.0", text)
         self.assertIn("beyond the axis", one.caption)
-        low, high = one.plots[0].layer[0]["encoding"]["y"]["scale"]["domain"]
+        _, high = one.plots[0].layer[0]["encoding"]["y"]["scale"]["domain"]
         self.assertLess(high, 1)
         self.assertIn('"memory"', json.dumps(charts.made("rate-scan", LABCLI).specification()))
 

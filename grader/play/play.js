@@ -567,6 +567,8 @@
     window.addEventListener('hashchange', async ({ newURL }) => {
       clearTimeout(pause);  // what would be remembered now is the step before
       const wanted = state_in(new URL(newURL));
+      form.reset();  // what the link leaves out does not depend on what was chosen before
+      for (const select of form.querySelectorAll('select')) select.value = '';
       await fill(wanted);
       run(Number(wanted.step) || 0);
     });

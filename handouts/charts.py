@@ -110,7 +110,11 @@ class Chart:
         }
 
     def digest(self):
-        text = json.dumps([self.specification(), self.left, self.alt], sort_keys=True, ensure_ascii=False)
+        """Of the specification with six digits of each number: the last ones differ between versions of Python."""
+        six = json.loads(
+            json.dumps(self.specification()), parse_float=lambda digits: float(f"{float(digits):.6g}")
+        )
+        text = json.dumps([six, self.left, self.alt], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

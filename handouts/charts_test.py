@@ -45,6 +45,17 @@ class Axes(unittest.TestCase):
         self.assertEqual([name for _, name in placed], ["c", "a", "b", "d"])
 
 
+class Digests(unittest.TestCase):
+    def test_the_last_digits_do_not_count(self):
+        def digest(value):
+            layer = [{"data": {"values": [{"x": 1, "y": value}]}, "mark": "line"}]
+            return charts.Chart([charts.Plot(layer, 10)], 10, 10, "", "").digest()
+
+        # sum([0.1] * 10) of Python 3.11, and of 3.12, which corrects what rounding loses
+        self.assertEqual(digest(0.9999999999999999), digest(1.0))
+        self.assertNotEqual(digest(1.0), digest(1.001))
+
+
 class Names(unittest.TestCase):
     def test_a_library_is_named_with_its_version(self):
         self.assertEqual(charts.library_name("CUB DeviceScan by row", ["3.0.1", "3.5.0"]), "CUB 3.0")

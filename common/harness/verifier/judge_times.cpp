@@ -81,13 +81,13 @@ Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double
                              modelled_us, floor));
 }
 
-Judgement judge_times(std::span<const double> clock_us, std::span<const double> events_us,
-                      double ideal_bytes) {
-  const double clock = median_of(clock_us), events = median_of(events_us);
-  if (const double floor = ideal_bytes / kFastestMemory; clock < floor)
+Judgement judge_times(std::span<const double> times_us, std::span<const double> clock_us,
+                      std::span<const double> events_us, double ideal_bytes) {
+  const double time = median_of(times_us), clock = median_of(clock_us), events = median_of(events_us);
+  if (const double floor = ideal_bytes / kFastestMemory; time < floor)
     return suspect(
         "is faster than memory can be",
-        fmt::format("{:.1f} us for bytes that take {:.1f} us to move: a person has to look", clock, floor));
+        fmt::format("{:.1f} us for bytes that take {:.1f} us to move: a person has to look", time, floor));
   if (std::abs(clock - events) > std::max(kSlackUs, kSlackShare * std::max(clock, events)))
     return suspect(
         "has two different times",

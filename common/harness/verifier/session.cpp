@@ -542,7 +542,7 @@ Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Cas
     if (one.judgement.verdict == Verdict::ok && !clocks.empty()) {
       clock_us = without_rehearsal(clocks);
       times_us = borne_out(clock_us, events_us);
-      one.judgement = judge_times(clock_us, events_us, problem.ideal(task, c).bytes);
+      one.judgement = judge_times(times_us, clock_us, events_us, problem.ideal(task, c).bytes);
     }
     Outcome outcome = conclude(problem, task, c, own_seed(k), std::move(one));
     if (outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) {

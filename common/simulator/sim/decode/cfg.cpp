@@ -120,25 +120,26 @@ class Ranker {
       }
       for (std::uint32_t b = 0; b < n_; ++b) depth_[b] += static_cast<std::uint32_t>(inside[b]);
       const Polling kind = polls(inside);
-      if (kind == Polling::no) continue;
+      if (!kind.looks) continue;
       for (std::size_t j = first; j < k; ++j) program_.blocks[edges[j].second].cost += kPollCost;
       for (std::uint32_t b = 0; b < n_; ++b) {
         if (inside[b] == 0) continue;
         program_.blocks[b].polling = true;
-        if (kind == Polling::also) continue;
-        program_.blocks[b].only_polling = true;
-        if (kind == Polling::in_block) program_.blocks[b].waits_in_block = true;
+        if (kind.only) program_.blocks[b].only_polling = true;
+        if (kind.in_block) program_.blocks[b].waits_in_block = true;
       }
     }
   }
 
-  enum class Polling { no, also, only, in_block };
+  // `looks`: a loop is short and contains a strong load or an atomic whose old value is used, so it may wait
+  // for another thread. `only`: it accesses no other memory. `in_block`: its words may be in shared memory.
+  struct Polling {
+    bool looks = false, only = true, in_block = false;
+  };
 
-  // Whether a loop is short and contains a strong load or an atomic whose old value is used: it may wait for
-  // another thread. `only`: it accesses no other memory; `in_block`: and its words may be in shared memory.
   Polling polls(const std::vector<char>& inside) const {
     std::uint32_t length = 0;
-    bool looks = false, only = true, in_block = false;
+    Polling kind;
     for (std::uint32_t k = 0; k < n_; ++k) {
       if (inside[k] == 0) continue;
       const BasicBlock& b = program_.blocks[k];
@@ -148,13 +149,13 @@ class Ranker {
         const bool look = op.space != MemorySpace::local && op.dst[0] != MicroOp::kNoSlot &&
                           (op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ||
                            (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak));
-        looks = looks || look;
-        in_block = in_block || (look && op.kind != OpKind::mbarrier && op.space != MemorySpace::global);
-        only = only && (look || op.space == MemorySpace::none);
+        kind.looks = kind.looks || look;
+        kind.in_block =
+            kind.in_block || (look && op.kind != OpKind::mbarrier && op.space != MemorySpace::global);
+        kind.only = kind.only && (look || op.space == MemorySpace::none);
       }
     }
-    if (!looks || length > kPollLength) return Polling::no;
-    return !only ? Polling::also : in_block ? Polling::in_block : Polling::only;
+    return length > kPollLength ? Polling{} : kind;
   }
 
   static constexpr std::uint32_t kPollCost = 256, kPollLength = 64;  // warp instructions

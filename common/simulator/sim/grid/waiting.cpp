@@ -40,7 +40,11 @@ void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   std::uint64_t until = 0;
   for_lanes(w, [&](int lane) {
     const Signals::Signal* s = signals.find(at[lane]);
-    if (s == nullptr || s->block == w.block->linear) return;
+    if (s == nullptr) return;
+    if (s->block == w.block->linear) {
+      w.sees_own = true;
+      return;
+    }
     until = std::max(until, s->first);
     two_stages = two_stages || s->first != s->last;
     if (std::find(seen, seen + n_seen, s->block) == seen + n_seen) seen[n_seen++] = s->block;
@@ -57,9 +61,14 @@ void raise_signal(Warp& w, const std::uint64_t* at) {
 }
 
 void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
-  const std::uint64_t address = at[std::countr_zero(w.mask)];
-  if (op.dst[0] != MicroOp::kNoSlot && looks_again(w, op, at))
-    if (const Signals::Signal* s = w.worker->signals->find(address)) w.time = std::max(w.time, s->last);
+  const Signals::Signal* s = w.worker->signals->find(at[std::countr_zero(w.mask)]);
+  if (op.dst[0] != MicroOp::kNoSlot) {
+    w.sees_own = w.sees_own || (s != nullptr && s->block == w.block->linear);
+    // A lock is only free once the block before has released it, even if nothing has to be tried again here,
+    // where blocks run one after the other.
+    const bool waits = looks_again(w, op, at) || w.only_polls;
+    if (s != nullptr && waits) w.time = std::max(w.time, s->last);
+  }
   raise_signal(w, at);
 }
 

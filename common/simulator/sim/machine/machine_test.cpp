@@ -885,22 +885,62 @@ TEST(Machine, OnlyIncrementsOfOneAddressAreCombined) {
   for (const auto& [body, turns] : kBodies) EXPECT_EQ(counted(body).atomic_turns, turns) << body;
 }
 
-// Two warps that meet by counting in shared memory, twice.
+// Two warps that meet by counting in a word, twice. %a is a word of the block in global memory.
 TEST(Machine, WaitingByPollingCountsAsABarrier) {
-  const auto meet = [](int target) {
-    return fmt::format(
-        "  bar.warp.sync -1;\n  @%first red.shared.add.u32 [s_count], 1;\n"
-        "again{0}:\n  ld.volatile.shared.u32 %r1, [s_count];\n  setp.lt.u32 %wait, %r1, {0};\n"
-        "  @%wait bra again{0};\n  bar.warp.sync -1;\n  add.u32 %r2, %r2, 1;\n",
-        target);
+  const auto barriers = [](const std::string& space, const std::string& word, const std::string& besides) {
+    const auto meet = [&](int target) {
+      return fmt::format(
+          "  bar.warp.sync -1;\n  @%first red.{1}.add.u32 [{2}], 1;\n"
+          "again{0}:\n  ld.volatile.{1}.u32 %r1, [{2}];\n{3}  setp.lt.u32 %wait, %r1, {0};\n"
+          "  @%wait bra again{0};\n  bar.warp.sync -1;\n  add.u32 %r2, %r2, 1;\n",
+          target, space, word, besides);
+    };
+    TestDevice t(
+        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %first, %wait;\n  .reg .b32 %r<4>;\n"
+        "  .reg .b64 %a;\n  .shared .align 4 .b32 s_count;\n  mov.u32 %r1, %ctaid.x;\n"
+        "  ld.param.u64 %a, [in];\n  mad.wide.u32 %a, %r1, 4, %a;\n"
+        "  mov.u32 %r1, %laneid;\n  setp.eq.u32 %first, %r1, 0;\n"
+        "  mov.u32 %r2, 0;\n  st.shared.u32 [s_count], %r2;\n  bar.sync 0;\n" +
+        meet(2) + meet(4) + "  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    const auto in = t.array<int>(8, 0);
+    return t.launch("k", 3, 64, in).counters.barriers;
   };
+  EXPECT_EQ(barriers("shared", "s_count", ""), 3u * 3u);
+  EXPECT_EQ(barriers("global", "%a", ""), 3u * 3u);
+  for (const char* besides : {"  ld.shared.u32 %r3, [s_count];\n", "  ld.global.u32 %r3, [%a+12];\n"}) {
+    EXPECT_EQ(barriers("shared", "s_count", besides), 3u * 3u) << besides;
+    EXPECT_EQ(barriers("global", "%a", besides), 3u * 3u) << besides;
+  }
+}
+
+TEST(Machine, WaitingForAnotherBlockIsNoBarrier) {
   TestDevice t(
-      ".visible .entry k()\n{\n  .reg .pred %first, %wait;\n  .reg .b32 %r<3>;\n"
-      "  .shared .align 4 .b32 s_count;\n  mov.u32 %r1, %laneid;\n  setp.eq.u32 %first, %r1, 0;\n"
-      "  mov.u32 %r2, 0;\n  st.shared.u32 [s_count], %r2;\n  bar.sync 0;\n" +
-      meet(2) + meet(4) + "  ret;\n}\n");
+      ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r;\n  .reg .b64 %a;\n"
+      "  ld.param.u64 %a, [in];\n  mov.u32 %r, %ctaid.x;\n  setp.ne.u32 %p, %r, 0;\n  @%p bra again;\n"
+      "  mov.u32 %r, 1;\n  st.volatile.global.u32 [%a], %r;\n  ret;\n"
+      "again:\n  ld.volatile.global.u32 %r, [%a];\n  setp.eq.u32 %p, %r, 0;\n  @%p bra again;\n  ret;\n}\n");
   t.device.set_mode(kCounters);
-  EXPECT_EQ(t.launch("k", 3, 64).counters.barriers, 3u * 3u);
+  EXPECT_EQ(t.launch("k", 3, 64, t.array<int>(1, 0)).counters.barriers, 0u);
+}
+
+TEST(Machine, BlocksWithALockTakeTheirTimeInTurn) {
+  const auto clocks = [](unsigned blocks, const std::string& lock, const std::string& unlock) {
+    TestDevice t(
+        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r, %one, %none;\n"
+        "  .reg .b64 %a;\n  ld.param.u64 %a, [in];\n  mov.u32 %one, 1;\n  mov.u32 %none, 0;\n"
+        "  mov.u32 %r, %laneid;\n  setp.ne.u32 %p, %r, 0;\n  @%p exit;\nagain:\n  " +
+        lock + "\n  setp.ne.u32 %p, %r, 0;\n  @%p bra again;\n  " + unlock + "\n  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    return t.launch("k", blocks, 32, t.array<int>(32, 0)).counters.chain_clocks;
+  };
+  for (const char* lock :
+       {"atom.global.cas.b32 %r, [%a], %none, %one;", "atom.global.exch.b32 %r, [%a], %one;"}) {
+    for (const char* unlock :
+         {"st.volatile.global.u32 [%a], %none;", "atom.global.exch.b32 %r, [%a], %none;"}) {
+      EXPECT_GT(clocks(64, lock, unlock), 4 * clocks(8, lock, unlock)) << lock << unlock;
+    }
+  }
 }
 
 TEST(Machine, PrefetchesCountAsTraffic) {

@@ -105,7 +105,7 @@ struct BasicBlock {
   bool waits_for_all = true;    // after its waits no load is on its way
   bool polling = false;         // in a short loop that reads memory which others may change
   bool only_polling = false;    // in such a loop that accesses no other memory
-  bool waits_in_block = false;  // and may wait for threads of the block, as its words may be in shared memory
+  bool waits_in_block = false;  // in one that may wait for threads of the block: with words in shared memory
 };
 
 struct CallSite {

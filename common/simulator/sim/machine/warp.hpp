@@ -114,7 +114,9 @@ struct alignas(64) Warp {
   static constexpr std::uint32_t kNeverPolled = ~0u;
   std::uint32_t polled_op = kNeverPolled;
   std::uint64_t polled_addresses = 0, polled_time = 0;
-  bool waits_in_block = false;  // as the basic block that ran last
+  bool waits_in_block = false;  // in the basic block that ran last, as there, or for a word in global memory
+  bool only_polls = false;      // as the basic block that runs
+  bool sees_own = false;        // has, in a loop that polls, read a word that its block wrote last
   // The lines of global memory that the warp loaded last: line number, and 4 bits for the sectors; and the
   // time when they are there.
   static constexpr std::uint32_t kNearLines = 32;

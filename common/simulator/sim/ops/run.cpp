@@ -212,6 +212,7 @@ RunEnd run(Warp& w, s64 budget) {
         w.groups[k].passed = true;
       }
       w.set_mask(w.groups[k].mask);
+      w.only_polls = b.only_polling;
       worker.block_runs[number] += 1;
       worker.block_lanes[number] += static_cast<u64>(std::popcount(w.mask));
       const MicroOp* const last = program.ops.data() + b.last;
@@ -225,9 +226,10 @@ RunEnd run(Warp& w, s64 budget) {
       w.time += b.clocks + w.stall * b.waits;
       if (b.waits_for_all) w.stall = 0;
       if (!b.only_polling) w.polled_op = Warp::kNeverPolled;
-      if (b.waits_in_block != w.waits_in_block) {
-        w.waits_in_block = b.waits_in_block;
-        worker.waits_in_block += b.waits_in_block ? 1 : 0;
+      w.sees_own = w.sees_own && b.polling;
+      if (const bool waits = b.waits_in_block || w.sees_own; waits != w.waits_in_block) {
+        w.waits_in_block = waits;
+        worker.waits_in_block += waits ? 1 : 0;
       }
       budget -= b.cost;
       leave_block<Observed>(w, k, number, b);

@@ -17,6 +17,7 @@ constexpr std::uint64_t kMostItems = 33;
 
 std::vector<HostBuffer> buffers(const std::vector<BufferSpec>& specs) {
   std::vector<HostBuffer> all;
+  all.reserve(specs.size());
   for (const BufferSpec& spec : specs)
     all.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype), kPoison)});
   return all;

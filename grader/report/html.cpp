@@ -47,7 +47,7 @@ Html losses(const TaskResult& task) {
   for (const GoalScore& goal : task.goals) {
     if (goal.points >= goal.max_points) continue;
     add(fmt::format("{}: {}, limit {} {:.4g} (−{})", lab::name_of(goal.metric),
-                    goal.measured ? fmt::format("{:.4g}", *goal.measured) : goal.note,
+                    goal.measured ? beside(*goal.measured, goal.limit) : goal.note,
                     lab::at_least(goal.metric) ? "≥" : "≤", goal.limit, goal.max_points - goal.points));
   }
   for (const TierScore& tier : task.tiers)

@@ -160,6 +160,21 @@ TEST(Table, ShowsVerdictPointsSpeedupAndLosses) {
   EXPECT_THAT(table, HasSubstr("0xfedcba9876543210"));
 }
 
+TEST(Table, DistinguishesMeasuredFromAskedFor) {
+  RunResult result = example();
+  TaskResult& task = result.labs[0].tasks[0];
+  ASSERT_FALSE(task.tiers.empty());
+  task.goals[0].limit = 1.01;
+  task.goals[0].measured = 1.01004;
+  task.tiers[0] = {30, 0, 2};
+  task.speedup = 29.998;
+  const std::string table = to_table(result, {});
+  EXPECT_THAT(table, HasSubstr("bank_conflicts: 1.01004, limit <= 1.01: 0 of 5 points"));
+  EXPECT_THAT(table, HasSubstr("29.998x, asked for 30.0x: 0 of 2 points"));
+  EXPECT_EQ(beside(1.5, 1.5), "1.5");
+  EXPECT_EQ(beside(3.21987, 1.01), "3.22");
+}
+
 TEST(Table, DoesNotCallMeasuredTimesModelled) {
   RunResult result = example();
   result.modelled = false;

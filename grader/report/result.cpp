@@ -55,14 +55,24 @@ void set_failure(CaseRecord& record, lab::Failure failure) {
   record.failure = std::move(failure);
 }
 
+std::string beside(double measured, double asked) {
+  constexpr int kDigits = 4, kMost = 17;
+  std::string text = fmt::format("{:.{}g}", measured, kDigits);
+  for (int digits = kDigits + 1; digits <= kMost && text == fmt::format("{:.{}g}", asked, digits - 1);
+       ++digits)
+    text = fmt::format("{:.{}g}", measured, digits);
+  return text;
+}
+
 namespace {
 
 std::string lost_goal_text(const GoalScore& goal) {
   const std::string_view name = lab::name_of(goal.metric);
   if (!goal.measured) return fmt::format("{}: {} ({} points lost).", name, goal.note, goal.max_points);
-  return fmt::format("{} is {:.4g}, {} {:.4g} is asked for ({} point{} lost){}{}.", name, *goal.measured,
-                     lab::at_least(goal.metric) ? "at least" : "at most", goal.limit, goal.max_points,
-                     goal.max_points == 1 ? "" : "s", goal.note.empty() ? "" : ": ", goal.note);
+  return fmt::format("{} is {}, {} {:.4g} is asked for ({} point{} lost){}{}.", name,
+                     beside(*goal.measured, goal.limit), lab::at_least(goal.metric) ? "at least" : "at most",
+                     goal.limit, goal.max_points, goal.max_points == 1 ? "" : "s",
+                     goal.note.empty() ? "" : ": ", goal.note);
 }
 
 std::string lost_points_text(const TaskResult& out) {
@@ -72,8 +82,8 @@ std::string lost_points_text(const TaskResult& out) {
   }
   for (const TierScore& tier : out.tiers) {
     if (tier.points == tier.max_points) continue;
-    text += out.speedup ? fmt::format("speedup is {:.3g}, {:.4g} is asked for ({} points lost).\n",
-                                      *out.speedup, tier.speedup, tier.max_points)
+    text += out.speedup ? fmt::format("speedup is {}, {:.4g} is asked for ({} points lost).\n",
+                                      beside(*out.speedup, tier.speedup), tier.speedup, tier.max_points)
                         : fmt::format("speedup was not measured ({} points lost).\n", tier.max_points);
   }
   if (!text.empty()) text.pop_back();

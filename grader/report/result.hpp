@@ -45,6 +45,9 @@ struct GoalScore {
   std::string note;  // why there is no measurement, or which line has most of what is missed; else ""
 };
 
+// A measured value with as many digits as distinguish it from the one that was asked for.
+std::string beside(double measured, double asked);
+
 struct TierScore {
   double speedup = 0;
   int points = 0;

@@ -98,7 +98,7 @@ void write_losses(Writer& out, const std::string& lab, const TaskResult& task, b
   bool has_place = false;
   for (const GoalScore& goal : task.goals) {
     if (goal.points >= goal.max_points || (partial && !goal.measured)) continue;
-    const std::string measured = goal.measured ? fmt::format("{:.4g}", *goal.measured) : goal.note;
+    const std::string measured = goal.measured ? beside(*goal.measured, goal.limit) : goal.note;
     out.line(
         fmt::format("    - {}: {}, limit {} {:.4g}: {} of {} points", lab::name_of(goal.metric), measured,
                     lab::at_least(goal.metric) ? ">=" : "<=", goal.limit, goal.points, goal.max_points),
@@ -113,9 +113,11 @@ void write_losses(Writer& out, const std::string& lab, const TaskResult& task, b
     if (tier.points >= tier.max_points || (partial && !task.speedup)) continue;
     const std::string over =
         !task.timing || task.timing->judged == lab::Baseline::one_thread ? "one CPU thread" : "all CPU cores";
-    out.line(fmt::format("    - speedup over {}: {}, asked for {}: 0 of {} points", over,
-                         task.speedup ? speedup_text(*task.speedup) : "not measured",
-                         speedup_text(tier.speedup), tier.max_points),
+    const std::string asked = speedup_text(tier.speedup);
+    std::string measured = task.speedup ? speedup_text(*task.speedup) : "not measured";
+    if (measured == asked) measured = beside(*task.speedup, tier.speedup) + "x";
+    out.line(fmt::format("    - speedup over {}: {}, asked for {}: 0 of {} points", over, measured, asked,
+                         tier.max_points),
              Colour::fair);
   }
 }

@@ -56,6 +56,22 @@ void Decoder::unsupported(const Operand& operand, const std::string& why) const 
   unsupported(why);
 }
 
+// A function's address is in the initial value of a variable, or an instruction of some kernel takes it.
+void Decoder::note_taken_addresses() {
+  program_.address_taken.assign(sources_.size(), false);
+  if (std::none_of(sources_.begin(), sources_.end(), [](const auto* f) { return !f->prototypes.empty(); }))
+    return;  // no function calls by address
+  std::set<std::string> names;
+  for (const auto& v : module_.variables)
+    for (const auto& relocation : v.relocations) names.insert(relocation.symbol);
+  for (const auto& f : module_.functions)
+    for (const Instruction& i : f.instructions)
+      if (i.opcode == "mov")
+        for (const Operand& operand : i.operands) collect_names(operand, names);
+  for (std::size_t k = 0; k < sources_.size(); ++k)
+    program_.address_taken[k] = names.contains(sources_[k]->name);
+}
+
 Program Decoder::run(const ptx::Function& kernel) {
   program_.module = &module_;
   program_.name = kernel.name;
@@ -96,6 +112,7 @@ Program Decoder::run(const ptx::Function& kernel) {
     function(static_cast<std::uint32_t>(k));
     if (slot_names_ != nullptr) slot_names_->functions.push_back({register_slots_, frame_offsets_});
   }
+  note_taken_addresses();
   if (slot_names_ != nullptr) slot_names_->shared = shared_offsets_;
 
   program_.register_image.assign(program_.register_bytes, std::byte{0});

@@ -110,6 +110,7 @@ class Decoder {
   void address(const Operand& operand, Space space, MicroOp& op);
   std::uint32_t generic_address(const Operand& operand, Space space);
   std::uint64_t symbol_value(std::string_view name);
+  void note_taken_addresses();
   const ptx::Variable* local_variable(std::string_view name) const;
   bool is_kernel_parameter(std::string_view name) const;
   bool is_in_frame(std::string_view name) const;

@@ -154,8 +154,9 @@ struct Program {
   std::vector<ProgramFunction> functions;               // [0] is the kernel
   std::vector<CallSite> calls;                          // BasicBlock::target is an index into it for calls
   std::vector<std::vector<std::uint32_t>> jump_tables;  // of indexed branches: block numbers
-  std::vector<std::uint64_t> function_addresses;  // of functions[i], for indirect calls; 0 if never taken
-  std::vector<std::byte> register_image;          // constants; the rest is zero
+  std::vector<std::uint64_t> function_addresses;        // of functions[i], for indirect calls
+  std::vector<bool> address_taken;                      // of functions[i]: an indirect call may reach it
+  std::vector<std::byte> register_image;                // constants; the rest is zero
   std::vector<SpecialSlot> specials;
   std::vector<ParameterSlot> parameters;
   std::uint32_t register_bytes = 0;  // per warp

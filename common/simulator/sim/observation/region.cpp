@@ -188,8 +188,8 @@ std::uint32_t Regions::written_by_calls(const BasicBlock& caller) const {
         if (const MicroOp& op = program_->ops[i]; writes_memory(op) && op.space != MemorySpace::local)
           spaces |= 1u << static_cast<std::uint32_t>(op.space);
     if (b.exit == Exit::call_indirect) {
-      for (std::uint32_t f = 0; f < program_->function_addresses.size(); ++f)
-        if (program_->function_addresses[f] != 0) call(f);
+      for (std::uint32_t f = 0; f < program_->address_taken.size(); ++f)
+        if (program_->address_taken[f]) call(f);
     } else if (b.exit == Exit::call && program_->calls[b.target].callee != CallSite::kIndirect) {
       call(program_->calls[b.target].callee);
     }

@@ -93,8 +93,8 @@ void find_recursion(const Program& program, Collector& out) {
       calls[b.function].insert(site.callee);
       continue;
     }
-    for (std::uint32_t k = 1; k < program.function_addresses.size(); ++k)
-      if (program.function_addresses[k] != 0) calls[b.function].insert(k);
+    for (std::uint32_t k = 1; k < program.address_taken.size(); ++k)
+      if (program.address_taken[k]) calls[b.function].insert(k);
   }
   for (const auto& [function, index] : place)
     if (calls_itself(calls, function))

@@ -97,6 +97,21 @@ TEST(Subset, RefusesFunctionsThatCallThemselves) {
             0u);
 }
 
+// f calls g by its address, as a virtual function is called. f is only called by name, unless `takes` is f.
+TEST(Subset, IndirectCallsReachWhatHasAnAddress) {
+  const auto recursive = [](const std::string& takes) {
+    return outside(
+        ".func g()\n{\nret;\n}\n"
+        ".func f(.param .b64 p)\n{\n.reg .b64 %rd1;\nld.param.b64 %rd1, [p];\n"
+        "any: .callprototype _ ();\ncall %rd1, (), any;\nret;\n}\n"
+        ".visible .entry k()\n{\n.reg .b64 %rd1;\n{\n.param .b64 a;\nmov.b64 %rd1, " +
+        takes + ";\nst.param.b64 [a], %rd1;\ncall.uni f, (a);\n}\nret;\n}\n");
+  };
+  EXPECT_EQ(recursive("g"), std::vector<std::string>{});
+  ASSERT_EQ(recursive("f").size(), 1u);
+  EXPECT_TRUE(recursive("f")[0].starts_with("recursion of f")) << recursive("f")[0];
+}
+
 // A launch that overlaps with the one before it is as observed only after griddepcontrol.wait.
 TEST(Subset, OverlappingLaunchesMustWaitFirst) {
   const auto overlap = [](const std::string& body) {

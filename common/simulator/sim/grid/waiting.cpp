@@ -29,6 +29,13 @@ bool looks_again(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   return false;
 }
 
+// Whether an atomic takes turns with others on its word: unlike additions, exchanges do not give the same result
+// in any order, so one that reads what another block has written comes after it.
+bool takes_turns(const Warp& w, const MicroOp& op) {
+  const ptx::Instruction& i = w.program->functions[op.function].source->instructions[op.ptx_index];
+  return i.has("cas") || i.has("exch");
+}
+
 }  // namespace
 
 void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
@@ -66,7 +73,7 @@ void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
     w.sees_own = w.sees_own || (s != nullptr && s->block == w.block->linear);
     // A lock is only free once the block before has released it, even if nothing has to be tried again here,
     // where blocks run one after the other.
-    const bool waits = looks_again(w, op, at) || w.only_polls;
+    const bool waits = looks_again(w, op, at) || w.only_polls || (s != nullptr && takes_turns(w, op));
     if (s != nullptr && waits) w.time = std::max(w.time, s->last);
   }
   raise_signal(w, at);

@@ -13,7 +13,7 @@ namespace course::sim {
 void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
 // A strong store.
 void raise_signal(Warp& w, const std::uint64_t* at);
-// An atomic: a store, and a wait if it is repeated at the same address.
+// An atomic: a store, and a wait if it is repeated at the same address, or is an exchange.
 void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
 // Adds the warp's global atomics to HotSpots.
 void count_hot_spots(Warp& w, const std::uint64_t* at);

@@ -69,9 +69,13 @@ std::string simulator_report(const CaseRequest& request) {
     finding =
         R"({"checker": "racecheck", "severity": "hint", "kind": "missing-fence",)"
         R"( "file": "lab.cu", "line": 31, "message": "thread 0 reads d_sums[0] and gets an old value"})";
-  if (is("unwritten_by_order") && checks && (request.schedule_seed & SIM_CALM_SCHEDULE) == 0)
+  const bool by_order = is("unwritten_by_order") || is("unwritten_by_race");
+  if (by_order && checks && (request.schedule_seed & SIM_CALM_SCHEDULE) == 0)
     finding = R"({"checker": "initcheck", "kind": "uninitialised-shared", "file": "lab.cu", "line": 31,)"
               R"( "message": "thread 0 reads s_values[0]"})";
+  if (is("unwritten_by_race") && !finding.empty())
+    finding +=
+        R"(, {"checker": "racecheck", "kind": "shared-race", "file": "lab.cu", "line": 30, "message": ""})";
   if (is("race") || (is("wrong_with_race") && checks))
     finding = R"({"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu", "line": 31,)"
               R"( "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m", "times": 2})";
@@ -117,7 +121,9 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   for (std::size_t i = 0; i < target.size(); ++i) target[i] = 2 * source[i];
   for (std::uint32_t run = 0; run < request.n_runs(); ++run) {
     if (is("wrong_when_timed") && n_before == 1) target[0] += 1;
-    if (is("unwritten_by_order") && (request.schedule_seed & SIM_CALM_SCHEDULE) == 0) target[0] += 1;
+    if ((is("unwritten_by_order") || is("unwritten_by_race")) &&
+        (request.schedule_seed & SIM_CALM_SCHEDULE) == 0)
+      target[0] += 1;
     put_whole(out, out.back_offset + run * request.output_stride, result);
   }
   if (request.is_keyed != 0 && !is("skips_go")) {

@@ -58,8 +58,8 @@ bool has_outputs(const Shape& shape) {
                      [](const BufferSpec& spec) { return spec.count > 0; });
 }
 
-// Whether the first finding is a read of what nobody has written: it may come of a rank or a position that is
-// wrong already.
+// Whether the first finding is an uninitialised read. An element can be left unwritten because a rank or a
+// position was wrong before.
 bool reads_unwritten(const Failure& failure) {
   return failure.proved && !failure.findings.empty() && failure.findings.front().checker == "initcheck";
 }
@@ -646,10 +646,16 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
     if (proved && !reads_unwritten(failure))
       return impl_->conclude(problem, task, c, seed, std::move(attempt));
     if (verdict == Verdict::wrong_answer && impl_->comes_of_order(problem, task, c, seed, again)) {
-      failure.notes.emplace_back(
-          "with its blocks, warps and atomic operations in another order, the case is right: its result "
-          "depends on that order. As there is no race, something uses the order in which threads reach an "
-          "atomic operation (such as a rank from atomicAdd), or what a loop saw while it waited");
+      const std::vector<SimFinding> found = read_sim_report(again.outcome.sim_report).findings;
+      const bool races = std::any_of(found.begin(), found.end(),
+                                     [](const SimFinding& one) { return one.checker == "racecheck"; });
+      failure.notes.push_back(fmt::format(
+          "with its blocks, warps and atomic operations in another order, the case is right: its "
+          "result depends on that order.{}",
+          races ? ""
+                : " No race was found in this case: look for what uses the order in which threads "
+                  "reach an atomic operation (such as a rank from atomicAdd), or what a loop saw "
+                  "while it waited"));
     } else if (!proved && again.judgement.verdict == Verdict::ok && attempt.reused_runner &&
                impl_->attempt(problem, task, c, seed, first).judgement.verdict == Verdict::ok) {
       failure.notes.emplace_back(

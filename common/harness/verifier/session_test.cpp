@@ -261,10 +261,14 @@ TEST(Session, UnwrittenReadIsNotedToDependOnOrder) {
   const Outcome outcome = run_alone("unwritten_by_order", DeviceKind::sim, {});
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
   const std::string message = outcome.message();
-  EXPECT_NE(message.find("its result depends on that order"), std::string::npos) << message;
+  EXPECT_NE(message.find("its result depends on that order. No race was found"), std::string::npos)
+      << message;
   EXPECT_NE(message.find("cause: uninitialised read: lab.cu:31: thread 0 reads s_values[0]"),
             std::string::npos)
       << message;
+  const std::string with_race = run_alone("unwritten_by_race", DeviceKind::sim, {}).message();
+  EXPECT_NE(with_race.find("its result depends on that order"), std::string::npos) << with_race;
+  EXPECT_EQ(with_race.find("No race was found"), std::string::npos) << with_race;
 }
 
 TEST(Session, SecondCallWithOtherItemsRefutesKeptAnswers) {
@@ -467,9 +471,10 @@ TEST(JudgeTimes, HoldsDoubtfulTimesForAPerson) {
   EXPECT_EQ(verdict(quick, quick, 1e8), Verdict::suspect) << "100 MB in half a microsecond";
 }
 
-// Measured on an H100 for 16.8 MB in and out: the digest read the outputs from the cache.
+// On an H100, a right scan of 16.8 MB once took 1.9 us by the clock. In other runs the clock was 6 to 9 us
+// less than the events.
 TEST(JudgeTimes, TakesAShortClockWithPlausibleEventsForTheEvents) {
-  const std::vector<double> clock{1.9, 1.8, 2.0}, events{12, 11.5, 12.2};
+  const std::vector<double> clock{1.9, 1.8, 2.0}, events{9, 10, 11};
   EXPECT_EQ(judge_times(borne_out(clock, events), clock, events, 33.6e6).verdict, Verdict::ok);
 }
 

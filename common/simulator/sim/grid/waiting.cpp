@@ -29,8 +29,8 @@ bool looks_again(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   return false;
 }
 
-// Whether an atomic takes turns with others on its word: unlike additions, exchanges do not give the same result
-// in any order, so one that reads what another block has written comes after it.
+// Whether an atomic takes turns with others on its word: unlike additions, exchanges do not give the same
+// result in any order, so one that reads what another block has written comes after it.
 bool takes_turns(const Warp& w, const MicroOp& op) {
   const ptx::Instruction& i = w.program->functions[op.function].source->instructions[op.ptx_index];
   return i.has("cas") || i.has("exch");

@@ -12,7 +12,7 @@ shift || true
 # shellcheck disable=SC1091
 [[ ! -f build/.lab-stamp ]] || { source build/.lab-stamp && export PATH="$STAMP_PATH:$PATH"; }
 [[ -f $build/build.ninja ]] || meson setup "$build" --native-file build/lab-native.ini -Db_sanitize=address,undefined -Db_lundef=false \
-  -Dcpp_args=-fsanitize-coverage=trace-pc -Dwerror=false -Dbuildtype=debugoptimized
+  -Dfuzz_coverage=true -Dwerror=false -Dbuildtype=debugoptimized
 ninja -C "$build" fuzz
 (($# > 0)) || set -- $(cd common/harness/fuzz/corpus && ls)
 failed=0
@@ -20,7 +20,7 @@ for target in "$@"; do
   seed=$(date +%s)
   line="$(date -u +%F) $target seed $seed: "
   if out=$(UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 \
-    "$build/common/harness/fuzz/fuzz_$target" --seconds "$seconds" --seed "$seed" --save "$build/found/$target" "common/harness/fuzz/corpus/$target" 2>&1); then
+    "$build/common/harness/fuzz/fuzz_$target" --seconds "$seconds" --seed "$seed" --save "$build/found/$target" "common/harness/fuzz/corpus/$target" 2>&1 >/dev/null); then
     line+=$(tail -n 1 <<<"$out")
   else
     line+="FOUND something: $build/found/$target"

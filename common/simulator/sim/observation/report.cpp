@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -105,7 +104,8 @@ std::string hex(const std::vector<std::byte>& bytes) {
 // The bytes of a value; "" if it is not known.
 std::string hex_of(std::uint64_t value, std::uint32_t width) {
   std::vector<std::byte> bytes(width);
-  std::memcpy(bytes.data(), &value, std::min<std::size_t>(width, sizeof value));
+  std::copy_n(reinterpret_cast<const std::byte*>(&value), std::min<std::size_t>(width, sizeof value),
+              bytes.begin());
   return hex(bytes);
 }
 

@@ -194,10 +194,12 @@ class Sets {
 // large case's expected outputs take the CPU longer than its runs take the device.
 class Checks {
  public:
+  // Each check may need 50 bytes for an item: at 2^31 items, a second one at the same time would not fit
+  // into 128 GiB.
+  explicit Checks(std::uint64_t n_items) : at_once_(n_items < std::uint64_t{1} << 29 ? 3 : 1) {}
   // The outputs of row `row` of the table. Waits if the outputs of several rows are still being checked.
   void add(std::size_t row, std::function<bool()> check) {
-    constexpr std::size_t kAtOnce = 3;  // each may need 100 bytes for an item
-    if (checks_.size() >= kAtOnce) checks_[checks_.size() - kAtOnce].second.wait();
+    if (checks_.size() >= at_once_) checks_[checks_.size() - at_once_].second.wait();
     checks_.emplace_back(row, std::async(std::launch::async, std::move(check)));
   }
   // Writes "right" into the rows.
@@ -211,6 +213,7 @@ class Checks {
   }
 
  private:
+  std::size_t at_once_;
   std::vector<std::pair<std::size_t, std::future<bool>>> checks_;
 };
 
@@ -415,7 +418,7 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
   const Sets sets(device, options, problem, first, c);
   const double ideal_bytes = problem.ideal(first, c).bytes;
   Json rows = Json::array();
-  Checks checks;
+  Checks checks(c.n);
   const auto add = [&](const Task& task, const Call& call, Json row, std::string_view name,
                        const char* kind) {
     std::size_t last_turn = 0;

@@ -34,7 +34,8 @@ namespace {
 using Input = std::vector<std::uint8_t>;
 
 constexpr std::size_t kMaxBytes = 1 << 20;
-constexpr int kMaxSeconds = 60;  // CPU time for one input: deep recursion, traced and with AddressSanitizer, takes 12 s
+constexpr int kMaxSeconds =
+    60;  // CPU time for one input: deep recursion, traced and with AddressSanitizer, takes 12 s
 
 // --- Coverage: a flag for each code position, by the return address of the call that the compiler inserts.
 constexpr std::size_t kPositions = 1 << 16;

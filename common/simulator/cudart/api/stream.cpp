@@ -4,6 +4,7 @@
 
 #include "cudart/api/api.hpp"
 #include "cudart/graph/graph.hpp"
+#include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/part.hpp"
 #include "cudart/runtime/pool.hpp"
 #include "cudart/runtime/stream.hpp"
@@ -40,6 +41,11 @@ Status allocate_in(CUstream_st& stream, void** out, size_t n_bytes, CUmemPoolHan
   if (Status status = allocate(*pool->context, n_bytes, course::sim::MemoryKind::device, owned, out);
       !status.ok())
     return status;
+  if (checks_host(*stream.context)) {
+    Work work = begin_in(stream);
+    const CurrentWork doing(work);
+    pool_used(*stream.context, kAllocates, address_of(*out), n_bytes);
+  }
   const std::lock_guard guard(pool->context->lock);
   pool->used += n_bytes;
   pool->used_high = std::max(pool->used_high, pool->used);

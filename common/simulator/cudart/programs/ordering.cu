@@ -70,6 +70,11 @@ struct Case {
   }
   void write(int* p, cudaStream_t stream, int n = kN) { fill<<<(n + 255) / 256, 256, 0, stream>>>(p, 1, n); }
   void read(const int* p, int* to, cudaStream_t stream) { copy<<<kN / 256, 256, 0, stream>>>(p, to, kN); }
+  int* allocate(cudaStream_t stream) {
+    int* p = nullptr;
+    CHECK(cudaMallocAsync(&p, kBytes, stream));
+    return p;
+  }
   // A graph of s and t: `joined` orders the second kernel after the first.
   void graph(bool ordered) {
     cudaGraph_t graph = nullptr;
@@ -146,6 +151,27 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
      [](Case& k) {
        k.write(k.b, k.t);
        k.graph(true);
+     }},
+    {"pool_memory_freed_too_early",
+     [](Case& k) {
+       int* const p = k.allocate(k.s);
+       k.write(p, k.s);
+       CHECK(cudaFreeAsync(p, k.t));
+     }},
+    {"pool_memory_used_too_early",
+     [](Case& k) {
+       int* const p = k.allocate(k.s);
+       k.write(p, k.t);
+       CHECK(cudaStreamSynchronize(k.t));
+       CHECK(cudaFreeAsync(p, k.s));
+     }},
+    {"pool_memory_copied_too_early",
+     [](Case& k) {
+       int host[kN];
+       int* const p = k.allocate(nullptr);
+       k.write(p, nullptr);
+       CHECK(cudaMemcpyAsync(host, p, kBytes, cudaMemcpyDeviceToHost, k.t));
+       CHECK(cudaFreeAsync(p, nullptr));
      }},
     {"host_reads_managed_memory", [](Case& k) { k.write(k.managed, k.s), use(k.managed[100]); }},
     {"host_reads_a_counter", [](Case& k) { count<<<1, 32, 0, k.s>>>(k.managed), use(k.managed[0]); }},
@@ -284,6 +310,24 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
        CHECK(cudaFreeAsync(p, k.s));
        CHECK(cudaMallocAsync(&p, kBytes, k.t));
        k.write(p, k.t);
+       CHECK(cudaFreeAsync(p, k.t));
+     }},
+    {"pool_memory_passed_by_events",
+     [](Case& k) {
+       int* const p = k.allocate(k.s);
+       CHECK(cudaEventRecord(k.event, k.s));
+       CHECK(cudaStreamWaitEvent(k.t, k.event));
+       k.write(p, k.t);
+       CHECK(cudaEventRecord(k.event, k.t));
+       CHECK(cudaStreamWaitEvent(k.s, k.event));
+       CHECK(cudaFreeAsync(p, k.s));
+     }},
+    {"pool_memory_after_a_wait",
+     [](Case& k) {
+       int* const p = k.allocate(k.s);
+       CHECK(cudaStreamSynchronize(k.s));
+       k.write(p, nullptr);
+       CHECK(cudaDeviceSynchronize());
        CHECK(cudaFreeAsync(p, k.t));
      }},
     {"pipeline",

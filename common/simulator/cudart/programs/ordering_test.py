@@ -30,6 +30,13 @@ FAULTS = {
     "one_element": r"kernel fill.* \(stream 1\) writes and kernel fill.* \(stream 2\) writes the same 4 bytes, from byte 8192 of",
     "atomics_and_a_reader": r"kernel count.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 4 bytes",
     "graph_without_an_edge": r"kernel fill.* \(a graph in stream 1\) writes and kernel copy.* \(a graph in stream 1\) reads",
+    "pool_memory_freed_too_early": (
+        r"kernel fill.* \(stream 1\) writes and cudaFreeAsync \(stream 2\) frees the same 16384 bytes, from byte 0 of"
+    ),
+    "pool_memory_used_too_early": r"cudaMallocAsync \(stream 1\) allocates and kernel fill.* \(stream 2\) writes the same",
+    "pool_memory_copied_too_early": (
+        r"kernel fill.* \(the default stream\) writes and a copy \(stream 2\) reads the same 16384 bytes"
+    ),
     "host_reads_managed_memory": (
         r"the host reads byte 400 of managed memory of 16384 bytes while kernel fill.* \(stream 1\), which "
         r"writes it, may still be under way"

@@ -391,6 +391,8 @@ Status execute(Context& context, const Operation& operation) {
                         },
                         [](const AllocOp& alloc) { return execute_alloc(alloc); },
                         [&](const FreeOp& free) {
+                          if (const auto place = locate(free.address))
+                            pool_used(context, kFrees, place->base, place->size);
                           if (free_graph_memory(context, free.address)) return Status();
                           return release_device(free.address);
                         },

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/memory.hpp"
 
 namespace course::cudart {
@@ -105,18 +106,20 @@ sim::Finding report(const ConflictingWork& pair, const std::string& what, const 
                                                                  : "device memory";
     f.object += fmt::format(" of {} bytes", place->size);
   }
-  const auto does = [](bool writes) { return writes ? "writes" : "reads"; };
+  const auto does = [](const std::string& who, bool writes) {
+    return who == kAllocates ? "allocates" : who == kFrees ? "frees" : writes ? "writes" : "reads";
+  };
   const char* const remedy = pair.where.only_scope
                                  ? "the scope of their atomic operations is one device: use system scope "
                                    "(atomicAdd_system, cuda::thread_scope_system)"
                                  : "nothing orders the two: use one stream, or record an event after the "
                                    "first and let the second's stream wait for it (cudaEventRecord, "
                                    "cudaStreamWaitEvent)";
-  f.message =
-      fmt::format("{} ({}) {} and {} ({}) {} the same {} byte{}, from byte {} of {} on, but {}",
-                  pair.first_what, pair.first_where, does(pair.where.first_writes), what, where,
-                  does(pair.where.second_writes), pair.where.n_bytes, pair.where.n_bytes == 1 ? "" : "s",
-                  place ? pair.where.address - place->base : 0, f.object, remedy);
+  f.message = fmt::format("{} ({}) {} and {} ({}) {} the same {} byte{}, from byte {} of {} on, but {}",
+                          pair.first_what, pair.first_where, does(pair.first_what, pair.where.first_writes),
+                          what, where, does(what, pair.where.second_writes), pair.where.n_bytes,
+                          pair.where.n_bytes == 1 ? "" : "s", place ? pair.where.address - place->base : 0,
+                          f.object, remedy);
   return f;
 }
 
@@ -232,12 +235,21 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
       all.under_way.pop_front();
     }
   }
-  // Not under this lock, because locks of contexts are taken.
+  // The last work first: its conflict is shown. Not under this lock, because locks of contexts are taken.
+  std::reverse(conflicts.begin(), conflicts.end());
   for (const ConflictingWork& pair : conflicts) {
     sim::Finding finding = report(pair, what, work.where);
     const std::lock_guard guard(context.lock);
     context.device().add_finding(std::move(finding));
   }
+}
+
+void pool_used(Context& context, const char* what, std::uint64_t address, std::uint64_t n_bytes) {
+  constexpr std::uint64_t kLookedAtBytes = std::uint64_t{1} << 20;
+  if (!checks_host(context)) return;
+  sim::Footprint footprint;
+  footprint.add(address, std::min(n_bytes, kLookedAtBytes), sim::Footprint::kWrite);
+  work_accessed(context, what, false, std::move(footprint));
 }
 
 void kernel_launched(Context& context, const std::string& kernel) {

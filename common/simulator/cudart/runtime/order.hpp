@@ -86,6 +86,10 @@ class CurrentWork {
 // Reports that the current work of this thread has accessed this memory. `what` is its name in messages:
 // "kernel fill(int*)", "a copy". Findings are added to the device of `context`, whose lock must not be held.
 void work_accessed(Context& context, const std::string& what, bool is_copy, sim::Footprint footprint);
+// Reports that the current work of this thread allocates or frees this memory in stream order, which must not
+// overlap with its use. Only its first MiB is looked at.
+inline constexpr const char *kAllocates = "cudaMallocAsync", *kFrees = "cudaFreeAsync";  // `what`
+void pool_used(Context& context, const char* what, std::uint64_t address, std::uint64_t n_bytes);
 // Reports that the current work of this thread is a launch of this kernel, if the host's checks are on.
 void kernel_launched(Context& context, const std::string& kernel);
 // The last launch of each agent for which the host has not waited, and may not have waited.

@@ -221,7 +221,8 @@ FindingsText to_text(const std::vector<Finding>& findings) {
       text += ", " + file_and_line(place.file, place.line);
     if (f->times > 1) text += ", " + std::to_string(f->times) + " times";
     text += "\n  " + f->message + "\n";
-    if (failed != findings.end() && f->checker == Checker::initcheck && f > &*failed)
+    if (failed != findings.end() && f > &*failed &&
+        (f->checker == Checker::initcheck || f->message.find("a null pointer") != std::string::npos))
       text +=
           "  this may be a consequence of the call that failed before: what it should have done is missing\n";
     const SourcePlace here = own_place(f->where);

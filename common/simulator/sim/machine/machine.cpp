@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/demangle.hpp"
+#include "sim/authors_files.hpp"
 #include "sim/machine/builtins.hpp"
 
 namespace course::sim {
@@ -374,6 +375,9 @@ std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op) {
 }
 
 SourcePlace own_place(const std::vector<SourcePlace>& places) {
+  if (!places.empty() && !is_authors_file(places.back().file))
+    for (const SourcePlace& place : places)
+      if (is_authors_file(place.file)) return place;
   for (const SourcePlace& place : places)
     if (place.file == places.back().file) return place;
   return {};

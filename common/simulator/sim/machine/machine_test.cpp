@@ -36,6 +36,18 @@ void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
 // --- launch requirements
 // --------------------------------------------------------------------------------------
 
+TEST(OwnPlace, IsTheInnermostLineInTheKernelsFile) {
+  EXPECT_EQ(
+      own_place({{"/usr/include/x.h", 1, "x"}, {"a.cu", 2, "f"}, {"b.hpp", 3, "g"}, {"a.cu", 4, "k"}}).line,
+      2u);
+  EXPECT_EQ(own_place({}).line, 0u);
+}
+TEST(OwnPlace, IsTheAuthorsInAKernelOfALibrary) {
+  const std::string library = "/usr/include/cub/for.cuh";
+  EXPECT_EQ(own_place({{"/usr/include/x.h", 1, "x"}, {"a.cu", 2, "lambda"}, {library, 3, "k"}}).line, 2u);
+  EXPECT_EQ(own_place({{"/usr/include/x.h", 1, "x"}, {library, 3, "f"}, {library, 4, "k"}}).line, 3u);
+}
+
 TEST(FileAndLine, AreRelativeToTheCurrentDirectory) {
   const std::string here = std::filesystem::current_path().string();
   EXPECT_EQ(file_and_line(here + "/kernels/fold.cu", 31), "kernels/fold.cu:31");

@@ -211,6 +211,10 @@ CUDART_EXPORT cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* out,
     if (Status status = describe(*resource, d); !status.ok()) return status;
     if ((resource->res.array.array->flags & cudaArraySurfaceLoadStore) == 0)
       return fail(cudaErrorInvalidValue, "the array was made without cudaArraySurfaceLoadStore");
+    const cudaArray& array = *resource->res.array.array;
+    const std::lock_guard guard(array.context->lock);
+    // The checkers don't follow stores to surfaces, so the array counts as written.
+    array.context->device().host_wrote(address_of(array.base), array.slices() * array.slice_bytes());
     return create(context, out, {nullptr, *resource, {}, true}, d);
   });
 }

@@ -27,6 +27,10 @@ __global__ void double_all(cudaSurfaceObject_t surface) {
   surf2Dwrite(2 * surf2Dread<float>(surface, x, y), surface, x, y);
 }
 
+__global__ void write_pattern(cudaSurfaceObject_t surface) {
+  surf2Dwrite(static_cast<float>(10 * threadIdx.y + threadIdx.x), surface, threadIdx.x * 4, threadIdx.y);
+}
+
 cudaTextureObject_t make_texture(const cudaResourceDesc& resource, const cudaTextureDesc& how) {
   cudaTextureObject_t texture = 0;
   CHECK(cudaCreateTextureObject(&texture, &resource, &how, nullptr));
@@ -122,6 +126,24 @@ void check_array(const std::vector<float>& image, float* d_out) {
   CHECK(cudaFreeArray(array));
 }
 
+// Of a new array: all its elements are stored by a kernel.
+void check_new_surface() {
+  cudaArray_t array = nullptr;
+  cudaSurfaceObject_t surface = 0;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  CHECK(cudaMallocArray(&array, &format, kWidth, kHeight, cudaArraySurfaceLoadStore));
+  const cudaResourceDesc resource = of_array(array);
+  CHECK(cudaCreateSurfaceObject(&surface, &resource));
+  write_pattern<<<1, dim3(kWidth, kHeight)>>>(surface);
+  std::vector<float> back(kWidth * kHeight);
+  constexpr std::size_t kRow = kWidth * sizeof(float);
+  CHECK(cudaMemcpy2DFromArray(back.data(), kRow, array, 0, 0, kRow, kHeight, cudaMemcpyDeviceToHost));
+  for (std::size_t i = 0; i < back.size(); ++i)
+    EXPECT(back[i] == pattern(static_cast<int>(i % kWidth), static_cast<int>(i / kWidth)));
+  CHECK(cudaDestroySurfaceObject(surface));
+  CHECK(cudaFreeArray(array));
+}
+
 void check_layers(float* d_out) {
   constexpr int kLayers = 3, kRows = 2;
   std::vector<float> volume;
@@ -178,6 +200,7 @@ int main() {
   CHECK(cudaMalloc(&d_out, image.size() * sizeof(float)));
   check_memory(d_out);
   check_array(image, d_out);
+  check_new_surface();
   check_layers(d_out);
   check_pitched(image, d_out);
   CHECK(cudaFree(d_out));

@@ -44,15 +44,17 @@ if [[ $program = *.cu ]]; then
     say "$program is a lab's file, which has no main: \"./lab check $lab\" does this for it" && exit 2
   fi
   arguments=()
-  while (($# > 0)) && [[ $1 != -- ]]; do
-    arguments+=("$1")
-    shift
-  done
+  while (($# > 0)) && [[ $1 != -- ]]; do arguments+=("$1") && shift; done
   folder=$(mktemp -d)
   trap 'rm -rf -- "$folder"' EXIT
-  bash "$tools/compile_program.sh" "$program" "$folder/program" "${@:2}" || exit 2
+  bash "$tools/compile_program.sh" "$program" "$folder/program" "${@:2}" 2>&1 | tee "$folder/warnings" >&2 || exit 2
   program=$folder/program
-elif [[ ! -x $program ]]; then
-  say "$program is neither a program nor a .cu file" && exit 2
 fi
-CUSAN_LIBRARIES=$LAB_BUILD/common/simulator/cudart "$tools/../simulator/cusan" "$program" "${arguments[@]}"
+[[ -x $program ]] || { say "$program is neither a program nor a .cu file" && exit 2; }
+exec 3>&2 2>/dev/null # this shell's own line about a program that was killed
+code=0
+CUSAN_LIBRARIES=$LAB_BUILD/common/simulator/cudart "$tools/../simulator/cusan" "$program" "${arguments[@]}" 2>&3 3>&- || code=$?
+exec 2>&3
+! grep -qs '#2009[12]-D' "${folder-}/warnings" || say "not checked: host code reads or writes __device__ variables (nvcc's warnings above)." \
+  "It has copies of its own, which kernels do not see: call cudaMemcpyFromSymbol or cudaMemcpyToSymbol"
+exit "$code"

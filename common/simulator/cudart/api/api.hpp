@@ -12,6 +12,7 @@
 #include "cudart/runtime/host_access.hpp"
 #include "cudart/runtime/runtime.hpp"
 #include "cudart/runtime/status.hpp"
+#include "cudart/runtime/stream.hpp"
 
 #define CUDART_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -60,6 +61,8 @@ cudaError_t api(const char* call, Body&& body) {
 template <typename Body>
 cudaError_t device_api(const char* call, Body&& body) {
   return api(call, [&]() -> Status {
+    if (InsideHostFunction::n_active > 0)
+      return fail(cudaErrorNotPermitted, "a function of cudaLaunchHostFunc must not call CUDA");
     Context& context = current_context();
     {
       const std::lock_guard guard(context.lock);
@@ -67,6 +70,15 @@ cudaError_t device_api(const char* call, Body&& body) {
     }
     Status status = body(context);
     return status;
+  });
+}
+
+// For calls that a capture does not allow.
+template <typename Body>
+cudaError_t uncaptured_api(const char* call, Body&& body) {
+  return device_api(call, [&](Context& context) -> Status {
+    Status status = forbid_while_capturing(call);
+    return status.ok() ? Status(body(context)) : status;
   });
 }
 

@@ -14,10 +14,8 @@ Submission default_stream() {
 }
 
 cudaError_t submit_and_wait(const char* call, Operation operation) {
-  return device_api(call, [&](Context&) -> Status {
-    if (Status status = forbid_while_capturing(call); !status.ok()) return status;
-    return submit(default_stream(), std::move(operation));
-  });
+  return uncaptured_api(call,
+                        [&](Context&) -> Status { return submit(default_stream(), std::move(operation)); });
 }
 
 cudaError_t submit_async(const char* call, cudaStream_t stream, Operation operation) {
@@ -123,8 +121,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemcpyAsync)(void* dst, const void* src, size
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2D)(void* dst, size_t dst_pitch, const void* src,
                                                   size_t src_pitch, size_t width, size_t height,
                                                   cudaMemcpyKind kind) {
-  return device_api("cudaMemcpy2D", [&](Context&) -> Status {
-    if (Status status = forbid_while_capturing("cudaMemcpy2D"); !status.ok()) return status;
+  return uncaptured_api("cudaMemcpy2D", [&](Context&) -> Status {
     if (Status status = check_pitches(dst_pitch, src_pitch, width, height); !status.ok()) return status;
     return submit(default_stream(), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
   });
@@ -140,10 +137,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemcpy2DAsync)(void* dst, size_t dst_pitch, c
 }
 
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3D)(const cudaMemcpy3DParms* parameters) {
-  return device_api("cudaMemcpy3D", [&](Context&) -> Status {
-    if (Status status = forbid_while_capturing("cudaMemcpy3D"); !status.ok()) return status;
-    return copy_3d(parameters, default_stream());
-  });
+  return uncaptured_api("cudaMemcpy3D", [&](Context&) { return copy_3d(parameters, default_stream()); });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DAsync)(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
@@ -152,10 +146,8 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DAsync)(const cudaMemcpy3DParms* param
 }
 
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3DPeer)(const cudaMemcpy3DPeerParms* parameters) {
-  return device_api("cudaMemcpy3DPeer", [&](Context&) -> Status {
-    if (Status status = forbid_while_capturing("cudaMemcpy3DPeer"); !status.ok()) return status;
-    return copy_3d_peer(parameters, default_stream());
-  });
+  return uncaptured_api("cudaMemcpy3DPeer",
+                        [&](Context&) { return copy_3d_peer(parameters, default_stream()); });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DPeerAsync)(const cudaMemcpy3DPeerParms* parameters,
@@ -166,8 +158,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DPeerAsync)(const cudaMemcpy3DPeerParm
 
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyToSymbol)(const void* symbol, const void* src, size_t n_bytes,
                                                         size_t offset, cudaMemcpyKind kind) {
-  return device_api("cudaMemcpyToSymbol", [&](Context& context) -> Status {
-    if (Status status = forbid_while_capturing("cudaMemcpyToSymbol"); !status.ok()) return status;
+  return uncaptured_api("cudaMemcpyToSymbol", [&](Context& context) {
     return copy_to_symbol(context, symbol, src, n_bytes, offset, kind, default_stream());
   });
 }
@@ -182,8 +173,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemcpyToSymbolAsync)(const void* symbol, cons
 
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyFromSymbol)(void* dst, const void* symbol, size_t n_bytes,
                                                           size_t offset, cudaMemcpyKind kind) {
-  return device_api("cudaMemcpyFromSymbol", [&](Context& context) -> Status {
-    if (Status status = forbid_while_capturing("cudaMemcpyFromSymbol"); !status.ok()) return status;
+  return uncaptured_api("cudaMemcpyFromSymbol", [&](Context& context) {
     return copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, default_stream());
   });
 }

@@ -160,10 +160,9 @@ CUDART_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text)
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
-  return device_api("cudaDeviceSynchronize", [](Context& context) {
-    Status status = forbid_while_capturing("cudaDeviceSynchronize");
-    if (status.ok()) wait_for_parts(context);
-    if (status.ok()) status = context.synchronise();
+  return uncaptured_api("cudaDeviceSynchronize", [](Context& context) {
+    wait_for_parts(context);
+    Status status = context.synchronise();
     if (status.ok()) host_waited(context);
     return status;
   });

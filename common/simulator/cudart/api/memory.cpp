@@ -19,7 +19,7 @@ std::uint64_t pitch_of(std::uint64_t width) {
 
 Status allocate_as(Context& context, const char* call, void** out, std::uint64_t n_bytes, MemoryKind kind,
                    Origin origin, unsigned flags) {
-  if (out == nullptr) return fail(cudaErrorInvalidValue, "the address of the pointer is null");
+  if (Status status = check_out(out); !status.ok()) return status;
   if (Status status = forbid_while_capturing(call); !status.ok()) return status;
   Owned owned;
   owned.origin = origin;
@@ -52,6 +52,18 @@ Status find_pinned(const void* pointer, Place& place, Owned& owned) {
     return fail(cudaErrorInvalidValue, "{} is not memory of cudaMallocHost or cudaHostAlloc", pointer);
   owned = known->second;
   return cudaSuccess;
+}
+
+using Symbol = course::sim::Device::Symbol;
+template <typename T, typename Fact>
+cudaError_t of_symbol(const char* call, T* out, const void* symbol, Fact&& fact) {
+  return device_api(call, [&](Context& context) -> Status {
+    Symbol found{};
+    if (out == nullptr) return cudaErrorInvalidValue;
+    Status status = find_symbol(context, symbol, found);
+    if (status.ok()) *out = fact(found);
+    return status;
+  });
 }
 
 }  // namespace
@@ -102,8 +114,7 @@ CUDART_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* out, cudaExtent extent) {
 }
 
 CUDART_EXPORT cudaError_t cudaFree(void* pointer) {
-  return device_api("cudaFree", [&](Context& context) -> Status {
-    if (Status status = forbid_while_capturing("cudaFree"); !status.ok()) return status;
+  return uncaptured_api("cudaFree", [&](Context& context) -> Status {
     (void)context.device();  // cudaFree(0) is how programs initialise the device
     if (const auto place = locate(pointer); place && free_graph_memory(*place->context, pointer))
       return cudaSuccess;
@@ -112,10 +123,7 @@ CUDART_EXPORT cudaError_t cudaFree(void* pointer) {
 }
 
 CUDART_EXPORT cudaError_t cudaFreeHost(void* pointer) {
-  return device_api("cudaFreeHost", [&](Context&) -> Status {
-    if (Status status = forbid_while_capturing("cudaFreeHost"); !status.ok()) return status;
-    return release_host(pointer);
-  });
+  return uncaptured_api("cudaFreeHost", [&](Context&) { return release_host(pointer); });
 }
 
 CUDART_EXPORT cudaError_t cudaHostGetDevicePointer(void** out, void* host, unsigned flags) {
@@ -143,17 +151,12 @@ CUDART_EXPORT cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
 }
 
 CUDART_EXPORT cudaError_t cudaHostRegister(void* pointer, size_t n_bytes, unsigned flags) {
-  return device_api("cudaHostRegister", [&](Context& context) -> Status {
-    if (Status status = forbid_while_capturing("cudaHostRegister"); !status.ok()) return status;
-    return register_host(context, pointer, n_bytes, flags);
-  });
+  return uncaptured_api("cudaHostRegister",
+                        [&](Context& context) { return register_host(context, pointer, n_bytes, flags); });
 }
 
 CUDART_EXPORT cudaError_t cudaHostUnregister(void* pointer) {
-  return device_api("cudaHostUnregister", [&](Context&) -> Status {
-    if (Status status = forbid_while_capturing("cudaHostUnregister"); !status.ok()) return status;
-    return unregister_host(pointer);
-  });
+  return uncaptured_api("cudaHostUnregister", [&](Context&) { return unregister_host(pointer); });
 }
 
 CUDART_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
@@ -191,21 +194,11 @@ CUDART_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, c
 }
 
 CUDART_EXPORT cudaError_t cudaGetSymbolAddress(void** out, const void* symbol) {
-  return device_api("cudaGetSymbolAddress", [&](Context& context) -> Status {
-    if (out == nullptr) return cudaErrorInvalidValue;
-    course::sim::Device::Symbol found{};
-    if (Status status = find_symbol(context, symbol, found); !status.ok()) return status;
-    *out = reinterpret_cast<void*>(found.address);  // NOLINT: an address of our arena
-    return cudaSuccess;
+  return of_symbol("cudaGetSymbolAddress", out, symbol, [](const Symbol& found) {
+    return reinterpret_cast<void*>(found.address);  // NOLINT: an address of our arena
   });
 }
 
 CUDART_EXPORT cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
-  return device_api("cudaGetSymbolSize", [&](Context& context) -> Status {
-    if (size == nullptr) return cudaErrorInvalidValue;
-    course::sim::Device::Symbol found{};
-    if (Status status = find_symbol(context, symbol, found); !status.ok()) return status;
-    *size = found.size;
-    return cudaSuccess;
-  });
+  return of_symbol("cudaGetSymbolSize", size, symbol, [](const Symbol& found) { return found.size; });
 }

@@ -30,8 +30,7 @@ Status copy_peer(void* dst, int dst_device, const void* src, int src_device, siz
 
 CUDART_EXPORT cudaError_t cudaMemcpyPeer(void* dst, int dst_device, const void* src, int src_device,
                                          size_t n_bytes) {
-  return device_api("cudaMemcpyPeer", [&](Context&) -> Status {
-    if (Status status = forbid_while_capturing("cudaMemcpyPeer"); !status.ok()) return status;
+  return uncaptured_api("cudaMemcpyPeer", [&](Context&) {
     return copy_peer(dst, dst_device, src, src_device, n_bytes, nullptr);
   });
 }

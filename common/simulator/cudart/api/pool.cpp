@@ -41,6 +41,13 @@ int& reuse_flag(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
   return pool.reuse[static_cast<unsigned>(attribute) - cudaMemPoolReuseFollowEventDependencies];
 }
 
+Status get_pool(cudaMemPool_t* pool, int device, cudaMemPool_t (&pool_of)(Context&)) {
+  if (pool == nullptr) return cudaErrorInvalidValue;
+  if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
+  *pool = pool_of(runtime().context(device));
+  return cudaSuccess;
+}
+
 // Calls `body` with an existing pool, under its context's lock.
 template <typename Body>
 cudaError_t with_pool(const char* call, cudaMemPool_t pool, Body&& body) {
@@ -78,21 +85,11 @@ bool is_pool(cudaMemPool_t pool) {
 using namespace course::cudart;  // NOLINT: what follows is only the exported face
 
 CUDART_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  return api("cudaDeviceGetDefaultMemPool", [&]() -> Status {
-    if (pool == nullptr) return cudaErrorInvalidValue;
-    if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
-    *pool = default_pool(runtime().context(device));
-    return cudaSuccess;
-  });
+  return api("cudaDeviceGetDefaultMemPool", [&] { return get_pool(pool, device, default_pool); });
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-  return api("cudaDeviceGetMemPool", [&]() -> Status {
-    if (pool == nullptr) return cudaErrorInvalidValue;
-    if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
-    *pool = current_pool(runtime().context(device));
-    return cudaSuccess;
-  });
+  return api("cudaDeviceGetMemPool", [&] { return get_pool(pool, device, current_pool); });
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {

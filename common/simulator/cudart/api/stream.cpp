@@ -24,7 +24,7 @@ cudaError_t with_stream(const char* call, cudaStream_t handle, Body&& body) {
 }
 
 Status allocate_in(CUstream_st& stream, void** out, size_t n_bytes, CUmemPoolHandle_st* pool) {
-  if (out == nullptr) return fail(cudaErrorInvalidValue, "the address of the pointer is null");
+  if (Status status = check_out(out); !status.ok()) return status;
   *out = nullptr;
   if (stream.capture != nullptr) {
     AllocOp alloc;

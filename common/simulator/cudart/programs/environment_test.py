@@ -270,6 +270,16 @@ class Environment(unittest.TestCase):
                 "int main() { return STANDARD < 202002L ? 3 : 4; }", "-DSTANDARD=__cplusplus", "-std=c++17"
             )
             self.assertEqual(code, 3, err)
+            code, err = sanitize_text("int main() { int* d; cudaMalloc(&d, 4); return *d; }")
+            self.assertEqual(code, 139, err)
+            self.assertRegex(err, "host-access.*\n.*\nsimulator: checked: 1 error, 0 hints\n$")
+            code, err = sanitize_text("__device__ int total; int main() { return total; }")
+            self.assertEqual(code, 0, err)
+            self.assertIn("not checked: host code reads or writes __device__ variables", err)
+            code, err = sanitize_text("int main() { static char c[4096]; cudaHostRegister(c, 4096, 0); }")
+            self.assertEqual(code, 0, err)
+            self.assertIn("not checked: whether host code waits before it uses memory of cudaHostRegister", err)
+            self.assertIn("checked: nothing found in what was checked", err)
             code, err = sanitize_text("""#include <nccl.h>
                 int main() {
                   ncclComm_t c[2];

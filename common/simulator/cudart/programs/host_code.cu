@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -116,6 +117,29 @@ void reads_pool_memory() {
   cudaMemsetAsync(v, 0, 400);
   cudaDeviceSynchronize();
   std::printf("%g\n", v[0]);  // host-access
+}
+void allocates_an_array_of_arrays() {
+  float** rows = nullptr;
+  cudaMalloc(&rows, 4 * sizeof(float*));
+  cudaMalloc(&rows[1], 400);  // host-access
+  cudaFree(rows);
+}
+void releases_with_free() {
+  float *v = nullptr, *w = nullptr;
+  cudaMalloc(&v, 400);
+  cudaMalloc(&w, 400);
+  cudaFree(v);
+  std::free(w);  // host-access
+}
+void releases_with_delete() {
+  float* v = nullptr;
+  cudaMallocManaged(&v, 400);
+  delete[] v;  // host-access
+}
+void reads_before_the_start() {
+  Floats v;
+  v.written();
+  std::printf("%g\n", *reinterpret_cast<const double*>(v.get() - 2));  // host-access
 }
 void reads_a_symbols_address() {
   void* address = nullptr;
@@ -404,6 +428,20 @@ void copy_fails() {
   copied(v);
 }
 
+void allocation_fails() {
+  float* v = nullptr;
+  cudaMalloc(&v, std::size_t{1} << 50);  // api-error
+  init<<<4, kBlock>>>(v, kItems);
+  cudaDeviceSynchronize();
+}
+
+void calls_cuda_in_a_host_function() {
+  static Floats* v = new Floats;
+  cudaLaunchHostFunc(
+      nullptr, [](void*) { cudaMemset(*v, 0, 4); }, nullptr);  // api-error
+  cudaDeviceSynchronize();
+}
+
 // --- names of __device__ variables
 
 void copies_to_a_name() {
@@ -455,6 +493,10 @@ const std::map<std::string, void (*)()> kCases = {
     CASE(copies_with_memcpy),
     CASE(reads_a_pitched_row),
     CASE(reads_pool_memory),
+    CASE(allocates_an_array_of_arrays),
+    CASE(releases_with_free),
+    CASE(releases_with_delete),
+    CASE(reads_before_the_start),
     CASE(reads_a_symbols_address),
     CASE(reads_in_a_host_function),
     CASE(writes_to_a_file),
@@ -486,6 +528,8 @@ const std::map<std::string, void (*)()> kCases = {
     CASE(launch_fails),
     CASE(shared_memory_is_too_large),
     CASE(copy_fails),
+    CASE(allocation_fails),
+    CASE(calls_cuda_in_a_host_function),
     CASE(copies_to_a_name),
     CASE(copies_from_within_a_name),
     CASE(sets_a_name),

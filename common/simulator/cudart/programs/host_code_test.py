@@ -31,6 +31,10 @@ FAULTS = {
     "copies_with_memcpy": (CRASH, "host-access", GONE),
     "reads_a_pitched_row": (CRASH, "host-access", "the host reads byte 512 of .* from cudaMallocPitch"),
     "reads_pool_memory": (CRASH, "host-access", "the host reads byte 0 of .*400 bytes from cudaMallocAsync"),
+    "allocates_an_array_of_arrays": (86, "host-access", "the pointer to set is in device memory"),
+    "releases_with_free": (CRASH, "host-access", "segmentation fault: free.* call cudaFree"),
+    "releases_with_delete": (CRASH, "host-access", "segmentation fault: free.* call cudaFree"),
+    "reads_before_the_start": (CRASH, "host-access", "outside of all allocations, .* segmentation fault checked"),
     "reads_a_symbols_address": (
         CRASH,
         "host-access",
@@ -98,6 +102,12 @@ FAULTS = {
     "launch_fails": (86, "api-error", "2048 threads; at most 1024"),
     "shared_memory_is_too_large": (86, "api-error", "100000 bytes of shared memory .* the limit is"),
     "copy_fails": (86, "api-error", "room for 4000 bytes, not for 8000"),
+    "allocation_fails": (86, "api-error", "cudaErrorMemoryAllocation"),
+    "calls_cuda_in_a_host_function": (
+        86,
+        "api-error",
+        "cudaMemset fails with cudaErrorNotPermitted: a function of cudaLaunchHostFunc must not call CUDA",
+    ),
     "copies_to_a_name": (
         86,
         "host-variable",
@@ -117,7 +127,7 @@ FAULTS = {
         r"the name of the __device__ variable .*weights in host code",
     ),
 }
-CONSEQUENCES = {"launch_fails", "shared_memory_is_too_large", "copy_fails"}
+CONSEQUENCES = {"launch_fails", "shared_memory_is_too_large", "copy_fails", "allocation_fails"}
 
 
 def run(*arguments, **variables):
@@ -155,7 +165,7 @@ class HostCode(unittest.TestCase):
     def test_consequences_of_a_failed_call_are_marked(self):
         for case in CONSEQUENCES:
             err = run(case, SIM_CHECK="1")[2]
-            self.assertRegex(err, "uninitialised-global .* this may be a consequence of the call that failed")
+            self.assertRegex(err, "(uninitialised-global|a null pointer) .*this may be a consequence of the call that failed")
 
     def test_right_code_is_silent(self):
         names = run()[1].split()

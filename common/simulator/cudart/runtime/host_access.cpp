@@ -46,8 +46,6 @@ struct Access {
   bool writes = false;
 };
 
-thread_local int t_host_functions = 0;  // that calls of the runtime are executing in this thread
-
 struct Protection {
   std::mutex lock;
   std::atomic<int> n_inside = 0;  // threads that are in a call of the runtime
@@ -154,7 +152,7 @@ bool open_for(std::uint64_t address, const void* context) {
     record(range, address, code_of(context), range.allowed == PROT_READ || was_write(context));
     return true;
   }
-  const bool is_ours = all.n_inside > 0 && t_host_functions == 0;
+  const bool is_ours = all.n_inside > 0 && InsideHostFunction::n_active == 0;
   for (const Range& range : all.device)
     if (is_ours && range.contains(address)) {
       open_device(all, range, address);
@@ -344,16 +342,16 @@ void open_device_memory() {
 }
 
 InsideHostFunction::InsideHostFunction() {
-  ++t_host_functions;
+  ++n_active;
   close_device_memory();
 }
 InsideHostFunction::~InsideHostFunction() {
-  --t_host_functions;
+  --n_active;
 }
 
 bool is_protected(std::uint64_t address) {
   Protection& all = protection();
-  if (all.n_inside > 0 && t_host_functions == 0) return false;
+  if (all.n_inside > 0 && InsideHostFunction::n_active == 0) return false;
   const Busy busy;
   return std::any_of(all.device.begin(), all.device.end(),
                      [&](const Range& range) { return range.contains(address); });

@@ -45,6 +45,7 @@ class InsideHostFunction {
   ~InsideHostFunction();
   InsideHostFunction(const InsideHostFunction&) = delete;
   InsideHostFunction& operator=(const InsideHostFunction&) = delete;
+  static inline thread_local int n_active = 0;  // of this thread
 };
 
 // Whether host code of this thread has an address that it must not use: memory of the device is protected

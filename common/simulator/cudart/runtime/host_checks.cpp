@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "cudart/runtime/host_checks.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <sstream>
 #include <utility>
 
 #include "cudart/runtime/call_stack.hpp"
 #include "cudart/runtime/order.hpp"
+#include "cudart/runtime/registered.hpp"
 #include "sim/observation/report.hpp"
 
 namespace course::cudart {
@@ -107,6 +111,10 @@ void add_host_access(Context& context, const HostAccess& access, std::vector<sim
                                  ": copy it to the host first, with cudaMemcpy(host, device, {}, "
                                  "cudaMemcpyDeviceToHost)",
                                  known->size);
+  Dl_info function{};  // glibc's free() reads the size of a block from the 8 bytes before it
+  if (known == nullptr && device.find_named(address + 8) != nullptr && dladdr(access.code, &function) != 0 &&
+      function.dli_sname != nullptr && std::strstr(function.dli_sname, "free") != nullptr)
+    remedy = ": free() and delete release memory of the host; for memory of cudaMalloc…, call cudaFree";
   sim::Finding finding = host_finding(
       sim::Checker::memcheck, "host-access", object,
       fmt::format("{} {}{}, which only kernels and CUDA's copies can access; with a GPU, {}{}", access.what,
@@ -175,6 +183,7 @@ std::size_t print_findings() {
     errors += found.errors;
     hints += found.hints;
   }
+  if (ever_registered()) unchecked += "whether host code waits before it uses memory of cudaHostRegister\n";
   const auto count = [](std::size_t n, const char* what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   };

@@ -312,6 +312,14 @@ Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, O
   return cudaSuccess;
 }
 
+Status check_out(const void* out) {
+  if (out == nullptr) return fail(cudaErrorInvalidValue, "the address of the pointer is null");
+  if (const auto place = locate(out); !place || !place->on_device_only()) return cudaSuccess;
+  return fail(cudaErrorInvalidValue,
+              "the pointer to set is in device memory: set one on the host, and copy it")
+      .as("host-access");
+}
+
 Status release(Context& context, std::uint64_t base) {
   const std::lock_guard guard(context.lock);
   const auto found = context.owned.find(base);

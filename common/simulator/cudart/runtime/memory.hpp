@@ -39,6 +39,8 @@ std::optional<Place> locate(const void* pointer);
 // end of one (or, with simConfine(), of one of its arrays); nothing for all others.
 std::optional<std::string> past_an_array(const void* pointer);
 
+// Whether the host can store a pointer there.
+Status check_out(const void* out);
 // Stores nullptr in `out` for zero bytes, as CUDA does. Takes the context's lock.
 Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, Owned owned, void** out);
 // Release an allocation. An error if another call must release it, or if there is none.

@@ -245,10 +245,9 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
 }
 
 void pool_used(Context& context, const char* what, std::uint64_t address, std::uint64_t n_bytes) {
-  constexpr std::uint64_t kLookedAtBytes = std::uint64_t{1} << 20;
   if (!checks_host(context)) return;
   sim::Footprint footprint;
-  footprint.add(address, std::min(n_bytes, kLookedAtBytes), sim::Footprint::kWrite);
+  footprint.add(address, std::min(n_bytes, std::uint64_t{1} << 20), sim::Footprint::kWrite);
   work_accessed(context, what, false, std::move(footprint));
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -31,6 +32,7 @@ struct Registration {
 struct Table {
   std::mutex lock;
   std::map<std::uint64_t, Registration> by_address;
+  std::atomic<bool> ever = false;
 };
 Table& table() {
   static auto& all = *new Table;  // programs call in from atexit handlers
@@ -89,6 +91,10 @@ void bring_back(std::byte* host, const std::byte* now, const std::byte* before, 
 
 }  // namespace
 
+bool ever_registered() {
+  return table().ever;
+}
+
 Status register_host(Context& context, void* pointer, std::uint64_t n_bytes, unsigned flags) {
   const std::uint64_t address = address_of(pointer);
   if (pointer == nullptr || n_bytes == 0 || n_bytes > ~address)
@@ -114,6 +120,7 @@ Status register_host(Context& context, void* pointer, std::uint64_t n_bytes, uns
     return fail(cudaErrorHostMemoryAlreadyRegistered,
                 "some of the {} bytes at {} are registered: cudaHostUnregister them first", n_bytes, pointer);
   all[address] = {n_bytes, &context, {}};
+  table().ever = true;
   return cudaSuccess;
 }
 

@@ -18,6 +18,8 @@ Status unregister_host(const void* pointer);
 // context's lock.
 void forget_registered(Context& context);
 
+// Whether the program has registered memory.
+bool ever_registered();
 // Whether `pointer` lies in registered memory or in a mirror of it.
 bool is_registered(const void* pointer);
 // The address on this device of a registered host address, and the reverse. host_pointer() returns nullptr

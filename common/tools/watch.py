@@ -8,9 +8,9 @@ usage: ./lab watch LAB [TASK]    only TASK; otherwise the edited task, then all
                                  http://127.0.0.1:PORT (8081)
 
 After each save, in this order:
-  1. the edited task with one operator and type (./lab grade LAB TASK --quick),
-  2. the whole task, with the smallest input that fails, if one does,
-  3. the whole lab, unless TASK is given.
+  1. the edited task: first its short cases with one operator and type, then all
+     of it; if one is wrong, the smallest input that fails,
+  2. the whole lab, unless TASK is given.
 The next save ends what is still running. Ctrl-C ends it all. All is graded for
 practice, on the simulator.
 """
@@ -79,16 +79,20 @@ class Stage:
 
     def __init__(self, labcli, arguments, folder):
         self.result_file = pathlib.Path(folder) / f"{time.monotonic_ns()}.json"
+        self.first_file = self.result_file.with_suffix(".first.json")
         self.output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
         command = [labcli, "grade", *arguments, "--device", "sim", "--json", str(self.result_file)]
+        if "--task" in arguments:
+            command += ["--first", str(self.first_file)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT
         )
 
-    def result(self):
+    @staticmethod
+    def result_in(file):
         """The result once it is written; it may be there before the process ends."""
         try:
-            return json.loads(self.result_file.read_text(encoding="utf-8"))
+            return json.loads(file.read_text(encoding="utf-8"))
         except (FileNotFoundError, json.JSONDecodeError):
             return None
 
@@ -164,54 +168,51 @@ class Watch:
         line = first_difference(self.source, new) if self.source else None
         self.source = new
         task = self.only_task or (task_at(new, line, self.tasks) if line else self.tasks[0])
-        stages = [
-            ([self.lab, "--task", task, "--quick"], "first operator and type"),
-            ([self.lab, "--task", task], "all of it"),
-        ]
+        self.publish(running=f"{task}: first operator and type")
+        if not self.run_stage(["--task", task], folder, saved, task):
+            return
         if not self.only_task:
-            stages.append(([self.lab], ""))
-        for number in range(len(stages)):
-            if stages[number] is None:
-                continue
-            arguments, what = stages[number]
-            self.publish(running=f"{task}: {what}" if what else "the whole lab")
-            stage = Stage(self.labcli, arguments, folder)
-            try:
-                result = self.wait_for(stage)
-                if result is None:
-                    return
-                seconds = time.monotonic() - saved
-                if number == 0:
-                    self.latencies.append(seconds)
-                    if self.show_quick(task, result, seconds):
-                        continue
-                else:
-                    self.show_result(result, seconds)
-                if self.wait_for(stage, until_end=True) is None:
-                    return
-                self.show_smallest(task, stage.printed())
-                if number == 0:
-                    stages[1] = None  # its other operators and types would say the same
-            finally:
-                stage.end()
+            self.publish(running="the whole lab")
+            if not self.run_stage([], folder, saved):
+                return
         self.publish(running="")
 
-    def wait_for(self, stage, until_end=False):
-        """The stage's result; None if the file was saved again or there is no result."""
+    def run_stage(self, arguments, folder, saved, task=None):
+        """Grades the lab, or one task of it, whose short cases are answered first. False if the file was saved
+        again or there is no result."""
+        stage = Stage(self.labcli, [self.lab, *arguments], folder)
+        try:
+            goes_on = True
+            if task:
+                if (first := self.wait_for(stage, stage.first_file)) is None:
+                    return False
+                self.latencies.append(time.monotonic() - saved)
+                goes_on = self.show_quick(task, first, self.latencies[-1])
+                self.publish(running=f"{task}: all of it")
+            if goes_on:
+                if (result := self.wait_for(stage, stage.result_file)) is None:
+                    return False
+                self.show_result(result, time.monotonic() - saved)
+            if self.wait_for(stage, stage.result_file, until_end=True) is None:
+                return False
+            self.show_smallest(task, stage.printed())
+            return True
+        finally:
+            stage.end()
+
+    def wait_for(self, stage, file, until_end=False):
+        """The stage's result in the file; None if the student's was saved again or there is no result."""
         while True:
             if self.changed():
                 self.say("saved again")
                 return None
-            result = stage.result()
-            if result is not None and (stage.ended() or not until_end):
-                return result
-            if stage.ended():
-                result = stage.result()
-                if result is None:
-                    self.say(
-                        "the grader ended without a result:\n"
-                        + textwrap.indent(stage.printed().strip(), "    ")
-                    )
+            ended = stage.ended()
+            result = stage.result_in(file)
+            if ended and result is None:
+                self.say(
+                    "the grader ended without a result:\n" + textwrap.indent(stage.printed().strip(), "    ")
+                )
+            if ended or (result is not None and not until_end):
                 return result
             time.sleep(SECONDS_BETWEEN_LOOKS)
 

@@ -62,12 +62,13 @@ if "--html" in arguments:  # as the reports are written: in one piece
     page.with_suffix(".part").rename(page)
     sys.exit(1)
 time.sleep(float((here / "delay").read_text()))
-out = pathlib.Path(arguments[arguments.index("--json") + 1])
 verdict = (here / "verdict").read_text()
 task = {"id": "second", "verdict": verdict, "message": "it is wrong", "points": 3, "max_points": 9, "cases_run": 4}
-part = out.with_suffix(".part")
-part.write_text(json.dumps({"labs": [{"tasks": [task], "points": 3, "max_points": 9}]}))
-part.rename(out)
+outs = [pathlib.Path(arguments[k + 1]) for k, word in enumerate(arguments) if word in ("--first", "--json")]
+for out in sorted(outs, key=lambda out: ".first" not in out.name):
+    part = out.with_suffix(".part")
+    part.write_text(json.dumps({"labs": [{"tasks": [task], "points": 3, "max_points": 9}]}))
+    part.rename(out)
 print("A small input that fails: n2" if verdict != "OK" else "")
 """
 
@@ -128,7 +129,6 @@ class Watching(Fake):
         self.assertEqual(
             asked,
             [
-                "began grade fake --task second --quick ",
                 "began grade fake --task second ",
                 "began grade fake ",
             ],
@@ -139,9 +139,7 @@ class Watching(Fake):
     def test_grades_only_the_task_that_was_asked_for(self):
         self.watch.only_task = "first"
         self.watch.on_save(self.folder.name)
-        self.assertEqual(
-            [" ".join(note.split()[1:5]) for note in self.began()], ["grade fake --task first"] * 2
-        )
+        self.assertEqual([" ".join(note.split()[1:5]) for note in self.began()], ["grade fake --task first"])
 
     def test_the_next_save_ends_what_runs(self):
         self.set(delay="60")
@@ -223,7 +221,7 @@ class Saving(Fake):
         self.watch.only_task = None
         self.watch.on_save(self.folder.name)
         asked = [note.split("--device")[0] for note in self.began()]
-        self.assertEqual(asked[1], "began grade fake --task second --quick ")
+        self.assertEqual(asked[1], "began grade fake --task second ")
 
     def test_a_file_written_anew_as_it_was_ends_nothing(self):
         self.set(delay="1.5")

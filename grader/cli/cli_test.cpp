@@ -250,6 +250,18 @@ TEST_F(Labcli, QuickGradesOneTask) {
     EXPECT_THAT(one.at("name").get<std::string>(), ::testing::StartsWith("sum_i32_n"));
 }
 
+TEST_F(Labcli, FirstGradesTheShortCasesBeforeTheOthers) {
+  const auto done = run({"grade", "reduction", "shuffle", "--solutions", "--device", "sim", "--first",
+                         folder_ + "/first.json", "--json", folder_ + "/out.json"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  const auto task = [&](const char* file) {
+    return json::parse(contents(file)).at("labs").at(0).at("tasks").at(0);
+  };
+  EXPECT_EQ(task("first.json").at("verdict"), "OK");
+  EXPECT_LT(task("first.json").at("cases").size(), task("out.json").at("cases").size());
+  EXPECT_EQ(task("out.json").at("points"), task("out.json").at("max_points"));
+}
+
 TEST_F(Labcli, TraceShowsTheRootOfATreeInItsColumn) {
   const auto done = run({"trace", "scan", "blelloch", "--solutions", "--n", "5"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
@@ -420,6 +432,25 @@ TEST_F(StudentsFile, ShowsASmallInputWithCommandsThatWork) {
   EXPECT_THAT(traced.output, HasSubstr("d_out"));
   EXPECT_THAT(traced.output, HasSubstr("  kernel: block 0, thread 0: sum = "));
   EXPECT_THAT(traced.output, HasSubstr("  host:   n = 1"));
+}
+
+TEST_F(StudentsFile, FirstEndsWithShortCasesThatAreWrong) {
+  const auto verdict_in = [&](const char* file) {
+    return json::parse(contents(file)).at("labs").at(0).at("tasks").at(0).at("verdict").get<std::string>();
+  };
+  const std::vector<std::string> grade{
+      "grade",  "reduction",          "neighboured", "--device", "sim", "--first", folder_ + "/first.json",
+      "--json", folder_ + "/out.json"};
+  EXPECT_EQ(run_there(grade).exit_code, 0);
+  EXPECT_EQ(verdict_in("first.json"), "OK");  // it adds; products come later
+  EXPECT_EQ(verdict_in("out.json"), "WRONG_ANSWER");
+
+  std::string text = contents("labs/reduction/reduction.cu");
+  replace_all(text, "sum += ", "sum -= ");
+  std::ofstream(folder_ + "/labs/reduction/reduction.cu") << text;
+  EXPECT_EQ(run_there(grade).exit_code, 0);
+  EXPECT_EQ(verdict_in("first.json"), "WRONG_ANSWER");
+  EXPECT_EQ(contents("first.json"), contents("out.json"));
 }
 
 TEST_F(StudentsFile, IsNotWrongForWhatItPrints) {

@@ -178,8 +178,8 @@ class Watch:
         self.publish(running="")
 
     def run_stage(self, arguments, folder, saved, task=None):
-        """Grades the lab, or one task of it, whose short cases are answered first. False if the file was saved
-        again or there is no result."""
+        """Grades the lab, or one task of it, whose short cases are answered first. False if the file was
+        saved again or there is no result."""
         stage = Stage(self.labcli, [self.lab, *arguments], folder)
         try:
             goes_on = True

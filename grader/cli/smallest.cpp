@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
@@ -85,7 +86,12 @@ int run_smallest(const SmallestOptions& options) {
     if (!like) like = first_failure(*one, *runner, progress);
     if (like) {
       progress.step("shorter inputs than " + like->name);
-      if (const auto found = find_smallest(*one->problem, *one->task, *like, *runner))
+      std::vector<lab::FailedCase> failed;
+      if (like->n <= SmallestLimits{}.items) {
+        const lab::Outcome outcome = runner->run(*one->problem, *one->task, *like, kSmallestSeed, {});
+        if (outcome.failure.mismatch) failed.push_back({like->name, outcome.failure.mismatch->causes});
+      }
+      if (const auto found = find_smallest(*one->problem, *one->task, *like, *runner, {}, failed))
         text = smallest_text(*one->problem, *one->task, *found, options.solutions ? "--solutions" : "");
     }
   }
@@ -122,14 +128,18 @@ std::string smallest_failures(const Layout& layout, const RunResult& result, boo
       if (task == nullptr || failed == result_of_task.cases.end()) continue;
       // Where runs do not end, the search takes longer than a student waits for a grade.
       if (failed->verdict == lab::Verdict::time_limit || n_searched++ >= kMostTasks) {
-        out += fmt::format("\nThe smallest input that {} / {} gets wrong: ./lab smallest {} {}\n", lab.id,
-                           task->id, lab.id, task->id);
+        out += fmt::format("\nThe smallest input that {0} / {1} gets wrong:\n  ./lab smallest {0} {1}\n",
+                           lab.id, task->id);
         continue;
       }
       const auto like = lab::find_case(**problem, *task, failed->name);
       if (!like) continue;
+      std::vector<lab::FailedCase> all_failed;
+      for (const CaseRecord& record : result_of_task.cases)
+        if (record.failure && record.failure->mismatch)
+          all_failed.push_back({record.name, record.failure->mismatch->causes});
       if (!runner) runner = runner_for(layout, *program, lab.id, solutions);
-      if (const auto found = find_smallest(**problem, *task, *like, *runner))
+      if (const auto found = find_smallest(**problem, *task, *like, *runner, {}, all_failed))
         out += "\n" + smallest_text(**problem, *task, *found, solutions ? "--solutions" : "");
     }
   }

@@ -78,7 +78,8 @@ bool can_be_smaller(Verdict verdict) {
 
 std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const lab::Task& task,
                                              const Case& like, CaseRunner& runner,
-                                             const SmallestLimits& limits) {
+                                             const SmallestLimits& limits,
+                                             std::span<const lab::FailedCase> failed) {
   if (problem.refuses(task, like)) return std::nullopt;
   Search search(problem, task, runner, limits);
   std::optional<Case> found;
@@ -139,6 +140,7 @@ std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const 
       result.outcome.failure.mismatch = std::move(traced.failure.mismatch);
     }
   }
+  lab::drop_unlikely(result.outcome.failure.diagnosis.causes, failed);
   result.n_runs = search.n_runs();
   return result;
 }

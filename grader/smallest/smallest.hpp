@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "grading/case_runner.hpp"
+#include "lab/diagnosis.hpp"
 
 namespace course::grader {
 
@@ -38,8 +40,11 @@ struct SmallestLimits {
 bool can_be_smaller(lab::Verdict verdict);
 
 // `like`: a case that fails. std::nullopt if no case of up to its length fails with the fixed seed.
+// `failed`: the cases that are known to fail; a mistake that does not explain them is not given for the
+// small one.
 std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const lab::Task& task,
                                              const lab::Case& like, CaseRunner& runner,
-                                             const SmallestLimits& limits = {});
+                                             const SmallestLimits& limits = {},
+                                             std::span<const lab::FailedCase> failed = {});
 
 }  // namespace course::grader

@@ -107,6 +107,21 @@ TEST(Smallest, FindsTheShortestRunWithoutAnEnd) {
   EXPECT_THAT(text, Not(HasSubstr("./lab trace")));
 }
 
+TEST(Smallest, GivesNoMistakeThatLongerInputsRefute) {
+  const lab::Cause reversed{"reversed", "reversed"}, doubled{"doubled", "doubled"};
+  const auto in_order = failing_where([](const Case& c) { return c.n >= 2; });
+  testing::Script script([&](const lab::Task& task, const Case& c, const lab::Measure& measure) {
+    auto outcome = in_order(task, c, measure);
+    if (outcome) outcome->failure.diagnosis = {{reversed, doubled}};
+    return outcome;
+  });
+  const std::vector<lab::FailedCase> failed{{"sum_i32_n1000", {doubled}}};
+  const auto found = find_smallest(kProblem, kTask, CopyProblem::make(0, 1000),
+                                   *script.runner(lab::DeviceKind::sim), {}, failed);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(smallest_text(kProblem, kTask, *found, ""), HasSubstr("likely cause: doubled\n"));
+}
+
 TEST(Smallest, SaysWhichOperatorsAreRight) {
   testing::Script script(failing_where([](const Case& c) { return c.op == 1 && c.n >= 3; }));
   const auto found =

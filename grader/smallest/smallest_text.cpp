@@ -304,7 +304,9 @@ std::string smallest_text(const lab::Problem& problem, const lab::Task& task, co
                           const std::string& flags) {
   const std::string lab(problem.manifest().id);
   const lab::Case& c = found.c;
-  std::string out = fmt::format("A small input that fails: {} / {}, case {}\n", lab, task.id, c.name);
+  std::string out =
+      wrap(fmt::format("A small input that fails: {} / {}, case {}", lab, task.id, c.name), kColumns, 0) +
+      "\n";
   const Data data = data_of(problem, task, found);
   if (c.n > 0 || !data.actual.empty())
     out += side_by_side(data, found.outcome.failure.mismatch, problem.row_length(task, c));

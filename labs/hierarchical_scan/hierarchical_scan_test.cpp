@@ -268,6 +268,26 @@ TEST(Check, TellsACarryOnTheWrongSide) {
   EXPECT_NE(mismatch->expected.find(" x + "), std::string::npos) << mismatch->expected;
 }
 
+TEST(Check, TellsALookBackInReverse) {
+  const Affine<std::uint32_t> op;
+  Tried t = tried("exclusive_affine_u64_n70001_random");
+  const std::vector<Map> right(t.output<Map>().begin(), t.output<Map>().end());
+  const auto items = t.input<Map>();
+  // Two totals are found before a prefix.
+  const auto before = [&](std::uint64_t first) {
+    Map found = op.identity();
+    std::uint64_t end = first;
+    for (int k = 0; k < 2 && end > 0; ++k, end -= kTile) {
+      Map total = op.identity();
+      for (std::uint64_t i = end - kTile; i < end; ++i) total = op(total, items[i]);
+      found = op(found, total);
+    }
+    return op(found, right[end]);
+  };
+  spoil(t, kTile, op, Kind::exclusive, before, op);
+  EXPECT_TRUE(says(t, "from element 4096 on the prefix has the tiles before it in reverse order"));
+}
+
 TEST(Check, RefusesAFloatSumThatGotTooLong) {
   Tried t = tried("inclusive_sum_f32_n1048576_all_equal");
   scan_one_thread(t.input<float>(), t.output<float>(), Kind::inclusive, Sum<float>{}, 0.0f);

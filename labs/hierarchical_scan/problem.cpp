@@ -286,6 +286,28 @@ std::string prefix_twice(const Facts<Op>& f) {
                          f.first);
 }
 
+// A look back that combines what it finds, nearest tile first, in this order.
+template <typename Op>
+std::string look_back_reversed(const Facts<Op>& f) {
+  constexpr int kMostTiles = 32;
+  if (!f.is_telling()) return "";
+  const auto tile = f.tile([&](std::uint64_t n) {
+    auto found = f.op.identity();
+    std::uint64_t end = f.first % n == 0 ? f.first : 0;
+    for (int k = 0; k < kMostTiles && end > n; ++k, end -= n) {
+      found = f.op(found, f.fold(end - n, end));
+      if (f.goes_on_from(f.op(found, f.fold(0, end - n)))) return true;
+    }
+    return false;
+  });
+  return tile == 0
+             ? ""
+             : fmt::format(
+                   "from element {} on the prefix has the tiles before it in reverse order: in a look-back "
+                   "what is found further left must be op's first operand",
+                   f.first);
+}
+
 template <typename Op>
 std::string one_by_one(const Facts<Op>& f) {
   if constexpr (std::is_floating_point_v<typename Op::Value>) {
@@ -326,6 +348,7 @@ constexpr lab::Rule<Facts<Op>> kRules[] = {
     {"own_sum_for_prefix", own_sum_for_prefix<Op>},
     {"look_back_stops", look_back_stops<Op>},
     {"prefix_twice", prefix_twice<Op>},
+    {"look_back_reversed", look_back_reversed<Op>},
     {"one_by_one", one_by_one<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
     {"nearly_right", nearly_right<Op>, true},

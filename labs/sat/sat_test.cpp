@@ -206,7 +206,8 @@ TEST(Check, SaysWhereAndWhatAWrongTableIs) {
 
   const std::vector<std::int64_t> rows(out.begin(), out.end());
   std::copy_n(right.begin(), 192 * 301, out.begin());
-  EXPECT_EQ(hint(t, "serial"), "the rows after the last whole group of 16 are not added to the columns");
+  EXPECT_NE(hint(t, "serial").find("the last 11 of 203 rows, counted from the corner, are not added"),
+            std::string::npos);
   std::copy_n(right.begin(), 202 * 301, out.begin());
   EXPECT_NE(hint(t, "serial").find("the last row is not added to the columns"), std::string::npos);
   std::copy(rows.begin(), rows.end(), out.begin());
@@ -219,6 +220,18 @@ TEST(Check, SaysWhereAndWhatAWrongTableIs) {
 
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int32_t>(right[i]);
   EXPECT_NE(hint(t, "serial").find("overflowed a 32-bit variable"), std::string::npos);
+}
+
+TEST(Check, TellsRowsThatBeginAnew) {
+  Tried t = tried("serial", "top_left_i32_301x203_high_bits");
+  const auto items = t.input<std::int32_t>();
+  const auto out = t.output<std::int64_t>();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int64_t before = i % 301 % 256 == 0 ? 0 : out[i - 1] - (i < 301 ? 0 : out[i - 302]);
+    out[i] = before + items[i] + (i < 301 ? 0 : out[i - 301]);
+  }
+  EXPECT_NE(hint(t, "serial").find("the sums of the rows begin anew at column 256"), std::string::npos)
+      << hint(t, "serial");
 }
 
 // In an image of one column, two mistakes give the same table; in others they give different ones.
@@ -318,7 +331,19 @@ TEST(Check, SaysWhatAWrongMeanIs) {
     if (inner.first_column > 0) ++inner.first_column;
     return sum(inner) / static_cast<float>(box.area());
   });
-  EXPECT_NE(hint(t, "box").find("one *before* the box"), std::string::npos);
+  EXPECT_NE(hint(t, "box").find("the row and column next to the corner"), std::string::npos);
+}
+
+TEST(Check, BlamesNoColumnInAnImageOfOne) {
+  Tried t = tried("box", "top_left_u32_1x589833_random_radius4");
+  const auto table = t.input<std::uint32_t>();
+  const auto out = t.output<float>();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Box box = box_around(i, 0, 4, 1, 589833);
+    const std::uint32_t above = box.first_row > 0 ? table[box.first_row] : 0;
+    out[i] = static_cast<float>(table[box.last_row] - above) / static_cast<float>(box.area());
+  }
+  EXPECT_NE(hint(t, "box").find("each box lacks the row next to"), std::string::npos) << hint(t, "box");
 }
 
 }  // namespace

@@ -234,7 +234,14 @@ struct Facts {
 template <typename Op>
 std::string other_kind(const Facts<Op>& f) {
   const Kind other = f.exclusive() ? Kind::inclusive : Kind::exclusive;
-  if (!f.gives(f.with(kKindParam, static_cast<std::int64_t>(other)), f.inputs, f.op)) return "";
+  auto results = f.scanned(f.with(kKindParam, static_cast<std::int64_t>(other)), f.inputs, f.op);
+  if (!f.gives(results)) {
+    for (std::size_t i = 0; i < results.size(); i += f.row_length()) results[i] = f.op.identity();
+    return f.exclusive() && f.gives(results) ? "but for a row's first result, this is the inclusive scan: "
+                                               "each result includes its own item, "
+                                               "which the exclusive one leaves out"
+                                             : "";
+  }
   return f.exclusive()
              ? "this is the inclusive scan; the exclusive one was asked for: a row's first result is "
                "op.identity()"
@@ -280,6 +287,25 @@ std::string no_item(const Facts<Op>& f) {
   }
   return f.gives({f.in().begin(), f.in().end()})
              ? "every result is its own item alone: no item before it was combined into it"
+             : "";
+}
+
+// In the round of its offset, the thread with this number takes no part: > instead of >=.
+template <typename Op>
+std::string first_item_lost(const Facts<Op>& f) {
+  if (f.has_heads() || f.c.n < 2) return "";
+  std::vector<typename Op::Value> other(f.c.n);
+  rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
+    const std::size_t keep = std::min<std::size_t>(length, f.exclusive() ? 2 : 1);  // they are right
+    std::copy_n(f.right.begin() + static_cast<std::ptrdiff_t>(first), keep,
+                other.begin() + static_cast<std::ptrdiff_t>(first));
+    auto sum = f.op.identity();
+    for (std::size_t i = first + keep; i < first + length; ++i)
+      other[i] = sum = f.op(sum, f.in()[i - (f.exclusive() ? 1 : 0)]);
+  });
+  return f.gives(other)
+             ? "a row's first item is missing from all results after it: does the thread whose number "
+               "is the offset combine, too (>=, not >)?"
              : "";
 }
 
@@ -544,6 +570,7 @@ constexpr lab::Rule<Facts<Op>> kRules[] = {
     {"own_part_in_prefix", own_part_in_prefix<Op>},
     {"heads_of_first_row", heads_of_first_row<Op>},
     {"first_item_kept", first_item_kept<Op>},
+    {"first_item_lost", first_item_lost<Op>},
     {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},
     {"no_power_of_two", no_power_of_two<Op>},
     {"one_by_one", one_by_one<Op>},

@@ -209,6 +209,35 @@ TEST(Check, TellsTheOtherKind) {
   EXPECT_NE(hint(t).find("this is the inclusive scan; the exclusive one"), std::string::npos) << hint(t);
 }
 
+TEST(Check, TellsTheOtherKindBehindTheFirstResult) {
+  Tried t = tried("inclusive_sum_i32_n2389_row1024_random");
+  t.c.params[kKindParam] = static_cast<std::int64_t>(Kind::exclusive);
+  const auto out = t.output<std::int32_t>();
+  for (std::size_t i = 0; i < out.size(); i += 1024) out[i] = 0;
+  EXPECT_NE(hint(t).find("but for a row's first result, this is the inclusive scan"), std::string::npos)
+      << hint(t);
+}
+
+TEST(Check, TellsAFirstItemThatGetsLost) {
+  const auto minus = [](std::int32_t a, std::int32_t b) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
+  };
+  Tried t = tried("inclusive_sum_i32_n2389_row1024_random");
+  const auto in = t.input<std::int32_t>();
+  const auto out = t.output<std::int32_t>();
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (i % 1024 != 0) out[i] = minus(out[i], in[i / 1024 * 1024]);
+  EXPECT_NE(hint(t).find("a row's first item is missing from all results after it"), std::string::npos)
+      << hint(t);
+  t = tried(kLongRows);
+  const auto items = t.input<std::int32_t>();
+  const auto results = t.output<std::int32_t>();
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (i % 1024 > 1) results[i] = minus(results[i], items[i / 1024 * 1024]);
+  EXPECT_NE(hint(t).find("a row's first item is missing from all results after it"), std::string::npos)
+      << hint(t);
+}
+
 TEST(Check, TellsRowsThatWereNotKeptApartOrNotJoined) {
   Tried t = tried(kLongRows);
   const auto in = t.input<std::int32_t>();

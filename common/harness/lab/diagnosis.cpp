@@ -134,6 +134,16 @@ Diagnosis likely_cause(std::span<const FailedCase> cases) {
   return {best.causes, best.n_cases, cases.size(), best.first->name};
 }
 
+void drop_unlikely(std::vector<Cause>& causes, std::span<const FailedCase> others) {
+  if (others.empty()) return;
+  const std::vector<Cause> likely = likely_cause(others).causes;
+  std::erase_if(causes, [&](const Cause& cause) {
+    return !cause.is_sign && std::none_of(likely.begin(), likely.end(), [&](const Cause& one) {
+      return family_of(one) == family_of(cause);
+    });
+  });
+}
+
 bool is_ambiguous(std::span<const FailedCase> cases) {
   const Best best = best_of(cases, false);
   return 2 * best.n_cases > cases.size() && best.causes.size() > 1;

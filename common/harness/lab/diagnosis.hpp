@@ -74,6 +74,10 @@ std::string text_of(const Diagnosis& diagnosis);
 // What all failing cases of a task say together. It is shown beside the message about the first one.
 Diagnosis likely_cause(std::span<const FailedCase> cases);
 
+// Drops mistakes that explain one more failing case, but not what the others say together: in a short input
+// several mistakes look alike.
+void drop_unlikely(std::vector<Cause>& causes, std::span<const FailedCase> others);
+
 // Whether one more failing case could decide between several mistakes that explain most so far.
 bool is_ambiguous(std::span<const FailedCase> cases);
 

@@ -91,6 +91,16 @@ TEST(Diagnosis, MembersOfAFamilyAreOneMistakeWithDifferentNumbers) {
   EXPECT_EQ(text_of_all(std::vector{four, eight}), "runs of 4 (this explains 1 of the 2 failed cases)");
 }
 
+TEST(Diagnosis, DropsMistakesThatExplainNoOtherCase) {
+  const FailedCase known{"c1", {{"runs 4", "runs of 4"}, {"odd", "odd", true}}};
+  std::vector<Cause> causes{{"runs 2", "runs of 2"}, {"dropped", "one was dropped"}, {"few", "few", true}};
+  drop_unlikely(causes, {});
+  EXPECT_EQ(causes.size(), 3u);
+  drop_unlikely(causes, std::vector{known});
+  EXPECT_EQ(describe_causes(causes), "runs of 2");
+  EXPECT_EQ(causes.size(), 2u);
+}
+
 TEST(Diagnosis, KeepsWhatAnyOutputCanShow) {
   Mismatch mismatch;
   mismatch.causes = {{"never_written", "never written"}};

@@ -429,10 +429,19 @@ std::string Matcher::waiting_ranks() const {
 
 Outcome Matcher::fail_because_idle() {
   const void* code = open_.begin()->second->entries.front().call.code;
+  const bool any_alone = std::any_of(open_.begin(), open_.end(), [](const auto& one) {
+    const Entry& entry = one.second->entries.front();
+    const bool is_one_ended = entry.call.kind == Kind::send || entry.call.kind == Kind::receive;
+    return is_one_ended && one.second->entries.size() == 1 && entry.partner == nullptr;
+  });
   return fail("nccl-deadlock",
-              fmt::format("the ranks wait for calls that nobody makes, as no thread of the {} runs; NCCL "
+              fmt::format("the ranks wait for calls that nobody makes, as no thread of the {} runs;{} NCCL "
                           "waits forever:{}",
-                          processes().empty() ? "process" : "processes", waiting_ranks()),
+                          processes().empty() ? "process" : "processes",
+                          any_alone ? " a send or receive on its own waits for its partner: calls that need "
+                                      "each other belong between ncclGroupStart() and ncclGroupEnd();"
+                                    : "",
+                          waiting_ranks()),
               code, nullptr);
 }
 

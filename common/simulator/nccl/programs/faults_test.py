@@ -65,7 +65,11 @@ FAULTS = {
         HUNG,
         rf"rank 0 waits in ncclSend\(count 1024, float32, to rank 1\) {LINE}\n.* rank 1 has made no call",
     ),
-    "both_send_first": (HUNG, r"rank 0 waits in ncclSend.*\n.* rank 1 waits in ncclSend"),
+    "both_send_first": (
+        HUNG,
+        r"belong between ncclGroupStart\(\) and ncclGroupEnd\(\).*\n.*"
+        r"rank 0 waits in ncclSend.*\n.* rank 1 waits in ncclSend",
+    ),
     "never_finished": (
         "call: no error\n",
         r"the program ends while ranks wait .*\n.* rank 0 waits in ncclAllReduce",

@@ -184,6 +184,19 @@ class Progress(Machine):
         )
         self.assertRegex(done.stderr, r"^lab: Doing it \(2 s\) \nlab: Doing it: done")
 
+    def test_cuts_a_long_line_visibly(self):
+        with tempfile.NamedTemporaryFile("w") as log:
+            log.write("[41/44] Compiling C++ object grader/libgrader.a.p/grading_collect.cpp.o")
+            log.flush()
+            script = (
+                f"LAB_BUILD=/; source {TOOLS / 'step.sh'}; show_line 'Building what it needs' 30 {log.name}"
+            )
+            done = subprocess.run(
+                ["bash", "-c", script], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
+            )
+        self.assertEqual(done.stderr[:44], "lab: Building what it needs (30 s) [41/44] C")
+        self.assertEqual((len(done.stderr), done.stderr[-2:]), (80, "…\n"))
+
     def test_nothing_outlives_a_step(self):
         """A progress that still slept would keep a pipe open, and the lock of the build."""
         program = f"""set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; sleep() {{ command sleep 30; }}

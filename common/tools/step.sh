@@ -18,7 +18,8 @@ show_line() {
   line=$(tail -c 400 "$3" 2>/dev/null | tr '\r' '\n' |
     awk '/^== / { last = ""; next } NF { last = $0 } END { print last }') || line=''
   line="lab: $1 ($2 s) ${line}"
-  if [[ -t 2 ]]; then printf '\r\033[K%s' "${line:0:columns-1}" >&2; else printf '%s\n' "${line:0:columns-1}" >&2; fi
+  ((${#line} < columns)) || line=${line:0:columns-2}…
+  if [[ -t 2 ]]; then printf '\r\033[K%s' "$line" >&2; else printf '%s\n' "$line" >&2; fi
 }
 
 # Whether it is time for such a line: once a second on a terminal; elsewhere when it has become a wait, and now and then.

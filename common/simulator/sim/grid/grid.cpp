@@ -155,8 +155,10 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine, WarpOrder
 // State shared by the host threads of one launch.
 struct Shared {
   std::atomic<std::uint64_t> next_block{0};
-  // After a fault no more blocks start, and only blocks with lower numbers run on. So the fault of the lowest
-  // block is reported, whatever the number of host threads.
+  // Blocks that a host thread takes at once. Neighbours often use the same lines of memory.
+  std::uint64_t chunk = 1;
+  // After a fault only blocks with lower numbers run on, and only those of chunks that were taken before
+  // start. So the fault of the lowest block is reported, whatever the number of host threads.
   std::atomic<std::uint64_t> fault_block{~std::uint64_t{0}};
   std::atomic<int> getting_on{0};  // host threads whose blocks may still make progress
   std::mutex mutex;
@@ -226,10 +228,12 @@ class HostThread {
           if (b->cluster != nullptr) b->cluster->members.assign(b->cluster->members.size(), nullptr);
         std::erase_if(resident_,
                       [&](const auto& b) { return b->linear >= faulted || b->cluster != nullptr; });
-        if (resident_.empty()) return;
-      } else if (resident_.size() < wanted() && resident_.size() < most_resident()) {
+        while (next_ != end_ && blocks_[next_] >= faulted) ++next_;
+      }
+      if (resident_.size() < wanted() && resident_.size() < most_resident()) {
         crowded_ = false;
-        if (!admit() && resident_.empty()) return;
+        const bool may_start = faulted == ~std::uint64_t{0} || next_ != end_;
+        if (!(may_start && admit()) && resident_.empty()) return;
       }
       if (interleaved_) std::swap(resident_.front(), resident_[dice_.below(resident_.size())]);
       Block& block = *resident_.front();
@@ -293,7 +297,8 @@ class HostThread {
     constexpr Turn kWatchedTurn{20'000, kWarpSlice};
     const std::uint64_t waited = worker_.instructions - patient_since_;
     // A block that others wait for may not have started yet.
-    bool stuck = shared_.next_block >= blocks_.size() || resident_.size() >= most_resident();
+    bool stuck =
+        (next_ == end_ && shared_.next_block >= blocks_.size()) || resident_.size() >= most_resident();
     {
       ProgressWatch watch(worker_);
       for (std::size_t k = 0; k < resident_.size() && stuck; ++k) {
@@ -395,9 +400,13 @@ class HostThread {
 
   // Starts the next block, or all blocks of the next cluster. Returns false if there are none left.
   bool admit() {
+    if (next_ == end_) {
+      next_ = std::min<std::uint64_t>(shared_.next_block.fetch_add(shared_.chunk), blocks_.size());
+      end_ = std::min<std::uint64_t>(next_ + shared_.chunk, blocks_.size());
+    }
+    if (next_ == end_) return false;
     const std::uint64_t n = std::max<std::uint64_t>(worker_.launch->cluster.count(), 1);
-    const std::uint64_t first = shared_.next_block.fetch_add(n);
-    if (first >= blocks_.size()) return false;
+    const std::uint64_t first = std::exchange(next_, next_ + n);
     const auto cluster = n > 1 ? std::make_shared<Cluster>() : nullptr;
     if (cluster != nullptr) cluster->members.resize(n);
     for (std::uint64_t k = first; k < first + n; ++k) {
@@ -436,6 +445,7 @@ class HostThread {
   Shared& shared_;
   const std::vector<std::uint64_t>& blocks_;
   WarpOrder warp_order_;
+  std::uint64_t next_ = 0, end_ = 0;  // the rest of the chunk
   std::deque<std::unique_ptr<Block>> resident_;
   std::vector<std::unique_ptr<Block>> spare_;
   bool crowded_ = false;
@@ -494,6 +504,11 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
 
   Shared shared;
   shared.getting_on = n_threads;
+  // A single thread starts each block, or cluster, only when it may run. Others take about 8 chunks each.
+  shared.chunk = std::max<std::uint64_t>(launch.cluster.count(), 1);
+  if (n_threads > 1)
+    shared.chunk =
+        std::clamp<std::uint64_t>(blocks.size() / static_cast<std::uint64_t>(8 * n_threads), 1, 32);
   Signals signals;
   const std::uint64_t places =
       launch.cooperative ? blocks.size() : static_cast<std::uint64_t>(std::max(options.resident_blocks, 1));

@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -880,6 +881,53 @@ TEST(Machine, BankConflictsOfAllInstructionsAreCounted) {
       {"red.shared.add.u32 [s_data], 1;", 0},  // one address is contention, not a conflict
   };
   for (const auto& [body, conflicts] : kBodies) EXPECT_EQ(counted(body).shared_conflicts, conflicts) << body;
+}
+
+// Lane i stores `bytes` bytes at the multiple of them below (i · factor ^ flip) % 4096, in shared and in global
+// memory, unless i has a bit of `off`.
+TEST(Machine, PatternsOfAddressesAreCountedExactly) {
+  struct Pattern {
+    std::uint32_t factor, flip, off, bytes;
+  };
+  const auto check = [](const Pattern& p) {
+    std::set<std::uint32_t> sectors;
+    std::uint32_t wavefronts = 0;
+    const std::uint32_t lanes_per_pass = 128 / p.bytes;
+    for (std::uint32_t start = 0; start < 32; start += lanes_per_pass) {
+      std::map<std::uint32_t, std::set<std::uint32_t>> words_of_bank;
+      std::size_t most = 0;
+      for (std::uint32_t lane = start; lane < start + lanes_per_pass; ++lane) {
+        if ((lane & p.off) != 0) continue;
+        const std::uint32_t address = (lane * p.factor ^ p.flip) & (4096 - p.bytes);
+        sectors.insert(address / 32);
+        for (std::uint32_t word = address / 4; word < (address + p.bytes) / 4; ++word) {
+          words_of_bank[word % 32].insert(word);
+          most = std::max(most, words_of_bank[word % 32].size());
+        }
+      }
+      wavefronts += static_cast<std::uint32_t>(most);
+    }
+    const char* form = p.bytes == 4   ? "u32 [{0}], %r;"
+                       : p.bytes == 8 ? "u64 [{0}], %none;"
+                                      : "v4.u32 [{0}], {{%r, %r, %r, %r}};";
+    const auto store = [&](const char* space, const char* at) {
+      return fmt::format("  @%p st.{}.", space) + fmt::format(fmt::runtime(form), at) + "\n";
+    };
+    const Counters c =
+        counted(fmt::format("  mul.lo.u32 %r, %lane, {};\n  xor.b32 %r, %r, {};\n  and.b32 %r, %r, {};\n"
+                            "  mov.u32 %s, s_data;\n  add.u32 %s, %s, %r;\n  ld.param.u64 %a, [in];\n"
+                            "  cvt.u64.u32 %g, %r;\n  add.u64 %a, %a, %g;\n  and.b32 %r, %lane, {};\n"
+                            "  setp.eq.u32 %p, %r, 0;\n",
+                            p.factor, p.flip, 4096 - p.bytes, p.off) +
+                store("shared", "%s") + store("global", "%a"));
+    EXPECT_EQ(c.shared_wavefronts, wavefronts) << p.factor << " " << p.flip << " " << p.off << " " << p.bytes;
+    EXPECT_EQ(c.global_store_sectors, sectors.size())
+        << p.factor << " " << p.flip << " " << p.off << " " << p.bytes;
+  };
+  for (const std::uint32_t factor : {0u, 4u, 8u, 12u, 20u, 32u, 64u, 128u, 136u, 272u, 1000u, 2064u, 4092u})
+    for (const std::uint32_t flip : {0u, 64u, 1028u})
+      for (const std::uint32_t off : {0u, 1u, 6u, 16u, 31u})
+        for (const std::uint32_t bytes : {4u, 8u, 16u}) check({factor, flip, off, bytes});
 }
 
 TEST(Machine, OnlyIncrementsOfOneAddressAreCombined) {

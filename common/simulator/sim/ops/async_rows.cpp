@@ -86,8 +86,9 @@ void copy_small(Warp& w, const MicroOp& op) {
 // Counts one lane's `bytes` of global memory; the warp continues during the transfer. Returns its end.
 u64 count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes) {
   if (!w.worker->counting) return 0;
-  return requested(w, op, [&](const MicroOp& request) {
-    w.worker->op_counters[op.index].sectors += touch_range(w, request, kind, address, bytes);
+  return requested(w, op, [&](MicroOp request) {
+    request.kind = kind;
+    w.worker->op_counters[op.index].sectors += touch_range(w, request, address, bytes);
   });
 }
 

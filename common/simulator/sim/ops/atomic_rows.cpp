@@ -115,16 +115,12 @@ inline void for_lanes_in_turn(const Warp& w, const Each& each) {
 
 // Lanes with the same address are serialised. Returns the largest number of lanes with one address.
 [[gnu::noinline]] u64 most_on_one_address(const Warp& w, const Lanes& a) {
-  u64 sorted[kLanes];
-  int n = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) sorted[n++] = a.at[std::countr_zero(m)];
-  std::sort(sorted, sorted + n);
-  u64 most = 0, run = 0;
-  for (int k = 0; k < n; ++k) {
-    run = k > 0 && sorted[k] == sorted[k - 1] ? run + 1 : 1;
-    most = std::max(most, run);
+  alignas(64) u64 same[kLanes] = {};
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const u64 address = a.at[std::countr_zero(m)];
+    SIM_FOR_LANES(i) same[i] += a.at[i] == address ? 1 : 0;
   }
-  return most;
+  return *std::max_element(same, same + kLanes);
 }
 
 template <Place P>

@@ -24,19 +24,17 @@ inline constexpr u32 kMantissa32 = (1u << 23) - 1;
 template <int kBits>
 inline s64 truncated_square(u32 x) {
   constexpr int kColumn = kBits == 17 ? 19 : 17;
-  s64 sum = 0;
+  u32 sum = 0;
   for (int i = (kColumn + 1) / 2; i < kBits; ++i) {
-    const int dropped = kColumn - 1 - i;
-    const u32 row = (x & ((1u << i) - 1)) >> (dropped < 0 ? 0 : dropped);
-    const s64 term = (s64{row} << kColumn) + (s64{1} << (2 * i));
-    sum += (x >> i & 1) != 0 ? term : 0;
+    const u32 row = (x & ((1u << i) - 1)) >> (kColumn - 1 - i);
+    sum += (row + (1u << (2 * i - kColumn))) & (0 - (x >> i & 1));
   }
-  return sum;
+  return s64{sum} << kColumn;
 }
 
 // The value of segment x >> kBits at its low bits, in units of 2^-36 of the table's unit.
 template <int kBits>
-inline s64 interpolated(const Segment* table, u32 x) {
+[[gnu::always_inline]] inline s64 interpolated(const Segment* table, u32 x) {
   const Segment& s = table[x >> kBits];
   const u32 low = x & ((1u << kBits) - 1);
   return (s.c0 << 16) + s64{s.c1} * low * (s64{1} << (35 - kBits)) +
@@ -56,10 +54,11 @@ inline f32 assembled(u32 sign, int exponent, s64 significand) {
 struct RcpUnit {
   static f32 of(f32 a) {
     const u32 bits = std::bit_cast<u32>(a), sign = bits & kSign32, size = bits ^ sign;
+    const f32 value =
+        assembled(sign, -exponent_of(bits) - 1, interpolated<16>(kRcpTable, bits & kMantissa32) >> 36);
     if (a != a) return std::bit_cast<f32>(kNan32);
     if (size == kInfinity32) return std::bit_cast<f32>(sign);
-    if (size <= kMantissa32) return std::bit_cast<f32>(sign | kInfinity32);
-    return assembled(sign, -exponent_of(bits) - 1, interpolated<16>(kRcpTable, bits & kMantissa32) >> 36);
+    return size <= kMantissa32 ? std::bit_cast<f32>(sign | kInfinity32) : value;
   }
 };
 
@@ -74,22 +73,24 @@ inline int half_exponent(u32 bits) {
 struct RsqrtUnit {
   static f32 of(f32 a) {
     const u32 bits = std::bit_cast<u32>(a), sign = bits & kSign32, size = bits ^ sign;
+    const u32 argument = root_argument(bits);
+    const f32 value = assembled(0, -half_exponent(bits) - (argument == 0 ? 0 : 1),
+                                argument == 0 ? s64{1} << 23 : interpolated<17>(kRsqrtTable, argument) >> 36);
     if (size <= kMantissa32) return std::bit_cast<f32>(sign | kInfinity32);
     if (a != a || sign != 0) return std::bit_cast<f32>(kNan32);
-    if (size == kInfinity32) return 0.0f;
-    if (root_argument(bits) == 0) return assembled(0, -half_exponent(bits), s64{1} << 23);
-    return assembled(0, -half_exponent(bits) - 1, interpolated<17>(kRsqrtTable, root_argument(bits)) >> 36);
+    return size == kInfinity32 ? 0.0f : value;
   }
 };
 
 struct SqrtUnit {
   static f32 of(f32 a) {
     const u32 bits = std::bit_cast<u32>(a), sign = bits & kSign32, size = bits ^ sign;
+    const u32 argument = root_argument(bits);
+    const f32 value = assembled(0, half_exponent(bits),
+                                argument == 0 ? s64{1} << 23 : interpolated<17>(kSqrtTable, argument) >> 36);
     if (size <= kMantissa32) return std::bit_cast<f32>(sign);
     if (a != a || sign != 0) return std::bit_cast<f32>(kNan32);
-    if (size == kInfinity32) return a;
-    if (root_argument(bits) == 0) return assembled(0, half_exponent(bits), s64{1} << 23);
-    return assembled(0, half_exponent(bits), interpolated<17>(kSqrtTable, root_argument(bits)) >> 36);
+    return size == kInfinity32 ? a : value;
   }
 };
 

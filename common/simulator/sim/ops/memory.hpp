@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sim/machine/describe.hpp"
@@ -109,18 +110,31 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
 
 // Finds the distinct 32-byte sectors of an access, in ascending order; returns their number. Naturally
 // aligned accesses of up to 32 bytes never cross a sector boundary.
-[[gnu::noinline]] inline int find_sectors(const Warp& w, const Lanes& a, u64* sectors) {
-  int n = 0;
-  bool ascending = true;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const u64 sector = a.at[std::countr_zero(m)] / 32;
-    if (n != 0 && sectors[n - 1] == sector) continue;
-    ascending = ascending && (n == 0 || sectors[n - 1] < sector);
-    sectors[n++] = sector;
+[[gnu::noinline]] inline int find_sectors(const Warp& w, const Lanes& a, s64* sectors) {
+  alignas(64) s64 of_lane[kLanes + 1];
+  of_lane[0] = -1;
+  if (w.mask == kAllLanes) {
+    SIM_FOR_LANES(i) of_lane[i + 1] = static_cast<s64>(a.at[i] / 32);
+  } else {
+    s64* end = of_lane + 1;
+    for (u32 m = w.mask; m != 0; m &= m - 1) *end++ = static_cast<s64>(a.at[std::countr_zero(m)] / 32);
+    std::fill(end, of_lane + kLanes + 1, end[-1]);
   }
-  if (ascending) return n;
-  std::sort(sectors, sectors + n);
-  return static_cast<int>(std::unique(sectors, sectors + n) - sectors);
+  alignas(64) u32 differs[kLanes], descends[kLanes];
+  SIM_FOR_LANES(i) differs[i] = of_lane[i + 1] != of_lane[i] ? ~0u : 0;
+  SIM_FOR_LANES(i) descends[i] = of_lane[i + 1] < of_lane[i] ? ~0u : 0;
+  const u32 fresh = mask_of(differs), turns = mask_of(descends);
+  alignas(64) s64 found[kLanes];
+  s64* const list = turns == 0 ? sectors : found;
+  int n = 0;
+  for (u32 m = fresh; m != 0; m &= m - 1) list[n++] = of_lane[std::countr_zero(m) + 1];
+  if (turns == 0) return n;
+  if ((turns & (turns - 1)) == 0) {
+    s64* const middle = found + std::popcount(fresh & (turns - 1));
+    return static_cast<int>(std::set_union(found, middle, middle, found + n, sectors) - sectors);
+  }
+  std::sort(found, found + n);
+  return static_cast<int>(std::unique_copy(found, found + n, sectors) - sectors);
 }
 
 // Updates the caches for an access to the sectors `mask` of a line (4 bits). `whole`: sectors that a store
@@ -175,43 +189,9 @@ u64 requested(Warp& w, const MicroOp& op, const Load& load) {
   return there;
 }
 
-inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, bool is_contiguous) {
-  OpCounters& counters = w.worker->op_counters[op.index];
-  counters.requests += 1;
-  counters.lanes += count_lanes(w.mask);
-  if (is_contiguous) {
-    const u64 first = a.at[0] / 32, last = (a.at[0] + 32 * bytes - 1) / 32;
-    counters.sectors += last - first + 1;
-    for (u64 line = first / 4; line <= last / 4; ++line) {
-      const u32 from = line == first / 4 ? static_cast<u32>(first % 4) : 0;
-      const u32 to = line == last / 4 ? static_cast<u32>(last % 4) : 3;
-      const u32 mask = (15u >> (3 - to)) & (15u << from);
-      u32 whole = mask;
-      if (line == first / 4 && a.at[0] % 32 != 0) whole &= ~(1u << from);
-      if (line == last / 4 && (a.at[0] + 32 * bytes) % 32 != 0) whole &= ~(1u << to);
-      touch_line(w, op, line, mask, whole, op.kind != OpKind::store);
-    }
-    return;
-  }
-  u64 sectors[kLanes];
-  const int n = find_sectors(w, a, sectors);
-  counters.sectors += static_cast<u64>(n);
-  // A store that writes only parts of sectors.
-  const bool partial = op.kind == OpKind::store && count_lanes(w.mask) * bytes < static_cast<u64>(n) * 32;
-  if (partial) w.worker->partial_sectors += static_cast<u64>(n);
-  for (int k = 0; k < n;) {
-    const u64 line = sectors[k] / 4;
-    u32 mask = 0;
-    for (; k < n && sectors[k] / 4 == line; ++k) mask |= 1u << (sectors[k] % 4);
-    touch_line(w, op, line, mask, partial ? 0 : mask, partial || op.kind != OpKind::store);
-  }
-}
-
-// Counts one lane's `bytes` bytes at `address` as an access of `kind`; returns the number of sectors.
-inline u64 touch_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes) {
+// Counts `bytes` adjacent bytes as an access of op.kind, a load or a store; returns the number of sectors.
+inline u64 touch_range(Warp& w, const MicroOp& op, u64 address, u64 bytes) {
   if (bytes == 0) return 0;
-  MicroOp access = op;
-  access.kind = kind;
   const u64 first = address / 32, last = (address + bytes - 1) / 32;
   for (u64 line = first / 4; line <= last / 4; ++line) {
     const u32 from = line == first / 4 ? static_cast<u32>(first % 4) : 0;
@@ -220,9 +200,31 @@ inline u64 touch_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64
     u32 whole = mask;
     if (line == first / 4 && address % 32 != 0) whole &= ~(1u << from);
     if (line == last / 4 && (address + bytes) % 32 != 0) whole &= ~(1u << to);
-    touch_line(w, access, line, mask, whole, kind == OpKind::load);
+    touch_line(w, op, line, mask, whole, op.kind != OpKind::store);
   }
   return last - first + 1;
+}
+
+inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, bool is_contiguous) {
+  OpCounters& counters = w.worker->op_counters[op.index];
+  counters.requests += 1;
+  counters.lanes += count_lanes(w.mask);
+  if (is_contiguous) {
+    counters.sectors += touch_range(w, op, a.at[0], kLanes * bytes);
+    return;
+  }
+  s64 sectors[kLanes];
+  const int n = find_sectors(w, a, sectors);
+  counters.sectors += static_cast<u64>(n);
+  // A store that writes only parts of sectors.
+  const bool partial = op.kind == OpKind::store && count_lanes(w.mask) * bytes < static_cast<u64>(n) * 32;
+  if (partial) w.worker->partial_sectors += static_cast<u64>(n);
+  for (int k = 0; k < n;) {
+    const s64 line = sectors[k] >> 2;
+    u32 mask = 0;
+    for (; k < n && sectors[k] >> 2 == line; ++k) mask |= 1u << (sectors[k] & 3);
+    touch_line(w, op, static_cast<u64>(line), mask, partial ? 0 : mask, partial || op.kind != OpKind::store);
+  }
 }
 
 // Prepares a global access: bounds, alignment, counters. Returns whether all lanes are active and contiguous.
@@ -241,65 +243,53 @@ inline bool prepare_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
 
 // --- shared ------------------------------------------------------------------------------------------------
 
-// For lanes with a fixed stride in words: the largest number of active lanes in one bank. Lanes share a bank
-// if their distance is a multiple of `period`.
-inline u64 most_in_period(u32 mask, u32 period) {
-  if (mask == kAllLanes || period == kLanes) return kLanes / period;
-  u32 every = 1;
-  for (u32 k = period; k < kLanes; k *= 2) every |= every << k;
-  int most = 0;
-  for (u32 k = 0; k < period; ++k) most = std::max(most, std::popcount(mask & every << k));
-  return static_cast<u64>(most);
+// The wavefronts of `part` of a warp, `n` lanes from a multiple of n on that access naturally aligned units,
+// of which n fill all banks: the largest number of different units that have the same place in the banks.
+template <u32 n>
+inline u64 wavefronts_of(const u32* units, const u32* lane_mask, u32 part) {
+  if ((part & (part - 1)) == 0) return part != 0;
+  const auto first = static_cast<u32>(std::countr_zero(part)), start = first / n * n,
+             second = static_cast<u32>(std::countr_zero(part & (part - 1)));
+  u32 different = 0, off = 0, places = 0, every = 1, most = 0;
+  for (u32 i = start; i < start + n; ++i) different |= (units[i] ^ units[first]) & lane_mask[i];
+  if (different < n) return 1;  // in one row of the banks
+  const u32 ahead = units[second] - units[first], lanes = second - first;
+  const u32 step = lanes == 1 ? ahead : static_cast<u32>(static_cast<s32>(ahead) / static_cast<s32>(lanes));
+  for (u32 i = start; i < start + n; ++i) {
+    off |= (units[i] ^ (units[first] + (i - first) * step)) & lane_mask[i];
+    places |= (1u << (units[i] % n)) & lane_mask[i];
+  }
+  if (count_lanes(places) == count_lanes(part)) return 1;
+  if (off == 0) {  // With a constant stride, lanes at a distance of `period` share their banks.
+    const u32 period = n / std::min<u32>(step & (0 - step), n);
+    for (u32 k = period; k < kLanes; k *= 2) every |= every << k;
+    for (u32 k = 0; k < period; ++k) most = std::max(most, count_lanes(part >> start & every << k));
+    return most;
+  }
+  // The different units at each place. They are few, so a linear search is faster than sorting.
+  u32 known[n][n], n_known[n] = {};
+  for (u32 m = part; m != 0; m &= m - 1) {
+    const u32 unit = units[std::countr_zero(m)], place = unit % n;
+    u32 k = 0;
+    while (k < n_known[place] && known[place][k] != unit) ++k;
+    if (k < n_known[place]) continue;
+    known[place][k] = unit;
+    most = std::max(most, ++n_known[place]);
+  }
+  return most;
 }
 
-// Counts the shared-memory wavefronts of an access: 8-byte accesses are processed by half warps, 16-byte
-// accesses by quarter warps.
-[[gnu::noinline]] inline u64 count_wavefronts(const Warp& w, const Lanes& a, u64 bytes) {
-  if ((w.mask & (w.mask - 1)) == 0) return 1;
-  const u32 first = static_cast<u32>(std::countr_zero(w.mask));
-  if (bytes <= 4) {  // are all words in one row of the banks?
-    u32 different = 0;
-    SIM_FOR_LANES(i)
-    different |= (static_cast<u32>(a.at[i]) ^ static_cast<u32>(a.at[first])) & w.lane_mask[i];
-    if (different < 4 * kLanes) return 1;
-  }
-  if (bytes == 4) {
-    // Check whether the active lanes have a constant stride.
-    const u32 second = static_cast<u32>(std::countr_zero(w.mask & (w.mask - 1)));
-    const u32 start = static_cast<u32>(a.at[first]), ahead = static_cast<u32>(a.at[second]) - start;
-    const u32 step = second - first == 1
-                         ? ahead
-                         : static_cast<u32>(static_cast<s32>(ahead) / static_cast<s32>(second - first));
-    u32 off = 0;
-    SIM_FOR_LANES(i) {
-      const u32 expected = start + (static_cast<u32>(i) - first) * step;
-      off |= (static_cast<u32>(a.at[i]) ^ expected) & w.lane_mask[i];
-    }
-    if (off == 0 && step % 4 == 0)
-      return step == 0 ? 1
-                       : most_in_period(w.mask, kLanes / std::min(step / 4 & (0 - step / 4), u32{kLanes}));
-  }
-  const u64 words_per_lane = std::max<u64>(bytes / 4, 1);
-  const int lanes_per_pass = static_cast<int>(kLanes / words_per_lane);
+// Counts the shared-memory wavefronts of an access in units of words, or of 8 or 16 bytes: 8-byte accesses
+// are processed by half warps, 16-byte accesses by quarter warps.
+template <u32 kUnit>
+[[gnu::noinline]] u64 count_wavefronts(const Warp& w, const Lanes& a) {
+  constexpr u32 kLanesPerPass = 4 * kLanes / kUnit;
+  alignas(64) u32 units[kLanes];
+  SIM_FOR_LANES(i) units[i] = static_cast<u32>(a.at[i] / kUnit);
   u64 wavefronts = 0;
-  for (int start = 0; start < kLanes; start += lanes_per_pass) {
-    const u32 part = w.mask & static_cast<u32>(((u64{1} << lanes_per_pass) - 1) << start);
-    if (part == 0) continue;
-    // The distinct words of each bank. They are few, so a linear search is faster than sorting.
-    u32 words[kLanes][kLanes], n[kLanes] = {}, most = 0;
-    for (u32 m = part; m != 0; m &= m - 1) {
-      const u32 first_word = static_cast<u32>(a.at[std::countr_zero(m)] / 4);
-      for (u32 k = 0; k < words_per_lane; ++k) {
-        const u32 word = first_word + k, bank = word % kLanes;
-        u32 known = 0;
-        while (known < n[bank] && words[bank][known] != word) ++known;
-        if (known < n[bank]) continue;
-        words[bank][n[bank]++] = word;
-        most = std::max(most, n[bank]);
-      }
-    }
-    wavefronts += most;
-  }
+  for (u32 start = 0; start < kLanes; start += kLanesPerPass)
+    wavefronts += wavefronts_of<kLanesPerPass>(units, w.lane_mask,
+                                               w.mask & (kAllLanes >> (kLanes - kLanesPerPass)) << start);
   return wavefronts;
 }
 
@@ -346,7 +336,10 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
     OpCounters& counters = w.worker->op_counters[op.index];
     counters.requests += 1;
     counters.lanes += count_lanes(w.mask);
-    const u64 passes = run && bytes >= 4 ? bytes / 4 : count_wavefronts(w, a, bytes);
+    const u64 passes = run && bytes >= 4 ? bytes / 4
+                       : bytes <= 4      ? count_wavefronts<4>(w, a)
+                       : bytes == 8      ? count_wavefronts<8>(w, a)
+                                         : count_wavefronts<16>(w, a);
     counters.wavefronts += passes;
     const u64 least = std::max<u64>((count_lanes(w.mask) * bytes + 4 * kLanes - 1) / (4 * kLanes), 1);
     counters.conflicts += passes - std::min(passes, least);
@@ -364,14 +357,19 @@ using At = std::integral_constant<Place, P>;
 // The number of sectors of a checked, and so aligned, local access. The same word of eight lanes is in one
 // sector.
 [[gnu::noinline]] inline u64 count_local_sectors(const Warp& w, const Lanes& a, u64 bytes) {
-  u64 sectors[kLanes * 4];
-  int n = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const u32 i = static_cast<u32>(std::countr_zero(m));
-    for (u64 word = a.at[i] / 4; word <= (a.at[i] + bytes - 1) / 4; ++word) sectors[n++] = word * 4 + i / 8;
+  const u64 word_bytes = std::max<u64>(bytes, 4);
+  alignas(64) u32 place[kLanes];
+  SIM_FOR_LANES(i) place[i] = static_cast<u32>(a.at[i] >> std::countr_zero(word_bytes));
+  u64 different = 0;
+  for (u32 first = 0; first < kLanes; first += 8) {
+    for (u32 left = w.mask >> first & 0xFF; left != 0; ++different) {
+      const u32 one = place[first + static_cast<u32>(std::countr_zero(left))];
+      u32 same = 0;
+      for (u32 i = 0; i < 8; ++i) same |= place[first + i] == one ? 1u << i : 0;
+      left &= ~same;
+    }
   }
-  std::sort(sectors, sectors + n);
-  return static_cast<u64>(std::unique(sectors, sectors + n) - sectors);
+  return different * (word_bytes / 4);
 }
 
 // Checks the addresses of a local access.

@@ -80,8 +80,12 @@ f32 linear_from_srgb(f32 c) {
 
 u32 channel_word(const TextureDescriptor& d, u64 address, u32 k) {
   u32 raw = 0;
-  std::memcpy(&raw, reinterpret_cast<const void*>(address + u64{k} * d.channel_bits / 8),
-              d.channel_bits / 8);  // NOLINT
+  const auto* place = reinterpret_cast<const void*>(address + u64{k} * d.channel_bits / 8);  // NOLINT
+  switch (d.channel_bits) {
+    case 8: std::memcpy(&raw, place, 1); break;
+    case 16: std::memcpy(&raw, place, 2); break;
+    default: std::memcpy(&raw, place, 4); break;
+  }
   if (d.kind == ChannelKind::is_float)
     return d.channel_bits == 16 ? std::bit_cast<u32>(F16::widen(static_cast<u16>(raw))) : raw;
   const u32 unused = 32 - d.channel_bits;
@@ -138,18 +142,17 @@ struct Sampler {
   Touched& touched;
   int lane;
 
-  Texel texel_at(s64 x, s64 y, s64 slice) const;
-  Texel sampled(const TextureForm& form, const u32* c) const;
+  void read(s64 x, s64 y, s64 slice, Texel& t) const;
+  void sample(const TextureForm& form, const u32* c, Texel& t) const;
 };
 
-Texel Sampler::texel_at(s64 x, s64 y, s64 slice) const {
-  Texel t;
-  if (d.is_memory && (x < 0 || x >= d.width) && d.height == 1) return t;
+void Sampler::read(s64 x, s64 y, s64 slice, Texel& t) const {
+  if (d.is_memory && (x < 0 || x >= d.width) && d.height == 1) return;
   x = addressed(x, d.width, d.modes[0], d.normalised);
   y = addressed(y, d.height, d.modes[1], d.normalised);
   if (x < 0 || y < 0 || slice < 0) {
     for (u32 k = 0; k < 4; ++k) t.words[k] = std::bit_cast<u32>(d.border[k]);
-    return t;
+    return;
   }
   const u64 at = d.base + static_cast<u64>(slice) * d.slice_bytes + static_cast<u64>(y) * d.row_bytes +
                  static_cast<u64>(x) * d.element_bytes();
@@ -157,7 +160,6 @@ Texel Sampler::texel_at(s64 x, s64 y, s64 slice) const {
   for (u32 k = 0; k < d.channels; ++k) t.words[k] = channel_word(d, at, k);
   const bool floats = d.kind == ChannelKind::is_float || d.reads_fractions;
   if (d.channels < 4) t.words[3] = floats ? std::bit_cast<u32>(1.0f) : 1;
-  return t;
 }
 
 // The texel of a coordinate; with filtering the lower of its two neighbours, and the weight of the upper one.
@@ -190,7 +192,7 @@ s64 face_of(f32& x, f32& y, f32 z) {
   return face;
 }
 
-Texel Sampler::sampled(const TextureForm& form, const u32* c) const {
+void Sampler::sample(const TextureForm& form, const u32* c, Texel& t) const {
   const bool layered = form.geometry == Geometry::lines || form.geometry == Geometry::planes;
   const int dimensions = form.geometry == Geometry::line || form.geometry == Geometry::lines ? 1
                          : form.geometry == Geometry::volume                                 ? 3
@@ -200,7 +202,7 @@ Texel Sampler::sampled(const TextureForm& form, const u32* c) const {
   if (form.whole_coordinates) {
     const auto whole = [&](int k) { return k < dimensions ? s64{static_cast<s32>(at[k])} : 0; };
     if (dimensions == 3) slice = addressed(whole(2), d.slices, d.modes[2], false);
-    return texel_at(whole(0), whole(1), slice);
+    return read(whole(0), whole(1), slice, t);
   }
   const auto real = [&](int k) { return std::bit_cast<f32>(at[k]); };
   f32 x = real(0), y = dimensions > 1 ? real(1) : 0;
@@ -215,13 +217,15 @@ Texel Sampler::sampled(const TextureForm& form, const u32* c) const {
     return dimensions > 2 ? addressed(z, d.slices, d.modes[2], d.normalised) : z;
   };
   if (form.gathers) {
-    Texel t;
     const s64 xs[4] = {0, 1, 1, 0}, ys[4] = {1, 1, 0, 0};
-    for (int k = 0; k < 4; ++k)
-      t.words[k] = texel_at(ax.at + xs[k], ay.at + ys[k], slice).words[form.component];
-    return t;
+    for (int k = 0; k < 4; ++k) {
+      Texel one;
+      read(ax.at + xs[k], ay.at + ys[k], slice, one);
+      t.words[k] = one.words[form.component];
+    }
+    return;
   }
-  if (!d.filters) return texel_at(ax.at, ay.at, slice_at(az.at));
+  if (!d.filters) return read(ax.at, ay.at, slice_at(az.at), t);
   f32 sum[4] = {0, 0, 0, 0};
   for (int corner = 0; corner < 8; ++corner) {
     const s64 dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
@@ -229,12 +233,11 @@ Texel Sampler::sampled(const TextureForm& form, const u32* c) const {
     const f32 weight = (dx != 0 ? ax.weight : 1 - ax.weight) * (dy != 0 ? ay.weight : 1 - ay.weight) *
                        (dz != 0 ? az.weight : 1 - az.weight);
     if (!(weight > 0)) continue;
-    const Texel t = texel_at(ax.at + dx, ay.at + dy, slice_at(az.at + dz));
-    for (int k = 0; k < 4; ++k) sum[k] += weight * std::bit_cast<f32>(t.words[k]);
+    Texel one;
+    read(ax.at + dx, ay.at + dy, slice_at(az.at + dz), one);
+    for (int k = 0; k < 4; ++k) sum[k] += weight * std::bit_cast<f32>(one.words[k]);
   }
-  Texel t;
   for (int k = 0; k < 4; ++k) t.words[k] = std::bit_cast<u32>(sum[k]);
-  return t;
 }
 
 void coordinates(Warp& w, const MicroOp& op, int lane, u32* c) {
@@ -245,12 +248,18 @@ void fetch(Warp& w, const MicroOp& op) {
   const TextureForm form = TextureForm::from_packed(op.imm);
   Touched touched;
   u32 bytes = 4;
+  u64 handle = 0;  // of `d`
+  TextureDescriptor d;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const TextureDescriptor d = descriptor(w, op, lane, TextureDescriptor::kTextureMark);
+    if (const u64 own = w.slot<u64>(op.src[0])[lane]; m == w.mask || own != handle) {
+      d = descriptor(w, op, lane, TextureDescriptor::kTextureMark);
+      handle = own;
+    }
     u32 c[3];
     coordinates(w, op, lane, c);
-    const Texel t = Sampler{d, touched, lane}.sampled(form, c);
+    Texel t;
+    Sampler{d, touched, lane}.sample(form, c, t);
     bytes = d.element_bytes();
     for (int k = 0; k < 4; ++k)
       if (op.dst[k] != MicroOp::kNoSlot) w.slot<u32>(op.dst[k])[lane] = t.words[k];

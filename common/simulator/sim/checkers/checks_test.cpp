@@ -8,9 +8,12 @@
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "sim/checkers/kernel_cases.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/testing/test_device.hpp"
 
 namespace course::sim::testing {
 namespace {
@@ -140,6 +143,24 @@ TEST(Checkers, CallAFlagNoLostChange) {
     for (const Finding& f : run(c, kAllChecks))
       EXPECT_EQ(f.message.find("one of the two changes is lost"), std::string::npos) << f.message;
   }
+}
+
+TEST(Checkers, EndLaunchesThatAreTooLongToCheck) {
+  const auto most = std::exchange(Racecheck::most_records, RecordId{1} << 12);
+  const auto fault = [](int rounds) {
+    TestDevice t(fmt::format(
+        ".visible .entry k()\n{{\n  .reg .pred %p;\n  .reg .b32 %r<3>;\n  .shared .align 4 .b32 s_word;\n"
+        "  mov.u32 %r1, {};\nagain:\n  ld.shared.u32 %r2, [s_word];\n  bar.warp.sync -1;\n"
+        "  sub.u32 %r1, %r1, 1;\n  setp.ne.u32 %p, %r1, 0;\n  @%p bra again;\n  ret;\n}}\n",
+        rounds));
+    t.device.set_mode(kRacecheck);
+    return t.try_launch("k", 1, 32);
+  };
+  EXPECT_EQ(fault(100).fault, Fault::none);
+  const LaunchResult r = fault(10'000);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_NE(r.text.find("could not be checked"), std::string::npos) << r.text;
+  Racecheck::most_records = most;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Checkers, ::testing::ValuesIn(all_cases()), name_of_case);

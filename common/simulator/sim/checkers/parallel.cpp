@@ -109,9 +109,9 @@ std::vector<Observer*> ParallelChecks::begin(std::uint32_t mode, std::size_t n, 
 }
 
 bool ParallelChecks::nothing_found() const {
-  const bool none = std::all_of(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(n_used_),
-                                [](const auto& p) { return p->findings.empty() && !p->race().is_full(); });
-  return none && nobody_met();
+  return std::all_of(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(n_used_),
+                     [](const auto& p) { return p->findings.empty(); }) &&
+         nobody_met();
 }
 
 bool ParallelChecks::nobody_met() const {

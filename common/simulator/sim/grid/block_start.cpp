@@ -99,31 +99,23 @@ void fill_parameters(Warp& w, const LaunchRequest& launch) {
   }
 }
 
+// Constants, special registers and parameters; all other registers are zero.
+void set_registers(Warp& w, const Worker& worker) {
+  std::memcpy(w.registers, w.program->register_image.data(), w.program->register_image.size());
+  fill_specials(w, worker, true);
+  fill_parameters(w, *worker.launch);
+}
+
 }  // namespace
 
 Gap gap_of_special(std::string_view name) {
-  for (const std::string_view exact : {"%tid",
-                                       "%ntid",
-                                       "%ctaid",
-                                       "%nctaid",
-                                       "%laneid",
-                                       "%lanemask_eq",
-                                       "%lanemask_le",
-                                       "%lanemask_lt",
-                                       "%lanemask_ge",
-                                       "%lanemask_gt",
-                                       "%dynamic_smem_size",
-                                       "%total_smem_size",
-                                       "%aggr_smem_size",
-                                       "%reserved_smem_offset_begin",
-                                       "%reserved_smem_offset_end",
-                                       "%reserved_smem_offset_cap",
-                                       "%reserved_smem_offset_0",
-                                       "%reserved_smem_offset_1",
-                                       "%envreg1",
-                                       "%envreg2"})
-    if (name == exact || (name.starts_with(exact) && name.substr(exact.size()).starts_with('.')))
-      return nullptr;
+  constexpr std::string_view kFollowed =
+      " %tid %ntid %ctaid %nctaid %laneid %lanemask_eq %lanemask_le %lanemask_lt %lanemask_ge %lanemask_gt "
+      "%dynamic_smem_size %total_smem_size %aggr_smem_size %reserved_smem_offset_begin "
+      "%reserved_smem_offset_end %reserved_smem_offset_cap %reserved_smem_offset_0 %reserved_smem_offset_1 "
+      "%envreg1 %envreg2 ";
+  const std::string whole(name.substr(0, name.find('.')));  // without ".x"
+  if (kFollowed.find(" " + whole + " ") != std::string_view::npos) return nullptr;
   if (name.find("cluster") != std::string_view::npos) return "clusters are not observed";
   if (name == "%warpid" || name == "%nwarpid" || name == "%smid" || name == "%nsmid")
     return "where and when a warp runs is not simulated";
@@ -151,11 +143,9 @@ std::unique_ptr<Block> make_block(Worker& worker) {
     w.worker = &worker;
     w.block = block.get();
     w.number = k;
-    w.register_store = aligned_bytes(program.register_bytes);
+    w.register_store = aligned_bytes(program.register_bytes + kLanes * 4);  // one more, for observers
     w.registers = w.register_store.get();
-    std::memcpy(w.registers, program.register_image.data(), program.register_image.size());
-    fill_specials(w, worker, true);
-    fill_parameters(w, *worker.launch);
+    set_registers(w, worker);
   }
   return block;
 }
@@ -178,6 +168,11 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
   std::memset(block.shared, 0xA5, block.shared_bytes);
   for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
     begin_warp(block.warps[k], block, k, block.n_threads);
+    // Registers and local memory would otherwise pass values from block to block, past all observers.
+    if (worker.observer != nullptr) {
+      set_registers(block.warps[k], worker);
+      std::fill(block.warps[k].local.begin(), block.warps[k].local.end(), std::byte{0xA5});
+    }
     fill_specials(block.warps[k], worker, false);
   }
   if (worker.observer == nullptr) return;

@@ -65,7 +65,7 @@ Hash state_of(const Block& block) {
 }  // namespace
 
 ProgressWatch::ProgressWatch(Worker& worker)
-    : Observer(worker.observer != nullptr && worker.observer->looks_after()),
+    : CompositeObserver(worker.observer != nullptr ? std::vector{worker.observer} : std::vector<Observer*>{}),
       worker_(worker),
       inner_(worker.observer) {
   worker_.observer = this;
@@ -108,10 +108,9 @@ void ProgressWatch::settle() {
 }
 
 void ProgressWatch::before(Warp& w, const MicroOp& op) {
-  if (inner_ != nullptr) {
-    inner_->before(w, op);
-    w.observed |= kWatched;
-  }
+  const std::uint32_t observed = w.observed;
+  CompositeObserver::before(w, op);
+  w.observed = observed;
   if ((kWatched & bit(op.kind)) == 0) return;
   settle();
   if (op.space == MemorySpace::local || op.space == MemorySpace::constant ||
@@ -137,63 +136,26 @@ void ProgressWatch::before(Warp& w, const MicroOp& op) {
   }
 }
 
-void ProgressWatch::after(Warp& w, const MicroOp& op) {
-  if (inner_ != nullptr) inner_->after(w, op);
-}
-void ProgressWatch::block_ends(Block& b) {
-  if (inner_ != nullptr) inner_->block_ends(b);
-}
-void ProgressWatch::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {
-  if (inner_ != nullptr) inner_->barrier_arrived(w, mask, op);
-}
-void ProgressWatch::barrier_released(Block& b, std::uint32_t barrier) {
-  if (inner_ != nullptr) inner_->barrier_released(b, barrier);
-}
-void ProgressWatch::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
-  if (inner_ != nullptr) inner_->warp_synced(w, mask, op);
-}
 void ProgressWatch::threads_exit(Warp& w, const Group& g, const BasicBlock& b) {
   changed_ = true;
-  if (inner_ != nullptr) inner_->threads_exit(w, g, b);
-}
-void ProgressWatch::guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) {
-  if (inner_ != nullptr) inner_->guarded_off(w, op, lanes);
-}
-void ProgressWatch::branches(Warp& w, const BasicBlock& b, std::uint32_t mask) {
-  if (inner_ != nullptr) inner_->branches(w, b, mask);
-}
-void ProgressWatch::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
-  if (inner_ != nullptr) inner_->local_moved(w, lane, offset, bytes);
-}
-void ProgressWatch::local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from,
-                                 std::uint32_t bytes) {
-  if (inner_ != nullptr) inner_->local_copied(w, lane, to, from, bytes);
-}
-void ProgressWatch::frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
-  if (inner_ != nullptr) inner_->frame_opened(w, lane, offset, bytes);
+  CompositeObserver::threads_exit(w, g, b);
 }
 void ProgressWatch::copies_issued(Warp& w, const CopyBatch& batch) {
   changed_ = true;
-  if (inner_ != nullptr) inner_->copies_issued(w, batch);
+  CompositeObserver::copies_issued(w, batch);
 }
 void ProgressWatch::copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes,
                                     std::uint64_t barrier) {
   changed_ = true;
-  if (inner_ != nullptr) inner_->copies_finished(b, batch, lanes, barrier);
+  CompositeObserver::copies_finished(b, batch, lanes, barrier);
 }
 void ProgressWatch::mbarrier_arrived(Warp& w, int lane, std::uint64_t address) {
   changed_ = true;
-  if (inner_ != nullptr) inner_->mbarrier_arrived(w, lane, address);
+  CompositeObserver::mbarrier_arrived(w, lane, address);
 }
 void ProgressWatch::mbarrier_ended(Block& b, std::uint64_t address) {
   changed_ = true;
-  if (inner_ != nullptr) inner_->mbarrier_ended(b, address);
-}
-void ProgressWatch::mbarrier_passed(Warp& w, int lane, std::uint64_t address) {
-  if (inner_ != nullptr) inner_->mbarrier_passed(w, lane, address);
-}
-void ProgressWatch::stuck(Block& b) {
-  if (inner_ != nullptr) inner_->stuck(b);
+  CompositeObserver::mbarrier_ended(b, address);
 }
 
 }  // namespace course::sim

@@ -14,11 +14,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/machine/warp.hpp"
+#include "sim/machine/composite_observer.hpp"
 
 namespace course::sim {
 
-class ProgressWatch final : public Observer {
+class ProgressWatch final : public CompositeObserver {
  public:
   // Replaces the worker's observer while it exists, and forwards all calls to it.
   explicit ProgressWatch(Worker& worker);
@@ -30,24 +30,12 @@ class ProgressWatch final : public Observer {
   // `turn` runs the block for one turn and returns whether it has ended.
   Verdict watch(Block& block, const std::function<bool()>& turn);
 
-  void block_ends(Block& b) override;
   void before(Warp& w, const MicroOp& op) override;
-  void after(Warp& w, const MicroOp& op) override;
-  void guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) override;
-  void branches(Warp& w, const BasicBlock& b, std::uint32_t mask) override;
-  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
-  void barrier_released(Block& b, std::uint32_t barrier) override;
-  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
   void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override;
-  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
-  void local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) override;
-  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   void copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier) override;
   void mbarrier_arrived(Warp& w, int lane, std::uint64_t address) override;
   void mbarrier_ended(Block& b, std::uint64_t address) override;
-  void mbarrier_passed(Warp& w, int lane, std::uint64_t address) override;
-  void stuck(Block& b) override;
 
  private:
   void settle();

@@ -20,16 +20,11 @@ void Signals::clear() {
   n_ = looks = blocks_seen = 0;
 }
 
-void Signals::raise(std::uint64_t address, std::uint64_t time, std::uint64_t block) {
+void Signals::raise(std::uint64_t address, std::uint64_t time, std::uint64_t block, std::uint64_t kind) {
   if (2 * (n_ + 1) > table_.size()) grow();
   Signal& s = table_[place_of(table_, address)];
-  if (s.address == 0) {
-    s = {address, time, time, block};
-    ++n_;
-    return;
-  }
-  s.last = time;
-  s.block = block;
+  n_ += s.address == 0 ? 1 : 0;
+  s = {address, block, s.address == 0 || s.block != block ? time : s.first, time, kind};
 }
 
 const Signals::Signal* Signals::find(std::uint64_t address) const {

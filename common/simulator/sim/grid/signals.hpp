@@ -2,8 +2,8 @@
 // Communication between blocks through global memory, for the timing model: until when a warp that polls a
 // flag has to wait. Times are in clocks of the timing model (Warp::time); there, blocks run at the same time,
 // whatever turns they take on the host.
-// A word that is written twice in a launch (first an aggregate, then a prefix) counts as available after the
-// first write, because an early reader continues with that value.
+// A word that a block writes twice (first an aggregate, then a prefix) counts as available after the first
+// write, because an early reader continues with that value.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@ namespace course::sim {
 class Signals {
  public:
   struct Signal {
-    std::uint64_t address = 0;  // 0: empty
-    std::uint64_t first = 0, last = 0;
-    std::uint64_t block = 0;  // the block that wrote it last
+    std::uint64_t address = 0;          // 0: empty
+    std::uint64_t block = 0;            // the block that wrote it last
+    std::uint64_t first = 0, last = 0;  // times of this block's writes
+    std::uint64_t kind = 0;             // of the last write: equal kinds give the same result in any order
   };
 
   void clear();
-  void raise(std::uint64_t address, std::uint64_t time, std::uint64_t block);
+  void raise(std::uint64_t address, std::uint64_t time, std::uint64_t block, std::uint64_t kind);
   const Signal* find(std::uint64_t address) const;
 
   // Reads of words that are written twice, and the number of blocks that these reads covered: the width of a

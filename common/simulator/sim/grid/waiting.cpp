@@ -2,7 +2,9 @@
 #include "sim/grid/waiting.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 
 #include "sim/grid/signals.hpp"
 
@@ -14,39 +16,66 @@ void for_lanes(const Warp& w, const Each& each) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) each(std::countr_zero(m));
 }
 
+// Calls `each(lane, word)` for the words of 4 bytes that the op accesses, and for the position of an access of
+// fewer bytes.
+template <typename Each>
+void for_words(const Warp& w, const MicroOp& op, const std::uint64_t* at, const Each& each) {
+  const std::uint64_t bytes = std::uint64_t{op.width} * op.count;
+  constexpr std::uint64_t kNarrow = std::uint64_t{1} << 63;
+  for_lanes(w, [&](int lane) {
+    if (bytes < 4) each(lane, at[lane] | kNarrow);
+    for (std::uint64_t word = at[lane] / 4 * 4; word < at[lane] + bytes; word += 4) each(lane, word);
+  });
+}
+
 // Whether the warp polls the same addresses again, in a loop that does nothing else. Then everything since
 // the last time was waiting and takes no time of its own.
 bool looks_again(Warp& w, const MicroOp& op, const std::uint64_t* at) {
-  std::uint64_t addresses = 0;
-  for_lanes(w, [&](int lane) { addresses = (addresses ^ at[lane]) * 0x9e3779b97f4a7c15u; });
-  if (w.polled_op == op.index && w.polled_addresses == addresses) {
+  Warp::Look look{op.index, w.mask, {}};
+  for_lanes(w, [&](int lane) { look.at[static_cast<std::size_t>(lane)] = at[lane]; });
+  if (w.polled == look) {
     w.time = w.polled_time;
     return true;
   }
-  w.polled_op = op.index;
-  w.polled_addresses = addresses;
+  w.polled = look;
   w.polled_time = w.time;
   return false;
 }
 
-// Whether an atomic takes turns with others on its word: unlike additions, exchanges do not give the same
-// result in any order, so one that reads what another block has written comes after it.
-bool takes_turns(const Warp& w, const MicroOp& op) {
+// What kind of write a lane's access is. Increments, and additions of one sign, give the same result in any
+// order; their results are taken for tickets. Accesses of other kinds (kOther), and additions of nothing, come
+// after what another block wrote.
+enum WriteKind : std::uint8_t { kOther, kNothing, kIncrement, kDecrement, kAddition, kSubtraction };
+auto kinds_of(Warp& w, const MicroOp& op) {
   const ptx::Instruction& i = w.program->functions[op.function].source->instructions[op.ptx_index];
-  return i.has("cas") || i.has("exch");
+  const bool adds = i.has("add") && !i.has("f32") && !i.has("f64");
+  const WriteKind kind = i.has("inc") ? kIncrement : i.has("dec") ? kDecrement : kOther;
+  return [&w, &op, adds, kind](int lane) {
+    if (!adds) return kind;
+    const std::int64_t value =
+        op.width == 8 ? w.slot<std::int64_t>(op.src[1])[lane] : w.slot<std::int32_t>(op.src[1])[lane];
+    return value == 0 ? kNothing : value > 0 ? kAddition : kSubtraction;
+  };
 }
 
 }  // namespace
 
-void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
-  looks_again(w, op, at);
+bool await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   Signals& signals = *w.worker->signals;
-  std::uint64_t seen[kLanes];
+  const std::uint64_t bytes = std::uint64_t{op.width} * op.count;
+  std::array<std::byte, sizeof(w.polled_values)> values{};
+  for_lanes(w, [&](int lane) {
+    std::memcpy(values.data() + bytes * static_cast<std::size_t>(lane), reinterpret_cast<void*>(at[lane]),
+                bytes);
+  });
+  const bool nothing_new = looks_again(w, op, at) && values == w.polled_values;
+  w.polled_values = values;
+  std::uint64_t seen[kLanes * 4];
   int n_seen = 0;
   bool two_stages = false;
   std::uint64_t until = 0;
-  for_lanes(w, [&](int lane) {
-    const Signals::Signal* s = signals.find(at[lane]);
+  for_words(w, op, at, [&](int, std::uint64_t word) {
+    const Signals::Signal* s = signals.find(word);
     if (s == nullptr) return;
     if (s->block == w.block->linear) {
       w.sees_own = true;
@@ -57,26 +86,39 @@ void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
     if (std::find(seen, seen + n_seen, s->block) == seen + n_seen) seen[n_seen++] = s->block;
   });
   w.time = std::max(w.time, until);
-  if (!two_stages) return;
+  if (!two_stages) return nothing_new;
   signals.looks += 1;
   signals.blocks_seen += static_cast<std::uint64_t>(n_seen);
+  return nothing_new;
 }
 
-void raise_signal(Warp& w, const std::uint64_t* at) {
+void raise_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   const std::uint64_t visible_from = w.time + w.worker->publish_clocks;
-  for_lanes(w, [&](int lane) { w.worker->signals->raise(at[lane], visible_from, w.block->linear); });
+  const auto kind_of = kinds_of(w, op);
+  for_words(w, op, at, [&](int lane, std::uint64_t word) {
+    if (const WriteKind kind = kind_of(lane); kind != kNothing)
+      w.worker->signals->raise(word, visible_from, w.block->linear, kind);
+  });
 }
 
 void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
-  const Signals::Signal* s = w.worker->signals->find(at[std::countr_zero(w.mask)]);
   if (op.dst[0] != MicroOp::kNoSlot) {
-    w.sees_own = w.sees_own || (s != nullptr && s->block == w.block->linear);
-    // A lock is only free once the block before has released it, even if nothing has to be tried again here,
-    // where blocks run one after the other.
-    const bool waits = looks_again(w, op, at) || w.only_polls || (s != nullptr && takes_turns(w, op));
-    if (s != nullptr && waits) w.time = std::max(w.time, s->last);
+    const bool waits = looks_again(w, op, at) || w.only_polls;
+    const auto kind_of = kinds_of(w, op);
+    std::uint64_t until = 0;
+    for_words(w, op, at, [&](int lane, std::uint64_t word) {
+      const Signals::Signal* s = w.worker->signals->find(word);
+      if (s == nullptr) return;
+      w.sees_own = w.sees_own || s->block == w.block->linear;
+      // A lock is only free once the block before has released it, even if nothing has to be tried again
+      // here, where blocks run one after the other.
+      const WriteKind kind = kind_of(lane);
+      if (waits || kind == kOther || s->kind != kind)
+        until = std::max(until, kind == kNothing ? s->first : s->last);
+    });
+    w.time = std::max(w.time, until);
   }
-  raise_signal(w, at);
+  raise_signal(w, op, at);
 }
 
 void count_hot_spots(Warp& w, const std::uint64_t* at) {

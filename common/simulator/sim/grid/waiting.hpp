@@ -9,11 +9,14 @@
 
 namespace course::sim {
 
-// A strong load: the warp continues when the blocks that wrote these words have done so.
-void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
+// A strong load: the warp continues when the blocks that wrote these words have done so. Returns whether it
+// only finds again what it found before, in a loop that does nothing else: how often it looks there says
+// nothing about the kernel, so this look is no traffic.
+bool await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
 // A strong store.
-void raise_signal(Warp& w, const std::uint64_t* at);
-// An atomic: a store, and a wait if it is repeated at the same address, or is an exchange.
+void raise_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
+// An atomic: a store, unless it adds nothing, and a wait if it is repeated at the same address, or if its result depends on the order
+// in which it and the last write of another block take place: a lock.
 void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
 // Adds the warp's global atomics to HotSpots.
 void count_hot_spots(Warp& w, const std::uint64_t* at);

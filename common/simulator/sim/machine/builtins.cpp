@@ -63,6 +63,9 @@ std::string text_at(Warp& w, int lane, std::uint64_t address) {
     if (c == '\0') break;
     text += c;
   }
+  if (w.worker->observer != nullptr)
+    w.worker->observer->builtin_reads(w, lane, address - text.size(),
+                                      static_cast<std::uint32_t>(text.size()) + 1);
   return text;
 }
 
@@ -201,8 +204,9 @@ int print(Warp& w, int lane, const CallSite& site) {
 void run_builtin(Warp& w, const CallSite& site) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    if (site.arguments.size() == 1 && w.worker->observer != nullptr)  // malloc, free
-      w.worker->observer->heap_changes(w, lane, w.frame_base[lane] + site.arguments[0].offset);
+    for (const CallSite::Piece& one : site.arguments)
+      if (w.worker->observer != nullptr)
+        w.worker->observer->builtin_reads(w, lane, kLocalWindow + w.frame_base[lane] + one.offset, one.bytes);
     if (site.builtin == "vprintf") {
       give(w, lane, site, print(w, lane, site));
     } else if (site.builtin == "__assertfail") {

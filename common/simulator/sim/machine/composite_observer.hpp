@@ -17,15 +17,13 @@ class CompositeObserver : public Observer, public KeepsHistory {
   explicit CompositeObserver(std::vector<Observer*> all) { observe_with(std::move(all)); }
 
   void launch_begins(const Program& p, const LaunchRequest& l) override {
-    for (Observer* o : all_) o->launch_begins(p, l);
+    tell(&Observer::launch_begins, p, l);
   }
   void block_begins(Block& b) override {
     for (Observer* o : all_) o->block_begins(b);
     for (Warp& w : b.warps) w.observed = ~0u;
   }
-  void block_ends(Block& b) override {
-    for (Observer* o : all_) o->block_ends(b);
-  }
+  void block_ends(Block& b) override { tell(&Observer::block_ends, b); }
   void before(Warp& w, const MicroOp& op) override {
     for (Observer* o : all_) o->before(w, op);
     w.observed = ~0u;
@@ -34,60 +32,52 @@ class CompositeObserver : public Observer, public KeepsHistory {
     for (Observer* o : all_) o->after(w, op);
   }
   void guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) override {
-    for (Observer* o : all_) o->guarded_off(w, op, lanes);
+    tell(&Observer::guarded_off, w, op, lanes);
   }
   void branches(Warp& w, const BasicBlock& b, std::uint32_t mask) override {
-    for (Observer* o : all_) o->branches(w, b, mask);
+    tell(&Observer::branches, w, b, mask);
   }
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override {
-    for (Observer* o : all_) o->barrier_arrived(w, mask, op);
+    tell(&Observer::barrier_arrived, w, mask, op);
   }
   void barrier_released(Block& b, std::uint32_t barrier) override {
-    for (Observer* o : all_) o->barrier_released(b, barrier);
+    tell(&Observer::barrier_released, b, barrier);
   }
   void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override {
-    for (Observer* o : all_) o->warp_synced(w, mask, op);
+    tell(&Observer::warp_synced, w, mask, op);
   }
   void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override {
-    for (Observer* o : all_) o->threads_exit(w, g, b);
+    tell(&Observer::threads_exit, w, g, b);
   }
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
-    for (Observer* o : all_) o->local_moved(w, lane, offset, bytes);
+    tell(&Observer::local_moved, w, lane, offset, bytes);
   }
   void local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) override {
-    for (Observer* o : all_) o->local_copied(w, lane, to, from, bytes);
+    tell(&Observer::local_copied, w, lane, to, from, bytes);
   }
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
-    for (Observer* o : all_) o->frame_opened(w, lane, offset, bytes);
+    tell(&Observer::frame_opened, w, lane, offset, bytes);
   }
-  void heap_changes(Warp& w, int lane, std::uint32_t offset) override {
-    for (Observer* o : all_) o->heap_changes(w, lane, offset);
+  void builtin_reads(Warp& w, int lane, std::uint64_t address, std::uint32_t bytes) override {
+    tell(&Observer::builtin_reads, w, lane, address, bytes);
   }
-  void copies_issued(Warp& w, const CopyBatch& batch) override {
-    for (Observer* o : all_) o->copies_issued(w, batch);
-  }
+  void copies_issued(Warp& w, const CopyBatch& batch) override { tell(&Observer::copies_issued, w, batch); }
   void copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override {
-    for (Observer* o : all_) o->copies_finished(b, batch, lanes, barrier);
+    tell(&Observer::copies_finished, b, batch, lanes, barrier);
   }
   void mbarrier_arrived(Warp& w, int lane, std::uint64_t address) override {
-    for (Observer* o : all_) o->mbarrier_arrived(w, lane, address);
+    tell(&Observer::mbarrier_arrived, w, lane, address);
   }
   void mbarrier_ended(Block& b, std::uint64_t address) override {
-    for (Observer* o : all_) o->mbarrier_ended(b, address);
+    tell(&Observer::mbarrier_ended, b, address);
   }
   void mbarrier_passed(Warp& w, int lane, std::uint64_t address) override {
-    for (Observer* o : all_) o->mbarrier_passed(w, lane, address);
+    tell(&Observer::mbarrier_passed, w, lane, address);
   }
-  void stuck(Block& b) override {
-    for (Observer* o : all_) o->stuck(b);
-  }
-  void faulted(Block& b) override {
-    for (Observer* o : all_) o->faulted(b);
-  }
-  void launch_ends() override {
-    for (Observer* o : all_) o->launch_ends();
-  }
+  void stuck(Block& b) override { tell(&Observer::stuck, b); }
+  void faulted(Block& b) override { tell(&Observer::faulted, b); }
+  void launch_ends() override { tell(&Observer::launch_ends); }
   // The history of the first observer that has one.
   WriteHistory* history() override {
     for (Observer* o : all_)
@@ -103,6 +93,11 @@ class CompositeObserver : public Observer, public KeepsHistory {
   }
 
  private:
+  template <typename... Expected, typename... Given>
+  void tell(void (Observer::*event)(Expected...), Given&&... given) {
+    for (Observer* o : all_) (o->*event)(given...);
+  }
+
   std::vector<Observer*> all_;
 };
 

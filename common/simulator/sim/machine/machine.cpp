@@ -201,12 +201,15 @@ void leave(Warp& w, int lane) {
   if (frame.spilled) restore(w, lane, f);
 }
 
-std::uint32_t callee_of(const Warp& w, std::uint64_t address) {
+std::uint32_t callee_of(const Warp& w, const CallSite& site, std::uint64_t address) {
   const auto& known = w.program->function_addresses;
   for (std::size_t k = 1; k < known.size(); ++k)
-    if (known[k] != 0 && known[k] == address) return static_cast<std::uint32_t>(k);
-  throw DeviceFault(Fault::illegal_address, "call through a pointer that is not the address of a function",
-                    w.mask, address);
+    if (known[k] != 0 && known[k] == address && w.program->reaches(site, k))
+      return static_cast<std::uint32_t>(k);
+  throw DeviceFault(
+      Fault::illegal_address,
+      "call through a pointer that is not the address of a function with these parameters and this result",
+      w.mask, address);
 }
 
 void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
@@ -224,7 +227,7 @@ void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
     const int lane = std::countr_zero(m);
     callee[lane] = site.callee != CallSite::kIndirect
                        ? site.callee
-                       : callee_of(w, w.slot<std::uint64_t>(site.selector)[lane]);
+                       : callee_of(w, site, w.slot<std::uint64_t>(site.selector)[lane]);
     deepest = std::max(deepest, w.frame_base[lane] + program.functions[b.function].frame_bytes +
                                     program.functions[callee[lane]].frame_bytes);
     // Each call takes at least 16 bytes of a GPU's stack.
@@ -339,7 +342,7 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
   w.clock = 0;
   w.time = block.start;
   w.stall = 0;
-  w.polled_op = ~0u;
+  w.polled.op = Warp::kNeverPolled;
   std::fill(std::begin(w.near_lines), std::end(w.near_lines), 0);
   w.has_calls = false;
   for (int lane = 0; lane < kLanes; ++lane) {

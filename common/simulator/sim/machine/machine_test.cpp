@@ -984,25 +984,147 @@ TEST(Machine, WaitingForAnotherBlockIsNoBarrier) {
   EXPECT_EQ(t.launch("k", 3, 64, t.array<int>(1, 0)).counters.barriers, 0u);
 }
 
+TEST(Machine, LooksThatFindNothingNewAreNoTraffic) {
+  // Block 0 waits while block 1 runs through `rounds` rounds of a loop.
+  const auto sectors = [](int rounds) {
+    TestDevice t(
+        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r, %n;\n  .reg .b64 %a;\n"
+        "  ld.param.u64 %a, [in];\n  mov.u32 %r, %ctaid.x;\n  setp.eq.u32 %p, %r, 0;\n  @%p bra again;\n"
+        "  mov.u32 %n, " +
+        std::to_string(rounds) +
+        ";\nwork:\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra work;\n"
+        "  st.volatile.global.u32 [%a], %r;\n  ret;\n"
+        "again:\n  ld.volatile.global.u32 %r, [%a];\n  setp.eq.u32 %p, %r, 0;\n  @%p bra again;\n"
+        "  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    return t.launch("k", 2, 32, t.array<int>(1, 0)).counters.global_load_sectors;
+  };
+  EXPECT_EQ(sectors(1), 2u) << "the first look and the one that finds the flag";
+  EXPECT_EQ(sectors(100'000), 2u);
+}
+
+// Block 1 hands `n` values to block 0 through one word, which block 0 sets to zero when it has read them.
+TEST(Machine, LooksThatFindNewValuesAreTraffic) {
+  const auto sectors = [](int n) {
+    TestDevice t(
+        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r, %n, %none;\n"
+        "  .reg .b64 %a;\n  ld.param.u64 %a, [in];\n  mov.u32 %none, 0;\n  mov.u32 %n, " +
+        std::to_string(n) +
+        ";\n  mov.u32 %r, %ctaid.x;\n  setp.eq.u32 %p, %r, 0;\n  @%p bra take;\n"
+        "give:\n  st.volatile.global.u32 [%a], %n;\n"
+        "given:\n  ld.volatile.global.u32 %r, [%a];\n  setp.ne.u32 %p, %r, 0;\n  @%p bra given;\n"
+        "  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra give;\n  ret;\n"
+        "take:\n  ld.volatile.global.u32 %r, [%a];\n  setp.eq.u32 %p, %r, 0;\n  @%p bra take;\n"
+        "  st.volatile.global.u32 [%a], %none;\n  setp.ne.u32 %p, %r, 1;\n  @%p bra take;\n  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    return t.launch("k", 2, 32, t.array<int>(1, 0)).counters.global_load_sectors;
+  };
+  EXPECT_GE(sectors(20), sectors(10) + 2 * 10);
+}
+
+// Other lanes read other words, or the same words change their lanes.
+TEST(Machine, LooksAtOtherWordsAreTraffic) {
+  const auto sectors = [](const std::string& next) {
+    TestDevice t(
+        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r, %n, %at;\n"
+        "  .reg .b64 %a, %b;\n  ld.param.u64 %a, [in];\n  mov.u32 %n, 32;\n  mov.u32 %at, %laneid;\n"
+        "again:\n  mad.wide.u32 %b, %at, 32, %a;\n  ld.volatile.global.u32 %r, [%b];\n  " +
+        next + "\n  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra again;\n  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    return t.launch("k", 1, 32, t.array<int>(32 * 8, 0)).counters.global_load_sectors;
+  };
+  EXPECT_EQ(sectors(""), 32u);
+  EXPECT_EQ(sectors("xor.b32 %at, %at, 1;"), 32u * 32u);
+  EXPECT_EQ(sectors("add.u32 %at, %at, 1; and.b32 %at, %at, 31;"), 32u * 32u);
+}
+
+// Each lane takes a word: the lock is that of lane 0, or that of lane 5 while others take words of their own.
 TEST(Machine, BlocksWithALockTakeTheirTimeInTurn) {
   // `peeled`: the first attempt is outside the loop, where nvcc often puts it.
-  const auto clocks = [](unsigned blocks, const std::string& lock, const std::string& unlock, bool peeled) {
+  const auto clocks = [](unsigned blocks, const std::string& lock, const std::string& unlock, bool peeled,
+                         const std::string& lanes) {
     TestDevice t(
-        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r, %one, %none;\n"
-        "  .reg .b64 %a;\n  ld.param.u64 %a, [in];\n  mov.u32 %one, 1;\n  mov.u32 %none, 0;\n"
-        "  mov.u32 %r, %laneid;\n  setp.ne.u32 %p, %r, 0;\n  @%p exit;\n" +
-        (peeled ? lock + "\n  setp.eq.u32 %p, %r, 0;\n  @%p bra free;\n" : "") + "again:\n  " + lock +
+        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n"
+        "  .reg .b32 %r, %one, %none, %top, %minus;\n  .reg .b16 %h, %h0, %h1;\n  .reg .b64 %a;\n"
+        "  ld.param.u64 %a, [in];\n  mov.u32 %one, 1;\n  mov.u32 %none, 0;\n  mov.u32 %top, -1;\n"
+        "  mov.u32 %minus, -1;\n  mov.u16 %h0, 0;\n  mov.u16 %h1, 1;\n  mov.u32 %r, %laneid;\n" +
+        lanes + (peeled ? lock + "\n  setp.eq.u32 %p, %r, 0;\n  @%p bra free;\n" : "") + "again:\n  " + lock +
         "\n  setp.ne.u32 %p, %r, 0;\n  @%p bra again;\nfree:\n  " + unlock + "\n  ret;\n}\n");
     t.device.set_mode(kCounters);
-    return t.launch("k", blocks, 32, t.array<int>(32, 0)).counters.chain_clocks;
+    return t.launch("k", blocks, 32, t.array<int>(32 * 65, 0)).counters.chain_clocks;
   };
-  for (const char* lock :
-       {"atom.global.cas.b32 %r, [%a], %none, %one;", "atom.global.exch.b32 %r, [%a], %one;"}) {
-    for (const char* unlock :
-         {"st.volatile.global.u32 [%a], %none;", "atom.global.exch.b32 %r, [%a], %none;"}) {
-      for (const bool peeled : {false, true})
-        EXPECT_GT(clocks(64, lock, unlock, peeled), 4 * clocks(8, lock, unlock, peeled)) << lock << unlock;
-    }
+  const std::string one = "  setp.ne.u32 %p, %r, 0;\n  @%p exit;\n",
+                    many =
+                        "  setp.eq.u32 %p, %r, 5;\n  @%p bra again0;\n  mov.u32 %r, %ctaid.x;\n"
+                        "  mad.lo.u32 %r, %r, 32, 32;\n  mad.wide.u32 %a, %r, 4, %a;\n"
+                        "  mov.u32 %r, %laneid;\n  mad.wide.u32 %a, %r, 4, %a;\nagain0:\n"
+                        "  bar.warp.sync -1;\n";
+  const std::string store = "st.volatile.global.u32 [%a], %none;";
+  const std::pair<std::string, std::string> kLocks[] = {
+      {"atom.global.cas.b32 %r, [%a], %none, %one;", store},
+      {"atom.global.cas.b32 %r, [%a], %none, %one;", "atom.global.exch.b32 %r, [%a], %none;"},
+      {"atom.global.exch.b32 %r, [%a], %one;", store},
+      {"atom.global.exch.b32 %r, [%a], %one;", "atom.global.exch.b32 %r, [%a], %none;"},
+      {"atom.global.or.b32 %r, [%a], %one;", store},
+      {"atom.global.or.b32 %r, [%a], %one;", "red.global.and.b32 [%a], %none;"},
+      {"atom.global.max.u32 %r, [%a], %one;", "red.global.min.u32 [%a], %none;"},
+      {"atom.global.add.u32 %r, [%a], %one;", "red.global.add.u32 [%a], %minus;"},
+      {"atom.global.inc.u32 %r, [%a], %top;", store},
+      {"atom.global.cas.b16 %h, [%a], %h0, %h1;\n  cvt.u32.u16 %r, %h;", store},
+      {"atom.global.cas.b16 %h, [%a+2], %h0, %h1;\n  cvt.u32.u16 %r, %h;", store},
+  };
+  for (const auto& [lock, unlock] : kLocks) {
+    for (const bool peeled : {false, true})
+      for (const std::string& lanes : {one, many})
+        EXPECT_GT(clocks(64, lock, unlock, peeled, lanes), 4 * clocks(8, lock, unlock, peeled, lanes))
+            << lock << unlock << lanes;
+  }
+}
+
+// Block b takes a number and waits until the block before it says so: in a word for all, or in its own one.
+TEST(Machine, BlocksThatWaitForTheirNumberTakeTurns) {
+  const auto clocks = [](unsigned blocks, const std::string& look, const std::string& signal) {
+    TestDevice t(
+        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r, %q, %n, %one;\n"
+        "  .reg .b64 %a, %mine, %next;\n  ld.param.u64 %a, [in];\n  mov.u32 %one, 1;\n  mov.u32 %r, "
+        "%laneid;\n"
+        "  setp.ne.u32 %p, %r, 0;\n  @%p exit;\n  atom.global.add.u32 %n, [%a], 1;\n"
+        "  mad.wide.u32 %mine, %n, 8, %a;\n  add.u64 %mine, %mine, 16;\n  add.u64 %next, %mine, 8;\n"
+        "  setp.eq.u32 %p, %n, 0;\n  @%p bra work;\n"
+        "again:\n  " +
+        look + "\n  @%p bra again;\nwork:\n  " + signal + "\n  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    return t.launch("k", blocks, 32, t.array<int>(2 * 65 + 8, 0)).counters.chain_clocks;
+  };
+  const std::string next = "st.volatile.global.u32 [%next+4], %one;";
+  const std::pair<std::string, std::string> kTurns[] = {
+      {"ld.volatile.global.u32 %r, [%a+8];\n  setp.ne.u32 %p, %r, %n;", "red.global.add.u32 [%a+8], 1;"},
+      {"ld.volatile.global.u32 %r, [%mine+4];\n  setp.eq.u32 %p, %r, 0;", next},
+      {"ld.volatile.global.v2.u32 {%q, %r}, [%mine];\n  setp.eq.u32 %p, %r, 0;", next},
+      {"ld.volatile.global.u8 %r, [%mine+4];\n  setp.eq.u32 %p, %r, 0;", next},
+      // Looks by an atomic, in a loop that also does something else.
+      {"atom.global.add.u32 %r, [%mine+4], 0;\n  st.volatile.global.u32 [%a+4], %n;\n  setp.eq.u32 %p, %r, "
+       "0;",
+       "red.global.add.u32 [%next+4], 1;"},
+      {"atom.global.or.b32 %r, [%mine+4], 0;\n  st.volatile.global.u32 [%a+4], %n;\n  setp.eq.u32 %p, %r, 0;",
+       "red.global.or.b32 [%next+4], 1;"},
+  };
+  for (const auto& [look, signal] : kTurns)
+    EXPECT_GT(clocks(64, look, signal), 4 * clocks(8, look, signal)) << look;
+}
+
+TEST(Machine, CountersAndTicketsTakeNoTurns) {
+  for (const std::string op : {"atom.global.add.u32 %r, [%a], 3;", "atom.global.add.u32 %r, [%a], 0;",
+                               "atom.global.inc.u32 %r, [%a], 1000000;", "red.global.max.u32 [%a], %one;"}) {
+    const auto clocks = [&](unsigned blocks) {
+      TestDevice t(
+          ".visible .entry k(.param .u64 in)\n{\n  .reg .b32 %r, %one;\n  .reg .b64 %a;\n"
+          "  ld.param.u64 %a, [in];\n  mov.u32 %one, 1;\n  " +
+          op + "\n  " + op + "\n  ret;\n}\n");
+      t.device.set_mode(kCounters);
+      return t.launch("k", blocks, 32, t.array<int>(32, 0)).counters.chain_clocks;
+    };
+    EXPECT_LT(clocks(64), 2 * clocks(8)) << op;
   }
 }
 

@@ -6,6 +6,7 @@
 // other, filled once per launch or per block.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -173,6 +174,17 @@ struct Program {
   bool order_sensitive = false;  // results may depend on the order of blocks, so it runs on one host thread
   bool shows_order = false;      // results and counters may also depend on the order of warps and lanes
   bool uses_barriers = false;
+
+  // Whether an indirect call may reach functions[f]: its address is taken, and it has what the call passes.
+  bool reaches(const CallSite& site, std::size_t f) const {
+    const auto same = [](const std::vector<CallSite::Piece>& passed,
+                         const std::vector<std::uint32_t>& sizes) {
+      return std::equal(passed.begin(), passed.end(), sizes.begin(), sizes.end(),
+                        [](const CallSite::Piece& one, std::uint32_t size) { return one.bytes == size; });
+    };
+    return address_taken[f] && same(site.arguments, functions[f].parameter_sizes) &&
+           same(site.results, functions[f].result_sizes);
+  }
 };
 
 }  // namespace course::sim

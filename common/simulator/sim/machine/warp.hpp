@@ -6,6 +6,7 @@
 // the set of live lanes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -112,8 +113,13 @@ struct alignas(64) Warp {
   std::uint32_t stall = 0;
   bool waited = false;  // at the barrier that is being released
   static constexpr std::uint32_t kNeverPolled = ~0u;
-  std::uint32_t polled_op = kNeverPolled;
-  std::uint64_t polled_addresses = 0, polled_time = 0;
+  struct Look {
+    std::uint32_t op = kNeverPolled, lanes = 0;
+    std::array<std::uint64_t, kLanes> at{};
+    bool operator==(const Look&) const = default;
+  } polled;
+  std::uint64_t polled_time = 0;
+  std::array<std::byte, 16 * kLanes> polled_values{};  // that the lanes of `polled` found
   bool waits_in_block = false;  // in the basic block that ran last, as there, or for a word in global memory
   bool only_polls = false;      // as the basic block that runs
   bool sees_own = false;        // has, in a loop that polls, read a word that its block wrote last
@@ -240,8 +246,8 @@ class Observer {
     local_moved(w, lane, to, bytes);
   }
   virtual void frame_opened(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
-  // A lane calls malloc or free, with the argument that is at `offset` in its local memory.
-  virtual void heap_changes(Warp&, int /*lane*/, std::uint32_t /*offset*/) {}
+  // A lane calls malloc, free or printf, which reads the bytes at a generic address: an argument, a format.
+  virtual void builtin_reads(Warp&, int /*lane*/, std::uint64_t /*address*/, std::uint32_t /*bytes*/) {}
   // copies_issued: the copies of a batch have started. copies_finished: some of them are about to be carried
   // out, for a thread that waited or, if `barrier` is not 0, for the threads that wait for that mbarrier.
   virtual void copies_issued(Warp&, const CopyBatch&) {}

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -23,7 +24,8 @@ enum Role : std::uint8_t {
   kHighWord = 8,
   kLowWord = 16,
   kWideMove = 32,
-  kClock = 64
+  kClock = 64,
+  kSelects = 128
 };
 
 std::uint8_t role_of(const OpRow& row) {
@@ -31,6 +33,7 @@ std::uint8_t role_of(const OpRow& row) {
   if (row.key == "high.b64") return kHighWord;
   if (row.key == "cvt.u32.u64") return kLowWord;
   if (row.key == "mov.wide") return kWideMove;
+  if (is_of(row, {"selp", "slct"})) return kSelects;
   if (is_of(row,
             {"clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi", "nanosleep"}))
     return kClock;
@@ -96,10 +99,6 @@ Gap Dataflow::gap(const OpRow& row) {
   return nullptr;  // the others compute nothing from data
 }
 
-Gap Dataflow::gap_of_recursion() {
-  return "the registers of a function that calls itself are not followed";
-}
-
 Dataflow::Dataflow(const Arena& arena) : arena_(arena) {
   void* place = mmap(nullptr, arena.size() / 4 * sizeof(Origin), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -125,6 +124,15 @@ void Dataflow::mark_data() {
     const std::uint64_t words = std::max<std::uint64_t>(range.element_bytes / 4, 1);
     for (std::uint64_t k = first; k < last; ++k)
       global_[k] = {1, mixed(static_cast<std::uint32_t>(first + (k - first) / words), 1)};
+  }
+}
+
+// What the host writes does not derive from data, unless it is the data.
+void Dataflow::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
+  for (std::uint64_t at = (address + 3) / 4 * 4; at + 4 <= address + n_bytes; at += 4) {
+    Origin& word = global_[(at - arena_.base()) / 4];
+    const auto holds = [&](const Allocation& one) { return at - one.base < one.size; };
+    if (word.depth != 0 && std::none_of(inputs_.begin(), inputs_.end(), holds)) put(word, 0, 4, {});
   }
 }
 
@@ -237,15 +245,17 @@ Dataflow::Origin Dataflow::source(const MicroOp& op, int k, int lane) {
   return whole(op.src[k], (op.wide_src >> k & 1) != 0, lane);
 }
 
+// A lane that executes `op` writes `value`, because of the op's guard.
+void Dataflow::assign(const MicroOp& op, int lane, Origin& at, Origin value) {
+  const Origin guard = op.guard == MicroOp::kNoSlot ? Origin{} : predicate(op.guard)[lane];
+  at = guard.depth == 0 ? value : selected(value, at, guard);
+}
+
 void Dataflow::write(const MicroOp& op, int k, int lane, Origin low_word, Origin high_word) {
   if (op.dst[k] == MicroOp::kNoSlot) return;
-  const Origin guard = op.guard == MicroOp::kNoSlot ? Origin{} : predicate(op.guard)[lane];
-  const auto put = [&](Origin& at, Origin value) {
-    at = guard.depth == 0 ? value : selected(value, at, guard);
-  };
-  if ((op.pred_dst >> k & 1) != 0) return put(predicate(op.dst[k])[lane], low_word);
-  put(low(op.dst[k])[lane], low_word);
-  if ((op.wide_dst >> k & 1) != 0) put(low(op.dst[k])[kLanes + lane], high_word);
+  if ((op.pred_dst >> k & 1) != 0) return assign(op, lane, predicate(op.dst[k])[lane], low_word);
+  assign(op, lane, low(op.dst[k])[lane], low_word);
+  if ((op.wide_dst >> k & 1) != 0) assign(op, lane, low(op.dst[k])[kLanes + lane], high_word);
 }
 
 // --- memory ------------------------------------------------------------------------------------------------
@@ -480,19 +490,15 @@ void Dataflow::before(Warp& w, const MicroOp& op) {
   if (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic)
     addresses_ = addresses_of(w, op);
   if (op.kind != OpKind::shuffle) return;
-  // Executes the op on the numbers of the lanes instead of the values, to find out where they come from.
-  auto* value = w.slot<std::uint32_t>(op.src[0]);
-  auto* out = w.slot<std::uint32_t>(op.dst[0]);
-  std::uint32_t saved_value[kLanes], saved_out[kLanes];
-  std::copy_n(value, kLanes, saved_value);
-  std::copy_n(out, kLanes, saved_out);
-  const std::uint32_t saved_predicate = op.dst[1] != MicroOp::kNoSlot ? w.predicate(op.dst[1]) : 0;
-  for (std::uint32_t i = 0; i < kLanes; ++i) value[i] = i;
-  op.fn(w, op);
-  std::copy_n(out, kLanes, from_lane_);
-  std::copy_n(saved_out, kLanes, out);
-  std::copy_n(saved_value, kLanes, value);
-  if (op.dst[1] != MicroOp::kNoSlot) w.predicate(op.dst[1]) = saved_predicate;
+  // Executes the op on the numbers of the lanes instead of the values, to find out where they come from; in a
+  // register behind the others, as that of the values may also hold the lanes to read.
+  MicroOp on_numbers = op;
+  on_numbers.src[0] = on_numbers.dst[0] = program_->register_bytes;
+  on_numbers.dst[1] = MicroOp::kNoSlot;
+  auto* numbers = w.slot<std::uint32_t>(program_->register_bytes);
+  std::iota(numbers, numbers + kLanes, 0u);
+  op.fn(w, on_numbers);
+  std::copy_n(numbers, kLanes, from_lane_);
 }
 
 void Dataflow::after(Warp& w, const MicroOp& op) {
@@ -532,7 +538,14 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
       Origin moved[kLanes];
       for_lanes(w.mask, [&](int lane) {
         const Origin by = merged(source(op, 1, lane), source(op, 2, lane), true);
-        moved[lane] = chosen(in[from_lane_[lane]], by);
+        const std::uint32_t from = from_lane_[lane];
+        moved[lane] = chosen(in[from], by);
+        // What has decided on the value in a region that the other lane has not left, unless this lane's
+        // branches had the same reason.
+        for (const Decision& d : here_->decisions)
+          if (absences_ && (d.lanes >> from & 1) != 0 &&
+              ((d.lanes >> lane & 1) == 0 || d.by[static_cast<std::size_t>(lane)].id != d.by[from].id))
+            moved[lane] = chosen(moved[lane], d.by[from]);
         if (op.dst[1] != MicroOp::kNoSlot) write(op, 1, lane, by);
       });
       for_lanes(w.mask, [&](int lane) { write(op, 0, lane, moved[lane]); });
@@ -573,7 +586,7 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
 
 void Dataflow::move(Warp& w, const MicroOp& op) {
   const std::uint8_t role = roles_[op.index];
-  if (op.n_src == 3) {  // a selection
+  if ((role & kSelects) != 0) {
     const bool wide = (op.wide_dst & 1) != 0, by_predicate = (op.pred_src & 4) != 0;
     const std::uint32_t taken = by_predicate ? w.predicate(op.src[2]) : 0;
     const Origin *a = low(op.src[0]), *b = low(op.src[1]);
@@ -581,10 +594,7 @@ void Dataflow::move(Warp& w, const MicroOp& op) {
       const Origin by = source(op, 2, lane);
       const auto one = [&](int at) {
         if (by.depth != 0 || !by_predicate) return selected(a[at], b[at], by);
-        // The deeper of the two, but of the selected one's origin.
-        const Origin& value = (taken >> lane & 1) != 0 ? a[at] : b[at];
-        return value.depth == 0 ? Origin{std::max(a[at].depth, b[at].depth), a[at].id + b[at].id}
-                                : Origin{std::max(a[at].depth, b[at].depth), value.id};
+        return (taken >> lane & 1) != 0 ? a[at] : b[at];
       };
       write(op, 0, lane, one(lane), wide ? one(kLanes + lane) : Origin{});
     });
@@ -623,7 +633,7 @@ void Dataflow::combine(Warp& w, const MicroOp& op) {
     }
     if ((role & kCarryIn) != 0) value = merged(value, carry[lane], true);
     write(op, 0, lane, value);
-    if ((role & kCarryOut) != 0) carry[lane] = value;
+    if ((role & kCarryOut) != 0) assign(op, lane, carry[lane], value);
   });
   if (combines) operation_lanes_ += static_cast<std::uint64_t>(std::popcount(w.mask));
 }
@@ -670,12 +680,15 @@ Dataflow::Origin Dataflow::gathered(const Gathered& lanes, std::uint32_t steps) 
   return all;
 }
 
-// What decides that of `lanes` these are here, and others have ended.
-Dataflow::Origin Dataflow::presence(const Warp& w, std::uint32_t lanes) {
+// What decides that of `lanes` these are here, and others have ended. If `op` names no members, lanes may
+// also have come apart at a branch that they have left behind.
+Dataflow::Origin Dataflow::presence(const Warp& w, const MicroOp& op, std::uint32_t lanes) {
+  const std::uint32_t apart = op.src[3] == MicroOp::kNoSlot ? lanes : lanes & ~w.live;
   Gathered all;
   for (const Decision& d : here_->decisions)
     for_lanes(d.lanes & lanes, [&](int lane) { all.add(d.by[static_cast<std::size_t>(lane)]); });
-  for_lanes(lanes & ~w.live, [&](int lane) { all.add(here_->ended[static_cast<std::size_t>(lane)]); });
+  for_lanes(apart, [&](int lane) { all.add(here_->ended[static_cast<std::size_t>(lane)]); });
+  if (op.guard != MicroOp::kNoSlot) for_lanes(lanes, [&](int lane) { all.add(predicate(op.guard)[lane]); });
   work_ += all.differ ? 1 : 0;
   return gathered(all, 1);
 }
@@ -683,7 +696,7 @@ Dataflow::Origin Dataflow::presence(const Warp& w, std::uint32_t lanes) {
 // Votes and matches are one operation; a reduction is as many as a tree of additions.
 void Dataflow::warp_wide(Warp& w, const MicroOp& op) {
   if (op.src[0] == MicroOp::kNoSlot) {  // activemask, elect: which lanes are here
-    const Origin here = presence(w, ~0u);
+    const Origin here = presence(w, op, ~0u);
     for_lanes(w.mask, [&](int lane) {
       const Origin seen = absences_ ? chosen(here, source(op, 3, lane)) : here;
       for (int k = 0; k < 2; ++k) write(op, k, lane, seen);
@@ -708,7 +721,7 @@ void Dataflow::warp_wide(Warp& w, const MicroOp& op) {
         work_ += all.differ ? 1 : 0;
         result = gathered(all, 1);
       }
-      if (absences_) result = chosen(result, presence(w, members[lane]));
+      if (absences_) result = chosen(result, presence(w, op, members[lane]));
     }
     results[lane] = absences_ ? chosen(result, source(op, 3, lane)) : result;
   });
@@ -728,17 +741,13 @@ void Dataflow::guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) {
   if (absences_ && (roles_[op.index] & kClock) != 0)
     for_lanes(by_data, [&](int lane) { flows(w, guard[lane]); });
   for_lanes(by_data, [&](int lane) {
-    const Origin by = guard[lane];
+    const auto depends = [&](Origin& at) { at = chosen(at, guard[lane]); };
+    if ((roles_[op.index] & kCarryOut) != 0) depends(predicate(program_->carry_slot)[lane]);
     for (int k = 0; k < 4 && op.kind != OpKind::store; ++k) {
       if (op.dst[k] == MicroOp::kNoSlot) continue;
-      if ((op.pred_dst >> k & 1) != 0) {
-        Origin& at = predicate(op.dst[k])[lane];
-        at = chosen(at, by);
-        continue;
-      }
-      Origin* words = low(op.dst[k]) + lane;
-      words[0] = chosen(words[0], by);
-      if ((op.wide_dst >> k & 1) != 0) words[kLanes] = chosen(words[kLanes], by);
+      const bool wide = (op.wide_dst >> k & 1) != 0;
+      depends((op.pred_dst >> k & 1) != 0 ? predicate(op.dst[k])[lane] : low(op.dst[k])[lane]);
+      if (wide) depends(low(op.dst[k])[kLanes + lane]);
     }
   });
 }
@@ -845,13 +854,13 @@ void Dataflow::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_
 
 void Dataflow::local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) {
   for (std::uint32_t k = 0; k < bytes; k += 4) {
-    const std::uint32_t n = std::min(bytes - k, 4u);
-    store(w, lane, kLocalWindow + to + k, n, load(w, lane, kLocalWindow + from + k, n));
+    store(w, lane, kLocalWindow + to + k, std::min(bytes - k, 4u),
+          load(w, lane, kLocalWindow + from + k, std::min(bytes - k, 4u)));
   }
 }
 
-void Dataflow::heap_changes(Warp& w, int lane, std::uint32_t offset) {
-  if (absences_) flows(w, load(w, lane, kLocalWindow + offset, 8));
+void Dataflow::builtin_reads(Warp& w, int lane, std::uint64_t address, std::uint32_t bytes) {
+  if (absences_) flows(w, load(w, lane, address, bytes));
 }
 
 void Dataflow::copies_issued(Warp& w, const CopyBatch& batch) {
@@ -875,14 +884,6 @@ void Dataflow::copies_finished(Block& block, const CopyBatch& batch, std::uint32
       store(w, i, batch.to[i] + k, 4,
             chosen(k < batch.read[i] ? load(w, i, batch.from[i] + k, 4) : Origin{}, by));
   });
-}
-
-std::uint64_t Dataflow::take_work() {
-  return std::exchange(work_, 0);
-}
-
-std::uint64_t Dataflow::take_operation_lanes() {
-  return std::exchange(operation_lanes_, 0);
 }
 
 }  // namespace course::sim

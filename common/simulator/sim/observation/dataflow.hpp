@@ -15,9 +15,9 @@
 // selection. Operations without a rule of their own (matrices, textures) combine all inputs of the warp.
 // In the mode kAbsences, what did not happen counts, too: a cell that a store at an address computed from
 // data did not hit derives from that address; memory that skipped code with unknown addresses may write
-// derives from the branch; clocks, votes of barriers and malloc derive from the branches that the block has
-// taken, malloc also from the sizes of earlier calls; and votes derive from the branches that their lanes are
-// in, or that they took before they ended. What is selected is then one step deeper than what decides, unless
+// derives from the branch; clocks, votes of barriers, malloc and printf derive from the branches that the
+// block has taken, also from the arguments of earlier calls; and votes and shuffles derive from the branches
+// that their lanes are in, or that they took before they ended. What is selected is then one step deeper than what decides, unless
 // this compares the very values of which one is selected: a chain can select its next value by the last one.
 // Not followed: in which order warps execute atomics; and the registers that a recursive call saves.
 // Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/machine/access.hpp"
@@ -42,13 +43,14 @@ class Dataflow final : public Observer {
  public:
   static Gap gap(const OpRow& row);
   // Of a function that calls itself.
-  static Gap gap_of_recursion();
+  static Gap gap_of_recursion() { return "the registers of a function that calls itself are not followed"; }
 
   explicit Dataflow(const Arena& arena);
   ~Dataflow() override;
   Dataflow(const Dataflow&) = delete;
   Dataflow& operator=(const Dataflow&) = delete;
 
+  void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
   void launch_begins(const Program& program, const LaunchRequest& launch) override;
   void block_begins(Block& block) override;
   void before(Warp& w, const MicroOp& op) override;
@@ -59,7 +61,7 @@ class Dataflow final : public Observer {
   void barrier_released(Block& block, std::uint32_t barrier) override;
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void local_copied(Warp& w, int lane, std::uint32_t to, std::uint32_t from, std::uint32_t bytes) override;
-  void heap_changes(Warp& w, int lane, std::uint32_t offset) override;
+  void builtin_reads(Warp& w, int lane, std::uint64_t address, std::uint32_t bytes) override;
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override;
@@ -67,8 +69,8 @@ class Dataflow final : public Observer {
   void follow_absences(bool follow) { absences_ = follow; }
 
   // The work and the Counters::operation_lanes since the last call.
-  std::uint64_t take_work();
-  std::uint64_t take_operation_lanes();
+  std::uint64_t take_work() { return std::exchange(work_, 0); }
+  std::uint64_t take_operation_lanes() { return std::exchange(operation_lanes_, 0); }
   // The largest depth since this object was made. Chains may continue from launch to launch.
   std::uint64_t steps() const { return deepest_; }
 
@@ -135,6 +137,7 @@ class Dataflow final : public Observer {
   }
   Origin whole(std::uint32_t slot, bool wide, int lane);
   Origin source(const MicroOp& op, int k, int lane);
+  void assign(const MicroOp& op, int lane, Origin& at, Origin value);
   void write(const MicroOp& op, int k, int lane, Origin low_word, Origin high_word);
   void write(const MicroOp& op, int k, int lane, Origin value) { write(op, k, lane, value, value); }
 
@@ -160,7 +163,7 @@ class Dataflow final : public Observer {
   void move(Warp& w, const MicroOp& op);
   void combine(Warp& w, const MicroOp& op);
   bool atomic(Warp& w, const MicroOp& op, int lane);
-  Origin presence(const Warp& w, std::uint32_t lanes);
+  Origin presence(const Warp& w, const MicroOp& op, std::uint32_t lanes);
   void warp_wide(Warp& w, const MicroOp& op);
   void leave_regions(Warp& w, std::uint32_t block, std::uint32_t function, std::uint32_t mask);
   void mark_data();

@@ -29,9 +29,9 @@ TEST(Dataflow, SerialSumHasOneStepPerItem) {
 }
 
 TEST(Dataflow, ValuesKeepTheirOriginOnEveryWay) {
-  for (const char* way :
-       {"guards", "selections", "branches", "branches_to_memory", "skipped_stores", "loops", "ballots",
-        "presence", "matches", "halves", "bytes", "local_memory", "tables", "carries", "calls"}) {
+  for (const char* way : {"guards", "selections", "branches", "branches_to_memory", "skipped_stores", "loops",
+                          "ballots", "presence", "matches", "halves", "bytes", "local_memory", "tables",
+                          "carries", "calls", "guarded_carries", "packed", "shuffled_by_value"}) {
     const Counters c = counted(way);
     EXPECT_GE(c.work, 31u) << way;
     EXPECT_GE(c.steps, 31u) << way;
@@ -40,10 +40,32 @@ TEST(Dataflow, ValuesKeepTheirOriginOnEveryWay) {
 
 TEST(Dataflow, WhatDidNotHappenTellsOfData) {
   constexpr std::uint32_t kMode = kCounters | kDataflow | kAbsences;
-  for (const char* way :
-       {"untouched_shared", "untouched_global", "untouched_local", "untouched_bytes", "untouched_by_atomics",
-        "skipped_addresses", "skipped_calls", "skipped_copies", "timers", "sleeps", "member_masks", "tickets",
-        "indirect_calls", "leaders", "ended_lanes", "ended_after_more", "heap_addresses"}) {
+  for (const char* way : {"untouched_shared",
+                          "untouched_global",
+                          "untouched_local",
+                          "untouched_bytes",
+                          "untouched_by_atomics",
+                          "skipped_addresses",
+                          "skipped_calls",
+                          "skipped_copies",
+                          "timers",
+                          "sleeps",
+                          "member_masks",
+                          "tickets",
+                          "indirect_calls",
+                          "leaders",
+                          "ended_lanes",
+                          "ended_after_more",
+                          "heap_addresses",
+                          "printed",
+                          "skipped_loops",
+                          "skipped_counting_loops",
+                          "skipped_longer_ways",
+                          "skipped_either_way",
+                          "skipped_calls_to_local",
+                          "guarded_presence",
+                          "presence_after_loops",
+                          "shuffled_before_the_end"}) {
     const Counters c = counted(way, kMode);
     EXPECT_GE(c.work, 31u) << way;
     EXPECT_GE(c.steps, 31u) << way;
@@ -76,6 +98,32 @@ TEST(Dataflow, ComparisonAndItsSelectionAreOneOperation) {
   const Counters c = counted("maxima");
   EXPECT_EQ(c.work, 31u);
   EXPECT_EQ(c.steps, 5u);
+}
+
+TEST(Dataflow, SelectionsThatDoNotDependOnDataPassOneValue) {
+  const Counters c = counted("rows_in_turn");
+  EXPECT_EQ(c.work, 24u);
+  EXPECT_EQ(c.steps, 3u);
+}
+
+TEST(Dataflow, BlocksFindNothingInRegisters) {
+  TestDevice t(TestDevice::read(SIM_PTX_DIR "/dataflow_test.ptx"));
+  t.device.set_mode(kCounters | kDataflow);
+  auto in = t.array<std::uint32_t>(32, 7), out = t.array<std::uint32_t>(1, 9);
+  t.launch("left_by_another_block", 2, 32, in, out);
+  EXPECT_EQ(out.values()[0], 0u);
+}
+
+TEST(Dataflow, WhatTheHostWritesStartsAnew) {
+  TestDevice t(TestDevice::read(SIM_PTX_DIR "/dataflow_test.ptx"));
+  t.device.set_mode(kCounters | kDataflow);
+  auto in = t.array<std::uint32_t>(32, 1), out = t.array<std::uint32_t>(1, 0);
+  t.device.name_buffer(in.address, 32 * 4, 4, "in", true);
+  EXPECT_EQ(t.launch("sum_by_atomics", 1, 32, in, out).counters.steps, 31u);
+  t.device.host_wrote(out.address, 4);
+  t.device.host_wrote(in.address, 32 * 4);
+  EXPECT_EQ(t.launch("sum_by_atomics", 1, 32, in, out).counters.steps, 31u);
+  EXPECT_EQ(t.launch("sum_by_atomics", 1, 32, in, out).counters.steps, 63u);
 }
 
 TEST(Dataflow, BarrierWithPredicateVotesInEachWarp) {

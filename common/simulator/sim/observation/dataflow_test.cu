@@ -2,6 +2,7 @@
 // Ways to hide from the data flow that a thread combines items. dataflow_test.cpp runs the PTX that nvcc
 // makes of this file. In each kernel, thread 0 of a block of 32 adds up 32 items, one after the other.
 #include <cstdint>
+#include <cstdio>
 
 #define KERNEL extern "C" __global__ void
 
@@ -345,6 +346,188 @@ KERNEL heap_addresses(const unsigned* in, unsigned* out) {
   add_up(static_cast<unsigned>(reinterpret_cast<std::uint64_t>(malloc(16))), out);
 }
 
+KERNEL printed(const unsigned* in, unsigned* out) {
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b) {
+    volatile char text[4] = {static_cast<char>((in[threadIdx.x] >> b & 1) * '%'), '.', '0', 's'};
+    volatile const char* const format = text;
+    value |= static_cast<unsigned>(printf(const_cast<const char*>(format), "")) << b;
+  }
+  add_up(value, out);
+}
+
+// Lane j, which has its item, passes it to the others, which have its number; in one register.
+KERNEL shuffled_by_value(const unsigned* in, unsigned* out) {
+  unsigned value = 0;
+  for (unsigned j = 0; j < 32; ++j) {
+    unsigned moved = j;
+    asm volatile(
+        "{.reg .pred p, q; setp.eq.u32 p, %2, %3; setp.eq.u32 q, %2, %4; @p ld.global.u32 %0, [%5]; "
+        "shfl.sync.idx.b32 %0, %0, %0, 31, -1; @q mov.u32 %1, %0;}"
+        : "+r"(moved), "+r"(value)
+        : "r"(threadIdx.x), "r"(j), "r"((j + 1) % 32), "l"(in + j));
+  }
+  add_up(value, out);
+}
+
+KERNEL guarded_carries(const unsigned* in, unsigned* out) {
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b)
+    asm volatile(
+        "{.reg .pred p; .reg .u32 t; and.b32 t, %1, %2; setp.ne.u32 p, t, 0; add.cc.u32 t, 0, 0; "
+        "@p add.cc.u32 t, -1, 1; addc.u32 t, 0, 0; mad.lo.u32 %0, t, %2, %0;}"
+        : "+r"(value)
+        : "r"(in[threadIdx.x]), "r"(1u << b));
+  add_up(value, out);
+}
+
+// Bits that become flags in memory: s_cells[1] tells a bit, s_cells[3] its complement, by `skip(bit, cell)`, which
+// writes 1 to the cell unless the bit is 0.
+template <typename Skip>
+__device__ void tell_twice(const unsigned* in, unsigned* out, volatile unsigned* cells, Skip skip) {
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b) {
+    for (unsigned k = 0; k < 4; ++k) cells[k] = 0;
+    skip(in[threadIdx.x] >> b & 1, cells + 1);
+    skip(1 - cells[1], cells + 3);
+    value |= (1 - cells[3]) << b;
+  }
+  add_up(value, out);
+}
+
+// The second iteration of a loop.
+KERNEL skipped_loops(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_cells[32 * 4];
+  tell_twice(in, out, s_cells + 4 * threadIdx.x, [](unsigned bit, volatile unsigned* cell) {
+    asm volatile(
+        "{.reg .pred p, q; .reg .u32 a; setp.eq.u32 p, %0, 0; sub.u32 a, %1, 4; @p bra DONE; "
+        "AGAIN: st.shared.u32 [a], 1; add.u32 a, a, 4; setp.le.u32 q, a, %1; @q bra AGAIN; DONE:}"
+        :
+        : "r"(bit), "r"(shared_address(const_cast<unsigned*>(cell)))
+        : "memory");
+  });
+}
+KERNEL skipped_counting_loops(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_cells[32 * 4];
+  tell_twice(in, out, s_cells + 4 * threadIdx.x, [](unsigned bit, volatile unsigned* cell) {
+    asm volatile(
+        "{.reg .pred p, q; .reg .u32 a, i; setp.eq.u32 p, %0, 0; sub.u32 a, %1, 4; mov.u32 i, 0; @p bra "
+        "DONE; "
+        "AGAIN: mad.lo.u32 a, i, 4, %1; sub.u32 a, a, 4; st.shared.u32 [a], 1; add.u32 i, i, 1; "
+        "setp.le.u32 q, i, 1; @q bra AGAIN; DONE:}"
+        :
+        : "r"(bit), "r"(shared_address(const_cast<unsigned*>(cell)))
+        : "memory");
+  });
+}
+
+// Of two ways to a store, the shorter one, which nobody takes, has another address.
+KERNEL skipped_longer_ways(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_cells[32 * 4];
+  tell_twice(in, out, s_cells + 4 * threadIdx.x, [](unsigned bit, volatile unsigned* cell) {
+    asm volatile(
+        "{.reg .pred p, q; .reg .u32 a; setp.eq.u32 p, %0, 0; setp.eq.u32 q, %2, 1; mov.u32 a, %1; @p bra "
+        "DONE; "
+        "@q bra SHORT; bra LONG; LONG: bra JOIN; SHORT: sub.u32 a, %1, 4; JOIN: st.shared.u32 [a], 1; DONE:}"
+        :
+        : "r"(bit), "r"(shared_address(const_cast<unsigned*>(cell))), "r"(blockIdx.x)
+        : "memory");
+  });
+}
+KERNEL skipped_either_way(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_cells[32 * 4];
+  tell_twice(in, out, s_cells + 4 * threadIdx.x, [](unsigned bit, volatile unsigned* cell) {
+    asm volatile(
+        "{.reg .pred p, q; .reg .u32 a; setp.eq.u32 p, %0, 0; setp.eq.u32 q, %2, 1; @p bra DONE; "
+        "@q bra SHORT; mov.u32 a, %1; bra LONG; LONG: bra JOIN; SHORT: sub.u32 a, %1, 4; bra JOIN; "
+        "JOIN: st.shared.u32 [a], 1; DONE:}"
+        :
+        : "r"(bit), "r"(shared_address(const_cast<unsigned*>(cell))), "r"(blockIdx.x)
+        : "memory");
+  });
+}
+
+// A function that stores to a variable of its caller, whose address it finds in memory.
+__device__ std::uint64_t d_addresses[32];
+__device__ __noinline__ void set_local_cell() {
+  asm volatile("st.local.u32 [%0], 1;" ::"l"(static_cast<volatile std::uint64_t*>(d_addresses)[threadIdx.x])
+               : "memory");
+}
+KERNEL skipped_calls_to_local(const unsigned* in, unsigned* out) {
+  volatile unsigned cells[4];
+  tell_twice(in, out, cells, [](unsigned bit, volatile unsigned* cell) {
+    d_addresses[threadIdx.x] = __cvta_generic_to_local(const_cast<unsigned*>(cell));
+    if (bit != 0) set_local_cell();
+  });
+}
+
+// `watch(bit)` returns which lanes have this bit. Lanes 31 and 0 watch, with a constant in its place.
+template <typename Watch>
+__device__ void watched(const unsigned* in, unsigned* out, Watch watch) {
+  unsigned value = 0;
+  for (unsigned b = 0; b < 4; ++b)
+    for (const unsigned watcher : {31u, 0u}) {
+      unsigned seen = watch(threadIdx.x == watcher ? 1u : in[threadIdx.x] >> b & 1);
+      __syncwarp();
+      seen = __shfl_sync(~0u, seen, watcher);
+      if ((threadIdx.x == 31) != (watcher == 31)) value |= (seen >> threadIdx.x & 1) << b;
+    }
+  add_up(value, out);
+}
+KERNEL guarded_presence(const unsigned* in, unsigned* out) {
+  watched(in, out, [](unsigned bit) {
+    unsigned here = 0;
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p activemask.b32 %0;}" : "+r"(here) : "r"(bit));
+    return here;
+  });
+}
+// Lanes with more rounds of a loop come after the others.
+KERNEL presence_after_loops(const unsigned* in, unsigned* out) {
+  watched(in, out, [](unsigned bit) {
+    unsigned here;
+    asm volatile(
+        "{.reg .pred p; .reg .u32 n; mul.lo.u32 n, %1, 400; AGAIN: setp.eq.u32 p, n, 0; @p bra DONE; "
+        "sub.u32 n, n, 1; bra AGAIN; DONE: activemask.b32 %0;}"
+        : "=r"(here)
+        : "r"(bit));
+    return here;
+  });
+}
+
+// Lane j sets a flag on one of two ways. The others read it where the ways meet, but, as a jump that nobody takes
+// leads on, not yet at the end of what the branch decides.
+KERNEL shuffled_before_the_end(const unsigned* in, unsigned* out) {
+  unsigned value = 0;
+  for (unsigned b = 0; b < 32; ++b)
+    for (unsigned j = 0; j < 32; ++j) {
+      unsigned seen = 0;
+      asm volatile(
+          "{.reg .pred p, never; .reg .u32 v; setp.ne.u32 never, %3, 0; setp.ne.u32 p, %1, 0; @p bra ONE; "
+          "mov.u32 v, 0; @never bra OUT; bra BOTH; ONE: mov.u32 v, 1; @never bra OUT; bra BOTH; "
+          "BOTH: shfl.sync.idx.b32 %0, v, %2, 31, -1; OUT:}"
+          : "+r"(seen)
+          : "r"(threadIdx.x == j ? in[j] >> b & 1 : 0), "r"(j), "r"(blockIdx.x));
+      seen = __shfl_sync(~0u, seen, (j + 1) % 32);
+      if (threadIdx.x == j) value |= seen << b;
+    }
+  add_up(value, out);
+}
+
+// Sums of four bits from a table, by two items in one word.
+KERNEL packed(const unsigned* in, unsigned* out) {
+  __shared__ unsigned char s_sums[16 << 8];
+  for (unsigned i = threadIdx.x; i < 16 * 16; i += 32) s_sums[i / 16 << 8 | i % 16] = (i / 16 + i % 16) & 15;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  unsigned total = in[0] & 15;
+  for (unsigned i = 1; i < 32; ++i) {
+    unsigned both;
+    asm volatile("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(both) : "r"(in[i] & 15), "r"(total));
+    total = static_cast<volatile unsigned char*>(s_sums)[both];
+  }
+  out[0] = total;
+}
+
 // --- An automaton: the state of the last item selects among values that derive from the next one.
 template <typename Next>
 __device__ void follow(const unsigned* in, unsigned* out, Next next) {
@@ -481,4 +664,33 @@ KERNEL common_flag(const unsigned* in, unsigned* out) {
   __shared__ volatile unsigned s_flag;
   if ((in[threadIdx.x] & 64) != 0) s_flag = 1;
   if (threadIdx.x == 0) out[0] = s_flag;
+}
+
+// Eight sums in one thread, one after the other. nvcc makes a selection of the reset.
+KERNEL rows_in_turn(const unsigned* in, unsigned* out) {
+  if (threadIdx.x != 0) return;
+  unsigned total = 0;
+  for (unsigned i = 0; i < 32; ++i) {
+    asm volatile("{.reg .pred p; .reg .u32 t; and.b32 t, %1, 3; setp.eq.u32 p, t, 0; selp.u32 %0, 0, %0, p;}"
+                 : "+r"(total)
+                 : "r"(i));
+    total += in[i];
+    if ((i & 3) == 3) out[0] = total;
+  }
+}
+
+KERNEL sum_by_atomics(const unsigned* in, unsigned* out) {
+  atomicAdd(out, in[threadIdx.x]);
+}
+
+// Block 0 leaves its items in a register and in the carry, which block 1 never sets.
+KERNEL left_by_another_block(const unsigned* in, unsigned* out) {
+  unsigned left, carry;
+  asm volatile(
+      "{.reg .u32 keep; .reg .pred p; setp.eq.u32 p, %2, 0; @p mov.u32 keep, %3; @p add.cc.u32 keep, keep, "
+      "-1; "
+      "mov.u32 %0, keep; addc.u32 %1, 0, 0;}"
+      : "=r"(left), "=r"(carry)
+      : "r"(blockIdx.x), "r"(in[threadIdx.x]));
+  if (blockIdx.x == 1) out[0] = left + carry;
 }

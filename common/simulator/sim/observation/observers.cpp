@@ -24,6 +24,7 @@ void Observers::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKi
 
 void Observers::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   if (initcheck_) initcheck_->host_wrote(address, n_bytes);
+  if (dataflow_ && arena_.contains(address)) dataflow_->host_wrote(address, n_bytes);
 }
 
 std::vector<ByteRange> Observers::never_written(std::uint64_t address, std::uint64_t n_bytes) const {

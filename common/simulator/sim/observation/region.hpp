@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -42,7 +44,11 @@ class Regions {
 
  private:
   std::vector<bool> between(std::uint32_t branch) const;
-  std::vector<const MicroOp*> way_to(const MicroOp& op, const Region& region) const;
+  std::optional<std::vector<const MicroOp*>> way_to(const MicroOp& op, const Region& region,
+                                                    std::uint32_t without) const;
+  std::optional<std::vector<const MicroOp*>> address_of(const MicroOp& op, const Region& region,
+                                                        const std::map<std::uint32_t, int>& n_writers) const;
+  bool is_in_frame(const MicroOp& op) const;
   bool read_after(const Region& region, std::uint32_t slot) const;
   std::uint32_t written_by_calls(const BasicBlock& caller) const;
   void fill(Region& region) const;

@@ -14,6 +14,7 @@
 
 #include "sim/checkers/boundcheck.hpp"
 #include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/library_kernels.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/checkers/synccheck.hpp"
 #include "sim/decode/complete.hpp"
@@ -94,7 +95,7 @@ void find_recursion(const Program& program, Collector& out) {
       continue;
     }
     for (std::uint32_t k = 1; k < program.address_taken.size(); ++k)
-      if (program.address_taken[k]) calls[b.function].insert(k);
+      if (program.reaches(site, k)) calls[b.function].insert(k);
   }
   for (const auto& [function, index] : place)
     if (calls_itself(calls, function))
@@ -254,6 +255,9 @@ std::vector<Outside> outside_of(const Program& program, const OpTable& table) {
     if (const Gap gap = gap_of_special(special.name); gap != nullptr)
       out.add(special.name, gap, instead_of(special.name), 0, 0);
   find_recursion(program, out);
+  if (is_library_kernel(program.demangled))
+    out.add("the kernel " + program.demangled, "race checks: findings in a library's kernels are only hints",
+            "", 0, 0);
   return out.take();
 }
 

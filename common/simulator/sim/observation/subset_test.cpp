@@ -97,19 +97,35 @@ TEST(Subset, RefusesFunctionsThatCallThemselves) {
             0u);
 }
 
-// f calls g by its address, as a virtual function is called. f is only called by name, unless `takes` is f.
+// f calls g by its address, as a virtual function is called; g and this call have `parameter`. f, which has
+// one of 64 bits, is only called by name, unless `takes` is f.
 TEST(Subset, IndirectCallsReachWhatHasAnAddress) {
-  const auto recursive = [](const std::string& takes) {
-    return outside(
-        ".func g()\n{\nret;\n}\n"
-        ".func f(.param .b64 p)\n{\n.reg .b64 %rd1;\nld.param.b64 %rd1, [p];\n"
-        "any: .callprototype _ ();\ncall %rd1, (), any;\nret;\n}\n"
-        ".visible .entry k()\n{\n.reg .b64 %rd1;\n{\n.param .b64 a;\nmov.b64 %rd1, " +
-        takes + ";\nst.param.b64 [a], %rd1;\ncall.uni f, (a);\n}\nret;\n}\n");
+  const auto recursive = [](const std::string& takes, const std::string& parameter) {
+    const std::string passed = parameter.empty() ? "()" : "(q)";
+    return outside(".func g(" + parameter + ")\n{\nret;\n}\n.func f(.param .b64 p)\n{\n.reg .b64 %rd1;\n" +
+                   "ld.param.b64 %rd1, [p];\nany: .callprototype _ (" + parameter + ");\n{\n" +
+                   (parameter.empty() ? "" : parameter + ";\n") + "call %rd1, " + passed +
+                   ", any;\n}\nret;\n}\n" +
+                   ".visible .entry k()\n{\n.reg .b64 %rd1;\n{\n.param .b64 a;\nmov.b64 %rd1, " + takes +
+                   ";\nst.param.b64 [a], %rd1;\ncall.uni f, (a);\n}\nret;\n}\n");
   };
-  EXPECT_EQ(recursive("g"), std::vector<std::string>{});
-  ASSERT_EQ(recursive("f").size(), 1u);
-  EXPECT_TRUE(recursive("f")[0].starts_with("recursion of f")) << recursive("f")[0];
+  for (const char* parameter : {"", ".param .b64 q", ".param .b32 q"})
+    EXPECT_EQ(recursive("g", parameter), std::vector<std::string>{}) << parameter;
+  EXPECT_EQ(recursive("f", ""), std::vector<std::string>{}) << "a call without arguments can't reach f";
+  EXPECT_EQ(recursive("f", ".param .b32 q"), std::vector<std::string>{});
+  ASSERT_EQ(recursive("f", ".param .b64 q").size(), 1u);
+  EXPECT_TRUE(recursive("f", ".param .b64 q")[0].starts_with("recursion of f"));
+}
+
+TEST(Subset, RefusesKernelsWithALibrarysName) {
+  const auto named = [](const std::string& name) {
+    return outside(".visible .entry " + name + "()\n{\nret;\n}\n");
+  };
+  for (const char* name : {"_ZN3cub4foldEv", "_ZNK3cub4foldEPKi", "_ZN6thrust4foldIiEEvv"}) {
+    ASSERT_EQ(named(name).size(), 1u) << name;
+    EXPECT_TRUE(named(name)[0].starts_with("the kernel ")) << named(name)[0];
+  }
+  EXPECT_EQ(named("_ZN4mine3cub4foldEv"), std::vector<std::string>{});
 }
 
 // A launch that overlaps with the one before it is as observed only after griddepcontrol.wait.

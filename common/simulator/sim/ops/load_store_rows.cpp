@@ -13,9 +13,7 @@ template <Place P, typename T, int Count>
 void load(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
-  with_memory<P, sizeof(T) * Count>(w, op, a, [&](const Lanes& from, bool run, auto place) {
-    if constexpr (decltype(place)::value == Place::global)
-      if (w.worker->signals != nullptr && (op.order & kOrderMask) != kWeak) await_signal(w, op, from.at);
+  with_memory<P, sizeof(T) * Count>(w, op, a, [&](const Lanes& from, bool run, auto) {
     for (int k = 0; k < Count; ++k) {
       if (op.dst[k] == MicroOp::kNoSlot) continue;
       auto* out = w.slot<Stored<T>>(op.dst[k]);
@@ -42,7 +40,7 @@ void store(Warp& w, const MicroOp& op) {
   addresses(w, op, a);
   with_memory<P, sizeof(T) * Count>(w, op, a, [&](const Lanes& to, bool run, auto place) {
     if constexpr (decltype(place)::value == Place::global)
-      if (w.worker->signals != nullptr && (op.order & kOrderMask) != kWeak) raise_signal(w, to.at);
+      if (w.worker->signals != nullptr && (op.order & kOrderMask) != kWeak) raise_signal(w, op, to.at);
     for (int k = 0; k < Count; ++k) {
       // The fourth value is in dst[3], because a store has no results.
       const u32 slot = k < 3 ? op.src[1 + k] : op.dst[3];

@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/grid/waiting.hpp"
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/memory/cache.hpp"
@@ -49,6 +50,22 @@ inline bool contiguous(const Lanes& a, u64 bytes) {
   throw DeviceFault(Fault::misaligned_address,
                     fmt::format("{}-byte access at an address that is not a multiple of {}", bytes, bytes),
                     lanes, address);
+}
+
+// The active lanes for which `holds(lane)`.
+template <typename Holds>
+inline u32 lanes_where(const Warp& w, const Holds& holds) {
+  u32 lanes = 0;
+  for (u32 m = w.mask; m != 0; m &= m - 1)
+    if (holds(std::countr_zero(m))) lanes |= m & -m;
+  return lanes;
+}
+
+// `bits`: the bits that are set in some lane's address.
+inline void check_alignment(const Warp& w, const Lanes& a, u64 bits, u64 bytes) {
+  if ((bits & (bytes - 1)) == 0) return;
+  const u32 bad = lanes_where(w, [&](int i) { return (a.at[i] & (bytes - 1)) != 0; });
+  misaligned(bad, a.at[std::countr_zero(bad)], bytes);
 }
 
 // --- global ------------------------------------------------------------------------------------------------
@@ -93,18 +110,9 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
       bits |= address;
     }
   }
-  if ((bits & (bytes - 1)) != 0) {
-    u32 bad = 0;
-    for (u32 m = w.mask; m != 0; m &= m - 1)
-      if ((a.at[std::countr_zero(m)] & (bytes - 1)) != 0) bad |= m & -m;
-    misaligned(bad, a.at[std::countr_zero(bad)], bytes);
-  }
+  check_alignment(w, a, bits, bytes);
   if (within(*w.worker, op, low, high + bytes)) return;
-  u32 bad = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const u64 address = a.at[std::countr_zero(m)];
-    if (!within(*w.worker, op, address, address + bytes)) bad |= m & -m;
-  }
+  const u32 bad = lanes_where(w, [&](int i) { return !within(*w.worker, op, a.at[i], a.at[i] + bytes); });
   if (bad != 0) out_of_bounds(bad, a.at[std::countr_zero(bad)], bytes);
 }
 
@@ -206,6 +214,8 @@ inline u64 touch_range(Warp& w, const MicroOp& op, u64 address, u64 bytes) {
 }
 
 inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, bool is_contiguous) {
+  const bool strong = op.kind == OpKind::load && (op.order & kOrderMask) != kWeak;
+  if (strong && w.worker->signals != nullptr && await_signal(w, op, a.at)) return;
   OpCounters& counters = w.worker->op_counters[op.index];
   counters.requests += 1;
   counters.lanes += count_lanes(w.mask);
@@ -316,16 +326,9 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
         bits |= address;
       }
     }
-    if ((bits & (bytes - 1)) != 0) {
-      u32 bad = 0;
-      for (u32 m = w.mask; m != 0; m &= m - 1)
-        if ((a.at[std::countr_zero(m)] & (bytes - 1)) != 0) bad |= m & -m;
-      misaligned(bad, a.at[std::countr_zero(bad)], bytes);
-    }
+    check_alignment(w, a, bits, bytes);
     if (ends_beyond(high, bytes, size)) {
-      u32 bad = 0;
-      for (u32 m = w.mask; m != 0; m &= m - 1)
-        if (ends_beyond(a.at[std::countr_zero(m)], bytes, size)) bad |= m & -m;
+      const u32 bad = lanes_where(w, [&](int i) { return ends_beyond(a.at[i], bytes, size); });
       throw DeviceFault(
           Fault::illegal_address,
           fmt::format("{}-byte access {}", bytes, outside_of_shared(a.at[std::countr_zero(bad)], size)), bad,

@@ -225,7 +225,7 @@ RunEnd run(Warp& w, s64 budget) {
       }
       w.time += b.clocks + w.stall * b.waits;
       if (b.waits_for_all) w.stall = 0;
-      if (!b.only_polling) w.polled_op = Warp::kNeverPolled;
+      if (!b.only_polling) w.polled.op = Warp::kNeverPolled;
       w.sees_own = w.sees_own && b.polling;
       if (const bool waits = b.waits_in_block || w.sees_own; waits != w.waits_in_block) {
         w.waits_in_block = waits;

@@ -319,3 +319,29 @@ KERNEL(race_in_a_function) {
   __syncthreads();
   if (threadIdx.x < 4) out[threadIdx.x] = s_counts[threadIdx.x];
 }
+
+// The last warp waits for the first eight readers of the word, but not for the other eight.
+// EXPECT shared-race
+// LAUNCH 1 544
+KERNEL(waits_for_half_of_the_readers) {
+  UNUSED;
+  __shared__ int s_word;
+  if (threadIdx.x == 0) s_word = in[0];
+  __syncthreads();
+  const unsigned warp = threadIdx.x / 32;
+  if (warp < 16) out[threadIdx.x] = s_word;  // FAULT OTHER
+  if (warp < 8 || warp == 16) asm volatile("bar.sync 1, 288;" ::: "memory");
+  if (threadIdx.x == 512) s_word = 2;  // FAULT OTHER
+}
+
+// In the shared memory that the system reserves, and cooperative groups use.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(race_in_reserved_memory) {
+  UNUSED;
+  unsigned reserved;
+  asm("mov.u32 %0, %%reserved_smem_offset_begin;" : "=r"(reserved));
+  int* const words = static_cast<int*>(__cvta_shared_to_generic(reserved));
+  words[threadIdx.x] = in[threadIdx.x];              // FAULT OTHER
+  out[threadIdx.x] = words[(threadIdx.x + 1) % 64];  // FAULT OTHER
+}

@@ -59,7 +59,6 @@ void Racecheck::fly(Block& block, Flight& flight) {
 }
 
 void Racecheck::copies_issued(Warp& w, const CopyBatch& batch) {
-  if (full_) return;
   BlockState& b = state(*w.block);
   b.flights.push_back({batch, batch.lanes, 0});
   fly(*w.block, b.flights.back());
@@ -96,7 +95,6 @@ void Racecheck::renew_flights(Block& block) {
 // --- mbarriers ---------------------------------------------------------------------------------------------
 
 void Racecheck::mbarrier_arrived(Warp& w, int lane, std::uint64_t address) {
-  if (full_) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const Publication now{next(), ws.bound, b.bound, ws.of(lane).known};

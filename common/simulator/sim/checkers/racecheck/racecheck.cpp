@@ -9,7 +9,6 @@
 namespace course::sim {
 namespace {
 
-constexpr RecordId kMostRecords = RecordId{1} << 27;  // record numbers that fit in a cell
 constexpr std::size_t kSteps = 4096;
 constexpr std::uint32_t kNobody = ~0u;
 constexpr std::size_t kMostReplaced = std::size_t{1} << 16;  // a limit for reasons only
@@ -79,7 +78,8 @@ void Racecheck::released(std::uint64_t address, std::uint64_t n_bytes) {
 RecordId Racecheck::new_record(const Record& r) {
   const RecordId id = next();
   log_.push_back(r);
-  if (id + 2 >= kMostRecords) full_ = true;  // the rest of this launch is not checked
+  if (id + 2 >= most_records)
+    throw DeviceFault(Fault::launch_timeout, "it is too long: the rest could not be checked for races");
   return id;
 }
 
@@ -109,8 +109,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   n_lock_uses_ = 0;
   reported_.clear();
   known_.clear();
-  full_ = false;
-  if (base_ >= kMostRecords / 2) start_afresh();
+  if (base_ >= most_records / 2) start_afresh();
   one_block_ = launch.grid.count() == 1;
   fences_ = sync_global_ = updates_ = false;
   swap_loads_ = loads_before_swaps(program);
@@ -197,7 +196,7 @@ inline void Racecheck::look(CurrentAccess& h, Place place, std::uint32_t lanes) 
 }
 
 void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
-  if (op.space == MemorySpace::constant || full_ || (!a.mixed && a.place == Place::local)) return;
+  if (op.space == MemorySpace::constant || (!a.mixed && a.place == Place::local)) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const bool asks = op.kind == OpKind::mbarrier && op.dst[0] != MicroOp::kNoSlot && (op.pred_dst & 1) != 0;

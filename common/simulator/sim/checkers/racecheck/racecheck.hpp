@@ -93,8 +93,8 @@ class Racecheck final : public KernelChecker {
   std::set<std::uint32_t> racing() const override;
   // The first race of this launch so far, without hints; nullptr if there is none.
   const Finding* first_race() const;
-  // Whether record numbers have run out, so that the rest of the launch is not checked.
-  bool is_full() const { return full_; }
+  // Record numbers that fit in a cell; a launch that needs more ends with a fault. Tests make it smaller.
+  inline static RecordId most_records = RecordId{1} << 27;
   void released(std::uint64_t address, std::uint64_t n_bytes) override;
   // `parts`: checkers that each saw some of the blocks of one launch. True if no word of [address, address +
   // n_bytes) was accessed by two of them with at least one write. For launches in which the writes to global
@@ -152,7 +152,8 @@ class Racecheck final : public KernelChecker {
     std::uint32_t lanes;   // 0: one lane, namely the cell's lane + `offset`
     std::uint32_t offset;  // modulo 32
   };
-  static constexpr std::uint32_t kMostReaders = 8;  // per cell; further ones are not remembered
+  static constexpr std::uint32_t kMostReaders =
+      32;  // per cell, as warps in a block; further ones are not remembered
 
   // What a fence has prepared to be published by the thread's next strong write: the thread's own accesses
   // before `own`, those of its warp before `warp`, those of its block before `block`, and `other`.
@@ -446,7 +447,7 @@ class Racecheck final : public KernelChecker {
   const LaunchRequest* launch_ = nullptr;
   bool updates_ = false;                // the kernel has atomics on global memory
   std::set<std::uint32_t> swap_loads_;  // see loads_before_swaps()
-  bool fences_ = false, sync_global_ = false, one_block_ = false, full_ = false;
+  bool fences_ = false, sync_global_ = false, one_block_ = false;
   bool shortcuts_ = true;
 
   std::vector<Record> log_;  // of this launch

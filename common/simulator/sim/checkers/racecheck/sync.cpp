@@ -191,7 +191,7 @@ void Racecheck::acquire_seen(ThreadClocks& k, Scope scope) const {
 }
 
 void Racecheck::before(Warp& w, const MicroOp& op) {
-  if ((op.order & kOrderMask) == kWeak || full_) return;
+  if ((op.order & kOrderMask) == kWeak) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const Scope scope = (op.order & kScopeMask) >= kScopeDevice ? kDeviceWide : kBlockWide;

@@ -112,7 +112,6 @@ std::uint64_t Racecheck::pair_of(Hazard hazard, std::uint32_t one, std::uint32_t
 
 void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                        bool old_writes) {
-  if (h.shadow.shared && offset < program_->reserved_shared) return;  // shared memory that the system uses
   Hazard hazard = Hazard::read_write;
   if (old_writes && h.writes)
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;

@@ -75,6 +75,13 @@ constexpr const char* kAllowed[] = {
     // what inline code of the C++ library calls: conversion of numbers from and to text, shared_ptr
     "vsnprintf", "__vsnprintf_chk", "strtol", "strtoll", "strtoul", "strtoull", "strtod", "strtof", "strtold",
     "__errno_location", "__libc_single_threaded",
+    // memory, text and sorting of the program's own; the C++ library's inline code calls many of these
+    "malloc", "calloc", "realloc", "free", "aligned_alloc", "qsort", "bsearch", "memchr", "memrchr", "strchr",
+    "strrchr", "strstr", "strncmp", "strcpy", "strncpy", "strcat", "strncat", "strtok", "strnlen", "wmemchr",
+    "wmemcmp", "wmemcpy", "wmemmove", "wmemset", "wcslen", "__ctype_b_loc", "__ctype_toupper_loc",
+    "__ctype_tolower_loc", "isalnum", "isalpha", "isdigit", "islower", "isspace", "isupper", "isxdigit",
+    "toupper", "tolower", "div", "ldiv", "lldiv", "atoi", "atol", "atoll", "atof", "sscanf",
+    "__isoc99_sscanf",
     // arithmetic, besides kMath
     "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
 // In labs for several devices. The device's process limits what is copied to the host

@@ -69,6 +69,12 @@ TEST(Screen, AcceptsAnOrdinarySolution) {
   EXPECT_EQ(says(honest()), "");
 }
 
+TEST(Screen, AcceptsTheCLibraryOnOwnData) {
+  for (const char* name : {"malloc", "calloc", "free", "qsort", "memchr", "strchr", "toupper",
+                           "__ctype_b_loc", "lldiv", "atoi", "sscanf", "__isoc23_sscanf", "wmemcpy"})
+    EXPECT_EQ(says(importing(name)), "") << name;
+}
+
 TEST(Screen, ReportsRefusedImportsAndReasons) {
   const struct {
     const char* name;

@@ -256,8 +256,7 @@ std::vector<Outside> outside_of(const Program& program, const OpTable& table) {
       out.add(special.name, gap, instead_of(special.name), 0, 0);
   find_recursion(program, out);
   if (is_library_kernel(program.demangled))
-    out.add("the kernel " + program.demangled, "race checks: findings in a library's kernels are only hints",
-            "", 0, 0);
+    out.add("the kernel " + program.demangled, "race checks: findings in it would only be hints", "", 0, 0);
   return out.take();
 }
 

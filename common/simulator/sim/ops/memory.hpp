@@ -93,23 +93,25 @@ inline bool within(Worker& worker, const MicroOp& op, u64 low, u64 high) {
                     lanes, address);
 }
 
+struct Extent {
+  u64 low = ~u64{0}, high = 0, bits = 0;
+};
+// The lowest and the highest address of the active lanes, and the bits that are set in any.
+inline Extent extent_of(const Warp& w, const Lanes& a) {
+  Extent e;
+  const auto add = [&](u64 address) {
+    e = {std::min(e.low, address), std::max(e.high, address), e.bits | address};
+  };
+  if (w.mask == kAllLanes)
+    for (int i = 0; i < kLanes; ++i) add(a.at[i]);
+  else
+    for (u32 m = w.mask; m != 0; m &= m - 1) add(a.at[std::countr_zero(m)]);
+  return e;
+}
+
 // Checks every active lane of a scattered access.
 inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes) {
-  u64 low = ~u64{0}, high = 0, bits = 0;
-  if (w.mask == kAllLanes) {
-    for (int i = 0; i < kLanes; ++i) {
-      low = std::min(low, a.at[i]);
-      high = std::max(high, a.at[i]);
-      bits |= a.at[i];
-    }
-  } else {
-    for (u32 m = w.mask; m != 0; m &= m - 1) {
-      const u64 address = a.at[std::countr_zero(m)];
-      low = std::min(low, address);
-      high = std::max(high, address);
-      bits |= address;
-    }
-  }
+  const auto [low, high, bits] = extent_of(w, a);
   check_alignment(w, a, bits, bytes);
   if (within(*w.worker, op, low, high + bytes)) return;
   const u32 bad = lanes_where(w, [&](int i) { return !within(*w.worker, op, a.at[i], a.at[i] + bytes); });
@@ -313,19 +315,7 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
   const bool run = w.mask == kAllLanes && contiguous(a, bytes) && (a.at[0] & (bytes - 1)) == 0 &&
                    !ends_beyond(a.at[0], kLanes * bytes, size);
   if (!run) {
-    u64 high = 0, bits = 0;
-    if (w.mask == kAllLanes) {
-      for (int i = 0; i < kLanes; ++i) {
-        high = std::max(high, a.at[i]);
-        bits |= a.at[i];
-      }
-    } else {
-      for (u32 m = w.mask; m != 0; m &= m - 1) {
-        const u64 address = a.at[std::countr_zero(m)];
-        high = std::max(high, address);
-        bits |= address;
-      }
-    }
+    const auto [low, high, bits] = extent_of(w, a);
     check_alignment(w, a, bits, bytes);
     if (ends_beyond(high, bytes, size)) {
       const u32 bad = lanes_where(w, [&](int i) { return ends_beyond(a.at[i], bytes, size); });
@@ -377,13 +367,10 @@ using At = std::integral_constant<Place, P>;
 
 // Checks the addresses of a local access.
 inline void check_local(const Warp& w, const Lanes& a, u64 bytes) {
-  const u64 size = w.local_stride;
-  u32 bad = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
-    if ((a.at[i] & (bytes - 1)) != 0) misaligned(m & -m, kLocalWindow + a.at[i], bytes);
-    if (ends_beyond(a.at[i], bytes, size)) bad |= m & -m;
-  }
+  const u32 bad = lanes_where(w, [&](int i) {
+    if ((a.at[i] & (bytes - 1)) != 0) misaligned(1u << i, kLocalWindow + a.at[i], bytes);
+    return ends_beyond(a.at[i], bytes, w.local_stride);
+  });
   if (bad != 0)
     throw DeviceFault(Fault::illegal_address,
                       fmt::format("{}-byte access outside of the thread's local memory", bytes), bad,

@@ -104,6 +104,21 @@ Arena::~Arena() {
   munmap(reinterpret_cast<void*>(base_), size_);
 }
 
+// The first hole of `need` bytes between live allocations that begin from `from` on, and before `end`.
+std::optional<std::uint64_t> Arena::find_hole(const Zone& zone, std::uint64_t from, std::uint64_t end,
+                                              std::uint64_t need) const {
+  auto it = live_.lower_bound(from);
+  std::uint64_t hole = zone.begin;
+  if (it != live_.begin() && std::prev(it)->first >= zone.begin)
+    hole = std::prev(it)->first + footprint(std::prev(it)->second.size);
+  for (; it != live_.end() && it->first < end; ++it) {
+    if (it->first - hole >= need) return hole;
+    hole = it->first + footprint(it->second.size);
+  }
+  if (end == zone.end && hole <= end && end - hole >= need) return hole;
+  return std::nullopt;
+}
+
 std::optional<std::uint64_t> Arena::place(Zone& zone, std::uint64_t n_bytes, std::uint64_t wide_gap) {
   const std::uint64_t need = footprint(n_bytes);
   if (need <= zone.end - zone.fresh) {
@@ -111,15 +126,18 @@ std::optional<std::uint64_t> Arena::place(Zone& zone, std::uint64_t n_bytes, std
     zone.fresh += std::min(need + wide_gap, zone.end - zone.fresh);
     return address;
   }
-  // There are no unused addresses left: find the first large enough hole between live allocations.
-  std::uint64_t hole = zone.begin;
-  for (auto it = live_.lower_bound(zone.begin); it != live_.end() && it->first < zone.end; ++it) {
-    if (it->first - hole >= need) break;
-    hole = it->first + footprint(it->second.size);
+  // There are no unused addresses left: find a large enough hole between live allocations. The search goes on
+  // where the last one ended, so that many allocations do not look at all others each.
+  if (need >= zone.no_hole) return std::nullopt;
+  auto hole = find_hole(zone, zone.next, zone.end, need);
+  if (!hole) hole = find_hole(zone, zone.begin, zone.next, need);
+  if (!hole) {
+    zone.no_hole = need;
+    return std::nullopt;
   }
-  if (hole > zone.end || need > zone.end - hole) return std::nullopt;
+  zone.next = *hole + need;
   const auto overlaps = [&](const Allocation& a) {
-    return a.base < hole + need && hole < a.base + footprint(a.size);
+    return a.base < *hole + need && *hole < a.base + footprint(a.size);
   };
   std::erase_if(freed_, [&](const auto& entry) { return overlaps(entry.second); });
   return hole;
@@ -169,6 +187,7 @@ Result<void> Arena::release(std::uint64_t address, Range* range) {
   if (address < heap_.begin || address >= heap_.end) used_ -= footprint(gone.size);
   std::erase_if(named_,
                 [&](const auto& e) { return e.first - gone.base < std::max<std::uint64_t>(gone.size, 1); });
+  for (Zone* zone : {&main_, &heap_, &host_}) zone->no_hole = ~std::uint64_t{0};
   forbid(gone.base, gone.size);
   drop_pages(dead.address, dead_end);
   freed_.insert_or_assign(gone.base, std::move(gone));

@@ -99,10 +99,13 @@ class Arena {
   std::vector<Allocation> data_ranges() const;
 
  private:
-  // Addresses from `begin` to `end`, of which those from `fresh` on have never been used.
+  // Addresses from `begin` to `end`, of which those from `fresh` on have never been used. The next hole is
+  // looked for at `next`; none of `no_hole` bytes or more is there until something is released.
   struct Zone {
-    std::uint64_t begin = 0, end = 0, fresh = 0;
+    std::uint64_t begin = 0, end = 0, fresh = 0, next = begin, no_hole = ~std::uint64_t{0};
   };
+  std::optional<std::uint64_t> find_hole(const Zone& zone, std::uint64_t from, std::uint64_t end,
+                                         std::uint64_t need) const;
   static bool covers(const Allocation* a, std::uint64_t address, std::uint64_t n_bytes) {
     return a != nullptr && n_bytes <= a->size - (address - a->base);
   }

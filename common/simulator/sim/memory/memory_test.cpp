@@ -43,6 +43,22 @@ TEST(ArenaTest, FreedMemoryOfBothKindsIsReusedWhenFull) {
     }
 }
 
+// Holes before and after the place where the last one was found.
+TEST(ArenaTest, EveryHoleOfAFullArenaIsFound) {
+  Arena arena{1 << 16};
+  std::vector<std::uint64_t> all;
+  while (const std::uint64_t address = allocated(arena, 3000, MemoryKind::device)) all.push_back(address);
+  ASSERT_GT(all.size(), 10u);
+  for (const std::size_t k :
+       {std::size_t{5}, std::size_t{2}, all.size() - 1, std::size_t{0}, std::size_t{7}}) {
+    EXPECT_EQ(allocated(arena, 3000, MemoryKind::device), 0u);
+    EXPECT_TRUE(arena.release(all[k]));
+    EXPECT_EQ(allocated(arena, 3000, MemoryKind::device), all[k]);
+  }
+  for (const std::size_t k : {3, 4}) EXPECT_TRUE(arena.release(all[k]));
+  EXPECT_EQ(allocated(arena, 6000, MemoryKind::device), all[3]);
+}
+
 TEST(ArenaTest, NameOfAWholeAllocationIsItsOwn) {
   Arena arena{1 << 20};
   const std::uint64_t address = allocated(arena, 400, MemoryKind::device);

@@ -55,7 +55,7 @@ TEST(ArenaTest, EveryHoleOfAFullArenaIsFound) {
     EXPECT_TRUE(arena.release(all[k]));
     EXPECT_EQ(allocated(arena, 3000, MemoryKind::device), all[k]);
   }
-  for (const std::size_t k : {3, 4}) EXPECT_TRUE(arena.release(all[k]));
+  for (const std::size_t k : {std::size_t{3}, std::size_t{4}}) EXPECT_TRUE(arena.release(all[k]));
   EXPECT_EQ(allocated(arena, 6000, MemoryKind::device), all[3]);
 }
 

@@ -642,7 +642,9 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
       failure.proved = again.judgement.failure.proved;
     };
     const bool proved = again.judgement.failure.proved;
-    if (proved || !failure.has_cause()) take_cause();  // else a hint
+    // With the checkers it may end otherwise (after a crash, by its time limit): no cause of what happened.
+    const bool alike = again.judgement.verdict == Verdict::ok || again.judgement.verdict == verdict;
+    if (proved || (alike && !failure.has_cause())) take_cause();  // else a hint
     if (proved && !reads_unwritten(failure))
       return impl_->conclude(problem, task, c, seed, std::move(attempt));
     if (verdict == Verdict::wrong_answer && impl_->comes_of_order(problem, task, c, seed, again)) {

@@ -303,6 +303,12 @@ TEST(Session, ExplainsAWrongAnswerByWhatTheCheckersFind) {
       << outcome.message();
 }
 
+TEST(Session, TakesNoCauseFromARunThatEndedOtherwise) {
+  const Outcome outcome = run_alone("aborts_or_spins");
+  EXPECT_EQ(outcome.verdict, Verdict::crash);
+  EXPECT_EQ(outcome.message().find("a loop that does not end"), std::string::npos) << outcome.message();
+}
+
 TEST(Session, TakesNoHintForAFault) {
   EXPECT_EQ(run_alone("hint").verdict, Verdict::ok);
   const Outcome wrong = run_alone("wrong_with_hint");

@@ -6,7 +6,7 @@
 // expect: sequential CRASH the system call filter
 // expect: shuffle OK
 // expect: coarsened OK
-// expect: single_launch MEMORY_LIMIT
+// expect: single_launch CRASH ended the program
 #include <cstdio>
 #include <thread>
 

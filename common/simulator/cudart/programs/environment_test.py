@@ -278,7 +278,9 @@ class Environment(unittest.TestCase):
             self.assertIn("not checked: host code reads or writes __device__ variables", err)
             code, err = sanitize_text("int main() { static char c[4096]; cudaHostRegister(c, 4096, 0); }")
             self.assertEqual(code, 0, err)
-            self.assertIn("not checked: whether host code waits before it uses memory of cudaHostRegister", err)
+            self.assertIn(
+                "not checked: whether host code waits before it uses memory of cudaHostRegister", err
+            )
             self.assertIn("checked: nothing found in what was checked", err)
             code, err = sanitize_text("""#include <nccl.h>
                 int main() {

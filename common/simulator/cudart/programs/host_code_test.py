@@ -34,7 +34,11 @@ FAULTS = {
     "allocates_an_array_of_arrays": (86, "host-access", "the pointer to set is in device memory"),
     "releases_with_free": (CRASH, "host-access", "segmentation fault: free.* call cudaFree"),
     "releases_with_delete": (CRASH, "host-access", "segmentation fault: free.* call cudaFree"),
-    "reads_before_the_start": (CRASH, "host-access", "outside of all allocations, .* segmentation fault checked"),
+    "reads_before_the_start": (
+        CRASH,
+        "host-access",
+        "outside of all allocations, .* segmentation fault checked",
+    ),
     "reads_a_symbols_address": (
         CRASH,
         "host-access",
@@ -165,7 +169,10 @@ class HostCode(unittest.TestCase):
     def test_consequences_of_a_failed_call_are_marked(self):
         for case in CONSEQUENCES:
             err = run(case, SIM_CHECK="1")[2]
-            self.assertRegex(err, "(uninitialised-global|a null pointer) .*this may be a consequence of the call that failed")
+            self.assertRegex(
+                err,
+                "(uninitialised-global|a null pointer) .*this may be a consequence of the call that failed",
+            )
 
     def test_right_code_is_silent(self):
         names = run()[1].split()

@@ -108,6 +108,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   locks_.clear();
   n_lock_uses_ = 0;
   reported_.clear();
+  systems_.clear();
   known_.clear();
   if (base_ >= most_records / 2) start_afresh();
   one_block_ = launch.grid.count() == 1;

@@ -429,6 +429,7 @@ class Racecheck final : public KernelChecker {
   enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed };
   // Lane `lane` of the current access conflicts with lane `other` of record `id`. `old_writes`: the earlier
   // access is a write.
+  bool is_systems(const MicroOp& op);
   static std::uint64_t pair_of(Hazard hazard, std::uint32_t one, std::uint32_t other);
   void report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
               bool old_writes);
@@ -500,6 +501,7 @@ class Racecheck final : public KernelChecker {
     std::uint32_t op, other_op;
   };
   std::unordered_map<std::uint64_t, std::size_t> reported_;  // from hazard and ops to the index in known_
+  std::unordered_map<std::uint32_t, bool> systems_;          // is_systems(), by op
   std::vector<Known> known_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/authors_files.hpp"
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/machine/describe.hpp"
@@ -110,8 +111,22 @@ std::uint64_t Racecheck::pair_of(Hazard hazard, std::uint32_t one, std::uint32_t
          std::min(one, other);
 }
 
+// Whether the op is a line of the toolkit's headers, such as those of cooperative groups.
+bool Racecheck::is_systems(const MicroOp& op) {
+  const auto [known, fresh] = systems_.try_emplace(op.index);
+  if (fresh) {
+    const auto places = places_of(*program_, op);
+    known->second = !places.empty() && !is_authors_file(places.front().file);
+  }
+  return known->second;
+}
+
 void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                        bool old_writes) {
+  // Tiles of several warps exchange values in the shared memory that the system reserves, without barriers.
+  if (h.shadow.shared && offset < program_->reserved_shared && is_systems(h.op) &&
+      is_systems(program_->ops[record(id).what]))
+    return;
   Hazard hazard = Hazard::read_write;
   if (old_writes && h.writes)
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
@@ -335,6 +350,7 @@ void Racecheck::launch_ends() {
       add_finding(findings_, std::move(k.finding));
   known_.clear();
   reported_.clear();
+  systems_.clear();
 }
 
 }  // namespace course::sim

@@ -459,6 +459,16 @@ TEST(SessionOnGpu, WantsTheWholeOutputWhenTheClockStops) {
   EXPECT_NE(late.message().find("had not finished"), std::string::npos) << late.message();
 }
 
+TEST(SessionOnGpu, MeasuresAgainWhatHasTwoTimes) {
+  const std::string file = "/tmp/evil_runner_" + std::to_string(getpid());
+  std::filesystem::remove(file);
+  Measure measure;
+  measure.timed_runs = 2;
+  const Outcome outcome = run_alone("two_times_once", DeviceKind::gpu, measure);
+  EXPECT_TRUE(std::filesystem::remove(file)) << "no runner was slow";
+  EXPECT_EQ(outcome.events_us, (std::vector<double>{10, 11})) << "of the runner that was not slow";
+}
+
 // Before GO the input is masked, so an answer computed from it is wrong.
 TEST(SessionOnGpu, GivesNothingToWorkOnBeforeTheClockStarts) {
   Measure measure;

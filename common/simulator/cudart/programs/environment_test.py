@@ -272,7 +272,12 @@ class Environment(unittest.TestCase):
             self.assertEqual(code, 3, err)
             code, err = sanitize_text("int main() { int* d; cudaMalloc(&d, 4); return *d; }")
             self.assertEqual(code, 139, err)
-            self.assertRegex(err, "host-access.*\n.*\nsimulator: checked: 1 error, 0 hints\n$")
+            ended = "lab: the program was ended by SIGSEGV (exit code 139)\n"
+            self.assertRegex(err, "host-access.*\n.*\nsimulator: checked: 1 error, 0 hints\n")
+            self.assertTrue(err.endswith(ended), err)
+            code, err = sanitize_text("int main() { int* volatile p = nullptr; cudaFree(0); return *p; }")
+            self.assertEqual(code, 139, err)
+            self.assertTrue(err.endswith(ended), err)
             code, err = sanitize_text("__device__ int total; int main() { return total; }")
             self.assertEqual(code, 0, err)
             self.assertIn("not checked: host code reads or writes __device__ variables", err)

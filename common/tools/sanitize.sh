@@ -55,7 +55,7 @@ exec 3>&2 2>/dev/null # this shell's own line about a program that was killed
 code=0
 CUSAN_LIBRARIES=$LAB_BUILD/common/simulator/cudart "$tools/../simulator/cusan" "$program" "${arguments[@]}" 2>&3 3>&- || code=$?
 exec 2>&3
-((code <= 128)) || ! signal=$(kill -l $((code - 128)) 2>/dev/null) || say "the program was ended by SIG$signal (exit code $code)"
+((code <= 128)) || ! signal=$(kill -l $((code - 128)) 2>/dev/null) || say "exit code $code: SIG$signal ended the program, unless it returned this number"
 ! grep -qs '#2009[12]-D' "${folder-}/warnings" || say "not checked: host code reads or writes __device__ variables (nvcc's warnings above)." \
   "It has copies of its own, which kernels do not see: call cudaMemcpyFromSymbol or cudaMemcpyToSymbol"
 exit "$code"

@@ -497,8 +497,8 @@ bool Session::Impl::comes_of_order(const Problem& problem, const Task& task, con
   return false;
 }
 
-// Doubtful times on a GPU are taken again, on other items in a fresh process: a disturbed clock is not
-// disturbed twice alike, but work that hides from a clock does so each time.
+// Doubtful times on a GPU are taken again, on other items in a fresh process: the machine may have been busy.
+// Work that hides from a clock each time is found again.
 Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                              const Measure& measure) {
   Outcome outcome = timed_once(problem, task, c, seed, measure);

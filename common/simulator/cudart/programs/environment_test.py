@@ -272,7 +272,7 @@ class Environment(unittest.TestCase):
             self.assertEqual(code, 3, err)
             code, err = sanitize_text("int main() { int* d; cudaMalloc(&d, 4); return *d; }")
             self.assertEqual(code, 139, err)
-            ended = "lab: the program was ended by SIGSEGV (exit code 139)\n"
+            ended = "lab: exit code 139: SIGSEGV ended the program, unless it returned this number\n"
             self.assertRegex(err, "host-access.*\n.*\nsimulator: checked: 1 error, 0 hints\n")
             self.assertTrue(err.endswith(ended), err)
             code, err = sanitize_text("int main() { int* volatile p = nullptr; cudaFree(0); return *p; }")

@@ -33,7 +33,8 @@ FAULTS = {
     "pool_memory_freed_too_early": (
         r"kernel fill.* \(stream 1\) writes and cudaFreeAsync \(stream 2\) frees the same 16384 bytes, from byte 0 of"
     ),
-    "pool_memory_used_too_early": r"cudaMallocAsync \(stream 1\) allocates and kernel fill.* \(stream 2\) writes the same",
+    "pool_memory_used_too_early": r"cudaMallocAsync \(stream 1\) allocates and kernel fill.* "
+    r"\(stream 2\) writes the same",
     "pool_memory_copied_too_early": (
         r"kernel fill.* \(the default stream\) writes and a copy \(stream 2\) reads the same 16384 bytes"
     ),

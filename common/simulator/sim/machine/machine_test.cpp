@@ -883,8 +883,8 @@ TEST(Machine, BankConflictsOfAllInstructionsAreCounted) {
   for (const auto& [body, conflicts] : kBodies) EXPECT_EQ(counted(body).shared_conflicts, conflicts) << body;
 }
 
-// Lane i stores `bytes` bytes at the multiple of them below (i · factor ^ flip) % 4096, in shared and in global
-// memory, unless i has a bit of `off`.
+// Lane i stores `bytes` bytes in shared and in global memory, at (i · factor ^ flip) % 4096 rounded down to a
+// multiple of `bytes`. Lanes whose number has a bit of `off` store nothing.
 TEST(Machine, PatternsOfAddressesAreCountedExactly) {
   struct Pattern {
     std::uint32_t factor, flip, off, bytes;

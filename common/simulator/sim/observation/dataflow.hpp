@@ -17,8 +17,9 @@
 // data did not hit derives from that address; memory that skipped code with unknown addresses may write
 // derives from the branch; clocks, votes of barriers, malloc and printf derive from the branches that the
 // block has taken, also from the arguments of earlier calls; and votes and shuffles derive from the branches
-// that their lanes are in, or that they took before they ended. What is selected is then one step deeper than what decides, unless
-// this compares the very values of which one is selected: a chain can select its next value by the last one.
+// that their lanes are in, or that they took before they ended. What is selected is then one step deeper than
+// what decides, unless this compares the very values of which one is selected: a chain can select its next
+// value by the last one.
 // Not followed: in which order warps execute atomics; and the registers that a recursive call saves.
 // Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
 #pragma once

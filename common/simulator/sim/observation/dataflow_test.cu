@@ -381,7 +381,7 @@ KERNEL guarded_carries(const unsigned* in, unsigned* out) {
   add_up(value, out);
 }
 
-// Bits that become flags in memory: s_cells[1] tells a bit, s_cells[3] its complement, by `skip(bit, cell)`, which
+// Each bit becomes a flag in shared memory: s_cells[1] is set for a 1, s_cells[3] for a 0. `skip(bit, cell)`
 // writes 1 to the cell unless the bit is 0.
 template <typename Skip>
 __device__ void tell_twice(const unsigned* in, unsigned* out, volatile unsigned* cells, Skip skip) {
@@ -421,7 +421,7 @@ KERNEL skipped_counting_loops(const unsigned* in, unsigned* out) {
   });
 }
 
-// Of two ways to a store, the shorter one, which nobody takes, has another address.
+// Two paths lead to a store. The shorter one, which no thread takes, gives it another address.
 KERNEL skipped_longer_ways(const unsigned* in, unsigned* out) {
   __shared__ unsigned s_cells[32 * 4];
   tell_twice(in, out, s_cells + 4 * threadIdx.x, [](unsigned bit, volatile unsigned* cell) {
@@ -494,8 +494,8 @@ KERNEL presence_after_loops(const unsigned* in, unsigned* out) {
   });
 }
 
-// Lane j sets a flag on one of two ways. The others read it where the ways meet, but, as a jump that nobody takes
-// leads on, not yet at the end of what the branch decides.
+// Lane j sets a flag on one side of a branch. The other lanes read it where both sides meet. A jump that no
+// thread takes goes past this point, so the branch's region ends only later.
 KERNEL shuffled_before_the_end(const unsigned* in, unsigned* out) {
   unsigned value = 0;
   for (unsigned b = 0; b < 32; ++b)

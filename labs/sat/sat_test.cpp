@@ -307,6 +307,39 @@ TEST(Check, AllowsFloatsToRoundAndNoMore) {
   EXPECT_TRUE(check(u, "serial"));
 }
 
+// The likely causes of a wrong image of this length are not looked for: that takes much memory.
+TEST(Check, FindsWrongEntriesOfLongImages) {
+  for (const char* id : {"serial", "box"}) {
+    const auto all = problem().cases(task(id));
+    const auto like = std::ranges::find_if(all, [](const Case& c) {
+      return c.dtype == lab::DType::f32 && static_cast<Corner>(c.op) == Corner::lower_left &&
+             c.params[kWidth] == 640;
+    });
+    ASSERT_NE(like, all.end());
+    const auto c = problem().with_items(task(id), *like, 4099 * 4099, lab::Pattern::random);
+    Tried t = lab::tried(problem(), task(id), *c, 1, lab::Baseline::all_cores);
+    EXPECT_FALSE(check(t, id)) << id;
+    const auto out = t.output<float>();
+    const std::size_t wrong[] = {4098, 4099 * 4099 - 1};
+    for (const std::size_t at : wrong) {
+      const float right = out[at];
+      out[at] = right + 1e6f;  // the sums of so many items may be wrong by thousands
+      const auto mismatch = check(t, id);
+      ASSERT_TRUE(mismatch) << id << at;
+      EXPECT_EQ(mismatch->index, at);
+      EXPECT_EQ(mismatch->got, lab::print_element(lab::DType::f32, t.outputs[0].bytes.data() + 4 * at));
+      EXPECT_EQ(mismatch->n_wrong, 1u);
+      EXPECT_EQ(mismatch->n_total, 4099u * 4099u);
+      out[at] = right;
+    }
+    for (const std::size_t at : wrong) out[at] = NAN;
+    const auto mismatch = check(t, id);
+    ASSERT_TRUE(mismatch);
+    EXPECT_EQ(mismatch->n_wrong, 2u);
+    EXPECT_EQ(mismatch->position, "row 0, column 4098 of 4099 rows of 4099");
+  }
+}
+
 TEST(Check, SaysWhatAWrongMeanIs) {
   Tried t = tried("box", "top_left_u32_121x87_random_radius20");
   const auto out = t.output<float>();

@@ -71,6 +71,20 @@ STYLE = {
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+def layer(values, mark, x, y, **more):
+    """A layer of a plot; `x`, `y` and more are encodings."""
+    return {"data": {"values": values}, "mark": mark, "encoding": {"x": x, "y": y, **more}}
+
+
+def field(name, axis):
+    return {"field": name, **axis}
+
+
+def points(values, x, y, ink, shape=None, size=70, opacity=1):
+    mark = {"type": "point", "filled": True, "opacity": opacity, "size": size, "color": ink}
+    return layer(values, mark | ({"shape": shape} if shape else {}), x, y)
+
+
 @dataclasses.dataclass
 class Plot:
     """Layers of Vega-Lite below a title; the axes are in the encodings."""
@@ -91,11 +105,12 @@ class Chart:
 
     def specification(self):
         titles = [
-            {
-                "data": {"values": [{}]},
-                "mark": {"type": "text", "align": "left", "text": plot.title, "fontWeight": "bold"},
-                "encoding": {"x": {"value": 12 - self.left}, "y": {"value": -18}},
-            }
+            layer(
+                [{}],
+                {"type": "text", "align": "left", "text": plot.title, "fontWeight": "bold"},
+                {"value": 12 - self.left},
+                {"value": -18},
+            )
             for plot in self.plots
         ]
         return {
@@ -225,11 +240,7 @@ def apart(ends, height, room=15):
 
 def words_at(x, y, text, ink=TEXT, dx=8):
     mark = {"type": "text", "align": "left", "dx": dx, "text": text, "color": ink}
-    return {
-        "data": {"values": [{}]},
-        "mark": mark,
-        "encoding": {"x": {"value": x}, "y": {"value": round(y, 1)}},
-    }
+    return layer([{}], mark, {"value": x}, {"value": round(y, 1)})
 
 
 def lines(curves, x, y, height, title, width):
@@ -243,13 +254,7 @@ def lines(curves, x, y, height, title, width):
             shape = SHAPES[one.look % 4]
             mark["point"] = {"filled": True, "fill": ink, "size": 40, "shape": shape, "strokeDash": [1, 0]}
         values = [{"x": px, "y": py} for px, py in one.points]
-        layers.append(
-            {
-                "data": {"values": values},
-                "mark": mark,
-                "encoding": {"x": {"field": "x", **x}, "y": {"field": "y", **y}},
-            }
-        )
+        layers.append(layer(values, mark, field("x", x), field("y", y)))
         if one.name:
             at = position(y, one.points[-1][1], height)
             ends.append([at, one.name, QUIET if one.reference else ink])
@@ -261,6 +266,11 @@ def chart_of_lines(plots, names, left, *words):
     """`plots`: functions of the width that is left beside the names."""
     width = WIDTH - left - 20 - round(CHARACTER * max(map(len, names)))
     return Chart([plot(width=width) for plot in plots], left, width, *words)
+
+
+def one_plot(curves, x, y, height, title, left, *words):
+    plot = functools.partial(lines, curves, x, y, height, title)
+    return chart_of_lines([plot], [one.name for one in curves], left, *words)
 
 
 # --- What the runs contain
@@ -344,26 +354,13 @@ def ladder(lab, labcli):
         y = {"field": "name", "type": "nominal", "sort": [name for name, _, _ in rows], "title": None}
         y |= {"scale": {"type": "point", "padding": 0.5}, "axis": labels}
         values = [{"name": n, "us": us, "words": measured.time_of(us), "kind": k} for n, us, k in rows]
-        layer = []
-        for kind, (ink, shape) in looks.items():
-            mark = {"type": "point", "filled": True, "opacity": 1, "size": 80, "color": ink, "shape": shape}
-            chosen = [value for value in values if value["kind"] == kind]
-            if chosen:
-                layer.append(
-                    {
-                        "data": {"values": chosen},
-                        "mark": mark,
-                        "encoding": {"y": y, "x": {"field": "us", **across}},
-                    }
-                )
-        layer.append(
-            {
-                "data": {"values": values},
-                "mark": {"type": "text", "align": "left", "dx": 9},
-                "encoding": {"y": y, "x": {"field": "us", **across}, "text": {"field": "words"}},
-            }
-        )
-        plots.append(Plot(layer, 20 * len(rows), work if len(panels) > 1 else ""))
+        layers = []
+        for kind, look in looks.items():
+            if chosen := [value for value in values if value["kind"] == kind]:
+                layers.append(points(chosen, field("us", across), y, *look, size=80))
+        text = {"type": "text", "align": "left", "dx": 9}
+        layers.append(layer(values, text, field("us", across), y, text={"field": "words"}))
+        plots.append(Plot(layers, 20 * len(rows), work if len(panels) > 1 else ""))
     plots[0].title = ": ".join(filter(None, ("GPU time (logarithmic)", plots[0].title)))
     rungs = [(name, us, *panel) for panel in panels for name, us, kind in panel[1] if kind == "rung"]
     slowest = max(rungs, key=lambda rung: rung[1])
@@ -488,8 +485,7 @@ def divergence(_labcli):
         "GPU time against that of one path, for two numbers of multiply-adds per item; both axes are "
         f"logarithmic. With {paths[-1]} paths it is {ends}. Dotted: the modelled times. {where}"
     )
-    plots = [functools.partial(lines, found, x, y, 220, "time against one path")]
-    return chart_of_lines(plots, [one.name for one in found], 56, alt, caption)
+    return one_plot(found, x, y, 220, "time against one path", 56, alt, caption)
 
 
 def shared_atomics(_labcli):
@@ -515,8 +511,7 @@ def shared_atomics(_labcli):
         f"both axes are logarithmic. If all lanes add to one address, an addition of a variable takes {worse:.0f} "
         f"times as long as an addition of 1. Dotted: the modelled times. {where}"
     )
-    plots = [functools.partial(lines, found, x, y, 220, "additions to shared memory")]
-    return chart_of_lines(plots, list(kinds.values()), 60, f"{alt}.", caption)
+    return one_plot(found, x, y, 220, "additions to shared memory", 60, f"{alt}.", caption)
 
 
 def contention(labcli):
@@ -565,12 +560,8 @@ def contention(labcli):
 # Rungs, each with the case on which it is counted, if not the usual one: a grid of fixed size does work that
 # does not grow with the items.
 IN_ROOFLINE = {
-    "reduction": {
-        "neighboured": None,
-        "sequential": None,
-        "shuffle": None,
-        measured.TOP: "sum_i32_n16777216_random",
-    },
+    "reduction": dict.fromkeys(("neighboured", "sequential", "shuffle"))
+    | {measured.TOP: "sum_i32_n16777216_random"},
     "scan": dict.fromkeys(("brute_force", "hillis_steele", "blelloch", "kogge_stone", measured.TOP)),
 }
 
@@ -597,15 +588,8 @@ def roofline(labcli):
     roof = Curve("", [(low, low * slope), (ridge, flat), (high, flat)], reference=True)
     layers, ends = lines([roof], x, y, height, "", width).layer, []
     for name, intensity, worth, k in found:
-        mark = {"type": "point", "filled": True, "opacity": 1, "size": 70}
-        mark |= {"color": SERIES[k], "shape": SHAPES[k]}
-        layers.append(
-            {
-                "data": {"values": [{"x": intensity, "y": worth}]},
-                "mark": mark,
-                "encoding": {"x": {"field": "x", **x}, "y": {"field": "y", **y}},
-            }
-        )
+        at = [{"x": intensity, "y": worth}]
+        layers.append(points(at, field("x", x), field("y", y), SERIES[k], SHAPES[k]))
         across = width * math.log(intensity / low) / math.log(high / low)
         ends.append((across, position(y, worth, height), name, SERIES[k]))
     named = apart([[down, (name, across, ink)] for across, down, name, ink in ends], height)
@@ -630,8 +614,7 @@ def roofline(labcli):
         "serves, so a kernel that reads the same bytes several times can be above this roof, and so can one "
         "that only reads. "
     )
-    path = next(iter(sorted((ROOT / "handouts/results").glob("*-h200.json"), reverse=True)))
-    run = measured.published("reduction")
+    path, run = max((ROOT / "handouts/results").glob("*-h200.json")), measured.published("reduction")
     caption += source(path, run["device"], run["date"])
     rows = [
         [f"{[*IN_ROOFLINE][k]} `{name}`", f"{i:.2f}", f"{w:.2f}", f"{100 * w / min(i * slope, flat):.0f} %"]
@@ -665,15 +648,9 @@ def model(_labcli):
         Curve("half", [(2 * low, low), (high, high / 2)], 0, thin=True),
     ]
     layers = lines([dataclasses.replace(one, name="") for one in bounds], x, y, height, "", width).layer
-    mark = {"type": "point", "filled": True, "opacity": 0.9, "size": 46, "color": SERIES[0]}
-    layers.append(
-        {
-            "data": {"values": [{"x": a, "y": b} for *_, a, b in rows]},
-            "mark": mark,
-            "encoding": {"x": {"field": "x", **x}, "y": {"field": "y", **y}},
-        }
-    )
+    at = [{"x": a, "y": b} for *_, a, b in rows]
     layers += [
+        points(at, field("x", x), field("y", y), SERIES[0], size=46, opacity=0.9),
         words_at(width, 4, "equal", QUIET),
         words_at(width, position(y, high / 2, height) + 4, "half as long", SERIES[0]),
     ]
@@ -693,12 +670,11 @@ def model(_labcli):
     return Chart([Plot(layers, height, "modelled")], left, width, alt, caption)
 
 
-def scaled(labcli, curves, y, heading, alt, caption, ideal=()):
+def scaled(curves, y, heading, alt, caption, ideal=()):
     found = [Curve(name, points, k) for k, (name, points) in enumerate(curves.items())]
     found += [Curve("ideal", list(ideal), reference=True)] if ideal else []
     x = doubling(scaling.DEVICES, "GPUs", lambda n: f"{n:,}")
-    plots = [functools.partial(lines, found, x, y, 230, heading)]
-    return chart_of_lines(plots, [one.name for one in found], 58, alt, caption)
+    return one_plot(found, x, y, 230, heading, 58, alt, caption)
 
 
 def weak(labcli):
@@ -715,7 +691,7 @@ def weak(labcli):
         f"{curves[worst][-1][1]:.0f} %{': nearly all keys are sent to other GPUs' if worst == 'sort' else ''}."
     )
     y = axis(list(range(0, 101, 20)), lambda t: f"{t} %")
-    return scaled(labcli, curves, y, "modelled efficiency, 2³⁰ items on each GPU", alt, caption)
+    return scaled(curves, y, "modelled efficiency, 2³⁰ items on each GPU", alt, caption)
 
 
 def strong(labcli):
@@ -728,7 +704,7 @@ def strong(labcli):
     )
     y = axis([4, 16, 64, 256, 1024], lambda t: f"{t:,}×", "", True)
     ideal = [(n, n) for n in scaling.DEVICES]
-    return scaled(labcli, curves, y, "modelled speedup, 2³³ items on all GPUs", alt, caption, ideal)
+    return scaled(curves, y, "modelled speedup, 2³³ items on all GPUs", alt, caption, ideal)
 
 
 def collective_cost(labcli):
@@ -759,8 +735,7 @@ def collective_cost(labcli):
         "latency counts, and on the right only the bytes. Between them, the algorithm changes. Dashed: the "
         "time of the bytes alone."
     )
-    plots = [functools.partial(lines, found, x, y, 230, "modelled time of ncclAllReduce over NVLink")]
-    return chart_of_lines(plots, [one.name for one in found], 60, alt, caption)
+    return one_plot(found, x, y, 230, "modelled time of ncclAllReduce over NVLink", 60, alt, caption)
 
 
 LABS = ("reduction", "scan", "compaction", "radix_sort", "histogram", "sat", "hierarchical_scan")
@@ -787,12 +762,8 @@ def made(name, labcli):
 
 def chart(name, labcli):
     one = made(name, labcli)
-    folded = (
-        f"\n<details><summary>The numbers of this chart</summary>\n\n{one.data}\n</details>\n"
-        if one.data
-        else ""
-    )
-    return f"![{one.alt}](figures/{name}.svg)\n\n*{one.caption}*\n{folded}"
+    folded = f"\n<details><summary>The numbers of this chart</summary>\n\n{one.data}\n</details>\n"
+    return f"![{one.alt}](figures/{name}.svg)\n\n*{one.caption}*\n{folded if one.data else ''}"
 
 
 KINDS = (chart,)

@@ -56,12 +56,10 @@ def ladder(lab, labcli):
     ids = [r["id"] for r in labs(labcli)[lab]["tasks"] + labs(labcli)[lab]["further_rungs"]]
 
     def place(name):
-        called = re.search(
-            rf"\bRung::{name}: return (\w+)<", text
-        )  # by another one's function, with its own argument
-        own = re.search(rf"^Status {name}\(", text, re.M) or (
-            called and re.search(rf"^Status {called[1]}\(", text, re.M)
-        )
+        # Some are called by another one's function, with an argument of their own.
+        called = re.search(rf"\bRung::{name}: return (\w+)<", text)
+        names = [name, called[1]] if called else [name]
+        own = next(filter(None, (re.search(rf"^Status {one}\(", text, re.M) for one in names)), None)
         return (own or re.search(rf"\bRung::{name}\b", text)).start(), ids.index(name)
 
     return sorted(ids, key=place)
@@ -131,9 +129,8 @@ def goals(arguments, labcli):
     for goal in task["efficiency"]:
         at_least = catalogue(labcli)["metrics"][goal["metric"]]["at_least"]
         bound = "at least" if at_least else "at most"
-        limits.append(
-            f"`{goal['metric']}` {bound} {goal['limit']:g}" if goal["limit"] else f"no `{goal['metric']}`"
-        )
+        name = f"`{goal['metric']}`"
+        limits.append(f"{name} {bound} {goal['limit']:g}" if goal["limit"] else f"no {name}")
     tiers = [f"{tier['speedup']:g}" for tier in task["speedup"]]
     said = [f"Limits of the [counters](#points): {', '.join(limits)}."] if limits else []
     if tiers:
@@ -169,23 +166,15 @@ def effort(_all, labcli):
             difficulty, time = hint.effort(known[task["id"]][1]) or ("", "")
             bonus = bool(task.get("bonus"))
             of_lab += 0 if bonus else sum(map(int, re.findall(r"\d+", time)))
-            rows.append(
-                [name, f"`{task['id']}`{' (bonus)' if bonus else ''}", difficulty, time, task["max_points"]]
-            )
+            shown = f"`{task['id']}`{' (bonus)' if bonus else ''}"
+            rows.append([name, shown, difficulty, time, task["max_points"]])
             name = ""
         if of_lab:
-            rows.append(
-                [
-                    "",
-                    "*without the bonus*",
-                    "",
-                    f"*about {of_lab} hours*",
-                    f"*{sum(task['max_points'] for task in one['tasks'] if not task.get('bonus'))}*",
-                ]
-            )
+            points = sum(task["max_points"] for task in one["tasks"] if not task.get("bonus"))
+            rows.append(f" | *without the bonus* |  | *about {of_lab} hours* | *{points}*")
         hours += of_lab
-    rows.append(["**all labs**", "", "", f"**about {hours} hours**", ""])
-    return table(["lab", "task", "difficulty", "time", "points"], rows, "llllr")
+    rows.append(f"**all labs** |  |  | **about {hours} hours** | ")
+    return table("lab | task | difficulty | time | points", rows, "llllr")
 
 
 KINDS = (counted, cases, goals, tried, effort)

@@ -8,15 +8,11 @@ import registers
 from worked import hierarchical_scan
 
 
-def times_lane(k):
-    return "lane" if k == 1 else f"{k} * lane"
-
-
 def banks():
     """The stride of a warp in shared memory."""
     for stride in range(1, 34):
         p = pictures.Picture()
-        base = pictures.bank_strip(p, 24, f"s_data[{times_lane(stride)}]", stride, 5)
+        base = pictures.bank_strip(p, 24, f"s_data[{pictures.times_lane(stride)}]", stride, 5)
         pictures.bank_numbers(p, base + 15)
         n, _ = pictures.busiest(stride * lane for lane in range(32))
         yield f"stride {stride}: {n} wavefront{'s' * (n > 1)}", p
@@ -28,7 +24,7 @@ def sectors():
     for stride, first in cases:
         p = pictures.Picture()
         words = [stride * lane + first for lane in range(32)]
-        title = f"d_in[{times_lane(stride)}{f' + {first}' if first else ''}]"
+        title = f"d_in[{pictures.times_lane(stride)}{f' + {first}' if first else ''}]"
         pictures.sector_rows(p, 24, title, words)
         n = len({word // 8 for word in words})
         yield f"{title}: {n} sectors, {100 * 128 / (32 * n):.3g} % of their bytes are used", p

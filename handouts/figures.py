@@ -7,12 +7,13 @@ computes, or as a chart of results (charts.py).
     meson compile -C build charts                                    # those of results alone, in seconds
     handouts/figures.py --labcli build/grader/labcli [--check] [--charts] [NAME...]
 
-FIGURES says for each how it is drawn and what it shows. --check changes nothing: exit code 1 when one has
-drifted, is not used by any handout, or is used with other words for those who do not see it. Where the
-package that draws charts is missing, --check compares their specifications alone.
+FIGURES says for each how it is drawn; the page that shows it says what it shows. --check changes nothing: exit
+code 1 when one has drifted, is not used by any handout, or is used with different words for those who do not
+see it. Where the package that draws charts is missing, --check compares their specifications alone.
 """
 
 import argparse
+import functools
 import importlib.util
 import pathlib
 import re
@@ -29,141 +30,61 @@ import pictures
 import pictures_multi_gpu
 import quotes
 
-# By name: what draws it (a command that prints a trace, or a function of pictures.py), and its text
-# alternative.
+# By name: what draws it, a command that prints a trace or a function of pictures.py.
 FIGURES = {
-    "memory-hierarchy": (
-        pictures.memory,
-        "The memories of an H200, from registers to device memory: each is slower than the one above, and more threads share it.",
-    ),
-    "divergence": (
-        pictures.divergence,
-        "A branch that splits a warp makes it execute both sides, A and B, one after the other; a branch that all lanes take together does not.",
-    ),
-    "coalescing": (
-        pictures.coalescing,
-        "The sectors that a warp touches: 4 for neighbouring words, 8 for every second word, 5 if the first word is not at the start of a sector, 32 for distant words.",
-    ),
-    "banks": (
-        pictures.banks,
-        "The words that a warp reads, by bank: one per bank for strides of 1 and 33, two for a stride of 2, eight for 8, and all 32 in one bank for 32.",
-    ),
-    "reduction-tournament": (
-        pictures.tournament,
-        "A tournament for the maximum of eight items: four matches in the first round, two in the second and one in the third; 7 wins.",
-    ),
-    "reduction-neighboured": (
-        "trace reduction neighboured --arrays d_in,s_data,d_out",
-        "Neighboured pairs: partners are 1, then 2, then 4 apart, and the left one keeps the sum; element 0 ends with 25.",
-    ),
-    "reduction-sequential": (
-        "trace reduction sequential --arrays d_in,s_data,d_out",
-        "Sequential addressing: partners are 4, then 2, then 1 apart, and the lower half keeps the sums; element 0 ends with 25.",
-    ),
-    "reduction-lanes": (
-        pictures.lanes,
-        "The active lanes of a block with 256 threads in each round: in rung 1 they are spread over all warps; in rungs 2 and 3 they fill the first warps.",
-    ),
-    "reduction-shuffle": (
-        "trace reduction shuffle --arrays d_in,lanes,d_out",
-        "Reduction in a warp with shuffles: in each round a lane adds the value of a lane further up; the rounds need no array.",
-    ),
-    "scan-hillis-steele": (
-        "trace scan hillis_steele",
-        "Hillis–Steele: each element adds the element 1 position to its left, in the next rounds 2 and 4 positions; each round reads one buffer and writes the other.",
-    ),
-    "scan-up-sweep": (
-        "trace scan blelloch --steps 2-5",
-        "Up-sweep: each right child becomes the sum of both children, level by level; the last element ends with the total, 25.",
-    ),
-    "scan-down-sweep": (
-        "trace scan blelloch --steps 5-10",
-        "Down-sweep: the root becomes 0. On each level the left child receives its parent's value, and the right child receives that value plus the left child's sum.",
-    ),
-    "scan-kogge-stone": (
-        "trace scan kogge_stone",
-        "Kogge–Stone in a warp: with shuffles, each lane adds the value of the lane that is 1, then 2, then 4 positions below it.",
-    ),
-    "compaction-map-scan-scatter": (
-        pictures.compaction,
-        "Compaction: flags by map, positions by exclusive scan, then each kept item goes to its position; the count is the last position plus the last flag.",
-    ),
-    "radix-split": (
-        pictures.split,
-        "One split by the lowest bit: the keys with bit 0 go to the positions in f, the keys with bit 1 to the positions in t, and both groups keep their order.",
-    ),
-    "radix-bitonic": (
-        pictures.bitonic,
-        "A whole sort of eight keys: two tiles are sorted, and a network merges them by comparing keys in a flip, at distance 2 and at distance 1.",
-    ),
-    "histogram-copies": (
-        pictures.histogram,
-        "Privatisation: each of two blocks counts its samples in its own counters, and then adds its counters to the global counts.",
-    ),
-    "sat-passes": (
-        "trace sat serial --n 9",
-        "A summed area table in two passes: the image, the sums along its rows, and then the sums of these along its columns.",
-    ),
-    "sat-corners": (
-        pictures.corners,
-        "Four look-ups: from the rectangle D up to the box's far corner, subtract the rectangles B above and C to the left, and add A, which both contain.",
-    ),
-    "hierarchical-scan": (
-        pictures.hierarchy,
-        "A scan in two levels: each tile is scanned, the totals of the tiles are scanned, and each tile adds its carry.",
-    ),
-    "look-back": (
-        pictures.look_back,
-        "Look-back over five tiles: most tiles publish first their aggregate and then their prefix, and a later tile can have its prefix before an earlier one.",
-    ),
-    "ranks": (
-        pictures_multi_gpu.ranks,
-        "Four ranks: each has a device with a stream, a communicator and a shard of the array; one host thread makes the calls of all of them.",
-    ),
-    "collectives": (
-        pictures_multi_gpu.collectives,
-        "Four collectives on four ranks: the buffers before, above, and after, below.",
-    ),
-    "ring": (
-        pictures_multi_gpu.ring,
-        "An all-reduce in a ring of four ranks: in three steps each chunk collects the values of all ranks, and in three more steps each rank receives the finished chunks.",
-    ),
-    "multi-gpu-scan": (
-        pictures_multi_gpu.scan,
-        "A scan over four ranks, one of them with an empty shard: totals, all totals on every rank, and the scan of each shard, which starts with the prefix.",
-    ),
-    "multi-gpu-sort": (
-        pictures_multi_gpu.sort,
-        "A sort over three ranks: local sort, cuts, exchange of the parts, and a merge of the received runs.",
-    ),
+    "memory-hierarchy": pictures.memory,
+    "divergence": pictures.divergence,
+    "coalescing": pictures.coalescing,
+    "banks": pictures.banks,
+    "reduction-tournament": pictures.tournament,
+    "reduction-neighboured": "trace reduction neighboured --arrays d_in,s_data,d_out",
+    "reduction-sequential": "trace reduction sequential --arrays d_in,s_data,d_out",
+    "reduction-lanes": pictures.lanes,
+    "reduction-shuffle": "trace reduction shuffle --arrays d_in,lanes,d_out",
+    "scan-hillis-steele": "trace scan hillis_steele",
+    "scan-up-sweep": "trace scan blelloch --steps 2-5",
+    "scan-down-sweep": "trace scan blelloch --steps 5-10",
+    "scan-kogge-stone": "trace scan kogge_stone",
+    "compaction-map-scan-scatter": pictures.compaction,
+    "radix-split": pictures.split,
+    "radix-bitonic": pictures.bitonic,
+    "histogram-copies": pictures.histogram,
+    "sat-passes": "trace sat serial --n 9",
+    "sat-corners": pictures.corners,
+    "hierarchical-scan": pictures.hierarchy,
+    "look-back": pictures.look_back,
+    "ranks": pictures_multi_gpu.ranks,
+    "collectives": pictures_multi_gpu.collectives,
+    "ring": pictures_multi_gpu.ring,
+    "multi-gpu-scan": pictures_multi_gpu.scan,
+    "multi-gpu-sort": pictures_multi_gpu.sort,
 }
 USED = re.compile(r"!\[([^\]]*)\]\((?:handouts/)?figures/([\w-]+)\.svg\)")
 
 
-def drawn(labcli, name):
-    how, title = FIGURES[name]
+def output_of(labcli, name, command, *options):
+    """What labcli prints for a figure."""
+    command = [labcli, *command.split(), "--solutions", *options]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        sys.exit(f"{name}: {' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
 
-    def run(command):
-        done = subprocess.run(
-            [labcli, *command.split(), "--solutions"],
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
-        if done.returncode != 0:
-            sys.exit(f"{name}: labcli {command} failed:\n{done.stdout}{done.stderr}")
-        return done.stdout
 
-    if callable(how):
-        run.labcli = labcli
-        return how(run).svg(title)
+def traced(labcli, name, option, *more):
+    """The file that `option` makes of a figure that is a trace."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "figure.svg"
-        command = [labcli, *how.split(), "--solutions", "--title", title, "--svg", path]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0 or not path.exists():
-            sys.exit(f"{name}: labcli {how} failed:\n{done.stdout}{done.stderr}")
+        path = pathlib.Path(folder) / "trace"
+        output_of(labcli, name, FIGURES[name], option, path, *more)
         return path.read_text(encoding="utf-8")
+
+
+def drawn(labcli, name, title):
+    if isinstance(FIGURES[name], str):
+        return traced(labcli, name, "--svg", "--title", title)
+    run = functools.partial(output_of, labcli, name)
+    run.labcli = labcli
+    return FIGURES[name](run).svg(title)
 
 
 def venv_of(labcli):
@@ -183,24 +104,27 @@ def is_drawn(path, chart):
     return f"<!-- specification {chart.digest()} -->" in text
 
 
-def misused(made):
-    """Figures that no handout shows, or not in the words above; and those shown that nobody draws. `made`:
-    the charts by name."""
-    titles = {name: title for name, (_, title) in FIGURES.items()}
-    titles |= {name: chart.alt for name, chart in made.items()}
-    used = {}
+def alternatives():
+    """By figure: the words for those who do not see it, each with the page that has them."""
+    found = {}
     for page in sorted(HERE.glob("*.md")):
         for words, name in USED.findall(page.read_text(encoding="utf-8")):
-            used.setdefault(name, set()).add(words)
-            if name not in titles:
-                yield f"{page.name} shows figures/{name}.svg, which nothing draws"
-    for name, title in titles.items():
-        if name not in used:
-            yield f"no handout shows figures/{name}.svg"
-        elif used[name] != {title}:
-            yield f"figures/{name}.svg is shown with other words than it has: {title}"
+            found.setdefault(name, {})[words] = page.name
+    return found
+
+
+def misused(made):
+    """Figures that no handout shows, or not always in the same words; and those shown that nobody draws. `made`:
+    the charts by name."""
+    used, known = alternatives(), {*FIGURES, *made}
+    for name, pages in used.items():
+        if name not in known:
+            yield f"{', '.join(pages.values())} shows figures/{name}.svg, which nothing draws"
+        elif len(pages) > 1 or (name in made and made[name].alt not in pages):
+            yield f"figures/{name}.svg is shown with different words: {' / '.join(pages)}"
+    yield from (f"no handout shows figures/{name}.svg" for name in known - used.keys())
     for path in (HERE / "figures").glob("*"):
-        if path.suffix != ".svg" or path.stem not in titles:
+        if path.suffix != ".svg" or path.stem not in known:
             yield f"figures/{path.name} is none of figures.py"
 
 
@@ -232,6 +156,7 @@ def main():
     made = {name: charts.made(name, arguments.labcli) for name in names if name in charts.CHARTS}
     if not arguments.check:
         write_captions(made, arguments.labcli)
+    used = alternatives()
     complaints = list(misused(made)) if arguments.check and len(names) > len(charts.CHARTS) else []
     for name in names:
         path = HERE / "figures" / f"{name}.svg"
@@ -240,7 +165,9 @@ def main():
                 continue
             wanted = None if arguments.check else charts.render(made[name])
         else:
-            wanted = drawn(arguments.labcli, name)
+            if name not in used:
+                sys.exit(f"no handout shows {name} yet: put ![what it shows](figures/{name}.svg) into one")
+            wanted = drawn(arguments.labcli, name, next(iter(used[name])))
             if path.exists() and path.read_text(encoding="utf-8") == wanted:
                 continue
         if arguments.check:

@@ -12,6 +12,7 @@ from worked import table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What is bounded, where its constant stands, and its unit in bytes; 0 for what is not bytes.
+SANDBOX = "grader/sandbox/sandbox.hpp"
 LIMITS = [
     (
         "the processor time of a case",
@@ -27,15 +28,9 @@ LIMITS = [
         20,
         "MiB",
     ),
-    (
-        "a file that it writes, in a `/tmp` of its own",
-        "grader/sandbox/sandbox.hpp",
-        r"file_bytes = ([^;]+);",
-        20,
-        "MiB",
-    ),
-    ("memory", "grader/sandbox/sandbox.hpp", r"memory_bytes = ([^;]+);", 30, "GiB"),
-    ("threads and processes", "grader/sandbox/sandbox.hpp", r"threads = (\d+);", 0, ""),
+    ("a file that it writes, in a `/tmp` of its own", SANDBOX, r"file_bytes = ([^;]+);", 20, "MiB"),
+    ("memory", SANDBOX, r"memory_bytes = ([^;]+);", 30, "GiB"),
+    ("threads and processes", SANDBOX, r"threads = (\d+);", 0, ""),
     ("your file", "grader/compile/build.hpp", r"kMaxSource = ([^;]+);", 20, "MiB"),
 ]
 

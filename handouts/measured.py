@@ -133,32 +133,17 @@ def roof(lab, labcli):
     chip = simulated(labcli)
     sms, ghz = chip["multiprocessors"], chip["clock_ghz"]
     lanes = 64  # 32-bit integer additions a cycle and multiprocessor: CUDA C++ Programming Guide, 9.0
-    additions = sms * lanes * ghz * 1e9
-    bytes_a_second = rate_of(lab, "copy") * 1e9
+    additions, rate = sms * lanes * ghz / 1e3, rate_of(lab, "copy") / 1e3  # 10¹² per second
     intensity = 0.25  # a sum of 4-byte items: an addition for each
     rows = [
-        [
-            "rate of 32-bit integer additions",
-            f"{sms} multiprocessors · {lanes} additions per cycle · {ghz} GHz",
-            f"{additions / 1e12:.1f}·10¹² per second",
-        ],
-        [
-            "memory bandwidth",
-            "the fastest plain copy of the published run",
-            f"{bytes_a_second / 1e12:.1f}·10¹² bytes per second",
-        ],
-        [
-            "ridge point",
-            "rate of additions ÷ bandwidth",
-            f"{additions / bytes_a_second:.1f} operations per byte",
-        ],
-        [
-            "highest rate for a sum of 4-byte items",
-            f"{intensity} operations per byte × bandwidth",
-            f"{intensity * bytes_a_second / 1e12:.1f}·10¹² additions per second",
-        ],
+        f"rate of 32-bit integer additions | {sms} multiprocessors · {lanes} additions per cycle · {ghz} GHz | "
+        f"{additions:.1f}·10¹² per second",
+        f"memory bandwidth | the fastest plain copy of the published run | {rate:.1f}·10¹² bytes per second",
+        f"ridge point | rate of additions ÷ bandwidth | {additions / rate:.1f} operations per byte",
+        f"highest rate for a sum of 4-byte items | {intensity} operations per byte × bandwidth | "
+        f"{intensity * rate:.1f}·10¹² additions per second",
     ]
-    return table(["quantity", "computed from", "value"], rows, "llr")
+    return table("quantity | computed from | value", rows, "llr")
 
 
 def both_times(row):
@@ -236,11 +221,8 @@ def compared(run, lab):
 def foreign(device, _labcli):
     folder = ROOT / "common/simulator/sim/calibration"
     names = (f"foreign_{device}", f"foreign_{device}_modelled", f"foreign_profiler_{device}")
-    command = [
-        sys.executable,
-        folder / "foreign/compare.py",
-        *(folder / f"data/{name}.json" for name in names),
-    ]
+    files = [folder / f"data/{name}.json" for name in names]
+    command = [sys.executable, folder / "foreign/compare.py", *files]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -311,28 +293,16 @@ def profile(device, _labcli):
     rows = [
         [
             f"{one['lab']} `{one['kernel']}`",
-            f"2^{one['n'].bit_length() - 1}",
+            power(one["n"]),
             time_of(one["duration_us"]),
             *(f"{one[name + '_percent']:.0f} %" for name in ("dram", "l2", "sm", "occupancy")),
-            f"{one['registers']}",
+            one["registers"],
             f"{one['cycles_per_issue_of_a_warp']:.1f}",
         ]
         for one in run["kernels"]
     ]
-    head = [
-        "lab, kernel",
-        "items",
-        "time",
-        "memory",
-        "L2",
-        "SM",
-        "occupancy",
-        "registers",
-        "cycles per issue",
-    ]
-    return f"{run['device']}, {run['date']}, {run['tool'].split(',')[0]}:\n\n" + table(
-        head, rows, "lrrrrrrrr"
-    )
+    head = "lab, kernel | items | time | memory | L2 | SM | occupancy | registers | cycles per issue"
+    return f"{run['device']}, {run['date']}, {run['tool'].split(',')[0]}:\n\n{table(head, rows, 'lr')}"
 
 
 # What a table's rungs compute, by its first rung, where the name of the case does not say it.
@@ -430,16 +400,14 @@ def rivals(lab, labcli):
     rungs = ("hillis_steele", "blelloch")
     of = rungs_of(lab, labcli)
     counts = [counted.profile(labcli, lab, rung) for rung in rungs]
+
+    def of_both(column):
+        return [counted.figure(one, column) for one in counts]
+
     rows = [
-        [
-            "operations ÷ those of the loop (counted)",
-            *(counted.figure(c, "work_ratio") for c in counts),
-        ],
+        ["operations ÷ those of the loop (counted)", *of_both("work_ratio")],
         ["active lanes (counted)", *(f"{100 * c['active_lanes']:.0f} %" for c in counts)],
-        [
-            "barriers per 1,000 operations of the loop (counted)",
-            *(counted.figure(c, "barriers") for c in counts),
-        ],
+        ["barriers per 1,000 operations of the loop (counted)", *of_both("barriers")],
     ]
     for n in sorted(of[rungs[0]]):
         rows.append([f"time for {power(n)} items (measured)", *(time_of(of[r][n][0]) for r in rungs)])
@@ -550,20 +518,12 @@ def in_flight(lab, labcli):
     sms = chip["multiprocessors"]
     rate, wait = rate_of(lab, "read") * 1e9, chip["memory_latency"] / chip["clock_ghz"] * 1e-9
     rows = [
-        ["bandwidth", "the fastest plain read of the published run", f"{rate / 1e12:.2f} TB/s"],
-        [
-            "latency of an idle memory",
-            "a chain of dependent reads, and no other accesses",
-            f"{wait * 1e9:.0f} ns",
-        ],
-        ["bytes in flight, whole device", "bandwidth × latency", f"{rate * wait / 1e6:.1f} MB"],
-        [
-            f"bytes in flight, each of {sms} multiprocessors",
-            f"the same ÷ {sms}",
-            f"{rate * wait / sms / 1e3:.0f} KB",
-        ],
+        f"bandwidth | the fastest plain read of the published run | {rate / 1e12:.2f} TB/s",
+        f"latency of an idle memory | a chain of dependent reads, and no other accesses | {wait * 1e9:.0f} ns",
+        f"bytes in flight, whole device | bandwidth × latency | {rate * wait / 1e6:.1f} MB",
+        f"bytes in flight, each of {sms} multiprocessors | the same ÷ {sms} | {rate * wait / sms / 1e3:.0f} KB",
     ]
-    return table(["quantity", "computed from", "value"], rows, "llr")
+    return table("quantity | computed from | value", rows, "llr")
 
 
 def predicted(lab, _labcli):
@@ -584,13 +544,9 @@ def lessons(device, lesson):
 
 def both(device, lesson, *keys):
     """A device's lessons, the rows of one by ("run", keys …) or, in the model, ("model", keys …)."""
-    run, model = lessons(device, lesson), lessons("model", lesson)
-    of = {
-        (which, *(row[key] for key in keys)): row
-        for which, one in (("run", run), ("model", model))
-        for row in one[lesson]
-    }
-    return run, of
+    runs = {"run": lessons(device, lesson), "model": lessons("model", lesson)}
+    of = {(which, *(row[k] for k in keys)): row for which, run in runs.items() for row in run[lesson]}
+    return runs["run"], of
 
 
 def divergence(device, _labcli):
@@ -607,13 +563,8 @@ def divergence(device, _labcli):
                 f"{32 * modelled['counted']['warp_instructions'] / modelled['n']:,.0f}",
             ]
         rows.append([paths, *cells])
-    head = ["paths in each warp"]
-    for r in rounds:
-        head += [
-            f"{r} multiply-adds per item",
-            "against one path",
-            "warp instructions per 32 items",
-        ]
+    each = ("{} multiply-adds per item", "against one path", "warp instructions per 32 items")
+    head = ["paths in each warp", *(words.format(r) for r in rounds for words in each)]
     return (
         f"{run['device']}, {run['date']}. GPU time, median; in brackets the modelled time. "
         f"{run['divergence'][0]['n']:,} items.\n\n{table(head, rows, 'r')}"
@@ -677,13 +628,8 @@ def networks(device, _labcli):
         one = of[name, sizes[0]]
         times = (time_of(of[name, n]["median_us"]) for n in sizes)
         rows.append([name, f"{one['operations']:,}", one["steps"], *times])
-    head = [
-        "network, rows of 1,024 items",
-        "operations per row",
-        "steps",
-        *(f"{power(n)} items" for n in sizes),
-    ]
-    return f"{source(run)}\n\n{table(head, rows, 'lr')}"
+    head = ["network, rows of 1,024 items", "operations per row", "steps"]
+    return f"{source(run)}\n\n{table([*head, *(f'{power(n)} items' for n in sizes)], rows, 'lr')}"
 
 
 def levels(device, labcli):
@@ -704,28 +650,20 @@ def levels(device, labcli):
 
 def transfers(device, _labcli):
     run = lessons(device, "transfers")
-    rows = []
-    for row in run["transfers"]:
-        rows.append(
-            [
-                power(row["n"]),
-                f"{row['percent']} %",
-                f"{4 * row['n'] / 1e6:,.1f} MB",
-                f"{4 * row['count'] / 1e6:,.2f} MB",
-                time_of(row["copy_all_us"]),
-                time_of(row["compact_on_cpu_us"]),
-                f"{time_of(row['compact_and_copy_us'])} ({time_of(row['compact_us'])})",
-            ]
-        )
-    head = [
-        "items",
-        "kept",
-        "all items",
-        "kept items",
-        "copy of all items",
-        "then compaction on one CPU core",
-        "compaction on the GPU, then copy of the kept items",
+    rows = [
+        [
+            power(row["n"]),
+            f"{row['percent']} %",
+            f"{4 * row['n'] / 1e6:,.1f} MB",
+            f"{4 * row['count'] / 1e6:,.2f} MB",
+            time_of(row["copy_all_us"]),
+            time_of(row["compact_on_cpu_us"]),
+            f"{time_of(row['compact_and_copy_us'])} ({time_of(row['compact_us'])})",
+        ]
+        for row in run["transfers"]
     ]
+    head = "items | kept | all items | kept items | copy of all items | then compaction on one CPU core | "
+    head += "compaction on the GPU, then copy of the kept items"
     return (
         f"{run['device']}, {run['date']}. The host's time, median, with page-locked memory. In brackets: the GPU's "
         f"time for the compaction alone.\n\n{table(head, rows, 'r')}"
@@ -744,28 +682,7 @@ def sorting(device, _labcli):
     return f"{source(run)}\n\n{table(head, rows, 'rlr')}"
 
 
-KINDS = (
-    networks,
-    levels,
-    transfers,
-    sorting,
-    divergence,
-    shared_atomics,
-    contention,
-    roof,
-    ceilings,
-    times,
-    rivals,
-    by_sorting,
-    tops,
-    curve,
-    kinds,
-    frameworks,
-    foreign,
-    reached,
-    profile,
-    backwards,
-    trips,
-    in_flight,
-    predicted,
-)
+OF_LABS = (roof, ceilings, times, rivals, by_sorting, backwards, trips, in_flight, predicted)
+OF_TOP_RUNGS = (tops, curve, kinds, frameworks, foreign, reached, profile)
+OF_LESSONS = (networks, levels, transfers, sorting, divergence, shared_atomics, contention)
+KINDS = OF_LABS + OF_TOP_RUNGS + OF_LESSONS

@@ -35,10 +35,13 @@ class Picture:
         self.shapes, self.right, self.bottom = [], 0, 0
         self.stepping = False
 
-    def step(self, title):
-        """Begins the picture's next step: what is drawn from here on belongs to it."""
+    def step(self, title, y=None):
+        """Begins the picture's next step: what is drawn from here on belongs to it. With `y`, the title is
+        written there, as a sentence."""
         self.shapes.append(f'{"</g>" * self.stepping}<g class="step" data-title="{html.escape(title)}">')
         self.stepping = True
+        if y is not None:
+            self.text(14, y, f"{title}.", "note")
 
     def reach(self, x, y):
         self.right, self.bottom = max(self.right, x), max(self.bottom, y)
@@ -68,14 +71,10 @@ class Picture:
         """A strip of boxes. `written`: the indices of those with a new value; `looks`: a class for some
         others."""
         for i, value in enumerate(values):
-            look = "box written" if i in written else (looks or {}).get(i, "box")
+            new = i in written
+            look = "box written" if new else (looks or {}).get(i, "box")
             self.rect(x + i * width, y, width, height, look)
-            self.text(
-                x + (i + 0.5) * width,
-                y + height / 2 + 5,
-                value,
-                "mono middle bold" if i in written else "mono middle",
-            )
+            self.text(x + (i + 0.5) * width, y + height / 2 + 5, value, "mono middle" + " bold" * new)
 
     def svg(self, words):
         width, height = round(self.right + 14), round(self.bottom + 12)
@@ -88,6 +87,11 @@ class Picture:
             + "</g>" * self.stepping
             + "\n</svg>\n"
         )
+
+
+def colours(looks):
+    """The classes of boxes, by their indices."""
+    return {i: f"box {look}" for i, look in looks.items()}
 
 
 # --- A run's trace
@@ -105,6 +109,14 @@ def numbers(step):
     return [None if cell is None else int(cell) for cell in step["values"]]
 
 
+def first_of_each(run, command, arrays):
+    """The numbers of each of these arrays, when the trace first shows it."""
+    found = {}
+    for step in steps(run, f"{command} --arrays {','.join(arrays)}"):
+        found.setdefault(step["array"], numbers(step))
+    return [found[array] for array in arrays]
+
+
 # --- Ideas and lab 1
 # ------------------------------------------------------------------------------------------
 
@@ -120,22 +132,14 @@ def lanes(run):
         for k, step in enumerate(rounds):
             active = {store["thread"] for store in step["stores"]}
             p.text(14, y + 13, f"round {k + 1}", "note")
-            for look, drawn in (
-                ("cold small", set(range(block)) - active),
-                ("one small", active),
-            ):  # one path each: there are thousands of boxes
-                corners_of = (
-                    (70 + 38 * (t // warp) + 4 * (t % 8), y + 4 * (t % warp // 8)) for t in sorted(drawn)
-                )
-                p.path(look, "".join(f"M{left} {top}h4v4h-4Z" for left, top in corners_of))
+            # One path each: there are thousands of boxes.
+            for look, drawn in (("cold small", set(range(block)) - active), ("one small", active)):
+                at = ((70 + 38 * (t // warp) + 4 * (t % 8), y + 4 * (t % warp // 8)) for t in sorted(drawn))
+                p.path(look, "".join(f"M{left} {top}h4v4h-4Z" for left, top in at))
             busy = len({t // warp for t in active})
             waves = max([1, *(lanes["wavefronts"] for lanes in step["lanes"])])
-            p.text(
-                70 + 38 * 8 + 2,
-                y + 13,
-                f"{busy} warp{'s' * (busy > 1)}" + f", {waves}-way" * (waves > 1),
-                "note",
-            )
+            words = f"{busy} warp{'s' * (busy > 1)}" + f", {waves}-way" * (waves > 1)
+            p.text(70 + 38 * 8 + 2, y + 13, words, "note")
             y += 21
         y += 24
     return p
@@ -199,17 +203,15 @@ def bank_numbers(p, y):
         p.text(14 + 13 * bank + 6.5, y, words, "note middle" if bank else "note")
 
 
+def times_lane(k):
+    return "lane" if k == 1 else f"{k} * lane"
+
+
 def banks(_run):
     p = Picture()
     y = 24
-    for title, stride in (
-        ("s_data[lane]", 1),
-        ("s_data[2 * lane]", 2),
-        ("s_data[8 * lane]", 8),
-        ("s_data[32 * lane]", 32),
-        ("s_data[33 * lane]", 33),
-    ):
-        y = bank_strip(p, y, title, stride, 5 if stride == 32 else 7)
+    for stride in (1, 2, 8, 32, 33):
+        y = bank_strip(p, y, f"s_data[{times_lane(stride)}]", stride, 5 if stride == 32 else 7)
         if stride in (1, 33):
             bank_numbers(p, y + 15)
             y += 14
@@ -254,20 +256,16 @@ def divergence(_run):
     p = Picture()
     y = 24
     for title, parts in (
-        (
-            "if (lane % 2 == 0) A(); else B();",
-            [("A", lambda lane: lane % 2 == 0), ("B", lambda lane: lane % 2 == 1)],
-        ),
-        ("if (tid / 32 % 2 == 0) A(); else B();", [("A", lambda lane: True)]),
+        ("if (lane % 2 == 0) A(); else B();", {"A": range(0, 32, 2), "B": range(1, 32, 2)}),
+        ("if (tid / 32 % 2 == 0) A(); else B();", {"A": range(32)}),
     ):
         p.text(14, y, title, "mono bold")
         y += 10
-        for name, active in parts:
+        for name, active in parts.items():
             p.text(14, y + 15, name, "mono bold")
+            look = "one" if name == "A" else "two"
             for lane in range(32):
-                p.rect(
-                    34 + 13 * lane, y, 13, 22, ("one" if name == "A" else "two") if active(lane) else "cold"
-                )
+                p.rect(34 + 13 * lane, y, 13, 22, look if lane in active else "cold")
             y += 26
         y += 22
     return p
@@ -275,42 +273,27 @@ def divergence(_run):
 
 def memory(run):
     chip = measured.simulated(run.labcli)
-    clock = chip["clock_ghz"]
-    near = chip["near_passes_per_clock"] * 128 * chip["multiprocessors"] * clock / 1e3
+    clock, sms = chip["clock_ghz"], chip["multiprocessors"]
+    near = chip["near_passes_per_clock"] * 128 * sms * clock / 1e3
+    l2 = chip["l2_sectors_per_clock"] * 32 * clock / 1e3
+    far = measured.rate_of("reduction", "read") / 1e3
+
+    def ns(what):
+        return f"{chip[what + '_latency'] / clock:.0f} ns"
+
+    own, shared = 4 * chip["registers_per_multiprocessor"] / 1024, chip["shared_per_multiprocessor"] / 1024
     levels = [
-        (
-            "registers",
-            f"{4 * chip['registers_per_multiprocessor'] / 1024:.0f} KiB per multiprocessor",
-            "no waiting",
-            "",
-        ),
-        (
-            "shared memory",
-            f"up to {chip['shared_per_multiprocessor'] / 1024:.0f} KiB per multiprocessor",
-            f"{chip['shared_latency'] / clock:.0f} ns",
-            f"{near:.0f} TB/s",
-        ),
-        (
-            "L2 cache",
-            f"{chip['l2_bytes'] >> 20} MiB for the whole GPU",
-            f"{chip['l2_latency'] / clock:.0f} ns",
-            f"{chip['l2_sectors_per_clock'] * 32 * clock / 1e3:.1f} TB/s",
-        ),
-        (
-            "device memory",
-            "141 GB for the whole GPU",
-            f"{chip['memory_latency'] / clock:.0f} ns",
-            f"{measured.rate_of('reduction', 'read') / 1e3:.1f} TB/s",
-        ),
+        ("registers", f"{own:.0f} KiB per multiprocessor", "no waiting"),
+        ("shared memory", f"up to {shared:.0f} KiB per multiprocessor", f"{ns('shared')} · {near:.0f} TB/s"),
+        ("L2 cache", f"{chip['l2_bytes'] >> 20} MiB for the whole GPU", f"{ns('l2')} · {l2:.1f} TB/s"),
+        ("device memory", "141 GB for the whole GPU", f"{ns('memory')} · {far:.1f} TB/s"),
     ]
     p = Picture()
     y, width = 16, 200
-    for name, size, latency, rate in levels:
-        left = 14 + (432 - width) / 2
-        p.rect(left, y, width, 58, "box")
-        p.text(230, y + 20, name, "bold middle")
-        p.text(230, y + 36, size, "note middle")
-        p.text(230, y + 51, " · ".join(filter(None, (latency, rate))), "note middle")
+    for name, size, speed in levels:
+        p.rect(14 + (432 - width) / 2, y, width, 58, "box")
+        for down, words, look in ((20, name, "bold"), (36, size, "note"), (51, speed, "note")):
+            p.text(230, y + down, words, f"{look} middle")
         y += 58
         if name != "device memory":
             p.line("arrow", 222, y + 18, 222, y + 3)
@@ -325,10 +308,8 @@ def memory(run):
 
 
 def compaction(run):
-    rows = {}
-    for row in steps(run, "trace compaction three_kernels --arrays d_flags,d_positions,d_out,d_count"):
-        rows.setdefault(row["array"], numbers(row))
-    flags, positions, out, (count, *_) = (rows[a] for a in ("d_flags", "d_positions", "d_out", "d_count"))
+    arrays = ("d_flags", "d_positions", "d_out", "d_count")
+    flags, positions, out, (count, *_) = first_of_each(run, "trace compaction three_kernels", arrays)
     items = ITEMS
     assert out[:count] == [item for item, flag in zip(items, flags) if flag]
     p = Picture()
@@ -364,36 +345,33 @@ def compaction(run):
 
 
 def split(run):
-    rows = {}
-    for row in steps(run, "trace radix_sort split --arrays d_e,d_f,d_t,d_d,d_keys_out"):
-        rows.setdefault(row["array"], numbers(row))
-    e, f, t, d, out = (rows[a] for a in ("d_e", "d_f", "d_t", "d_d", "d_keys_out"))
+    arrays = ("d_e", "d_f", "d_t", "d_d", "d_keys_out")
+    e, f, t, d, out = first_of_each(run, "trace radix_sort split", arrays)
     keys = ITEMS
     assert all(out[place] == key for key, place in zip(keys, d))
     b = [key & 1 for key in keys]
     p = Picture()
     x, w, y = 132, 36, 14
-    ones = {i: "one" for i, bit in enumerate(b) if bit}
-    zeros = {i: "written" for i, bit in enumerate(b) if not bit}
+    by_bit = {i: "one" if bit else "written" for i, bit in enumerate(b)}
     for name, note, values, looks in (
-        ("b", "lowest bit", b, {**ones, **zeros}),
+        ("b", "lowest bit", b, by_bit),
         ("e", "1 if b = 0", e, {}),
-        ("f", "scan of e", f, zeros),
-        ("t", "i − f + zeros", t, ones),
-        ("d", "f or t", d, {**ones, **zeros}),
-        ("key", "", keys, {**ones, **zeros}),
+        ("f", "scan of e", f, {i: look for i, look in by_bit.items() if not b[i]}),
+        ("t", "i − f + zeros", t, {i: look for i, look in by_bit.items() if b[i]}),
+        ("d", "f or t", d, by_bit),
+        ("key", "", keys, by_bit),
     ):
         p.step({"key": "the keys"}.get(name, f"{name}: {note}"))
         p.text(14, y + 18, name, "mono bold")
         p.text(46 if name == "key" else 34, y + 18, note, "note")
-        p.cells(x, y, values, w, 28, (), {i: f"box {look}" for i, look in looks.items()})
+        p.cells(x, y, values, w, 28, (), colours(looks))
         y += 34 if name != "key" else 28
     top, y = y, y + 62
     p.step("each key goes to position d")
     for i, place in enumerate(d):
         p.line("arrow", x + (i + 0.5) * w, top, x + (place + 0.5) * w, y - 3)
     p.text(14, y + 18, "out", "mono bold")
-    p.cells(x, y, out, w, 28, (), {i: f"box {'one' if key & 1 else 'written'}" for i, key in enumerate(out)})
+    p.cells(x, y, out, w, 28, (), colours({i: "one" if key & 1 else "written" for i, key in enumerate(out)}))
     p.text(14, y + 50, f"zeros = e[7] + f[7] = {e[-1]} + {f[-1]} = {e[-1] + f[-1]}", "mono")
     return p
 
@@ -438,7 +416,7 @@ def bitonic(_run):
         height = 20 + 9 * max(room for room, _, _ in rooms)
         y += height
         p.text(14, y + 18, name, "bold")
-        p.cells(x, y, keys, w, 28, (), {i: f"box {'one' if c else 'written'}" for i, c in enumerate(colour)})
+        p.cells(x, y, keys, w, 28, (), colours({i: "one" if c else "written" for i, c in enumerate(colour)}))
     assert keys == sorted(ITEMS)
     return p
 
@@ -489,56 +467,28 @@ def corners(_run):
     p.text(14, 26, "image", "bold")
     p.text(226, 26, "summed area table", "bold")
     for r in range(5):
-        p.cells(
-            14,
-            36 + 26 * r,
-            image[r],
-            30,
-            26,
-            (),
-            dict.fromkeys(range(left, right + 1), "box one") if top <= r <= bottom else {},
-        )
-        marked = {c: name for name, (rr, c) in at.items() if rr == r}
-        p.cells(
-            226,
-            36 + 26 * r,
-            [f"{marked.get(c, '')}{' ' * (c in marked)}{v}" for c, v in enumerate(table[r])],
-            38,
-            26,
-            marked,
-        )
-    y = 190
+        in_box = dict.fromkeys(range(left, right + 1), "box one") if top <= r <= bottom else {}
+        p.cells(14, 36 + 26 * r, image[r], 30, 26, (), in_box)
+        marked = {c: f"{name} " for name, (rr, c) in at.items() if rr == r}
+        entries = [f"{marked.get(c, '')}{v}" for c, v in enumerate(table[r])]
+        p.cells(226, 36 + 26 * r, entries, 38, 26, marked)
+    y, side = 190, 14
     for k, (name, sign) in enumerate((("D", ""), ("B", "−"), ("C", "−"), ("A", "+"))):
         x = 14 + 114 * k
         p.step(f"{sign} {name}".strip() + f": the rectangle with sum {value[name]}")
         r1, c1 = at[name]
         for r in range(5):
             for c in range(6):
-                p.rect(
-                    x + 14 + 14 * c,
-                    y + 14 * r,
-                    14,
-                    14,
-                    "box one"
-                    if r <= r1 and c <= c1 and sign != "−"
-                    else "box two"
-                    if r <= r1 and c <= c1
-                    else "box",
-                )
-        p.path(
-            "ring",
-            f"M{x + 14 + 14 * left} {y + 14 * top}h{14 * (right - left + 1)}v{14 * (bottom - top + 1)}h-{14 * (right - left + 1)}Z",
-        )
+                look = ("box two" if sign == "−" else "box one") if r <= r1 and c <= c1 else "box"
+                p.rect(x + side * (c + 1), y + side * r, side, side, look)
+        width, height = side * (right - left + 1), side * (bottom - top + 1)
+        p.path("ring", f"M{x + side * (left + 1)} {y + side * top}h{width}v{height}h-{width}Z")
         if sign:
             p.text(x - 2, y + 40, sign, "bold")
         p.text(x + 14 + 42, y + 88, f"{name} = {value[name]}", "middle")
     p.step("the sum of the box")
-    p.text(
-        14,
-        y + 116,
-        f"sum of the box = D − B − C + A = {value['D']} − {value['B']} − {value['C']} + {value['A']} = {inside}",
-        "bold",
-    )
+    numbers_of = " {} ".join(str(value[name]) for name in "DBCA").format("−", "−", "+")
+    p.text(14, y + 116, f"sum of the box = D − B − C + A = {numbers_of} = {inside}", "bold")
     return p
 
 
@@ -584,14 +534,11 @@ def hierarchy(_run):
 
 def look_back(run):
     words = {0: "", 1: "aggregate", 2: "prefix"}
-    rows = [
-        r
-        for r in steps(run, "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_flags")
-        if r["after"] == "publish"
-    ]
     p = Picture()
     traced = []
-    for row in rows:
+    for row in steps(run, "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_flags"):
+        if row["after"] != "publish":
+            continue
         ticket, *states = now = numbers(row)
         news = [f"tile {i - 1}: {words[now[i]]} available" for i in row["written"] if i > 0]
         title = ", ".join(news) or f"a block takes ticket {ticket - 1}"

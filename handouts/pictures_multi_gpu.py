@@ -17,10 +17,8 @@ def ranks(_run):
         p.line("arrow", x + w / 2, 46, x + w / 2, 62)
         p.rect(x, 66, w, 112, "box")
         p.text(x + w / 2, 84, f"device {r}", "bold middle")
-        for k, (words, look) in enumerate(
-            (("stream", "box"), ("ncclComm_t", "box"), (f"shard {r}", "box one"))
-        ):
-            p.rect(x + 6, 94 + 27 * k, w - 12, 23, look)
+        for k, words in enumerate(("stream", "ncclComm_t", f"shard {r}")):
+            p.rect(x + 6, 94 + 27 * k, w - 12, 23, "box" if k < 2 else "box one")
             p.text(x + w / 2, 110 + 27 * k, words, "note middle" if k < 2 else "middle")
     y = 196
     p.rect(14, y, n * w + (n - 1) * gap, 28, "box written")
@@ -46,14 +44,8 @@ def collectives(_run):
             x = 14 + r * 112
             p.cells(x, y, before[r], w, 22)
             p.line("arrow", x + 2 * w, y + 24, x + 2 * w, y + 36)
-            p.cells(
-                x,
-                y + 39,
-                ["" if v is None else v for v in after[r]],
-                w,
-                22,
-                [i for i, v in enumerate(after[r]) if v is not None],
-            )
+            received = [i for i, v in enumerate(after[r]) if v is not None]
+            p.cells(x, y + 39, ["" if v is None else v for v in after[r]], w, 22, received)
         y += 90
     for r in range(4):
         p.text(14 + r * 112 + 2 * w, y - 12, f"rank {r}", "note middle")
@@ -74,15 +66,9 @@ def ring(_run):
         p.text(14, y + 15, name, "note" if k else "bold note")
         for r in range(4):
             for c in range(4):
-                n = len(state[r][c])
-                look = "box written" if received.get(r) == c else "box one" if n == 4 else "box"
-                p.rect(x0 + r * 96 + c * 21, y, 21, 22, look)
-                p.text(
-                    x0 + r * 96 + c * 21 + 10.5,
-                    y + 16,
-                    n,
-                    "mono middle bold" if received.get(r) == c else "mono middle",
-                )
+                x, n, new = x0 + r * 96 + c * 21, len(state[r][c]), received.get(r) == c
+                p.rect(x, y, 21, 22, "box written" if new else "box one" if n == 4 else "box")
+                p.text(x + 10.5, y + 16, n, "mono middle" + " bold" * new)
         y += 30
         if k + 1 < len(steps):
             for r in range(3):
@@ -115,19 +101,16 @@ def scan(_run):
     for r, x in enumerate(at):
         p.text(x + 2 * w, 24, f"rank {r}", "bold middle")
     strip(32, shards)
-    p.step("1. Reduce: each rank reads its shard")
-    p.text(14, 78, "1. Reduce: each rank reads its shard.", "note")
+    p.step("1. Reduce: each rank reads its shard", 78)
     arrows(84)
     for x, total in zip(at, totals):
         p.cells(x + 1.5 * w, 101, [total], w, 26, [0])
-    p.step("2. ncclAllGather: each rank has all totals. Blue: those of lower ranks")
-    p.text(14, 147, "2. ncclAllGather: each rank has all totals. Blue: those of lower ranks.", "note")
+    p.step("2. ncclAllGather: each rank has all totals. Blue: those of lower ranks", 147)
     arrows(153)
     for r, x in enumerate(at):
         p.cells(x, 170, totals, w, 26, (), dict.fromkeys(range(r), "box one"))
         p.text(x + 2 * w, 212, f"prefix {prefixes[r]}", "mono middle")
-    p.step("3. Scan: each rank reads its shard again, and starts with its prefix")
-    p.text(14, 232, "3. Scan: each rank reads its shard again, and starts with its prefix.", "note")
+    p.step("3. Scan: each rank reads its shard again, and starts with its prefix", 232)
     arrows(238)
     strip(255, results, written=lambda values: range(len(values)))
     return p
@@ -150,12 +133,10 @@ def sort(_run):
     for r, shard in enumerate(shards):
         p.text(at[r] + len(shard) * w / 2, 24, f"rank {r}", "bold middle")
         p.cells(at[r], 32, shard, w, 26)
-    p.step("1. Sort locally. 2. Cut: the colour says which rank gets a key")
-    p.text(left, 78, "1. Sort locally. 2. Cut: the colour says which rank gets a key.", "note")
+    p.step("1. Sort locally. 2. Cut: the colour says which rank gets a key", 78)
     for r, row in enumerate(locally):
         p.cells(at[r], 86, row, w, 26, (), {i: looks[owner(r, i)] for i in range(len(row))})
-    p.step("3. Exchange: each rank gets a sorted run from each rank")
-    p.text(left, 132, "3. Exchange: each rank gets a sorted run from each rank.", "note")
+    p.step("3. Exchange: each rank gets a sorted run from each rank", 132)
     top, y = 138, 196
     for q, runs in enumerate(received):
         flat = [key for run in runs for key in run]
@@ -163,18 +144,12 @@ def sort(_run):
         first = 0
         for r, run in enumerate(runs):
             if run:
-                p.line(
-                    "arrow",
-                    at[r] + (cuts[r][q] + len(run) / 2) * w,
-                    top,
-                    at[q] + (first + len(run) / 2) * w,
-                    y - 3,
-                )
+                half = len(run) / 2
+                p.line("arrow", at[r] + (cuts[r][q] + half) * w, top, at[q] + (first + half) * w, y - 3)
                 first += len(run)
                 if first < len(flat):
                     p.line("ring", at[q] + first * w, y - 3, at[q] + first * w, y + 29)
-    p.step("4. Merge the runs (red lines separate them)")
-    p.text(left, 246, "4. Merge the runs (red lines separate them).", "note")
+    p.step("4. Merge the runs (red lines separate them)", 246)
     for q, row in enumerate(results):
         p.cells(at[q], 254, row, w, 26, (), dict.fromkeys(range(len(row)), looks[q]))
     return p

@@ -33,7 +33,6 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
 """
 
 import argparse
-import html
 import os
 import pathlib
 import re
@@ -56,6 +55,7 @@ import sessions
 import weeks
 import worked
 import wrap_markdown
+from worked import fenced
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- quote: (\w+) (.*?) -->\n)(.*?)(<!-- end quote -->)", re.S)
@@ -65,10 +65,6 @@ def without_places(text):
     """Line numbers of sources go their own ways: a quotation with another one has not drifted."""
     text = re.sub(r"\b(line|time|\w+\.cu:)\s*\d+", r"\1#", text)
     return re.sub(r"\s+\d+  (?=[A-Za-z_}(])", " # ", text)
-
-
-def fenced(language, text):
-    return f"```{language}\n{text.rstrip()}\n```\n"
 
 
 def printed(labcli, *command):
@@ -94,7 +90,7 @@ def output(arguments, labcli):
     lines = list(dict.fromkeys(lines))  # the head of a table is wanted once
     if not any(lines):
         sys.exit(f"labcli {command} prints no line like {pattern}")
-    return fenced("", f"$ ./lab {command}\n" + "\n".join(lines))
+    return fenced(f"$ ./lab {command}\n" + "\n".join(lines))
 
 
 PROGRAMS = {"erratum": "errata", "example": "memory_model"}  # by the first word of a kernel's name
@@ -120,20 +116,15 @@ MARK = re.compile(r" *// (?:FAULT OTHER|FAULT|OTHER)$", re.M)
 
 def kernel(name, _labcli):
     _, launch, code = marked_kernel(name)
-    launch = launch.split()
-    how = f"{launch[0]} block{'s' * (launch[0] != '1')} of {launch[1]} threads" + (
-        f" and n = {launch[3]}" if len(launch) > 3 else ""
-    )
+    blocks, threads, *n = launch.split()
+    how = f"{blocks} block{'s' * (blocks != '1')} of {threads} threads"
+    how += f" and n = {n[1]}" if len(n) > 1 else ""
     short = re.match(r"[a-z]+_\d+", name)[0]  # the rest of the name tells what is wrong
-    scratch = ", int* scratch" if "scratch" in code else ""
-    scratch += ", unsigned* counter" if "counter" in code else ""
-    code = code.replace(
-        f"KERNEL({name})", f"__global__ void {short}(const int* in, int* out{scratch}, int n)"
-    ).replace("  UNUSED;\n", "")
+    more = ", int* scratch" * ("scratch" in code) + ", unsigned* counter" * ("counter" in code)
+    code = code.replace(f"KERNEL({name})", f"__global__ void {short}(const int* in, int* out{more}, int n)")
+    code = MARK.sub("", code.replace("  UNUSED;\n", ""))
     run = f"`./lab sanitize {program_of(name)} {short.partition('_')[2]}`"
-    return (
-        fenced("cuda", MARK.sub("", code)) + f"\nThe kernel is launched with {how}. To run it, type {run}.\n"
-    )
+    return f"{fenced(code, 'cuda')}\nThe kernel is launched with {how}. To run it, type {run}.\n"
 
 
 def finding(name, _labcli):
@@ -143,31 +134,27 @@ def finding(name, _labcli):
         return "The checkers report nothing for the launch above.\n"
     return (
         f"The checkers report `{kind}` for the launch above, and show {'this line' if len(lines) == 1 else 'these lines'}:\n\n"
-        + fenced("cuda", "\n".join(lines))
+        + fenced("\n".join(lines), "cuda")
     )
 
 
 def mutant(name, _labcli):
-    text = (ROOT / f"grader/mutants/{name}.mutant").read_text(encoding="utf-8")
-    said = dict(re.findall(r"^// (task|verdict|checker): (.*)$", text, re.M))
-    says = re.findall(r"^// says: (.*)$", text, re.M)
-    diff = []
-    for place, old, new in re.findall(
-        r"^//--- in (.*?)\n//--- replace\n(.*?)//--- with\n(.*?)//--- end", text, re.M | re.S
-    ):
-        diff += (
-            [f"@@ {place} @@"]
-            + [f"-{line}" for line in old.splitlines()]
-            + [f"+{line}" for line in new.splitlines()]
-        )
-    verdict = f"the verdict is {said['verdict']}" + (
-        f", found by the checker `{said['checker']}`" if "checker" in said else ""
-    )
-    words = " and ".join(f"“{one}”" for one in says)
+    header, changes, _ = make_mutant.changed(ROOT, name)
+    verdict = f"the verdict is {header['verdict'][0]}"
+    verdict += f", found by the checker `{header['checker'][0]}`" if "checker" in header else ""
+    words = " and ".join(f"“{one}”" for one in header["says"])
     return (
-        fenced("diff", "\n".join(diff))
-        + f"\nIf `{name}` is graded as task `{said['task']}`, {verdict}. The message contains {words}.\n"
+        diff_of(changes)
+        + f"\nIf `{name}` is graded as task `{header['task'][0]}`, {verdict}. The message contains {words}.\n"
     )
+
+
+def diff_of(changes):
+    diff = []
+    for function, old, new in changes:
+        diff += [f"@@ {function} @@", *(f"-{line}" for line in old.splitlines())]
+        diff += [f"+{line}" for line in new.splitlines()]
+    return fenced("\n".join(diff), "diff")
 
 
 def without_comments(code):
@@ -177,30 +164,17 @@ def without_comments(code):
     return re.sub(r"\n\s*\n(?= *\})", "\n", code)  # where a statement is missing
 
 
-def changed(name):
-    """A wrong submission: its header, its changes, and the solution with the changes."""
-    lab = name.partition("/")[0]
-    text = (ROOT / f"grader/mutants/{name}.mutant").read_text(encoding="utf-8")
-    header, changes = make_mutant.parse(text, name)
-    source = (ROOT / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
-    return header, changes, make_mutant.apply(source, changes, name)
-
-
 def faulty(name, _labcli):
-    _, changes, source = changed(name)
+    _, changes, source = make_mutant.changed(ROOT, name)
     start, end = make_mutant.function_range(source, changes[0][0], name)
-    return fenced("cuda", without_comments(source[start:end]))
+    return fenced(without_comments(source[start:end]), "cuda")
 
 
 def mended(name, _labcli):
-    header, changes, _ = changed(name)
-    diff = []
-    for function, right, wrong in changes:
-        lines = [f"-{line}" for line in wrong.splitlines()] + [f"+{line}" for line in right.splitlines()]
-        diff += [f"@@ {function} @@", *lines]
+    header, changes, _ = make_mutant.changed(ROOT, name)
     found = f", found by the checker `{header['checker'][0]}`" if "checker" in header else ""
     return (
-        fenced("diff", "\n".join(diff))
+        diff_of((function, wrong, right) for function, right, wrong in changes)
         + "\nThe course grades both versions: with the line that begins with `+` the task "
         f"`{header['task'][0]}` gets full marks, with the other one the verdict is {header['verdict'][0]}{found}.\n"
     )
@@ -211,23 +185,14 @@ def function(arguments, _labcli):
     source = (ROOT / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
     source = re.sub(r"^\s*//@.*\n", "", source, flags=re.M)
     start, end = make_mutant.function_range(source, name, lab)
-    return fenced("cuda", source[start:end])
+    return fenced(source[start:end], "cuda")
 
 
-def said(name, labcli):
+def said(name, _labcli):
     lab, submission = name.split("/")
-    matrix = (ROOT / "handouts/kill-matrix.md").read_text(encoding="utf-8")
-    section = re.search(rf"^## {counted.labs(labcli)[lab]['title']}\n(.*?)(?=^## |\Z)", matrix, re.M | re.S)
-    row = re.search(rf"^\| `{submission}` \|(.*)\|$", section[1] if section else "", re.M)
-    if row is None:
-        sys.exit(f"the kill matrix has no {name}")
-    task, verdict, _about, words = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
-    words = re.sub(r"mutant_\w+\.cu", f"{lab}.cu", words)  # a student's file has the lab's name
-    return fenced(
-        "",
-        f"{lab} / {task}: {verdict}\n"
-        + textwrap.fill(words, 110, initial_indent="  ", subsequent_indent="  "),
-    )
+    task, verdict, words = make_mutant.answer_to(ROOT, lab, submission)
+    words = textwrap.fill(words, 110, initial_indent="  ", subsequent_indent="  ")
+    return fenced(f"{lab} / {task}: {verdict}\n{words}")
 
 
 def code(arguments, _labcli):
@@ -236,7 +201,7 @@ def code(arguments, _labcli):
     found = re.search(rf"^// --- {re.escape(section)}\n(.*?)(?=^// --- )", text, re.M | re.S)
     if found is None:
         sys.exit(f"{name} has no section {section}")
-    return fenced("cuda", found[1])
+    return fenced(found[1], "cuda")
 
 
 def comment(arguments, _labcli):
@@ -250,34 +215,12 @@ def comment(arguments, _labcli):
         if not line.startswith("//"):
             break
         said.append(line.removeprefix("//").removeprefix(" "))
-    return fenced("text", "\n".join(said))
+    return fenced("\n".join(said), "text")
 
 
-KINDS = {
-    f.__name__: f
-    for f in (
-        table,
-        output,
-        kernel,
-        finding,
-        mutant,
-        said,
-        code,
-        comment,
-        faulty,
-        function,
-        mended,
-        worked.worked,
-        *charts.KINDS,
-        *counted.KINDS,
-        *limits.KINDS,
-        *measured.KINDS,
-        *registers.KINDS,
-        *scaling.KINDS,
-        *sessions.KINDS,
-        *weeks.KINDS,
-    )
-}
+OWN = (table, output, kernel, finding, mutant, said, code, comment, faulty, function, mended, worked.worked)
+MODULES = (charts, counted, limits, measured, registers, scaling, sessions, weeks)
+KINDS = {f.__name__: f for f in [*OWN, *(f for module in MODULES for f in module.KINDS)]}
 
 
 def filled(text, labcli, wanted=lambda kind, arguments: True):

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+from worked import table
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE = ROOT / "handouts/results/registers/sm_90.json"
 LABS = ["radix_sort"]
@@ -28,19 +30,9 @@ def compiled(lab, nvcc):
     """The registers and the largest block of each kernel of a solution, by name with template arguments."""
     with tempfile.TemporaryDirectory() as folder:
         include = [f"-I{ROOT / name}" for name in ("common", "common/harness", "labs", "solutions")]
-        command = [
-            *nvcc,
-            "-std=c++20",
-            "-O2",
-            "-arch=sm_90",
-            "-cubin",
-            "--keep",
-            f"--keep-dir={folder}",
-            "-Xptxas",
-            "-v",
-        ]
-        command += [*include, ROOT / f"solutions/{lab}/{lab}.cu", "-o", pathlib.Path(folder) / "out.cubin"]
-        done = subprocess.run(command, capture_output=True, text=True)
+        options = f"-std=c++20 -O2 -arch=sm_90 -cubin -Xptxas -v --keep --keep-dir={folder}".split()
+        files = [ROOT / f"solutions/{lab}/{lab}.cu", "-o", pathlib.Path(folder) / "out.cubin"]
+        done = subprocess.run([*nvcc, *options, *include, *files], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr)
         (ptx,) = pathlib.Path(folder).glob("*.ptx")
@@ -84,20 +76,18 @@ def registers(arguments, _labcli):
         bits, value, *rest = types.split(", ")
         large = ", large tiles" if "true" in rest else ""
         rows.setdefault((TYPES[bits] + VALUES[value] + large, base, kernel["threads"]), []).append(kernel)
-    text = [f"Registers per thread, from ptxas of CUDA {known['cuda']} for sm_90.", ""]
-    text += [
-        "| keys | kernel | threads of a block | registers of a thread | warps for which the registers are enough |"
-    ]
-    text += ["|---|---|--:|--:|--:|"]
 
     def span(numbers):
         low, high = min(numbers), max(numbers)
         return f"{low}" if low == high else f"{low} to {high}"
 
+    lines = []
     for (keys, base, threads), versions in sorted(rows.items()):
         used, warps = [v["registers"] for v in versions], [resident_warps(v) for v in versions]
-        text.append(f"| {keys} | `{base}` | {threads} | {span(used)} | {span(warps)} |")
-    return "\n".join(text) + "\n"
+        lines.append([keys, f"`{base}`", threads, span(used), span(warps)])
+    head = "keys | kernel | threads of a block | registers of a thread | warps for which the registers are enough"
+    about = f"Registers per thread, from ptxas of CUDA {known['cuda']} for sm_90."
+    return f"{about}\n\n{table(head, lines, 'llr')}"
 
 
 KINDS = (registers,)
@@ -108,21 +98,14 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare only")
     parser.add_argument("nvcc", nargs="*", default=["nvcc"], help="the compiler's command, after --")
     arguments = parser.parse_args()
-    version = subprocess.run(
-        [*arguments.nvcc, "--version"], capture_output=True, text=True, check=True
-    ).stdout
-    made = {
-        "cuda": re.search(r"release ([\d.]+)", version)[1],
-        "labs": {lab: compiled(lab, arguments.nvcc) for lab in LABS},
-    }
-    text = json.dumps(made, indent=1) + "\n"
+    command = [*arguments.nvcc, "--version"]
+    version = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    cuda = re.search(r"release ([\d.]+)", version)[1]
+    made = {"cuda": cuda, "labs": {lab: compiled(lab, arguments.nvcc) for lab in LABS}}
     if not arguments.check:
         FILE.parent.mkdir(exist_ok=True)
-        FILE.write_text(text, encoding="utf-8")
-    elif (
-        json.loads(FILE.read_text(encoding="utf-8"))["cuda"] == made["cuda"]
-        and FILE.read_text(encoding="utf-8") != text
-    ):
+        FILE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    elif (known := json.loads(FILE.read_text(encoding="utf-8"))) != made and known["cuda"] == cuda:
         sys.exit(
             f"{FILE.relative_to(ROOT)} is out of date. Run handouts/registers.py, then handouts/quotes.py"
         )

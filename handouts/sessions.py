@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from worked import fenced
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WIDTH = 110  # columns of a quoted message
 
@@ -42,12 +44,8 @@ class Course:
 
     def debug(self, build, arguments, **how):
         environment = {**os.environ, "LAB_ROOT": self.folder.name, "LAB_BUILD": str(build)}
-        return subprocess.run(
-            [sys.executable, ROOT / "common/harness/debugging/debug.py", *arguments],
-            capture_output=True,
-            env=environment,
-            **how,
-        )
+        command = [sys.executable, ROOT / "common/harness/debugging/debug.py", *arguments]
+        return subprocess.run(command, capture_output=True, env=environment, **how)
 
     def __enter__(self):
         return self
@@ -60,10 +58,6 @@ def build_of(labcli):
     return pathlib.Path(labcli).resolve().parent.parent
 
 
-def fenced(language, text):
-    return f"```{language}\n{text.rstrip()}\n```\n"
-
-
 def session(arguments, labcli):
     with Course(arguments) as course:
         script = pathlib.Path(course.folder.name) / "commands"
@@ -72,7 +66,7 @@ def session(arguments, labcli):
         done = course.debug(build_of(labcli), [*words, "--commands", script], text=True)
     if done.returncode != 0:
         sys.exit(f"./lab debug {' '.join(words)} failed:\n{done.stdout}{done.stderr}")
-    return fenced("", f"$ ./lab debug {' '.join(words)}\n{done.stdout}")
+    return fenced(f"$ ./lab debug {' '.join(words)}\n{done.stdout}")
 
 
 def message(value):
@@ -116,7 +110,7 @@ def adapter(arguments, labcli):
         lines = [line if len(line) <= WIDTH else line[: WIDTH - 2] + " …" for line in lines]
     if not any("stopped" in line for line in lines):
         sys.exit(f"the debug adapter stopped nowhere:\n{done.stderr.decode()}")
-    return fenced("", "\n".join(lines))
+    return fenced("\n".join(lines))
 
 
 KINDS = (session, adapter)

@@ -31,6 +31,7 @@ is in, by its name; left out, the text must occur once in the whole file.
     //--- end
 """
 
+import html
 import pathlib
 import re
 import sys
@@ -103,6 +104,25 @@ def apply(source, changes, name):
         at = source.index(old, start, end)
         source = source[:at] + new + source[at + len(old) :]
     return source
+
+
+def changed(root, name):
+    """LAB/MUTANT of the checkout: its header, its changes, and the solution with the changes."""
+    lab = name.partition("/")[0]
+    header, changes = parse((root / f"grader/mutants/{name}.mutant").read_text(encoding="utf-8"), name)
+    source = (root / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
+    return header, changes, apply(source, changes, name)
+
+
+def answer_to(root, lab, mutant):
+    """What the kill matrix has of it: the task, the verdict, and what the grader says of a student's file."""
+    matrix = (root / "handouts/kill-matrix.md").read_text(encoding="utf-8")
+    part = re.search(rf"<!-- matrix: mutants {lab} -->(.*?)(?=<!-- matrix: |\Z)", matrix, re.S)
+    row = re.search(rf"^\| `{mutant}` \|(.*)\|$", part[1] if part else "", re.M)
+    if row is None:
+        sys.exit(f"the kill matrix has no {lab}/{mutant}, of which a text shows the change")
+    task, verdict, _about, words = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
+    return task, verdict, re.sub(r"mutant_\w+\.cu", f"{lab}.cu", words)  # a student's file has the lab's name
 
 
 def only_task(source, task, name):

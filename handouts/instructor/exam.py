@@ -21,7 +21,7 @@ from typing import NamedTuple
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-from typeset import ROOT, blocks, inline, quoted, table
+from typeset import blocks, inline, quoted, table, write
 from variants import VARIANTS
 
 EXAM = re.compile(r"^### Exam (\d+)\. (.*?)\n(.*?)(?=^#{2,3} |\Z)", re.S | re.M)
@@ -60,9 +60,8 @@ def questions_of(page):
     found = []
     for number, title, body in EXAM.findall((HERE / f"{page}.md").read_text(encoding="utf-8")):
         question, answer = re.split(r"^\*\*Answer\.\*\* ?", body, maxsplit=1, flags=re.M)
-        found.append(
-            Question(page, int(number), title, question.strip().removeprefix("**Question.** "), answer)
-        )
+        question = question.strip().removeprefix("**Question.** ")
+        found.append(Question(page, int(number), title, question, answer))
     return found
 
 
@@ -85,11 +84,8 @@ def sheet(title, questions, key):
     out = HEAD.format(title=quoted(title)) + ("" if key else NAME)
     for number, one in enumerate(questions, 1):
         out += f'\n#block(breakable: false)[#strong("{number}.")#h(0.5em)\n{content(one.question)}]\n'
-        out += (
-            f"#block(inset: (left: 1em), stroke: (left: 1pt))[\n{content(one.answer)}]\n"
-            if key
-            else "#v(4.5cm)\n"
-        )
+        answer = f"#block(inset: (left: 1em), stroke: (left: 1pt))[\n{content(one.answer)}]\n"
+        out += answer if key else "#v(4.5cm)\n"
     return out
 
 
@@ -121,13 +117,6 @@ def main():
     parser.add_argument("--title", default="Examination")
     parser.add_argument("--typst", action="store_true", help="write the sources of the sheets, no PDF")
     options = parser.parse_args()
-    if not options.typst:
-        try:
-            import typst
-        except ImportError:
-            sys.exit(
-                "exam.py: the package typst is missing: pip install -r handouts/instructor/requirements.txt (or take --typst)"
-            )
     pages = sorted(path.stem for path in HERE.glob("[0-9][0-9]-*.md"))
     questions = chosen(options, [one for page in pages for one in questions_of(page)])
     options.out.mkdir(parents=True, exist_ok=True)
@@ -139,11 +128,7 @@ def main():
         named = f"{options.title}, sheet {letter}" if options.variants > 1 else options.title
         for kind in ("sheet", "key"):
             source = sheet(named + (": key" if kind == "key" else ""), drawn, kind == "key")
-            path = options.out / f"{kind}-{letter}"
-            if options.typst:
-                path.with_suffix(".typ").write_text(source, encoding="utf-8")
-            else:
-                typst.compile(source.encode(), output=path.with_suffix(".pdf"), root=ROOT)
+            write(options.out / f"{kind}-{letter}", source, options.typst)
     n_drawn = sum((one.page, one.number) in VARIANTS for one in questions)
     print(
         f"{options.out}: {options.variants} sheets and keys of {len(questions)} questions; {n_drawn} of these have drawn numbers."

@@ -38,7 +38,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "common/tools")]
 import hint
 import make_mutant
-from typeset import ROOT, blocks, inline, quoted, table
+from typeset import ROOT, blocks, inline, quoted, table, write
 from weeks import WEEKS, page_of
 
 HANDOUTS = ROOT / "handouts"
@@ -121,12 +121,6 @@ def solution(lab):
     return (ROOT / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
 
 
-def changed(mutant):
-    """The solution with the mistake of a wrong submission."""
-    text = (ROOT / f"grader/mutants/{mutant}.mutant").read_text(encoding="utf-8")
-    return make_mutant.apply(solution(mutant.split("/")[0]), make_mutant.parse(text, mutant)[1], mutant)
-
-
 def raw(lines, language="cpp"):
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     text = quoted("\n".join(line[indent:].rstrip() for line in lines))
@@ -144,10 +138,8 @@ def picture(slide):
     is_wide = height < 0.45 * width
     scale = min(765 / width, 300 / height) if is_wide else min(585 / width, 386 / height)
     smallest = min(float(size) for size in re.findall(r'font-size[:=]\s*"?([\d.]+)', text))
-    if smallest * scale < SMALLEST:
-        sys.exit(
-            f"slides.py: “{slide['title']}” needs a smaller part: letters have {smallest * scale:.1f} pt"
-        )
+    if (points := smallest * scale) < SMALLEST:
+        sys.exit(f"slides.py: “{slide['title']}” needs a smaller part: letters have {points:.1f} pt")
     box = f'width="{width}" height="{height}" viewBox="{FRAME} {top} {width} {height}"'
     alt = html.unescape(re.search(r"<title[^>]*>(.*?)</title>", text)[1])
     drawn = f'image(bytes({quoted(text.replace(whole, box))}), format: "svg", alt: {quoted(alt)}, '
@@ -161,7 +153,7 @@ def picture(slide):
 
 def code(slide):
     lab, function = slide["code"].split("/")
-    source = changed(slide["mutant"]) if "mutant" in slide else solution(lab)
+    source = make_mutant.changed(ROOT, slide["mutant"])[2] if "mutant" in slide else solution(lab)
     begin, end = make_mutant.function_range(source, function, lab)
     lines = code_lines(source[begin:end])
 
@@ -187,14 +179,11 @@ def marked(lines, slide):
 
 def says(slide):
     lab, name = slide["says"].split("/")
-    right, wrong = make_mutant.apply(solution(lab), [], name), changed(slide["says"])
+    right = make_mutant.apply(solution(lab), [], name)
+    wrong = make_mutant.changed(ROOT, slide["says"])[2]
     lines = difflib.unified_diff(code_lines(right), code_lines(wrong), n=slide.get("around", 2), lineterm="")
     parts = [f"{line[0]} {line[1:]}" if line[0] != "@" else "  …" for line in [*lines][3:]]
-    title = re.search(r"^# Lab \d: (.*)", text_of(lab), re.M)[1]
-    matrix = section_of(text_of("kill-matrix"), title, "kill-matrix")
-    row = re.search(rf"^\| `{name}` \| (.*?) \| (.*?) \| .*? \| (.*) \|$", matrix, re.M)
-    task, verdict, message = map(html.unescape, row.groups())
-    message = re.sub(rf"mutant_{lab}_{name}\.cu", f"{lab}.cu", message)
+    task, verdict, message = make_mutant.answer_to(ROOT, lab, name)
     message = message.replace(f" (in {lab}.cu)", "")
     return (
         f"fitted({raw(parts, 'diff')}, [#v(0.6em)\n#block(fill: luma(240), inset: 0.6em, width: 100%)["
@@ -229,9 +218,8 @@ def question(slide):
 
 
 def erratum(slide):
-    section = re.search(
-        rf"^## {slide['erratum']}\. .*?\n(.*?)(?=^<a id=|\Z)", text_of("errata"), re.M | re.S
-    )[1]
+    pattern = rf"^## {slide['erratum']}\. .*?\n(.*?)(?=^<a id=|\Z)"
+    section = re.search(pattern, text_of("errata"), re.M | re.S)[1]
     shown, folded = section.split("<details><summary>Answer</summary>")
     lines = next(lines for kind, lines in blocks(shown) if kind == "code")
     return marked(lines, slide), folded.partition("<!-- quote")[0]
@@ -310,20 +298,10 @@ def main():
     parser.add_argument("--week", type=int, choices=WEEKS, help="one week only")
     parser.add_argument("--typst", action="store_true", help="write the sources of the slides, no PDF")
     arguments = parser.parse_args()
-    if not arguments.typst:
-        try:
-            import typst
-        except ImportError:
-            sys.exit(
-                "slides.py: the package typst is missing: pip install -r handouts/instructor/requirements.txt (or take --typst)"
-            )
     arguments.out.mkdir(parents=True, exist_ok=True)
     for week in [arguments.week] if arguments.week else WEEKS:
         for name, source in {f"week-{week:02}": deck(week), f"week-{week:02}-notes": notes(week)}.items():
-            if arguments.typst:
-                (arguments.out / f"{name}.typ").write_text(source, encoding="utf-8")
-            else:
-                typst.compile(source.encode(), output=arguments.out / f"{name}.pdf", root=ROOT)
+            write(arguments.out / name, source, arguments.typst)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import html
 import json
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INLINE = re.compile(
@@ -12,6 +13,19 @@ INLINE = re.compile(
     r"|<(?:sup|/sup|a|/a|code|/code)\b[^>]*>",
     re.S,
 )
+
+
+def write(path, source, as_source):
+    """Typst as PDF, or `as_source`; `path` has no suffix."""
+    if as_source:
+        path.with_suffix(".typ").write_text(source, encoding="utf-8")
+        return
+    try:
+        import typst
+    except ImportError:
+        needed = "pip install -r handouts/instructor/requirements.txt (or take --typst)"
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: the package typst is missing: {needed}")
+    typst.compile(source.encode(), output=path.with_suffix(".pdf"), root=ROOT)
 
 
 def quoted(text):
@@ -56,9 +70,8 @@ def table(lines):
     align = "".join("right, " if side.endswith(":") else "left, " for side in sides)
 
     def row_of(row, around):
-        return "".join(
-            around % inline(cell.replace(r"\|", "|")) for cell in [*row, *[""] * (width - len(row))]
-        )
+        row = row + [""] * (width - len(row))
+        return "".join(around % inline(cell.replace(r"\|", "|")) for cell in row)
 
     heading = f"table.header({row_of(head, '[#strong[%s]], ')})," if any(head) else ""
     body = "\n".join("  " + row_of(row, "[%s], ") for row in rows)

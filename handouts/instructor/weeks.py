@@ -8,8 +8,9 @@ import sys
 from typing import NamedTuple
 
 HANDOUTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(HANDOUTS.parent / "common/tools"))
+sys.path[:0] = [str(HANDOUTS.parent / "common/tools"), str(HANDOUTS)]
 import hint
+from worked import table
 
 MOST_HOURS = 12  # of a week's tasks, without the bonus
 
@@ -107,7 +108,7 @@ def hours(week):
 
 
 def weeks(_all, _labcli):
-    rows = ["| week | text | tasks | hours | topics for the lecture |", "|--:|---|---|--:|---|"]
+    rows = []
     for number, week in WEEKS.items():
         texts, tasks = [], []
         for part in week.parts:
@@ -115,12 +116,10 @@ def weeks(_all, _labcli):
             title = re.match(r"# (?:Lab \d+: )?(.*)", text)[1]
             texts.append(f"[{title}]({part.page}.md)")
             known = hint.tasks_of(text)
-            tasks += [
-                f"`{task}`" + (" (bonus)" if "(bonus)" in known[task][0] else "") for task in part.tasks
-            ]
+            tasks += [f"`{task}`" + " (bonus)" * ("(bonus)" in known[task][0]) for task in part.tasks]
         do = "; ".join(filter(None, [", ".join(tasks), week.also]))
-        rows.append(f"| {number} | {', '.join(texts)} | {do} | {hours(number) or ''} | {week.topics} |")
-    return "\n".join(rows).replace("|  |", "| |") + "\n"
+        rows.append([number, ", ".join(texts), do, hours(number) or "", week.topics])
+    return table("week | text | tasks | hours | topics for the lecture", rows, "rllrl")
 
 
 KINDS = (weeks,)

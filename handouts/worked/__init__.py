@@ -19,7 +19,9 @@ def worked(arguments, _labcli=None):
 
 
 def table(head, rows, align=""):
-    """A Markdown table. `align`: a letter a column, r for right; the last one holds for the rest."""
+    """A Markdown table. A row is a list of cells, or a text with " | " between them. `align`: a letter a column,
+    r for right; the last one holds for the rest."""
+    head, *rows = [line.split(" | ") if isinstance(line, str) else line for line in [head, *rows]]
     align = (align or "l").ljust(len(head), (align or "l")[-1])
     ruler = "|" + "".join("--:|" if a == "r" else "---|" for a in align)
     lines = ["| " + " | ".join(map(str, line)) + " |" for line in [head, *rows]]
@@ -36,8 +38,8 @@ def marked(now, before):
     return row(f"**{a}**" if a != b else a for a, b in zip(now, before))
 
 
-def fenced(text):
-    return f"```\n{text.rstrip()}\n```\n"
+def fenced(text, language=""):
+    return f"```{language}\n{text.rstrip()}\n```\n"
 
 
 def exclusive(values):

@@ -13,32 +13,20 @@ def flags():
 def pack():
     kept = flags()
     places, total = exclusive(kept)
+    positions = [p if f else "" for p, f in zip(places, kept)]
     out = [item for item, flag in zip(ITEMS, kept) if flag]
-
-    def line(name, values, says):
-        return f"{name:<17}" + "".join(f"{v:<4}" for v in values) + f"    {says}"
-
-    return fenced(
-        "\n".join(
-            line.rstrip()
-            for line in [
-                line("items", ITEMS, f"the predicate keeps items less than {LIMIT}"),
-                line("flags", kept, "map: each item on its own"),
-                line("exclusive scan", places, "scan: ⌈log₂ n⌉ steps"),
-                line(
-                    "position",
-                    [p if f else "" for p, f in zip(places, kept)],
-                    "scatter: each kept item to its position",
-                ),
-                "",
-                line(
-                    "output",
-                    out + [""] * (len(ITEMS) - len(out)),
-                    f"count: {places[-1]} + {kept[-1]} = {total}",
-                ),
-            ]
-        )
+    lines = [
+        ("items", ITEMS, f"the predicate keeps items less than {LIMIT}"),
+        ("flags", kept, "map: each item on its own"),
+        ("exclusive scan", places, "scan: ⌈log₂ n⌉ steps"),
+        ("position", positions, "scatter: each kept item to its position"),
+        ("", [], ""),
+        ("output", out + [""] * (len(ITEMS) - len(out)), f"count: {places[-1]} + {kept[-1]} = {total}"),
+    ]
+    texts = (
+        f"{name:<17}" + "".join(f"{v:<4}" for v in values) + f"    {says}" for name, values, says in lines
     )
+    return fenced("\n".join(map(str.rstrip, texts)))
 
 
 def ballot(lane="5"):
@@ -49,18 +37,12 @@ def ballot(lane="5"):
     def bits(value):
         return [value >> i & 1 for i in reversed(range(8))]
 
-    return table(
-        ["lane", *reversed(range(8)), "`__popc`"],
-        [
-            ["ballot: the flags", *bits(word), f"{word.bit_count()}, the warp's count"],
-            [f"`below`: the lanes below lane {lane}", *bits(below), ""],
-            [
-                "`ballot & below`",
-                *bits(word & below),
-                f"{(word & below).bit_count()}, the rank of lane {lane}",
-            ],
-        ],
-    )
+    rows = [
+        ["ballot: the flags", *bits(word), f"{word.bit_count()}, the warp's count"],
+        [f"`below`: the lanes below lane {lane}", *bits(below), ""],
+        ["`ballot & below`", *bits(word & below), f"{(word & below).bit_count()}, the rank of lane {lane}"],
+    ]
+    return table(["lane", *reversed(range(8)), "`__popc`"], rows)
 
 
 def blocks():
@@ -71,20 +53,14 @@ def blocks():
     def line(name, cells, launch=""):
         return (f"{name:<22}" + "".join(f"{c:<14}" for c in cells) + launch).rstrip()
 
-    return fenced(
-        "\n".join(
-            [
-                line(
-                    f"n = {n}     flags",
-                    [f"| {s}" + " flags" * (i == 0) for i, s in enumerate(sizes)],
-                    "k02_scan_blocks<<<3>>>",
-                ),
-                line("            totals", [f"  {t}" for t in totals], "k02_scan_blocks<<<1>>>"),
-                line("            scanned", [f"  {b}" for b in before]),
-                line("            positions", [f"| + {b}" for b in before], "k02_add_offsets<<<3>>>"),
-            ]
-        )
-    )
+    flagged = [f"| {s}" + " flags" * (i == 0) for i, s in enumerate(sizes)]
+    lines = [
+        line(f"n = {n}     flags", flagged, "k02_scan_blocks<<<3>>>"),
+        line("            totals", [f"  {t}" for t in totals], "k02_scan_blocks<<<1>>>"),
+        line("            scanned", [f"  {b}" for b in before]),
+        line("            positions", [f"| + {b}" for b in before], "k02_add_offsets<<<3>>>"),
+    ]
+    return fenced("\n".join(lines))
 
 
 def look_back():
@@ -103,12 +79,8 @@ def look_back():
         rows.append([what, *(f"**{w}**" if t in new else w for t, w in enumerate(state))])
 
     total, whole = [f"aggregate {k}" for k in kept], [f"prefix {p}" for p in prefix]
-    show(
-        "tiles 0, 1 and 3 publish their totals; tile 0 publishes a prefix, because no tile is before it",
-        (0, whole[0]),
-        (1, total[1]),
-        (3, total[3]),
-    )
+    first = "tiles 0, 1 and 3 publish their totals; tile 0 publishes a prefix, because no tile is before it"
+    show(first, (0, whole[0]), (1, total[1]), (3, total[3]))
     show(f"tile 1 looks back and finds {whole[0]}; its output begins at {begins(1)}", (1, whole[1]))
     show("tile 3 looks back; nothing is available of tile 2, so tile 3 reads again")
     show("tile 2 publishes its aggregate", (2, total[2]))

@@ -10,30 +10,28 @@ TILE = 2048
 
 
 def both():
+    scans = {"inclusive": inclusive(ITEMS), "exclusive": exclusive(ITEMS)[0]}
     return table(
-        ["scan", f"of `{row(ITEMS)}` with +"],
-        [["inclusive", f"`{row(inclusive(ITEMS))}`"], ["exclusive", f"`{row(exclusive(ITEMS)[0])}`"]],
+        f"scan | of `{row(ITEMS)}` with +", [[name, f"`{row(made)}`"] for name, made in scans.items()]
     )
 
 
 def tiles():
     items = ITEMS + [2, 5]
     parts = [items[first : first + 4] for first in range(0, len(items), 4)]
-    local = [exclusive(p) for p in parts]
-    sums = [total for _, total in local]
+    local, sums = zip(*map(exclusive, parts))
     carries, _ = exclusive(sums)
-    done = [[carry + s for s in scanned] for carry, (scanned, _) in zip(carries, local)]
+    done = [[carry + s for s in scanned] for carry, scanned in zip(carries, local)]
     assert [x for part in done for x in part] == exclusive(items)[0]
-    return f"Tiles of 4 items, for `{row(items)}`, exclusive:\n\n" + table(
-        ["", *(f"tile {t}" for t in range(len(parts)))],
-        [
-            ["items", *map(row, parts)],
-            ["scan of each tile on its own", *(row(scanned) for scanned, _ in local)],
-            ["totals", *sums],
-            ["exclusive scan of the totals = carries", *carries],
-            ["result: the tile's carry added to its scan", *map(row, done)],
-        ],
-    )
+    rows = [
+        ["items", *map(row, parts)],
+        ["scan of each tile on its own", *map(row, local)],
+        ["totals", *sums],
+        ["exclusive scan of the totals = carries", *carries],
+        ["result: the tile's carry added to its scan", *map(row, done)],
+    ]
+    head = ["", *(f"tile {t}" for t in range(len(parts)))]
+    return f"Tiles of 4 items, for `{row(items)}`, exclusive:\n\n{table(head, rows)}"
 
 
 def levels():
@@ -44,11 +42,8 @@ def levels():
             n_tiles = -(-n_tiles // TILE)
             counts.append(f"{n_tiles:,}")
         rows.append([f"{n:,}", *(counts + [""] * 3)[:3], len(counts)])
-    return table(
-        ["n", "tiles of items", "tiles of their totals", "tiles of the totals of these totals", "levels"],
-        rows,
-        "r",
-    )
+    head = "n | tiles of items | tiles of their totals | tiles of the totals of these totals | levels"
+    return table(head, rows, "r")
 
 
 def look_back():
@@ -59,15 +54,13 @@ def look_back():
     rows = [
         ["status", *(f"{status} available" for status, _ in values), "looks back"],
         ["value", *(v for _, v in values), ""],
+        ["read in step", *(n_steps - (i - last) if i >= last else "" for i in range(len(values))), ""],
     ]
-    rows.append(
-        ["read in step", *(n_steps - (i - last) if i >= last else "" for i in range(len(values))), ""]
-    )
     carry = values[last][1] + sum(sums)
-    total = f"The carry of tile {len(values)} is {values[last][1]} ⊕ ({' ⊕ '.join(map(str, sums))}) = {carry}, found in {n_steps} steps. "
     return (
         table(["tile", *range(len(values) + 1)], rows)
-        + f"\n{total}The value that is read first is the rightmost operand.\n"
+        + f"\nThe carry of tile {len(values)} is {values[last][1]} ⊕ ({' ⊕ '.join(map(str, sums))}) = {carry}, "
+        f"found in {n_steps} steps. The value that is read first is the rightmost operand.\n"
     )
 
 

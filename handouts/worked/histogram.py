@@ -24,10 +24,8 @@ def edges():
     def where(x):
         return f"bin {(x - LO) * BINS // (HI - LO)}" if LO <= x < HI else "none"
 
-    return table(
-        ["sample", f"{BINS} bins over [{LO}, {HI})", "why"],
-        [[name, where(x), why] for name, x, why in samples],
-    )
+    rows = [[name, where(x), why] for name, x, why in samples]
+    return table(f"sample | {BINS} bins over [{LO}, {HI}) | why", rows)
 
 
 def to_float(x):
@@ -39,42 +37,36 @@ def rounding():
     floats fits a double."""
     rows = []
     for x in (0.3, 0.7, 0.9):
-        as_float = to_float(x)
-        scale = to_float(10.0 / 1.0)
+        as_float, scale = to_float(x), to_float(10.0 / 1.0)
         exact = math.floor(Fraction(as_float) * 10)
         rows.append([x, f"{as_float:.9f}", exact, int(to_float((as_float - 0.0) * scale))])
-    return table(["x, ten bins over [0, 1)", "as a float", "exact bin", "`(x - lo) * scale`"], rows, "llr")
+    return table("x, ten bins over [0, 1) | as a float | exact bin | `(x - lo) * scale`", rows, "llr")
 
 
 def racy():
     right = [KEYS.count(b) for b in range(BINS)]
     stored = [int(b in KEYS) for b in range(BINS)]  # all threads load 0 before any stores 1
     zeros = row([0] * BINS)
-    text = table(
-        ["lane", *range(8), "counts"],
-        [
-            ["sample", *ITEMS, zeros],
-            ["bin", *KEYS, zeros],
-            ["loads", *[0] * 8, zeros],
-            ["stores", *[1] * 8, f"**{row(stored)}**"],
-        ],
-    )
+    rows = [
+        ["sample", *ITEMS, zeros],
+        ["bin", *KEYS, zeros],
+        ["loads", *[0] * 8, zeros],
+        ["stores", *[1] * 8, f"**{row(stored)}**"],
+    ]
     return (
-        text
-        + f"\nThe counts contain {sum(stored)} samples; {len(ITEMS) - sum(stored)} are lost. The right counts are `{row(right)}`.\n"
+        table(["lane", *range(8), "counts"], rows)
+        + f"\nThe counts contain {sum(stored)} samples; {len(ITEMS) - sum(stored)} are lost. The right counts are "
+        f"`{row(right)}`.\n"
     )
 
 
 def private():
-    threads = 4
-    of = [ITEMS[t::threads] for t in range(threads)]
-    bins = [KEYS[t::threads] for t in range(threads)]
-    counts = [[bins[t].count(b) for t in range(threads)] for b in range(BINS)]
-    return table(
-        ["", *(f"thread {t}" for t in range(threads)), "sum"],
-        [["samples", *(", ".join(map(str, s)) for s in of), ""]]
-        + [[f"bin {b}", *c, f"**{sum(c)}**"] for b, c in enumerate(counts)],
-    )
+    threads = range(4)
+    bins = [KEYS[t :: len(threads)] for t in threads]
+    counts = [[bins[t].count(b) for t in threads] for b in range(BINS)]
+    rows = [["samples", *(", ".join(map(str, ITEMS[t :: len(threads)])) for t in threads), ""]]
+    rows += [[f"bin {b}", *c, f"**{sum(c)}**"] for b, c in enumerate(counts)]
+    return table(["", *(f"thread {t}" for t in threads), "sum"], rows)
 
 
 def sorted_tile():
@@ -84,37 +76,29 @@ def sorted_tile():
     starts = [i for i, h in enumerate(head) if h]
     ends = starts[1:] + [len(keys)]
     blank = [""] * (len(keys) - n_runs)
-    text = table(
-        ["", *range(len(keys))],
-        [
-            ["keys (bins)", *KEYS],
-            ["sorted", *keys],
-            ["a run starts here", *head],
-            ["exclusive sum of the row above", *sums],
-            ["`s_starts`", *starts, f"**{len(keys)}**", *blank[1:]],
-            ["key: length of its run", *(f"{keys[s]}: {e - s}" for s, e in zip(starts, ends)), *blank],
-        ],
-    )
+    rows = [
+        ["keys (bins)", *KEYS],
+        ["sorted", *keys],
+        ["a run starts here", *head],
+        ["exclusive sum of the row above", *sums],
+        ["`s_starts`", *starts, f"**{len(keys)}**", *blank[1:]],
+        ["key: length of its run", *(f"{keys[s]}: {e - s}" for s, e in zip(starts, ends)), *blank],
+    ]
     return (
-        text
-        + f"\nThe {len(keys)} after the last start is the number of samples in the tile. With it, every run ends where the next one starts. {n_runs} atomics are enough for {len(keys)} samples.\n"
+        table(["", *range(len(keys))], rows)
+        + f"\nThe {len(keys)} after the last start is the number of samples in the tile. With it, every run ends "
+        f"where the next one starts. {n_runs} atomics are enough for {len(keys)} samples.\n"
     )
 
 
 def sectors():
     """Of 256 counts of 8 bytes, how many sectors 32 random samples touch."""
-    n_sectors, lanes = 256 * 8 // 32, 32
-    touched = n_sectors * (1 - ((n_sectors - 1) / n_sectors) ** lanes)
-    return table(
-        ["one warp of rung 1, 256 bins, uniformly distributed samples", ""],
-        [
-            ["sectors that hold the counts", n_sectors],
-            [
-                "sectors that 32 samples touch, on average",
-                f"{n_sectors} · (1 − ({n_sectors - 1}/{n_sectors})³²) = {touched:.1f}",
-            ],
-            ["bytes read and written back", f"{touched * 64:.0f}"],
-            ["bytes of the warp's samples", lanes * 4],
-        ],
-        "lr",
-    )
+    n, lanes = 256 * 8 // 32, 32
+    touched = n * (1 - ((n - 1) / n) ** lanes)
+    rows = [
+        f"sectors that hold the counts | {n}",
+        f"sectors that 32 samples touch, on average | {n} · (1 − ({n - 1}/{n})³²) = {touched:.1f}",
+        f"bytes read and written back | {touched * 64:.0f}",
+        f"bytes of the warp's samples | {lanes * 4}",
+    ]
+    return table("one warp of rung 1, 256 bins, uniformly distributed samples | ", rows, "lr")

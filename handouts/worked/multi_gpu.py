@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Lab 8: collectives, the ring, and the scan, the splitters and the exchange of an array on several ranks."""
 
+import itertools
+
 from worked import ITEMS, exclusive, inclusive, row, table
 
 # What the figures show: buffers of four ranks; shards of a scan, one of them empty; shards of a sort.
@@ -12,20 +14,12 @@ SORT_SHARDS = [[3, 7, 5, 1, 5], [5, 2, 5], [6, 5, 0, 4]]
 def collectives(buffers):
     """(name, the receive buffers, what each rank sends): None where a rank receives nothing."""
     n = len(buffers)
-    sums = [sum(column) for column in zip(*buffers)]
-    empty = [None] * n
+    sums, columns = [sum(column) for column in zip(*buffers)], [list(column) for column in zip(*buffers)]
+    parts = [[sums[r], *[None] * (n - 1)] for r in range(n)]
     yield "ncclAllReduce", [sums] * n, "sum of all buffers, on every rank"
-    yield (
-        "ncclReduceScatter",
-        [[sums[r], *empty[1:]] for r in range(n)],
-        "rank r gets the r-th part of the sum",
-    )
-    yield "ncclAllGather", [[buffers[q][0] for q in range(n)]] * n, "one value of each rank, on every rank"
-    yield (
-        "ncclAlltoAll",
-        [[buffers[q][r] for q in range(n)] for r in range(n)],
-        "value q of rank r goes to rank q",
-    )
+    yield "ncclReduceScatter", parts, "rank r gets the r-th part of the sum"
+    yield "ncclAllGather", [columns[0]] * n, "one value of each rank, on every rank"
+    yield "ncclAlltoAll", columns, "value q of rank r goes to rank q"
 
 
 def ring(n):
@@ -56,16 +50,14 @@ def scanned(shards):
 
 def scan():
     totals, prefixes, results = scanned(SHARDS)
-    return table(
-        ["", *(f"rank {r}" for r in range(len(SHARDS)))],
-        [
-            ["shard", *(row(shard) or "(empty)" for shard in SHARDS)],
-            ["total of the shard", *totals],
-            ["received by `ncclAllGather`", *[row(totals)] * len(totals)],
-            ["prefix: combination of the totals of lower ranks", *prefixes],
-            ["result, inclusive", *(row(result) or "(empty)" for result in results)],
-        ],
-    )
+    rows = [
+        ["shard", *(row(shard) or "(empty)" for shard in SHARDS)],
+        ["total of the shard", *totals],
+        ["received by `ncclAllGather`", *[row(totals)] * len(totals)],
+        ["prefix: combination of the totals of lower ranks", *prefixes],
+        ["result, inclusive", *(row(result) or "(empty)" for result in results)],
+    ]
+    return table(["", *(f"rank {r}" for r in range(len(SHARDS)))], rows)
 
 
 def cuts_of(locally, ends):
@@ -94,20 +86,17 @@ def sorted_by_exchange(shards):
 
 def sort():
     locally, cuts, received, results = sorted_by_exchange(SORT_SHARDS)
-    return table(
-        ["", *(f"rank {r}" for r in range(len(SORT_SHARDS)))],
-        [
-            ["shard", *map(row, SORT_SHARDS)],
-            ["sorted locally", *map(row, locally)],
-            ["cuts", *map(row, cuts)],
-            [
-                "keys for rank 0, 1 and 2",
-                *(
-                    " · ".join(row(locally[r][a:b]) or "none" for a, b in zip(cuts[r], cuts[r][1:]))
-                    for r in range(len(cuts))
-                ),
-            ],
-            ["received", *(" · ".join(row(run) or "none" for run in runs) for runs in received)],
-            ["merged", *map(row, results)],
-        ],
-    )
+
+    def runs_of(runs):
+        return " · ".join(row(run) or "none" for run in runs)
+
+    sent = [[keys[a:b] for a, b in itertools.pairwise(cut)] for keys, cut in zip(locally, cuts)]
+    rows = [
+        ["shard", *map(row, SORT_SHARDS)],
+        ["sorted locally", *map(row, locally)],
+        ["cuts", *map(row, cuts)],
+        ["keys for rank 0, 1 and 2", *map(runs_of, sent)],
+        ["received", *map(runs_of, received)],
+        ["merged", *map(row, results)],
+    ]
+    return table(["", *(f"rank {r}" for r in range(len(SORT_SHARDS)))], rows)

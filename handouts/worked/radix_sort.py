@@ -57,14 +57,11 @@ def by_digits():
     order = [(d, t) for d in range(1 << bits) for t in range(len(tiles))]
     counts = [sum(digit(key) == d for key in tiles[t]) for d, t in order]
     starts, _ = exclusive(counts)
-    text = table(
-        ["digit", *(d for d, _ in order)],
-        [
-            ["tile", *(t for _, t in order)],
-            [f"count in `{row(tiles[0])} · {row(tiles[1])}`", *counts],
-            ["start", *starts],
-        ],
-    )
+    rows = [
+        ["tile", *(t for _, t in order)],
+        [f"count in `{row(tiles[0])} · {row(tiles[1])}`", *counts],
+        ["start", *starts],
+    ]
     following, sent, out = dict(zip(order, starts)), [], [0] * len(ITEMS)
     for t, keys in enumerate(tiles):
         moves = []
@@ -74,23 +71,22 @@ def by_digits():
             out[place] = key
             moves.append(f"{key} to position {place}" if not moves else f"{key} to {place}")
         sent.append(f"Tile {t} moves {', '.join(moves)}.")
+    text = table(["digit", *(d for d, _ in order)], rows)
     return (
-        text + f"\n{' '.join(sent)} The result is `{row(out)}`, the same as after two passes of the split.\n"
+        f"{text}\n{' '.join(sent)} The result is `{row(out)}`, the same as after two passes of the split.\n"
     )
 
 
 def look_back():
     own = [5, 2, 0, 4]
     everything = [sum(own[: t + 1]) for t in range(4)]
-    return table(
-        ["tile", 0, 1, 2, 3],
-        [
-            ["keys of the digit", *own],
-            ["published first", f"prefix {everything[0]}", *(f"aggregate {k}" for k in own[1:])],
-            ["tile 3 reads", "", f"prefix {everything[1]}", f"aggregate {own[2]}", ""],
-            ["published after the look-back", "", *(f"prefix {k}" for k in everything[1:])],
-        ],
-    )
+    rows = [
+        ["keys of the digit", *own],
+        ["published first", f"prefix {everything[0]}", *(f"aggregate {k}" for k in own[1:])],
+        ["tile 3 reads", "", f"prefix {everything[1]}", f"aggregate {own[2]}", ""],
+        ["published after the look-back", "", *(f"prefix {k}" for k in everything[1:])],
+    ]
+    return table(["tile", 0, 1, 2, 3], rows)
 
 
 def flips():
@@ -104,20 +100,15 @@ def flips():
         (bits,) = struct.unpack("<I", struct.pack("<f", value))
         return bits, bits ^ (every if bits & top else top)
 
+    negative = "float with sign bit 1: flip all bits"
     keys = [
         ("int −2", signed(-2), "signed: flip the top bit"),
         ("int −1", signed(-1), "signed: flip the top bit"),
         ("int 0", signed(0), "signed: flip the top bit"),
-        (
-            "float −2",
-            floating(-2.0),
-            "float with sign bit 1: flip all bits (a larger magnitude is a smaller number)",
-        ),
-        ("float −0", floating(-0.0), "float with sign bit 1: flip all bits"),
+        ("float −2", floating(-2.0), f"{negative} (a larger magnitude is a smaller number)"),
+        ("float −0", floating(-0.0), negative),
         ("float +0", floating(0.0), "float with sign bit 0: flip the top bit"),
         ("float 1", floating(1.0), "float with sign bit 0: flip the top bit"),
     ]
-    return table(
-        ["key", "bits", "flipped", "rule"],
-        [[name, f"`{b:08x}`", f"`{f:08x}`", rule] for name, (b, f), rule in keys],
-    )
+    rows = [[name, f"`{b:08x}`", f"`{f:08x}`", rule] for name, (b, f), rule in keys]
+    return table("key | bits | flipped | rule", rows)

@@ -53,18 +53,15 @@ def passes():
 
 
 def transposes():
-    pictures = [by_rows(SQUARE)]
-    pictures.append(turned(pictures[-1]))
-    pictures.append(by_rows(pictures[-1]))
-    pictures.append(turned(pictures[-1]))
+    rows = by_rows(SQUARE)
+    pictures = [rows, turned(rows), by_rows(turned(rows)), by_columns(rows)]
     return side_by_side(["rows scanned", "transposed", "rows scanned", "transposed"], pictures)
 
 
 def lower_left():
     rows = by_rows(WIDE)
-    return side_by_side(
-        ["image", "rows scanned", "columns scanned, starting at the last row"], [WIDE, rows, upwards(rows)]
-    )
+    heads = ["image", "rows scanned", "columns scanned, starting at the last row"]
+    return side_by_side(heads, [WIDE, rows, upwards(rows)])
 
 
 def look_ups(at_row="1", at_column="2", radius="1"):
@@ -134,12 +131,8 @@ def floats():
         corner, plain = worst_of_means(image, 0.0)
         _, centred = worst_of_means(image, 0.5)
         rows.append([f"{side}²", f"{corner:,.0f}", one_digit(plain), one_digit(centred)])
-    heads = [
-        "image",
-        "last entry, at the far corner",
-        f"worst error of a 3 × 3 mean in the last {NEAR} rows and columns",
-    ]
-    return table([*heads, "the same error if 0.5 is subtracted from every item first"], rows, "lr")
+    head = f"image | last entry, at the far corner | worst error of a 3 × 3 mean in the last {NEAR} rows and columns"
+    return table(f"{head} | the same error if 0.5 is subtracted from every item first", rows, "lr")
 
 
 def one_digit(x):

@@ -5,13 +5,11 @@ from worked import ITEMS, exclusive, inclusive, row, table
 
 
 def both():
-    return table(
-        ["scan", "result i", f"example: sums of `{row(ITEMS)}`"],
-        [
-            ["**inclusive**", "x₀ ⊕ … ⊕ xᵢ", f"`{row(inclusive(ITEMS))}`"],
-            ["**exclusive**", "x₀ ⊕ … ⊕ xᵢ₋₁; result 0 is the identity", f"`{row(exclusive(ITEMS)[0])}`"],
-        ],
-    )
+    rows = [
+        f"**inclusive** | x₀ ⊕ … ⊕ xᵢ | `{row(inclusive(ITEMS))}`",
+        f"**exclusive** | x₀ ⊕ … ⊕ xᵢ₋₁; result 0 is the identity | `{row(exclusive(ITEMS)[0])}`",
+    ]
+    return table(f"scan | result i | example: sums of `{row(ITEMS)}`", rows)
 
 
 def swept(items):
@@ -38,29 +36,20 @@ def swept(items):
 def sweeps():
     items = list(range(8))
     after, up, down, result = swept(items)
-    return table(
-        ["", f"items `{row(items)}`"],
-        [
-            ["array after the up-sweep", f"`{row(after)}`"],
-            ["sums of the two nodes with four leaves, in the up-sweep", f"[{', '.join(map(str, up[4]))}]"],
-            ["prefixes of the same two nodes, in the down-sweep", f"**[{', '.join(map(str, down[4]))}]**"],
-            ["exclusive scan", f"`{row(result)}`"],
-        ],
-    )
+    rows = [
+        f"array after the up-sweep | `{row(after)}`",
+        f"sums of the two nodes with four leaves, in the up-sweep | {up[4]}",
+        f"prefixes of the same two nodes, in the down-sweep | **{down[4]}**",
+        f"exclusive scan | `{row(result)}`",
+    ]
+    return table(f" | items `{row(items)}`", rows)
 
 
 def segments():
     parts = [ITEMS[:3], ITEMS[3:6], ITEMS[6:]]
-    return table(
-        ["items", "inclusive", "exclusive"],
-        [
-            [
-                f"`{' | '.join(map(row, parts))}`".replace("|", "\\|"),
-                f"`{row(v for p in parts for v in inclusive(p))}`",
-                f"`{row(v for p in parts for v in exclusive(p)[0])}`",
-            ]
-        ],
-    )
+    items = f"`{' | '.join(map(row, parts))}`".replace("|", "\\|")
+    scans = (row(v for p in parts for v in scan(p)) for scan in (inclusive, lambda p: exclusive(p)[0]))
+    return table("items | inclusive | exclusive", [[items, *(f"`{one}`" for one in scans)]])
 
 
 # --- Networks: the operations of an inclusive scan of n items, each as (left, right): position `right` gets
@@ -87,13 +76,7 @@ def sklansky(at):
 
 
 def brent_kung(at):
-    """Pairs, the network for their results, and the positions in between."""
-    if len(at) < 2:
-        return
-    yield list(zip(at[::2], at[1::2]))
-    yield from brent_kung(at[1::2])
-    if len(at) > 2:
-        yield list(zip(at[1:-1:2], at[2::2]))
+    return pairs_first(at, brent_kung)
 
 
 def ladner_fischer(at):
@@ -105,11 +88,12 @@ def ladner_fischer(at):
     yield [(at[half - 1], right) for right in at[half:]]
 
 
-def pairs_first(at):
+def pairs_first(at, inner=None):
+    """Pairs, the network `inner` for their results, and the positions in between."""
     if len(at) < 2:
         return
     yield list(zip(at[::2], at[1::2]))
-    yield from ladner_fischer(at[1::2])
+    yield from (inner or ladner_fischer)(at[1::2])
     if len(at) > 2:
         yield list(zip(at[1:-1:2], at[2::2]))
 

@@ -11,9 +11,7 @@ import html
 import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "handouts"))
@@ -63,15 +61,8 @@ def style():
 
 def of_trace(name, labcli):
     """The list of steps of a figure that is a trace."""
-    command, _ = figures.FIGURES[name]
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "steps.html"
-        done = subprocess.run(
-            [labcli, *command.split(), "--solutions", "--fragment", path], capture_output=True, text=True
-        )
-        if done.returncode != 0 or not path.exists():
-            sys.exit(f"{name}: labcli {command} failed:\n{done.stdout}{done.stderr}")
-        return HEAD.sub("", path.read_text(encoding="utf-8")).replace('id="step-', f'id="{name}-step-')
+    steps = figures.traced(labcli, name, "--fragment")
+    return HEAD.sub("", steps).replace('id="step-', f'id="{name}-step-')
 
 
 def inline(text):
@@ -112,7 +103,7 @@ class Players:
 
     def steps_of(self, name):
         if name not in self.made:
-            how = figures.FIGURES.get(name, (None,))[0]
+            how = figures.FIGURES.get(name)
             self.made[name] = (
                 of_trace(name, self.labcli) if isinstance(how, str) else of_picture(name) if how else None
             )

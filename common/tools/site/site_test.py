@@ -133,7 +133,7 @@ class Site(unittest.TestCase):
 
     def test_figures_with_steps_have_players(self):
         pages = {path.stem: path.read_text("utf-8") for path in (self.top / "site/handouts").glob("*.html")}
-        traces = [name for name, (how, _) in players.figures.FIGURES.items() if isinstance(how, str)]
+        traces = [name for name, how in players.figures.FIGURES.items() if isinstance(how, str)]
         text = "".join(pages.values())
         self.assertEqual([name for name in traces if f'id="{name}-step-1"' not in text], [])
         self.assertIn('data-title="tile 0: prefix available"', pages["07-hierarchical-scan"])

@@ -152,7 +152,9 @@ int foreign(int argc, char** argv) {
   }
   const Memory m = list ? Memory{} : make_memory();
   std::vector<Case> cases;
-  for (auto* add : {&add_reductions, &add_streams, &add_tiles, &add_compute, &add_cub}) (*add)(m, cases);
+  for (auto* add :
+       {&add_reductions, &add_streams, &add_tiles, &add_compute, &add_cub, &add_numerics, &add_patterns})
+    (*add)(m, cases);
   if (list) {
     for (const Case& c : cases) std::printf("%s\n", c.name.c_str());
     return 0;

@@ -36,5 +36,7 @@ void add_streams(const Memory& m, std::vector<Case>& cases);
 void add_tiles(const Memory& m, std::vector<Case>& cases);
 void add_compute(const Memory& m, std::vector<Case>& cases);
 void add_cub(const Memory& m, std::vector<Case>& cases);
+void add_numerics(const Memory& m, std::vector<Case>& cases);
+void add_patterns(const Memory& m, std::vector<Case>& cases);
 
 }  // namespace course::foreign

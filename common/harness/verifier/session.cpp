@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <filesystem>
 #include <future>
 
@@ -121,7 +120,7 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
   return judged(Verdict::wrong_answer, "broke the protocol between grader and runner", waited.text);
 }
 
-// Bytes of shared memory that cases take which are ready to be sent, at most.
+// Bytes of shared memory that cases take which are ready to be sent or judged, at most.
 constexpr std::uint64_t kReadyBytes = std::uint64_t{2} << 30;
 
 // A case as it is given to a runner.
@@ -137,7 +136,6 @@ struct Submitted {
   std::optional<Result<SharedMemory>> memory = {};
   std::span<std::byte> shared = {};  // of `memory`
   std::uint64_t key = fresh_nonce();
-  Digest digest = {};  // of the outputs, from the runner, when the clock stopped
 };
 
 }  // namespace
@@ -153,6 +151,7 @@ struct Session::Impl {
     bool ended_by_cuda_error = false;
     // Of a keyed run: the times of the rehearsal and of the run; 0 if the clock was not stopped.
     std::array<double, 2> clock_us{};
+    Digest digest = {};  // of the outputs, from the runner, when the clock stopped
   };
 
   // The judgement when a process reports that the device does not work.
@@ -162,8 +161,16 @@ struct Session::Impl {
   // The case with its items in shared memory, ready to be sent. The arguments must outlive it.
   Submitted make_ready(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                        const Measure& measure) const;
+  // Runs a case. Without a reply (the result), the attempt's judgement is final.
+  std::optional<CaseReply> have_run(const Submitted& given, Attempt& result);
+  // Judges the reply to a case. Several may be judged at once, while no case runs.
+  void judge(const Submitted& given, const CaseReply& reply, Attempt& result) const;
   // Runs a case and judges its reply.
-  Attempt attempt(Submitted given);
+  Attempt attempt(const Submitted& given) {
+    Attempt result;
+    if (const auto reply = have_run(given, result)) judge(given, *reply, result);
+    return result;
+  }
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                   const Measure& measure) {
     return attempt(make_ready(problem, task, c, seed, measure));
@@ -177,8 +184,8 @@ struct Session::Impl {
   // orders of blocks, warps and lanes, and wrong in others.
   bool comes_of_order(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                       const Attempt& known);
-  // What the runner's reply says of the case; `clocked`: the clock was stopped.
-  Judgement judge_reply(const Submitted& given, const CaseReply& reply, bool clocked) const;
+  // What the runner's reply says of the case; `ran`: its run, without a judgement.
+  Judgement judge_reply(const Submitted& given, const CaseReply& reply, const Attempt& ran) const;
   // What the simulator's report adds: findings, a case without a kernel, the modelled time.
   void judge_by_report(const Submitted& given, Stage stage, bool timed, Attempt& result) const;
   // The time from GO to the digest in microseconds; 0 if something else happened first.
@@ -268,7 +275,8 @@ bool is_intact_after(Stage stage) {
 
 }  // namespace
 
-Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& reply, bool clocked) const {
+Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& reply,
+                                     const Attempt& ran) const {
   const bool must_refuse = given.problem.refuses(given.task, given.c);
   switch (reply.stage) {
     case Stage::done: {
@@ -279,7 +287,7 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
       Judgement judgement = judge_results(given.problem, given.task, given.c, given.request, given.shared,
                                           given.inputs, given.shape.outputs);
       if (given.request.is_keyed == 0 || judgement.verdict != Verdict::ok) return judgement;
-      return judge_digest(given.request, given.shared, given.key, given.digest, clocked);
+      return judge_digest(given.request, given.shared, given.key, ran.digest, ran.clock_us[kRun] > 0);
     }
     case Stage::not_implemented: return judged(Verdict::not_implemented, "is not implemented yet");
     case Stage::unsupported:
@@ -358,12 +366,12 @@ Submitted Session::Impl::make_ready(const Problem& problem, const Task& task, co
   return given;
 }
 
-Session::Impl::Attempt Session::Impl::attempt(Submitted given) {
-  Attempt result;
+std::optional<CaseReply> Session::Impl::have_run(const Submitted& given, Attempt& result) {
   Judgement& judgement = result.judgement;
   const auto again_in_a_fresh_process = [&] {
     runner.reset();
-    return attempt(given.problem, given.task, given.c, given.seed, given.measure);
+    result = {};
+    return have_run(given, result);
   };
 
   result.reused_runner = runner.has_value();
@@ -371,12 +379,12 @@ Session::Impl::Attempt Session::Impl::attempt(Submitted given) {
     judgement = std::move(*no_runner);
     if (runner) result.outcome.printed = runner->printed();
     runner.reset();
-    return result;
+    return std::nullopt;
   }
   result.outcome.device = runner->hello.device.str();
   if (!*given.memory) {
     judgement = judged(Verdict::infra, "could not be run", given.memory->error().text);
-    return result;
+    return std::nullopt;
   }
 
   const CaseRequest& request = given.request;
@@ -388,8 +396,10 @@ Session::Impl::Attempt Session::Impl::attempt(Submitted given) {
   if (request.is_keyed != 0) {
     GoBlock& block = *GoBlock::at(given.shared, request.go_offset);
     // The rehearsal gets a wrong key, so that its unmasked data is useless.
-    for (const std::uint32_t round : {kRehearsal, kRun})
-      result.clock_us[round] = clocked(block, round, round == kRun ? given.key : fresh_nonce(), given.digest);
+    for (const std::uint32_t round : {kRehearsal, kRun}) {
+      const std::uint64_t key = round == kRun ? given.key : fresh_nonce();
+      result.clock_us[round] = clocked(block, round, key, result.digest);
+    }
   }
   const auto waited =
       runner->wait(options.seconds_per_case, given.measure.checks ? sim::kSlowdownByCheckers : 1.0);
@@ -400,33 +410,36 @@ Session::Impl::Attempt Session::Impl::attempt(Submitted given) {
   if (waited.event != Event::message) {
     judgement = judge_silence(waited, options.seconds_per_case);
     runner.reset();
-    return result;
+    return std::nullopt;
   }
-  const auto reply = protocol::parse_reply(waited.message, sequence, nonce, request);
+  auto reply = protocol::parse_reply(waited.message, sequence, nonce, request);
   if (!reply) {
     judgement =
         judged(Verdict::wrong_answer, "broke the protocol between grader and runner", reply.error().text);
     runner.reset();
-    return result;
+    return std::nullopt;
   }
 
   // An earlier case may have damaged this process, so repeat the case in a fresh one.
   if (result.reused_runner && (reply->stage == Stage::out_of_memory || reply->stage == Stage::harness_error ||
                                reply->stage == Stage::crashed))
     return again_in_a_fresh_process();
+  if (!is_intact_after(reply->stage)) runner.reset();
+  return *std::move(reply);
+}
 
-  const auto report_bytes = given.shared.subspan(request.report_offset, reply->report_bytes);
+void Session::Impl::judge(const Submitted& given, const CaseReply& reply, Attempt& result) const {
+  const CaseRequest& request = given.request;
+  const auto report_bytes = given.shared.subspan(request.report_offset, reply.report_bytes);
   result.outcome.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
   if (given.shape.n_devices > 1) result.outcome.sim_report = merged_report(result.outcome.sim_report);
-  judgement = judge_reply(given, *reply, result.clock_us[kRun] > 0);
-  result.outcome.outputs = std::move(judgement.outputs);
-  result.ended_by_cuda_error = reply->stage == Stage::cuda_error;
-  result.outcome.times_us.assign(reply->times_us.begin(), reply->times_us.begin() + reply->n_times);
+  result.judgement = judge_reply(given, reply, result);
+  result.outcome.outputs = std::move(result.judgement.outputs);
+  result.ended_by_cuda_error = reply.stage == Stage::cuda_error;
+  result.outcome.times_us.assign(reply.times_us.begin(), reply.times_us.begin() + reply.n_times);
   if (request.is_keyed != 0) result.outcome.events_us = result.outcome.times_us;
-  if (options.device == DeviceKind::sim && judgement.verdict != Verdict::not_implemented)
-    judge_by_report(given, reply->stage, given.measure.timed_runs > 0, result);
-  if (!is_intact_after(reply->stage)) runner.reset();
-  return result;
+  if (options.device == DeviceKind::sim && result.judgement.verdict != Verdict::not_implemented)
+    judge_by_report(given, reply.stage, given.measure.timed_runs > 0, result);
 }
 
 double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key,
@@ -497,6 +510,16 @@ bool Session::Impl::comes_of_order(const Problem& problem, const Task& task, con
   return false;
 }
 
+namespace {
+// Calls f(0) … f(n - 1), each in a thread of its own; rethrows what one throws, after all have ended.
+template <typename F>
+void for_each_at_once(std::size_t n, const F& f) {
+  std::vector<std::future<void>> calls;
+  for (std::size_t i = 0; i < n; ++i) calls.push_back(std::async(std::launch::async, f, i));
+  for (std::future<void>& call : calls) call.get();
+}
+}  // namespace
+
 // Doubtful times on a GPU are taken again, on other items in a fresh process: the machine may have been busy.
 // Work that hides from a clock each time is found again.
 Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -522,47 +545,55 @@ Outcome Session::Impl::timed_once(const Problem& problem, const Task& task, cons
   }
   std::vector<double> times_us, events_us;
   std::vector<std::array<double, 2>> clocks;
-  // The items of several runs are made at the same time. Nothing else runs while a run is timed.
+  // The items of several runs are made at the same time, and their results are judged at the same time.
+  // Nothing else runs while a run is timed.
   const std::uint64_t bytes =
       lay_out(problem, task, c, problem.shape(task, c), options.device, once).shared_bytes;
   const std::size_t at_once = std::clamp<std::size_t>(kReadyBytes / bytes, 1, n_cores());
-  std::deque<Submitted> ready;
   const auto own_seed = [&](std::size_t k) { return k == 0 ? seed : mix(seed + k); };
-  const auto make = [&](std::size_t k) { return make_ready(problem, task, c, own_seed(k), once); };
   const auto n_runs = static_cast<std::size_t>(measure.timed_runs) + 1;
-  for (std::size_t k = 0; k < n_runs; ++k) {
-    if (ready.empty()) {
-      std::vector<std::future<Submitted>> others;
-      for (std::size_t i = k + 1; i < std::min(k + at_once, n_runs); ++i)
-        others.push_back(std::async(std::launch::async, make, i));
-      ready.push_back(make(k));
-      for (std::future<Submitted>& other : others) ready.push_back(other.get());
+  for (std::size_t first = 0; first < n_runs; first += at_once) {
+    const std::size_t n = std::min(at_once, n_runs - first);
+    std::vector<std::optional<Submitted>> given(n);
+    for_each_at_once(
+        n, [&](std::size_t i) { given[i].emplace(make_ready(problem, task, c, own_seed(first + i), once)); });
+    std::vector<Attempt> attempts;
+    std::vector<std::optional<CaseReply>> replies;
+    for (bool done = true; done && attempts.size() < n;) {
+      Attempt& one = attempts.emplace_back();
+      replies.push_back(have_run(*given[attempts.size() - 1], one));
+      done = replies.back() && replies.back()->stage == Stage::done;
     }
-    Attempt one = attempt(std::move(ready.front()));
-    ready.pop_front();
-    const bool last = k + 1 == n_runs;
-    if (k > 0) {
-      times_us.insert(times_us.end(), one.outcome.times_us.begin(), one.outcome.times_us.end());
-      events_us.insert(events_us.end(), one.outcome.events_us.begin(), one.outcome.events_us.end());
-      if (!one.outcome.events_us.empty()) clocks.push_back(one.clock_us);
+    for_each_at_once(attempts.size(), [&](std::size_t i) {
+      if (replies[i]) judge(*given[i], *replies[i], attempts[i]);
+      given[i].reset();
+    });
+    for (std::size_t i = 0; i < attempts.size(); ++i) {
+      const std::size_t k = first + i;
+      Attempt& one = attempts[i];
+      if (k > 0) {
+        times_us.insert(times_us.end(), one.outcome.times_us.begin(), one.outcome.times_us.end());
+        events_us.insert(events_us.end(), one.outcome.events_us.begin(), one.outcome.events_us.end());
+        if (!one.outcome.events_us.empty()) clocks.push_back(one.clock_us);
+      }
+      if (one.judgement.verdict == Verdict::ok && k + 1 < n_runs) continue;
+      if (one.judgement.verdict != Verdict::ok && k > 0)
+        one.judgement.failure.notes.emplace_back(
+            "runs before it, on other items, were right: was an answer kept from one of them?");
+      std::vector<double> clock_us;
+      if (one.judgement.verdict == Verdict::ok && !clocks.empty()) {
+        clock_us = without_rehearsal(clocks);
+        times_us = borne_out(clock_us, events_us);
+        one.judgement = judge_times(times_us, clock_us, events_us, problem.ideal(task, c).bytes);
+      }
+      Outcome outcome = conclude(problem, task, c, own_seed(k), std::move(one));
+      if (outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) {
+        outcome.times_us = std::move(times_us);
+        outcome.clock_us = std::move(clock_us);
+        outcome.events_us = std::move(events_us);
+      }
+      return outcome;
     }
-    if (one.judgement.verdict == Verdict::ok && !last) continue;
-    if (one.judgement.verdict != Verdict::ok && k > 0)
-      one.judgement.failure.notes.emplace_back(
-          "runs before it, on other items, were right: was an answer kept from one of them?");
-    std::vector<double> clock_us;
-    if (one.judgement.verdict == Verdict::ok && !clocks.empty()) {
-      clock_us = without_rehearsal(clocks);
-      times_us = borne_out(clock_us, events_us);
-      one.judgement = judge_times(times_us, clock_us, events_us, problem.ideal(task, c).bytes);
-    }
-    Outcome outcome = conclude(problem, task, c, own_seed(k), std::move(one));
-    if (outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) {
-      outcome.times_us = std::move(times_us);
-      outcome.clock_us = std::move(clock_us);
-      outcome.events_us = std::move(events_us);
-    }
-    return outcome;
   }
   return {};
 }

@@ -545,8 +545,8 @@ Outcome Session::Impl::timed_once(const Problem& problem, const Task& task, cons
   }
   std::vector<double> times_us, events_us;
   std::vector<std::array<double, 2>> clocks;
-  // The items of several runs are made at the same time, and their results are judged at the same time.
-  // Nothing else runs while a run is timed.
+  // The items of several runs are made at the same time, while the runner starts, and their results are
+  // judged at the same time. Nothing else runs while a run is timed.
   const std::uint64_t bytes =
       lay_out(problem, task, c, problem.shape(task, c), options.device, once).shared_bytes;
   const std::size_t at_once = std::clamp<std::size_t>(kReadyBytes / bytes, 1, n_cores());
@@ -555,8 +555,14 @@ Outcome Session::Impl::timed_once(const Problem& problem, const Task& task, cons
   for (std::size_t first = 0; first < n_runs; first += at_once) {
     const std::size_t n = std::min(at_once, n_runs - first);
     std::vector<std::optional<Submitted>> given(n);
-    for_each_at_once(
-        n, [&](std::size_t i) { given[i].emplace(make_ready(problem, task, c, own_seed(first + i), once)); });
+    std::future<void> made = std::async(std::launch::async, [&] {
+      for_each_at_once(n, [&](std::size_t i) {
+        given[i].emplace(make_ready(problem, task, c, own_seed(first + i), once));
+      });
+    });
+    // A runner that does not start is reported when it is needed.
+    if (ensure_runner(problem.manifest())) runner.reset();
+    made.get();
     std::vector<Attempt> attempts;
     std::vector<std::optional<CaseReply>> replies;
     for (bool done = true; done && attempts.size() < n;) {

@@ -43,7 +43,7 @@ struct LoadedModule {
   ptx::Module module;
   ModuleImage image;
   std::vector<std::uint64_t> owned;  // allocations of the module's variables
-  RegisterCounts registers;          // of its machine code
+  ResourceTable compiled;            // its machine code
   bool live = true;
 };
 
@@ -98,7 +98,8 @@ struct Device::Impl {
         observers(arena, report.findings, report.trace, !options.check_without_shortcuts) {
     const auto area = arena.allocate(kParameterArea, MemoryKind::module_variable);
     parameter_area = *area;
-    arena.name(parameter_area, kParameterArea, 1, "kernel parameters", false);
+    arena.make_constant(parameter_area);
+    arena.confine(parameter_area, true);  // to those of the current launch
     const auto workspace = arena.allocate(kGridWorkspace, MemoryKind::module_variable);
     grid_workspace = *workspace;
     arena.name(grid_workspace, kGridWorkspace, 4, "grid barrier", false);
@@ -119,7 +120,7 @@ struct Device::Impl {
   Observers observers;
 
   void released(const Arena::Range& range) { observers.released(range.address, range.n_bytes); }
-  Result<ModuleId> load(ptx::Module&& module, std::string_view ptx_text, const RegisterCounts& counts);
+  Result<ModuleId> load(ptx::Module&& module, std::string_view ptx_text, const ResourceTable& compiled);
   const Program* program_of(Kernel& kernel, LaunchResult& result);
   GridOptions grid_options(const LaunchRequest& request, int resident);
   const Program* prepare(LaunchRequest& request, LaunchResult& result);
@@ -219,10 +220,10 @@ void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
 // --- code --------------------------------------------------------------------------------------------------
 
 Result<ModuleId> Device::Impl::load(ptx::Module&& module, std::string_view ptx_text,
-                                    const RegisterCounts& counts) {
+                                    const ResourceTable& compiled) {
   LoadedModule& loaded = modules.emplace_back();
   loaded.module = std::move(module);
-  loaded.registers = counts;
+  loaded.compiled = compiled;
   loaded.image.module = &loaded.module;
   loaded.image.parameter_area = parameter_area;
   // All variables, each with the prefix of its name in the image.
@@ -237,6 +238,7 @@ Result<ModuleId> Device::Impl::load(ptx::Module&& module, std::string_view ptx_t
                                 v.managed ? MemoryKind::managed : MemoryKind::module_variable);
     if (!place) return place.error();
     loaded.owned.push_back(*place);
+    if (v.space == ptx::Space::constant) arena.make_constant(*place);
     arena.name(*place, v.size, static_cast<std::uint32_t>(std::max(ptx::bits_of(v.type) / 8, 1)), v.name,
                false);
     std::copy_n(v.initial.begin(), std::min<std::uint64_t>(v.initial.size(), v.size),
@@ -266,17 +268,16 @@ Result<ModuleId> Device::Impl::load(ptx::Module&& module, std::string_view ptx_t
   return static_cast<ModuleId>(modules.size() - 1);
 }
 
-Result<ModuleId> Device::load_module(std::string_view ptx_text, const RegisterCounts& registers) {
+Result<ModuleId> Device::load_module(std::string_view ptx_text, const ResourceTable& compiled) {
   auto parsed = ptx::parse(ptx_text);
   if (!parsed) return parsed.error();
-  return impl_->load(std::move(*parsed), ptx_text, registers);
+  return impl_->load(std::move(*parsed), ptx_text, compiled);
 }
 
-Result<ModuleId> Device::load_linked(std::span<const std::string> ptx_texts,
-                                     const RegisterCounts& registers) {
+Result<ModuleId> Device::load_linked(std::span<const std::string> ptx_texts, const ResourceTable& compiled) {
   auto linked = ptx::link(ptx_texts);
   if (!linked) return Error{"linking the program's PTX: " + linked.error().text};
-  return impl_->load(std::move(*linked), "", registers);
+  return impl_->load(std::move(*linked), "", compiled);
 }
 
 void Device::unload_module(ModuleId id) {
@@ -295,7 +296,7 @@ void Device::unload_module(ModuleId id) {
     kernel.program.reset();
   }
   impl_->kernel_ids.erase(first, last);
-  loaded = LoadedModule{.module = {}, .image = {}, .owned = {}, .registers = {}, .live = false};
+  loaded = LoadedModule{.module = {}, .image = {}, .owned = {}, .compiled = {}, .live = false};
 }
 
 Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name) {
@@ -327,10 +328,13 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
     facts.max_threads = product(f->required_threads);
   else if (!f->max_threads.empty())
     facts.max_threads = product(f->max_threads);
-  const auto compiled = loaded.registers.find(f->name);
-  facts.registers = compiled != loaded.registers.end()
-                        ? compiled->second
-                        : estimated_registers(*f, facts.max_threads, impl_->options.preset);
+  const auto compiled = loaded.compiled.find(f->name);
+  if (compiled != loaded.compiled.end() && compiled->second.registers != 0) {
+    facts.registers = compiled->second.registers;
+    facts.local_bytes = compiled->second.frame_bytes;
+  } else {
+    facts.registers = estimated_registers(*f, facts.max_threads, impl_->options.preset);
+  }
   const auto number = static_cast<KernelId>(impl_->kernels.size() - 1);
   impl_->kernel_ids.emplace(key, number);
   return number;
@@ -360,6 +364,9 @@ const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
     auto program = decode(image, *kernel.function, *engine().table, attachment != nullptr ? &names : nullptr);
     if (program) {
       set_pace(*program, options.preset.timing);
+      std::uint64_t declared = 0;
+      for (const ProgramFunction& f : program->functions) declared += f.frame_bytes;
+      program->spilled_bytes = kernel.facts.local_bytes - std::min(kernel.facts.local_bytes, declared);
       kernel.program = std::make_unique<Program>(std::move(*program));
       if (attachment != nullptr) attachment->kernel_decoded(*kernel.program, image, std::move(names));
     } else
@@ -437,6 +444,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   const Kernel& kernel = kernels[request.kernel];
   std::copy_n(request.parameters.begin(), std::min<std::size_t>(request.parameters.size(), kParameterArea),
               reinterpret_cast<std::byte*>(parameter_area));
+  arena.name(parameter_area, request.parameters.size(), 1, "kernel parameters", false);
   observers.host_wrote(parameter_area, request.parameters.size());
 
   // The module's variables and those of called functions, which the kernel's own facts do not count.

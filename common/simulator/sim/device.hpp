@@ -108,9 +108,9 @@ class Device {
   // Allocates the module's variables and sets their initial values. Returns an error if the text cannot be
   // parsed or memory is short. Unknown instructions are reported at the first launch of their kernel.
   // `registers`: of the kernels of which machine code for this chip exists; of others they are estimated.
-  Result<ModuleId> load_module(std::string_view ptx_text, const RegisterCounts& registers = {});
+  Result<ModuleId> load_module(std::string_view ptx_text, const ResourceTable& compiled = {});
   // The same for the parts of a program that was compiled separately (ptx/link.hpp).
-  Result<ModuleId> load_linked(std::span<const std::string> ptx_texts, const RegisterCounts& registers = {});
+  Result<ModuleId> load_linked(std::span<const std::string> ptx_texts, const ResourceTable& compiled = {});
   // Releases the module's variables and code. facts() of its kernels stays valid; launches of them fail.
   void unload_module(ModuleId module);
   Result<KernelId> find_kernel(ModuleId module, std::string_view mangled_name);

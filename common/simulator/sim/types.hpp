@@ -36,6 +36,7 @@ struct Allocation {
   std::string name;                 // "d_in" if its owner has named it, otherwise ""
   std::uint32_t element_bytes = 1;  // size of an element in messages
   bool is_data = false;             // the dataflow counters watch it
+  bool is_constant = false;         // a __constant__ variable, or a kernel's parameters
   bool by_kernel = false;           // from the device's heap: malloc() in a kernel
   bool only_parts = false;          // only its named parts may be accessed (Arena::confine)
   // Only for memory of malloc() in a kernel, while checkers are on.
@@ -113,8 +114,12 @@ enum class Fault : std::uint8_t {
 
 using ModuleId = std::uint32_t;
 using KernelId = std::uint32_t;
-// Registers per thread of kernels, by mangled name.
-using RegisterCounts = std::map<std::string, int>;
+// What the machine code of a kernel uses, per thread.
+struct KernelResources {
+  int registers = 0;
+  std::uint32_t frame_bytes = 0;  // of local memory, with the functions that it calls
+};
+using ResourceTable = std::map<std::string, KernelResources>;  // by the kernel's mangled name
 
 struct KernelFacts {
   std::string name;  // mangled
@@ -125,7 +130,7 @@ struct KernelFacts {
   };
   std::vector<Parameter> parameters;
   std::uint64_t static_shared = 0;  // bytes
-  std::uint64_t local_bytes = 0;    // per thread, in bytes
+  std::uint64_t local_bytes = 0;    // per thread: of the machine code, or of the variables in PTX
   std::uint64_t constant_bytes = 0;
   int registers = 0;       // per thread: of the machine code, or estimated
   int max_threads = 1024;  // from .maxntid / .reqntid

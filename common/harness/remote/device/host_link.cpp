@@ -274,7 +274,7 @@ Result<void> HostLink::load_program() {
   if (about_->modules) return {};
   std::vector<sim::ModuleId> modules;
   for (const cudart::DeviceCode& code : *codes_) {
-    const auto loaded = about_->device->load_module(code.ptx, code.registers);
+    const auto loaded = about_->device->load_module(code.ptx, code.compiled);
     if (!loaded) return Error{load_failure_ = loaded.error().text};
     modules.push_back(*loaded);
   }

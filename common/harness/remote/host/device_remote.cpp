@@ -160,10 +160,10 @@ void Device::forget_writes(std::uint64_t, std::uint64_t) {}
 
 // --- code: the device's process has loaded the code in this program's file ---------------------------------
 
-Result<ModuleId> Device::load_module(std::string_view, const RegisterCounts&) {
+Result<ModuleId> Device::load_module(std::string_view, const ResourceTable&) {
   return ModuleId{0};
 }
-Result<ModuleId> Device::load_linked(std::span<const std::string>, const RegisterCounts&) {
+Result<ModuleId> Device::load_linked(std::span<const std::string>, const ResourceTable&) {
   return ModuleId{0};
 }
 void Device::unload_module(ModuleId) {}

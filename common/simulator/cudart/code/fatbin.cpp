@@ -153,10 +153,11 @@ Result<FatbinEntry> choose_ptx(std::span<const FatbinEntry> entries, int compute
 }
 
 // .nv.info is a list of attributes: u8 format, u8 attribute, u16 value or size; format 4 is followed by that
-// many bytes. Attribute 0x2f: u32 symbol index, u32 registers per thread.
-std::map<std::string, int> registers_of_cubin(std::string_view elf) {
+// many bytes. Attributes 0x2f and 0x11: u32 symbol index, u32 registers or bytes of the stack per thread.
+sim::ResourceTable resources_of_cubin(std::string_view elf) {
   constexpr std::uint8_t kSized = 4;
-  constexpr std::uint8_t kRegisterCount = 0x2f;
+  constexpr std::uint8_t kFrameSize = 0x11, kRegisterCount = 0x2f;
+  constexpr std::uint32_t kMostFrame = 512 * 1024;
   const std::span<const std::byte> bytes = bytes_of(elf);
   const auto header = read_at<Elf64_Ehdr>(bytes, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -190,24 +191,26 @@ std::map<std::string, int> registers_of_cubin(std::string_view elf) {
     }
   }
 
-  std::map<std::string, int> registers;
+  sim::ResourceTable compiled;
   for (std::uint64_t at = 0; at + 4 <= info.size();) {
     const auto format = *read_at<std::uint8_t>(info, at);
     const auto attribute = *read_at<std::uint8_t>(info, at + 1);
     const auto size = *read_at<std::uint16_t>(info, at + 2);
     at += 4;
     if (format != kSized) continue;
-    if (attribute == kRegisterCount) {
+    if (attribute == kRegisterCount || attribute == kFrameSize) {
       const auto index = read_at<std::uint32_t>(info, at);
       const auto count = read_at<std::uint32_t>(info, at + 4);
       if (!index || !count) break;
       const auto symbol = read_at<Elf64_Sym>(symbols, std::uint64_t{*index} * sizeof(Elf64_Sym));
-      if (symbol && *count <= 255)
-        registers[text_at(symbol_names, symbol->st_name)] = static_cast<int>(*count);
+      if (symbol && attribute == kFrameSize && *count <= kMostFrame)
+        compiled[text_at(symbol_names, symbol->st_name)].frame_bytes = *count;
+      if (symbol && attribute == kRegisterCount && *count <= 255)
+        compiled[text_at(symbol_names, symbol->st_name)].registers = static_cast<int>(*count);
     }
     at += size;
   }
-  return registers;
+  return compiled;
 }
 
 CodeImage kind_of_image(const void* image) {

@@ -9,13 +9,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
+#include "sim/types.hpp"
 
 namespace course::cudart {
 
@@ -41,9 +41,8 @@ Result<std::string> unpack(const FatbinEntry& entry);
 // targets there are.
 Result<FatbinEntry> choose_ptx(std::span<const FatbinEntry> entries, int compute_capability);
 
-// Registers per thread of each kernel, by mangled name, from a cubin's .nv.info. Empty if the image has no
-// such information.
-std::map<std::string, int> registers_of_cubin(std::string_view elf);
+// What each kernel of a cubin uses, from its .nv.info. Empty if the image has no such information.
+sim::ResourceTable resources_of_cubin(std::string_view elf);
 
 // `wrapper` is the argument of __cudaRegisterFatBinary. Returns the bytes of its container.
 Result<std::span<const std::byte>> container_of_wrapper(const void* wrapper);

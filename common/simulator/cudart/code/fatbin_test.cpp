@@ -157,7 +157,7 @@ TEST(Fatbin, SurvivesDamagedBytes) {
       if (entry.unpacked_bytes > (1 << 20)) continue;  // valid but slow
       const auto contents = unpack(entry);
       if (!contents) ++refused;
-      if (contents && entry.kind == FatbinKind::cubin) (void)registers_of_cubin(*contents);
+      if (contents && entry.kind == FatbinKind::cubin) (void)resources_of_cubin(*contents);
     }
   }
   EXPECT_GT(refused, 1000);
@@ -235,14 +235,16 @@ TEST(FatbinFromNvcc, ReportsRegistersOfEachKernel) {
       ++cubins;
       const auto elf = unpack(entry);
       ASSERT_TRUE(elf) << elf.error().text;
-      const auto registers = registers_of_cubin(*elf);
-      ASSERT_TRUE(registers.contains("sample_kernel"));
-      ASSERT_TRUE(registers.contains("sample_hungry_kernel"));
-      EXPECT_GT(registers.at("sample_kernel"), 0);
-      EXPECT_GT(registers.at("sample_hungry_kernel"), registers.at("sample_kernel"));
+      const auto compiled = resources_of_cubin(*elf);
+      for (const char* name : {"sample_kernel", "sample_hungry_kernel", "sample_spilling_kernel"})
+        ASSERT_TRUE(compiled.contains(name)) << name;
+      EXPECT_GT(compiled.at("sample_kernel").registers, 0);
+      EXPECT_GT(compiled.at("sample_hungry_kernel").registers, compiled.at("sample_kernel").registers);
+      EXPECT_EQ(compiled.at("sample_hungry_kernel").frame_bytes, 0u);
+      EXPECT_GE(compiled.at("sample_spilling_kernel").frame_bytes, (96 - 32) * sizeof(float));
       // A truncated image must not cause a crash.
       for (std::size_t n = 0; n < elf->size(); n += 61)
-        (void)registers_of_cubin(std::string_view(*elf).substr(0, n));
+        (void)resources_of_cubin(std::string_view(*elf).substr(0, n));
     }
     EXPECT_EQ(cubins, 1);
   }

@@ -13,10 +13,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (entries) {
     for (const FatbinEntry& entry : *entries) {
       const auto contents = unpack(entry);
-      if (contents && entry.kind == FatbinKind::cubin) registers_of_cubin(*contents);
+      if (contents && entry.kind == FatbinKind::cubin) resources_of_cubin(*contents);
     }
     static_cast<void>(choose_ptx(*entries, 90));
   }
-  registers_of_cubin({reinterpret_cast<const char*>(data), size});
+  resources_of_cubin({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -115,7 +115,7 @@ Result<std::vector<DeviceCode>> code_of_program(std::span<const std::byte> elf, 
     DeviceCode& code = codes.emplace_back(DeviceCode{std::move(*text), {}});
     for (const FatbinEntry& entry : *entries) {
       if (entry.kind != FatbinKind::cubin || entry.sm != compute_capability) continue;
-      if (const auto cubin = unpack(entry)) code.registers.merge(registers_of_cubin(*cubin));
+      if (const auto cubin = unpack(entry)) code.compiled.merge(resources_of_cubin(*cubin));
     }
   }
   return codes;

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "sim/types.hpp"
 
 namespace course::cudart {
 
@@ -27,8 +27,7 @@ Result<std::vector<std::span<const std::byte>>> containers_of(std::span<const st
 // The code of a fat binary for one chip.
 struct DeviceCode {
   std::string ptx;
-  // Per thread of each kernel, if there is machine code for the chip.
-  std::map<std::string, int> registers;
+  sim::ResourceTable compiled;  // of its kernels, if there is machine code for the chip
 };
 
 // The code of each fat binary that has PTX, for a chip of `compute_capability` (× 10).

@@ -164,10 +164,10 @@ Status read_parts(const std::vector<std::span<const std::byte>>& parts, int comp
   return texts.empty() ? missing : Status(cudaSuccess);
 }
 
-// The PTX of an image for this chip, one text or those of linked parts, and the registers that its machine
-// code for the chip uses.
+// The PTX of an image for this chip, one text or those of linked parts, and what its machine code for the chip
+// uses.
 Status read_image(const FatBinary& image, int compute_capability, std::vector<std::string>& ptx,
-                  sim::RegisterCounts& registers) {
+                  sim::ResourceTable& compiled) {
   std::span<const std::byte> container;
   switch (kind_of_image(image.image)) {
     case CodeImage::ptx_text: ptx = {static_cast<const char*>(image.image)}; return cudaSuccess;
@@ -198,7 +198,7 @@ Status read_image(const FatBinary& image, int compute_capability, std::vector<st
 
   for (const FatbinEntry& entry : *entries) {
     if (entry.kind != FatbinKind::cubin || entry.sm != compute_capability) continue;
-    if (const auto elf = unpack(entry)) registers.merge(registers_of_cubin(*elf));
+    if (const auto elf = unpack(entry)) compiled.merge(resources_of_cubin(*elf));
   }
   return cudaSuccess;
 }
@@ -231,11 +231,11 @@ Status load_module(Context& context, FatBinary& image, sim::ModuleId& module) {
   sim::Device& device = context.device();
   const sim::DevicePreset& chip = device.options().preset;
   std::vector<std::string> ptx;
-  sim::RegisterCounts registers;
-  Status status = read_image(image, chip.compute_major * 10 + chip.compute_minor, ptx, registers);
+  sim::ResourceTable compiled;
+  Status status = read_image(image, chip.compute_major * 10 + chip.compute_minor, ptx, compiled);
   if (status.ok()) {
     auto loaded =
-        ptx.size() == 1 ? device.load_module(ptx.front(), registers) : device.load_linked(ptx, registers);
+        ptx.size() == 1 ? device.load_module(ptx.front(), compiled) : device.load_linked(ptx, compiled);
     if (loaded) {
       here.module = module = *loaded;
       publish_managed_variables(device, image, module);

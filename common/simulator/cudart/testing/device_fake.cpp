@@ -120,15 +120,14 @@ void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
   fake().forgotten.emplace_back(address, n_bytes);
 }
 
-Result<ModuleId> Device::load_module(std::string_view ptx_text, const RegisterCounts&) {
+Result<ModuleId> Device::load_module(std::string_view ptx_text, const ResourceTable&) {
   if (!fake().load_failure.empty()) return Error{fake().load_failure};
   fake().modules.emplace_back(ptx_text);
   impl_->modules[impl_->next_module] = true;
   return impl_->next_module++;
 }
 
-Result<ModuleId> Device::load_linked(std::span<const std::string> ptx_texts,
-                                     const RegisterCounts& registers) {
+Result<ModuleId> Device::load_linked(std::span<const std::string> ptx_texts, const ResourceTable& registers) {
   return load_module(ptx_texts.front(), registers);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -47,6 +48,8 @@ void Boundcheck::launch_begins(const Program& program, const LaunchRequest& laun
   if (fresh) known->second = shared_arrays(program);
   arrays_ = &known->second;
   inputs_ = arena_.data_ranges();
+  const std::vector<Allocation> constants = arena_.constant_ranges();
+  inputs_.insert(inputs_.end(), constants.begin(), constants.end());
 }
 
 void Boundcheck::launch_ends() {
@@ -80,6 +83,11 @@ Finding* Boundcheck::report(Warp& w, const MicroOp& op, int lane) {
 }
 
 void Boundcheck::look_at_inputs(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  const std::uint64_t start = a.start(), end = start + std::uint64_t{a.count} * a.bytes;
+  if (a.run && !a.mixed && std::none_of(inputs_.begin(), inputs_.end(), [&](const Allocation& input) {
+        return start < input.base + input.size && end > input.base;
+      }))
+    return;
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t at = a.at(lane);
@@ -87,12 +95,34 @@ void Boundcheck::look_at_inputs(Warp& w, const MicroOp& op, const LaneAccess& a)
       if (at >= input.base + input.size || at + a.bytes <= input.base) continue;
       Finding* f = report(w, op, lane);
       if (f == nullptr) break;
-      f->kind = "written-input";
+      f->kind = input.is_constant ? "written-constant" : "written-input";
       f->object = describe_address(*program_, arena_, at, op.width);
-      f->message = fmt::format("{} writes to {} at {}; a task may only read its inputs",
-                               describe_thread(f->thread), f->object, one_line(f->where));
+      f->message = fmt::format("{} writes to {} at {}; {} may only read {}", describe_thread(f->thread),
+                               f->object, one_line(f->where), input.is_constant ? "kernels" : "a task",
+                               input.is_constant ? "constants and parameters" : "its inputs");
       break;
     }
+  }
+}
+
+// Instructions for constants read through a cache that does not see what kernels store, so all checkers of
+// global memory leave them out. They must read nothing else.
+void Boundcheck::look_at_constants(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t at = a.at(lane);
+    const Allocation* const read = arena_.find(at);
+    if (read == nullptr || read->is_constant) {  // a fault follows, if there is none
+      if (a.same) return;
+      continue;
+    }
+    Finding* f = report(w, op, lane);
+    if (f == nullptr) return;
+    f->kind = "out-of-bounds";
+    f->object = describe_address(*program_, arena_, at, op.width);
+    f->message = fmt::format("{} reads {} at {} by an instruction for constants and parameters",
+                             describe_thread(f->thread), f->object, one_line(f->where));
+    return;
   }
 }
 

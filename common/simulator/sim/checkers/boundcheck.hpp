@@ -33,8 +33,8 @@ class Boundcheck final : public KernelChecker {
   }
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override {
     if (const Program::SharedVariable* array = (*arrays_)[op.index]; array != nullptr) look(w, op, a, *array);
-    if (op.kind != OpKind::load && !inputs_.empty() && (a.mixed || a.place == Place::global))
-      look_at_inputs(w, op, a);
+    if (op.kind != OpKind::load && (a.mixed || a.place == Place::global)) look_at_inputs(w, op, a);
+    if (op.space == MemorySpace::constant) look_at_constants(w, op, a);
   }
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   std::vector<const Finding*> found() const override {
@@ -49,6 +49,7 @@ class Boundcheck final : public KernelChecker {
 
   void look(Warp& w, const MicroOp& op, const LaneAccess& a, const Program::SharedVariable& array);
   void look_at_inputs(Warp& w, const MicroOp& op, const LaneAccess& a);
+  void look_at_constants(Warp& w, const MicroOp& op, const LaneAccess& a);
   Finding* report(Warp& w, const MicroOp& op, int lane);
 
   const Arena& arena_;
@@ -57,8 +58,8 @@ class Boundcheck final : public KernelChecker {
   const LaunchRequest* launch_ = nullptr;
   std::unordered_map<const Program*, Arrays> known_;  // a program must outlive its entry: code_unloaded()
   const Arrays* arrays_ = nullptr;                    // of the current launch
-  std::vector<Allocation> inputs_;
-  std::map<std::uint32_t, Finding> reported_;  // by op
+  std::vector<Allocation> inputs_;                    // and constants: what a kernel may only read
+  std::map<std::uint32_t, Finding> reported_;         // by op
 };
 
 }  // namespace course::sim

@@ -19,7 +19,7 @@ Footprint::Use use_of(const MicroOp& op) {
 }  // namespace
 
 void FootprintRecorder::access(Warp&, const MicroOp& op, const LaneAccess& a) {
-  if (op.space == MemorySpace::constant || op.kind == OpKind::mbarrier) return;
+  if (op.kind == OpKind::mbarrier) return;
   if (!a.mixed && a.place != Place::global) return;
   const Footprint::Use use = use_of(op);
   if (a.run) return footprint_.add(a.start(), std::uint64_t{a.count} * a.bytes, use);

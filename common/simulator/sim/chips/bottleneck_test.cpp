@@ -47,7 +47,7 @@ LaunchResult run(const Kernel& k, std::uint64_t ahead = 0, const char* chip = "h
   Device device(options);
   const std::string ptx =
       ".version 9.0\n.target sm_90\n.address_size 64\n" + std::string(kHead) + k.body + "ret;\n}\n";
-  const auto module = device.load_module(ptx, {{"k", 32}});
+  const auto module = device.load_module(ptx, {{"k", {32}}});
   EXPECT_TRUE(module) << (module ? "" : module.error().text);
   if (!module) return {};
   if (ahead > 0) static_cast<void>(device.allocate(ahead, MemoryKind::device));
@@ -118,6 +118,22 @@ TEST(Bottleneck, OfArithmeticIsIssue) {
   EXPECT_EQ(bound_of({repeated("add.u32 %r10, %r10, %r4; xor.b32 %r11, %r11, %r10; add.u32 %r12, %r12, %r4;"),
                       264, 1024, 256, 256}),
             name_of(Bound::issue));
+}
+
+// On a GPU the assembler makes tens of instructions of each.
+TEST(Bottleneck, RoutinesTakeAsLongAsTheirInstructions) {
+  const auto us = [](const char* instruction) {
+    return run({repeated(std::string(instruction) + "\n"), 264, 1024, 256, 256}).modelled_us;
+  };
+  EXPECT_GT(us("fns.b32 %r10, %r4, %r7, 1;"), 4 * us("popc.b32 %r10, %r4;"));
+  EXPECT_GT(us("div.u64 %rd3, %rd1, %rd2;"), 3 * us("div.u32 %r10, %r4, %r5;"));
+  EXPECT_GT(us("rem.s64 %rd3, %rd1, %rd2;"), 3 * us("rem.s32 %r10, %r4, %r5;"));
+  EXPECT_GT(us("{.reg .f32 %f<3>; sqrt.rn.f32 %f1, %f2;}"),
+            us("{.reg .f32 %f<3>; sqrt.approx.f32 %f1, %f2;}"));
+  for (const char* exact : {"div.rn.f64 %d1, %d2, %d3;", "sqrt.rn.f64 %d1, %d2;", "rcp.rn.f64 %d1, %d2;"})
+    EXPECT_GT(us(("{.reg .f64 %d<4>; " + std::string(exact) + "}").c_str()),
+              4 * us("{.reg .f64 %d<4>; rcp.approx.ftz.f64 %d1, %d2;}"))
+        << exact;
 }
 
 TEST(Bottleneck, OfAtomicsAtOneAddressIsTheirSerialisation) {

@@ -54,8 +54,7 @@ bool combines_lanes(const Program& program, const MicroOp& op) {
 
 // Adds what one op did, depending on the memory that it accesses.
 void add_op(Counters& c, const Program& program, const MicroOp& op, const OpCounters& n) {
-  const bool global = op.space == MemorySpace::global || op.space == MemorySpace::constant ||
-                      (op.space == MemorySpace::generic && n.sectors > 0);
+  const bool global = op.space == MemorySpace::global || (op.space == MemorySpace::generic && n.sectors > 0);
   const std::uint64_t bytes = n.lanes * op.width * op.count;
   if (op.kind == OpKind::load && global) {
     c.global_load_requests += n.requests;
@@ -105,6 +104,18 @@ void add_op(Counters& c, const Program& program, const MicroOp& op, const OpCoun
       c.global_store_bytes += bytes;
     }
   }
+}
+
+// Registers that the assembler keeps in local memory: each thread stores and loads them at least once. What
+// the resident threads have beyond the size of L1 moves to and from L2.
+void add_spills(Counters& c, std::uint64_t n_bytes, std::uint64_t in_l1, const LaunchRequest& launch) {
+  const std::uint64_t threads = launch.block.count(), blocks = launch.grid.count();
+  const std::uint64_t requests = 2 * ((n_bytes + 3) / 4) * ((threads + kLanes - 1) / kLanes) * blocks;
+  const std::uint64_t moved = n_bytes - std::min(n_bytes, in_l1);
+  c.local_requests += requests;
+  c.local_sectors += 2 * ((moved + 3) / 4) * ((threads + 7) / 8) * blocks;  // one has words of eight lanes
+  c.global_lines += requests;
+  c.mix[static_cast<std::size_t>(InstructionKind::memory)] += requests;
 }
 
 }  // namespace
@@ -157,6 +168,7 @@ void prepare_model(Worker& worker, const GridOptions& options, Signals* signals)
   const std::uint64_t shared = worker.program->static_shared + worker.launch->dynamic_shared;
   const std::uint64_t size = static_cast<std::uint64_t>(preset.near_bytes);
   const std::uint64_t left = size - std::min(size, shared * blocks_each);
+  worker.near_bytes = left / (blocks_each * worker.launch->block.count());
   worker.near_lines = std::clamp<std::uint32_t>(
       std::bit_floor(static_cast<std::uint32_t>(left / (blocks_each * warps * Cache::kLineBytes))), 1,
       Warp::kNearLines);
@@ -187,6 +199,7 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
     if (program.blocks[b].exit == Exit::branch) c.branches += o.block_runs[b];
     c.divergent_branches += o.diverged[b];
   }
+  add_spills(c, program.spilled_bytes, workers.front()->near_bytes, *workers.front()->launch);
   for (std::size_t k = 0; k < program.ops.size(); ++k) {
     c.lane_instructions -= o.guarded_off[k];
     add_op(c, program, program.ops[k], o.op_counters[k]);

@@ -202,7 +202,7 @@ TEST(MemorySafety, ImpossibleShapesAreRefused) {
   for (const int registers : {1 << 27, 0x7fffffff, -1, 1}) {  // per thread, from the machine code
     const Fault right = registers > 255 ? Fault::out_of_resources : Fault::none;
     const auto module = run.test.device.load_module(
-        ".version 9.0\n.target sm_90\n.address_size 64\n" + kernel(""), RegisterCounts{{"k", registers}});
+        ".version 9.0\n.target sm_90\n.address_size 64\n" + kernel(""), ResourceTable{{"k", {registers}}});
     ASSERT_TRUE(module);
     launch.kernel = *run.test.device.find_kernel(*module, "k");
     EXPECT_EQ(run.test.device.launch(launch).fault, right) << registers;

@@ -562,6 +562,27 @@ TEST(Machine, BlocksStartInOrderWithoutASeed) {
   EXPECT_EQ(order(7 | kCalmSchedule, 1, kCounters), order(7 | kCalmSchedule, 1, kAllChecks));
 }
 
+TEST(Machine, TimersAreTheSameInEveryRun) {
+  const auto times = [](std::uint64_t seed, std::uint32_t mode) {
+    TestDevice t(
+        ".visible .entry timer(.param .u64 log) {\n"
+        ".reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd<5>; ld.param.u64 %rd1, [log]; mov.u32 %r1, %ctaid.x;\n"
+        "mov.u32 %r2, 0; again: add.u32 %r2, %r2, 1; nanosleep.u32 20; setp.le.u32 %p, %r2, %r1; @%p bra "
+        "again;\n"
+        "mul.wide.u32 %rd2, %r1, 8; add.u64 %rd3, %rd1, %rd2; mov.u64 %rd4, %globaltimer;\n"
+        "st.global.u64 [%rd3], %rd4; ret; }\n");
+    t.device.set_mode(mode);
+    t.device.set_schedule(seed);
+    auto log = t.array<std::uint64_t>(16);
+    t.launch("timer", 16, 32, log);
+    return log.values();
+  };
+  const auto counted = times(7, kCounters);
+  EXPECT_EQ(counted, times(7, kAllChecks));
+  EXPECT_EQ(counted, times(8, kAllChecks));
+  EXPECT_EQ(counted, times(7 | kCalmSchedule, kFast));
+}
+
 // In each of several rounds, each warp records itself in a log in the order of turns, and the lanes of one
 // atomic get tickets.
 TEST(Machine, ScheduleSeedPermutesWarpsAndLanes) {
@@ -813,6 +834,45 @@ TEST(Machine, LocalMemoryIsCountedInSectors) {
   const Counters counters = t.launch("local", 1, 32).counters;
   EXPECT_EQ(counters.local_requests, 2u);
   EXPECT_EQ(counters.local_sectors, 4u + 8u) << "one word of all lanes; two words, each of half of the lanes";
+}
+
+TEST(Machine, ConstantsAreNoGlobalTraffic) {
+  TestDevice t(
+      ".const .align 4 .b32 table[32];\n"
+      ".visible .entry reads() { .reg .b32 %r<3>; .reg .b64 %rd<4>; mov.u32 %r1, %tid.x;\n"
+      "mov.u64 %rd1, table; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2;\n"
+      "ld.const.u32 %r2, [%rd3]; ld.const.u32 %r2, [%rd1]; ret; }\n");
+  t.device.set_mode(kCounters);
+  const Counters c = t.launch("reads", 1, 32).counters;
+  EXPECT_EQ(c.global_load_bytes + c.global_load_sectors + c.memory_read_sectors, 0u);
+  EXPECT_EQ(c.global_lines, 32u + 1u) << "one address at a time";
+}
+
+// Each of 70 threads stores and loads what no variable of its frame explains: the variables take 32 bytes, as
+// frames are aligned to 16. Only what L1 has no room for moves to L2.
+TEST(Machine, SpilledRegistersCountAsLocalAccesses) {
+  constexpr const char* kVariable = R"(
+.visible .entry keeps() {
+  .local .align 8 .b8 mine[24];
+  .reg .b64 %rd<2>;
+  mov.u64 %rd1, mine;
+  ret;
+})";
+  const auto counted = [&](std::uint32_t frame) {
+    TestDevice t("");
+    t.device.set_mode(kCounters);
+    t.module = *t.device.load_module(
+        ".version 9.0\n.target sm_90\n.address_size 64\n" + std::string(kVariable), {{"keeps", {32, frame}}});
+    return t.launch("keeps", 2, 70);
+  };
+  const LaunchResult without = counted(24), little = counted(32 + 40);
+  EXPECT_EQ(without.counters.local_requests, 0u);
+  EXPECT_EQ(little.counters.local_requests, 2u * 2 * 3 * 10) << "stores and loads of 3 warps in 2 blocks";
+  EXPECT_EQ(little.counters.local_sectors, 0u);
+  EXPECT_EQ(little.counters.warp_instructions, without.counters.warp_instructions);
+  EXPECT_GT(little.modelled_us, without.modelled_us);
+  const auto in_l1 = static_cast<std::uint32_t>(TestDevice("").device.options().preset.near_bytes / 70);
+  EXPECT_EQ(counted(32 + in_l1 + 40).counters.local_sectors, 2u * 2 * 9 * 10) << "eight lanes share a sector";
 }
 
 TEST(Machine, TooMuchLocalDataIsRefused) {

@@ -171,6 +171,9 @@ struct Program {
   std::uint32_t static_shared = 0;  // bytes, including reserved_shared
   // Bytes at the start that the system uses; 0 in kernels that do not read %reserved_smem_offset_*.
   std::uint32_t reserved_shared = 0;
+  // Bytes of local memory per thread in which the machine code keeps registers: its frame, less what the
+  // functions declare.
+  std::uint64_t spilled_bytes = 0;
   bool order_sensitive = false;  // results may depend on the order of blocks, so it runs on one host thread
   bool shows_order = false;      // results and counters may also depend on the order of warps and lanes
   bool uses_barriers = false;

@@ -293,8 +293,9 @@ struct Worker {
   // For the timing model.
   Cache* cache = nullptr;
   Signals* signals = nullptr;  // used if blocks may wait for each other
-  // Lines of a warp for which L1 has room: a power of two.
+  // Lines of a warp for which L1 has room: a power of two. Bytes of a thread.
   std::uint32_t near_lines = Warp::kNearLines;
+  std::uint64_t near_bytes = 0;
   // Clocks beyond those of an L1 hit: for L2, DRAM and atomics. Clocks of an L1 hit.
   std::uint32_t near_stall = 0, far_stall = 0, fetch_stall = 0, near_clocks = 0;
   std::uint64_t publish_clocks = 0, barrier_clocks = 0, block_clocks = 0;

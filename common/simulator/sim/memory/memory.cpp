@@ -339,10 +339,10 @@ std::vector<Allocation> Arena::take_made_by_kernels() {
   return made;
 }
 
-std::vector<Allocation> Arena::data_ranges() const {
+std::vector<Allocation> Arena::ranges(bool Allocation::*marked) const {
   std::vector<Allocation> ranges;
   for (const auto& [base, part] : named_)
-    if (part.is_data) ranges.push_back(part);
+    if (part.*marked) ranges.push_back(part);
   return ranges;
 }
 

@@ -95,8 +95,11 @@ class Arena {
                   const ThreadId& thread);
   // The allocations that kernels made and have not freed. Each is returned only once.
   std::vector<Allocation> take_made_by_kernels();
-  // Named ranges marked as data, for the dataflow counters.
-  std::vector<Allocation> data_ranges() const;
+  // What kernels only read by instructions for constants: the whole allocation, before it is named.
+  void make_constant(std::uint64_t address) { live_.at(address).is_constant = true; }
+  // Named ranges marked as data, for the dataflow counters; those of constants.
+  std::vector<Allocation> data_ranges() const { return ranges(&Allocation::is_data); }
+  std::vector<Allocation> constant_ranges() const { return ranges(&Allocation::is_constant); }
 
  private:
   // Addresses from `begin` to `end`, of which those from `fresh` on have never been used. The next hole is
@@ -111,6 +114,7 @@ class Arena {
   }
   std::optional<std::uint64_t> place(Zone& zone, std::uint64_t n_bytes, std::uint64_t wide_gap);
   const Allocation& add(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
+  std::vector<Allocation> ranges(bool Allocation::*marked) const;
 
   std::uint64_t base_ = 0, size_ = 0;      // of the address range
   std::uint64_t capacity_ = 0, used_ = 0;  // bytes for allocations of the host

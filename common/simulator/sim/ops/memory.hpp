@@ -216,6 +216,15 @@ inline u64 touch_range(Warp& w, const MicroOp& op, u64 address, u64 bytes) {
 }
 
 inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, bool is_contiguous) {
+  // The constant cache serves one address at a time, and moves nothing else.
+  if (op.space == MemorySpace::constant) {
+    u64 place[kLanes];
+    u64* end = place;
+    for (u32 m = w.mask; m != 0; m &= m - 1) *end++ = a.at[std::countr_zero(m)];
+    std::sort(place, end);
+    w.worker->lines += static_cast<u64>(std::unique(place, end) - place);
+    return;
+  }
   const bool strong = op.kind == OpKind::load && (op.order & kOrderMask) != kWeak;
   if (strong && w.worker->signals != nullptr && await_signal(w, op, a.at)) return;
   OpCounters& counters = w.worker->op_counters[op.index];

@@ -112,3 +112,43 @@ KERNEL(before_the_shared_array) {
   for (int k = 0; k < n / 1024; ++k) sum += s_here[threadIdx.x - k] + s_before[threadIdx.x / 2];  // FAULT
   out[threadIdx.x] = sum;
 }
+
+__constant__ int c_table[32];
+
+// EXPECT written-constant
+// LAUNCH 1 32
+KERNEL(constant_written) {
+  UNUSED;
+  int* cell = c_table + threadIdx.x;
+  asm volatile("" : "+l"(cell));
+  *cell = in[threadIdx.x];  // FAULT
+  __syncthreads();
+  out[threadIdx.x] = c_table[threadIdx.x ^ 1];
+}
+
+// What other threads store passes by the constant cache, whose accesses no checker compares with stores.
+// EXPECT out-of-bounds
+// LAUNCH 1 64
+KERNEL(read_as_a_constant) {
+  UNUSED;
+  out[threadIdx.x] = in[threadIdx.x];
+  int other;
+  asm volatile("ld.const.u32 %0, [%1];" : "=r"(other) : "l"(out + (threadIdx.x ^ 32)));  // FAULT
+  scratch[threadIdx.x] = other;
+}
+
+// EXPECT out-of-bounds
+// LAUNCH 1 32
+KERNEL(read_as_a_parameter) {
+  UNUSED;
+  int item;
+  asm volatile("ld.param.u32 %0, [%1];" : "=r"(item) : "l"(in + threadIdx.x));  // FAULT
+  out[threadIdx.x] = item;
+}
+
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(constants_read) {
+  UNUSED;
+  out[threadIdx.x] = c_table[threadIdx.x ^ 1] + c_table[in[0] & 31];
+}

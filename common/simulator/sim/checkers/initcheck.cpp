@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/machine/describe.hpp"
@@ -54,6 +55,12 @@ void set_atomically(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
       __atomic_fetch_or(&word, mask, __ATOMIC_RELAXED);
   });
 }
+// Other threads may set bits of the same words.
+void unset(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
+  for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) {
+    __atomic_fetch_and(&word, ~mask, __ATOMIC_RELAXED);
+  });
+}
 bool all_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   std::uint64_t missing = 0;
   for_words(bits, first, n, [&](const std::uint64_t& word, std::uint64_t mask) {
@@ -67,6 +74,15 @@ bool any_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
     there |= __atomic_load_n(&word, __ATOMIC_RELAXED) & mask;
   });
   return there != 0;
+}
+
+// Whether no byte of some element has been written. `has_bytes(first, n)`: whether one of these bytes of the
+// access has.
+template <typename HasBytes>
+bool lacks_an_element(const MicroOp& op, const HasBytes& has_bytes) {
+  for (std::uint64_t k = 0; k < op.count; ++k)
+    if (!has_bytes(k * op.width, std::uint64_t{op.width})) return true;
+  return false;
 }
 
 // mbarrier.init is a write, too.
@@ -253,7 +269,15 @@ void Initcheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     const Shadow shadow = shadow_of(block.warps[batch.warp], place_of(batch.to[i]));
-    set(shadow.bits, batch.to[i] - shadow.base, batch.bytes[i]);
+    const std::uint64_t to = batch.to[i] - shadow.base;
+    set(shadow.bits, to, batch.bytes[i]);
+    // What the source lacks, the copy lacks, too.
+    if (batch.read[i] == 0) continue;
+    const Shadow source = shadow_of(block.warps[batch.warp], place_of(batch.from[i]));
+    const std::uint64_t from = batch.from[i] - source.base;
+    if (all_set(source.bits, from, batch.read[i])) continue;
+    for (std::uint64_t k = 0; k < batch.read[i]; ++k)
+      if (!all_set(source.bits, from + k, 1)) unset(shadow.bits, to + k, 1);
   }
 }
 
@@ -280,8 +304,26 @@ void Initcheck::mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n)
     set(shadow.bits, first, n);
 }
 
+// A store of which some elements have not been initialised.
+void Initcheck::stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  const auto padding = std::exchange(padding_, {});
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    const Place place = place_of(a.at(i));
+    lane(w, op, a, i, place);
+    if (place == Place::shared) blocks_[w.block->storage]->shared_whole = false;
+    const Shadow shadow = place == Place::local
+                              ? Shadow{local_bits(w, i, w.local_stride).data(), kLocalWindow, w.local_stride}
+                              : shadow_of(w, place);
+    const std::uint64_t first = a.at(i) - shadow.base;
+    for (u32 k = 0; k < op.count && first < shadow.size && first + a.bytes <= shadow.size; ++k)
+      if ((padding[k] >> i & 1) != 0) unset(shadow.bits, first + k * op.width, op.width);
+  }
+}
+
 void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   if (op.space == MemorySpace::constant) return;
+  if (padding_ != std::array<u32, 4>{}) return stores_padding(w, op, a);
   if (!a.mixed && a.place != Place::local) {
     const Shadow shadow = shadow_of(w, a.place);
     if (a.place == Place::shared) {
@@ -312,7 +354,10 @@ void Initcheck::each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const
     const std::uint64_t first = a.at(i) - shadow.base;
     if (first > last || (first & (a.bytes - 1)) != 0) continue;  // a fault follows
     const std::uint64_t word = __atomic_load_n(shadow.bits + first / 64, __ATOMIC_RELAXED);
-    if (reads && (word >> first % 64 & bits) == 0)
+    const std::uint64_t there = word >> first % 64 & bits;
+    if (reads && there != bits && lacks_an_element(op, [&](std::uint64_t from, std::uint64_t n) {
+          return (there >> from & ((std::uint64_t{1} << n) - 1)) != 0;
+        }))
       lane(w, op, a, i, a.place);
     else if (writes)
       mark(shadow, first, a.bytes);
@@ -340,10 +385,12 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   }
   if (first >= size || first + a.bytes > size) return;  // a fault follows
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
-  if (!only_writes(op) && !any_set(bits, first, a.bytes)) {
+  const auto has_bytes = [&](std::uint64_t from, std::uint64_t n) { return any_set(bits, first + from, n); };
+  if (!only_writes(op) && lacks_an_element(op, has_bytes)) {
     if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // a fault follows
     const bool again = parallel_ && place == Place::global;                    // the launch will be repeated
-    if (op.kind == OpKind::load && !again) return begin_to_follow(w, op, lane, place, a.at(lane));
+    if (op.kind == OpKind::load && !again)
+      return begin_to_follow(w, op, lane, place, a.at(lane), bits, first);
     report(w, op, lane, place, a.at(lane));
     if (again) return;
     set(bits, first, a.bytes);  // reported only once
@@ -353,14 +400,18 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
 
 // --- what becomes of a value -------------------------------------------------------------------------------
 
-void Initcheck::begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address) {
+void Initcheck::begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address,
+                                const std::uint64_t* bits, std::uint64_t first) {
+  const u32 bit = 1u << lane;
+  const bool padded = any_set(bits, first, std::uint64_t{load.width} * load.count);
   auto& list = blocks_[w.block->storage]->followed[w.number];
-  for (int k = 0; k < load.count; ++k) {
-    if (load.dst[k] == MicroOp::kNoSlot) continue;
+  for (u32 k = 0; k < load.count; ++k) {
+    if (load.dst[k] == MicroOp::kNoSlot || any_set(bits, first + k * load.width, load.width)) continue;
     auto it = std::find_if(list.begin(), list.end(),
                            [&](const Followed& f) { return f.load == &load && f.slot == load.dst[k]; });
-    if (it == list.end()) it = list.insert(list.end(), {load.dst[k], 0, &load, place, {}});
-    it->lanes |= 1u << lane;
+    if (it == list.end()) it = list.insert(list.end(), {load.dst[k], 0, &load, k, 0, place, {}});
+    it->lanes |= bit;
+    it->padded = padded ? it->padded | bit : it->padded & ~bit;
     it->place = place;
     it->from[static_cast<std::size_t>(lane)] = address;
   }
@@ -374,7 +425,7 @@ void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
     const int i = std::countr_zero(m);
     const std::uint64_t address = value.from[static_cast<std::size_t>(i)];
     if (value.place != Place::local && !reported_addresses.insert(address).second) continue;
-    report(w, *value.load, i, value.place, address);
+    report(w, *value.load, i, value.place, address + value.element * value.load->width);
     // A later load of the same memory is not reported again.
     if (value.place == Place::local) {
       local_moved(w, i, static_cast<std::uint32_t>(address - kLocalWindow),
@@ -409,6 +460,12 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
       (copies ? goes_on : lanes) = f.lanes & w.mask;
     }
     lanes &= ~reported[f.load];
+    // A structure is copied with its padding: the copy has not been initialised there, either.
+    if (op.kind == OpKind::store && !reads(op.src[0])) {
+      for (std::size_t k = 0; k < padding_.size(); ++k)
+        if (reads(k < 3 ? op.src[1 + k] : op.dst[3])) padding_[k] |= lanes & f.padded;
+      lanes &= ~f.padded;
+    }
     if (lanes != 0) used(w, f, lanes);
     reported[f.load] |= lanes;
     if (goes_on != 0) {

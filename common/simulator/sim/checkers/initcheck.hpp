@@ -77,8 +77,10 @@ class Initcheck final : public KernelChecker {
   struct Followed {
     std::uint32_t slot, lanes;
     const MicroOp* load;
+    std::uint32_t element;  // of the vector that it read
+    std::uint32_t padded;   // lanes of which other elements of the vector were initialised
     Place place;
-    std::array<std::uint64_t, kLanes> from;  // addresses, by lane
+    std::array<std::uint64_t, kLanes> from;  // addresses of the vector, by lane
   };
   struct BlockState {
     std::vector<std::vector<Followed>> followed;  // by warp
@@ -100,7 +102,9 @@ class Initcheck final : public KernelChecker {
   void mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n);
   void each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow);
   void lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
-  void begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address);
+  void begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address,
+                       const std::uint64_t* bits, std::uint64_t first);
+  void stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a);
   void used(Warp& w, const Followed& value, std::uint32_t lanes);
   void report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address);
   Bits& local_bits(const Warp& w, int lane, std::uint64_t end);
@@ -117,6 +121,7 @@ class Initcheck final : public KernelChecker {
   std::shared_ptr<Global> global_;
   bool parallel_ = false;  // other host threads set bits of global memory at the same time
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
+  std::array<std::uint32_t, 4> padding_{};  // lanes in which the current store writes padding, by element
   static constexpr std::uint32_t kAnyOp = ~0u;
   std::map<std::uint32_t, Finding> reported_;  // by op, or kAnyOp
 };

@@ -116,3 +116,72 @@ KERNEL(old_value_used_after_a_store) {
   *mine = 1;
   out[threadIdx.x] = old;
 }
+
+// Three of the four elements of a vector are written.
+// EXPECT uninitialised-shared
+// LAUNCH 1 32
+KERNEL(vector_element_never_written) {
+  UNUSED;
+  __shared__ int4 s_data[32];
+  s_data[threadIdx.x].x = s_data[threadIdx.x].y = s_data[threadIdx.x].z = in[threadIdx.x];
+  __syncwarp();
+  const int4 other = s_data[threadIdx.x ^ 1];  // FAULT
+  out[threadIdx.x] = other.x + other.y + other.z + other.w;
+}
+
+// EXPECT uninitialised-local
+// LAUNCH 1 32
+KERNEL(one_byte_of_a_vector_written) {
+  UNUSED;
+  alignas(16) volatile unsigned char bytes[16];
+  bytes[in[threadIdx.x] & 3] = 1;
+  const auto words = __cvta_generic_to_local(const_cast<unsigned char*>(bytes));
+  unsigned a, b, c, d;
+  asm volatile("ld.local.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+               : "l"(words));  // FAULT
+  out[threadIdx.x] = static_cast<int>(b ^ c ^ d) + static_cast<int>(a & 1);
+}
+
+// A structure is copied with its padding, which nobody reads.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(padding_is_copied) {
+  UNUSED;
+  __shared__ int4 s_data[32], s_copy[32];
+  s_data[threadIdx.x].x = s_data[threadIdx.x].y = s_data[threadIdx.x].z = in[threadIdx.x];
+  __syncwarp();
+  s_copy[threadIdx.x] = s_data[threadIdx.x ^ 1];
+  __syncwarp();
+  reinterpret_cast<int4*>(scratch)[threadIdx.x] = s_copy[threadIdx.x ^ 1];
+  __syncwarp();
+  out[threadIdx.x] = scratch[threadIdx.x * 4] + scratch[threadIdx.x * 4 + 2];
+}
+
+// EXPECT uninitialised-global
+// LAUNCH 1 32
+KERNEL(copied_padding_is_read) {
+  UNUSED;
+  __shared__ int4 s_data[32];
+  s_data[threadIdx.x].x = s_data[threadIdx.x].y = s_data[threadIdx.x].z = in[threadIdx.x];
+  __syncwarp();
+  reinterpret_cast<int4*>(scratch)[threadIdx.x] = s_data[threadIdx.x ^ 1];
+  __syncwarp();
+  out[threadIdx.x] = scratch[(threadIdx.x ^ 1) * 4 + 3];  // FAULT
+}
+
+// EXPECT uninitialised-shared
+// LAUNCH 1 32
+KERNEL(asynchronous_copy_of_one_word_in_four) {
+  UNUSED;
+  __shared__ int4 s_data[32];
+  scratch[threadIdx.x * 4] = in[threadIdx.x];
+  __syncwarp();
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"l"(__cvta_generic_to_shared(&s_data[threadIdx.x])),
+      "l"(scratch + (threadIdx.x ^ 1) * 4)
+      : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncwarp();
+  out[threadIdx.x] = s_data[threadIdx.x].x + s_data[threadIdx.x ^ 1].w;  // FAULT
+}

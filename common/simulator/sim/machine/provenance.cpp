@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/machine/provenance.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -84,11 +85,35 @@ std::set<std::int32_t> moved_from(const ptx::Function& f, std::int32_t reg) {
   for (bool more = true; more;) {
     more = false;
     for (const ptx::Instruction& i : f.instructions)
-      if (i.opcode == "mov" && i.operands.size() == 2 && i.operands[0].kind == Operand::Kind::reg &&
-          i.operands[1].kind == Operand::Kind::reg && sources.contains(i.operands[0].index))
+      if ((i.opcode == "mov" || i.opcode == "cvt") && i.operands.size() == 2 &&
+          i.operands[0].kind == Operand::Kind::reg && i.operands[1].kind == Operand::Kind::reg &&
+          sources.contains(i.operands[0].index))
         more = sources.insert(i.operands[1].index).second || more;
   }
   return sources;
+}
+
+// Whether an instruction compares what a swap has found, in register `found`, with what it expected.
+bool is_compared(const ptx::Function& f, std::int32_t found, std::set<std::int32_t> expected) {
+  std::set<std::int32_t> copies{found};
+  const auto holds = [](const Operand& o, const std::set<std::int32_t>& registers) {
+    return o.kind == Operand::Kind::reg && registers.contains(o.index);
+  };
+  for (bool more = true; more;) {
+    more = false;
+    for (const ptx::Instruction& i : f.instructions) {
+      if ((i.opcode != "mov" && i.opcode != "cvt") || i.operands.size() != 2) continue;
+      for (std::set<std::int32_t>* one : {&copies, &expected})
+        if (i.operands[0].kind == Operand::Kind::reg && holds(i.operands[1], *one))
+          more = one->insert(i.operands[0].index).second || more;
+    }
+  }
+  return std::any_of(f.instructions.begin(), f.instructions.end(), [&](const ptx::Instruction& i) {
+    const auto& o = i.operands;
+    if (o.size() < 3 || !(i.opcode == "setp" || i.opcode == "set" || i.opcode == "xor" || i.opcode == "sub"))
+      return false;
+    return (holds(o[1], copies) && holds(o[2], expected)) || (holds(o[2], copies) && holds(o[1], expected));
+  });
 }
 
 // The register or symbol from which an address was computed by adding constants only.
@@ -169,6 +194,7 @@ std::set<std::uint32_t> loads_before_swaps(const Program& program) {
     const ptx::Instruction& i = f.instructions[swap.ptx_index];
     if (!i.has("cas") || i.operands.size() < 4 || i.operands[2].kind != Operand::Kind::reg) continue;
     const std::set<std::int32_t> expected = moved_from(f, i.operands[2].index);
+    if (i.operands[0].kind != Operand::Kind::reg || !is_compared(f, i.operands[0].index, expected)) continue;
     const Definitions& defined = definitions.try_emplace(swap.function, f).first->second;
     const Start swapped = defined.start_of(i.operands[1]);
     for (const MicroOp& load : program.ops) {

@@ -17,8 +17,8 @@ namespace course::sim {
 std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchRequest& launch,
                                            const MicroOp& op);
 
-// Loads whose value a compare-and-swap of the same address uses as the expected value. If such a load reads
-// an outdated value, the swap fails. Ops are given by number.
+// Loads whose value a compare-and-swap of the same address uses as the expected value, and compares with what
+// it finds. If such a load reads an outdated value, the swap fails. Ops are given by number.
 //   old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
 std::set<std::uint32_t> loads_before_swaps(const Program& program);
 

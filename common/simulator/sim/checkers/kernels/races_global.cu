@@ -293,3 +293,35 @@ KERNEL(read_only_load_of_ones_own_byte) {
   *mine = static_cast<unsigned char>(in[threadIdx.x]);  // OTHER
   out[blockIdx.x * 64 + threadIdx.x] = __ldg(mine);     // FAULT
 }
+
+// Block 1 looks at the byte beside the flag.
+__device__ unsigned char byte_flags[4];
+// EXPECT global-race
+// LAUNCH 2 32
+KERNEL(looks_at_the_neighbour_of_a_flag) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned char* const flags = byte_flags;
+  if (blockIdx.x == 0) {
+    out[0] = in[0];  // FAULT OTHER
+    __threadfence();
+    flags[0] = 1;
+  } else {
+    const int flag = flags[1];
+    __threadfence();
+    out[1] = flag + out[0];  // FAULT OTHER
+  }
+}
+
+// A volatile word of another block is read by halves, which order nothing.
+// EXPECT global-race
+// LAUNCH 2 32
+KERNEL(volatile_word_read_by_halves) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *reinterpret_cast<volatile int*>(out) = in[0];  // FAULT OTHER
+  } else {
+    out[1] = reinterpret_cast<volatile short*>(out)[0];  // FAULT OTHER
+  }
+}

@@ -345,3 +345,20 @@ KERNEL(race_in_reserved_memory) {
   words[threadIdx.x] = in[threadIdx.x];              // FAULT OTHER
   out[threadIdx.x] = words[(threadIdx.x + 1) % 64];  // FAULT OTHER
 }
+
+// The compare-and-swap fails where the load has read an outdated value, but nobody looks.
+// EXPECT shared-race
+// LAUNCH 1 32
+KERNEL(swap_does_not_check_the_load) {
+  UNUSED;
+  __shared__ int s_sum;
+  if (threadIdx.x == 0) s_sum = 0;
+  __syncwarp();
+  if (threadIdx.x == 31) {
+    const int sum = s_sum;  // OTHER
+    atomicCAS(&s_sum, sum, sum);
+    out[0] = sum;
+  } else {
+    atomicAdd(&s_sum, in[threadIdx.x]);  // FAULT
+  }
+}

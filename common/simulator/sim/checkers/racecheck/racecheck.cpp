@@ -444,7 +444,9 @@ bool Racecheck::may_be_unordered(const CurrentAccess& h, const Record& r, int la
       (other.kind == OpKind::atomic && swap_loads_.contains(h.op.index)))
     return true;
   if (!h.strong || !is_strong(other)) return false;
-  if (r.block != h.b.number) return reaches_device(h.op) && reaches_device(other);
+  // Accesses that overlap only partly are not morally strong (PTX ISA 8.7.2).
+  if (r.block != h.b.number)
+    return h.op.width == other.width && reaches_device(h.op) && reaches_device(other);
   // Volatile accesses of lanes that ran the earlier one together: they rely on lock-step.
   const bool both_volatile =
       (h.op.order & kOrderMask) == kVolatile && (other.order & kOrderMask) == kVolatile;

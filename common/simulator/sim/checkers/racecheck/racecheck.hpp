@@ -215,6 +215,7 @@ class Racecheck final : public KernelChecker {
     };
     std::vector<Writer> writers;
     std::uint32_t next_writer = 0;
+    std::uint32_t bytes = 0;    // of the word, that were written: mask
     std::uint64_t version = 0;  // number of strong writes
     Writer last;
   };
@@ -388,7 +389,8 @@ class Racecheck final : public KernelChecker {
   void acquire_seen(ThreadClocks& k, Scope scope) const;
   void order_by(CurrentAccess& h, std::uint32_t lanes);
   void observe(CurrentAccess& h, int lane, const Published& from, bool acquires, Scope scope);
-  void publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t place, bool replaces);
+  void publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t place, std::uint32_t bytes,
+               bool replaces);
   // What is missing between an earlier access of another thread and this one, although a flag, a counter or a
   // lock passes between the two.
   enum class Missing : std::uint8_t { nothing_passes, fence, writers_barrier, readers_barrier, lock_fence };

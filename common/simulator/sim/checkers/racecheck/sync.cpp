@@ -229,20 +229,22 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t place = h.a.at(lane) / 4;
+    const std::uint32_t bytes = words != 0 ? 15 : ((1u << h.op.width) - 1) << h.a.at(lane) % 4;
     if ((h.gets_old >> lane & 1) != 0) {
       observe(h, lane, unseen_.at(place).old_published, acquires, scope);
     } else if (hears) {
       // Each element of a vector is an access of its own (PTX ISA 8.2, vector data types).
       for (std::uint64_t k = 0; k < n_elements; ++k) {
         const auto variable = variables.find(place + k * words);
-        if (variable == variables.end()) continue;
+        if (variable == variables.end() || (variable->second.bytes & bytes) == 0) continue;
         observe(h, lane, variable->second, acquires, scope);
         if (!shared) note_look(h, lane, place + k * words, variable->second);
       }
     }
     if (!h.writes) continue;
     if (releases) prepare(clocks_of(h.w, h.ws, lane), h.ws, h.b, scope);
-    for (std::uint64_t k = 0; k < n_elements; ++k) publish(h, lane, variables, place + k * words, !atomic);
+    for (std::uint64_t k = 0; k < n_elements; ++k)
+      publish(h, lane, variables, place + k * words, bytes, !atomic);
   }
   if (releases) h.ws.fresh = next();
 }
@@ -258,7 +260,7 @@ void Racecheck::observe(CurrentAccess& h, int lane, const Published& from, bool 
 }
 
 void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t place,
-                        bool replaces) {
+                        std::uint32_t bytes, bool replaces) {
   const ThreadClocks& k = h.ws.of(lane);
   const bool silent = k.ready[kBlockWide].empty() && k.ready[kDeviceWide].empty();
   auto it = variables.find(place);
@@ -267,6 +269,8 @@ void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, st
     it = variables.try_emplace(place).first;
   }
   SyncVariable& variable = it->second;
+  replaces = replaces && (variable.bytes & ~bytes) == 0;  // otherwise other bytes keep what they publish
+  variable.bytes |= bytes;
   const Publication& ready = k.ready[kDeviceWide];
   SyncVariable::Writer writer;
   writer.block = h.b.number;

@@ -27,7 +27,11 @@ void add_finding(std::vector<Finding>& findings, Finding finding) {
     known.times += finding.times;
     return;
   }
-  if (findings.size() < kMostFindings) findings.push_back(std::move(finding));
+  if (findings.size() < kMostFindings) return findings.push_back(std::move(finding));
+  // Hints never keep an error from being reported.
+  const auto hint = std::find_if(findings.rbegin(), findings.rend(),
+                                 [](const Finding& known) { return known.severity == Severity::hint; });
+  if (finding.severity != Severity::hint && hint != findings.rend()) *hint = std::move(finding);
 }
 
 }  // namespace course::sim

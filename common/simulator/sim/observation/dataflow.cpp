@@ -198,11 +198,18 @@ Dataflow::Origin Dataflow::merged(Origin a, Origin b, bool counts) {
   return a.depth >= b.depth ? a : b;
 }
 
+// Whether values of the same origin select each other without a step: what was computed from one item. Of what
+// was combined from many, such as several votes of the same lanes, a selection can compute another result.
+bool Dataflow::is_free(Origin value, Origin by) const {
+  return !absences_ || std::max(value.depth, by.depth) == 1;
+}
+
 // `value`, which is what it is because of `by`: a data-dependent address, or a branch on data. If `by` is
 // deeper, it may have compared the value, which was one operation; with kAbsences, it counts as another one.
 Dataflow::Origin Dataflow::chosen(Origin value, Origin by, bool counts) {
   if (by.depth == 0) return value;
-  if (value.depth == 0 || value.id == by.id) return value.depth > by.depth ? value : by;
+  if (value.depth == 0 || (value.id == by.id && is_free(value, by)))
+    return value.depth > by.depth ? value : by;
   const std::uint32_t depth = (absences_ ? std::max(value.depth, by.depth) : value.depth) + 1;
   if (depth > by.depth && counts) ++work_;
   deepest_ = std::max<std::uint64_t>(deepest_, std::max(depth, by.depth) - 1);
@@ -220,12 +227,11 @@ Dataflow::Origin Dataflow::deeper(Origin a, Origin b) {
 Dataflow::Origin Dataflow::selected(Origin a, Origin b, Origin by) {
   if (by.depth == 0) return a.depth >= b.depth ? a : b;
   if (a.depth == 0 || b.depth == 0) return chosen(a.depth == 0 ? b : a, by);
-  if (a.id == b.id) {
-    const Origin value = a.depth >= b.depth ? a : b;
-    if (by.id == a.id) return value.depth >= by.depth ? value : by;
-  }
-  const std::uint32_t deepest = std::max({a.depth, b.depth, by.depth});
-  const bool compared = !absences_ || by.id == mixed(a.id, b.id);
+  const Origin value = a.depth >= b.depth ? a : b;
+  const bool of_one = a.id == b.id && by.id == a.id;
+  if (of_one && is_free(value, by)) return value.depth >= by.depth ? value : by;
+  const std::uint32_t deepest = std::max(value.depth, by.depth);
+  const bool compared = !absences_ || of_one || by.id == mixed(a.id, b.id);
   const std::uint32_t depth = compared ? std::max(deepest, std::min(a.depth, b.depth) + 1) : deepest + 1;
   if (depth > deepest) ++work_;
   deepest_ = std::max<std::uint64_t>(deepest_, depth - 1);

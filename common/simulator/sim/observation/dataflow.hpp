@@ -127,6 +127,7 @@ class Dataflow final : public Observer {
 
   Origin combined(Origin a, Origin b, bool counts = true);
   Origin merged(Origin a, Origin b, bool counts);
+  bool is_free(Origin value, Origin by) const;
   Origin chosen(Origin value, Origin by, bool counts = true);
   Origin selected(Origin a, Origin b, Origin by);
   Origin gathered(const Gathered& lanes, std::uint32_t steps);

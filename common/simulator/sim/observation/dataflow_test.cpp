@@ -86,6 +86,11 @@ TEST(Dataflow, StatesThatSelectTheirSuccessorAreSteps) {
   }
 }
 
+TEST(Dataflow, SelectionsAmongVotesAreSteps) {
+  const Counters c = counted("parity_by_selections", kCounters | kDataflow | kAbsences);
+  EXPECT_GE(c.steps, 31u);
+}
+
 TEST(Dataflow, ChoosingByDataIsAnOperation) {
   for (const char* way : {"guarded_sums", "selected_sums", "counted_sums"}) {
     const Counters c = counted(way);

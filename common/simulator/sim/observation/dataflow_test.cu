@@ -694,3 +694,17 @@ KERNEL left_by_another_block(const unsigned* in, unsigned* out) {
       : "r"(blockIdx.x), "r"(in[threadIdx.x]));
   if (blockIdx.x == 1) out[0] = left + carry;
 }
+
+// Thread 0 adds the lowest bits of all items, each to the sum of those before it, by selections alone.
+KERNEL parity_by_selections(const unsigned* in, unsigned* out) {
+  const unsigned bits = __ballot_sync(~0u, (in[threadIdx.x] & 1) != 0);
+  if (threadIdx.x != 0) return;
+  unsigned parity = 0;
+  for (unsigned i = 0; i < 32; ++i) {
+    const unsigned bit = bits >> i & 1, other = ~bits >> i & 1;
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %0, 0; selp.u32 %0, %1, %2, p;}"
+                 : "+r"(parity)
+                 : "r"(other), "r"(bit));
+  }
+  out[0] = parity;
+}

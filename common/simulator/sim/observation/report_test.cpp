@@ -66,6 +66,20 @@ TEST(Report, FitsWhateverItsTextsAre) {
   EXPECT_EQ(Json::parse(text)["totals"]["launches"], 2 * Report::kMostLaunches);
 }
 
+TEST(Report, HintsLeaveRoomForErrors) {
+  Report report;
+  Finding f;
+  f.severity = Severity::hint;
+  for (std::uint32_t k = 0; k < 100; ++k) {
+    f.where = {{"file", k, ""}};
+    add_finding(report.findings, f);
+  }
+  f.severity = Severity::error;
+  add_finding(report.findings, f);
+  EXPECT_TRUE(std::any_of(report.findings.begin(), report.findings.end(),
+                          [](const Finding& one) { return one.severity == Severity::error; }));
+}
+
 TEST(Report, KeepsTheLinesWithMostInstructions) {
   Report report;
   report.lines.resize(5000);

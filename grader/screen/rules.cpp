@@ -83,7 +83,11 @@ constexpr const char* kAllowed[] = {
     "toupper", "tolower", "div", "ldiv", "lldiv", "atoi", "atol", "atoll", "atof", "sscanf",
     "__isoc99_sscanf",
     // arithmetic, besides kMath
-    "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
+    "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3",
+    // of 128-bit integers and half floats (libgcc's manual), and a cast in own classes
+    "__udivti3", "__umodti3", "__divti3", "__modti3", "__floattisf", "__floattidf", "__floatuntisf",
+    "__floatuntidf", "__fixsfti", "__fixdfti", "__fixunssfti", "__fixunsdfti", "__extendhfsf2",
+    "__truncsfhf2", "__dynamic_cast"};
 // In labs for several devices. The device's process limits what is copied to the host
 // (remote/requests.hpp).
 constexpr const char* kAllowedForSeveralDevices[] = {

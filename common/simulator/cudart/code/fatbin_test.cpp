@@ -241,7 +241,7 @@ TEST(FatbinFromNvcc, ReportsRegistersOfEachKernel) {
       EXPECT_GT(compiled.at("sample_kernel").registers, 0);
       EXPECT_GT(compiled.at("sample_hungry_kernel").registers, compiled.at("sample_kernel").registers);
       EXPECT_EQ(compiled.at("sample_hungry_kernel").frame_bytes, 0u);
-      EXPECT_GE(compiled.at("sample_spilling_kernel").frame_bytes, (96 - 32) * sizeof(float));
+      EXPECT_GT(compiled.at("sample_spilling_kernel").frame_bytes, 0u);
       // A truncated image must not cause a crash.
       for (std::size_t n = 0; n < elf->size(); n += 61)
         (void)resources_of_cubin(std::string_view(*elf).substr(0, n));

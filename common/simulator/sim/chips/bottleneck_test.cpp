@@ -123,7 +123,7 @@ TEST(Bottleneck, OfArithmeticIsIssue) {
 // On a GPU the assembler makes tens of instructions of each.
 TEST(Bottleneck, RoutinesTakeAsLongAsTheirInstructions) {
   const auto us = [](const char* instruction) {
-    return run({repeated(std::string(instruction) + "\n"), 264, 1024, 256, 256}).modelled_us;
+    return run({repeated(instruction), 132, 256, 512, 256}).modelled_us;
   };
   EXPECT_GT(us("fns.b32 %r10, %r4, %r7, 1;"), 4 * us("popc.b32 %r10, %r4;"));
   EXPECT_GT(us("div.u64 %rd3, %rd1, %rd2;"), 3 * us("div.u32 %r10, %r4, %r5;"));
@@ -131,7 +131,7 @@ TEST(Bottleneck, RoutinesTakeAsLongAsTheirInstructions) {
   EXPECT_GT(us("{.reg .f32 %f<3>; sqrt.rn.f32 %f1, %f2;}"),
             us("{.reg .f32 %f<3>; sqrt.approx.f32 %f1, %f2;}"));
   for (const char* exact : {"div.rn.f64 %d1, %d2, %d3;", "sqrt.rn.f64 %d1, %d2;", "rcp.rn.f64 %d1, %d2;"})
-    EXPECT_GT(us(("{.reg .f64 %d<4>; " + std::string(exact) + "}").c_str()),
+    EXPECT_GT(us(std::string("{.reg .f64 %d<4>; ").append(exact).append("}").c_str()),
               4 * us("{.reg .f64 %d<4>; rcp.approx.ftz.f64 %d1, %d2;}"))
         << exact;
 }

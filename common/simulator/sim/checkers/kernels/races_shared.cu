@@ -355,10 +355,10 @@ KERNEL(swap_does_not_check_the_load) {
   if (threadIdx.x == 0) s_sum = 0;
   __syncwarp();
   if (threadIdx.x == 31) {
-    const int sum = s_sum;  // OTHER
+    const int sum = s_sum;  // FAULT
     atomicCAS(&s_sum, sum, sum);
     out[0] = sum;
   } else {
-    atomicAdd(&s_sum, in[threadIdx.x]);  // FAULT
+    atomicAdd(&s_sum, in[threadIdx.x]);  // OTHER
   }
 }

@@ -739,7 +739,7 @@ def collective_cost(labcli):
 
 
 LABS = ("reduction", "scan", "compaction", "radix_sort", "histogram", "sat", "hierarchical_scan")
-CHARTS = {
+CHARTS: dict = {
     **{f"ladder-{lab.replace('_', '-')}": lambda labcli, lab=lab: ladder(lab, labcli) for lab in LABS},
     **{f"rate-{lab.replace('_', '-')}": lambda labcli, lab=lab: rate(lab, labcli) for lab in LABS},
     "roofline": roofline,

@@ -55,9 +55,8 @@ def missing_rungs(root, lab, tasks, further):
 def rungs_out_of_order(root, lab, rungs):
     """A request names a rung by its number: the enumeration and the manifest must list them in the same
     order."""
-    found = re.search(
-        r"enum class Rung : [\w:]+ \{(.*?)\}", text_of(root / f"labs/{lab}/lab.hpp") or "", re.S
-    )
+    header = text_of(root / f"labs/{lab}/lab.hpp") or ""
+    found = re.search(r"enum class Rung : [\w:]+ \{(.*?)\}", header, re.S)
     listed = re.findall(r"\w+", re.sub(r"//.*", "", found.group(1))) if found else []
     if found and listed != rungs:
         yield f"{lab}: Rung in lab.hpp lists {', '.join(listed)}; points.hpp lists {', '.join(rungs)}"
@@ -129,9 +128,8 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     root, labcli = pathlib.Path(sys.argv[1]), sys.argv[2]
-    catalogue = json.loads(
-        subprocess.run([labcli, "list", "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout
-    )
+    command = [labcli, "list", "--json"]
+    catalogue = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     found = list(complaints(root, catalogue))
     for line in found:
         print(line)

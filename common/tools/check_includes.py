@@ -117,18 +117,9 @@ MODULES = {
     "labs": [],
     "solutions": [],
 }
-FOR_TESTS = {
-    "testing",
-    "conformance",
-    "kernels",
-    "calibration",
-    "programs",
-    "cub",
-    "mutants",
-    "hostile",
-    "kernel_cases",
-    "abi_values",
-}
+FOR_TESTS = set(
+    "testing conformance kernels calibration programs cub mutants hostile kernel_cases abi_values".split()
+)
 # Tables of names; every reader of the simulator's reports may include them.
 WORDS = {"verifier": {"common/simulator/sim/checker.hpp", "common/simulator/sim/counters.hpp"}}
 # What a lab's and a solution's tests may include besides, and those of a submission.
@@ -235,11 +226,8 @@ def upward_include(own_path: pathlib.PurePosixPath, target: pathlib.PurePosixPat
     for _, room, place in (own, other):
         if place < 0:
             return f"{room} has no place in ROOMS of check_includes.py"
-    return (
-        f"{own[1]} may include only what stands before it in ROOMS of check_includes.py"
-        if other[2] > own[2]
-        else ""
-    )
+    may = f"{own[1]} may include only what stands before it in ROOMS of check_includes.py"
+    return may if other[2] > own[2] else ""
 
 
 def wrong_includes(root: pathlib.Path, file: pathlib.Path) -> list[str]:
@@ -278,18 +266,14 @@ class Files:
 
     def __init__(self, root: pathlib.Path):
         self.root = root.resolve()
-        self.known: dict[
-            pathlib.Path, tuple[set[str], set[pathlib.Path]]
-        ] = {}  # headers of others, files of ours
+        # Headers of others, files of ours.
+        self.known: dict[pathlib.Path, tuple[set[str], set[pathlib.Path]]] = {}
 
     def read(self, file: pathlib.Path) -> tuple[set[str], set[pathlib.Path]]:
         if file not in self.known:
             others, ours = set(), set()
-            for name in re.findall(
-                r'^\s*#\s*include\s*["<]([^">]+)[">]',
-                file.read_text(encoding="utf-8", errors="replace"),
-                re.MULTILINE,
-            ):
+            text = file.read_text(encoding="utf-8", errors="replace")
+            for name in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text, re.MULTILINE):
                 target = resolve(self.root, file, name)
                 ours.add(self.root / target) if target else others.add(name)
             self.known[file] = others, ours
@@ -321,9 +305,8 @@ def missing_headers(files: Files, file: pathlib.Path) -> list[str]:
         for header, names in USED.items():
             if header not in headers and (used := names.search(line.split("//")[0])):
                 headers.add(header)  # one complaint
-                complaints.append(
-                    f"{file.relative_to(files.root)}:{number}: names {used.group().rstrip('(<')} without <{header}>"
-                )
+                where, name = f"{file.relative_to(files.root)}:{number}", used.group().rstrip("(<")
+                complaints.append(f"{where}: names {name} without <{header}>")
     return complaints
 
 
@@ -333,41 +316,34 @@ def wrong_imports(root: pathlib.Path) -> list[str]:
     folders: dict[str, set[pathlib.PurePosixPath]] = {}  # by module
     for file in files:
         place = pathlib.PurePosixPath(file.relative_to(root))
-        folders.setdefault(place.parent.name if place.stem == "__init__" else place.stem, set()).add(
-            place.parent
-        )
+        name = place.parent.name if place.stem == "__init__" else place.stem
+        folders.setdefault(name, set()).add(place.parent)
     complaints = []
     for file in files:
         place = pathlib.PurePosixPath(file.relative_to(root))
         own = next((folder for folder in MODULES if place.is_relative_to(folder)), "")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            else:
+                continue
             for name in (name.split(".")[0] for name in names):
-                found = folders.get(name, set())
-                if found and not any(
-                    f.is_relative_to(m) for f in found for m in [own, *MODULES.get(own, ())]
-                ):
-                    complaints.append(
-                        f"{place}:{node.lineno}: imports {name} of {', '.join(map(str, found))}"
-                    )
+                found, may = folders.get(name, set()), [own, *MODULES.get(own, ())]
+                if found and not any(f.is_relative_to(m) for f in found for m in may):
+                    where = ", ".join(map(str, found))
+                    complaints.append(f"{place}:{node.lineno}: imports {name} of {where}")
     return complaints
 
 
 def main(arguments: list[str]) -> int:
     root = pathlib.Path(arguments[0])
-    files = [
-        f
-        for top in TOP_FOLDERS
-        for f in sorted((root / top).rglob("*"))
-        if f.suffix in SOURCES and f.is_file()
-    ]
-    known = Files(root)
-    complaints = [
-        complaint
-        for file in files
-        for complaint in wrong_includes(root, file) + missing_headers(known, file.resolve())
-    ]
+    files = [f for top in TOP_FOLDERS for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
+    files = [f for f in files if f.is_file()]
+    known, complaints = Files(root), []
+    for file in files:
+        complaints += wrong_includes(root, file) + missing_headers(known, file.resolve())
     complaints += wrong_imports(root)
     for complaint in complaints:
         print(complaint)

@@ -30,15 +30,11 @@ def describe(lab, labcli):
     """{command: {option: the words it takes, None for any, [] for a flag}}, the labs, and their tasks."""
     known = {"commands": {}, "labs": [], "tasks": {}}
     if labcli.is_file():
-        known = json.loads(
-            subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout
-        )
+        done = subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True)
+        known = json.loads(done.stdout)
     own = scripts_own(subprocess.run([lab, "help"], capture_output=True, text=True).stdout)
-    return (
-        {name: {} for name in own if name not in known["commands"]} | known["commands"],
-        known["labs"],
-        known["tasks"],
-    )
+    commands = {name: {} for name in own if name not in known["commands"]} | known["commands"]
+    return commands, known["labs"], known["tasks"]
 
 
 def of_class(folder):
@@ -48,18 +44,13 @@ def of_class(folder):
     sys.path.insert(0, str(folder))
     from options import parser_of
 
-    (commands,) = (
-        action for action in parser_of()._actions if isinstance(action, argparse._SubParsersAction)
-    )
-    return {
-        name: [
-            o
-            for action in sub._actions
-            for o in action.option_strings
-            if o.startswith("--") and o != "--help"
-        ]
-        for name, sub in commands.choices.items()
-    }
+    actions = parser_of()._actions
+    (commands,) = (action for action in actions if isinstance(action, argparse._SubParsersAction))
+    found = {}
+    for name, sub in commands.choices.items():
+        options = [option for action in sub._actions for option in action.option_strings]
+        found[name] = [option for option in options if option.startswith("--") and option != "--help"]
+    return found
 
 
 BASH = """_lab_complete() {
@@ -100,35 +91,25 @@ ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 
 
 def script(shell, table, labs, tasks, desk):
-    choices = [
-        f"      '{command} --task') words=$tasks ;;"
-        for command, options in table.items()
-        if "--task" in options
-    ]
-    choices += [
-        f"      '{command} {option}') words='{' '.join(values)}' ;;"
-        for command, options in table.items()
-        for option, values in options.items()
-        if values
-    ]
-    takes_any = [
-        f"      '{command} {option}') words='' ;;"
-        for command, options in table.items()
-        for option, values in options.items()
-        if values is None and option != "--task"
-    ]
-    options = [
-        f"        {command}) words='{' '.join(options)}' ;;" for command, options in table.items() if options
-    ]
-    text = BASH.replace("@LABS@", " ".join(labs)).replace("@COMMANDS@", " ".join(table))
-    of_labs = [f"      {lab}) tasks='{' '.join(ids)}' ;;" for lab, ids in tasks.items()]
-    text = text.replace("@TASKS@", "\n".join(of_labs)).replace(
-        "@ALL_TASKS@", " ".join(sorted({i for ids in tasks.values() for i in ids}))
-    )
-    text = text.replace("@CHOICES@", "\n".join(choices + takes_any)).replace("@OPTIONS@", "\n".join(options))
-    of_desk = [f"      *:{name}:-*) words='{' '.join(taken)}' ;;" for name, taken in desk.items()]
-    text = text.replace("@CLASS@", " ".join(desk)).replace("@CLASS_OPTIONS@", "\n".join(of_desk))
-    return (ZSH if shell == "zsh" else "") + text
+    values = {
+        (command, option): taken for command, options in table.items() for option, taken in options.items()
+    }
+    of_tasks = {key: "$tasks" for key in values if key[1] == "--task"}
+    listed = {key: f"'{' '.join(taken)}'" for key, taken in values.items() if taken}
+    of_any = {key: "''" for key, taken in values.items() if taken is None and key[1] != "--task"}
+    cases = [(key, words) for group in (of_tasks, listed, of_any) for key, words in group.items()]
+    parts = {
+        "LABS": " ".join(labs),
+        "COMMANDS": " ".join(table),
+        "TASKS": [f"      {lab}) tasks='{' '.join(ids)}' ;;" for lab, ids in tasks.items()],
+        "ALL_TASKS": " ".join(sorted({i for ids in tasks.values() for i in ids})),
+        "CHOICES": [f"      '{command} {option}') words={words} ;;" for (command, option), words in cases],
+        "OPTIONS": [f"        {command}) words='{' '.join(of)}' ;;" for command, of in table.items() if of],
+        "CLASS": " ".join(desk),
+        "CLASS_OPTIONS": [f"      *:{name}:-*) words='{' '.join(taken)}' ;;" for name, taken in desk.items()],
+    }
+    texts = {name: part if isinstance(part, str) else "\n".join(part) for name, part in parts.items()}
+    return (ZSH if shell == "zsh" else "") + re.sub(r"@([A-Z_]+)@", lambda m: texts[m[1]], BASH)
 
 
 def main():

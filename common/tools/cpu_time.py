@@ -54,9 +54,8 @@ def main() -> None:
     parser.add_argument("-j", dest="jobs", type=int, default=1)
     options = parser.parse_args()
 
-    outputs = {
-        entry["command"]: entry["output"] for entry in json.loads(ninja(options.build, "-t", "compdb"))
-    }
+    entries = json.loads(ninja(options.build, "-t", "compdb"))
+    outputs = {entry["command"]: entry["output"] for entry in entries}
     wanted = []
     for command in ninja(options.build, "-t", "commands", *options.targets).splitlines():
         output = outputs.get(command, command)
@@ -64,22 +63,20 @@ def main() -> None:
             (options.build / output).parent.mkdir(parents=True, exist_ok=True)
             wanted.append((command, output))
     # Neighbours that compile are independent of each other; everything else waits for what stands before it.
-    steps = []
+    steps: list[tuple[float, str]] = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for _, group in itertools.groupby(
-            enumerate(wanted), lambda step: step[0] if " -c " not in step[1][0] else -1
-        ):
-            todo = [step for _, step in group]
-            steps += zip(
-                pool.map(lambda step: run(step[0], options.build), todo), (output for _, output in todo)
-            )
+        alone = lambda step: step[0] if " -c " not in step[1][0] else -1  # noqa: E731
+        for _, group in itertools.groupby(enumerate(wanted), alone):
+            commands, outputs_of = zip(*(step for _, step in group))
+            steps += zip(pool.map(lambda command: run(command, options.build), commands), outputs_of)
 
-    totals, counts = collections.Counter(), collections.Counter()
+    totals: dict[str, float] = collections.defaultdict(float)
+    counts: collections.Counter = collections.Counter()
     for seconds, output in steps:
         totals[target_of(output)] += seconds
         counts[target_of(output)] += 1
     print("| target | steps | CPU s |\n|---|--:|--:|")
-    for target, seconds in totals.most_common():
+    for target, seconds in sorted(totals.items(), key=lambda one: -one[1]):
         print(f"| {target} | {counts[target]} | {seconds:.1f} |")
     print(f"| **all** | {len(steps)} | {sum(totals.values()):.1f} |")
     if options.steps:

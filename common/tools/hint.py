@@ -47,11 +47,8 @@ def effort(section):
 
 
 def folded(section, kind, task):
-    found = re.search(
-        rf"^<details><summary>{kind} for <code>{task}</code></summary>\n(.*?)^</details>$",
-        section,
-        re.S | re.M,
-    )
+    pattern = rf"^<details><summary>{kind} for <code>{task}</code></summary>\n(.*?)^</details>$"
+    found = re.search(pattern, section, re.S | re.M)
     return found[1].strip() if found else None
 
 
@@ -64,15 +61,11 @@ def plain(markdown):
             continue
         for paragraph in re.split(r"\n{2,}", part.strip()):
             words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
-            words = re.sub(
-                r"`([^`]*)`|\*\*(.+?)\*\*|(?<!\w)\*(\w[^*]*?)\*(?!\w)", lambda m: m[1] or m[2] or m[3], words
-            )
+            marks = r"`([^`]*)`|\*\*(.+?)\*\*|(?<!\w)\*(\w[^*]*?)\*(?!\w)"
+            words = re.sub(marks, lambda m: m[1] or m[2] or m[3], words)
             if words:
-                parts.append(
-                    textwrap.fill(
-                        " ".join(words.split()), WIDTH, break_long_words=False, break_on_hyphens=False
-                    )
-                )
+                whole = {"break_long_words": False, "break_on_hyphens": False}
+                parts.append(textwrap.fill(" ".join(words.split()), WIDTH, **whole))
     return "\n\n".join(parts)
 
 
@@ -100,9 +93,8 @@ def main():
     pages = handouts(root)
     if arguments.lab not in pages:
         if re.fullmatch(r"\w+", arguments.lab) and (root / "labs" / arguments.lab / "lab.hpp").is_file():
-            refuse(
-                f"{arguments.lab} has no handout, and so no hints: read labs/{arguments.lab}/{arguments.lab}.cu"
-            )
+            file = f"labs/{arguments.lab}/{arguments.lab}.cu"
+            refuse(f"{arguments.lab} has no handout, and so no hints: read {file}")
         refuse(f'there is no lab "{arguments.lab}"; there are {", ".join(pages)}')
     page = pages[arguments.lab]
     tasks = tasks_of(page.read_text(encoding="utf-8"))

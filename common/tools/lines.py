@@ -53,7 +53,7 @@ def language_of(path: pathlib.PurePosixPath) -> str | None:
 def count(root: pathlib.Path = ROOT) -> dict[str, collections.Counter]:
     """Lines by room and language, of the files that git knows."""
     files = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, text=True, check=True)
-    lines = collections.defaultdict(collections.Counter)
+    lines: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
     for name in filter(None, files.stdout.split("\0")):
         path = pathlib.PurePosixPath(name)
         language = language_of(path)

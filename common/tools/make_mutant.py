@@ -139,11 +139,9 @@ def in_namespace(source, mutant, name):
     opened = list(re.finditer(r"^namespace course::(\w+) \{$", source, re.M))
     if len(opened) != 1:
         raise MutantError(f"{name}: the solution opens {len(opened)} namespaces course::LAB, not one")
-    lab = opened[0].group(1)
-    return (
-        lab,
-        f"{source[: opened[0].start()]}namespace course::{lab}::{mutant} {{{source[opened[0].end() :]}",
-    )
+    (found,) = opened
+    space = f"namespace course::{found[1]}::{mutant} {{"
+    return found[1], source[: found.start()] + space + source[found.end() :]
 
 
 CHOOSER = """// Made by make_mutant.py: the copy that this program is named after answers.
@@ -169,13 +167,10 @@ lab::Status run(const lab::Request& request) {{
 
 
 def chooser(lab, mutants):
-    declarations = "\n".join(
-        f"namespace course::{lab}::m_{mutant} {{\nlab::Status run(const lab::Request&);\n}}"
-        for mutant in mutants
-    )
-    choices = "\n".join(
-        f'  if (std::strcmp(name, "mutant_{lab}_{mutant}") == 0) return m_{mutant}::run(request);'
-        for mutant in mutants
+    declared = "namespace course::{0}::m_{1} {{\nlab::Status run(const lab::Request&);\n}}"
+    chosen = '  if (std::strcmp(name, "mutant_{0}_{1}") == 0) return m_{1}::run(request);'
+    declarations, choices = (
+        "\n".join(text.format(lab, one) for one in mutants) for text in (declared, chosen)
     )
     return CHOOSER.format(lab=lab, declarations=declarations, choices=choices)
 

@@ -62,12 +62,8 @@ def skeleton(source, name="solution", guided=False):
         elif kind in ("solution", "reference") and block is None:
             block, indent, hint, how, instead, removed = kind, mark.group(1), [text], [], [], []
             start = number
-        elif kind == "hint" and block == "solution" and not removed:
-            hint.append(text)
-        elif kind == "how" and block == "solution" and not removed:
-            how.append(text)
-        elif kind == "instead" and block == "solution" and not removed:
-            instead.append(text)
+        elif kind in ("hint", "how", "instead") and block == "solution" and not removed:
+            {"hint": hint, "how": how, "instead": instead}[kind].append(text)
         elif kind == "end" and block is not None:
             if block == "solution":
                 if not hint[0]:
@@ -109,11 +105,8 @@ def main():
         return
     import difflib
 
-    sys.stdout.writelines(
-        list(difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), "committed", "generated"))[
-            :40
-        ]
-    )
+    both = (found.splitlines(True), wanted.splitlines(True))
+    sys.stdout.writelines([*difflib.unified_diff(*both, "committed", "generated")][:40])
     root = pathlib.Path(__file__).resolve().parents[2]
 
     def from_root(path):

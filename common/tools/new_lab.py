@@ -62,19 +62,8 @@ def add_row(path, like, row):
 def namespaces(root):
     """The names behind course:: in the course's own code; a lab's namespace must be another one."""
     sources = [path for top in ("common", "grader") for path in (root / top).rglob("*.[hc]pp")]
-    return {
-        name
-        for path in sources
-        for name in re.findall(
-            r"\bnamespace course::(\w+)", path.read_text(encoding="utf-8", errors="replace")
-        )
-    }
-
-
-def in_columns(rows):
-    """Two columns, the second one behind the longest of the first."""
-    width = max(len(left) for left, _ in rows)
-    return "\n".join(f"  {left:{width}}  {right}" for left, right in rows)
+    texts = (path.read_text(encoding="utf-8", errors="replace") for path in sources)
+    return {name for text in texts for name in re.findall(r"\bnamespace course::(\w+)", text)}
 
 
 def main():
@@ -88,14 +77,14 @@ def main():
         refuse(
             f'"{lab}" can be no folder and namespace: take small letters, digits and underscores, a letter first'
         )
-    if lab in KEYWORDS:
-        refuse(f'"{lab}" is a word of C++ and can be no namespace: take another name, such as {lab}_lab')
-    if lab in MACROS:
-        refuse(f'"{lab}" is a macro of C and can be no namespace: take another name, such as {lab}_lab')
-    if lab in TAKEN:
-        refuse(f'"{lab}" is the name of {TAKEN[lab]}: take another name, such as {lab}_lab')
-    if lab in namespaces(root):
-        refuse(f"course::{lab} is a namespace of the course already: take another name, such as {lab}_lab")
+    for taken, why in (
+        (KEYWORDS, f'"{lab}" is a word of C++ and can be no namespace'),
+        (MACROS, f'"{lab}" is a macro of C and can be no namespace'),
+        (TAKEN, f'"{lab}" is the name of {TAKEN.get(lab)}'),
+        (namespaces(root), f"course::{lab} is a namespace of the course already"),
+    ):
+        if lab in taken:
+            refuse(f"{why}: take another name, such as {lab}_lab")
     title = arguments.title or lab.replace("_", " ").capitalize()
     if '"' in title or "\\" in title or "\n" in title:
         refuse("a title has no quotes, backslashes or line breaks")
@@ -110,9 +99,8 @@ def main():
     def filled(text):
         text = re.sub("|".join(words), lambda m: words[m.group()], text)
         # As clang-format sorts them: the lab's name has its place among the others.
-        return re.sub(
-            r'(?:^#include ".*\n)+', lambda m: "".join(sorted(m.group().splitlines(True))), text, flags=re.M
-        )
+        includes = re.compile(r'(?:^#include ".*\n)+', re.M)
+        return includes.sub(lambda m: "".join(sorted(m.group().splitlines(True))), text)
 
     template = root / "common/harness/template"
     for part, place in PLACES.items():
@@ -120,60 +108,36 @@ def main():
             target = root / place.format(id=lab) / filled(source.name)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(filled(source.read_text(encoding="utf-8")), encoding="utf-8")
-    (root / "handouts" / handout).write_text(
-        filled((template / "handout.md").read_text(encoding="utf-8")), encoding="utf-8"
-    )
-    skeleton = [
-        sys.executable,
-        root / "common/tools/make_skeleton.py",
-        root / f"solutions/{lab}/{lab}.cu",
-        root / f"labs/{lab}/{lab}.cu",
-    ]
-    subprocess.run(skeleton, check=True)
+    text = filled((template / "handout.md").read_text(encoding="utf-8"))
+    (root / "handouts" / handout).write_text(text, encoding="utf-8")
+    files = [root / f"{folder}/{lab}/{lab}.cu" for folder in ("solutions", "labs")]
+    subprocess.run([sys.executable, root / "common/tools/make_skeleton.py", *files], check=True)
     add_to_list(root / "meson.build", "labs = [\n", lab)
     add_to_list(root / "handouts/meson.build", "handouts = files(\n", handout)
     page = pathlib.PurePosixPath(handout).stem
     in_table = title.replace("|", "\\|")
-    add_row(
-        root / "README.md",
-        r"\| \d+ .*`labs/\w+/\w+\.cu`",
-        f"| {number} {in_table} | `labs/{lab}/{lab}.cu` | [{page}](handouts/{handout}) |",
-    )
-    add_row(
-        root / "handouts/README.md",
-        r"\| \[Lab \d+: ",
-        f"| [Lab {number}: {in_table}]({handout}) | in a few words: what it is about |",
-    )
+    row = f"| {number} {in_table} | `labs/{lab}/{lab}.cu` | [{page}](handouts/{handout}) |"
+    add_row(root / "README.md", r"\| \d+ .*`labs/\w+/\w+\.cu`", row)
+    row = f"| [Lab {number}: {in_table}]({handout}) | in a few words: what it is about |"
+    add_row(root / "handouts/README.md", r"\| \[Lab \d+: ", row)
     print(f"{lab} is there, with one task that only stands for yours. Next:")
-    print(
-        in_columns(
-            [
-                (f"./lab grade {lab} --solutions --device sim", "it grades"),
-                (f"labs/{lab}/lab.hpp", "its API; points.hpp beside it says what it is worth"),
-                (
-                    f"solutions/{lab}/{lab}.cu",
-                    f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it",
-                ),
-                (
-                    f"handouts/{handout}",
-                    "its text; handouts/quotes.py fills in its tables, and handouts/instructor/syllabus.md",
-                ),
-                (
-                    "README.md, handouts/README.md",
-                    "their tables of labs have it; the second one with words to replace",
-                ),
-                ("./lab test 'course is complete'", "names what is still missing"),
-            ]
-        )
-    )
+    steps = {
+        f"./lab grade {lab} --solutions --device sim": "it grades",
+        f"labs/{lab}/lab.hpp": "its API; points.hpp beside it says what it is worth",
+        f"solutions/{lab}/{lab}.cu": f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it",
+        f"handouts/{handout}": "its text; handouts/quotes.py fills in its tables, and handouts/instructor/syllabus.md",
+        "README.md, handouts/README.md": "their tables of labs have it; the second one with words to replace",
+        "./lab test 'course is complete'": "names what is still missing",
+    }
+    width = max(map(len, steps))
+    print("\n".join(f"  {left:{width}}  {right}" for left, right in steps.items()))
     # As the registry will have it when it is built.
     built = {"labs": [{"id": lab, "tasks": [{"id": "map", "section": f"handouts/{handout}#map"}]}]}
     lacks = [one for one in check_course.complaints(root, built) if one.startswith(f"{lab}: ")]
-    print(
-        "\n".join(["It is complete when these are done, too:", *(f"  {one}" for one in lacks)])
-        if lacks
-        else "It is complete."
-    )
+    if lacks:
+        print("\n  ".join(["It is complete when these are done, too:", *lacks]))
+    else:
+        print("It is complete.")
 
 
 if __name__ == "__main__":

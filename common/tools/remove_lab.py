@@ -42,9 +42,8 @@ def main():
     there = [path for path in [*places, *pages] if path.exists()]
     names = [path.relative_to(root).as_posix() for path in there]
     if not arguments.yes:
-        refuse(
-            f"--yes deletes {', '.join(names)}, and the lines that list {lab}. Commit first what you want to keep."
-        )
+        gone = f"{', '.join(names)}, and the lines that list {lab}"
+        refuse(f"--yes deletes {gone}. Commit first what you want to keep.")
     for path in there:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     lines = {"meson.build": f"  '{lab}',"}
@@ -53,16 +52,13 @@ def main():
         for table in ("README.md", "handouts/README.md"):
             lines[table] = page.name
     for name, gone in lines.items():
-        text = (root / name).read_text(encoding="utf-8")
-        kept = [
-            line
-            for line in text.splitlines(keepends=True)
-            if not (
-                line.rstrip() == gone
-                or (name.endswith(".md") and line.startswith("|") and f"{gone})" in line)
-            )
-        ]
-        (root / name).write_text("".join(kept), encoding="utf-8")
+
+        def lists(line, name=name, gone=gone):
+            in_table = name.endswith(".md") and line.startswith("|") and f"{gone})" in line
+            return in_table or line.rstrip() == gone
+
+        lines_of = (root / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        (root / name).write_text("".join(line for line in lines_of if not lists(line)), encoding="utf-8")
     print(f"{lab} is removed: {', '.join(names)}.")
     if found := mentions(root, lab, pages[0].name if pages else f"labs/{lab}"):
         print("These files mention it, too:\n" + "\n".join(f"  {name}" for name in found))

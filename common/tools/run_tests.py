@@ -57,10 +57,9 @@ LEFT_OUT = {"short": "all-only", "all": "short-only"}
 def targets_of_short(build: pathlib.Path) -> list[str]:
     """What the tests of the short suite need, as ninja names it."""
     info = build / "meson-info"
-    files = {
-        target["id"]: target["filename"] for target in json.loads((info / "intro-targets.json").read_text())
-    }
-    needed = set()
+    targets = json.loads((info / "intro-targets.json").read_text())
+    files = {target["id"]: target["filename"] for target in targets}
+    needed: set[str] = set()
     for test in json.loads((info / "intro-tests.json").read_text()):
         if all(suite.rsplit(":", 1)[-1] != LEFT_OUT["short"] for suite in test["suite"]):
             needed.update(file for target in test["depends"] for file in files[target])
@@ -118,9 +117,8 @@ def main(arguments: list[str]) -> int:
     if report.is_file():
         counts = count(report.read_text(), googletest_names(build))
     if status != 0 and counts["failed"] == 0:
-        print(
-            f"meson test ended with status {status} although no case is marked as failed: counted as one failure."
-        )
+        although = "although no case is marked as failed: counted as one failure."
+        print(f"meson test ended with status {status} {although}")
         counts["failed"] = 1
     if counts["passed"] + counts["failed"] == 0:
         print("No test ran: counted as one failure.")

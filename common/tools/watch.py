@@ -122,13 +122,8 @@ class Watch:
         self.source = ""
         self.seen, self.seen_at = "", 0.0  # the file as it was last read, and since when it is so
         self.last = {}  # task: (verdict, points, max_points), of its last whole run
-        self.state = {
-            "lab": lab,
-            "file": str(self.file.relative_to(root)),
-            "running": "",
-            "tasks": {},
-            "history": [],
-        }
+        self.state = {"lab": lab, "file": str(self.file.relative_to(root)), "running": ""}
+        self.state |= {"tasks": {}, "history": []}
         self.lock = threading.Lock()
         self.latencies = []  # seconds from a save to the first answer
 
@@ -209,9 +204,8 @@ class Watch:
             ended = stage.ended()
             result = stage.result_in(file)
             if ended and result is None:
-                self.say(
-                    "the grader ended without a result:\n" + textwrap.indent(stage.printed().strip(), "    ")
-                )
+                printed = textwrap.indent(stage.printed().strip(), "    ")
+                self.say(f"the grader ended without a result:\n{printed}")
             if ended or (result is not None and not until_end):
                 return result
             time.sleep(SECONDS_BETWEEN_LOOKS)
@@ -219,33 +213,27 @@ class Watch:
     def show_quick(self, task, result, seconds):
         """Shows the first answer. Returns whether it is right, or nothing is there yet."""
         found = result["labs"][0]["tasks"][0]
+        verdict, message = found["verdict"], found["message"]
         with self.lock:
-            self.state["tasks"].setdefault(task, {}).update(
-                verdict=found["verdict"], message=found["message"], partial=True
-            )
-        if found["verdict"] == "OK":
-            self.say(f"{task}: right in {found['cases_run']} short cases ({seconds:.1f} s)")
-        else:
-            self.say(f"{task}: {found['verdict']} ({seconds:.1f} s)")
-        if found["verdict"] not in ("OK", "NOT_IMPLEMENTED"):
-            self.show_message(found["message"])
-        return found["verdict"] in ("OK", "NOT_IMPLEMENTED")
+            known = self.state["tasks"].setdefault(task, {})
+            known.update(verdict=verdict, message=message, partial=True)
+        what = f"right in {found['cases_run']} short cases" if verdict == "OK" else verdict
+        self.say(f"{task}: {what} ({seconds:.1f} s)")
+        goes_on = verdict in ("OK", "NOT_IMPLEMENTED")
+        if not goes_on:
+            self.show_message(message)
+        return goes_on
 
     def show_result(self, result, seconds):
         lab = result["labs"][0]
         for found in lab["tasks"]:
-            now = (found["verdict"], found["points"], found["max_points"])
-            before = self.last.get(found["id"])
+            names = ("verdict", "points", "max_points")
+            now, before = tuple(found[name] for name in names), self.last.get(found["id"])
             self.last[found["id"]] = now
+            state = {**dict(zip(names, now)), "message": found["message"], "partial": False}
+            state["before"] = list(before) if before and before != now else None
             with self.lock:
-                self.state["tasks"][found["id"]] = {
-                    "verdict": now[0],
-                    "points": now[1],
-                    "max_points": now[2],
-                    "message": found["message"],
-                    "partial": False,
-                    "before": list(before) if before and before != now else None,
-                }
+                self.state["tasks"][found["id"]] = state
             if len(lab["tasks"]) > 1 and before == now:
                 continue
             change = f", before: {before[0]} {before[1]}/{before[2]}" if before and before != now else ""
@@ -259,13 +247,8 @@ class Watch:
         for line in message.splitlines():
             # A command stays one that can be pasted.
             end = " \\" if "./lab " in line else ""
-            parts = textwrap.wrap(
-                line,
-                WIDTH - len(end),
-                initial_indent="    ",
-                subsequent_indent="      ",
-                break_on_hyphens=False,
-            )
+            indent = {"initial_indent": "    ", "subsequent_indent": "      "}
+            parts = textwrap.wrap(line, WIDTH - len(end), break_on_hyphens=False, **indent)
             self.show(f"{end}\n".join(parts or [""]))
 
     def show_smallest(self, task, printed):
@@ -304,9 +287,8 @@ def main():
     parser.add_argument("--page", metavar="PORT", nargs="?", type=int, const=8081)
     arguments = parser.parse_args()
     labcli = build / "grader/labcli"
-    known = json.loads(
-        subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout
-    )["tasks"]
+    described = subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout
+    known = json.loads(described)["tasks"]
     lab = arguments.lab.rstrip("/").rsplit("/", 1)[-1]
     if lab not in known:
         sys.exit(f'lab: There is no lab "{arguments.lab}"; the labs are {", ".join(known)}')
@@ -319,9 +301,8 @@ def main():
         try:
             address = watch_page.serve(watch, arguments.page)
         except OSError as error:
-            sys.exit(
-                f"lab: The page can't be served on port {arguments.page}: {error.strerror}. Name another one: --page 8090"
-            )
+            why = f"{arguments.page}: {error.strerror}"
+            sys.exit(f"lab: The page can't be served on port {why}. Name another one: --page 8090")
         watch.say(f"page: {address}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

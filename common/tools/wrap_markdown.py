@@ -69,17 +69,15 @@ def wrapped_part(text, width):
     lines, out, k = text.split("\n"), [], 0
     while k < len(lines):
         line = lines[k]
+        last = None
         if fence := re.match(r"\s*(```+|~~~+)", line):
-            last = next(
-                (j for j in range(k + 1, len(lines)) if lines[j].strip().startswith(fence[1])), len(lines) - 1
-            )
-            out += lines[k : last + 1]
-            k = last + 1
-            continue
-        if line.lstrip().startswith("<!--"):
-            last = next((j for j in range(k, len(lines)) if "-->" in lines[j]), len(lines) - 1)
-            out += lines[k : last + 1]
-            k = last + 1
+            last = [j for j in range(k + 1, len(lines)) if lines[j].strip().startswith(fence[1])]
+        elif line.lstrip().startswith("<!--"):
+            last = [j for j in range(k, len(lines)) if "-->" in lines[j]]
+        if last is not None:
+            end = last[0] + 1 if last else len(lines)
+            out += lines[k:end]
+            k = end
             continue
         item = ITEM.match(line)
         in_code = re.match(r" {4,}|\t", line) and not item and (not out or not out[-1].strip())

@@ -21,7 +21,7 @@ import pathlib
 import re
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import scoring
 import settings
@@ -30,6 +30,7 @@ from ledger import Ledger
 from settings import Problem
 
 LEAST_FREE = 16 << 20  # bytes on the class's disk
+NO_CLASS = "{} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
 # nvcc's list of its steps begins with the caller's PATH, which must not be part of a key: the compilers'
 # versions are.
 PATH_OF_SHELL = re.compile(r"^export PATH=.*$", re.M)
@@ -44,8 +45,9 @@ class Unit:
     sha256: str
 
 
-def utc_now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+def utc_now(at: float | None = None) -> str:
+    """Or another time, in seconds."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
 def write_atomically(path: pathlib.Path, data: bytes, durable: bool = False) -> None:
@@ -84,24 +86,19 @@ def digest(path: pathlib.Path) -> str:
 
 def read_result(path: pathlib.Path, lab: str) -> dict | None:
     """What a worker wrote, if it is whole; a damaged file is no result."""
+
+    def has(part: dict, kind: type, *names: str) -> bool:
+        return all(isinstance(part[name], kind) for name in names)
+
     try:
         result = json.loads(path.read_bytes())
         (graded,) = result["labs"]
-        whole = graded["id"] == lab and all(
-            isinstance(graded[name], int) for name in ("points", "max_points", "bonus_points")
-        )
-        for task in graded["tasks"]:
-            whole = (
-                whole
-                and all(isinstance(task[name], str) for name in ("id", "verdict", "message"))
-                and all(isinstance(task[name], int) for name in ("points", "max_points"))
-                and isinstance(task.get("speedup") or 0, (int, float))
-            )
-        return (
-            result
-            if whole and len({task["id"] for task in graded["tasks"]}) == len(graded["tasks"])
-            else None
-        )
+        tasks = graded["tasks"]
+        whole = graded["id"] == lab and has(graded, int, "points", "max_points", "bonus_points")
+        for task in tasks:
+            whole &= has(task, str, "id", "verdict", "message") and has(task, int, "points", "max_points")
+            whole &= isinstance(task.get("speedup") or 0, (int, float))
+        return result if whole and len({task["id"] for task in tasks}) == len(tasks) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -118,9 +115,8 @@ class Book:
         self.scorer = scoring.Scorer("", {"labs": []}, {})  # what evidence is worth
         self.settings: dict = {}
         self.began: dict[tuple[str, int], float] = {}
-        self.known: dict[
-            tuple[str, str], tuple[dict, dict]
-        ] = {}  # what grade() has found: a result does not change any more
+        # What grade() has found: a result does not change any more.
+        self.known: dict[tuple[str, str], tuple[dict, dict]] = {}
         if not read_only:
             self.claim()
         self.ledger = Ledger(self.folder / "ledger.jsonl", read_only)
@@ -136,13 +132,15 @@ class Book:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Problem(
-                f"{self.folder} is in use by another ./lab grade-all; wait for it, or stop it."
-            ) from None
+            in_use = f"{self.folder} is in use by another ./lab grade-all; wait for it, or stop it."
+            raise Problem(in_use) from None
 
     @property
     def state(self):
         return self.ledger.state
+
+    def note(self, event: str, fields: dict) -> None:
+        self.ledger.append({"event": event, **fields, "time": utc_now()})
 
     # --- What the class is graded with ---
 
@@ -172,18 +170,13 @@ class Book:
         programs = digest_files(harness["programs"], harness["build"])
         self.digests = self.read_digests()  # a run may be about some labs only
         for lab, recipe in harness["labs"].items():
-            linked = digest_files(
-                [f"{harness['build']}/{path}" for path in recipe["linked"]], harness["build"]
-            )
+            linked = [f"{harness['build']}/{path}" for path in recipe["linked"]]
             # points.hpp is not evidence; what of it decides how evidence is collected is in `asked`.
-            sources = [
-                path
-                for path in {*recipe["headers"], *recipe["judging"]}
-                if os.path.basename(path) != "points.hpp"
-            ]
+            sources = [*{*recipe["headers"], *recipe["judging"]}]
+            sources = [path for path in sources if os.path.basename(path) != "points.hpp"]
             parts = [
                 programs,
-                linked,
+                digest_files(linked, harness["build"]),
                 digest_files(sources, harness["root"]),
                 json.dumps(recipe["asked"], sort_keys=True),
                 harness["toolchain"],
@@ -204,9 +197,7 @@ class Book:
             self.settings = json.loads((self.folder / "class.json").read_text(encoding="utf-8"))
             self.digests = self.read_digests()
         except (OSError, ValueError):
-            raise Problem(
-                f"{self.folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
-            ) from None
+            raise Problem(NO_CLASS.format(self.folder)) from None
 
     def use_points(self, catalogue: dict | None = None, keep: bool = True) -> None:
         """Sets what evidence is worth: the labs' own points, changed by class.toml. Without a catalogue, that
@@ -222,31 +213,28 @@ class Book:
         except (ValueError, KeyError, TypeError):
             raise Problem(f"{path} is damaged. Delete it, then run ./lab grade-all again.") from None
         wishes = settings.read(self.folder).points
-        for lab, tasks in wishes.items():
-            for task, wish in tasks.items():
-                where = f"{self.folder / settings.NAME}: points.{lab}"
-                if labs and lab not in labs:
-                    raise Problem(f"{where} is no lab. {settings.meant(lab, labs)}")
-                if labs and task not in labs[lab]:
-                    raise Problem(f"{where}.{task} is no task. {settings.meant(task, labs[lab])}")
-                for metric in wish.get("efficiency", {}):
-                    if labs and metric not in metrics:
-                        raise Problem(
-                            f"{where}.{task}.efficiency.{metric} is no metric. {settings.meant(metric, metrics)}"
-                        )
+        if labs:
+            self.check_wishes(wishes, labs, metrics)
         self.scorer.close()
         self.scorer = scoring.Scorer(self.labcli, catalogue, wishes)
 
+    def check_wishes(self, wishes: dict, labs: dict, metrics: dict) -> None:
+        def check(name: str, where: str, kind: str, known) -> None:
+            if name not in known:
+                where = f"{self.folder / settings.NAME}: points.{where}{name}"
+                raise Problem(f"{where} is no {kind}. {settings.meant(name, known)}")
+
+        for lab, tasks in wishes.items():
+            check(lab, "", "lab", labs)
+            for task, wish in tasks.items():
+                check(task, f"{lab}.", "task", labs[lab])
+                for metric in wish.get("efficiency", {}):
+                    check(metric, f"{lab}.{task}.efficiency.", "metric", metrics)
+
     def unit(self, lab: str, sha256: str) -> Unit:
-        parts = [
-            sha256,
-            self.digests[lab],
-            lab,
-            self.settings["device"],
-            self.settings["seed"],
-            self.settings.get("task") or "",
-        ]
-        return Unit(hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40], lab, sha256)
+        how = [self.settings["device"], self.settings["seed"], self.settings.get("task") or ""]
+        text = "\n".join([sha256, self.digests[lab], lab, *how])
+        return Unit(hashlib.sha256(text.encode()).hexdigest()[:40], lab, sha256)
 
     def baselines(self, lab: str) -> pathlib.Path:
         return self.folder / "baselines" / f"{lab}-{self.digests[lab][:16]}.json"
@@ -264,30 +252,14 @@ class Book:
                 path = self.source(sha256)
                 if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
                     write_atomically(path, one.source)
-            record = {
-                "student": one.student,
-                "lab": one.lab,
-                "sha256": sha256,
-                "refused": one.refused,
-                "late": one.late,
-                "note": one.note,
-            }
+            record = {name: getattr(one, name) for name in ("student", "lab", "refused", "late", "note")}
+            record["sha256"] = sha256
             if not sha256:
                 record["origin"] = one.origin  # the reason
             before = known.get((one.student, one.lab))
             if before is None or any(before[name] != value for name, value in record.items()):
-                submitted = (
-                    time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(one.submitted)) if one.submitted else ""
-                )
-                self.ledger.append(
-                    {
-                        "event": "hand_in",
-                        "origin": one.origin,
-                        **record,
-                        "submitted": submitted,
-                        "time": utc_now(),
-                    }
-                )
+                submitted = utc_now(one.submitted) if one.submitted else ""
+                self.note("hand_in", {"origin": one.origin, **record, "submitted": submitted})
                 n_new += 1
         return n_new
 
@@ -297,7 +269,7 @@ class Book:
         for lab in labs:
             digest_kept = self.digests[lab] if keep else ""
             if self.state.kept.get(lab, "") != digest_kept:
-                self.ledger.append({"event": "keep", "lab": lab, "digest": digest_kept, "time": utc_now()})
+                self.note("keep", {"lab": lab, "digest": digest_kept})
 
     def keeps_earlier(self, lab: str) -> bool:
         return lab not in self.digests or self.state.kept.get(lab) == self.digests[lab]
@@ -320,27 +292,14 @@ class Book:
         folder.mkdir(exist_ok=True)
         there = [int(path.stem) for path in folder.glob("*.json") if path.stem.isdigit()]
         attempt = 1 + max([self.state.started.get(unit.key, 0), *there])
-        self.ledger.append(
-            {
-                "event": "start",
-                "key": unit.key,
-                "lab": unit.lab,
-                "sha256": unit.sha256,
-                "attempt": attempt,
-                "time": utc_now(),
-            }
-        )
+        self.note("start", {**asdict(unit), "attempt": attempt})
         self.began[unit.key, attempt] = time.monotonic()
         return attempt
 
     def result(self, unit: Unit, attempt: int) -> dict | None:
         """A whole and fitting result, or nothing."""
         result = read_result(self.result_path(unit, attempt), unit.lab)
-        return (
-            result
-            if result is not None and result.get("seed") == hex(int(self.settings["seed"], 0))
-            else None
-        )
+        return result if result and result.get("seed") == hex(int(self.settings["seed"], 0)) else None
 
     def grade(self, key: str, lab: str) -> tuple[dict, dict] | None:
         """The attempt that counts and its result, without its cases: the first whose result is still
@@ -370,39 +329,25 @@ class Book:
         result = self.result(unit, attempt)
         if result is None:
             self.check_disk()
-        record = {
-            "event": "end",
-            "key": unit.key,
-            "lab": unit.lab,
-            "sha256": unit.sha256,
-            "attempt": attempt,
-            "time": utc_now(),
-        }
+        record = {**asdict(unit), "attempt": attempt}
         if (begun := self.began.pop((unit.key, attempt), None)) is not None:
             record["seconds"] = round(time.monotonic() - begun, 3)
         if result is None:
             record.update(outcome="infra", message=problem or "It ended without a result.")
         else:
             faults = [task["message"] for task in result["labs"][0]["tasks"] if task["verdict"] == "INFRA"]
-            record.update(
-                outcome="infra" if faults else "graded",
-                message=faults[0] if faults else "",
-                result=digest(self.result_path(unit, attempt)),
-            )
-        self.ledger.append(record)
+            record.update(outcome="infra" if faults else "graded", message=faults[0] if faults else "")
+            record["result"] = digest(self.result_path(unit, attempt))
+        self.note("end", record)
         shutil.rmtree(self.work(unit, attempt), ignore_errors=True)
         return record["outcome"]
 
     def needs_a_person(self, unit: Unit) -> bool:
         """Whether the last two attempts failed in the same way: a third would, too, and the file may have a
         part in it."""
-        ended = [record for _, record in sorted(self.state.ended.get(unit.key, {}).items())]
-        same = {kind_of_fault(record.get("message", "")) for record in ended[-2:]}
-        return (
-            len(ended) >= 2
-            and len(same) == 1
-            and all(record.get("outcome") == "infra" for record in ended[-2:])
-        )
+        last = [record for _, record in sorted(self.state.ended.get(unit.key, {}).items())][-2:]
+        kinds = {kind_of_fault(one.get("message", "")) for one in last if one.get("outcome") == "infra"}
+        return len(last) == 2 and len(kinds) == 1 and all(one.get("outcome") == "infra" for one in last)
 
     def check_disk(self) -> None:
         """Begins no further attempt on a full disk: it could fail without a fault of the file."""
@@ -428,9 +373,7 @@ class Book:
 
     def clean(self) -> None:
         """Removes files and folders that a killed run left unfinished."""
-        for path in self.folder.glob("**/.*.tmp"):
-            path.unlink(missing_ok=True)
-        for path in (self.folder / "results").glob("*/*.tmp"):
+        for path in (*self.folder.glob("**/.*.tmp"), *self.folder.glob("results/*/*.tmp")):
             path.unlink(missing_ok=True)
         for path in (self.folder / "work").iterdir():
             shutil.rmtree(path, ignore_errors=True)

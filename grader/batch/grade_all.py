@@ -21,6 +21,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
@@ -144,12 +145,14 @@ def labcli_of() -> str:
     return f"{build}/grader/labcli"
 
 
-def ask(command: list[str]) -> None:
+def ask(command: list[str]) -> str:
+    """What a command prints."""
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
     )
     if done.returncode != 0:
         raise Problem((done.stderr or done.stdout).strip().removeprefix("lab: ") or f"{command[1]} failed.")
+    return done.stdout
 
 
 def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
@@ -178,25 +181,15 @@ def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
 
 def catalogue_of(labcli: str) -> dict:
     """The labs with their points."""
-    done = subprocess.run(
-        [labcli, "list", "--json"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode != 0:
-        raise Problem((done.stderr or done.stdout).strip().removeprefix("lab: "))
-    return json.loads(done.stdout)
+    return json.loads(ask([labcli, "list", "--json"]))
 
 
 def prepare(book: Book, options: argparse.Namespace) -> dict:
     """Asks the grader how submissions are compiled, and whether this machine is good enough."""
     path = book.folder / "harness.json"
-    task = ["--task", book.settings["task"]] if book.settings.get("task") else []
-    device = [] if options.slurm else ["--device", book.settings["device"]]
-    ask([book.labcli, "batch-harness", *options.labs, *task, *device, "--out", str(path)])
+    device = None if options.slurm else book.settings["device"]
+    how = worker.options(task=book.settings.get("task"), device=device, out=path)
+    ask([book.labcli, "batch-harness", *options.labs, *how])
     harness = json.loads(path.read_text(encoding="utf-8"))
     if harness["device_problem"] and not options.slurm:
         raise Problem(harness["device_problem"])
@@ -233,9 +226,8 @@ class Here:
         ask(worker.baselines_command(self.book, lab))
 
     def run(self, units: list[Unit], progress: Progress) -> None:
-        Pool(self.book, self.options.jobs, self.options.retries, 60 * self.options.minutes, progress).run(
-            units
-        )
+        pool = Pool(self.book, self.options.jobs, self.options.retries, 60 * self.options.minutes, progress)
+        pool.run(units)
 
 
 def units_of(book: Book, hand_ins: list[ingest.HandIn]) -> list[Unit]:
@@ -256,15 +248,12 @@ def summary(
         (one, gradebook.row_of(book, book.state.latest_hand_in(one.student, one.lab), current=True)[0])
         for one in hand_ins
     ]
-    by_status = {
-        status: [one for one, row in rows if row["status"] == status]
-        for status in ("graded", "refused", "missing", "infra", "pending")
-    }
+    there = Counter(row["status"] for _, row in rows)
+    n_without = there["infra"] + there["pending"]
     n_students = len({one.student for one in hand_ins})
     print(
-        f"{n_students} students: {len(by_status['graded'])} hand-ins graded ({n_now} files now, {n_cached} known from before), "
-        f"{len(by_status['refused'])} refused, {len(by_status['missing'])} missing, "
-        f"{len(by_status['infra']) + len(by_status['pending'])} without a grade.  {seconds:.0f} s"
+        f"{n_students} students: {there['graded']} hand-ins graded ({n_now} files now, {n_cached} known from before), "
+        f"{there['refused']} refused, {there['missing']} missing, {n_without} without a grade.  {seconds:.0f} s"
     )
     for one, row in rows:
         if row["status"] == "refused":
@@ -282,7 +271,6 @@ def summary(
         f"Gradebook  {book.folder / 'gradebook.sqlite'}\nTables     {book.folder / 'grades.csv'}, tasks.csv\n"
         f"Reports    {book.folder / 'reports'}/students, instructors"
     )
-    n_without = len(by_status["infra"]) + len(by_status["pending"])
     if n_without:
         print(
             f"{n_without} have no grade: run the same command again; --again also grades what waits for a person."
@@ -317,15 +305,15 @@ def run(options: argparse.Namespace) -> int:
             f"{folder} holds no hand-ins for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected."
         )
     if not options.labs and all(one.source is None for one in hand_ins):
-        reasons = "\n".join(
-            f"  {one.student}: {one.refused or one.origin}" for one in hand_ins if one.lab == labs[0]
-        )
+        of_first = [one for one in hand_ins if one.lab == labs[0]]
+        reasons = "\n".join(f"  {one.student}: {one.refused or one.origin}" for one in of_first)
         raise Problem(f"Nothing in {folder} can be graded; --labs LAB records that for a lab.\n{reasons}")
     chosen = only(options.only, hand_ins)
     try:
         book.keep_earlier(labs, bool(options.only))
         n_new = book.take_in(hand_ins)
-        units, waiting = waiting_of(book, options, chosen)
+        units = units_of(book, chosen)
+        waiting = [unit for unit in units if has_to_be_graded(book, unit, options.again)]
         print(
             f"{len({one.student for one in hand_ins})} students, {', '.join(labs)}: {len(units)} different files, "
             f"{n_new} hand-ins new or changed, {len(waiting)} files to grade.",
@@ -341,21 +329,10 @@ def run(options: argparse.Namespace) -> int:
     book.clean()  # again: what a killed run had started lives a little longer than it, and writes
     conclude(book, hand_ins)
     if options.similarity:
-        similarity.write(
-            book,
-            hand_ins,
-            pathlib.Path(options.similarity),
-            options.threshold,
-            [pathlib.Path(one) for one in options.against],
-        )
-    return summary(
-        book,
-        chosen,
-        ingest.ignored(str(folder)),
-        len(waiting),
-        len(units) - len(waiting),
-        time.monotonic() - begun,
-    )
+        against = [pathlib.Path(one) for one in options.against]
+        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold, against)
+    n_now, seconds = len(waiting), time.monotonic() - begun
+    return summary(book, chosen, ingest.ignored(str(folder)), n_now, len(units) - n_now, seconds)
 
 
 def only(students: list[str], hand_ins: list[ingest.HandIn]) -> list[ingest.HandIn]:
@@ -371,18 +348,10 @@ def only(students: list[str], hand_ins: list[ingest.HandIn]) -> list[ingest.Hand
     return [one for one in hand_ins if not students or one.student in students]
 
 
-def waiting_of(
-    book: Book, options: argparse.Namespace, hand_ins: list[ingest.HandIn]
-) -> tuple[list[Unit], list[Unit]]:
-    """All files, and those of them that have to be graded now."""
-    units = units_of(book, hand_ins)
-    return units, [
-        unit
-        for unit in units
-        if book.grade(unit.key, unit.lab) is None
-        and not book.adopt(unit)
-        and (options.again or not book.needs_a_person(unit))
-    ]
+def has_to_be_graded(book: Book, unit: Unit, again: bool) -> bool:
+    if book.grade(unit.key, unit.lab) is not None or book.adopt(unit):
+        return False
+    return again or not book.needs_a_person(unit)
 
 
 def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
@@ -421,9 +390,10 @@ def main() -> int:
     except Problem as problem:
         print(f"lab: {problem}", file=sys.stderr)
     except (OSError, sqlite3.Error) as error:
-        if getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "disk is full" in str(error):
-            error = "The disk is full. Make room, then run the same command again; it goes on from here."
-        print(f"lab: {error}", file=sys.stderr)
+        text = str(error)
+        if getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "disk is full" in text:
+            text = "The disk is full. Make room, then run the same command again; it goes on from here."
+        print(f"lab: {text}", file=sys.stderr)
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from here.", file=sys.stderr)
     return 1

@@ -14,6 +14,7 @@ import os
 import pathlib
 import sqlite3
 import sys
+from collections.abc import Iterable
 
 from book import Book, read_result
 from names import slug
@@ -44,69 +45,56 @@ CREATE VIEW best AS SELECT * FROM hand_ins AS h WHERE id = (
 
 def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list[dict]]:
     """The columns of a hand-in and its tasks. One that is not the current one has what it got at its time."""
-    row = {
-        "status": "missing",
-        "points": 0,
-        "max_points": None,
-        "bonus_points": 0,
-        "message": hand_in["note"],
-        "key": None,
-        "attempt": None,
-    }
+    row = {"status": "missing", "points": 0, "bonus_points": 0, "message": hand_in["note"]}
+    row |= dict.fromkeys(("max_points", "key", "attempt"))
     if hand_in["refused"]:
         row.update(status="refused", message=hand_in["refused"])
     if not hand_in["sha256"]:
         row["message"] = row["message"] or hand_in["origin"]
         return row, []
-    units = [book.unit(hand_in["lab"], hand_in["sha256"])] if hand_in["lab"] in book.digests else []
-    keys = [unit.key for unit in units] + (
-        []
-        if current and not book.keeps_earlier(hand_in["lab"])
-        else book.state.keys_of(hand_in["lab"], hand_in["sha256"])
-    )
-    graded = next((found for key in keys if (found := book.grade(key, hand_in["lab"]))), None)
+    lab, sha256 = hand_in["lab"], hand_in["sha256"]
+    units = [book.unit(lab, sha256)] if lab in book.digests else []
+    keys = [unit.key for unit in units]
+    if not current or book.keeps_earlier(lab):
+        keys += book.state.keys_of(lab, sha256)
+    graded = next((found for key in keys if (found := book.grade(key, lab))), None)
     if graded is None:
         faults = [record for unit in units for record in book.state.ended.get(unit.key, {}).values()]
         message = faults[-1].get("message", "") if faults else ""
         if any(book.needs_a_person(unit) for unit in units):
-            message = (
-                f"It failed twice in the same way: a person has to look, then --again grades it. {message}"
-            )
+            why = "It failed twice in the same way: a person has to look, then --again grades it."
+            message = f"{why} {message}"
         row.update(status="infra" if faults else "pending", points=None, bonus_points=None, message=message)
         return row, []
     ended, result = graded[0], book.scorer.rescored(graded[1]["labs"][0])
-    row.update(
-        status="graded",
-        points=result["points"],
-        max_points=result["max_points"],
-        bonus_points=result["bonus_points"],
-        key=ended["key"],
-        attempt=ended["attempt"],
-    )
+    row.update(status="graded", key=ended["key"], attempt=ended["attempt"])
+    row.update((name, result[name]) for name in ("points", "max_points", "bonus_points"))
     return row, result["tasks"]
 
 
 def write_tables(book: Book) -> None:
     """Writes all of them, from the ledger. If it is killed between the renames, they may disagree until the
     next run writes them again."""
-    files = {
-        name: book.folder / f".{name}.{os.getpid()}.tmp"
-        for name in ("gradebook.sqlite", "grades.csv", "tasks.csv")
-    }
+    names = ("gradebook.sqlite", "grades.csv", "tasks.csv")
+    gradebook, *tables = files = [book.folder / f".{name}.{os.getpid()}.tmp" for name in names]
     try:
-        write_gradebook(book, files["gradebook.sqlite"])
-        write_csv(files["gradebook.sqlite"], files["grades.csv"], files["tasks.csv"])
-        for name, beside in files.items():
-            os.replace(beside, book.folder / name)
+        gradebook.unlink(missing_ok=True)
+        with contextlib.closing(sqlite3.connect(gradebook)) as db:
+            fill(db, book)
+            for file, table in zip(tables, (grades_table(db), tasks_table(db))):
+                file.write_text(table, encoding="utf-8", newline="")
+        for name, file in zip(names, files):
+            os.replace(file, book.folder / name)
     finally:
-        for beside in files.values():
-            beside.unlink(missing_ok=True)
+        for file in files:
+            file.unlink(missing_ok=True)
 
 
-def write_gradebook(book: Book, path: pathlib.Path) -> None:
-    path.unlink(missing_ok=True)
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        fill(db, book)
+def insert(db: sqlite3.Connection, table: str, row: dict) -> None:
+    """`row`: the table's columns by name; what else it has is left out."""
+    columns = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
+    marks = ", ".join("?" * len(columns))
+    db.execute(f"INSERT INTO {table} VALUES ({marks})", [row.get(name) for name in columns])
 
 
 def fill(db: sqlite3.Connection, book: Book) -> None:
@@ -114,68 +102,23 @@ def fill(db: sqlite3.Connection, book: Book) -> None:
     db.executescript(SCHEMA)
     with db:
         for student in sorted({one["student"] for one in book.state.hand_ins}):
-            db.execute("INSERT INTO students VALUES (?, ?)", (student, slug(student)))
+            insert(db, "students", {"student": student, "slug": slug(student)})
         last = {(one["student"], one["lab"]): number for number, one in enumerate(book.state.hand_ins, 1)}
         for number, one in enumerate(book.state.hand_ins, 1):
             row, tasks = row_of(book, one, current=last[one["student"], one["lab"]] == number)
-            db.execute(
-                "INSERT INTO hand_ins VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    number,
-                    one["student"],
-                    one["lab"],
-                    one["sha256"],
-                    one["origin"],
-                    int(one["late"]),
-                    one["submitted"],
-                    one["time"],
-                    row["status"],
-                    row["points"],
-                    row["max_points"],
-                    row["bonus_points"],
-                    row["message"],
-                    row["key"],
-                    row["attempt"],
-                ),
-            )
+            insert(db, "hand_ins", {**one, **row, "id": number, "received": one["time"]})
             for task in tasks:
-                db.execute(
-                    "INSERT INTO tasks VALUES (?,?,?,?,?,?,?,?)",
-                    (
-                        number,
-                        task["id"],
-                        task["verdict"],
-                        task["points"],
-                        task["max_points"],
-                        int(task.get("bonus", False)),
-                        task.get("speedup"),
-                        task["message"],
-                    ),
-                )
+                insert(db, "tasks", {"bonus": False, **task, "hand_in": number, "task": task["id"]})
         for key, attempts in book.state.ended.items():
             for number, record in attempts.items():
-                graded = book.grade(key, record.get("lab", ""))
-                about = (
-                    graded[1]
-                    if graded and graded[0] is record
-                    else read_result(book.folder / "results" / key / f"{number}.json", record.get("lab", ""))
-                    or {}
-                )
-                db.execute(
-                    "INSERT INTO attempts VALUES (?,?,?,?,?,?,?,?,?,?)",
-                    (
-                        key,
-                        number,
-                        record.get("lab", ""),
-                        record.get("sha256", ""),
-                        record.get("outcome", ""),
-                        record.get("time", ""),
-                        record.get("seconds"),
-                        about.get("device"),
-                        about.get("isolation"),
-                        record.get("message", ""),
-                    ),
-                )
+                known = {"lab": "", "sha256": "", "outcome": "", "message": "", **record}
+                graded = book.grade(key, known["lab"])
+                path = book.folder / "results" / key / f"{number}.json"
+                counts = graded and graded[0] is record
+                result = (graded[1] if counts else read_result(path, known["lab"])) or {}
+                about = {name: result.get(name) for name in ("device", "isolation")}
+                ended = {"key": key, "attempt": number, "ended": record.get("time", "")}
+                insert(db, "attempts", {**known, **about, **ended})
 
 
 def cell(value) -> object:
@@ -187,32 +130,18 @@ def cell(value) -> object:
     return "" if value is None else value
 
 
-def write_csv(gradebook: pathlib.Path, grades_file: pathlib.Path, tasks_file: pathlib.Path) -> None:
-    with contextlib.closing(sqlite3.connect(gradebook)) as db:
-        grades_file.write_text(grades_table(db), encoding="utf-8", newline="")
-        tasks_file.write_text(tasks_table(db), encoding="utf-8", newline="")
+def csv_text(rows: Iterable, delimiter: str = ",") -> str:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows([cell(value) for value in row] for row in rows)
+    return out.getvalue()
 
 
 def grades_table(db: sqlite3.Connection) -> str:
     labs = [lab for (lab,) in db.execute("SELECT DISTINCT lab FROM hand_ins ORDER BY lab")]
-    latest = {
-        (student, lab): row
-        for student, lab, *row in db.execute(
-            "SELECT student, lab, status, points, bonus_points, late, message FROM latest"
-        )
-    }
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(
-        [
-            "student",
-            "total",
-            "bonus",
-            *(f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")),
-            "late",
-            "notes",
-        ]
-    )
+    columns = "student, lab, status, points, bonus_points, late, message"
+    latest = {(student, lab): row for student, lab, *row in db.execute(f"SELECT {columns} FROM latest")}
+    of_labs = [f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")]
+    out: list = [["student", "total", "bonus", *of_labs, "late", "notes"]]
     for (student,) in db.execute("SELECT student FROM students ORDER BY student"):
         rows = [latest.get((student, lab), ("missing", 0, 0, 0, "")) for lab in labs]
         # A total is no total while a part is unknown: it must never look like a zero.
@@ -221,22 +150,16 @@ def grades_table(db: sqlite3.Connection) -> str:
         cells = [value for status, points, bonus, *_ in rows for value in (points, bonus, status)]
         late = "late" if any(late for *_, late, _ in rows) else ""
         notes = " ".join(f"{lab}: {message}" for lab, (*_, message) in zip(labs, rows) if message)
-        writer.writerow([cell(value) for value in (student, *totals, *cells, late, notes)])
-    return out.getvalue()
+        out.append([student, *totals, *cells, late, notes])
+    return csv_text(out)
 
 
 def tasks_table(db: sqlite3.Connection) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(
-        ["student", "lab", "task", "verdict", "points", "max_points", "bonus", "speedup", "message"]
-    )
-    for row in db.execute(
+    rows = db.execute(
         "SELECT student, lab, task, verdict, t.points, t.max_points, bonus, speedup, t.message FROM latest "
         "JOIN tasks t ON hand_in = id ORDER BY student, lab, t.rowid"
-    ):
-        writer.writerow([cell(value) for value in row])
-    return out.getvalue()
+    )
+    return csv_text([[name for name, *_ in rows.description], *rows])
 
 
 def grades(path: pathlib.Path) -> list[tuple]:

@@ -32,16 +32,8 @@ SECONDS_TO_UNPACK = 60
 MOST_ARCHIVES = 4
 SAME_TIME = 2.0  # seconds: a zip counts in steps of two
 MOST_OTHERS = 20  # that are listed
-MACHINE_MADE = (
-    ".git",
-    ".venv",
-    "venv",
-    ".deps",
-    ".cache",
-    "__pycache__",
-    "node_modules",
-    "__MACOSX",
-)  # folders of files that no student wrote
+# Folders of files that no student wrote.
+MACHINE_MADE = tuple(".git .venv venv .deps .cache __pycache__ node_modules __MACOSX".split())
 HIDDEN = (".DS_Store", ".git", "__MACOSX", "Thumbs.db", "desktop.ini")
 
 
@@ -81,9 +73,8 @@ class Found:
 
     def nothing_for(self, lab: str, labs: list[str]) -> str:
         def some(what: list[str]) -> str:
-            return ", ".join(names.shown(name) for name in what[:5]) + (
-                f" and {len(what) - 5} more" if len(what) > 5 else ""
-            )
+            more = f" and {len(what) - 5} more" if len(what) > 5 else ""
+            return ", ".join(names.shown(name) for name in what[:5]) + more
 
         empty = [path for path, data in self.files if not data.strip()]
         labs_of = [(path, lab_of_file(path, data, labs)) for path, data in self.files if data.strip()]
@@ -91,29 +82,20 @@ class Found:
         of_others = [path for path, of in labs_of if of not in (None, lab)]
         archives = [path for path in self.others if is_archive(path)]
         others = [path for path in self.others if not is_archive(path)]
-        reasons = (
-            [f'{some(of_no_lab)}: not named {lab}.cu, and "{lab}/lab.hpp" is not included']
-            if of_no_lab
-            else []
-        )
-        reasons += [f"{some(empty)}: the file is empty"] if empty else []
-        reasons += [f"{some(archives)}: an archive within an archive is not opened"] if archives else []
-        reasons += [f"folders deeper than {DEPTH} are not searched"] if self.too_deep else []
-        reasons += [f"not a .cu file: {some(others)}"] if others else []
-        reasons += [f"of another lab: {some(of_others)}"] if of_others else []
+        found = [
+            (of_no_lab, f'{{}}: not named {lab}.cu, and "{lab}/lab.hpp" is not included'),
+            (empty, "{}: the file is empty"),
+            (archives, "{}: an archive within an archive is not opened"),
+            ([""] * self.too_deep, f"folders deeper than {DEPTH} are not searched"),
+            (others, "not a .cu file: {}"),
+            (of_others, "of another lab: {}"),
+        ]
+        reasons = [why.format(some(what)) for what, why in found if what]
         reasons += [why for _, why in self.bad_files[:5]]
-        reasons += (
-            [f"folders of builds and environments are not searched: {some(self.passed_over)}"]
-            if self.passed_over
-            else []
-        )
-        if not reasons:
-            reasons = ["it is empty"]
-        return (
-            f"Nothing for this lab was found in {self.where()}"
-            + (f" ({'; '.join(reasons)})" if reasons else "")
-            + f". Submit {lab}.cu."
-        )
+        if self.passed_over:
+            reasons.append(f"folders of builds and environments are not searched: {some(self.passed_over)}")
+        why = "; ".join(reasons or ["it is empty"])
+        return f"Nothing for this lab was found in {self.where()} ({why}). Submit {lab}.cu."
 
 
 def read_plain(path: str) -> bytes | str:
@@ -266,20 +248,18 @@ def add_folder(found: Found, path: str, inside: str) -> None:
 
 
 def add_file(found: Found, path: str, inside: str) -> None:
-    found.received = max(found.received, os.lstat(path).st_mtime)
-    data = (
-        read_plain(path)
-        if kind_of(path) in ("file", "link")
-        else "is not a regular file: submit the file itself"
-    )
-    if kind_of(path) == "link":
-        data = "is a link: submit the file itself"
+    about, kind = os.lstat(path), kind_of(path)
+    found.received = max(found.received, about.st_mtime)
+    if kind == "file":
+        data = read_plain(path)
+    else:
+        data = f"is {'a link' if kind == 'link' else 'not a regular file'}: submit the file itself"
     if isinstance(data, str):
         found.bad_files.append((inside, f"{names.shown(inside)} {data}"))
     else:
         found.files.append((inside, data))
-        found.times[inside] = os.lstat(path).st_mtime
-        found.time = max(found.time, found.times[inside])
+        found.times[inside] = about.st_mtime
+        found.time = max(found.time, about.st_mtime)
 
 
 def add_entry(found: Found, path: str, name: str, owner: names.Owner) -> None:
@@ -306,46 +286,38 @@ def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons
         tail = path.replace("\\", "/")
         return 0 if tail.endswith(f"/labs/{lab}/{lab}.cu") else 1 if names.lab_of(path, labs) else 2
 
+    def refused(reason: str, origin: str = "") -> HandIn:
+        return HandIn(student, lab, None, reason, names.shown(origin), found.late)
+
     for path, reason in found.bad_files:
         if names.lab_of(path, labs) == lab:
-            return HandIn(student, lab, None, reason, names.shown(path), found.late)
+            return refused(reason, path)
     candidates = [
         (rank(path), path, data) for path, data in found.files if lab_of_file(path, data, labs) == lab
     ]
     candidates = [one for one in candidates if not skeletons.is_unchanged(lab, one[2])] or candidates
     candidates = [one for one in candidates if one[2].strip()] or candidates
     if not candidates:
-        if found.refused:
-            return HandIn(student, lab, None, "; ".join(found.refused), late=found.late)
-        return None
+        return refused("; ".join(found.refused)) if found.refused else None
     best = min(rank for rank, _, _ in candidates)
     candidates = [one for one in candidates if one[0] == best]
     candidates, note = newest_of(found, candidates)
     if len({data for _, _, data in candidates}) > 1:
-        paths = ", ".join(sorted(names.shown(path) for _, path, _ in candidates)[:5])
-        return HandIn(
-            student,
-            lab,
-            None,
-            f"There is more than one file for {lab}, and they differ: {paths}. Hand in one.",
-            late=found.late,
-        )
+        return refused(they_differ(lab, [names.shown(path) for _, path, _ in candidates]))
     _, path, data = min(candidates, key=lambda one: one[1])
+    shown = names.shown(path)
     if encoding := text_of(data)[1]:
-        return HandIn(
-            student,
-            lab,
-            None,
-            f"{names.shown(path)} is {encoding} text, which compilers do not read: save it as UTF-8.",
-            names.shown(path),
-            found.late,
-        )
+        return refused(f"{shown} is {encoding} text, which compilers do not read: save it as UTF-8.", path)
     if not data.strip():
-        reason = f"{names.shown(path)} is empty: save it in your editor, then submit it again."
-        return HandIn(student, lab, None, reason, names.shown(path), found.late)
+        return refused(f"{shown} is empty: save it in your editor, then submit it again.", path)
     if skeletons.is_unchanged(lab, data):
         note = "The file was not changed: it is the lab's skeleton."
-    return HandIn(student, lab, data, "", names.shown(path), found.late, note)
+    return HandIn(student, lab, data, "", shown, found.late, note)
+
+
+def they_differ(lab: str, files: list[str]) -> str:
+    where = ", ".join(sorted(files)[:5])
+    return f"There is more than one file for {lab}, and they differ: {where}. Hand in one."
 
 
 Candidates = list[tuple[int, str, bytes]]  # of a lab's files: rank, path inside, contents
@@ -374,20 +346,13 @@ def choose(versions: list[Found], student: str, lab: str, labs: list[str], skele
             one.submitted = found.received
     usable = [(found, one) for found, one in chosen if one is not None and one.source is not None]
     refused = [one for _, one in chosen if one is not None and one.source is None]
+    if len(refused) == 1 and not usable:
+        return refused[0]
     if not usable:
         if refused:
-            return (
-                refused[0]
-                if len(refused) == 1
-                else HandIn(
-                    student,
-                    lab,
-                    None,
-                    "; ".join(one.refused for one in refused),
-                    late=any(one.late for one in refused),
-                    submitted=max(one.submitted for one in refused),
-                )
-            )
+            why, late = "; ".join(one.refused for one in refused), any(one.late for one in refused)
+            submitted = max(one.submitted for one in refused)
+            return HandIn(student, lab, None, why, late=late, submitted=submitted)
         reasons = " ".join(found.nothing_for(lab, labs) for found in versions)
         return HandIn(student, lab, None, "", reasons, any(found.late for found in versions))
     usable = [(found, one) for found, one in usable if not skeletons.is_unchanged(lab, one.source)] or usable
@@ -397,20 +362,12 @@ def choose(versions: list[Found], student: str, lab: str, labs: list[str], skele
     )
     older = [found for found, one in usable if one.source != hand_in.source]
     if any(found.time >= newest - SAME_TIME and found.copy == best.copy for found in older):
-        where = ", ".join(sorted(one.origin for _, one in usable)[:5])
-        return HandIn(
-            student,
-            lab,
-            None,
-            f"There is more than one file for {lab}, and they differ: {where}. Hand in one.",
-            late=hand_in.late,
-            submitted=hand_in.submitted,
-        )
+        why = they_differ(lab, [one.origin for _, one in usable])
+        return HandIn(student, lab, None, why, late=hand_in.late, submitted=hand_in.submitted)
     notes = [hand_in.note] if hand_in.note else []
     if older:
-        notes.append(
-            f"{best.where()} counts: it is newer than {', '.join(found.where() for found in older[:3])}."
-        )
+        others = ", ".join(found.where() for found in older[:3])
+        notes.append(f"{best.where()} counts: it is newer than {others}.")
     notes += [f"Not used: {one.refused}" for one in refused]
     hand_in.note = " ".join(notes)
     return hand_in
@@ -492,8 +449,7 @@ def ingest(
         for lab in wanted or all_labs
     }
     usable = [one for one in chosen.values() if one.source is not None]
-    changed = {one.lab for one in usable if not known.is_unchanged(one.lab, one.source)} or {
-        one.lab for one in usable
-    }
+    changed = {one.lab for one in usable if not known.is_unchanged(one.lab, one.source)}
+    changed = changed or {one.lab for one in usable}
     labs = wanted or [lab for lab in all_labs if lab in changed] or all_labs
     return [chosen[student, lab] for student in sorted(students) for lab in labs], labs

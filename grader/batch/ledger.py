@@ -56,32 +56,23 @@ def parse(data: bytes) -> tuple[list[dict], int]:
 class State:
     """What the ledger says, summed up."""
 
-    hand_ins: list[dict] = field(
-        default_factory=list
-    )  # in order; the last of a student and lab is the one that counts
+    # In order; the last of a student and lab is the one that counts.
+    hand_ins: list[dict] = field(default_factory=list)
     started: dict[str, int] = field(default_factory=dict)  # key: the highest attempt begun
     ended: dict[str, dict[int, dict]] = field(default_factory=dict)  # key: attempt: record
-    keys: dict[tuple[str, str], dict[str, None]] = field(
-        default_factory=dict
-    )  # lab and file: keys, in the order in which they first ended
+    # Lab and file: keys, in the order in which they first ended.
+    keys: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
     latest: dict[tuple[str, str], dict] = field(default_factory=dict)  # student and lab: the last of hand_ins
-    kept: dict[str, str] = field(
-        default_factory=dict
-    )  # lab: the harness under which earlier results still stand
+    # Lab: the harness under which earlier results still stand.
+    kept: dict[str, str] = field(default_factory=dict)
 
     def add(self, record: dict) -> None:
         try:
             if record["event"] == "hand_in":
-                self.hand_ins.append(
-                    {
-                        "note": record.get("note", ""),
-                        "submitted": record.get("submitted", ""),  # which earlier versions did not write
-                        **{
-                            name: record[name]
-                            for name in ("student", "lab", "sha256", "refused", "origin", "late", "time")
-                        },
-                    }
-                )
+                names = ("student", "lab", "sha256", "refused", "origin", "late", "time")
+                hand_in = {name: record[name] for name in names}
+                # Earlier versions did not write these.
+                self.hand_ins.append(hand_in | {name: record.get(name, "") for name in ("note", "submitted")})
                 self.latest[record["student"], record["lab"]] = self.hand_ins[-1]
             elif record["event"] == "start":
                 self.started[record["key"]] = max(self.started.get(record["key"], 0), int(record["attempt"]))
@@ -95,11 +86,8 @@ class State:
 
     def graded(self, key: str) -> list[dict]:
         """Attempts that were not the machine's fault, the one that counts first."""
-        return [
-            record
-            for _, record in sorted(self.ended.get(key, {}).items())
-            if record.get("outcome") == "graded"
-        ]
+        ended = (record for _, record in sorted(self.ended.get(key, {}).items()))
+        return [record for record in ended if record.get("outcome") == "graded"]
 
     def keys_of(self, lab: str, sha256: str) -> list[str]:
         """Under which a file has been graded, with whatever harness, the last first."""

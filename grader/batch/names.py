@@ -23,10 +23,8 @@ ARCHIVES = tuple(
 )
 # Files that students submit by mistake: their endings are no part of a student's name.
 MISTAKEN = tuple(
-    (
-        ".txt .c .cc .cpp .cxx .h .hpp .cuh .py .md .pdf .doc .docx .odt .rtf .ipynb .o .ptx .patch .diff "
-        ".png .jpg .jpeg"
-    ).split()
+    ".txt .c .cc .cpp .cxx .h .hpp .cuh .py .md .pdf .doc .docx .odt .rtf .ipynb .o .ptx .patch .diff .png .jpg "
+    ".jpeg".split()
 )
 # What a platform puts beside the submissions.
 LISTS = (".csv", ".tsv", ".html", ".htm", ".json", ".yml", ".yaml", ".xml", ".xls", ".xlsx", ".ods")
@@ -77,12 +75,12 @@ def student_of(entry: str, is_file: bool) -> Owner:
     """`entry`: a name directly in the folder of all hand-ins. The name of a folder has no ending, whatever it
     looks like."""
     # What comes first is the platform's, what comes last the student's, who may choose any name.
-    if (found := CANVAS.fullmatch(entry)) and (
-        found["late"] or not found["rest"].startswith("assignsubmission_")
-    ):
-        return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], found["late"] is not None)
-    if found := MOODLE.fullmatch(entry):
-        return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], False)
+    found = CANVAS.fullmatch(entry)
+    if found and not found["late"] and found["rest"].startswith("assignsubmission_"):
+        found = None
+    if found := found or MOODLE.fullmatch(entry):
+        late = found.groupdict().get("late") is not None
+        return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], late)
     return Owner(shown(without_ending(entry, is_file)), entry, False)
 
 
@@ -105,9 +103,6 @@ def lab_of(file: str, labs: list[str]) -> str | None:
 
 def lab_included(text: bytes, labs: list[str]) -> str | None:
     """The lab whose header the text includes, when it is one."""
-    named = {
-        found.decode("ascii")
-        for found in re.findall(rb'^[ \t]*#[ \t]*include[ \t]+"([a-z0-9_]+)/lab\.hpp"', text, re.M)
-    }
-    known = named & set(labs)
+    named = re.findall(rb'^[ \t]*#[ \t]*include[ \t]+"([a-z0-9_]+)/lab\.hpp"', text, re.M)
+    known = {found.decode("ascii") for found in named} & set(labs)
     return known.pop() if len(known) == 1 else None

@@ -41,13 +41,8 @@ class Pool:
     """`jobs` at a time. On a GPU many compile, and one is timed: it has the device for itself."""
 
     def __init__(self, book: Book, jobs: int, retries: int, seconds: float, progress) -> None:
-        self.book, self.jobs, self.retries, self.seconds, self.progress = (
-            book,
-            jobs,
-            retries,
-            seconds,
-            progress,
-        )
+        self.book, self.jobs, self.retries = book, jobs, retries
+        self.seconds, self.progress = seconds, progress
         self.running: list[Running] = []
         self.n_failed: collections.Counter = collections.Counter()
 
@@ -55,7 +50,7 @@ class Pool:
         gpu = self.book.settings["device"] == "gpu"
         at_once = 1 if gpu else self.jobs
         new = collections.deque(units)
-        compiled: collections.deque = collections.deque()  # units and attempts
+        compiled: collections.deque[tuple[Unit, int]] = collections.deque()  # units and attempts
         try:
             while new or compiled or self.running:
                 while compiled and sum(not one.compiles_only for one in self.running) < at_once:
@@ -76,17 +71,10 @@ class Pool:
     def start(self, unit: Unit, attempt: int, compile_only: bool) -> None:
         command = (worker.compile_command if compile_only else worker.grade_command)(self.book, unit, attempt)
         said = tempfile.TemporaryFile()
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
-            start_new_session=True,
-            preexec_fn=die_with_parent,
-        )
-        self.running.append(
-            Running(unit, attempt, compile_only, process, said, time.monotonic() + self.seconds)
-        )
+        how: dict = {"start_new_session": True, "preexec_fn": die_with_parent}
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, **how)
+        deadline = time.monotonic() + self.seconds
+        self.running.append(Running(unit, attempt, compile_only, process, said, deadline))
 
     def ended(self) -> list[Running]:
         done = []
@@ -106,7 +94,8 @@ class Pool:
         if time.monotonic() >= one.deadline:
             problem = f"It was stopped after {self.seconds:.0f} s."
         elif code != 0:
-            problem = f"The worker ended with {'signal ' + str(-code) if code < 0 else 'code ' + str(code)}: {one.last_words()}"
+            how = f"signal {-code}" if code < 0 else f"code {code}"
+            problem = f"The worker ended with {how}: {one.last_words()}"
         outcome = self.book.end(one.unit, one.attempt, problem)
         one.said.close()
         if outcome == "graded":

@@ -18,14 +18,7 @@ class Progress:
         self.note = ""
         self.redraws = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
-    def update(
-        self,
-        done: int = 0,
-        retried: int = 0,
-        infra: int = 0,
-        running: int | None = None,
-        note: str | None = None,
-    ) -> None:
+    def update(self, done=0, retried=0, infra=0, running: int | None = None, note: str | None = None) -> None:
         self.done += done
         self.retried += retried
         self.infra += infra

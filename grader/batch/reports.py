@@ -10,7 +10,6 @@ import contextlib
 import html
 import json
 import pathlib
-import shutil
 import sqlite3
 import subprocess
 
@@ -60,7 +59,7 @@ def write_reports(book: Book) -> None:
         write_report(book, row, "", instructor / f"{row['lab']}.html", f"{row['student']}: {row['lab']}")
 
 
-def edition_of(book: Book, row: sqlite3.Row, edition: str) -> tuple[dict | None, bool]:
+def edition_of(book: Book, row: sqlite3.Row | dict, edition: str) -> tuple[dict | None, bool]:
     """The result of a row of hand_ins as it is worth now, and whether that is what it was worth when it was
     graded."""
     path = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}{edition}.json"
@@ -84,14 +83,10 @@ def write_report(book: Book, row: sqlite3.Row, edition: str, html_file: pathlib.
         about = result or {name: row[name] for name in ("student", "lab", "status", "message")}
         write_atomically(html_file.with_suffix(".json"), json.dumps(about, indent=2).encode() + b"\n")
     graded = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}{edition}.html"
-    if (
-        result is None
-        or not (as_graded or render(book, result, html_file))
-        or (as_graded and not graded.exists())
-    ):
+    if result is not None and as_graded and graded.exists():
+        write_atomically(html_file, graded.read_bytes())
+    elif result is None or as_graded or not render(book, result, html_file):
         write_atomically(html_file, page(title, text).encode())
-    elif as_graded:
-        copy(graded, html_file)
 
 
 def render(book: Book, result: dict, html_file: pathlib.Path) -> bool:
@@ -101,19 +96,8 @@ def render(book: Book, result: dict, html_file: pathlib.Path) -> bool:
     beside = html_file.with_name(f".{html_file.name}.json.tmp")
     try:
         beside.write_text(json.dumps(result), encoding="utf-8")
-        done = subprocess.run(
-            [book.labcli, "report", str(beside), "--html", str(html_file)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
-        return done.returncode == 0
+        nothing: dict = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        command = [book.labcli, "report", str(beside), "--html", str(html_file)]
+        return subprocess.run(command, check=False, **nothing).returncode == 0
     finally:
         beside.unlink(missing_ok=True)
-
-
-def copy(source: pathlib.Path, target: pathlib.Path) -> None:
-    beside = target.with_name(f".{target.name}.tmp")
-    shutil.copyfile(source, beside)
-    beside.replace(target)

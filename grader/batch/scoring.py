@@ -23,19 +23,12 @@ class Scorer:
     @functools.cached_property
     def tasks(self) -> dict[str, dict[str, dict]]:
         """By lab and task: max_points and bonus, as of a result without any points."""
-        return {
-            lab["id"]: {
-                task["id"]: task
-                for task in self._ask(
-                    {
-                        "id": lab["id"],
-                        "tasks": [{"id": one["id"], "verdict": "NOT_IMPLEMENTED"} for one in lab["tasks"]],
-                    }
-                )["tasks"]
-            }
-            for lab in self.table["catalogue"]["labs"]
-            if lab.get("tasks")
-        }
+        found = {}
+        for lab in self.table["catalogue"]["labs"]:
+            if tasks := [{"id": one["id"], "verdict": "NOT_IMPLEMENTED"} for one in lab.get("tasks", [])]:
+                answer = self._ask({"id": lab["id"], "tasks": tasks})
+                found[lab["id"]] = {task["id"]: task for task in answer["tasks"]}
+        return found
 
     def rescored(self, lab: dict) -> dict:
         """Tasks that the table does not know keep their points."""
@@ -43,13 +36,8 @@ class Scorer:
 
     def _ask(self, lab: dict) -> dict:
         if self.process is None:
-            self.process = subprocess.Popen(
-                [self.labcli, "batch-rescore"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                encoding="utf-8",
-            )
+            pipes: dict = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+            self.process = subprocess.Popen([self.labcli, "batch-rescore"], **pipes)
             atexit.register(self.close)
             self._send(self.table)
         self._send(lab)

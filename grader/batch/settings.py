@@ -87,9 +87,7 @@ class Settings:
     drop_lowest: int = 0  # labs of every student that do not count
     late: Late = Late()
     labs: dict[str, Lab] = field(default_factory=dict)
-    groups: dict[str, tuple[list[str], list[str]]] = field(
-        default_factory=dict
-    )  # members, and labs ([]: all)
+    groups: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)  # members, labs ([]: all)
     aliases: dict[str, str] = field(default_factory=dict)  # the name of a submission: a student's id
     extensions: list[Extension] = field(default_factory=list)
     excused: list[Excused] = field(default_factory=list)
@@ -99,6 +97,11 @@ class Settings:
     def lab(self, name: str) -> Lab:
         """Also of one that class.toml does not name."""
         return self.labs.get(name) or Lab(counts=self.counts, late=self.late, column=name)
+
+    def decisions(self) -> list:
+        """About single students, each with the name of its table."""
+        names = ("extensions", "excused", "overrides")
+        return [(name, one) for name in names for one in getattr(self, name)]
 
 
 class Reader:
@@ -129,9 +132,8 @@ class Reader:
         return value
 
     def number(self, key: str, default, whole: bool = False, most: float = 1e6):
-        value = self.take(
-            key, int if whole else (int, float), default, "a whole number" if whole else "a number"
-        )
+        kinds, what = (int, "a whole number") if whole else ((int, float), "a number")
+        value = self.take(key, kinds, default, what)
         if value is not None and not 0 <= value <= most:
             raise self.wrong(key, f"must be from 0 to {most:g}")
         return value
@@ -170,6 +172,12 @@ class Reader:
             raise Problem(f"{self.wrong(key, 'is unknown here')} {meant(key, self.known)}")
 
 
+def is_tier(one) -> bool:
+    if not isinstance(one, list) or len(one) != 2:
+        return False
+    return isinstance(one[0], (int, float)) and type(one[1]) is int and one[1] >= 0
+
+
 def read_points(path: pathlib.Path, tables: dict) -> dict:
     found: dict = {}
     for lab, tasks in tables.items():
@@ -180,24 +188,15 @@ def read_points(path: pathlib.Path, tables: dict) -> dict:
                 out["correctness"] = correctness
             for metric, goal in reader.tables("efficiency").items():
                 one = Reader(path, goal, f"{reader.where}.efficiency.{metric}")
-                limit, points = (
-                    one.number("limit", None, most=1e12),
-                    one.number("points", None, whole=True, most=1000),
-                )
+                limit = one.number("limit", None, most=1e12)
+                points = one.number("points", None, whole=True, most=1000)
                 if limit is None or points is None:
                     raise one.wrong("limit, points", "are both needed")
                 one.done()
                 out.setdefault("efficiency", {})[metric] = {"limit": limit, "points": points}
             tiers = reader.take("speedup", list, None, "a list of [speedup, points]")
             if tiers is not None:
-                if not all(
-                    isinstance(one, list)
-                    and len(one) == 2
-                    and isinstance(one[0], (int, float))
-                    and type(one[1]) is int
-                    and one[1] >= 0
-                    for one in tiers
-                ):
+                if not all(map(is_tier, tiers)):
                     raise reader.wrong("speedup", "must be a list of [speedup, points]: [[8, 2], [16, 2]]")
                 out["speedup"] = tiers
             reader.done()
@@ -208,16 +207,10 @@ def read_points(path: pathlib.Path, tables: dict) -> dict:
 def check_labs(settings: Settings, known: set[str]) -> None:
     """Raises a Problem for a lab that does not exist: its rules would apply to nothing, and those of the real
     one would be lost."""
-    named = [(f"labs.{lab}", lab) for lab in settings.labs] + [
-        (f"points.{lab}", lab) for lab in settings.points
-    ]
+    named = [(f"labs.{lab}", lab) for lab in settings.labs]
+    named += [(f"points.{lab}", lab) for lab in settings.points]
     named += [(f"groups.{group}", lab) for group, (_, labs) in settings.groups.items() for lab in labs]
-    for where, rows in (
-        ("extensions", settings.extensions),
-        ("excused", settings.excused),
-        ("overrides", settings.overrides),
-    ):
-        named += [(where, one.lab) for one in rows if one.lab]
+    named += [(where, one.lab) for where, one in settings.decisions() if one.lab]
     for where, lab in named:
         if lab not in known:
             raise Problem(f'{NAME}, {where}: there is no lab "{lab}". {meant(lab, known)}')
@@ -247,10 +240,8 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
     try:
         zone = datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-        raise top.wrong(
-            "timezone",
-            f'"{name}" is not known on this machine: Europe/Berlin, for example (Debian\'s package tzdata has the list)',
-        ) from None
+        unknown = f'"{name}" is not known on this machine: Europe/Berlin, for example'
+        raise top.wrong("timezone", f"{unknown} (Debian's package tzdata has the list)") from None
     settings = Settings(
         title=top.text("title", "Class"),
         roster=[path.parent / one for one in top.texts("roster")],
@@ -284,13 +275,8 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
     aliases = top.tables("aliases")
     settings.aliases = {key: Reader(path, aliases, "aliases").needed(key) for key in aliases}
     for one in top.rows("extensions"):
-        made = Extension(
-            one.needed("student"),
-            one.text("lab"),
-            one.time("due", zone),
-            one.number("days", 0),
-            one.text("reason"),
-        )
+        due, days = one.time("due", zone), one.number("days", 0)
+        made = Extension(one.needed("student"), one.text("lab"), due, days, one.text("reason"))
         if (made.due is None) == (made.days == 0):
             raise one.wrong("due, days", "exactly one of them is needed")
         settings.extensions.append(made)
@@ -302,15 +288,8 @@ def parse(path: pathlib.Path, table: dict) -> Settings:
         points = one.number("points", None)
         if points is None:
             raise one.wrong("points", "is missing")
-        settings.overrides.append(
-            Override(
-                one.needed("student"),
-                one.needed("lab"),
-                points,
-                one.number("bonus", None),
-                one.needed("reason"),
-            )
-        )
+        student, lab, bonus = one.needed("student"), one.needed("lab"), one.number("bonus", None)
+        settings.overrides.append(Override(student, lab, points, bonus, one.needed("reason")))
         one.done()
     settings.points = read_points(path, top.tables("points"))
     top.done()

@@ -14,7 +14,6 @@ import json
 import pathlib
 import subprocess
 import sys
-import tempfile
 from collections import Counter, defaultdict
 
 from settings import Problem
@@ -49,15 +48,9 @@ def grams(text: str) -> list[tuple[int, int]]:
     words = tokens(text)
     out = []
     for at in range(len(words) - K + 1):
-        joined = "\0".join(word for word, _ in words[at : at + K])
-        out.append(
-            (
-                int.from_bytes(
-                    hashlib.blake2b(joined.encode("utf-8", "replace"), digest_size=8).digest(), "big"
-                ),
-                words[at][1],
-            )
-        )
+        joined = "\0".join(word for word, _ in words[at : at + K]).encode("utf-8", "replace")
+        digest = hashlib.blake2b(joined, digest_size=8).digest()
+        out.append((int.from_bytes(digest, "big"), words[at][1]))
     return out
 
 
@@ -121,12 +114,9 @@ def skeleton_and_solution(root: pathlib.Path, lab: str) -> tuple[str, str | None
     solution, tool = root / "solutions" / lab / f"{lab}.cu", root / "common/tools/make_skeleton.py"
     if not solution.exists():
         return (root / "labs" / lab / f"{lab}.cu").read_text(encoding="utf-8"), None
-    with tempfile.TemporaryDirectory() as folder:
-        made = pathlib.Path(folder) / "skeleton.cu"
-        subprocess.run(
-            [sys.executable, str(tool), str(solution), str(made)], check=True, stdin=subprocess.DEVNULL
-        )
-        return made.read_text(encoding="utf-8"), solution.read_text(encoding="utf-8")
+    command = [sys.executable, str(tool), str(solution), "/dev/stdout"]
+    made = subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    return made.stdout.decode(), solution.read_text(encoding="utf-8")
 
 
 def name_of_reference(students) -> str:
@@ -162,12 +152,8 @@ def earlier(folder: pathlib.Path, lab: str) -> dict[str, str]:
         )
     book = Book(folder, read_only=True)
     last = [one for one in book.state.latest.values() if one["lab"] == lab and one["sha256"]]
-    return {
-        f"{folder.name}: {one['student']}": book.source(one["sha256"]).read_text(
-            encoding="utf-8", errors="replace"
-        )
-        for one in last
-    }
+    files = {f"{folder.name}: {one['student']}": book.source(one["sha256"]) for one in last}
+    return {who: file.read_text(encoding="utf-8", errors="replace") for who, file in files.items()}
 
 
 def write(book, hand_ins, path: pathlib.Path, threshold: float, against: list[pathlib.Path]) -> None:
@@ -177,12 +163,9 @@ def write(book, hand_ins, path: pathlib.Path, threshold: float, against: list[pa
 
     root = pathlib.Path(book.harness["root"])
     labs = {}
-    for lab in sorted({one.lab for one in hand_ins if one.source is not None}):
-        texts = {
-            one.student: one.source.decode("utf-8", "replace")
-            for one in hand_ins
-            if one.lab == lab and one.source is not None
-        }
+    usable = [one for one in hand_ins if one.source is not None]
+    for lab in sorted({one.lab for one in usable}):
+        texts = {one.student: one.source.decode("utf-8", "replace") for one in usable if one.lab == lab}
         others = {who: text for folder in against for who, text in earlier(folder, lab).items()}
         strangers = others.keys() | {name_of_reference(texts | others)}
         labs[lab] = compare(root, lab, texts | others, threshold)

@@ -9,6 +9,7 @@ All nodes must see the checkout, the build folder and the class's folder at the 
 import json
 import os
 import pathlib
+import re
 import secrets
 import shlex
 import subprocess
@@ -25,6 +26,12 @@ ASK = 4.0  # between questions to the controller
 MOST_LOST = 20  # times that the cluster may lose one submission
 PATIENCE = 3600.0  # seconds without a controller
 TASK = pathlib.Path(__file__).with_name("slurm_task.py")
+# Complaints about what will not mend itself.
+FOR_GOOD = (
+    "invalid (partition|generic resource|account|option|feature|qos)|unrecognized option|unable to open"
+    "|requested node configuration"
+)
+AWAY = "Slurm's controller has been away for an hour: {}. The same command goes on from here."
 
 
 class Unreachable(Exception):
@@ -32,38 +39,18 @@ class Unreachable(Exception):
 
 
 def slurm(command: list[str]) -> str:
+    how: dict = {"capture_output": True, "text": True, "errors": "replace", "stdin": subprocess.DEVNULL}
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=60,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        done = subprocess.run(command, timeout=60, check=False, **how)
     except FileNotFoundError:
-        raise Problem(
-            f"There is no {command[0]} here: --slurm needs Slurm's client programs (Debian: slurm-client)."
-        ) from None
+        needs = "--slurm needs Slurm's client programs (Debian: slurm-client)"
+        raise Problem(f"There is no {command[0]} here: {needs}.") from None
     except subprocess.TimeoutExpired:
         raise Unreachable(f"{command[0]} does not answer") from None
     if done.returncode != 0:
         said = done.stderr.strip() or f"{command[0]} ended with code {done.returncode}"
-        # What will not mend itself.
-        for word in (
-            "invalid partition",
-            "Invalid generic resource",
-            "Invalid account",
-            "unrecognized option",
-            "Unable to open",
-            "Requested node configuration",
-            "invalid option",
-            "Invalid feature",
-            "Invalid qos",
-        ):
-            if word.lower() in said.lower():
-                raise Problem(f"Slurm refuses the jobs: {said}\n  Mend --slurm-compile or --slurm-time.")
+        if re.search(FOR_GOOD, said, re.I):
+            raise Problem(f"Slurm refuses the jobs: {said}\n  Mend --slurm-compile or --slurm-time.")
         raise Unreachable(said.splitlines()[-1])
     return done.stdout
 
@@ -90,17 +77,10 @@ class Slurm:
 
     def cancel_left_overs(self) -> None:
         """Cancels the jobs of a killed run. What they have finished stands; the rest is begun again."""
-        names = ",".join(path.name for path in self.folder.iterdir() if path.is_dir())
-        if names:
-            self.patiently(
-                lambda: slurm(
-                    [
-                        "scancel",
-                        "--quiet",
-                        f"--name={','.join(f'{name}-c,{name}-g' for name in names.split(','))}",
-                    ]
-                )
-            )
+        folders = [path for path in self.folder.iterdir() if path.is_dir()]
+        if folders:
+            jobs = ",".join(f"{path.name}-{stage}" for path in folders for stage in "cg")
+            self.patiently(lambda: slurm(["scancel", "--quiet", f"--name={jobs}"]))
             for path in self.folder.iterdir():
                 path.rename(path.with_name(f".{path.name}")) if not path.name.startswith(".") else None
 
@@ -112,9 +92,7 @@ class Slurm:
                 return ask()
             except Unreachable as reason:
                 if time.monotonic() - begun > PATIENCE:
-                    raise Problem(
-                        f"Slurm's controller has been away for an hour: {reason}. The same command goes on from here."
-                    ) from None
+                    raise Problem(AWAY.format(reason)) from None
                 print(f"grade-all: waiting for Slurm: {reason}", file=sys.stderr, flush=True)
                 time.sleep(ASK)
 
@@ -134,10 +112,8 @@ class Slurm:
         ]
         if after:
             command += [f"--dependency=aftercorr:{after}", "--kill-on-invalid-dep=yes"]
-        command += [
-            f"--wrap=exec {shlex.quote(sys.executable)} {shlex.quote(str(TASK))} {shlex.quote(str(folder / 'tasks.json'))} {stage}"
-        ]
-        return slurm(command).strip().split(";")[0]
+        task = shlex.join([sys.executable, str(TASK), str(folder / "tasks.json"), stage])
+        return slurm([*command, f"--wrap=exec {task}"]).strip().split(";")[0]
 
     def hand_over(self, tasks: list[dict]) -> list[str]:
         """The names of the arrays. Raises Unreachable when it is not known whether Slurm has them."""
@@ -146,9 +122,9 @@ class Slurm:
         folder.mkdir()
         (folder / "tasks.json").write_text(json.dumps(tasks), encoding="utf-8")
         names = [f"{name}-c", f"{name}-g"]
-        compiles = (
-            self.submit(names[0], self.to_compile, len(tasks), "compile") if "compile" in tasks[0] else ""
-        )
+        compiles = ""
+        if "compile" in tasks[0]:
+            compiles = self.submit(names[0], self.to_compile, len(tasks), "compile")
         self.submit(names[1], self.to_time, len(tasks), "grade", compiles)
         return names
 
@@ -161,19 +137,16 @@ class Slurm:
         except Unreachable as reason:
             self.lost_since = self.lost_since or time.monotonic()
             if time.monotonic() - self.lost_since > PATIENCE:
-                raise Problem(
-                    f"Slurm's controller has been away for an hour: {reason}. The same command goes on from here."
-                ) from None
+                raise Problem(AWAY.format(reason)) from None
             return None
 
     # --- The work ---
 
     def baselines(self, lab: str) -> None:
         path = self.book.baselines(lab)
+        task = {"grade": worker.baselines_command(self.book, lab)}
         for _ in range(MOST_LOST):
-            names = self.patiently(
-                lambda: self.hand_over([{"grade": worker.baselines_command(self.book, lab)}])
-            )
+            names = self.patiently(lambda: self.hand_over([task]))
             absent = 0
             while not path.exists() and absent < 2:
                 time.sleep(POLL)
@@ -188,7 +161,8 @@ class Slurm:
     def run(self, units: list[Unit], progress) -> None:
         waiting = list(units)
         rounds: list[Round] = []
-        failed, lost = Counter(), Counter()
+        failed: Counter = Counter()
+        lost: Counter = Counter()
         asked = 0.0
         while waiting or rounds:
             while waiting:

@@ -75,11 +75,8 @@ def read_files(root: pathlib.Path, labs: list[str]) -> dict[str, bytes]:
             raise Problem(
                 f"{name} is not there. Bring it back (git checkout {name}) or name the labs to pack."
             )
-        data = (
-            read_plain(str(root / name))
-            if not (root / name).is_symlink()
-            else "is a link: put the file itself there"
-        )
+        is_link = (root / name).is_symlink()
+        data = "is a link: put the file itself there" if is_link else read_plain(str(root / name))
         if isinstance(data, str):
             raise Problem(f"{name} {data}.")
         files[lab] = data
@@ -90,12 +87,11 @@ def grade(labcli: str, labs: list[str]) -> dict[str, dict]:
     """What each lab is worth on the simulator, as ./lab grade has it."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "result.json"
-        done = command(
-            [labcli, "grade", *labs, "--device", "sim", "--json", str(path)], stdout=subprocess.DEVNULL
-        )
+        words = [labcli, "grade", *labs, "--device", "sim", "--json", str(path)]
+        code = command(words, stdout=subprocess.DEVNULL).returncode
         if not path.exists():
             raise Problem(
-                f"The files could not be graded (exit code {done.returncode}); --no-check packs them all the same."
+                f"The files could not be graded (exit code {code}); --no-check packs them all the same."
             )
         return {lab["id"]: lab for lab in json.loads(path.read_text(encoding="utf-8"))["labs"]}
 
@@ -118,11 +114,8 @@ def pack(path: pathlib.Path, files: dict[str, bytes], manifest: dict) -> None:
         with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
             for lab, data in files.items():
                 archive.writestr(zipfile.ZipInfo(f"labs/{lab}/{lab}.cu", now), data, zipfile.ZIP_DEFLATED)
-            archive.writestr(
-                zipfile.ZipInfo("manifest.json", now),
-                json.dumps(manifest, indent=2) + "\n",
-                zipfile.ZIP_DEFLATED,
-            )
+            text = json.dumps(manifest, indent=2) + "\n"
+            archive.writestr(zipfile.ZipInfo("manifest.json", now), text, zipfile.ZIP_DEFLATED)
         os.replace(beside, path)
     except OSError as error:
         beside.unlink(missing_ok=True)
@@ -148,31 +141,22 @@ def run(options: argparse.Namespace) -> int:
                 "Nothing is implemented yet, so there is nothing to hand in. Name a lab to pack its file as it is."
             )
     files = {lab: files[lab] for lab in labs}
-    manifest = {
-        "schema": 1,
-        "commit": commit_of(root),
-        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "labs": {
-            lab: {
-                "file": f"labs/{lab}/{lab}.cu",
-                "bytes": len(data),
-                "sha256": hashlib.sha256(data).hexdigest(),
-            }
-            for lab, data in files.items()
-        },
+    packed = {
+        lab: {"file": f"labs/{lab}/{lab}.cu", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        for lab, data in files.items()
     }
+    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    manifest = {"schema": 1, "commit": commit_of(root), "created": created, "labs": packed}
     path = pathlib.Path(options.out)
     pack(path, files, manifest)
     print(f"Packed into {path}:")
     for lab, data in files.items():
-        print(f"  labs/{lab}/{lab}.cu  {len(data)} bytes, SHA-256 {manifest['labs'][lab]['sha256'][:16]}…")
+        print(f"  labs/{lab}/{lab}.cu  {len(data)} bytes, SHA-256 {str(packed[lab]['sha256'])[:16]}…")
         for task in results.get(lab, {}).get("tasks", []):
             if task["verdict"] != "OK" and not (task["bonus"] and task["verdict"] == "NOT_IMPLEMENTED"):
-                warned = (
-                    "not implemented: 0 points"
-                    if task["verdict"] == "NOT_IMPLEMENTED"
-                    else f"{task['verdict']}: ./lab grade {lab} --task {task['id']}"
-                )
+                warned = f"{task['verdict']}: ./lab grade {lab} --task {task['id']}"
+                if task["verdict"] == "NOT_IMPLEMENTED":
+                    warned = "not implemented: 0 points"
                 print(f"    warning: {task['id']}: {warned}")
         if lab in results:
             print(

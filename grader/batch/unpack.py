@@ -22,6 +22,7 @@ import stat
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable
 
 LARGEST_FILE = 1 << 20
 LARGEST_ARCHIVE = 16 << 20
@@ -30,7 +31,7 @@ MOST_ENTRIES = 10000
 MOST_FILES = 32
 SECONDS = 20  # of the processor, for one archive
 OTHER_KINDS = {b"Rar!": "RAR", b"7z\xbc\xaf": "7-Zip"}  # by their first bytes
-COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+COMPRESSED: dict[bytes, Callable] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
 class Refused(Exception):
@@ -69,15 +70,12 @@ class Found:
                 self.others.append(name[:200])
             return
         if not is_file:
-            raise Refused(
-                f"holds {name[:200]!r}, which is not a regular file: submit the file itself, no link"
-            )
-        if size > LARGEST_FILE:
-            raise Refused(f"holds {name[:200]!r}, which is larger than {LARGEST_FILE >> 10} KiB")
-        if len(self.files) >= MOST_FILES:
+            what = "not a regular file: submit the file itself, no link"
+            raise Refused(f"holds {name[:200]!r}, which is {what}")
+        if size <= LARGEST_FILE and len(self.files) >= MOST_FILES:
             raise Refused(f"holds more than {MOST_FILES} .cu files")
-        data = read(LARGEST_FILE + 1)
-        if len(data) > LARGEST_FILE:
+        data = read(LARGEST_FILE + 1) if size <= LARGEST_FILE else b""
+        if max(size, len(data)) > LARGEST_FILE:
             raise Refused(f"holds {name[:200]!r}, which is larger than {LARGEST_FILE >> 10} KiB")
         if name in self.files and self.files[name] != data:
             raise Refused(f"holds {name[:200]!r} twice, with different contents")
@@ -127,7 +125,7 @@ def read_zip(file, found: Found) -> None:
 
 
 def read_tar(stream, found: Found) -> None:
-    with tarfile.open(fileobj=Bounded(stream), mode="r|") as archive:
+    with tarfile.open(fileobj=Bounded(stream), mode="r|") as archive:  # type: ignore[call-overload]
         for member in archive:
 
             def read(n: int, member=member) -> bytes:
@@ -150,18 +148,15 @@ def unpack(path: pathlib.Path) -> Found:
             if begins.startswith(b"PK"):
                 read_zip(file, found)
             else:
-                opened = next(
-                    (opener for magic, opener in COMPRESSED.items() if begins.startswith(magic)), None
-                )
-                read_tar(opened(file) if opened else file, found)
+                openers = [opener for magic, opener in COMPRESSED.items() if begins.startswith(magic)]
+                read_tar(openers[0](file) if openers else file, found)
     except Refused:
         raise
     except MemoryError:
         raise Refused("needs more memory to unpack than any hand-in should") from None
     except Exception as error:  # the libraries raise what they like for damaged archives
-        raise Refused(
-            f"can't be read as .zip or .tar.gz: {type(error).__name__}: {str(error)[:200]}"
-        ) from None
+        why = f"{type(error).__name__}: {str(error)[:200]}"
+        raise Refused(f"can't be read as .zip or .tar.gz: {why}") from None
     return found
 
 

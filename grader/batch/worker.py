@@ -4,6 +4,12 @@
 from book import Book, Unit
 
 
+def options(**given) -> list[str]:
+    """Of a command line: --known FILE for known=FILE; what is None or empty is left out."""
+    named = {name.replace("_", "-"): value for name, value in given.items() if value}
+    return [word for name, value in named.items() for word in (f"--{name}", str(value))]
+
+
 def compile_command(book: Book, unit: Unit, attempt: int) -> list[str]:
     return _command(book, unit, attempt) + ["--compile-only"]
 
@@ -11,42 +17,27 @@ def compile_command(book: Book, unit: Unit, attempt: int) -> list[str]:
 def grade_command(book: Book, unit: Unit, attempt: int) -> list[str]:
     """Compiles first, unless that has been done."""
     out = book.result_path(unit, attempt)
-    known = book.earlier_result(unit) if book.only_new_cases else None
-    return _command(book, unit, attempt) + [
-        "--out",
-        str(out),
-        "--html",
-        str(out.with_suffix(".html")),
-        "--student-html",
-        str(out.with_suffix(".student.html")),
-        "--student-json",
-        str(out.with_suffix(".student.json")),
-        "--baselines",
-        str(book.baselines(unit.lab)),
-        *(["--known", str(known)] if known else []),
-    ]
+    return _command(book, unit, attempt) + options(
+        out=out,
+        html=out.with_suffix(".html"),
+        student_html=out.with_suffix(".student.html"),
+        student_json=out.with_suffix(".student.json"),
+        baselines=book.baselines(unit.lab),
+        known=book.earlier_result(unit) if book.only_new_cases else None,
+    )
 
 
 def baselines_command(book: Book, lab: str) -> list[str]:
-    return [book.labcli, "batch-baselines", lab, *_how(book), "--out", str(book.baselines(lab))]
+    return [book.labcli, "batch-baselines", lab, *how(book), *options(out=book.baselines(lab))]
 
 
-def _how(book: Book) -> list[str]:
-    how = ["--seed", book.settings["seed"], "--device", book.settings["device"]]
-    return how + (["--task", book.settings["task"]] if book.settings.get("task") else [])
+def how(book: Book) -> list[str]:
+    return options(**{name: book.settings.get(name) for name in ("seed", "device", "task")})
 
 
 def _command(book: Book, unit: Unit, attempt: int) -> list[str]:
-    command = [
-        book.labcli,
-        "grade-one",
-        unit.lab,
-        *_how(book),
-        "--harness",
-        str(book.folder / "harness.json"),
-        "--source",
-        str(book.source(unit.sha256)),
-        "--work",
-        str(book.work(unit, attempt)),
-    ]
-    return command + ["--graded", "--isolation", book.isolation]
+    files = options(
+        harness=book.folder / "harness.json", source=book.source(unit.sha256), work=book.work(unit, attempt)
+    )
+    command = [book.labcli, "grade-one", unit.lab, *how(book), *files]
+    return [*command, "--graded", "--isolation", book.isolation]

@@ -5,11 +5,12 @@ of its own, and says what differs. The class itself is not changed.
     differences, n_files = compare(book, out, n_most, jobs)
 """
 
-import os
+import itertools
 import pathlib
 import subprocess
 import sys
 
+import worker
 from book import Book
 from settings import Problem
 
@@ -26,13 +27,8 @@ def sample(book: Book, n_most: int) -> dict[tuple[str, str], dict]:
                 tasks = found[1]["labs"][0]["tasks"]
                 kind = (lab, *(task["verdict"] for task in tasks))
                 kinds.setdefault(kind, []).append(((lab, sha256), found[1]))
-    rounds = [
-        group[at]
-        for at in range(max(map(len, kinds.values()), default=0))
-        for group in kinds.values()
-        if at < len(group)
-    ]
-    return dict(rounds[:n_most])
+    rounds = itertools.zip_longest(*kinds.values())
+    return dict([one for of_round in rounds for one in of_round if one][:n_most])
 
 
 def compare(book: Book, out: pathlib.Path, n_most: int, jobs: int) -> tuple[list[str], int]:
@@ -52,9 +48,8 @@ def compare(book: Book, out: pathlib.Path, n_most: int, jobs: int) -> tuple[list
     fresh.use_last_harness()
     differences = []
     for (lab, name), file in entries.items():
-        owners = sorted(
-            {one["student"] for one in book.state.hand_ins if (one["lab"], one["sha256"]) == file}
-        )
+        same = [one for one in book.state.hand_ins if (one["lab"], one["sha256"]) == file]
+        owners = sorted({one["student"] for one in same})
         found = fresh.grade(fresh.unit(*file).key, lab)
         who = f"{lab}, {', '.join(owners[:3])}{' …' if len(owners) > 3 else ''}"
         changes = ["no result any more"] if found is None else of_tasks(book, stored[file], found[1])
@@ -63,45 +58,28 @@ def compare(book: Book, out: pathlib.Path, n_most: int, jobs: int) -> tuple[list
 
 
 def grade(book: Book, out: pathlib.Path, lab: str, jobs: int) -> None:
-    device = book.settings["device"]
-    command = [
-        sys.executable,
-        str(GRADE_ALL),
-        str(out / "files" / lab),
-        "--labs",
-        lab,
-        "--out",
-        str(out / "graded"),
-    ]
-    command += ["--seed", book.settings["seed"], "--device", device, "--jobs", str(jobs)]
-    command += ["--task", book.settings["task"]] if book.settings.get("task") else []
-    command += ["--baselines", str(book.folder)] if device == "gpu" else []
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False, env=os.environ
-    )
+    baselines = book.folder if book.settings["device"] == "gpu" else None
+    options = worker.options(labs=lab, out=out / "graded", jobs=jobs, baselines=baselines)
+    command = [sys.executable, str(GRADE_ALL), str(out / "files" / lab), *worker.how(book), *options]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0 and not (out / "graded/digests.json").exists():
         raise Problem(f"grade-all could not grade {lab}; its message is above.")
 
 
 def of_tasks(book: Book, stored: dict, fresh: dict) -> list[str]:
     """What differs, worth what evidence is worth now."""
-    before, now = (
-        {task["id"]: task for task in book.scorer.rescored(one["labs"][0])["tasks"]}
-        for one in (stored, fresh)
-    )
+    results = (book.scorer.rescored(one["labs"][0]) for one in (stored, fresh))
+    before, now = ({task["id"]: task for task in result["tasks"]} for result in results)
     found = []
     for name in dict.fromkeys([*before, *now]):
         if name not in before or name not in now:
             found.append(f"{name}: {'new' if name in now else 'gone'}")
             continue
-        was, is_ = before[name], now[name]
-        for what in ("verdict", "points"):
-            if was[what] != is_[what]:
-                found.append(f"{name}: {what} {was[what]} → {is_[what]}")
-        metrics, measured = was.get("metrics") or {}, is_.get("metrics") or {}
-        found += [
-            f"{name}: {metric} {metrics.get(metric)} → {measured.get(metric)}"
-            for metric in sorted({*metrics, *measured})
-            if metrics.get(metric) != measured.get(metric)
-        ]
+        was, is_ = (
+            {"verdict": one["verdict"], "points": one["points"], **(one.get("metrics") or {})}
+            for one in (before[name], now[name])
+        )
+        whats = ["verdict", "points", *sorted({*was, *is_} - {"verdict", "points"})]
+        changes = [(what, was.get(what), is_.get(what)) for what in whats]
+        found += [f"{name}: {what} {old} → {new}" for what, old, new in changes if old != new]
     return found

@@ -84,40 +84,27 @@ def progress(book: Book, term: Term) -> list[Part]:
         there = Counter(one.status for _, of, one in last if of == lab)
         n_done = there["graded"] + there["refused"]
         seconds = sorted(one["seconds"] for one in ends if one.get("lab") == lab and one.get("seconds"))
-        rows.append(
-            [
-                lab,
-                Share(n_done, sum(there.values()), f"{n_done} of {sum(there.values())}", 10),
-                there["pending"],
-                there["infra"],
-                f"{statistics.median(seconds):.0f} s" if seconds else "",
-                f"{seconds[-1]:.0f} s" if seconds else "",
-            ]
-        )
+        took = [f"{s:.0f} s" for s in (statistics.median(seconds), seconds[-1])] if seconds else ["", ""]
+        done = Share(n_done, sum(there.values()), f"{n_done} of {sum(there.values())}", 10)
+        rows.append([lab, done, there["pending"], there["infra"], *took])
     newest = max((one.get("time", "") for one in ends), default="")
-    note = (
-        f"A batch is running: {len(begun)} files are being graded."
-        if is_running(book.folder)
-        else "No batch is running."
-    )
+    running = is_running(book.folder)
+    note = f"A batch is running: {len(begun)} files are being graded." if running else "No batch is running."
     note += f" The last attempt ended at {newest}." if newest else ""
-    if is_running(book.folder) and (left := left_over(last, ends, newest)):
+    if running and (left := left_over(last, ends, newest)):
         note += f" {left}"
     faults: dict[tuple[str, str], list[dict]] = {}
     for one in ends:
         if one.get("outcome") == "infra":
             faults.setdefault((one.get("lab", ""), kind_of_fault(one.get("message", ""))), []).append(one)
+    of_machine = [
+        [lab, len(found), max(one.get("time", "") for one in found), found[-1].get("message", "")]
+        for (lab, _), found in sorted(faults.items(), key=lambda item: -len(item[1]))
+    ]
+    about = "Messages that differ in numbers only are one kind." if faults else "None."
     return [
         Part("Progress", ["lab", "graded", "waiting", "machine's fault", "median", "longest"], rows, note),
-        Part(
-            "Faults of the machine",
-            ["lab", "attempts", "last", "message"],
-            [
-                [lab, len(found), max(one.get("time", "") for one in found), found[-1].get("message", "")]
-                for (lab, _), found in sorted(faults.items(), key=lambda item: -len(item[1]))
-            ],
-            "Messages that differ in numbers only are one kind." if faults else "None.",
-        ),
+        Part("Faults of the machine", ["lab", "attempts", "last", "message"], of_machine, about),
     ]
 
 
@@ -142,75 +129,38 @@ def distribution(term: Term) -> list[Part]:
         finals = [final for (_, of), final in term.finals.items() if of == lab]
         known = [final for final in finals if final.points is not None and final.status != "missing"]
         points = [final.points for final in known]
-        without = [final for final in finals if final.status in ("missing", "not due", "not graded")]
-        sums.append(
-            [
-                lab,
-                len(known),
-                *(
-                    (round(statistics.mean(points), 1), round(statistics.median(points), 1))
-                    if points
-                    else ("", "")
-                ),
-                sum(not final.unusable for final in without),
-                sum(final.unusable for final in without),
-                sum(final.status == "no grade" for final in finals),
-            ]
-        )
+        middle = [round(of(points), 1) if points else "" for of in (statistics.mean, statistics.median)]
+        without = [final.unusable for final in finals if final.status in ("missing", "not due", "not graded")]
+        n_without_grade = sum(final.status == "no grade" for final in finals)
+        sums.append([lab, len(known), *middle, without.count(False), without.count(True), n_without_grade])
         columns.append(Counter(map(bin_of, known)))
     bar = max(0, min(BAR, (WIDTH - 8) // max(1, len(columns)) - 7))
-    rows = [
-        [
-            name,
-            *(Share(counts[at], max(counts.values(), default=1), str(counts[at]), bar) for counts in columns),
-        ]
-        for at, name in enumerate(BINS)
-    ]
-    return [
-        Part(
-            "Points",
-            ["lab", "graded", "mean", "median", "submitted nothing", "no usable file", "no grade"],
-            sums,
-        ),
-        Part(
-            "Distribution",
-            ["percent", *term.labs],
-            rows,
-            "Students by the share of a lab's points that they have.",
-        ),
-    ]
+
+    def share(counts: Counter, at: int) -> Share:
+        return Share(counts[at], max(counts.values(), default=1), str(counts[at]), bar)
+
+    rows = [[name, *(share(counts, at) for counts in columns)] for at, name in enumerate(BINS)]
+    heads = ["lab", "graded", "mean", "median", "submitted nothing", "no usable file", "no grade"]
+    note = "Students by the share of a lab's points that they have."
+    return [Part("Points", heads, sums), Part("Distribution", ["percent", *term.labs], rows, note)]
 
 
 def hardest(book: Book, term: Term) -> Part:
     counting = {one.number: one for submissions in term.rows.values() for one in submissions}
-    rows = []
+    rows: list[list] = []
     for lab in term.labs:
-        chosen = [
-            counting[final.submission]
-            for (_, of), final in term.finals.items()
-            if of == lab and final.submission in counting
-        ]
+        numbers = [final.submission for (_, of), final in term.finals.items() if of == lab]
+        chosen = [counting[number] for number in numbers if number in counting]
         for task in dict.fromkeys(task for one in chosen for task in one.verdicts):
             with_task = [one for one in chosen if task in one.verdicts]
             solved = sum(one.verdicts[task][0] == SOLVED for one in with_task)
             known = book.scorer.tasks.get(lab, {}).get(task)
             mean = statistics.mean(one.tasks[task] for one in with_task)
-            rows.append(
-                (
-                    solved / len(with_task),
-                    [
-                        f"{lab}: {task}" + (" (bonus)" if known and known["bonus"] else ""),
-                        Share(solved, len(with_task), f"{100 * solved // len(with_task)} %"),
-                        f"{mean:.1f}" + (f" of {known['max_points']}" if known else ""),
-                    ],
-                )
-            )
-    return Part(
-        "Hardest tasks",
-        ["task", "solved by", "mean points"],
-        [row for _, row in sorted(rows, key=lambda row: row[0])],
-        "Of the submissions that count.",
-    )
+            name = f"{lab}: {task}" + (" (bonus)" if known and known["bonus"] else "")
+            share = Share(solved, len(with_task), f"{100 * solved // len(with_task)} %")
+            rows.append([name, share, f"{mean:.1f}" + (f" of {known['max_points']}" if known else "")])
+    rows.sort(key=lambda row: row[1].value / row[1].most)
+    return Part("Hardest tasks", ["task", "solved by", "mean points"], rows, "Of the submissions that count.")
 
 
 def first_line(message: str) -> str:
@@ -222,22 +172,17 @@ def commonest(term: Term) -> Part:
     for owner, lab, one in last_of(term):
         for task, (verdict, message) in one.verdicts.items():
             if verdict not in (SOLVED, "INFRA"):
-                groups.setdefault((f"{lab}: {task}", verdict, kind_of_fault(first_line(message))), []).append(
-                    (owner, first_line(message))
-                )
+                first = first_line(message)
+                kind = f"{lab}: {task}", verdict, kind_of_fault(first)
+                groups.setdefault(kind, []).append((owner, first))
     common = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
     rows = [
         [task, verdict, len(examples), f"{examples[0][1] or 'no message'} ({examples[0][0]})"]
         for (task, verdict, _), examples in common[:MOST_KINDS]
     ]
-    return Part(
-        "Commonest wrong verdicts",
-        ["task", "verdict", "students", "an example, and whose"],
-        rows,
-        "Of everybody's last submission. Messages that differ in numbers only are one kind."
-        if rows
-        else "All tasks are right.",
-    )
+    note = "Of everybody's last submission. Messages that differ in numbers only are one kind."
+    heads = ["task", "verdict", "students", "an example, and whose"]
+    return Part("Commonest wrong verdicts", heads, rows, note if rows else "All tasks are right.")
 
 
 def to_solution(term: Term) -> Part:
@@ -248,14 +193,12 @@ def to_solution(term: Term) -> Part:
         graded = [one for one in submissions if one.status == "graded"]
         for task in dict.fromkeys(task for one in graded for task in one.verdicts):
             name = f"{lab}: {task}"
-            at = next(
-                (number for number, one in enumerate(graded) if one.verdicts.get(task, ("",))[0] == SOLVED),
-                None,
-            )
+            right = [one.verdicts.get(task, ("",))[0] == SOLVED for one in graded]
             tries.setdefault(name, [])
-            if at is None:
+            if not any(right):
                 never[name] += 1
                 continue
+            at = right.index(True)
             tries[name].append(at + 1)
             if graded[0].submitted and graded[at].submitted:
                 span = parse_time(graded[at].submitted, None) - parse_time(graded[0].submitted, None)
@@ -270,12 +213,9 @@ def to_solution(term: Term) -> Part:
         ]
         for name, counts in tries.items()
     ]
-    return Part(
-        "Time to solution",
-        ["task", "submissions, mean", "most", "days, median", "not yet solved"],
-        rows,
-        "Submissions up to the first right one, and days from the first submission to it.",
-    )
+    heads = ["task", "submissions, mean", "most", "days, median", "not yet solved"]
+    note = "Submissions up to the first right one, and days from the first submission to it."
+    return Part("Time to solution", heads, rows, note)
 
 
 def lists(term: Term) -> list[Part]:
@@ -291,19 +231,15 @@ def lists(term: Term) -> list[Part]:
         ]
         return Part(title, ["student", "lab", "points", "notes"], rows, f"{len(rows)}." if rows else nobody)
 
+    unknown = [list(one) for one in sorted(term.unknown.items())]
+    note = "These submissions count for nobody: name them under [aliases] in class.toml."
+    note = note if unknown else "All submissions belong to somebody."
     return [
         part("Without a grade", ("no grade",), "Everybody has a grade."),
         part("Refused", ("refused",), "Nothing was refused."),
         part("Late", ("late", "too late"), "Nobody was late."),
         part("Set by hand", ("override",), "No grade was set by hand."),
-        Part(
-            "Unknown names",
-            ["submission", "why"],
-            [[owner, why] for owner, why in sorted(term.unknown.items())],
-            "These submissions count for nobody: name them under [aliases] in class.toml."
-            if term.unknown
-            else "All submissions belong to somebody.",
-        ),
+        Part("Unknown names", ["submission", "why"], unknown, note),
     ]
 
 
@@ -317,32 +253,23 @@ def pairs(book: Book, term: Term, file: pathlib.Path) -> Part:
     """`file`: what grade-all --similarity wrote."""
     try:
         labs = json.loads(file.read_text(encoding="utf-8"))["labs"]
-        found = sorted(
-            (
-                (pair["similarity"], lab, pair["a"], pair["b"], pair["regions"])
-                for lab, about in labs.items()
-                for pair in about["pairs"]
-            ),
-            key=lambda pair: (-pair[0], *pair[1:4]),
-        )
+        read = [(lab, pair) for lab, about in labs.items() for pair in about["pairs"]]
+        found = [(one["similarity"], lab, one["a"], one["b"], one["regions"]) for lab, one in read]
+        found.sort(key=lambda pair: (-pair[0], *pair[1:4]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise Problem(f"{file} is not what grade-all --similarity writes.") from None
-    out = Part(
-        "Similar pairs",
-        ["lab", "one", "the other", "similar"],
-        [[lab, a, b, f"{100 * part:.0f} %"] for part, lab, a, b, _ in found],
-        f"{len(found)} pairs. Read the code before you accuse anybody: the labs lead all students to similar kernels."
-        if found
-        else "No pairs.",
-    )
-    for part, lab, a, b, regions in found[:MOST_PAIRS]:
-        sides = [
-            (name, source_of(book, term, name, lab), [(one[at], one[at + 1]) for one in regions])
+    rows = [[lab, a, b, f"{100 * part:.0f} %"] for part, lab, a, b, _ in found]
+    note = "Read the code before you accuse anybody: the labs lead all students to similar kernels."
+    note = f"{len(found)} pairs. {note}" if found else "No pairs."
+    out = Part("Similar pairs", ["lab", "one", "the other", "similar"], rows, note)
+    for _, lab, a, b, regions in found[:MOST_PAIRS]:
+        columns = "".join(
+            side(name, source_of(book, term, name, lab), [(one[at], one[at + 1]) for one in regions])
             for name, at in ((a, 0), (b, 2))
-        ]
-        columns = "".join(side(name, lines, marked) for name, lines, marked in sides)
+        )
+        title = escape(f"{lab}: {a} and {b}, {rows[len(out.pages)][3]}")
         out.pages.append(
-            f'<details><summary>{escape(f"{lab}: {a} and {b}, {100 * part:.0f} %")}</summary>\n<div class="pair">{columns}</div></details>\n'
+            f'<details><summary>{title}</summary>\n<div class="pair">{columns}</div></details>\n'
         )
     return out
 
@@ -360,14 +287,8 @@ def side(name: str, lines: list[str] | None, marked: list[tuple[int, int]]) -> s
 
 
 def parts_of(book: Book, term: Term, similarity: pathlib.Path | None = None) -> list[Part]:
-    out = [
-        *progress(book, term),
-        *distribution(term),
-        hardest(book, term),
-        commonest(term),
-        to_solution(term),
-        *lists(term),
-    ]
+    out = [*progress(book, term), *distribution(term), hardest(book, term), commonest(term)]
+    out += [to_solution(term), *lists(term)]
     if term.warnings:
         out.insert(0, Part("Warnings", [""], [[one] for one in term.warnings]))
     return out + ([pairs(book, term, similarity)] if similarity else [])
@@ -375,9 +296,8 @@ def parts_of(book: Book, term: Term, similarity: pathlib.Path | None = None) -> 
 
 def tame(text: str) -> str:
     """What neither a terminal nor a page obeys: no escape sequences, nothing that turns a line around."""
-    return "".join(
-        char if char in "\n\t" or unicodedata.category(char)[0] != "C" else "\ufffd" for char in text
-    )
+    plain = (char in "\n\t" or unicodedata.category(char)[0] != "C" for char in text)
+    return "".join(char if kept else "\ufffd" for char, kept in zip(text, plain))
 
 
 # --- As text ---
@@ -400,7 +320,8 @@ def cut(text: str, width: int) -> str:
 
 def as_text(value) -> str:
     if isinstance(value, Share):
-        return f"{'#' * round(value.bar * value.value / value.most) if value.most else '':{value.bar}} {value.text}"
+        n_filled = round(value.bar * value.value / value.most) if value.most else 0
+        return f"{'#' * n_filled:{value.bar}} {value.text}"
     return "" if value is None else " ".join(tame(str(value)).split())
 
 
@@ -449,17 +370,10 @@ def html_table(heads: list[str], rows: list[list]) -> str:
     numbers = [all(isinstance(row[at], (int, float, NoneType)) for row in rows) for at in range(len(heads))]
     kind = [' class="number"' if one else "" for one in numbers]
     head = "".join(f'<th scope="col"{one}>{escape(name)}</th>' for name, one in zip(heads, kind))
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<th scope="row">{html_cell(value)}</th>'
-            if at == 0
-            else f"<td{kind[at]}>{html_cell(value)}</td>"
-            for at, value in enumerate(row)
-        )
-        + "</tr>\n"
-        for row in rows
-    )
+    body = ""
+    for first, *more in rows:
+        cells = "".join(f"<td{one}>{html_cell(value)}</td>" for one, value in zip(kind[1:], more))
+        body += f'<tr><th scope="row">{html_cell(first)}</th>{cells}</tr>\n'
     return f'<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>\n'
 
 

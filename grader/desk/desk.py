@@ -30,7 +30,7 @@ import manual
 import regrades
 import settings
 import start
-from book import Book, write_atomically
+from book import NO_CLASS, Book, write_atomically
 from grade_all import catalogue_of, labcli_of
 from names import slug
 from options import parser_of
@@ -45,9 +45,7 @@ def open_book(folder: pathlib.Path, own_points: bool = True, keep: bool = True) 
     if not (folder / "ledger.jsonl").exists():
         if (folder / settings.NAME).exists():
             raise Problem(about_new(folder))
-        raise Problem(
-            f"{folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
-        )
+        raise Problem(NO_CLASS.format(folder))
     book = Book(folder, read_only=True)
     book.use_last_harness()
     book.labcli = labcli_of()
@@ -101,10 +99,8 @@ def warn(term: grades.Term) -> None:
     for one in term.warnings:
         print(f"warning: {one}", file=sys.stderr)
     for owner, why in sorted(term.unknown.items()):
-        print(
-            f"unknown: {owner}: {why}. It counts for nobody; name the student under [aliases] in class.toml.",
-            file=sys.stderr,
-        )
+        counts = "It counts for nobody; name the student under [aliases] in class.toml."
+        print(f"unknown: {owner}: {why}. {counts}", file=sys.stderr)
 
 
 def regrade(book: Book, dry_run: bool = False) -> grades.Term:
@@ -118,10 +114,8 @@ def regrade(book: Book, dry_run: bool = False) -> grades.Term:
                 with lock:
                     gradebook.write_tables(book)
             else:
-                print(
-                    "A batch is running: these are the grades of what is done; it writes the gradebook itself.",
-                    file=sys.stderr,
-                )
+                running = "A batch is running: these are the grades of what is done"
+                print(f"{running}; it writes the gradebook itself.", file=sys.stderr)
     warn(term)
     for line in lines:
         print(line)
@@ -148,9 +142,8 @@ def export(options: argparse.Namespace) -> None:
     ]
     if options.canvas:
         if not options.canvas_from:
-            raise Problem(
-                "--canvas needs --canvas-from FILE: Canvas's gradebook, exported there, with the rows to fill in."
-            )
+            needs = "--canvas-from FILE: Canvas's gradebook, exported there, with the rows to fill in"
+            raise Problem(f"--canvas needs {needs}.")
         wanted.append((options.canvas, lambda: exports.canvas(term, options.canvas_from)))
     if not any(path for path, _ in wanted):
         raise Problem("Name a table to write: --canvas, --moodle, --gradescope or --csv FILE.")
@@ -191,43 +184,35 @@ def request(options: argparse.Namespace) -> None:
         return
     if options.number is None:
         term = grades.compute(open_book(options.folder, own_points=False))
-        if (student := term.roster.by_id(options.student or "")) is None:
-            raise Problem(
-                f"--student {options.student} is not in the roster. {meant(options.student or '', term.roster.students)}"
-            )
-        if options.lab not in term.labs:
-            raise Problem(f'There is no lab "{options.lab}". {meant(options.lab or "", term.labs)}')
-        who, lab = student.id, options.lab
+        student = options.student or ""
+        if (found := term.roster.by_id(student)) is None:
+            near = meant(student, term.roster.students)
+            raise Problem(f"--student {options.student} is not in the roster. {near}")
+        check_lab(options.lab or "", term)
+        one = regrades.Request(len(known) + 1, found.id, options.lab)
     elif (one := known.get(options.number)) is None:
-        raise Problem(
-            f"There is no request {options.number}; ./lab class request {options.folder} --all lists them."
-        )
-    else:
-        who, lab = one.student, one.lab
-    one = regrades.add(
-        options.folder,
-        known.get(options.number),
-        who,
-        lab,
-        options.by,
-        options.say,
-        options.points,
-        options.close or options.points is not None,
-    )
+        lists = f"./lab class request {options.folder} --all lists them"
+        raise Problem(f"There is no request {options.number}; {lists}.")
+    closes = options.close or options.points is not None
+    regrades.add(options.folder, one, options.by, options.say, options.points, closes)
     print("\n".join(one.lines()))
     if options.points is not None:
         print(f"./lab class grades {options.folder} puts these points in place.")
 
 
+def check_lab(lab: str, term: grades.Term) -> None:
+    if lab not in term.labs:
+        raise Problem(f'There is no lab "{lab}". {meant(lab, term.labs)}')
+
+
 def sheet(options: argparse.Namespace) -> None:
     term = grades.compute(book := open_book(options.folder, own_points=False))
-    if options.lab not in term.labs:
-        raise Problem(f'There is no lab "{options.lab}". {meant(options.lab, term.labs)}')
+    check_lab(options.lab, term)
     students = list(term.roster.students.values())
     rows = manual.sheet(term.settings, students, options.lab, book.settings["seed"], options.anonymous)
     if options.out.exists():
         raise Problem(f"{options.out} is there already: somebody may have filled it in.")
-    write_atomically(options.out, grades.csv_text(rows).encode())
+    write_atomically(options.out, gradebook.csv_text(rows).encode())
     criteria = options.out.with_suffix(".md")
     write_atomically(criteria, manual.criteria(term.settings.lab(options.lab).manual).encode())
     print(
@@ -240,15 +225,10 @@ def student(options: argparse.Namespace) -> None:
     term = grades.compute(open_book(options.folder, own_points=False))
     one = term.roster.by_id(options.student) or term.roster.find(options.student)
     if one is None:
-        raise Problem(
-            f"{options.student} is not in the roster. {meant(options.student, term.roster.students)}"
-        )
-    show_parts(
-        options,
-        f"{term.settings.title}: {one.name or one.id}",
-        feedback.summary(term.of(one)),
-        feedback.parts_of(term, one),
-    )
+        near = meant(options.student, term.roster.students)
+        raise Problem(f"{options.student} is not in the roster. {near}")
+    title = f"{term.settings.title}: {one.name or one.id}"
+    show_parts(options, title, feedback.summary(term.of(one)), feedback.parts_of(term, one))
 
 
 def canary(options: argparse.Namespace) -> None:
@@ -266,9 +246,7 @@ def show(options: argparse.Namespace) -> None:
     book = open_book(options.folder, own_points=False)
     term = grades.compute(book)
     parts = class_page.parts_of(book, term, options.similarity)
-    summary = (
-        f"{len(term.roster.students)} students, {len(term.labs)} lab{'s' if len(term.labs) != 1 else ''}"
-    )
+    summary = f"{len(term.roster.students)} students, {grades.plural(len(term.labs), 'lab')}"
     show_parts(options, term.settings.title, summary, parts)
 
 
@@ -287,12 +265,10 @@ def sources(options: argparse.Namespace) -> None:
     for (owner, lab), submissions in term.rows.items():
         last = next((one for one in reversed(submissions) if one.sha256), None)
         if last and book.source(last.sha256).exists():
-            who = term.roster.find(owner) if options.anonymous else None
-            name = (
-                manual.pseudonym(book.settings["seed"], who.id if who else owner)
-                if options.anonymous
-                else owner
-            )
+            name = owner
+            if options.anonymous:
+                who = term.roster.find(owner)
+                name = manual.pseudonym(book.settings["seed"], who.id if who else owner)
             path = options.out / lab / slug(name) / f"{lab}.cu"
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, book.source(last.sha256).read_bytes())

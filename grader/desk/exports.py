@@ -9,12 +9,10 @@ an empty cell (in Canvas EX), never a 0.
     plain(term)                 final.csv
 """
 
-import csv
-import io
 import pathlib
 
-from gradebook import cell
-from grades import Term, csv_text, table, total
+from gradebook import csv_text
+from grades import Term, table, total
 from roster import NOBODY, students_of, table_of
 from settings import Problem
 
@@ -47,72 +45,53 @@ def canvas(term: Term, template: pathlib.Path) -> str:
     or in two."""
     delimiter, rows = table_of(template)
     heads = [head.strip() for head in rows[0]]
-    if not {"ID", "Section"} <= set(heads) or not (
-        "Student" in heads or {"LastName", "FirstName"} <= set(heads)
+    if not {"ID", "Section"} <= {*heads} or not (
+        {"Student"} <= {*heads} or {"LastName", "FirstName"} <= {*heads}
     ):
         raise Problem(
-            f"{template} is not Canvas's gradebook: export it in Canvas (Grades, Export), then name that file with --canvas-from."
+            f"{template} is not Canvas's gradebook: export it in Canvas (Grades, Export), then name that file "
+            "with --canvas-from."
         )
     kept = [heads.index(name) for name in CANVAS if name in heads]
     labs = [term.settings.lab(lab) for lab in term.labs]
-    out = [
-        [heads[at] for at in kept] + [name for lab in labs for name in (lab.column, lab.bonus_column) if name]
+
+    def in_columns(pairs) -> list:
+        """Of each lab: its points and, where it has a column for it, its bonus."""
+        return [value for pair, lab in zip(pairs, labs) for value in pair[: 1 + bool(lab.bonus_column)]]
+
+    out: list[list] = [
+        [heads[at] for at in kept] + in_columns((lab.column, lab.bonus_column) for lab in labs)
     ]
     by_key = {key: term.roster.by_id(key) for one in students_of(template) for key in one.keys}
     for row in rows[1:]:
         row += [""] * (len(heads) - len(row))
         about = [row[at] for at in kept]
-        if any(cell.strip().casefold() == NOBODY[0] for cell in about):
-            maxima = [
-                max(
-                    (final.max_points or 0 for (_, lab), final in term.finals.items() if lab == wanted),
-                    default=0,
-                )
-                for wanted in term.labs
-            ]
-            out.append(
-                about
-                + [
-                    value
-                    for most, lab in zip(maxima, labs)
-                    for value in (most or 100, *([0] if lab.bonus_column else []))
-                ]
+        keys = [value.strip().casefold() for value in about]
+        if NOBODY[0] in keys:
+            of_labs = (
+                [one.max_points or 0 for (_, of), one in term.finals.items() if of == lab]
+                for lab in term.labs
             )
-            continue
-        student = next((found for value in about if (found := by_key.get(value.strip().casefold()))), None)
-        if student:
-            cells = [
-                (EXCUSED, EXCUSED) if one.status == "excused" else (one.points, one.bonus)
-                for one in term.of(student)
-            ]
-            out.append(
-                about
-                + [
-                    value
-                    for cell_pair, lab in zip(cells, labs)
-                    for value in cell_pair[: 1 + bool(lab.bonus_column)]
-                ]
-            )
-    text = io.StringIO()
-    csv.writer(text, delimiter=delimiter).writerows([[cell(value) for value in row] for row in out])
-    return text.getvalue()
+            out.append(about + in_columns((max(most, default=0) or 100, 0) for most in of_labs))
+        elif student := next((by_key[key] for key in keys if by_key.get(key)), None):
+            finals = term.of(student)
+            cells = ((EXCUSED,) * 2 if one.status == "excused" else (one.points, one.bonus) for one in finals)
+            out.append(about + in_columns(cells))
+    return csv_text(out, delimiter)
 
 
 def moodle(term: Term) -> str:
     heads = ["ID number", "Full name", "Email address", *heads_of(term)]
-    return csv_text(
-        [heads]
-        + [[one.id, one.name, one.email, *points_of(term, one)] for one in term.roster.students.values()]
-    )
+    students = term.roster.students.values()
+    return csv_text([heads, *([one.id, one.name, one.email, *points_of(term, one)] for one in students)])
 
 
 def gradescope(term: Term) -> str:
     heads = ["First Name", "Last Name", "SID", "Email", "Section", *heads_of(term), "Total", "Total bonus"]
-    rows = [heads]
+    rows: list[list] = [heads]
     for one in term.roster.students.values():
-        rows.append(
-            [one.first, one.last, one.id, one.email, one.section, *points_of(term, one), *total(term.of(one))]
-        )
+        about = [one.first, one.last, one.id, one.email, one.section]
+        rows.append([*about, *points_of(term, one), *total(term.of(one))])
     return csv_text(rows)
 
 

@@ -20,7 +20,8 @@ import shutil
 import reports
 from book import Book, write_atomically
 from class_page import SOLVED, Part, document, escape, html_table, tame
-from grades import Candidate, Final, Term, csv_text, out_of, shown, total
+from gradebook import csv_text
+from grades import Candidate, Final, Term, out_of, shown, total
 from names import slug
 from roster import Student
 from settings import Problem
@@ -30,11 +31,12 @@ HAS_PAGE = "index.html"
 
 def worth(final: Final) -> str:
     if final.points is None:
-        return {
+        words = {
             "not due": "not due yet",
             "not graded": "not graded yet",
             "excused": "excused, does not count",
-        }.get(final.status, "no grade yet")
+        }
+        return words.get(final.status, "no grade yet")
     most = f" of {shown(final.max_points)}" if final.max_points else ""
     return f"{shown(final.points)}{most} points" + (f", bonus {shown(final.bonus)}" if final.bonus else "")
 
@@ -44,70 +46,51 @@ def summary(finals: list[Final]) -> str:
     if points is None:
         return "There is no total yet."
     most = out_of(finals)
-    return (
-        f"Total: {shown(points)}" + (f" of {shown(most)}" if most else "") + f" points, bonus {shown(bonus)}"
-    )
+    return f"Total: {shown(points)}{f' of {shown(most)}' if most else ''} points, bonus {shown(bonus)}"
 
 
 def submissions_of(term: Term, student: Student) -> list[Candidate]:
     """In the order in which they came."""
-    return sorted(
-        (
-            one
-            for (owner, _), made in term.rows.items()
-            if term.roster.find(owner) is student
-            for one in made
-            if one.status != "missing"
-        ),
-        key=lambda one: one.number,
-    )
+    own = [made for (owner, _), made in term.rows.items() if term.roster.find(owner) is student]
+    found = [one for made in own for one in made if one.status != "missing"]
+    return sorted(found, key=lambda one: one.number)
 
 
 def parts_of(term: Term, student: Student) -> list[Part]:
     """Everything about one student: for ./lab class student."""
     finals = term.of(student)
     counts = {final.submission for final in finals}
-    requests = [one for one in term.requests.values() if one.student == student.id]
+    requests = [line for one in term.requests.values() if one.student == student.id for line in one.lines()]
+    labs = [
+        [
+            one.lab,
+            one.points,
+            one.max_points,
+            one.bonus,
+            f"{one.status}, dropped" if one.dropped else one.status,
+            one.days_late or "",
+            one.slip_days or "",
+        ]
+        for one in finals
+    ]
+    submissions = [
+        [
+            one.row["lab"],
+            one.submitted[:16].replace("T", " ") or "time unknown",
+            one.status,
+            one.points,
+            one.bonus,
+            sum(verdict == SOLVED for verdict, _ in one.verdicts.values()),
+            "yes" if one.number in counts else "",
+        ]
+        for one in submissions_of(term, student)
+    ]
+    heads = ["lab", "submitted (UTC)", "status", "points", "bonus", "tasks right", "counts"]
     return [
-        Part(
-            "Labs",
-            ["lab", "points", "of", "bonus", "status", "days late", "slip days"],
-            [
-                [
-                    one.lab,
-                    one.points,
-                    one.max_points,
-                    one.bonus,
-                    f"{one.status}, dropped" if one.dropped else one.status,
-                    one.days_late or "",
-                    one.slip_days or "",
-                ]
-                for one in finals
-            ],
-        ),
+        Part("Labs", ["lab", "points", "of", "bonus", "status", "days late", "slip days"], labs),
         Part("Notes", [""], [[f"{one.lab}: {note}"] for one in finals for note in one.notes]),
-        Part(
-            "Submissions",
-            ["lab", "submitted (UTC)", "status", "points", "bonus", "tasks right", "counts"],
-            [
-                [
-                    one.row["lab"],
-                    one.submitted[:16].replace("T", " ") or "time unknown",
-                    one.status,
-                    one.points,
-                    one.bonus,
-                    sum(verdict == SOLVED for verdict, _ in one.verdicts.values()),
-                    "yes" if one.number in counts else "",
-                ]
-                for one in submissions_of(term, student)
-            ],
-        ),
-        Part(
-            "Requests",
-            [""],
-            [[line] for one in requests for line in one.lines()],
-            "" if requests else "None.",
-        ),
+        Part("Submissions", heads, submissions),
+        Part("Requests", [""], [[line] for line in requests], "" if requests else "None."),
     ]
 
 
@@ -118,12 +101,13 @@ def tasks_of(book: Book, one: Candidate | None) -> list[dict]:
 
 
 def requests_about(term: Term, final: Final) -> list[str]:
-    return [
-        line
-        for one in term.requests.values()
-        if (one.student, one.lab) == (final.student, final.lab)
-        for line in one.lines()
-    ]
+    about = (final.student, final.lab)
+    found = [one for one in term.requests.values() if (one.student, one.lab) == about]
+    return [line for one in found for line in one.lines()]
+
+
+def heading(task: dict) -> str:
+    return f"{task['id']}: {task['verdict']}, {task['points']} of {task['max_points']} points"
 
 
 def markdown(term: Term, name: str, finals: list[Final], tasks: dict[str, list[dict]]) -> str:
@@ -133,10 +117,7 @@ def markdown(term: Term, name: str, finals: list[Final], tasks: dict[str, list[d
         lines += [f"- {in_markdown(note)}" for note in final.notes] + [""] * bool(final.notes)
         lines += [*("    " + line for line in asked), ""] if (asked := requests_about(term, final)) else []
         for task in tasks[final.lab]:
-            lines += [
-                f"### {task['id']}: {task['verdict']}, {task['points']} of {task['max_points']} points",
-                "",
-            ]
+            lines += [f"### {heading(task)}", ""]
             if message := task["message"].rstrip():
                 lines += [*("    " + line for line in message.splitlines()), ""]
     return "\n".join(lines)
@@ -151,33 +132,24 @@ def folded(lines: str, label: str) -> str:
 
 
 def page(
-    term: Term,
-    student: Student,
-    finals: list[Final],
-    tasks: dict[str, list[dict]],
-    has_report: set[str],
+    term: Term, student: Student, finals: list[Final], tasks: dict[str, list[dict]], has_report: set[str]
 ) -> str:
     labs, *more, _ = parts_of(term, student)
     body = html_table(labs.heads, labs.rows)
-    body += "".join(
-        f"<section><h2>{part.title}</h2>{html_table(part.heads, part.rows)}</section>\n"
-        for part in more
-        if part.rows
-    )
+    for part in more:
+        if part.rows:
+            body += f"<section><h2>{part.title}</h2>{html_table(part.heads, part.rows)}</section>\n"
     for final in finals:
-        report = (
-            f'<p><a href="{final.lab}.html">The grader\'s full report</a></p>'
-            if final.lab in has_report
-            else ""
-        )
-        asked = requests_about(term, final)
-        told = folded("\n".join(asked), f"Requests about {final.lab}") if asked else ""
-        told += "".join(
-            f"<h3>{escape(task['id'])}: {escape(task['verdict'])}, {task['points']} of {task['max_points']} points</h3>"
-            + (folded(task["message"], f"Message of {task['id']}") if task["message"].strip() else "")
-            for task in tasks[final.lab]
-        )
-        body += f"<section><h2>{escape(final.lab)}: {escape(worth(final))}</h2>{report}{told}</section>\n"
+        told = ""
+        if final.lab in has_report:
+            told = f'<p><a href="{final.lab}.html">The grader\'s full report</a></p>'
+        if asked := requests_about(term, final):
+            told += folded("\n".join(asked), f"Requests about {final.lab}")
+        for task in tasks[final.lab]:
+            told += f"<h3>{escape(heading(task))}</h3>"
+            if task["message"].strip():
+                told += folded(task["message"], f"Message of {task['id']}")
+        body += f"<section><h2>{escape(final.lab)}: {escape(worth(final))}</h2>{told}</section>\n"
     return document(f"{term.settings.title}: {student.name}", summary(finals), body)
 
 
@@ -191,18 +163,14 @@ def write(book: Book, term: Term, out: pathlib.Path) -> list[list[str]]:
         folder.mkdir(parents=True, exist_ok=True)
         chosen = {final.lab: by_number.get(final.submission) for final in finals}
         tasks = {lab: tasks_of(book, one) for lab, one in chosen.items()}
-        reported = {
-            lab
-            for lab, one in chosen.items()
-            if tasks[lab] and copy_report(book, one.row, folder / f"{lab}.html")
-        }
+        with_tasks = [(lab, one.row) for lab, one in chosen.items() if tasks[lab]]
+        reported = {lab for lab, row in with_tasks if copy_report(book, row, folder / f"{lab}.html")}
         text = page(term, student, finals, tasks, reported)
         write_atomically(folder / HAS_PAGE, text.encode())
         write_atomically(folder / "feedback.md", markdown(term, student.name, finals, tasks).encode())
         files = " ".join([HAS_PAGE, "feedback.md", *(f"{lab}.html" for lab in term.labs if lab in reported)])
-        send.append(
-            [student.email, student.name, f"{term.settings.title}: your feedback", folder.name, files]
-        )
+        subject = f"{term.settings.title}: your feedback"
+        send.append([student.email, student.name, subject, folder.name, files])
     heads = ["email", "name", "subject", "folder", "files"]
     write_atomically(out / "send.csv", csv_text([heads, *send]).encode())
     return send

@@ -8,10 +8,8 @@ or run, and nothing is written but by write().
     write(book, term, lines)        final.csv, final.json, changes.log
 """
 
-import csv
 import datetime
 import difflib
-import io
 import json
 import math
 from dataclasses import asdict, dataclass, field
@@ -22,6 +20,7 @@ import regrades
 import scoring
 import settings as settings_of
 from book import Book, utc_now, write_atomically
+from gradebook import csv_text
 from roster import Roster, Student, first_of, rows_of
 from roster import read as read_roster
 from settings import Late, Problem, Settings, meant
@@ -41,7 +40,7 @@ class Candidate:
     status: str
     points: float | None = None
     bonus: float | None = None
-    max_points: int | None = None
+    max_points: float | None = None
     message: str = ""
     submitted: str = ""
     late: bool = False  # by the platform's word
@@ -59,7 +58,7 @@ class Final:
     status: str  # graded, late, too late, refused, missing, not due, not graded, excused, no grade, override
     points: float | None = 0  # None: not known yet, or left out of totals
     bonus: float | None = 0
-    max_points: int | None = None
+    max_points: float | None = None
     submission: int | None = None
     submitted: str = ""
     days_late: int = 0  # that count, without slip days
@@ -123,12 +122,11 @@ def read_times(
         who, lab = first_of(row, ("student", "id", "sid", "email")), row.get("lab", "")
         if lab not in labs:
             raise Problem(f'{settings.times}: there is no lab "{lab}". {meant(lab, labs)}')
+        text = first_of(row, ("submitted", "submission time"))
         try:
-            time = parse_time(first_of(row, ("submitted", "submission time")), settings.zone)
+            time = parse_time(text, settings.zone)
         except ValueError:
-            raise Problem(
-                f'{settings.times}: "{first_of(row, ("submitted", "submission time"))}" is no time; write 2026-10-05 23:59:00.'
-            ) from None
+            raise Problem(f'{settings.times}: "{text}" is no time; write 2026-10-05 23:59:00.') from None
         if student := roster.by_id(who):
             found[student.id, lab] = time
         else:
@@ -142,33 +140,24 @@ def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
     found: dict[tuple[str, str], list[Candidate]] = {}
     for number, one in enumerate(book.state.hand_ins, 1):
         row, tasks = gradebook.row_of(book, one, current=last[one["student"], one["lab"]] == number)
-        found.setdefault((one["student"], one["lab"]), []).append(
-            Candidate(
-                number,
-                one["student"],
-                row["status"],
-                row["points"],
-                row["bonus_points"],
-                row["max_points"],
-                row["message"],
-                one["submitted"],
-                one["late"],
-                {task["id"]: task["points"] for task in tasks},
-                {task["id"]: (task["verdict"], task["message"]) for task in tasks},
-                scoring.not_measured({"tasks": tasks}),
-                one["sha256"],
-                {**row, "lab": one["lab"]},
-            )
+        made = Candidate(
+            number,
+            one["student"],
+            bonus=row["bonus_points"],
+            **{name: row[name] for name in ("status", "points", "max_points", "message")},
+            **{name: one[name] for name in ("submitted", "late", "sha256")},
+            tasks={task["id"]: task["points"] for task in tasks},
+            verdicts={task["id"]: (task["verdict"], task["message"]) for task in tasks},
+            lacks=scoring.not_measured({"tasks": tasks}),
+            row={**row, "lab": one["lab"]},
         )
+        found.setdefault((one["student"], one["lab"]), []).append(made)
     return found
 
 
 def max_points_of(book: Book, lab: str) -> int | None:
-    return (
-        sum(task["max_points"] for task in book.scorer.tasks[lab].values() if not task["bonus"])
-        if lab in book.scorer.tasks
-        else None
-    )
+    tasks = book.scorer.tasks.get(lab)
+    return None if tasks is None else sum(task["max_points"] for task in tasks.values() if not task["bonus"])
 
 
 class Judge:
@@ -189,23 +178,20 @@ class Judge:
         self.collected = collected
         self.manual, self.comments = by_hand
         self.extensions = [(roster.by_id(one.student), one) for one in settings.extensions]
-        self.excused = {
-            (who.id, one.lab): one.reason for one in settings.excused if (who := roster.by_id(one.student))
-        }
-        self.decided = {
-            (one.student, one.lab): (
-                tidy(one.points),
-                None,
-                f"regraded on request {one.number}: {one.reason}",
-            )
-            for one in requests
-            if one.points is not None
-        }
-        self.decided |= {
-            (who.id, one.lab): (tidy(one.points), one.bonus, f"set by the instructor: {one.reason}")
-            for one in settings.overrides
-            if (who := roster.by_id(one.student))
-        }
+
+        def known(rows):
+            """With the keys of those who are in the roster."""
+            people = ((roster.by_id(one.student), one) for one in rows)
+            return [((who.id, one.lab), one) for who, one in people if who]
+
+        self.excused = {key: one.reason for key, one in known(settings.excused)}
+        self.decided = {}  # by student and lab: points, bonus (None: as graded), reason
+        for one in requests:
+            if one.points is not None:
+                reason = f"regraded on request {one.number}: {one.reason}"
+                self.decided[one.student, one.lab] = tidy(one.points), None, reason
+        for key, one in known(settings.overrides):
+            self.decided[key] = tidy(one.points), one.bonus, f"set by the instructor: {one.reason}"
 
     def finals(
         self, student: Student, submissions: dict[str, list[Candidate]], maxima: dict[str, int | None]
@@ -237,20 +223,16 @@ class Judge:
             if who is student and one.lab in ("", lab):
                 extended = one.due or (start and start + datetime.timedelta(days=one.days))
                 if extended and (due is None or extended > due):
-                    due, why = (
-                        extended,
-                        f"extension to {extended:%Y-%m-%d %H:%M}"
-                        + (f" ({one.reason})" if one.reason else ""),
-                    )
+                    due, why = extended, f"extension to {extended:%Y-%m-%d %H:%M}"
+                    why += f" ({one.reason})" if one.reason else ""
         return due, why
 
     def is_open(self, lab: str, due: datetime.datetime | None, slip_days: int) -> bool:
         """Whether what is submitted now can still earn points: until then nothing is missing. A lab without
         a due date is always open."""
         late = self.settings.lab(lab).late
-        return due is None or self.now <= due + datetime.timedelta(
-            days=late.most_days + slip_days, minutes=late.grace_minutes
-        )
+        after = datetime.timedelta(days=late.most_days + slip_days, minutes=late.grace_minutes)
+        return due is None or self.now <= due + after
 
     def days_late(
         self, one: Candidate, time: datetime.datetime | None, due: datetime.datetime | None, late: Late
@@ -299,17 +281,13 @@ class Judge:
             out.notes = [one.message for one in submissions[-1:] if one.message]
         elif any(one.status in UNKNOWN for one in handed_in):
             out.status, out.points, out.bonus = "no grade", None, None
-            out.notes = [
-                one.message or "It has not been graded yet." for one in handed_in if one.status in UNKNOWN
-            ][:1]
+            first = next(one for one in handed_in if one.status in UNKNOWN)
+            out.notes = [first.message or "It has not been graded yet."]
         else:
             self.choose(out, handed_in, due, left)
         out.notes += [why] if why else []
-        if (
-            rules.manual
-            and out.status not in ("not due", "not graded")
-            and (key in self.decided or key not in self.excused)
-        ):
+        counts = key in self.decided or key not in self.excused
+        if rules.manual and counts and out.status not in ("not due", "not graded"):
             self.add_manual(out, rules.manual)
         if key in self.decided:
             points, bonus, reason = self.decided[key]
@@ -342,15 +320,9 @@ class Judge:
         else:
             chosen, worth, slip, days = in_time[-1]
         out.points, out.bonus = worth
-        out.status = (
-            chosen.status
-            if chosen.status == "refused"
-            else "too late"
-            if days > most
-            else "late"
-            if days
-            else "graded"
-        )
+        out.status = "too late" if days > most else "late" if days else "graded"
+        if chosen.status == "refused":
+            out.status = chosen.status
         out.submission, out.submitted, out.tasks = chosen.number, chosen.submitted, chosen.tasks
         out.days_late, out.slip_days = days, slip
         out.max_points = out.max_points if out.max_points is not None else chosen.max_points
@@ -361,10 +333,8 @@ class Judge:
             out.notes.append(f"{plural(days, 'day')} late")
         elif chosen.late and due and not slip:
             out.notes.append("the platform marked it as late")
-        if (
-            chosen.owner != out.student
-            and self.roster.find(chosen.owner) is not self.roster.students[out.student]
-        ):
+        own = chosen.owner == out.student
+        if not own and self.roster.find(chosen.owner) is not self.roster.students[out.student]:
             out.notes.append(f"submitted by {chosen.owner}")
 
     def add_manual(self, out: Final, parts: dict[str, float]) -> None:
@@ -378,11 +348,8 @@ class Judge:
             out.notes.append(f"not graded yet: {', '.join(waiting)}")
         elif out.points is not None:
             out.points = tidy(out.points + sum(out.manual.values()))
-        out.notes += [
-            f"{part}: {points:g} of {parts[part]:g}"
-            for part, points in out.manual.items()
-            if points is not None
-        ]
+        known = [(part, points) for part, points in out.manual.items() if points is not None]
+        out.notes += [f"{part}: {points:g} of {parts[part]:g}" for part, points in known]
         out.notes += self.comments.get((out.student, out.lab), [])
 
 
@@ -406,27 +373,26 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     ]
     warnings += check_names(settings, roster)
 
-    owned: dict[
-        str, list[tuple[str, list[str]]]
-    ] = {}  # student's id: owners of submissions that count for them, and for which labs
+    # Student's id: owners of submissions that count for them, and for which labs.
+    owned: dict[str, list[tuple[str, list[str]]]] = {}
+    groups = {
+        name: ([who for member in members if (who := roster.by_id(member))], only_labs)
+        for name, (members, only_labs) in settings.groups.items()
+    }
     unknown = {}
     for owner in owners:
-        if owner in settings.groups:
-            members, only_labs = settings.groups[owner]
-            people = [roster.by_id(member) for member in members]
-        else:
-            people, only_labs = [roster.find(owner)], []
-            for members, group_labs in settings.groups.values():
-                group = [roster.by_id(member) for member in members]
-                if people[0] and people[0] in group:
-                    for member in group:
-                        if member and member is not people[0]:
-                            owned.setdefault(member.id, []).append((owner, group_labs))
-        for person in people:
-            if person:
+        counts = []
+        if owner in groups:
+            counts = [groups[owner]]
+        elif person := roster.find(owner):
+            teams = [(people, only_labs) for people, only_labs in groups.values() if person in people]
+            counts = [([one for one in people if one is not person], only) for people, only in teams]
+            counts.append(([person], []))
+        for people, only_labs in counts:
+            for person in people:
                 owned.setdefault(person.id, []).append((owner, only_labs))
-        if not any(people):
-            unknown[owner] = why_unknown(roster, owner, settings)
+        if not any(people for people, _ in counts):
+            unknown[owner] = why_unknown(owner, settings)
 
     warnings += [
         f"nobody's submissions of {lab} have been graded: its cells are empty."
@@ -446,7 +412,7 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         now or datetime.datetime.now(datetime.UTC),
     )
     maxima = {lab: max_points_of(book, lab) for lab in labs}
-    finals = {}
+    finals: dict[tuple[str, str], Final] = {}
     for student in roster.students.values():
         own = {
             lab: sorted(
@@ -466,22 +432,15 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         for lab, most in maxima.items()
         if most not in (None, 0, 100)
     ]
-    lacking = sorted(
-        {
-            f"{lab}, {what}"
-            for (_, lab), submissions in rows.items()
-            for one in submissions
-            for what in one.lacks
-        }
-    )
+    graded = [(lab, one) for (_, lab), submissions in rows.items() for one in submissions]
     warnings += [
         f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more."
-        for what in lacking
+        for what in sorted({f"{lab}, {what}" for lab, one in graded for what in one.lacks})
     ]
     return Term(settings, roster, labs, finals, unknown, warnings, rows, requests)
 
 
-def why_unknown(roster: Roster, owner: str, settings: Settings) -> str:
+def why_unknown(owner: str, settings: Settings) -> str:
     if owner in settings.aliases:
         return f'its alias "{settings.aliases[owner]}" is not in the roster'
     if owner in settings.groups:
@@ -492,26 +451,16 @@ def why_unknown(roster: Roster, owner: str, settings: Settings) -> str:
 def check_names(settings: Settings, roster: Roster) -> list[str]:
     """The students that class.toml names and who are not in the roster."""
     found = []
-    people = [
-        (where, one.student)
-        for where, rows in (
-            ("extensions", settings.extensions),
-            ("excused", settings.excused),
-            ("overrides", settings.overrides),
-        )
-        for one in rows
-    ]
+    people = [(where, one.student) for where, one in settings.decisions()]
     people += [
-        (f"groups.{group}", member) for group, (members, _) in settings.groups.items() for member in members
+        (f"groups.{name}", member) for name, (members, _) in settings.groups.items() for member in members
     ]
     people += [("aliases", student) for student in settings.aliases.values()]
     for where, student in people:
         if roster.by_id(student) is None:
             near = difflib.get_close_matches(student, roster.students, 1)
-            found.append(
-                f"{settings_of.NAME}, {where}: {student} is not in the roster."
-                + (f" Did you mean {near[0]}?" if near else "")
-            )
+            found.append(f"{settings_of.NAME}, {where}: {student} is not in the roster.")
+            found[-1] += f" Did you mean {near[0]}?" if near else ""
     return found
 
 
@@ -525,56 +474,25 @@ def joined(notes: list[str]) -> str:
 
 def table(term: Term) -> list[list]:
     """The grades with a row for a student: the head first."""
-    heads = [
-        "id",
-        "name",
-        "email",
-        "section",
-        "total",
-        "bonus",
-        "out of",
-        *(f"{lab}{what}" for lab in term.labs for what in ("", " bonus", " status", " days late")),
-        "notes",
-    ]
-    rows = [heads]
+    of_labs = [f"{lab}{what}" for lab in term.labs for what in ("", " bonus", " status", " days late")]
+    rows: list[list] = [["id", "name", "email", "section", "total", "bonus", "out of", *of_labs, "notes"]]
     for student in sorted(term.roster.students.values(), key=lambda one: (one.section, one.name, one.id)):
         finals = term.of(student)
+        about = [student.id, student.name, student.email, student.section]
         cells = [
             value for one in finals for value in (one.points, one.bonus, one.status, one.days_late or "")
         ]
         notes = " ".join(f"{one.lab}: {joined(one.notes)}." for one in finals if one.notes)
-        rows.append(
-            [
-                student.id,
-                student.name,
-                student.email,
-                student.section,
-                *total(finals),
-                out_of(finals),
-                *cells,
-                notes,
-            ]
-        )
+        rows.append([*about, *total(finals), out_of(finals), *cells, notes])
     return rows
-
-
-def csv_text(rows: list[list]) -> str:
-    out = io.StringIO()
-    csv.writer(out).writerows([[gradebook.cell(value) for value in row] for row in rows])
-    return out.getvalue()
 
 
 def difference(before: dict, now: dict) -> list[str]:
     """Why a grade is another one, in words."""
     why = []
     if before["submission"] != now["submission"]:
-        why.append(
-            "another submission counts"
-            if before["submission"] and now["submission"]
-            else "a submission came"
-            if now["submission"]
-            else "no submission counts"
-        )
+        came = "another submission counts" if before["submission"] else "a submission came"
+        why.append(came if now["submission"] else "no submission counts")
     for task in [*now["tasks"], *(set(before["tasks"]) - set(now["tasks"]))]:
         was, is_ = before["tasks"].get(task), now["tasks"].get(task)
         if was != is_ and before["tasks"] and now["tasks"]:
@@ -587,12 +505,8 @@ def difference(before: dict, now: dict) -> list[str]:
             why.append(f"{part} {shown(was)} → {shown(points)}")
     if before["status"] != now["status"]:
         why.append(f"{before['status']} → {now['status']}")
-    why += [
-        note
-        for note in now["notes"]
-        if note not in before["notes"]
-        and note.startswith(("set by", "regraded", "extension", "excused", "dropped"))
-    ]
+    news = ("set by", "regraded", "extension", "excused", "dropped")
+    why += [note for note in now["notes"] if note not in before["notes"] and note.startswith(news)]
     if before.get("dropped", False) and not now["dropped"]:
         why.append("it is not one of the lowest any more")
     return why or ["the rule for late submissions or for the bonus"]
@@ -609,14 +523,11 @@ def moved(before: dict, term: Term) -> list[str]:
         was, now = before.get(student, {}).get(lab), asdict(final)
         if was is None or all(was.get(what, False) == now[what] for what in ("points", "bonus", "dropped")):
             continue
-        bonus = (
-            "" if was["bonus"] == now["bonus"] else f", bonus {shown(was['bonus'])} → {shown(now['bonus'])}"
-        )
+        points, bonus = (f"{shown(was[what])} → {shown(now[what])}" for what in ("points", "bonus"))
+        bonus = "" if was["bonus"] == now["bonus"] else f", bonus {bonus}"
         name = term.roster.students[student].name
-        lines.append(
-            f"{student}{f' ({name})' if name not in ('', student) else ''}, {lab}: {shown(was['points'])} → {shown(now['points'])}{bonus}: "
-            f"{'; '.join(difference(was, now))}"
-        )
+        who = student if name in ("", student) else f"{student} ({name})"
+        lines.append(f"{who}, {lab}: {points}{bonus}: {'; '.join(difference(was, now))}")
     return lines
 
 

@@ -55,44 +55,31 @@ def parser_of() -> argparse.ArgumentParser:
         sub.add_argument("folder", metavar="CLASS", type=pathlib.Path)
         return sub
 
+    def file(
+        sub: argparse.ArgumentParser, option: str, about: str | None = None, metavar="FILE", **how
+    ) -> None:
+        sub.add_argument(option, metavar=metavar, type=pathlib.Path, help=about, **how)
+
     new = command("new", "Start a class.toml")
-    new.add_argument(
-        "--roster",
-        nargs="+",
-        metavar="FILE",
-        type=pathlib.Path,
-        default=[],
-        help="tables of Canvas, Moodle, Gradescope, or plain ones",
-    )
+    rosters = "tables of Canvas, Moodle, Gradescope, or plain ones"
+    file(new, "--roster", rosters, nargs="+", default=[])
     made = command("grades", "Final grades from stored results; who moved, and why")
     made.add_argument("--dry-run", action="store_true", help="say who would move, and write nothing")
     export = command("export", "Tables that platforms import")
-    export.add_argument("--canvas", metavar="FILE", type=pathlib.Path)
-    export.add_argument(
-        "--canvas-from",
-        metavar="FILE",
-        type=pathlib.Path,
-        help="Canvas's exported gradebook, whose rows --canvas fills in",
-    )
+    file(export, "--canvas")
+    file(export, "--canvas-from", "Canvas's exported gradebook, whose rows --canvas fills in")
     for name in ("moodle", "gradescope", "csv"):
-        export.add_argument(f"--{name}", metavar="FILE", type=pathlib.Path)
+        file(export, f"--{name}")
     made = command("feedback", "A folder for each student, and what to send to whom")
-    made.add_argument("--out", metavar="FOLDER", type=pathlib.Path, help="default: CLASS/feedback")
-    made.add_argument(
-        "--mbox", metavar="FILE", type=pathlib.Path, help="also as messages, for a mail program"
-    )
+    file(made, "--out", "default: CLASS/feedback", "FOLDER")
+    file(made, "--mbox", "also as messages, for a mail program")
     made.add_argument("--from", dest="sender", metavar="ADDRESS", help="of these messages")
     show = command("show", "How the class is doing")
-    show.add_argument("--html", metavar="FILE", type=pathlib.Path, help="as a page")
-    show.add_argument(
-        "--similarity",
-        metavar="FILE",
-        type=pathlib.Path,
-        help="show the pairs that grade-all --similarity has found",
-    )
+    file(show, "--html", "as a page")
+    file(show, "--similarity", "show the pairs that grade-all --similarity has found")
     one = command("student", "All about one student, over the whole term")
     one.add_argument("student", metavar="STUDENT", help="id, e-mail address or name")
-    one.add_argument("--html", metavar="FILE", type=pathlib.Path, help="as a page")
+    file(one, "--html", "as a page")
     request = command("request", "Requests for a regrade: lists them, adds one, answers one")
     request.add_argument("number", metavar="NUMBER", type=int, nargs="?", help="of a request")
     request.add_argument("--all", action="store_true", help="list closed ones, too")
@@ -106,13 +93,13 @@ def parser_of() -> argparse.ArgumentParser:
     request.add_argument("--close", action="store_true", help="the grade stays as it is")
     sheet = command("sheet", "A table for the points that a person gives")
     sheet.add_argument("lab", metavar="LAB")
-    sheet.add_argument("--out", metavar="FILE", type=pathlib.Path, required=True)
+    file(sheet, "--out", required=True)
     sheet.add_argument("--anonymous", action="store_true", help="pseudonyms in place of names")
     sources = command("sources", "Everybody's last submission, one folder for each lab and student")
-    sources.add_argument("--out", metavar="FOLDER", type=pathlib.Path, required=True)
+    file(sources, "--out", None, "FOLDER", required=True)
     sources.add_argument("--anonymous", action="store_true", help="pseudonyms, as in anonymous sheets")
     canary = command("canary", "Whether today's grader gives the stored results")
-    canary.add_argument("--out", metavar="FOLDER", type=pathlib.Path, required=True, help="a new folder")
+    file(canary, "--out", "a new folder", "FOLDER", required=True)
     canary.add_argument("--sample", metavar="N", type=int, default=20, help="files at most (default: 20)")
     canary.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 2, help="files at a time")
     return parser

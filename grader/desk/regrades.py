@@ -2,8 +2,8 @@
 """Requests for a regrade, and what was said about each of them: CLASS/regrades.jsonl, to which lines are
 only added (../batch/ledger.py has their form).
 
-    requests = read(folder)                 by number, in order
-    add(folder, number, student, lab, …)    a new request (number None), or another entry of one
+    requests = read(folder)         by number, in order
+    add(folder, request, …)         another entry of a request, which may be the first
 """
 
 import os
@@ -29,13 +29,17 @@ class Request:
         return self.entries[-1]["closed"]
 
     @property
+    def decision(self) -> dict | None:
+        """The last entry with points, if somebody has decided on any; None: the grade stays as it is."""
+        return next((one for one in reversed(self.entries) if one["points"] is not None), None)
+
+    @property
     def points(self) -> float | None:
-        """That somebody has decided on; None: the grade stays as it is."""
-        return next((one["points"] for one in reversed(self.entries) if one["points"] is not None), None)
+        return self.decision["points"] if self.decision else None
 
     @property
     def reason(self) -> str:
-        return next((one["text"] for one in reversed(self.entries) if one["points"] is not None), "")
+        return self.decision["text"] if self.decision else ""
 
     def lines(self) -> list[str]:
         state = "closed" if self.closed else "open"
@@ -54,29 +58,13 @@ def read(folder: pathlib.Path) -> dict[int, Request]:
 
 
 def add(
-    folder: pathlib.Path,
-    request: Request | None,
-    student: str,
-    lab: str,
-    by: str,
-    text: str,
-    points: float | None = None,
-    closed: bool = False,
-) -> Request:
+    folder: pathlib.Path, request: Request, by: str, text: str, points: float | None, closed: bool
+) -> None:
     if not text.strip():
         raise Problem("Give the reason: --say TEXT.")
-    request = request or Request(len(read(folder)) + 1, student, lab)
-    entry = {
-        "event": "request",
-        "number": request.number,
-        "student": request.student,
-        "lab": request.lab,
-        "time": utc_now(),
-        "by": by,
-        "text": " ".join(text.split()),
-        "points": points,
-        "closed": closed,
-    }
+    entry = {name: getattr(request, name) for name in ("number", "student", "lab")}
+    entry |= {"event": "request", "time": utc_now(), "by": by, "text": " ".join(text.split())}
+    entry |= {"points": points, "closed": closed}
     fd = os.open(folder / NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         os.write(fd, b"\n" + ledger.encode(entry))  # a torn line before it stays alone
@@ -84,4 +72,3 @@ def add(
     finally:
         os.close(fd)
     request.entries.append(entry)
-    return request

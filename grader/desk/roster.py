@@ -117,11 +117,8 @@ class Roster:
             return self.by_id(alias)
         if found := self.by_id(submission):
             return found
-        name, number = (
-            (parts[1], parts[2])
-            if (parts := re.fullmatch(r"(.+)_(\d+)", submission, re.S))
-            else (submission, "")
-        )
+        parts = re.fullmatch(r"(.+)_(\d+)", submission, re.S)
+        name, number = parts.groups() if parts else (submission, "")
         named = list(self.by_key.get("~" + plain(name), []))
         if number:  # Moodle's Participant 123, Canvas's ID 123
             numbered = self.one(f"participant {number}") or self.one(number)
@@ -148,11 +145,8 @@ def table_of(path: pathlib.Path) -> tuple[str, list[list[str]]]:
 def rows_of(path: pathlib.Path) -> list[dict[str, str]]:
     _, rows = table_of(path)
     heads = [head.strip().casefold() for head in rows[0]]
-    return [
-        dict(zip(heads, (cell.strip() for cell in row)))
-        for row in rows[1:]
-        if any(cell.strip() for cell in row)
-    ]
+    stripped = ([cell.strip() for cell in row] for row in rows[1:])
+    return [dict(zip(heads, row)) for row in stripped if any(row)]
 
 
 def first_of(row: dict[str, str], names: tuple[str, ...]) -> str:
@@ -163,41 +157,27 @@ def students_of(path: pathlib.Path) -> list[Student]:
     rows = rows_of(path)
     heads = set(rows[0]) if rows else set()
     if rows and not heads & set(KEYS):
-        raise Problem(
-            f"{path} has no column that says who a student is. Canvas's, Moodle's and Gradescope's tables have one; a plain table "
-            f"needs id, name, email and section."
-        )
+        have_one = "Canvas's, Moodle's and Gradescope's tables have one; a plain table needs id, name, email and section"
+        raise Problem(f"{path} has no column that says who a student is. {have_one}.")
     canvas = "sis login id" in heads  # there "ID" is Canvas's own number, which nobody knows
     ids = ("sis user id", "sis login id", "id") if canvas else IDS
     found = []
     for row in rows:
         parts = (first_of(row, FIRST), first_of(row, LAST))
         name = first_of(row, NAMES) or " ".join(parts).strip()
-        if (
-            name.casefold() in NOBODY
-            or any(value.casefold() == NOBODY[0] for value in row.values())
-            or row.get("role", "student").casefold() not in ("student", "")
-        ):
+        is_nobody = name.casefold() in NOBODY or NOBODY[0] in map(str.casefold, row.values())
+        if is_nobody or row.get("role", "student").casefold() not in ("student", ""):
             continue
-        email = first_of(row, EMAILS) or (
-            row.get("sis login id", "") if "@" in row.get("sis login id", "") else ""
-        )
+        login = row.get("sis login id", "")
+        email = first_of(row, EMAILS) or (login if "@" in login else "")
         keys = {row[key].casefold() for key in KEYS if row.get(key)}
         if not keys and not name:
             continue
         if "," in name:
             last, first = (part.strip() for part in name.split(",", 1))
             parts, name = (first, last), f"{first} {last}"
-        found.append(
-            Student(
-                first_of(row, ids) or email or first_of(row, KEYS) or name,
-                name,
-                email,
-                first_of(row, SECTIONS),
-                keys,
-                parts if any(parts) else None,
-            )
-        )
+        key, section = first_of(row, ids) or email or first_of(row, KEYS) or name, first_of(row, SECTIONS)
+        found.append(Student(key, name, email, section, keys, parts if any(parts) else None))
     return found
 
 
@@ -213,12 +193,8 @@ def merge(students: list[Student]) -> list[Student]:
         person = next(iter(known.values()), None)
         if person is None:
             merged.append(person := one)
-        person.name, person.email, person.section = (
-            person.name or one.name,
-            person.email or one.email,
-            person.section or one.section,
-        )
-        person.parts = person.parts or one.parts
+        for name in ("name", "email", "section", "parts"):
+            setattr(person, name, getattr(person, name) or getattr(one, name))
         person.keys |= one.keys
         by_key |= dict.fromkeys(person.keys, person)
     ids = [one.id for one in merged]

@@ -61,9 +61,8 @@ def prebuilt_files(files):
         for name in ("lab", "common/tools/cache/ccache"):
             (folder / name).chmod(0o755)
         release.add_tools(folder, "x86_64")  # which Gradescope's machines are
-        return {
-            f"prebuilt/{path.name}": (path.read_bytes(), False) for path in (folder / "prebuilt").iterdir()
-        }
+        made = (folder / "prebuilt").iterdir()
+        return {f"prebuilt/{path.name}": (path.read_bytes(), False) for path in made}
 
 
 def pack(root, out, labs, minutes, isolation, leaderboard, with_tools):
@@ -73,16 +72,13 @@ def pack(root, out, labs, minutes, isolation, leaderboard, with_tools):
     with zipfile.ZipFile(out, "w") as archive:
         for name in ["setup.sh", "run_autograder", "grade_submission.py"]:
             add(archive, name, (HERE / "files" / name).read_bytes(), True)
-        add(archive, "labs.txt", "\n".join(labs) + "\n", False)
-        add(archive, "minutes.txt", f"{minutes:g}\n", False)
-        add(archive, "isolation.txt", isolation + "\n", False)
+        texts = {"labs": "\n".join(labs), "minutes": f"{minutes:g}", "isolation": isolation}
         if leaderboard:
-            add(
-                archive,
-                "leaderboard.txt",
-                "The results hold the speedups of the bonus tasks for Gradescope's leaderboard.\n",
-                False,
+            texts["leaderboard"] = (
+                "The results hold the speedups of the bonus tasks for Gradescope's leaderboard."
             )
+        for name, text in texts.items():
+            add(archive, f"{name}.txt", text + "\n", False)
         for name, (data, executable) in sorted(files.items()):
             add(archive, "course/" + name, data, executable)
 
@@ -127,24 +123,16 @@ def main():
             release.refuse(f'there is no lab "{lab}"; there are {", ".join(known)}')
     if arguments.out.suffix != ".zip":
         release.refuse(f"{arguments.out} should end in .zip")
+    labs = arguments.labs or known
     beside = arguments.out.with_name(arguments.out.name + ".tmp")
+    how = (arguments.minutes, arguments.isolation, arguments.leaderboard, arguments.prebuilt)
     try:
-        pack(
-            arguments.root.resolve(),
-            beside,
-            arguments.labs or known,
-            arguments.minutes,
-            arguments.isolation,
-            arguments.leaderboard,
-            arguments.prebuilt,
-        )
+        pack(arguments.root.resolve(), beside, labs, *how)
         beside.replace(arguments.out)
     except OSError as error:
         beside.unlink(missing_ok=True)
         release.refuse(f"{arguments.out} can't be written: {error.strerror}")
-    print(
-        f"{arguments.out}: {arguments.out.stat().st_size // 1024} KiB, grades {', '.join(arguments.labs or known)}"
-    )
+    print(f"{arguments.out}: {arguments.out.stat().st_size // 1024} KiB, grades {', '.join(labs)}")
 
 
 if __name__ == "__main__":

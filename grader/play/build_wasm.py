@@ -40,12 +40,8 @@ def units(build):
     for target in targets:
         if not re.fullmatch(TARGETS, target["name"]) or target["type"] != "static library":
             continue
-        files = [
-            f
-            for part in target["target_sources"]
-            for key in ("sources", "generated_sources")
-            for f in part.get(key, [])
-        ]
+        kinds = ("sources", "generated_sources")
+        files = [f for part in target["target_sources"] for kind in kinds for f in part.get(kind, [])]
         for k, path in enumerate(file for file in files if file.endswith(".cpp")):
             yield f"{target['name']}{k}", path
 
@@ -81,15 +77,9 @@ def environment(out):
         return os.environ
     text = re.sub(r"^FROZEN_CACHE.*$", "", config.read_text(encoding="utf-8"), flags=re.M)
     write(out / "emscripten.cfg", f"{text}\nFROZEN_CACHE = False\n")
-    cache = os.environ.get("EM_CACHE", str(out / "cache"))
     # Debian's own node finds its modules there by itself, others do not.
-    modules = os.environ.get("NODE_PATH", "/usr/share/nodejs")
-    return {
-        **os.environ,
-        "EM_CONFIG": str(out / "emscripten.cfg"),
-        "EM_CACHE": cache,
-        "NODE_PATH": modules,
-    }
+    defaults = {"EM_CACHE": str(out / "cache"), "NODE_PATH": "/usr/share/nodejs"}
+    return defaults | os.environ | {"EM_CONFIG": str(out / "emscripten.cfg")}
 
 
 def main():
@@ -100,15 +90,9 @@ def main():
     out = build / "play"
     out.mkdir(parents=True, exist_ok=True)
     include = include_folder(out)
-    folders = [
-        ROOT / "common",
-        ROOT / "common/simulator",
-        ROOT / "common/harness",
-        ROOT / "labs",
-        HERE.parent,
-    ]
+    rooms = ("common", "common/simulator", "common/harness", "labs", "grader")
     flags = [*COMPILE, "-isystem", include, "-include", HERE / "older_library.hpp"]
-    flags += [f"-I{folder}" for folder in folders]
+    flags += [f"-I{ROOT / room}" for room in rooms]
     lines = [
         "rule compile",
         f"  command = emcc {' '.join(map(str, flags))} -MMD -MF $out.d -c $in -o $out",

@@ -33,6 +33,7 @@ import make_mutant
 import make_versions
 import records
 
+ARCH = "arch=compute_90,code=compute_90"
 NUMBER = re.compile(r"(?<=[\[,:])\d+(?=[\],}])")
 
 
@@ -85,11 +86,8 @@ class Packer:
                     ranges = json.dumps(list(self.ranges_of(works)))
                     packed[task][variant] = self.ranges.number(ranges)
             entries = [self.texts.number(program.entries[copy][name]) for name in sorted(kernels)]
-            copies[copy] = {
-                "head": self.texts.number(program.heads[copy]),
-                "entries": entries,
-                "tasks": packed,
-            }
+            head = self.texts.number(program.heads[copy])
+            copies[copy] = {"head": head, "entries": entries, "tasks": packed}
         return copies
 
     def ranges_of(self, works):
@@ -170,9 +168,8 @@ def programs(build):
 def labs_of(build, recorded):
     """What the page offers, by lab: `shown` is what its form needs, `packed` the kernels and their
     launches."""
-    listed = subprocess.run(
-        [build / "grader/labcli", "list", "--json"], capture_output=True, text=True, check=True
-    )
+    command = [build / "grader/labcli", "list", "--json"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
     manifests = {lab["id"]: lab for lab in json.loads(listed.stdout)["labs"]} | {"errata": ERRATA}
     labs = {}
     for program in recorded:
@@ -207,13 +204,8 @@ def lab_of(manifest, recorded):
     # The text of the first size stands for all; the page replaces the same constants.
     first = {copy: next(p.sources[copy] for p in recorded if copy in p.copies).split("\n") for copy in copies}
     base = first[copies[0]]
-    shown = {
-        "title": manifest["title"],
-        "problem": recorded[0].problem,
-        "tasks": tasks,
-        "versions": versions,
-        "items": recorded[0].items,
-    }
+    of_first = {"problem": recorded[0].problem, "items": recorded[0].items}
+    shown = {"title": manifest["title"], "tasks": tasks, "versions": versions, **of_first}
     packed = {
         **Packer(recorded).packed(),
         "source": base,
@@ -244,22 +236,11 @@ def record_file(build, path, folder):
         source.write_text(make_versions.with_size(copy, small.get(size, {})), encoding="utf-8")
         chooser = folder / f"{stem}.cpp"
         chooser.write_text(make_mutant.chooser(lab, ["file"]), encoding="utf-8")
-        flags = (
-            "-std=c++20 -O2 -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 -ldl".split()
-        )
-        flags += [
-            f"-I{ROOT / room}" for room in ("common", "common/simulator", "common/harness", "labs", "grader")
-        ]
-        flags += [f"-I{path.parent}", f"-DCOURSE_LAB={lab}"]
-        command = [
-            os.environ.get("NVCC", "nvcc"),
-            *flags,
-            source,
-            chooser,
-            HERE / "record_main.cpp",
-            "-o",
-            folder / stem,
-        ]
+        flags = f"-std=c++20 -O2 -lineinfo -cudart shared -gencode {ARCH} -ldl".split()
+        rooms = ("common", "common/simulator", "common/harness", "labs", "grader")
+        flags += [f"-I{folder}" for folder in (*(ROOT / room for room in rooms), path.parent)]
+        files = [source, chooser, HERE / "record_main.cpp", "-o", folder / stem]
+        command = [os.environ.get("NVCC", "nvcc"), *flags, f"-DCOURSE_LAB={lab}", *files]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             if size == sizes[-1]:

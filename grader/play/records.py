@@ -120,17 +120,9 @@ class Program:
 
     def request(self, copy, task, variant, n, items="random", seed=1, schedule=0):
         work = self.work(dict(map(tuple, self.copies[copy][task][variant]))[n])
-        return {
-            "lab": self.problem,
-            "task": task,
-            "variant": variant,
-            "n": n,
-            "items": items,
-            "seed": seed,
-            "schedule": schedule,
-            "ptx": self.ptx(copy, work),
-            "work": work,
-        }
+        what = {"lab": self.problem, "task": task, "variant": variant, "n": n}
+        how = {"items": items, "seed": seed, "schedule": schedule}
+        return {**what, **how, "ptx": self.ptx(copy, work), "work": work}
 
     def limits(self, player):
         """The tasks and operators of which not all lengths are right with such small blocks, and the longest
@@ -190,13 +182,9 @@ class Errata(Program):
             tasks[number] = {"i32": [[n, len(self.works)]]}
             zeros = [{"to": [out, 0], "value": 0, "width": 4} for out in ("out0", "out2")]
             pointers = [[8 * k, [key, 0]] for k, key in enumerate(("in0", "out0", "out1", "out2"))]
-            launch = {
-                "kernel": kernel,
-                "grid": [int(grid), 1, 1],
-                "block": [int(block), 1, 1],
-                "parameters": "00" * 32 + n.to_bytes(4, "little").hex(),
-                "pointers": pointers,
-            }
+            launch = {"kernel": kernel, "grid": [int(grid), 1, 1], "block": [int(block), 1, 1]}
+            parameters = "00" * 32 + n.to_bytes(4, "little").hex()
+            launch |= {"parameters": parameters, "pointers": pointers}
             self.works.append([zeros[0] | {"count": n}, zeros[1] | {"count": 64}, launch])
         self.copies, self.heads, self.entries = {"faulty": tasks}, {"faulty": head}, {"faulty": entries}
         shown = re.sub(r"[ \t]*//.*", "", text[: text.index("// --- The program.")])
@@ -205,10 +193,8 @@ class Errata(Program):
     @classmethod
     def all(cls, build):
         ptx, source = build / "grader/play/play_errata.ptx", ROOT / ERRATA
-        sizes = sorted(
-            {block for _, block, *_ in LAUNCH.findall(source.read_text(encoding="utf-8"))}, key=int
-        )
-        return [cls(ptx, source, size) for size in sizes]
+        launches = LAUNCH.findall(source.read_text(encoding="utf-8"))
+        return [cls(ptx, source, size) for size in sorted({block for _, block, *_ in launches}, key=int)]
 
 
 if __name__ == "__main__":

@@ -36,29 +36,20 @@ ANSWERS = {
     "multi_gpu/k03_count": ["radix_sort"],
 }
 # (the lab that shows, a later lab whose task it answers): why the earlier lab may show it all the same.
+RECURSION = (
+    "it needs a scan of any length; lab 7 states the same recursion, and asks for it on tiles of its own"
+)
 ON_PURPOSE = {
-    (
-        "compaction",
-        "hierarchical_scan",
-    ): "lab 3 needs a scan of any length; lab 7 states the same recursion in words, and asks for it on tiles of its own",
-    (
-        "radix_sort",
-        "hierarchical_scan",
-    ): "lab 4 needs a scan of any length; lab 7 states the same recursion in words, and asks for it on tiles of its own",
+    ("compaction", "hierarchical_scan"): RECURSION,
+    ("radix_sort", "hierarchical_scan"): RECURSION,
     ("radix_sort", "sat"): "students have written the scan of a warp and of a block in lab 2",
     ("histogram", "sat"): "students have written the scan of a warp and of a block in lab 2",
     ("sat", "compaction"): "two lines that set words to 0",
     ("hierarchical_scan", "compaction"): "two lines that set words to 0",
 }
 GRAM = 12  # tokens
-LEAST, SHARE = (
-    20,
-    0.25,
-)  # grams of a function that an answer contains, at least: this many, and this part of the function's
-KEYWORDS = set(
-    """if else for while do switch case default break continue return struct template typename auto const constexpr static inline void bool
-    char int unsigned long float double sizeof true false __global__ __device__ __shared__ __syncthreads __syncwarp threadIdx blockIdx blockDim gridDim""".split()
-)
+# Grams of a function that an answer contains, at least: this many, and this part of the function's.
+LEAST, SHARE = 20, 0.25
 
 
 def grams(text):
@@ -116,23 +107,16 @@ def undeclared(root, labs):
     }
     complaints = []
     for name, run in given.items():
+        own, function = name.split("/")
         for lab, answer in answers.items():
             n = sum(gram in answer for gram in run)
-            if (
-                lab != name.split("/")[0]
-                and n >= LEAST
-                and n >= SHARE * len(run)
-                and lab not in ANSWERS.get(name, ())
-            ):
-                complaints.append(
-                    f"labs/{name.split('/')[0]}: the given function {name.split('/')[1]} is an answer of {lab} ({n} of {len(run)} runs of tokens)"
+            if lab not in (own, *ANSWERS.get(name, ())) and n >= max(LEAST, SHARE * len(run)):
+                what = (
+                    f"the given function {function} is an answer of {lab} ({n} of {len(run)} runs of tokens)"
                 )
-    complaints += [
-        f"labs/{name.split('/')[0]} gives no function {name.split('/')[1]}"
-        for name in ANSWERS
-        if name.split("/")[0] in read and name not in given
-    ]
-    return complaints
+                complaints.append(f"labs/{own}: {what}")
+    gone = [name.split("/") for name in ANSWERS if name not in given]
+    return complaints + [f"labs/{lab} gives no function {name}" for lab, name in gone if lab in read]
 
 
 def shown_by(labs):

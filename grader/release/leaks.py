@@ -51,36 +51,20 @@ def text_of(path):
 
 
 def skeleton(root, solution):
-    tool = root / "common/tools/make_skeleton.py"
-    return subprocess.run(
-        [sys.executable, tool, solution, "/dev/stdout"], check=True, capture_output=True, text=True
-    ).stdout
+    command = [sys.executable, root / "common/tools/make_skeleton.py", solution, "/dev/stdout"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def given(root):
     """What is no secret, squeezed: skeletons, the labs' own headers and host code, and that of common/ and
     grader/."""
-    texts = [text_of(p) for p in sorted((root / "labs").rglob("*")) if p.suffix in (".hpp", ".cpp")]
-    texts += [
-        text_of(p)
-        for p in sorted((root / "common").rglob("*"))
-        if p.suffix in (".hpp", ".cpp") and "template" not in p.parts
-    ]
-    texts += [
-        text_of(p)
-        for p in sorted((root / "grader").rglob("*"))
-        if p.suffix in (".hpp", ".cpp") and not {"hostile", "mutants"} & set(p.parts)
-    ]
-    texts += [text_of(p) for p in sorted((root / "grader/release/edition/labs").rglob("*")) if p.is_file()]
-    texts += [
-        text_of(p)
-        for folder in ["cudart/programs", "sim/checkers/kernels"]
-        for p in sorted((root / "common/simulator" / folder).glob("*.cu"))
-    ]
-    for solution in sorted((root / "solutions").glob("*/*.cu")):
-        if "//@solution" in text_of(solution):
-            texts.append(skeleton(root, solution))
-    return squeezed("\n".join(texts))
+    host = [p for top in ("labs", "common", "grader") for p in sorted((root / top).rglob("*.[hc]pp"))]
+    paths = [p for p in host if not {"template", "hostile", "mutants"} & {*p.relative_to(root).parts}]
+    paths += [p for p in sorted((root / "grader/release/edition/labs").rglob("*")) if p.is_file()]
+    for folder in ("cudart/programs", "sim/checkers/kernels"):
+        paths += sorted((root / "common/simulator" / folder).glob("*.cu"))
+    solutions = [p for p in sorted((root / "solutions").glob("*/*.cu")) if "//@solution" in text_of(p)]
+    return squeezed("\n".join([*map(text_of, paths), *(skeleton(root, p) for p in solutions)]))
 
 
 class Secrets(dict):
@@ -96,31 +80,20 @@ class Secrets(dict):
 
     def present(self, text):
         """Those lines that stand in the squeezed text, in order."""
-        there = {
-            start for i in range(len(text) - LEAST + 1) if (start := text[i : i + LEAST]) in self.by_start
-        }
-        return [
-            line
-            for _, line in sorted(one for start in there for one in self.by_start[start] if one[1] in text)
-        ]
+        starts = {text[i : i + LEAST] for i in range(len(text) - LEAST + 1)} & self.by_start.keys()
+        found = sorted(one for start in starts for one in self.by_start[start] if one[1] in text)
+        return [line for _, line in found]
 
 
 def secrets(root):
     found = Secrets()
-    for folder, suffixes in {
-        "solutions": SOURCES,
-        "grader/mutants": (".mutant",),
-        "grader/hostile": SOURCES,
-    }.items():
+    folders = {"solutions": SOURCES, "grader/mutants": (".mutant",), "grader/hostile": SOURCES}
+    for folder, suffixes in folders.items():
         for path in sorted((root / folder).rglob("*")):
-            if (
-                path.suffix not in suffixes or path.parent.name == "peers"
-            ):  # calls of libraries answer no task
-                continue
+            if path.suffix not in suffixes or path.parent.name == "peers":
+                continue  # calls of libraries answer no task
             for line in lines_of(text_of(path)):
-                if len(line) >= LEAST and not line.startswith(
-                    "#include<"
-                ):  # a library's header answers no task
+                if len(line) >= LEAST and not line.startswith("#include<"):  # nor does a library's header
                     found.setdefault(line, path.relative_to(root).as_posix())
     known = set(found.present(given(root)))
     return Secrets({line: file for line, file in found.items() if line not in known})

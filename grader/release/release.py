@@ -16,7 +16,6 @@ holds its tools (prebuilt/make_tools.sh).
 
 import argparse
 import fnmatch
-import html
 import json
 import math
 import os
@@ -32,6 +31,9 @@ import given
 import leaks
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "common/tools"))
+import check_course
+import hint
+import make_mutant
 from waiting import Waiting
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -188,20 +190,11 @@ PROFILED = re.compile(r"^([ \d.%█▏▎▍▌▋▊▉]*\d+)  \S.*$")  # a lin
 def graders_message(root, name):
     """What the grader said of a wrong submission, from the kill matrix."""
     lab, submission = name.split("/")
-    matrix = (root / "handouts/kill-matrix.md").read_text(encoding="utf-8")
-    part = re.search(rf"<!-- matrix: mutants {lab} -->(.*?)(?=<!-- matrix: |\Z)", matrix, re.S)
-    row = re.search(rf"^\| `{submission}` \|(.*)\|$", part[1] if part else "", re.M)
-    if row is None:
-        refuse(f"the kill matrix has no {name}, of which a handout shows the change")
-    task, verdict, _about, said = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
-    said = textwrap.fill(
-        re.sub(r"mutant_\w+\.cu", f"{lab}.cu", said),
-        110,
-        initial_indent="  ",
-        subsequent_indent="  ",
-        break_long_words=False,
-    )
-    return f"The grader's answer to a solution of task `{task}` with this mistake:\n\n```\n{lab} / {task}: {verdict}\n{said}\n```\n"
+    task, verdict, said = make_mutant.answer_to(root, lab, submission)
+    indent = {"initial_indent": "  ", "subsequent_indent": "  "}
+    said = textwrap.fill(said, 110, break_long_words=False, **indent)
+    answer = f"{lab} / {task}: {verdict}\n{said}"
+    return f"The grader's answer to a solution of task `{task}` with this mistake:\n\n```\n{answer}\n```\n"
 
 
 def without_secrets(root, wanted, name, text):
@@ -210,12 +203,8 @@ def without_secrets(root, wanted, name, text):
 
     def shown(match):
         kind, arguments, quoted = match.groups()
-        quoted = re.sub(
-            r"^\$ \./lab (.*?) --solutions(.*)$",
-            r"recorded from the reference solution: \1\2",
-            quoted,
-            flags=re.M,
-        )
+        recorded = r"recorded from the reference solution: \1\2"
+        quoted = re.sub(r"^\$ \./lab (.*?) --solutions(.*)$", recorded, quoted, flags=re.M)
         quoted = re.sub(r"If `\w+/\w+` is graded", "If a solution with this change is graded", quoted)
         if not leaks.shown(wanted, quoted):
             return quoted
@@ -245,28 +234,19 @@ def explanations(root, labs):
     page = ""
     for lab, (number, name) in titles(root, labs).items():
         rungs, named = [], {}
-        known = re.search(
-            r"^enum class Rung\b.*?^\}",
-            (root / f"labs/{lab}/lab.hpp").read_text(encoding="utf-8"),
-            re.S | re.M,
-        )[0]
-        for source in sorted(
-            (root / "solutions" / lab).glob("*.cu*"), key=lambda path: path.suffix == ".cuh"
-        ):
+        header = (root / f"labs/{lab}/lab.hpp").read_text(encoding="utf-8")
+        known = re.search(r"^enum class Rung\b.*?^\}", header, re.S | re.M)[0]
+        sources = (root / "solutions" / lab).glob("*.cu*")
+        for source in sorted(sources, key=lambda path: path.suffix == ".cuh"):
             for part in RUNG.findall(source.read_text(encoding="utf-8")):
                 first = re.match(r".*\n(?://.*\n)*", part)[0]
                 comments = "// " + first + "".join(EXPLAINS.findall(part[len(first) :]))
-                lines = [
-                    line.removeprefix("//").removeprefix(" ")
-                    for line in comments.splitlines()
-                    if not line.startswith("//@")
-                ]
-                comment = "\n".join(lines).strip()
+                lines = [line for line in comments.splitlines() if not line.startswith("//@")]
+                comment = "\n".join(line.removeprefix("//").removeprefix(" ") for line in lines).strip()
                 rungs.append((natural(part), comment))
                 functions = re.findall(r"\b(?:Status |k\d\d_)(\w+)\(", part)
-                named[comment] = next(
-                    (function for function in functions if re.search(rf"^ *{function},", known, re.M)), ""
-                )
+                functions = [one for one in functions if re.search(rf"^ *{one},", known, re.M)]
+                named[comment] = functions[0] if functions else ""
         if rungs:
             page += f'\n<a id="{lab}"></a>\n## Lab {number}: {name}\n'
         for _, comment in sorted(rungs):
@@ -285,27 +265,21 @@ def natural(title):
 SENTENCE_END = re.compile(r"((?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z0-9`*\[(]))")
 
 
+def with_folders(names):
+    return {os.path.normpath(one) for name in names for one in [name, *pathlib.PurePosixPath(name).parents]}
+
+
 class References:
     """What a page may speak of: files of the edition. A sentence, a list's item or a table's row that speaks
     of others is left out."""
 
     def __init__(self, root, present, labs):
-        self.present, self.labs = present, labs
-        self.tracked = {
-            os.path.normpath(parent)
-            for name in files_of(root)
-            for parent in [name, *pathlib.PurePosixPath(name).parents]
-        }
+        self.present, self.labs, self.tracked = with_folders(present), labs, with_folders(files_of(root))
 
     def dead(self, text, page):
-        return [
-            *(path for path in re.findall(r"`([\w./-]+)`", text) if not self.there(path)),
-            *(
-                m[2]
-                for m in LINK.finditer(text)
-                if ":" not in m[2] and os.path.normpath(page.parent / m[2]) not in self.present
-            ),
-        ]
+        links = [link for _, link, _ in LINK.findall(text) if ":" not in link]
+        dead = [link for link in links if os.path.normpath(page.parent / link) not in self.present]
+        return [path for path in re.findall(r"`([\w./-]+)`", text) if not self.there(path)] + dead
 
     def there(self, path):
         if path.startswith("/"):
@@ -340,14 +314,11 @@ class References:
 
 def titles(root, labs):
     """{lab: ("1", "Reduction")}, from the handouts' first lines and in their order."""
-    found = {
-        page.stem[3:].replace("-", "_"): page for page in sorted((root / "handouts").glob("[0-9][0-9]-*.md"))
+    pages = {
+        lab: page.read_text(encoding="utf-8") for lab, page in hint.handouts(root).items() if lab in labs
     }
-    heads = {
-        lab: re.match(r"# (?:Lab )?(\d+)[:.] (.*)", page.read_text(encoding="utf-8"))
-        for lab, page in found.items()
-    }
-    return {lab: head.groups() for lab, head in heads.items() if head and lab in labs}
+    heads = {lab: re.match(r"# (?:Lab )?(\d+)[:.] (.*)", text) for lab, text in pages.items()}
+    return {lab: head.groups() for lab, head in heads.items() if head}
 
 
 def labs_table(root, labs):
@@ -367,18 +338,13 @@ def released_files(root):
     return [name for name in files_of(root) if is_released(name)]
 
 
-def labs_of(root):
-    """THE list, in the course's order."""
-    found = re.search(r"^labs = \[(.*?)\]", (root / "meson.build").read_text(encoding="utf-8"), re.S | re.M)
-    return re.findall(r"'(\w+)'", found.group(1))
+labs_of = check_course.labs_of_root  # THE list, in the course's order
 
 
 def of_a_lab(name, lab):
     """Whether a file belongs to this lab alone."""
-    return (
-        name.startswith(f"labs/{lab}/")
-        or re.fullmatch(rf"handouts/\d\d-{lab.replace('_', '-')}\.md", name) is not None
-    )
+    page = rf"handouts/\d\d-{lab.replace('_', '-')}\.md"
+    return name.startswith(f"labs/{lab}/") or re.fullmatch(page, name) is not None
 
 
 def write_edition(root, out, wanted, labs, closed):
@@ -391,19 +357,13 @@ def write_edition(root, out, wanted, labs, closed):
         if path.is_file()
     }
     sources = {name: root / name for name in names} | added
-    present = {
-        os.path.normpath(parent)
-        for name in sources
-        for parent in [name, *pathlib.PurePosixPath(name).parents]
-    }
-    references = References(root, present, labs)
+    references = References(root, sources, labs)
     for name, source in sources.items():
         target = out / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.suffix == ".md":
-            text = without_instructors_parts(source.read_text(encoding="utf-8")).replace(
-                "@LABS@", labs_table(root, labs)
-            )
+            text = without_instructors_parts(source.read_text(encoding="utf-8"))
+            text = text.replace("@LABS@", labs_table(root, labs))
             text = text.replace("@RUNGS@", explanations(root, labs))
             text = without_secrets(root, wanted, name, text)
             target.write_text(references.mended(text, pathlib.PurePosixPath(name)), encoding="utf-8")
@@ -412,15 +372,11 @@ def write_edition(root, out, wanted, labs, closed):
             shutil.copy(source, target)
     for lab in labs:
         start_afresh(root, out, lab)
-    build = (out / "meson.build").read_text(encoding="utf-8")
     listed = "".join(f"  '{lab}',\n" for lab in ["demo", *labs])
-    (out / "meson.build").write_text(
-        re.sub(r"(?<=^labs = \[\n).*?(?=^\])", listed, build, flags=re.S | re.M), encoding="utf-8"
-    )
+    replace_in(out / "meson.build", r"(?<=^labs = \[\n).*?(?=^\])", listed)
     if held_back:
-        handouts = (out / "handouts/meson.build").read_text(encoding="utf-8")
-        pattern = rf"^ *'(instructor/)?\d\d-({'|'.join(lab.replace('_', '-') for lab in held_back)})\.md',\n"
-        (out / "handouts/meson.build").write_text(re.sub(pattern, "", handouts, flags=re.M), encoding="utf-8")
+        pages_of = "|".join(lab.replace("_", "-") for lab in held_back)
+        replace_in(out / "handouts/meson.build", rf"^ *'(instructor/)?\d\d-({pages_of})\.md',\n", "")
         pages = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*.md"))
         for figure in (out / "handouts/figures").glob("*"):
             if figure.name not in pages:
@@ -428,29 +384,28 @@ def write_edition(root, out, wanted, labs, closed):
     (out / RECORD).write_text(json.dumps({"labs": labs, "closed": closed}) + "\n", encoding="utf-8")
 
 
+def replace_in(file, pattern, text):
+    old = file.read_text(encoding="utf-8")
+    file.write_text(re.sub(pattern, text, old, flags=re.S | re.M), encoding="utf-8")
+
+
 def start_afresh(root, out, lab):
     """Generates the students' file, because an instructor may have worked in the checkout's."""
-    solution, skeleton = root / f"solutions/{lab}/{lab}.cu", out / f"labs/{lab}/{lab}.cu"
+    solution = root / f"solutions/{lab}/{lab}.cu"
     if solution.is_file():
-        subprocess.run(
-            [sys.executable, root / "common/tools/make_skeleton.py", solution, skeleton], check=True
-        )
+        (out / f"labs/{lab}/{lab}.cu").write_text(leaks.skeleton(root, solution), encoding="utf-8")
 
 
 def in_repository(out):
     """Runs git there; as somebody, where nobody is configured."""
-    who = (
-        []
-        if git(out, "config", "user.email")
-        else ["-c", "user.name=GPU labs", "-c", "user.email=course@localhost"]
-    )
+    somebody = ["-c", "user.name=GPU labs", "-c", "user.email=course@localhost"]
+    who = [] if git(out, "config", "user.email") else somebody
 
     def do(*arguments, check=True, **more):
         done = subprocess.run(["git", "-C", out, *who, *arguments], capture_output=True, text=True, **more)
         if check and done.returncode != 0:
-            refuse(
-                f"git failed in {out}: {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}"
-            )
+            said = done.stderr.strip() or done.stdout.strip()
+            refuse(f"git failed in {out}: {' '.join(arguments)}: {said}")
         return done
 
     return do
@@ -494,17 +449,13 @@ def shown_answers(labs, closed):
 def check_given_code(root, labs, closed):
     """Refuses labs that would show answers of others."""
     if complaints := given.undeclared(root, labs_of(root)):
-        refuse(
-            "given code answers tasks of other labs; change it, or list it in grader/release/given.py:\n  "
-            + "\n  ".join(complaints)
-        )
+        what = "given code answers tasks of other labs; change it, or list it in grader/release/given.py"
+        refuse("\n  ".join([f"{what}:", *complaints]))
     if early := shown_answers(labs, closed):
-        others = sorted({line.rsplit(" ", 1)[1] for line in early}, key=labs_of(root).index)
-        refuse(
-            "given code would show answers of labs that are not closed:\n  "
-            + "\n  ".join(early)
-            + f"\nRelease these labs later, or, if nobody submits the others any more, add --closed {','.join(others)}"
-        )
+        others = ",".join(sorted({line.rsplit(" ", 1)[1] for line in early}, key=labs_of(root).index))
+        shown = "\n  ".join(["given code would show answers of labs that are not closed:", *early])
+        later = f"Release these labs later, or, if nobody submits the others any more, add --closed {others}"
+        refuse(f"{shown}\n{later}")
 
 
 def mirror(folder, copy):
@@ -525,20 +476,15 @@ PROCESSORS = {"x86_64": "x86-64", "aarch64": "arm64"}  # uname's name: ours
 
 def tools_in(folder):
     """Which tools it has, in words."""
-    sizes = {arch: (folder / f"prebuilt/{arch}.tar.gz") for arch in PROCESSORS}
-    there = [
-        f"{PROCESSORS[arch]} ({path.stat().st_size / 1e6:.1f} MB)"
-        for arch, path in sizes.items()
-        if path.exists()
-    ]
-    lacking = [arch for arch, path in sizes.items() if not path.exists()]
-    text = f"Prebuilt tools: for {' and '.join(there)}, on Linux with glibc 2.31 or later."
-    for arch in lacking:
-        text += (
-            f"\nNone for {PROCESSORS[arch]}: such machines build them. If you need them, install\n"
-            f"g++-{arch.replace('_', '-')}-linux-gnu and run this again."
-        )
-    return text
+    there, lacking = [], ""
+    for arch, name in PROCESSORS.items():
+        path = folder / f"prebuilt/{arch}.tar.gz"
+        if path.exists():
+            there.append(f"{name} ({path.stat().st_size / 1e6:.1f} MB)")
+        else:
+            lacking += f"\nNone for {name}: such machines build them. If you need them, install\n"
+            lacking += f"g++-{arch.replace('_', '-')}-linux-gnu and run this again."
+    return f"Prebuilt tools: for {' and '.join(there)}, on Linux with glibc 2.31 or later.{lacking}"
 
 
 def add_tools(folder, *processors):
@@ -548,21 +494,14 @@ def add_tools(folder, *processors):
     mirror(folder, work / "source")
     log = work / "log.txt"
     with Waiting("Building the tools for every Linux (minutes)") as waiting, log.open("w+") as output:
-        building = subprocess.Popen(
-            ["bash", HERE / "prebuilt/make_tools.sh", folder, work, *processors],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        command = ["bash", HERE / "prebuilt/make_tools.sh", folder, work, *processors]
+        building = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         while building.poll() is None:
             time.sleep(1)
-            lines = log.read_text(errors="replace").splitlines()
-            waiting.detail = lines[-1] if lines else ""
+            waiting.detail = (log.read_text(errors="replace").splitlines() or [""])[-1]
     if building.returncode != 0:
-        refuse(
-            "the tools could not be built:\n  "
-            + "\n  ".join(log.read_text(errors="replace").splitlines()[-5:])
-            + f"\nAll of it: {log}"
-        )
+        last = log.read_text(errors="replace").splitlines()[-5:]
+        refuse("\n  ".join(["the tools could not be built:", *last]) + f"\nAll of it: {log}")
     if not processors:
         print(tools_in(folder))
 
@@ -638,9 +577,8 @@ def main():
 
         return update.update(root, out, labs or [], closed, arguments.prebuilt)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        refuse(
-            f"{out} is not empty: name a folder that does not exist yet, or take --update to bring an edition up to date"
-        )
+        either = "name a folder that does not exist yet, or take --update to bring an edition up to date"
+        refuse(f"{out} is not empty: {either}")
     if root == out or (root in out.parents and not (has_git and git(root, "check-ignore", out) is not None)):
         refuse(f"{out} lies inside of the course: name a folder elsewhere")
     if not arguments.no_git and not has_git:
@@ -655,15 +593,13 @@ def main():
         if not existed:
             out.rmdir()
         refuse(
-            "the edition would show lines of the solutions; nothing was written:\n  "
-            + "\n  ".join(found[:20])
+            "\n  ".join(["the edition would show lines of the solutions; nothing was written:", *found[:20]])
         )
     if not arguments.no_git:
         make_repository(out, labs)
     if everything and (shown := shown_answers(labs, closed)):
-        print(
-            f"{len(shown)} times, given code of a lab answers a task of another lab. To release one lab after the other, use --labs and --update."
-        )
+        one_by_one = "To release one lab after the other, use --labs and --update."
+        print(f"{len(shown)} times, given code of a lab answers a task of another lab. {one_by_one}")
     print(f"The student edition is in {out}. Try it: cd {out} && ./lab grade")
 
 

@@ -44,12 +44,8 @@ def committed(do, out, folder, base, labs):
 
 def merge(do, edition):
     """Files in which both have changed the same lines: they stay as the students have them."""
-    if (
-        do(
-            "merge", "--quiet", "--no-edit", "-m", "Merge the course's update", edition, check=False
-        ).returncode
-        == 0
-    ):
+    message = ("--no-edit", "-m", "Merge the course's update")
+    if do("merge", "--quiet", *message, edition, check=False).returncode == 0:
         return []
     unmerged = do("ls-files", "--unmerged", "-z").stdout.split("\0")
     stages = {}
@@ -83,18 +79,10 @@ def complete_list(do, out, labs):
         has_comma = re.sub(r"#.*", "", found[1]).rstrip()[-1:] in ("", ",")
         comma = "" if has_comma else "\n  ," if "#" in found[1] else ","  # not into a comment
         added = "".join(f"\n  '{lab}'," for lab in lacking)
-        path.write_text(
-            f"{text[: found.start()]}labs = [{found[1]}{comma}{added}\n]{text[found.end() :]}",
-            encoding="utf-8",
-        )
-        do(
-            "commit",
-            "--quiet",
-            "--message",
-            f"Add {', '.join(lacking)} to the list of labs",
-            "--",
-            "meson.build",
-        )
+        listed = f"labs = [{found[1]}{comma}{added}\n]"
+        path.write_text(text[: found.start()] + listed + text[found.end() :], encoding="utf-8")
+        message = f"Add {', '.join(lacking)} to the list of labs"
+        do("commit", "--quiet", "--message", message, "--", "meson.build")
     return []
 
 
@@ -104,9 +92,8 @@ def update(root, out, more, closed, with_tools=False):
     if top.returncode != 0 or pathlib.Path(top.stdout.strip()).resolve() != out:
         release.refuse(f"{out} is no git repository: make an edition with ./lab release {out}")
     if changed := do("status", "--porcelain", "--untracked-files=no").stdout.splitlines():
-        release.refuse(
-            f"{out} has changes that are not committed: commit them first:\n  " + "\n  ".join(changed[:10])
-        )
+        head = f"{out} has changes that are not committed: commit them first:"
+        release.refuse("\n  ".join([head, *changed[:10]]))
     base, record = base_of(do, out)
     known = release.labs_of(root)
     labs = [lab for lab in known if lab in record["labs"] or lab in more]
@@ -115,10 +102,8 @@ def update(root, out, more, closed, with_tools=False):
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch) / "edition"
         if found := release.made_in(root, folder, labs, closed, with_tools):
-            release.refuse(
-                "the edition would show lines of the solutions; nothing was changed:\n  "
-                + "\n  ".join(found[:20])
-            )
+            head = "the edition would show lines of the solutions; nothing was changed:"
+            release.refuse("\n  ".join([head, *found[:20]]))
         edition = committed(do, out, folder, base, labs)
     if edition is None:
         print(f"{out} is up to date.")
@@ -131,15 +116,13 @@ def update(root, out, more, closed, with_tools=False):
     unlisted = complete_list(do, out, labs)
     changed = do("diff", "--name-only", base, edition).stdout.splitlines()
     added = [lab for lab in labs if lab not in record["labs"]]
-    news = (
-        f"new: {', '.join(added)}; " if added else ""
-    ) + f"{len(changed)} files differ from the edition before"
-    print(f"{out} is up to date: {news}.")
+    news = f"new: {', '.join(added)}; " if added else ""
+    print(f"{out} is up to date: {news}{len(changed)} files differ from the edition before.")
     for name in kept:
+        change = f"git diff {base[:12]} {edition[:12]} -- {name}"
         print(
-            f"  {name}: both sides changed the same lines. It stays as it was; the course's change: git diff {base[:12]} {edition[:12]} -- {name}"
+            f"  {name}: both sides changed the same lines. It stays as it was; the course's change: {change}"
         )
     if unlisted:
-        print(
-            f"  meson.build has no list of labs any more (labs = [ … ]): it must name {', '.join(unlisted)}, or they are not built."
-        )
+        must = f"it must name {', '.join(unlisted)}, or they are not built"
+        print(f"  meson.build has no list of labs any more (labs = [ … ]): {must}.")

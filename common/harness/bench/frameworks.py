@@ -61,42 +61,19 @@ class Npp:
     def __init__(self):
         library = ctypes.CDLL("libnppist.so")
         self.integral = library.nppiIntegral_8u32s_C1R_Ctx
-        self.integral.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_int,
-            ctypes.c_void_p,
-            ctypes.c_int,
-            self.Size,
-            ctypes.c_int,
-            self.Context,
-        ]
+        array = [ctypes.c_void_p, ctypes.c_int]  # and the bytes from row to row
+        self.integral.argtypes = [*array, *array, self.Size, ctypes.c_int, self.Context]
         chip = torch.cuda.get_device_properties(0)
-        self.context = self.Context(
-            torch.cuda.current_stream().cuda_stream,
-            0,
-            chip.multi_processor_count,
-            chip.max_threads_per_multi_processor,
-            1024,
-            48 << 10,
-            chip.major,
-            chip.minor,
-            0,
-            0,
-        )
+        stream, threads = torch.cuda.current_stream().cuda_stream, chip.max_threads_per_multi_processor
+        of_block, version = (1024, 48 << 10), (chip.major, chip.minor)
+        self.context = self.Context(stream, 0, chip.multi_processor_count, threads, *of_block, *version, 0, 0)
 
     def table(self, image):
         """(height, width) bytes to (height + 1, width + 1) sums: row 0 and column 0 are zero."""
         height, width = image.shape
         sums = torch.empty((height + 1, width + 1), dtype=torch.int32, device=image.device)
-        status = self.integral(
-            image.data_ptr(),
-            width,
-            sums.data_ptr(),
-            4 * (width + 1),
-            self.Size(width, height),
-            0,
-            self.context,
-        )
+        to = (sums.data_ptr(), 4 * (width + 1))
+        status = self.integral(image.data_ptr(), width, *to, self.Size(width, height), 0, self.context)
         if status != 0:
             raise RuntimeError(f"NPP's status is {status}")
         return sums
@@ -128,77 +105,42 @@ def calls(n):
     side = math.isqrt(n)
     image, pixels = (lambda turn: real(turn).view(side, side)), rotated(integers.view(torch.uint8), n)
     sum_of_all = wrapped(item(0).sum(dtype=torch.int64))
+    sum_of_row = wrapped(item(0)[-ROW:].sum(dtype=torch.int64))
+    n_positive = int((item(0) > 0).sum())
+    i32 = torch.int32
 
     def ends_in_sum(scanned):
         return int(scanned.reshape(-1)[-1]) == sum_of_all
 
-    def is_sorted(keys):
-        return bool((keys[1:] >= keys[:-1]).all())
+    # By lab: the case, and whether a result is right.
+    asked = {
+        "reduction": ("sum_i32_random", ends_in_sum),
+        "scan": ("inclusive_sum_i32_row4096_random", lambda sums: int(sums.reshape(-1)[-1]) == sum_of_row),
+        "compaction": ("is_positive_i32_half", lambda kept: len(kept) == n_positive),
+        "radix_sort": ("pairs_f32_random", lambda keys: bool((keys[1:] >= keys[:-1]).all())),
+        "histogram": ("even_i32_b256_random", lambda counts: int(counts.sum()) == n),
+        "sat": (
+            "lower_left_f32_random",
+            lambda sums: is_close(sums[-1, -1], image(0).sum(dtype=torch.float64)),
+        ),
+        "hierarchical_scan": ("inclusive_sum_i32_random", ends_in_sum),
+    }
 
-    def counts_all(counts):
-        return int(counts.sum()) == n
+    def of(library, made):
+        for lab, (name, call) in made.items():
+            case, is_right = asked[lab]
+            yield lab, case, library, name, call, is_right
 
-    def scans_rows(scanned):
-        return int(scanned.reshape(-1, ROW)[-1, -1]) == wrapped(item(0)[-ROW:].sum(dtype=torch.int64))
-
-    n_positive = int((item(0) > 0).sum())
-    i32 = torch.int32
-    yield (
-        "reduction",
-        "sum_i32_random",
-        "PyTorch",
-        "torch.sum",
-        lambda t: torch.sum(item(t), dtype=i32),
-        ends_in_sum,
-    )
-    yield (
-        "scan",
-        "inclusive_sum_i32_row4096_random",
-        "PyTorch",
-        "torch.cumsum of rows",
-        lambda t: torch.cumsum(item(t).view(-1, ROW), 1, dtype=i32),
-        scans_rows,
-    )
-    yield (
-        "compaction",
-        "is_positive_i32_half",
-        "PyTorch",
-        "torch.masked_select",
-        lambda t: torch.masked_select(item(t), item(t) > 0),
-        lambda kept: len(kept) == n_positive,
-    )
-    yield (
-        "radix_sort",
-        "pairs_f32_random",
-        "PyTorch",
-        "torch.sort, with 64-bit indices",
-        lambda t: torch.sort(real(t))[0],
-        is_sorted,
-    )
-    yield (
-        "histogram",
-        "even_i32_b256_random",
-        "PyTorch",
-        "torch.bincount, 64-bit counts",
-        lambda t: torch.bincount(small(t), minlength=256),
-        counts_all,
-    )
-    yield (
-        "sat",
-        "lower_left_f32_random",
-        "PyTorch",
-        "torch.cumsum twice",
-        lambda t: image(t).cumsum(1).cumsum(0),
-        lambda sums: is_close(sums[-1, -1], image(0).sum(dtype=torch.float64)),
-    )
-    yield (
-        "hierarchical_scan",
-        "inclusive_sum_i32_random",
-        "PyTorch",
-        "torch.cumsum",
-        lambda t: torch.cumsum(item(t), 0, dtype=i32),
-        ends_in_sum,
-    )
+    pytorch = {
+        "reduction": ("torch.sum", lambda t: torch.sum(item(t), dtype=i32)),
+        "scan": ("torch.cumsum of rows", lambda t: torch.cumsum(item(t).view(-1, ROW), 1, dtype=i32)),
+        "compaction": ("torch.masked_select", lambda t: torch.masked_select(item(t), item(t) > 0)),
+        "radix_sort": ("torch.sort, with 64-bit indices", lambda t: torch.sort(real(t))[0]),
+        "histogram": ("torch.bincount, 64-bit counts", lambda t: torch.bincount(small(t), minlength=256)),
+        "sat": ("torch.cumsum twice", lambda t: image(t).cumsum(1).cumsum(0)),
+        "hierarchical_scan": ("torch.cumsum", lambda t: torch.cumsum(item(t), 0, dtype=i32)),
+    }
+    yield from of("PyTorch", pytorch)
     try:
         npp = Npp()
     except OSError:
@@ -219,55 +161,17 @@ def calls(n):
         return lambda turn: cupy.asarray(function(turn))
 
     x, f, b, p = on_cupy(item), on_cupy(real), on_cupy(small), on_cupy(image)
-    yield ("reduction", "sum_i32_random", "CuPy", "cupy.sum", lambda t: x(t).sum(dtype="int32"), ends_in_sum)
-    yield (
-        "scan",
-        "inclusive_sum_i32_row4096_random",
-        "CuPy",
-        "cupy.cumsum of rows",
-        lambda t: cupy.cumsum(x(t).reshape(-1, ROW), axis=1, dtype="int32"),
-        scans_rows,
-    )
-    yield (
-        "compaction",
-        "is_positive_i32_half",
-        "CuPy",
-        "x[x > 0]",
-        lambda t: x(t)[x(t) > 0],
-        lambda kept: len(kept) == n_positive,
-    )
-    yield (
-        "radix_sort",
-        "pairs_f32_random",
-        "CuPy",
-        "cupy.sort, without values",
-        lambda t: cupy.sort(f(t)),
-        is_sorted,
-    )
-    yield (
-        "histogram",
-        "even_i32_b256_random",
-        "CuPy",
-        "cupy.bincount, 64-bit counts",
-        lambda t: cupy.bincount(b(t), minlength=256),
-        counts_all,
-    )
-    yield (
-        "sat",
-        "lower_left_f32_random",
-        "CuPy",
-        "cupy.cumsum twice",
-        lambda t: p(t).cumsum(axis=1).cumsum(axis=0),
-        lambda sums: is_close(sums[-1, -1], image(0).sum(dtype=torch.float64)),
-    )
-    yield (
-        "hierarchical_scan",
-        "inclusive_sum_i32_random",
-        "CuPy",
-        "cupy.cumsum",
-        lambda t: cupy.cumsum(x(t), dtype="int32"),
-        ends_in_sum,
-    )
+    on_rows = {"axis": 1, "dtype": "int32"}
+    cupys = {
+        "reduction": ("cupy.sum", lambda t: x(t).sum(dtype="int32")),
+        "scan": ("cupy.cumsum of rows", lambda t: cupy.cumsum(x(t).reshape(-1, ROW), **on_rows)),
+        "compaction": ("x[x > 0]", lambda t: x(t)[x(t) > 0]),
+        "radix_sort": ("cupy.sort, without values", lambda t: cupy.sort(f(t))),
+        "histogram": ("cupy.bincount, 64-bit counts", lambda t: cupy.bincount(b(t), minlength=256)),
+        "sat": ("cupy.cumsum twice", lambda t: p(t).cumsum(axis=1).cumsum(axis=0)),
+        "hierarchical_scan": ("cupy.cumsum", lambda t: cupy.cumsum(x(t), dtype="int32")),
+    }
+    yield from of("CuPy", cupys)
 
 
 def timed(call, other):
@@ -332,12 +236,9 @@ def main():
             print(lab, n, row, file=sys.stderr)
             tables[lab, case, n].append(row)
     versions = {"PyTorch": torch.__version__, **({"CuPy": cupy.__version__} if cupy else {})}
+    made = {"schema": 1, "date": time.strftime("%Y-%m-%d"), "versions": versions, "labs": labs}
     with open(result, "w", encoding="utf-8") as file:
-        json.dump(
-            {"schema": 1, "date": time.strftime("%Y-%m-%d"), "versions": versions, "labs": labs},
-            file,
-            indent=1,
-        )
+        json.dump(made, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -207,8 +207,8 @@ def options_of(launch: dict) -> argparse.Namespace:
 
 def main(arguments: list[str]) -> int:
     if arguments == ["--dap"]:
-        with tempfile.TemporaryDirectory(prefix="lab-debug-") as folder:
-            Adapter(lambda launch: start(options_of(launch), pathlib.Path(folder))).serve()
+        with tempfile.TemporaryDirectory(prefix="lab-debug-") as place:
+            Adapter(lambda launch: start(options_of(launch), pathlib.Path(place))).serve()
         return 0
     options = parse(arguments)
     debugger = None

@@ -45,6 +45,14 @@ REASONS = {
     "wrong store": "exception",
     "no store": "exception",
 }
+# What is said of them, in this order.
+TEXTS = {
+    "finding": "{text}",
+    "fault": "{text}",
+    "watch": "{change}",
+    "wrong store": "{text} becomes {got}, expected is {expected}",
+    "no store": "nothing is ever stored in {text}; expected is {expected}",
+}
 LANE_WARPS = 1 << 20  # warps of a block, in thread ids
 
 
@@ -60,9 +68,8 @@ class Adapter:
         self.findings = True
         self.placed: dict[str, list[int]] = {}  # breakpoints, by their file; those at functions: by ""
         self.references: dict[int, dict] = {}  # frames and variables of this stop
-        self.numbers = itertools.count(
-            1
-        )  # of references: never used again, so that an old one is known as such
+        # Of references: never used again, so that an old one is known as such.
+        self.numbers = itertools.count(1)
         self.lane = 0
         self.texts: list[str] = []  # why the program has stopped
         self.requests: queue.Queue[dict | None] = queue.Queue()
@@ -163,23 +170,23 @@ class Adapter:
         try:
             move()
         except Refused as error:
-            self.event("output", category="console", output=f"{error}\n")
+            self.say(f"{error}\n")
         except Ended:
             self.show_output()
-            self.event("output", category="stderr", output="The program has crashed, or was killed.\n")
+            self.say("The program has crashed, or was killed.\n", "stderr")
             self.event("terminated")
             return
         self.report_stop()
 
     def show_output(self) -> None:
         for one in self.debugger.take_printed():
-            self.event(
-                "output",
-                category="stdout",
-                output=f"thread {one['thread']} of block {one['block']} prints: {one['text'].rstrip()}\n",
-            )
+            who = f"thread {one['thread']} of block {one['block']}"
+            self.say(f"{who} prints: {one['text'].rstrip()}\n", "stdout")
         if text := self.debugger.output():
-            self.event("output", category="stdout", output=text)
+            self.say(text, "stdout")
+
+    def say(self, text: str, category: str = "console") -> None:
+        self.event("output", category=category, output=text)
 
     def report_stop(self) -> None:
         self.show_output()
@@ -187,7 +194,7 @@ class Adapter:
         stop = self.debugger.stop
         if "focus" not in stop and "exited" not in stop:
             # A launch has ended: there is no warp to show.
-            self.event("output", category="console", output=f"Kernel {stop['kernel']} has ended.\n")
+            self.say(f"Kernel {stop['kernel']} has ended.\n")
             return self.run(lambda: self.debugger.run(launches=True, **self.stops()))
         if "exited" in stop:
             self.event("exited", exitCode=0)
@@ -196,29 +203,17 @@ class Adapter:
         focus = stop["focus"]
         self.lane = focus["lane"]
         why = stop["why"]
-        texts = [w["text"] for w in why if w["kind"] in ("finding", "fault")]
-        texts += [change_text(w) for w in why if w["kind"] == "watch"]
-        texts += [
-            f"{w['text']} becomes {w['got']}, expected is {w['expected']}"
+        self.texts = [
+            text.format(**w, change=change_text(w) if kind == "watch" else "")
+            for kind, text in TEXTS.items()
             for w in why
-            if w["kind"] == "wrong store"
+            if w["kind"] == kind
         ]
-        texts += [
-            f"nothing is ever stored in {w['text']}; expected is {w['expected']}"
-            for w in why
-            if w["kind"] == "no store"
-        ]
-        self.texts = texts
         reason = next((REASONS[w["kind"]] for w in why if w["kind"] in REASONS), "step")
-        self.event(
-            "stopped",
-            reason=reason,
-            threadId=self.thread_id(focus),
-            allThreadsStopped=True,
-            **({"text": "; ".join(texts)} if texts else {}),
-        )
-        for text in texts:
-            self.event("output", category="console", output=text + "\n")
+        why = {"text": "; ".join(self.texts)} if self.texts else {}
+        self.event("stopped", reason=reason, threadId=self.thread_id(focus), allThreadsStopped=True, **why)
+        for text in self.texts:
+            self.say(text + "\n")
         return None
 
     def stops(self) -> dict:
@@ -229,12 +224,8 @@ class Adapter:
         return focus["block"] * LANE_WARPS + focus["warp"] + 1
 
     def scene(self, thread: int, frame: int = 0) -> dict:
-        return {
-            "block": (thread - 1) // LANE_WARPS,
-            "warp": (thread - 1) % LANE_WARPS,
-            "lane": self.lane,
-            "frame": frame,
-        }
+        block, warp = divmod(thread - 1, LANE_WARPS)
+        return {"block": block, "warp": warp, "lane": self.lane, "frame": frame}
 
     def lane_of(self, thread: int) -> int:
         """The lane to show of a warp: the one that has stopped, else its first that has not ended."""
@@ -247,22 +238,15 @@ class Adapter:
         return self.lane
 
     def step(self, arguments: dict, forwards: bool, depth: int | None) -> Callable[[], dict]:
-        scene = self.scene(arguments["threadId"])
-        step = {
-            "block": scene["block"],
-            "warp": scene["warp"],
-            "lane": self.lane,
-            "alone": arguments.get("granularity") == "lane",
-        }
+        step = {**self.scene(arguments["threadId"]), "alone": arguments.get("granularity") == "lane"}
+        del step["frame"]
         if depth is not None:
             if depth < 0:
                 raise Refused("this is the kernel itself, which no function has called")
             step["depth"] = depth
-        goal = {
-            "step": step,
-            "findings": self.findings,
-            **({"breakpoints": True} if forwards and depth is not None else {}),
-        }
+        goal = {"step": step, "findings": self.findings}
+        if forwards and depth is not None:
+            goal["breakpoints"] = True
         return (lambda: self.debugger.run(**goal)) if forwards else (lambda: self.debugger.run_back(**goal))
 
     # --- requests
@@ -277,9 +261,8 @@ class Adapter:
 
     def do_setBreakpoints(self, arguments: dict) -> dict:
         path = str(pathlib.Path(arguments["source"]["path"]).resolve())
-        return self.place(
-            path, [{"file": path, "line": one["line"], **one} for one in arguments.get("breakpoints", [])]
-        )
+        wished = arguments.get("breakpoints", [])
+        return self.place(path, [{"file": path, "line": one["line"], **one} for one in wished])
 
     def do_setFunctionBreakpoints(self, arguments: dict) -> dict:
         return self.place("", [{"function": one["name"], **one} for one in arguments.get("breakpoints", [])])
@@ -288,31 +271,14 @@ class Adapter:
         """Breakpoints instead of those that were placed for this file, or "" at functions."""
         for number in self.placed.pop(where, []):
             del self.debugger.breakpoints[number]
-        wanted = []
-        for one in wished:
-            number = self.debugger.next_id
-            self.debugger.next_id += 1
-            self.debugger.breakpoints[number] = {
-                "id": number,
-                "file": one.get("file", ""),
-                "line": one.get("line", 0),
-                "function": one.get("function", ""),
-                "condition": one.get("condition") or "",
-            }
-            wanted.append(number)
-        self.placed[where] = wanted
+        wanted = self.placed[where] = [self.debugger.add_breakpoint(**one) for one in wished]
         self.debugger.is_set_up = False
         found = {} if "exited" in self.debugger.stop else self.debugger.set_up()
         made = []
         for number in wanted:
             line = found.get(str(number), {}).get("line", 0)
-            made.append(
-                {
-                    "id": number,
-                    "verified": line > 0,
-                    "line": line or self.debugger.breakpoints[number]["line"],
-                }
-            )
+            shown = line or self.debugger.breakpoints[number]["line"]
+            made.append({"id": number, "verified": line > 0, "line": shown})
         return {"breakpoints": made}
 
     def do_setExceptionBreakpoints(self, arguments: dict) -> None:
@@ -338,18 +304,13 @@ class Adapter:
             where = self.debugger.ask({"do": "address", "expression": name, "values": True, **scene})
         except Refused as error:
             return {"dataId": None, "description": str(error)}
-        return {
-            "dataId": json.dumps({**where, "text": name}),
-            "description": name,
-            "accessTypes": ["write"],
-        }
+        data = json.dumps({**where, "text": name})
+        return {"dataId": data, "description": name, "accessTypes": ["write"]}
 
     def do_setDataBreakpoints(self, arguments: dict) -> dict:
         self.debugger.watches.clear()
         for one in arguments["breakpoints"]:
-            number = self.debugger.next_id
-            self.debugger.next_id += 1
-            self.debugger.watches[number] = {"id": number, **json.loads(one["dataId"])}
+            self.debugger.add(self.debugger.watches, json.loads(one["dataId"]))
         self.debugger.is_set_up = False
         return {"breakpoints": [{"verified": True} for _ in arguments["breakpoints"]]}
 
@@ -363,17 +324,10 @@ class Adapter:
     def do_threads(self, arguments: dict) -> dict:
         if "focus" not in self.debugger.stop:
             return {"threads": []}
-        return {
-            "threads": [
-                {
-                    "id": self.thread_id({"block": b["block"], "warp": w["warp"]}),
-                    "name": f"block {b['block']}, warp {w['warp']}",
-                }
-                for b in self.debugger.ask({"do": "threads"})["blocks"]
-                for w in b["warps"]
-                if w["live"]
-            ]
-        }
+        blocks = self.debugger.ask({"do": "threads"})["blocks"]
+        live = [{"block": b["block"], "warp": w["warp"]} for b in blocks for w in b["warps"] if w["live"]]
+        names = [f"block {one['block']}, warp {one['warp']}" for one in live]
+        return {"threads": [{"id": self.thread_id(one), "name": name} for one, name in zip(live, names)]}
 
     def do_stackTrace(self, arguments: dict) -> dict:
         thread = arguments["threadId"]
@@ -399,23 +353,19 @@ class Adapter:
         """What a number stands for that this stop has given out."""
         known = self.references.get(arguments[name])
         if known is None:
-            raise Refused(
-                f"{name} {arguments[name]} is of an earlier stop, or of none: ask for the stack again"
-            )
+            earlier = "is of an earlier stop, or of none: ask for the stack again"
+            raise Refused(f"{name} {arguments[name]} {earlier}")
         return known
 
     def do_scopes(self, arguments: dict) -> dict:
         scene = self.reference(arguments, "frameId")["scene"]
-        return {
-            "scopes": [
-                {
-                    "name": name,
-                    "variablesReference": self.refer({"kind": kind, "scene": scene}),
-                    "expensive": kind == "lanes",
-                }
-                for name, kind in [("Variables of the lane", "locals"), ("All lanes", "lanes")]
-            ]
-        }
+        scopes = [
+            {"name": "Variables of the lane", "expensive": False},
+            {"name": "All lanes", "expensive": True},
+        ]
+        for one, kind in zip(scopes, ("locals", "lanes")):
+            one["variablesReference"] = self.refer({"kind": kind, "scene": scene})
+        return {"scopes": scopes}
 
     def do_variables(self, arguments: dict) -> dict:
         what = self.reference(arguments)
@@ -424,44 +374,25 @@ class Adapter:
         def variable(name: str, value: str, reference: int = 0, **more) -> dict:
             return {"name": name, "value": value, "variablesReference": reference, **more}
 
+        def refer(kind: str, expression: str) -> int:
+            return self.refer({"kind": kind, "scene": scene, "expression": expression})
+
+        found, of = [], what.get("expression", "")
         if kind == "array":
-            reply = self.debugger.ask(
-                {"do": "array", "expression": what["expression"], "count": 256, **scene}
-            )
-            return {
-                "variables": [
-                    variable(f"[{k}]", text, evaluateName=f"{what['expression']}[{k}]")
-                    for k, text in enumerate(reply["elements"])
-                ]
-            }
-        if kind == "lane values":
-            reply = self.debugger.ask(
-                {"do": "value", "lanes": True, "expression": what["expression"], **scene}
-            )
-            return {
-                "variables": [
-                    variable(f"lane {k}", text) for k, text in enumerate(reply["lanes"]) if text is not None
-                ]
-            }
-        found = []
-        for v in self.debugger.ask({"do": "locals", **scene})["locals"]:
-            name, text = v["name"], v.get("text", "(no value here)")
-            if kind == "lanes":
-                if "text" in v:
-                    found.append(
-                        variable(
-                            name,
-                            text,
-                            self.refer({"kind": "lane values", "scene": scene, "expression": name}),
-                            type=v["type"],
-                        )
-                    )
-            else:
-                is_list = v["type"].endswith(("]", "*")) and "text" in v and v["type"].count("[") < 2
-                reference = (
-                    self.refer({"kind": "array", "scene": scene, "expression": name}) if is_list else 0
-                )
-                found.append(variable(name, text, reference, type=v["type"], evaluateName=name))
+            values = self.debugger.ask({"do": "array", "expression": of, "count": 256, **scene})["elements"]
+            found = [variable(f"[{k}]", v, evaluateName=f"{of}[{k}]") for k, v in enumerate(values)]
+        elif kind == "lane values":
+            values = self.debugger.ask({"do": "value", "lanes": True, "expression": of, **scene})["lanes"]
+            found = [variable(f"lane {k}", v) for k, v in enumerate(values) if v is not None]
+        else:
+            for v in self.debugger.ask({"do": "locals", **scene})["locals"]:
+                name, text, type_ = v["name"], v.get("text", "(no value here)"), v["type"]
+                if kind == "locals":
+                    is_list = type_.endswith(("]", "*")) and "text" in v and type_.count("[") < 2
+                    reference = refer("array", name) if is_list else 0
+                    found.append(variable(name, text, reference, type=type_, evaluateName=name))
+                elif "text" in v:
+                    found.append(variable(name, text, refer("lane values", name), type=type_))
         return {"variables": found}
 
     def do_evaluate(self, arguments: dict) -> dict:
@@ -469,10 +400,8 @@ class Adapter:
         words = text.split()
         if len(words) == 2 and words[0] == "lane" and words[1].isdigit() and int(words[1]) < 32:
             self.lane = int(words[1])
-            return {
-                "result": f"The variables of lane {self.lane} are shown from the next stop on.",
-                "variablesReference": 0,
-            }
+            result = f"The variables of lane {self.lane} are shown from the next stop on."
+            return {"result": result, "variablesReference": 0}
         if arguments.get("frameId"):
             scene = self.reference(arguments, "frameId")["scene"]
         else:
@@ -501,8 +430,4 @@ class Adapter:
     def do_pause(self, arguments: dict) -> None:
         return None  # read_all has interrupted the program
 
-    def do_disconnect(self, arguments: dict) -> None:
-        return None
-
-    def do_terminate(self, arguments: dict) -> None:
-        return None
+    do_disconnect = do_terminate = do_pause

@@ -18,6 +18,7 @@ import tempfile
 
 SNAPSHOT_EVERY = 1 << 17  # events, at first
 MOST_SNAPSHOTS = 40
+NO_WAY_BACK = "This program cannot go back: it has several threads."
 
 
 class Ended(Exception):
@@ -62,13 +63,7 @@ class Connection:
 class Debugger:
     """One program. `stop` describes where it is: the newest "stopped" or "exited" message."""
 
-    def __init__(
-        self,
-        command: list[str],
-        libraries: str,
-        environment: dict[str, str] | None = None,
-        cwd: str | None = None,
-    ):
+    def __init__(self, command: list[str], libraries: str, environment: dict | None = None, cwd=None):
         self.folder = tempfile.TemporaryDirectory(prefix="lab-debug-")
         path = pathlib.Path(self.folder.name)
         self.listener = socket.socket(socket.AF_UNIX)
@@ -79,28 +74,18 @@ class Debugger:
         self.shown = 0
         self.printed: list[dict] = []  # what threads have printed and has not been shown
         self.printed_until = -1  # the time up to which what threads print has been shown
-        self.in_output: dict[
-            int, str
-        ] = {}  # what has been shown so, by launch: the program writes it once more when a launch ends
-        self.wrong_path = (
-            path / "wrong"
-        )  # a lab's program writes here which elements of its outputs are wrong
+        # What has been shown so, by launch: the program writes it once more when a launch ends.
+        self.in_output: dict[int, str] = {}
+        # A lab's program writes here which elements of its outputs are wrong.
+        self.wrong_path = path / "wrong"
         variables = dict(os.environ, **(environment or {}))
         variables["LAB_DEBUG_SOCKET"] = str(path / "socket")
         variables["LAB_DEBUG_WRONG"] = str(self.wrong_path)
-        variables["LD_LIBRARY_PATH"] = libraries + (
-            ":" + variables["LD_LIBRARY_PATH"] if variables.get("LD_LIBRARY_PATH") else ""
-        )
+        paths = filter(None, (libraries, variables.get("LD_LIBRARY_PATH")))
+        variables["LD_LIBRARY_PATH"] = ":".join(paths)
+        how: dict = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True}
         with open(self.output_path, "wb") as output:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=variables,
-                cwd=cwd,
-                start_new_session=True,
-            )
+            self.process = subprocess.Popen(command, stdout=output, env=variables, cwd=cwd, **how)
         self.live: Connection | None = None
         self.live_pid = self.process.pid
         self.snapshots: list[tuple[int, Connection]] = []
@@ -135,9 +120,8 @@ class Debugger:
                 self.live = accepted[1]
                 break
             if self.process.poll() is not None:
-                raise Refused(
-                    "The program ended before it used the simulator: is it linked with the shared CUDA runtime (-cudart shared)?"
-                )
+                linked = "is it linked with the shared CUDA runtime (-cudart shared)?"
+                raise Refused(f"The program ended before it used the simulator: {linked}")
         self.wait()
         if "exited" not in self.stop:
             self.first_time = self.stop["time"]
@@ -159,10 +143,8 @@ class Debugger:
         self.snapshots.sort(key=lambda s: s[0])
         while len(self.snapshots) > MOST_SNAPSHOTS:
             # Drop the one whose neighbours are closest, never the first.
-            gaps = [
-                (self.snapshots[k + 1][0] - self.snapshots[k - 1][0], k)
-                for k in range(1, len(self.snapshots) - 1)
-            ]
+            times = [time for time, _ in self.snapshots]
+            gaps = [(times[k + 1] - times[k - 1], k) for k in range(1, len(times) - 1)]
             self.snapshots.pop(min(gaps)[1])[1].close()
 
     def resume(self, snapshot: tuple[int, Connection]) -> None:
@@ -220,10 +202,13 @@ class Debugger:
 
     # --- questions
 
-    def request(self, message: dict) -> dict:
+    def send(self, message: dict) -> None:
         if self.live is None or "exited" in self.stop:
             raise Refused('The program has ended. You can go back: reverse-continue, or "goto TIME".')
         self.live.send(message)
+
+    def request(self, message: dict) -> dict:
+        self.send(message)
         return self.live.receive()
 
     def ask(self, message: dict) -> dict:
@@ -234,15 +219,20 @@ class Debugger:
 
     def set_up(self) -> dict:
         """Tells the live process of breakpoints and watches. The lines at which breakpoints are."""
-        reply = self.ask(
-            {
-                "do": "setup",
-                "breakpoints": list(self.breakpoints.values()),
-                "watches": list(self.watches.values()),
-            }
-        )
+        given = {"breakpoints": [*self.breakpoints.values()], "watches": [*self.watches.values()]}
+        reply = self.ask({"do": "setup", **given})
         self.is_set_up = True
         return reply["lines"]
+
+    def add(self, to: dict[int, dict], one: dict) -> int:
+        """Adds a breakpoint or a watch; its number."""
+        number, self.next_id, self.is_set_up = self.next_id, self.next_id + 1, False
+        to[number] = {**one, "id": number}
+        return number
+
+    def add_breakpoint(self, file="", line=0, function="", condition="", **_) -> int:
+        where = {"file": file or "", "line": line, "function": function or ""}
+        return self.add(self.breakpoints, {**where, "condition": condition or ""})
 
     # --- running
 
@@ -255,13 +245,8 @@ class Debugger:
         if self.travels:
             message["snapshot_every"] = self.snapshot_every
             message["snapshot_from"] = self.snapshots[-1][0] + self.snapshot_every
-        self.request_go(message)
+        self.send(message)
         return self.wait()
-
-    def request_go(self, message: dict) -> None:
-        if self.live is None or "exited" in self.stop:
-            raise Refused('The program has ended. You can go back: reverse-continue, or "goto TIME".')
-        self.live.send(message)
 
     def wait(self) -> dict:
         """Waits for the end of a run. Ctrl-C interrupts the program."""
@@ -279,10 +264,8 @@ class Debugger:
             if message is None:
                 continue
             if "launch_end" in message:
-                self.known_end, self.launches = (
-                    max(self.known_end, message["launch_end"]),
-                    max(self.launches, message["launch"]),
-                )
+                self.known_end = max(self.known_end, message["launch_end"])
+                self.launches = max(self.launches, message["launch"])
                 continue
             break
         self.collect_snapshots(message.get("snapshots", 0))
@@ -300,7 +283,7 @@ class Debugger:
         earlier = [s for s in self.snapshots if s[0] <= time]
         if "exited" in self.stop or time < now or (earlier and earlier[-1][0] > now):
             if not earlier:
-                raise Refused("This program cannot go back: it has several threads.")
+                raise Refused(NO_WAY_BACK)
             self.resume(earlier[-1])
         if self.stop["time"] < time:
             self.run(until=time)
@@ -313,11 +296,7 @@ class Debugger:
     def find_last(self, before: int, **goal) -> dict | None:
         """The last event before the time `before` that `goal` asks for. Moves the live process."""
         if not self.travels:
-            raise Refused(
-                "This program cannot go back: it has several threads."
-                if self.first_time
-                else "No kernel was launched."
-            )
+            raise Refused(NO_WAY_BACK if self.first_time else "No kernel was launched.")
         bound = before
         # A run may add snapshots and drop others, so the next one is chosen anew.
         while earlier := [s for s in self.snapshots if s[0] < bound - 1]:
@@ -346,29 +325,17 @@ class Debugger:
         if not lines or lines[0] == "right":
             if self.travels:
                 self.goto(now)
-            raise Refused(
-                "The result is right."
-                if lines
-                else "The program has not come to a result that could be wrong: only a lab's "
-                "case has one, and only if no kernel fails."
-            )
-        elements = [
-            dict(zip(("text", "address", "bytes", "expected", "got"), line.split("\t"))) for line in lines[1:]
-        ]
-        mine = self.watches
-        self.watches = {
-            k: {
-                "id": k,
-                "address": int(e["address"]),
-                "bytes": int(e["bytes"]),
-                "block": 0,
-                "text": e["text"],
-            }
-            for k, e in enumerate(elements)
-        }
+            none = "The program has not come to a result that could be wrong: only a lab's case has one, and only "
+            raise Refused("The result is right." if lines else f"{none}if no kernel fails.")
+        names = ("text", "address", "bytes", "expected", "got")
+        elements = [dict(zip(names, line.split("\t"))) for line in lines[1:]]
+        mine, self.watches = self.watches, {}
+        for k, one in enumerate(elements):
+            place = {name: int(one[name]) for name in ("address", "bytes")}
+            self.watches[k] = {"id": k, **place, "block": 0, "text": one["text"]}
         try:
             if not self.snapshots:
-                raise Refused("This program cannot go back: it has several threads.")
+                raise Refused(NO_WAY_BACK)
             self.resume(self.snapshots[0])
             self.run()
             writes = {int(k): w for k, w in self.writes.items()}
@@ -381,8 +348,5 @@ class Debugger:
         first = min(writes, key=lambda k: writes[k]["time"])
         where, element = writes[first], elements[first]
         focus = {"block": where["block"], "warp": where["thread"] // 32, "lane": where["thread"] % 32}
-        return self.goto(
-            where["time"],
-            [{"kind": "wrong store", **element, "who": where["who"], "n": len(elements)}],
-            focus,
-        )
+        why = {"kind": "wrong store", **element, "who": where["who"], "n": len(elements)}
+        return self.goto(where["time"], [why], focus)

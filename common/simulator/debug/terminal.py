@@ -6,6 +6,7 @@ from __future__ import annotations  # Debian 11 has Python 3.9
 
 import pathlib
 import re
+import string
 import sys
 import textwrap
 
@@ -47,20 +48,41 @@ block as numbers. An empty line repeats the last command. quit ends."""
 
 def ranges(mask: int) -> str:
     """ "0-15,18" of a mask of lanes."""
-    parts, lane = [], 0
-    while lane < 32:
+    parts: list[list[int]] = []
+    for lane in range(32):
         if mask >> lane & 1:
-            end = lane
-            while end < 31 and mask >> (end + 1) & 1:
-                end += 1
-            parts.append(f"{lane}-{end}" if end > lane else str(lane))
-            lane = end
-        lane += 1
-    return ",".join(parts) or "none"
+            if parts and parts[-1][-1] == lane - 1:
+                parts[-1][1:] = [lane]
+            else:
+                parts.append([lane])
+    return ",".join("-".join(map(str, part)) for part in parts) or "none"
 
 
 def plural(n: int, word: str) -> str:
-    return f"{n} {word}" + ("" if n == 1 else "s")
+    return f"{n} {word}" + ("" if n == 1 else "es" if word.endswith("ch") else "s")
+
+
+def at(place: dict) -> str:
+    """ "file.cu:12"."""
+    return f"{pathlib.Path(place['file']).name}:{place['line']}"
+
+
+# What is said of the reasons of a stop, and if it is one of n.
+REASONS = {
+    "breakpoint": "Breakpoint {id}.",
+    "finding": "Finding: {text}",
+    "fault": "Fault, which ends the kernel: {text}",
+    "wrong store": "This line, executed by {who}, stores the wrong value: {text} becomes {got}, "
+    "expected is {expected}.",
+    "no store": "Nothing is ever stored in {text}; expected is {expected}.",
+    "barrier": "All threads of block {block} have arrived at the barrier.",
+    "interrupt": "Interrupted.",
+    "beginning": "This is where the first launch begins; there is nothing before it.",
+}
+SEVERAL = {
+    "wrong store": " (It is the first of {n} wrong elements.)",
+    "no store": " ({n} wrong elements are never stored.)",
+}
 
 
 MOST_PRINTED = 64  # executions of printf that are shown at one stop
@@ -90,11 +112,9 @@ class Terminal:
 
     def say(self, text: str = "") -> None:
         for line in text.split("\n"):
-            parts = (
-                textwrap.wrap(line, 80, drop_whitespace=False, break_on_hyphens=False)
-                if len(line) > 80
-                else [line]
-            )
+            parts = [line]
+            if len(line) > 80:
+                parts = textwrap.wrap(line, 80, drop_whitespace=False, break_on_hyphens=False)
             for k, part in enumerate(parts):
                 print(part.strip() if k > 0 else part.rstrip(), file=self.out)
         self.out.flush()
@@ -127,7 +147,7 @@ class Terminal:
         self.frame = 0
         if "exited" in stop:
             self.say(
-                f"The program has ended, at time {stop['time']} after {plural(stop['launch'], 'launch').replace('launchs', 'launches')}."
+                f"The program has ended, at time {stop['time']} after {plural(stop['launch'], 'launch')}."
             )
             return
         self.focus = dict(stop.get("focus", {}))
@@ -136,14 +156,11 @@ class Terminal:
         if not self.focus:
             self.say(f"Kernel {stop['kernel']} has ended, at time {stop['time']}.")
             return
-        f = self.focus
-        mask = stop.get("mask", 0)
-        self.say(
-            f"block {f['block']}, warp {f['warp']}, lane {f['lane']}; active lanes {ranges(mask)}; time {stop['time']}"
-        )
+        active = ranges(stop.get("mask", 0))
+        self.say(f"{self.position()}; active lanes {active}; time {stop['time']}")
         place = stop["place"]
         if place["line"]:
-            self.say(f"{pathlib.Path(place['file']).name}:{place['line']}  {self.source_line(place).strip()}")
+            self.say(f"{at(place)}  {self.source_line(place).strip()}")
             self.listed = 0
         else:
             self.say("at an instruction without a source line (compile with -G or -lineinfo)")
@@ -151,38 +168,21 @@ class Terminal:
             self.say("Note: " + stop["complaint"] + ".")
             self.complained = True
 
+    def position(self) -> str:
+        return "block {block}, warp {warp}, lane {lane}".format(**self.focus)
+
     def show_reason(self, why: dict) -> None:
-        stop = self.debugger.stop
-        kind = why["kind"]
+        stop, kind = self.debugger.stop, why["kind"]
         if kind == "launch":
             grid, block = ("(" + ", ".join(map(str, stop[k])) + ")" for k in ("grid", "block_size"))
             self.say(f"Launch {stop['launch']}: {stop['kernel']}, grid {grid}, blocks of {block}")
-        elif kind == "breakpoint":
-            self.say(f"Breakpoint {why['id']}.")
         elif kind == "watch":
             self.say(f"Watch {why['id']}: {change_text(why)} (time {why['write']}).")
-        elif kind == "finding":
-            self.say(f"Finding: {why['text']}")
-        elif kind == "fault":
-            self.say(f"Fault, which ends the kernel: {why['text']}")
-        elif kind == "wrong store":
-            self.say(
-                f"This line, executed by {why['who']}, stores the wrong value: {why['text']} becomes {why['got']}, expected is {why['expected']}."
-                + ("" if why["n"] == 1 else f" (It is the first of {why['n']} wrong elements.)")
-            )
-        elif kind == "no store":
-            self.say(
-                f"Nothing is ever stored in {why['text']}; expected is {why['expected']}."
-                + ("" if why["n"] == 1 else f" ({why['n']} wrong elements are never stored.)")
-            )
-        elif kind == "barrier":
-            self.say(f"All threads of block {why['block']} have arrived at the barrier.")
         elif kind == "thread end":
             self.say("The thread ends here." if self.unit == "lane" else "The warp ends here.")
-        elif kind == "interrupt":
-            self.say("Interrupted.")
-        elif kind == "beginning":
-            self.say("This is where the first launch begins; there is nothing before it.")
+        elif kind in REASONS:
+            more = SEVERAL.get(kind, "") if why.get("n", 1) > 1 else ""
+            self.say((REASONS[kind] + more).format(**why))
 
     # --- commands
 
@@ -202,30 +202,20 @@ class Terminal:
         if handler is None:
             close = [name for name in self.COMMANDS if name.startswith(word)]
             if len(close) != 1:
-                self.say(
-                    f'There is no command "{word}"'
-                    + (f": {', '.join(sorted(close))}?" if close else '; "help" lists them.')
-                )
+                others = f": {', '.join(sorted(close))}?" if close else '; "help" lists them.'
+                self.say(f'There is no command "{word}"{others}')
                 return True
             handler = self.COMMANDS[close[0]]
         try:
             handler(self, rest)
         except Refused as error:
-            self.say(
-                str(error)[:1].upper()
-                + str(error)[1:]
-                + ("" if str(error).endswith((".", "?", ")")) else ".")
-            )
+            text = str(error)
+            self.say(text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", ")")) else "."))
         except Ended:
             self.show_output()
-            self.say(
-                "The program has crashed or was killed"
-                + (
-                    f" (exit status {self.debugger.process.poll()})."
-                    if self.debugger.process.poll() is not None
-                    else "."
-                )
-            )
+            status = self.debugger.process.poll()
+            shown = "" if status is None else f" (exit status {status})"
+            self.say(f"The program has crashed or was killed{shown}.")
         return True
 
     def stops(self) -> dict:
@@ -237,9 +227,8 @@ class Terminal:
             return {"any": True}  # after a launch: the first line of the next one, or the last line before
         step = {**self.focus, "alone": self.unit == "lane"}
         if depth is not None and any(self.focus[k] != stop["focus"][k] for k in ("block", "warp", "lane")):
-            depth += 64 * (
-                len(self.frames()) - 1 - (stop["depth"] >> 6)
-            )  # another thread than the one that has stopped
+            # Another thread than the one that has stopped.
+            depth += 64 * (len(self.frames()) - 1 - (stop["depth"] >> 6))
         if depth is not None:
             if depth < 0:
                 raise Refused("this is the kernel itself, which no function has called")
@@ -263,9 +252,8 @@ class Terminal:
             if over and forwards:
                 goal["breakpoints"] = True
             self.move(forwards, **goal)
-            if "focus" not in self.debugger.stop or any(
-                w["kind"] not in ("step",) for w in self.debugger.stop["why"]
-            ):
+            stop = self.debugger.stop
+            if "focus" not in stop or any(w["kind"] != "step" for w in stop["why"]):
                 break
 
     def finish(self, rest: str, forwards: bool = True) -> None:
@@ -309,50 +297,28 @@ class Terminal:
         if file is None and function is None:
             place = self.debugger.stop.get("place")
             file = place["file"] if place and place["file"] else ""
-        made = self.debugger.next_id
-        self.debugger.breakpoints[made] = {
-            "id": made,
-            "file": file or "",
-            "line": int(number or 0),
-            "function": function or "",
-            "condition": condition or "",
-        }
-        wanted = function or f"line {number}"
+        made = self.debugger.add_breakpoint(file, int(number or 0), function, condition)
+        wanted, more = function or f"line {number}", ""
         try:
             found = self.debugger.set_up()[str(made)]
         except Refused:
             found = None
-        self.debugger.next_id += 1
-        if found is None:
-            self.say(f"Breakpoint {made} at {wanted}.")
-        elif found["line"] == 0:
-            self.say(
-                f"Breakpoint {made} at {wanted}, "
-                + ("which no" if function else "where no")
-                + " kernel that has been launched so far "
-                + ("is or calls as a function of its own." if function else "has code.")
-            )
-        else:
-            self.say(
-                f"Breakpoint {made} at {pathlib.Path(found['file']).name}:{found['line']}"
-                + ("" if function or found["line"] == int(number) else f" (line {number} has no code)")
-                + (f", if {condition}" if condition else "")
-                + "."
-            )
+        if found and found["line"]:
+            wanted = at(found)
+            more = "" if function or found["line"] == int(number) else f" (line {number} has no code)"
+            more += f", if {condition}" if condition else ""
+        elif found and function:
+            more = ", which no kernel that has been launched so far is or calls as a function of its own"
+        elif found:
+            more = ", where no kernel that has been launched so far has code"
+        self.say(f"Breakpoint {made} at {wanted}{more}.")
 
     def add_watch(self, rest: str) -> None:
         if not rest:
             raise Refused("watch takes a variable or another expression")
         where = self.address(rest, values=True)
-        made = self.debugger.next_id
-        self.debugger.next_id += 1
-        self.debugger.watches[made] = {**where, "id": made, "text": rest}
-        self.debugger.is_set_up = False
-        of = (
-            f" of lane {where['lane']} of warp {where['warp']}, block {where['block']}"
-            if where["is_value"]
-            else ""
-        )
+        made = self.debugger.add(self.debugger.watches, {**where, "text": rest})
+        of = " of lane {lane} of warp {warp}, block {block}".format(**where) if where["is_value"] else ""
         self.say(f"Watch {made}: {rest}{of}, now {where['now']}.")
 
     def delete(self, rest: str) -> None:
@@ -392,32 +358,21 @@ class Terminal:
             for v in self.locals()
             if "text" in v and not v["type"].endswith("*") and v["text"][0] != "{"
         ]
-        columns, errors = [], []
+        columns = []
+        ask = self.debugger.ask if len(expressions) == 1 else self.debugger.request
         for expression in expressions:
-            reply = (
-                self.debugger.ask({"do": "value", "lanes": True, "expression": expression, **self.thread()})
-                if len(expressions) == 1
-                else self.debugger.request(
-                    {"do": "value", "lanes": True, "expression": expression, **self.thread()}
-                )
-            )
+            reply = ask({"do": "value", "lanes": True, "expression": expression, **self.thread()})
             if "error" in reply:
-                errors.append(f"{expression}: {reply['error']}")
-                continue
-            columns.append((expression, reply["lanes"]))
-        for error in errors:
-            self.say(error)
+                self.say(f"{expression}: {reply['error']}")
+            else:
+                columns.append((expression, reply["lanes"]))
         if not columns:
             return
-        groups = self.groups_of_warp()
+        groups, stop = list(zip(string.ascii_lowercase, self.groups_of_warp())), self.debugger.stop
         letters = {}
-        for letter, group in zip("abcdefghijklmnopqrstuvwxyz", groups):
+        for letter, group in groups:
             letters.update({lane: letter for lane in range(32) if group["mask"] >> lane & 1})
-        active = (
-            self.debugger.stop.get("mask", 0)
-            if self.focus["warp"] == self.debugger.stop["focus"]["warp"]
-            else 0
-        )
+        active = stop.get("mask", 0) if self.focus["warp"] == stop["focus"]["warp"] else 0
         # As many halves side by side as 80 columns hold.
         widths = [max(len(name), *(len(v or "-") for v in values)) for name, values in columns]
         width = 6 + sum(w + 2 for w in widths)
@@ -432,25 +387,20 @@ class Terminal:
                 if lane < 32:
                     mark = letters.get(lane, " ") if len(groups) > 1 else ""
                     star = ">" if active >> lane & 1 else " "
-                    cells = "".join(
-                        ("-" if lane not in letters else values[lane] or "-").rjust(w) + "  "
-                        for (_, values), w in zip(columns, widths)
-                    )
+                    shown = [(values[lane] if lane in letters else None) or "-" for _, values in columns]
+                    cells = "".join(text.rjust(w) + "  " for text, w in zip(shown, widths))
                     parts.append(f"{star}{lane:2}{mark:1}  {cells}")
             self.say("   ".join(parts))
         if len(groups) > 1:
-            for letter, group in zip("abcdefghijklmnopqrstuvwxyz", groups):
-                self.say(
-                    f"{letter}: lanes {ranges(group['mask'])} at {pathlib.Path(group['file']).name}:{group['line']}{self.waits(group)}"
-                )
+            for letter, group in groups:
+                self.say(f"{letter}: lanes {ranges(group['mask'])} at {at(group)}{self.waits(group)}")
         if len(letters) < 32:
             self.say(f"-: {plural(32 - len(letters), 'lane')} without a thread, or ended")
 
     @staticmethod
     def waits(group: dict) -> str:
-        return {"barrier": ", waiting at a barrier", "warp": ", waiting for other lanes"}.get(
-            group["waits"], ""
-        )
+        words = {"barrier": ", waiting at a barrier", "warp": ", waiting for other lanes"}
+        return words.get(group["waits"], "")
 
     def groups_of_warp(self) -> list[dict]:
         for block in self.debugger.ask({"do": "threads"})["blocks"]:
@@ -468,29 +418,22 @@ class Terminal:
             {"do": "array", "expression": expression, "first": first, "count": count, **self.thread()}
         )
         elements = reply["elements"]
-        key = f"{expression} {reply['address']} {first} {self.focus['block'] if reply['address'] >= 1 << 56 else ''}"
+        block = self.focus["block"] if reply["address"] >= 1 << 56 else ""
+        key = f"{expression} {reply['address']} {first} {block}"
         before = self.seen_arrays.get(key, [])
         self.seen_arrays[key] = elements
-        cells = [
-            text + ("*" if k < len(before) and before[k] != text else " ") for k, text in enumerate(elements)
-        ]
+        changed = [old != new for old, new in zip(before, elements)] + [False] * len(elements)
+        cells = [text + ("*" if new else " ") for text, new in zip(elements, changed)]
         width = max((len(c) for c in cells), default=1) + 1
         per_row = max(n for n in (1, 2, 4, 8, 16, 32) if n * width + 8 <= 80 or n == 1)
         if reply["row"] and reply["row"] * width + 8 <= 80:
             per_row = reply["row"]
         for k in range(0, len(cells), per_row):
-            self.say(
-                f"{'[' + str(first + k) + ']':>7}" + "".join(c.rjust(width) for c in cells[k : k + per_row])
-            )
-        self.say(
-            f"{plural(reply['total'], 'element')} of type {reply['type']}"
-            + (
-                f"; elements {first} to {first + len(elements) - 1} are shown"
-                if len(elements) < reply["total"] and elements
-                else ""
-            )
-            + "."
-        )
+            self.say(f"[{first + k}]".rjust(7) + "".join(c.rjust(width) for c in cells[k : k + per_row]))
+        shown = ""
+        if 0 < len(elements) < reply["total"]:
+            shown = f"; elements {first} to {first + len(elements) - 1} are shown"
+        self.say(f"{plural(reply['total'], 'element')} of type {reply['type']}{shown}.")
 
     def written(self, rest: str) -> None:
         where = self.address(rest)
@@ -508,26 +451,22 @@ class Terminal:
             self.say(f"{rest} = {where['now']}: no kernel has written it since the first launch.")
             return
         for why in found["why"]:
-            self.say(
-                f'{rest} = {where["now"]}: written by {why["who"]}, at time {why["write"]} ("goto {why["write"]}" goes there).'
-            )
+            when = f'at time {why["write"]} ("goto {why["write"]}" goes there)'
+            self.say(f"{rest} = {where['now']}: written by {why['who']}, {when}.")
 
     def info(self, rest: str) -> None:
         if rest in ("breakpoints", "break", "b", "watches"):
             for b in self.debugger.breakpoints.values():
-                self.say(
-                    f"{b['id']:3}  {b['function'] or pathlib.Path(b['file']).name + ':' + str(b['line'])}"
-                    + (f" if {b['condition']}" if b["condition"] else "")
-                )
+                condition = f" if {b['condition']}" if b["condition"] else ""
+                self.say(f"{b['id']:3}  {b['function'] or at(b)}{condition}")
             for w in self.debugger.watches.values():
                 self.say(f"{w['id']:3}  watch {w['text']}")
             if not self.debugger.breakpoints and not self.debugger.watches:
                 self.say("There are none.")
         elif rest in ("locals", "l", ""):
             for v in self.locals():
-                self.say(
-                    f"{v['name']} = {v.get('text', '(no value here)')}   ({'__shared__ ' if v['shared'] else ''}{v['type']})"
-                )
+                shared = "__shared__ " if v["shared"] else ""
+                self.say(f"{v['name']} = {v.get('text', '(no value here)')}   ({shared}{v['type']})")
         elif rest in ("threads", "t"):
             self.info_threads()
         elif rest == "launch":
@@ -536,34 +475,26 @@ class Terminal:
             raise Refused("info locals, info threads, info breakpoints or info launch")
 
     def info_threads(self) -> None:
+        f = self.focus
         for block in self.debugger.ask({"do": "threads"})["blocks"]:
-            self.say(
-                f"block {block['block']}"
-                + (f" ({', '.join(map(str, block['index']))})" if any(block["index"][1:]) else "")
-            )
+            index = f" ({', '.join(map(str, block['index']))})" if any(block["index"][1:]) else ""
+            self.say(f"block {block['block']}{index}")
             for warp in block["warps"]:
+                name = f"warp {warp['warp']:2}  "
                 if not warp["groups"]:
-                    self.say(f"  warp {warp['warp']:2}  ended")
+                    self.say(f"  {name}ended")
+                own = (block["block"], warp["warp"]) == (f["block"], f["warp"])
                 for group in warp["groups"]:
-                    mark = (
-                        ">"
-                        if (block["block"], warp["warp"]) == (self.focus["block"], self.focus["warp"])
-                        and group["mask"] >> self.focus["lane"] & 1
-                        else " "
-                    )
-                    self.say(
-                        f" {mark}warp {warp['warp']:2}  lanes {ranges(group['mask']):10} {pathlib.Path(group['file']).name}:{group['line']}"
-                        f"{self.waits(group)}"
-                    )
+                    mark = ">" if own and group["mask"] >> f["lane"] & 1 else " "
+                    lanes = f"{ranges(group['mask']):10}"
+                    self.say(f" {mark}{name}lanes {lanes} {at(group)}{self.waits(group)}")
 
     def frames(self) -> list[dict]:
         return self.debugger.ask({"do": "frames", **self.focus})["frames"]
 
     def where(self, rest: str) -> None:
         for k, frame in enumerate(self.frames()):
-            self.say(
-                f"{'>' if k == self.frame else ' '}{k}  {frame['function']}  {pathlib.Path(frame['file']).name}:{frame['line']}"
-            )
+            self.say(f"{'>' if k == self.frame else ' '}{k}  {frame['function']}  {at(frame)}")
 
     def up(self, rest: str, by: int = 1) -> None:
         frames = self.frames()
@@ -601,13 +532,7 @@ class Terminal:
         except Refused:
             self.focus = before
             raise
-        f = self.focus
-        place = (
-            f"{pathlib.Path(frames[0]['file']).name}:{frames[0]['line']}"
-            if frames
-            else "ended, or no such thread"
-        )
-        self.say(f"block {f['block']}, warp {f['warp']}, lane {f['lane']}: {place}")
+        self.say(f"{self.position()}: {at(frames[0]) if frames else 'ended, or no such thread'}")
 
     def number(self, rest: str) -> int:
         if not rest.isdigit():
@@ -625,58 +550,44 @@ class Terminal:
     def help(self, rest: str) -> None:
         self.say(HELP)
 
+    # By names and abbreviations.
     COMMANDS = {
-        "break": add_break,
-        "b": add_break,
+        "break b": add_break,
         "watch": add_watch,
-        "delete": delete,
-        "d": delete,
+        "delete d": delete,
         "findings": set_findings,
         "unit": set_unit,
-        "continue": proceed,
-        "c": proceed,
-        "step": step,
-        "s": step,
-        "next": lambda self, rest: self.step(rest, over=True),
-        "n": lambda self, rest: self.step(rest, over=True),
+        "continue c": proceed,
+        "step s": step,
+        "next n": lambda self, rest: self.step(rest, over=True),
         "finish": finish,
         "barrier": barrier,
         "launch": launch,
         "goto": goto,
         "wrong": wrong,
-        "restart": restart,
-        "run": restart,
-        "reverse-continue": lambda self, rest: self.proceed(rest, False),
-        "rc": lambda self, rest: self.proceed(rest, False),
-        "reverse-step": lambda self, rest: self.step(rest, False),
-        "rs": lambda self, rest: self.step(rest, False),
-        "reverse-next": lambda self, rest: self.step(rest, False, True),
-        "rn": lambda self, rest: self.step(rest, False, True),
+        "restart run": restart,
+        "reverse-continue rc": lambda self, rest: self.proceed(rest, False),
+        "reverse-step rs": lambda self, rest: self.step(rest, False),
+        "reverse-next rn": lambda self, rest: self.step(rest, False, True),
         "reverse-finish": lambda self, rest: self.finish(rest, False),
         "reverse-barrier": lambda self, rest: self.barrier(rest, False),
         "reverse-launch": lambda self, rest: self.launch(rest, False),
-        "print": print_value,
-        "p": print_value,
+        "print p": print_value,
         "lanes": lanes,
-        "array": array,
-        "x": array,
+        "array x": array,
         "written": written,
-        "info": info,
-        "i": info,
-        "where": where,
-        "bt": where,
-        "backtrace": where,
+        "info i": info,
+        "where bt backtrace": where,
         "up": up,
         "down": lambda self, rest: self.up(rest, -1),
-        "list": list,
-        "l": list,
+        "list l": list,
         "thread": look_at_thread,
-        "help": help,
-        "h": help,
+        "help h": help,
         "lane": lambda self, rest: self.look(lane=self.number(rest)),
         "warp": lambda self, rest: self.look(warp=self.number(rest)),
         "block": lambda self, rest: self.look(block=self.number(rest), warp=0, lane=0),
     }
+    COMMANDS = {name: command for names, command in COMMANDS.items() for name in names.split()}
 
     def loop(self, lines, interactive: bool) -> None:
         prompt = "(debug) "

@@ -33,53 +33,26 @@ from waiting import Waiting
 
 # What stands in the menu, in this order. A page's title is its first heading.
 MENU = [
-    (
-        "Course",
-        [
-            "handouts/README.md",
-            "play/index.md",
-            "handouts/00-ideas.md",
-            "handouts/memory-model.md",
-        ],
-    ),
+    ("Course", ["handouts/README.md", "play/index.md", "handouts/00-ideas.md", "handouts/memory-model.md"]),
     ("Labs", ["handouts/0[1-9]-*.md", "handouts/scaling.md"]),
     (
         "For all labs",
-        [
-            "handouts/debugging.md",
-            "handouts/errata.md",
-            "handouts/glossary.md",
-            "handouts/library.md",
-            "handouts/model.md",
-            "handouts/rules.md",
-            "handouts/uninstall.md",
-        ],
+        [f"handouts/{page}.md" for page in "debugging errata glossary library model rules uninstall".split()],
     ),
     (
         "Instructors",
         [
-            "handouts/instructor-guide.md",
-            "handouts/top-rungs.md",
-            "handouts/kill-matrix.md",
-            "handouts/instructor/README.md",
-            "handouts/instructor/*.md",
-            "handouts/instructor/platforms/*.md",
-        ],
+            f"handouts/{page}.md"
+            for page in ("instructor-guide", "top-rungs", "kill-matrix", "instructor/README")
+        ]
+        + ["handouts/instructor/*.md", "handouts/instructor/platforms/*.md"],
     ),
     ("Reference", ["reference/commands.md", "reference/interfaces.md"]),
     ("Development", ["CONTRIBUTING.md", "**/README.md"]),
 ]
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s#]+)((?:#[^()\s]*)?\))")
-LANGUAGES = {
-    ".cu": "cuda",
-    ".cuh": "cuda",
-    ".hpp": "cpp",
-    ".cpp": "cpp",
-    ".h": "c",
-    ".py": "python",
-    ".sh": "bash",
-    ".json": "json",
-}
+LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".hpp": "cpp", ".cpp": "cpp", ".h": "c"}
+LANGUAGES |= {".py": "python", ".sh": "bash", ".json": "json"}
 SHIM = "https://unpkg.com/iframe-worker/shim"  # what the theme would load: ours stands in
 PICTURES = {".svg", ".png", ".jpg", ".gif"}
 AS_THEY_ARE = PICTURES | {".json"}  # copied, also measured results
@@ -139,10 +112,8 @@ def add_play_page(build, gathered):
     """The page in which kernels run, a page that leads to it, and links beside traces, if this build has
     it."""
     if shutil.which("emcc") is None:
-        print(
-            "The site is built without kernels that run in the page. They need emscripten. Install it, then repeat:"
-        )
-        print("    sudo apt-get install -y emscripten")
+        without = "The site is built without kernels that run in the page. They need emscripten"
+        print(f"{without}. Install it, then repeat:\n    sudo apt-get install -y emscripten")
         return
     if not (build / "play/machine.wasm").exists() or not any(build.glob("grader/play/play_*.json")):
         print("The site is built without kernels that run in the page: ./lab play has not made them yet.")
@@ -174,10 +145,8 @@ class Gatherer:
         else:
             text = path.read_text(encoding="utf-8")
             fence = "`" * (3 + max((len(m) for m in re.findall(r"`{3,}", text)), default=0))
-            self.write(
-                f"{name}.md",
-                f"# {name}\n\n{fence}{LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n",
-            )
+            language = LANGUAGES.get(path.suffix, "text")
+            self.write(f"{name}.md", f"# {name}\n\n{fence}{language}\n{text.rstrip()}\n{fence}\n")
 
     def linked(self, path):
         def lead(match):
@@ -243,12 +212,8 @@ def main():
     (gathered / "README.md").unlink()
     for page in gathered.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
-        fixed = re.sub(
-            r"\]\(((?:\.\./)*)README\.md",
-            lambda m, page=page: f"]({m[1]}index.md" if at_root(page, m[1], gathered) else m[0],
-            text,
-        )
-        if fixed != text:
+        up = "../" * len(page.relative_to(gathered).parents[:-1])  # the README is the first page
+        if (fixed := text.replace(f"]({up}README.md", f"]({up}index.md")) != text:
             page.write_text(fixed, encoding="utf-8")
     python = environment(folder)
     config = folder / "mkdocs.yml"
@@ -293,10 +258,6 @@ def index_glossary(site):
     path.write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
     # What a page opened from a disk loads.
     path.with_suffix(".js").write_text(f"var __index = {json.dumps(index)}", encoding="utf-8")
-
-
-def at_root(page, up, gathered):
-    return (page.parent / up).resolve() == gathered
 
 
 if __name__ == "__main__":

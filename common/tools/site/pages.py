@@ -5,49 +5,17 @@ headers."""
 import re
 import subprocess
 
-# What stands in which order in the interfaces' page: title, headers.
-INTERFACES = [
-    (
-        "For labs",
-        [
-            "common/harness/lab/request.hpp",
-            "common/harness/lab/manifest.hpp",
-            "common/harness/lab/problem.hpp",
-            "common/harness/lab/operators.hpp",
-            "common/harness/lab/items.hpp",
-        ],
-    ),
-    (
-        "For tests",
-        [
-            "common/harness/testing/tried.hpp",
-            "common/harness/testing/counted.hpp",
-            "common/harness/testing/traced.hpp",
-        ],
-    ),
-    (
-        "Judging",
-        [
-            "common/harness/verifier/session.hpp",
-            "common/harness/verifier/judge.hpp",
-            "common/harness/lab/compare.hpp",
-        ],
-    ),
-    (
-        "The simulator",
-        [
-            "common/simulator/sim/device.hpp",
-            "common/simulator/sim/counters.hpp",
-            "common/simulator/sim/finding.hpp",
-            "common/simulator/sim/observation/trace.hpp",
-            "common/simulator/cudart/sim_control.h",
-        ],
-    ),
-    (
-        "Reports",
-        ["grader/page/page.hpp", "grader/page/table.hpp", "grader/page/chart.hpp", "grader/trace/tables.hpp"],
-    ),
-]
+# What stands in which order in the interfaces' page: by title, the headers of folders; without an ending, .hpp.
+INTERFACES = {
+    "For labs": {"common/harness/lab": "request manifest problem operators items"},
+    "For tests": {"common/harness/testing": "tried counted traced"},
+    "Judging": {"common/harness/verifier": "session judge", "common/harness/lab": "compare"},
+    "The simulator": {
+        "common/simulator/sim": "device counters finding observation/trace",
+        "common/simulator/cudart": "sim_control.h",
+    },
+    "Reports": {"grader/page": "page table chart", "grader/trace": "tables"},
+}
 
 
 def help_of(labcli, *command):
@@ -56,29 +24,15 @@ def help_of(labcli, *command):
 
 def commands(root, labcli):
     """The reference of ./lab, as the programs themselves tell it."""
-    whole = help_of(labcli)
-    names = [
-        line.split()[0]
-        for line in re.split(r"(?im)^sub ?commands:\n", whole, maxsplit=1)[1].splitlines()
-        if re.match(r"  [a-z]", line)
-    ]
-    listed = subprocess.run(
-        [root / "lab", "help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PATH": "/usr/bin:/bin", "LAB_BUILD": "/nowhere"},
-    ).stdout
-    out = ["# Commands", "", "What `./lab` can do, in its own words.", "", "```", listed.rstrip(), "```", ""]
+    listed = re.split(r"(?im)^sub ?commands:\n", help_of(labcli), maxsplit=1)[1].splitlines()
+    names = [line.split()[0] for line in listed if re.match(r"  [a-z]", line)]
+    how = {"capture_output": True, "text": True, "check": True}
+    environment = {"PATH": "/usr/bin:/bin", "LAB_BUILD": "/nowhere"}
+    own = subprocess.run([root / "lab", "help"], env=environment, **how).stdout
+    out = ["# Commands", "", "What `./lab` can do, in its own words.", "", "```", own.rstrip(), "```", ""]
     for name in names:
-        out += [
-            f"## ./lab {name}",
-            "",
-            "```",
-            help_of(labcli, name).rstrip().replace(labcli.name + " ", "./lab "),
-            "```",
-            "",
-        ]
+        text = help_of(labcli, name).rstrip().replace(labcli.name + " ", "./lab ")
+        out += [f"## ./lab {name}", "", "```", text, "```", ""]
     return "\n".join(out)
 
 
@@ -88,9 +42,8 @@ def blocks(text):
     lines = text.splitlines()
     k = 0
     while k < len(lines):
-        if not re.match(r" {0,2}// ?\S", lines[k]) or re.match(
-            r" *// (---|clang-format|NOLINT|SPDX)", lines[k]
-        ):
+        steers = re.match(r" *// (---|clang-format|NOLINT|SPDX)", lines[k])
+        if steers or not re.match(r" {0,2}// ?\S", lines[k]):
             k += 1
             continue
         comment = []
@@ -100,34 +53,23 @@ def blocks(text):
             k += 1
         code = []
         depth = 0
-        while (
-            k < len(lines)
-            and lines[k].strip()
-            and not lines[k].strip().startswith(("//", "#", "namespace", "}"))
-        ):
-            code.append(lines[k][indent:])
-            depth += lines[k].count("(") - lines[k].count(")")
-            ends = depth <= 0 and (
-                lines[k].rstrip().endswith((";", "{", "}", ",")) or re.search(r"[;{}],?\s*(//.*)?$", lines[k])
-            )
-            k += 1
-            if ends:
+        while k < len(lines) and re.match(r"\s*(?!//|#|namespace|\})\S", lines[k]):
+            line, k = lines[k], k + 1
+            code.append(line[indent:])
+            depth += line.count("(") - line.count(")")
+            if depth <= 0 and (line.rstrip().endswith(",") or re.search(r"[;{}],?\s*(//.*)?$", line)):
                 break
         if code:
             yield " ".join(comment), "\n".join(code).rstrip().removesuffix("{").rstrip()
 
 
 def interfaces(root, labs):
-    out = [
-        "# Interfaces",
-        "",
-        "From the headers' own comments; what a student's file gets is in the lab's own header.",
-        "",
-    ]
-    groups = [("Labs", [f"labs/{lab}/lab.hpp" for lab in labs]), *INTERFACES]
-    for title, headers in groups:
+    about = "From the headers' own comments; what a student's file gets is in the lab's own header."
+    out = ["# Interfaces", "", about, ""]
+    for title, folders in {"Labs": {f"labs/{lab}": "lab" for lab in labs}, **INTERFACES}.items():
         out += [f"## {title}", ""]
-        for header in headers:
+        names = [f"{folder}/{name}" for folder, names in folders.items() for name in names.split()]
+        for header in (name if name.endswith(".h") else f"{name}.hpp" for name in names):
             text = (root / header).read_text(encoding="utf-8")
             top = re.match(r"(?:#pragma once\n|\s)*((?://[^\n]*\n)+)", text)
             intro = [line.removeprefix("//").strip() for line in top[1].splitlines()[1:]] if top else []

@@ -30,9 +30,8 @@ def put_in_place(source, submission, labs):
 
     course = source / "course/labs"
     all_labs = sorted(path.name for path in course.iterdir() if (path / f"{path.name}.cu").is_file())
-    kept = (
-        source / "skeletons"
-    )  # the course's own file, before the first submission in this container replaced it
+    # The course's own files, before the first submission in this container replaced them.
+    kept = source / "skeletons"
     kept.mkdir(exist_ok=True)
     for lab in labs:
         if not (kept / lab).exists():
@@ -106,39 +105,25 @@ def main():
     isolation = (source / "isolation.txt").read_text(encoding="utf-8").strip()
     said = put_in_place(source, folder / "submission", labs)
     result, graded = results / "result.json", results / "results.json"
+    jobs = 1 if allowed_memory() < TWO_TASKS_NEED else 2
+    how = f"--device sim --graded --isolation {isolation} --jobs {jobs}".split()
+    command = ["./lab", "grade", *labs, *how, "--json", str(result), "--gradescope", str(graded)]
     for _ in range(ATTEMPTS):
         for path in (result, graded):
             path.unlink(missing_ok=True)
-        command = [
-            "./lab",
-            "grade",
-            *labs,
-            "--device",
-            "sim",
-            "--graded",
-            "--isolation",
-            isolation,
-            "--jobs",
-            "1" if allowed_memory() < TWO_TASKS_NEED else "2",
-            "--json",
-            str(result),
-            "--gradescope",
-            str(graded),
-        ]
         code = run(command, source / "course", begun + 60 * minutes)
         if code is None:
             graded.unlink(missing_ok=True)
-            sys.exit(
-                f"Grading was stopped after {minutes:g} minutes: there is no score. Give the container more of a CPU, or raise Gradescope's "
-                f"limit and pack again with --minutes."
+            more = (
+                "Give the container more of a CPU, or raise Gradescope's limit and pack again with --minutes."
             )
+            sys.exit(f"Grading was stopped after {minutes:g} minutes: there is no score. {more}")
         if code == 0 and graded.exists() and not has_fault(result):
             break
     else:
         graded.unlink(missing_ok=True)
-        sys.exit(
-            f"Grading failed {ATTEMPTS} times through no fault of the submission (exit code {code}): there is no score."
-        )
+        why = f"through no fault of the submission (exit code {code})"
+        sys.exit(f"Grading failed {ATTEMPTS} times {why}: there is no score.")
     out = json.loads(graded.read_text(encoding="utf-8"))
     words = "".join(f"{lab}: {text}\n" for lab, text in said.items() if text)
     board = leaderboard(result) if (source / "leaderboard.txt").is_file() else []

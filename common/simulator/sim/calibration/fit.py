@@ -80,12 +80,9 @@ def fit(m: Measured) -> dict[str, tuple[float, str]]:
     l2_latency = 270.0  # chosen: no case has its data there alone
     found["l2_latency"] = (l2_latency, "chosen")
     found["publish_latency"] = (flag * clocks - l2_latency, "block chain")
-    barrier, base = least_squares(
-        [
-            (t / 32, (m.us("barriers", threads=t, blocks_each=1) - empty) * clocks / 256)
-            for t in (32, 128, 256, 512, 1024)
-        ]
-    )
+    sizes = (32, 128, 256, 512, 1024)
+    times = [(m.us("barriers", threads=t, blocks_each=1) - empty) * clocks / 256 for t in sizes]
+    barrier, base = least_squares([(t / 32, time) for t, time in zip(sizes, times)])
     found["barrier_latency"] = (base, "barriers")
     found["barrier_latency_per_warp"] = (barrier, "barriers")
 
@@ -93,17 +90,13 @@ def fit(m: Measured) -> dict[str, tuple[float, str]]:
     reads, _ = m.line("shared reads", "stride", [8, 16, 32])
     found["near_passes_per_clock"] = (64 * 4 * 32 / (reads * clocks), "shared reads")
     found["l2_sectors_per_clock"] = (109.0, "chosen, with the profiler's counts of foreign kernels")
-    found["hot_atomics_per_clock"] = (
-        1024 * 256 / ((m.us("global atomics", addresses=1, stride=8) - empty) * clocks),
-        "global atomics",
-    )
+    hot = m.us("global atomics", addresses=1, stride=8) - empty
+    found["hot_atomics_per_clock"] = (1024 * 256 / (hot * clocks), "global atomics")
     blocks, _ = m.line("blocks", "blocks", [16384, 65536], threads=256)
     found["blocks_per_clock"] = (1 / (blocks * clocks), "blocks")
     waves, _ = m.line("blocks", "blocks", [16384, 65536], threads=1024)
-    found["block_latency"] = (
-        waves * clocks * 2 * m.multiprocessors,
-        "blocks, two at once on a multiprocessor",
-    )
+    latency = waves * clocks * 2 * m.multiprocessors
+    found["block_latency"] = (latency, "blocks, two at once on a multiprocessor")
 
     # Launches.
     found["kernel_us"] = (empty - submit, "blocks")
@@ -132,10 +125,9 @@ def main() -> int:
     documents = [json.loads(path.read_text(encoding="utf-8")) for path in arguments.measured]
     constants = fit(Measured(documents))
     header = pathlib.Path(__file__).resolve().parent.parent / "timing.hpp"
-    text = "// Made by common/simulator/sim/calibration/fit.py from " + ", ".join(
-        p.name for p in arguments.measured
-    )
-    text += ". Clocks, unless the name says otherwise.\n"
+    names = ", ".join(p.name for p in arguments.measured)
+    text = f"// Made by common/simulator/sim/calibration/fit.py from {names}. "
+    text += "Clocks, unless the name says otherwise.\n"
     for name in in_order(constants, header):
         value, family = constants[name]
         text += f".{name} = {value:.3g},  // {family}\n"
@@ -143,9 +135,8 @@ def main() -> int:
         arguments.write.write_text(text, encoding="utf-8")
     elif arguments.check:
         if arguments.check.read_text(encoding="utf-8") != text:
-            print(
-                f"{arguments.check} is not what the measurements give; fit.py --write brings it up to date:\n{text}"
-            )
+            mends = "fit.py --write brings it up to date"
+            print(f"{arguments.check} is not what the measurements give; {mends}:\n{text}")
             return 1
     else:
         print(text, end="")

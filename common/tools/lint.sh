@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 # ./lab format [--check] [FILE…]: reformats the C++, CUDA and Python sources and wraps the prose of Markdown files,
 # or only says which are not in form; ruff also checks rules of Python (.ruff.toml).
+# --check without files also checks the types of the Python sources (.mypy.ini).
 # ./lab tidy [--fix] [FILE…]: clang-tidy on host sources (default: all that the build compiles), on every core.
 # ./lab tidy --list: those sources.
 # Fixed versions, so that everybody gets the same answer: clang's 14, which is Debian 12's (or CLANG_FORMAT=… CLANG_TIDY=…),
-# and the ruff of requirements-format.txt, which is installed into the Python environment when it is first needed.
+# and the ruff and mypy of requirements-format.txt, installed into the Python environment when first needed.
 set -euo pipefail
 cd "$LAB_ROOT"
 
@@ -22,13 +23,13 @@ tool() {
   return 1
 }
 
-# Prints the path of the pinned ruff.
-ruff() {
-  local wanted=common/tools/requirements-format.txt program=$LAB_VENV/bin/ruff
-  if [[ "$("$program" --version 2>/dev/null)" != "$(sed 's/==/ /' $wanted)" ]]; then
+# pinned NAME: the path of that program for Python, in the pinned version.
+pinned() {
+  local wanted=common/tools/requirements-format.txt program=$LAB_VENV/bin/$1
+  if ! "$program" --version 2>/dev/null | cut -d ' ' -f 1,2 | sed 's/ /==/' | grep -qxFf $wanted; then
     { "$LAB_VENV/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv "$LAB_VENV"; } &&
       "$LAB_VENV/bin/python" -m pip install -q --disable-pip-version-check --no-input -r $wanted >&2 ||
-      { printf 'lab: ruff cannot be installed in %s.\n' "$LAB_VENV" >&2 && return 1; }
+      { printf 'lab: %s cannot be installed in %s.\n' "$1" "$LAB_VENV" >&2 && return 1; }
   fi
   printf '%s\n' "$program"
 }
@@ -37,9 +38,11 @@ ruff() {
 sources() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
 
 format() {
-  local clang_format python clang_mode=(-i) check_mode=(--fix) form_mode=() wrap_mode=() c_files=() python_files=() texts=()
+  local clang_format python types clang_mode=(-i) check_mode=(--fix) form_mode=() wrap_mode=()
+  local c_files=() python_files=() texts=()
   if [[ ${1-} = --check ]]; then
     clang_mode=(--dry-run -Werror) check_mode=() form_mode=(--diff) wrap_mode=(--check) && shift
+    (($# > 0)) || types=$(pinned mypy)
   fi
   (($# > 0)) || mapfile -td '' c_files < <(sources '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh')
   (($# > 0)) || mapfile -td '' python_files < <(sources '*.py')
@@ -53,10 +56,11 @@ format() {
     printf '%s\0' "${c_files[@]}" | xargs -0 "$clang_format" "${clang_mode[@]}"
   fi
   if ((${#python_files[@]} > 0)); then
-    python=$(ruff)
+    python=$(pinned ruff)
     "$python" check -q "${check_mode[@]}" "${python_files[@]}"
     "$python" format -q "${form_mode[@]}" "${python_files[@]}"
   fi
+  if [[ ${types-} ]]; then "$types" --no-error-summary; fi
 }
 
 # The host sources in the build's compile_commands.json that belong to the project, also those that are compiled several at once.

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <string_view>
 
 #include "cudart/cuda_abi.h"
 #include "sim/launch_limits.hpp"

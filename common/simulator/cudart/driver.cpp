@@ -160,8 +160,7 @@ constexpr Named kNames[] = {{0, "CUDA_SUCCESS"},
 
 DRIVER cuGetErrorName(CUresult code, const char** name) {
   if (name == nullptr) return kInvalidValue;
-  const auto* found =
-      std::find_if(std::begin(kNames), std::end(kNames), [&](Named n) { return n.code == code; });
+  const auto* found = std::ranges::find(kNames, code, &Named::code);
   *name = found == std::end(kNames) ? nullptr : found->name;
   return *name == nullptr ? kInvalidValue : kSuccess;
 }
@@ -251,7 +250,7 @@ struct CreatedContexts {
   std::mutex lock;
   std::set<std::unique_ptr<DriverContext>> all;
   auto find(Handle context) {
-    return std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.get() == context; });
+    return std::ranges::find_if(all, [&](const auto& c) { return c.get() == context; });
   }
 };
 CreatedContexts& created_contexts() {
@@ -708,8 +707,7 @@ Missing& missing() {
 bool is_nvidias_library(std::string_view file) {
   constexpr std::string_view kStarts[] = {"libcu", "libnpp", "libnv"};
   return file.find(".so") != std::string_view::npos && !file.starts_with("libcudart") &&
-         std::any_of(std::begin(kStarts), std::end(kStarts),
-                     [&](std::string_view start) { return file.starts_with(start); });
+         std::ranges::any_of(kStarts, [&](std::string_view start) { return file.starts_with(start); });
 }
 
 // Must be called under the lock.

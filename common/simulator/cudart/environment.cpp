@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "sim/chips/presets.hpp"
 

@@ -51,86 +51,72 @@ cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
 }
 
-CUDART_EXPORT cudaError_t cudaThreadSynchronize(void) {
+CUDART_API cudaThreadSynchronize(void) {
   return cudaDeviceSynchronize();
 }
-CUDART_EXPORT cudaError_t cudaThreadExit(void) {
+CUDART_API cudaThreadExit(void) {
   return cudaDeviceReset();
 }
-CUDART_EXPORT cudaError_t cudaThreadSetLimit(cudaLimit limit, size_t value) {
+CUDART_API cudaThreadSetLimit(cudaLimit limit, size_t value) {
   return cudaDeviceSetLimit(limit, value);
 }
-CUDART_EXPORT cudaError_t cudaThreadGetLimit(size_t* value, cudaLimit limit) {
+CUDART_API cudaThreadGetLimit(size_t* value, cudaLimit limit) {
   return cudaDeviceGetLimit(value, limit);
 }
-CUDART_EXPORT cudaError_t cudaThreadSetCacheConfig(cudaFuncCache config) {
+CUDART_API cudaThreadSetCacheConfig(cudaFuncCache config) {
   return cudaDeviceSetCacheConfig(config);
 }
-CUDART_EXPORT cudaError_t cudaThreadGetCacheConfig(cudaFuncCache* config) {
+CUDART_API cudaThreadGetCacheConfig(cudaFuncCache* config) {
   return cudaDeviceGetCacheConfig(config);
 }
-CUDART_EXPORT cudaError_t cudaEventElapsedTime_v2(float* ms, cudaEvent_t start, cudaEvent_t end) {
+CUDART_API cudaEventElapsedTime_v2(float* ms, cudaEvent_t start, cudaEvent_t end) {
   return cudaEventElapsedTime(ms, start, end);
 }
 
 // CUDA 11's structure consists of the first fields of CUDA 12's.
-CUDART_EXPORT cudaError_t cudaGetDeviceProperties(void* properties, int device) {
-  return api("cudaGetDeviceProperties", [&] {
-    return get_properties(properties, offsetof(cudaDeviceProp12, hostRegisterSupported), device);
-  });
+CUDART_API cudaGetDeviceProperties(void* properties, int device) {
+  return api(
+      [&] { return get_properties(properties, offsetof(cudaDeviceProp12, hostRegisterSupported), device); });
 }
 
-CUDART_EXPORT cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp12* properties, int device) {
-  return api("cudaGetDeviceProperties",
-             [&] { return get_properties(properties, sizeof(cudaDeviceProp12), device); });
+CUDART_API cudaGetDeviceProperties_v2(cudaDeviceProp12* properties, int device) {
+  return api([&] { return get_properties(properties, sizeof(cudaDeviceProp12), device); });
 }
 
-CUDART_EXPORT cudaError_t cudaMemAdvise(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice,
-                                        int device) {
-  return device_api("cudaMemAdvise",
-                    [&](Context&) { return advise(pointer, n_bytes, advice, location_of_ordinal(device)); });
+CUDART_API cudaMemAdvise(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice, int device) {
+  return device_api([&] { return advise(pointer, n_bytes, advice, location_of_ordinal(device)); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t src, cudaGraphNode_t dst) {
-  return device_api("cudaGraphKernelNodeCopyAttributes",
-                    [&](Context&) { return copy_kernel_attributes(dst, src); });
+CUDART_API cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t src, cudaGraphNode_t dst) {
+  return device_api([&] { return copy_kernel_attributes(dst, src); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
-                                            size_t* n) {
-  return device_api("cudaGraphGetEdges", [&](Context&) { return graph_edges(graph, from, to, nullptr, n); });
+CUDART_API cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* n) {
+  return device_api([&] { return graph_edges(graph, from, to, nullptr, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out,
-                                                       size_t* n) {
-  return device_api("cudaGraphNodeGetDependencies",
-                    [&](Context&) { return node_dependencies(node, out, nullptr, n); });
+CUDART_API cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out, size_t* n) {
+  return device_api([&] { return node_dependencies(node, out, nullptr, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out,
-                                                         size_t* n) {
-  return device_api("cudaGraphNodeGetDependentNodes",
-                    [&](Context&) { return node_dependents(node, out, nullptr, n); });
+CUDART_API cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out, size_t* n) {
+  return device_api([&] { return node_dependents(node, out, nullptr, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                                   const cudaGraphNode_t* to, size_t n) {
-  return device_api("cudaGraphAddDependencies",
-                    [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
+CUDART_API cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                    size_t n) {
+  return device_api([&] { return graph_add_dependencies(graph, from, to, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                                      const cudaGraphNode_t* to, size_t n) {
-  return device_api("cudaGraphRemoveDependencies",
-                    [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
+CUDART_API cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                       const cudaGraphNode_t* to, size_t n) {
+  return device_api([&] { return graph_remove_dependencies(graph, from, to, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t graph,
-                                           const cudaGraphNode_t* dependencies, size_t n,
-                                           cudaGraphNodeParams* parameters) {
-  return device_api("cudaGraphAddNode", [&](Context& context) {
-    return graph_add_any_node(context, out, graph, dependencies, n, parameters);
-  });
+CUDART_API cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                            size_t n, cudaGraphNodeParams* parameters) {
+  return device_api(
+      [&](Context& context) { return graph_add_any_node(context, out, graph, dependencies, n, parameters); });
 }
 
 #define V2(name) name##_v2
@@ -141,42 +127,35 @@ CUDART_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t gra
 #define TWIN_V3(name) name##_v3_ptsz
 #endif  // CUDART_PER_THREAD
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes, int device,
-                                                     cudaStream_t) {
-  return device_api("cudaMemPrefetchAsync",
-                    [&](Context&) { return prefetch(pointer, n_bytes, location_of_ordinal(device)); });
+CUDART_API TWIN(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes, int device, cudaStream_t) {
+  return device_api([&] { return prefetch(pointer, n_bytes, location_of_ordinal(device)); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyBatchAsync)(void** dsts, void** srcs, size_t* sizes, size_t count,
-                                                     cudaMemcpyAttributes*, size_t*, size_t, size_t* failed,
-                                                     cudaStream_t stream) {
-  return device_api("cudaMemcpyBatchAsync", [&](Context&) {
-    return copy_batch(dsts, srcs, sizes, count, stream_or_default(stream), failed);
-  });
+CUDART_API TWIN(cudaMemcpyBatchAsync)(void** dsts, void** srcs, size_t* sizes, size_t count,
+                                      cudaMemcpyAttributes*, size_t*, size_t, size_t* failed,
+                                      cudaStream_t stream) {
+  return device_api([&] { return copy_batch(dsts, srcs, sizes, count, stream_or_default(stream), failed); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                                         unsigned long long* id) {
-  return device_api("cudaStreamGetCaptureInfo", [&](Context&) {
+CUDART_API TWIN(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                          unsigned long long* id) {
+  return device_api([&] {
     return capture_info(stream_or_default(stream), {status, id, nullptr, nullptr, nullptr, nullptr});
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamGetCaptureInfo)(cudaStream_t stream,
-                                                            cudaStreamCaptureStatus* status,
-                                                            unsigned long long* id, cudaGraph_t* graph,
-                                                            const cudaGraphNode_t** dependencies, size_t* n) {
-  return device_api("cudaStreamGetCaptureInfo", [&](Context&) {
+CUDART_API TWIN_V2(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                             unsigned long long* id, cudaGraph_t* graph,
+                                             const cudaGraphNode_t** dependencies, size_t* n) {
+  return device_api([&] {
     return capture_info(stream_or_default(stream), {status, id, graph, dependencies, nullptr, n});
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
-                                                                    cudaGraphNode_t* dependencies, size_t n,
-                                                                    unsigned flags) {
-  return device_api("cudaStreamUpdateCaptureDependencies", [&](Context&) {
-    return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags);
-  });
+CUDART_API TWIN(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream, cudaGraphNode_t* dependencies,
+                                                     size_t n, unsigned flags) {
+  return device_api(
+      [&] { return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags); });
 }
 
 #include "cudart/abi/later_forms.inc"

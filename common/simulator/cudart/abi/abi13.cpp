@@ -16,8 +16,8 @@ namespace {
 constexpr int kVersion = 13000;
 }
 
-CUDART_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  return api("cudaGetDeviceProperties", [&]() -> Status {
+CUDART_API cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  return api([&]() -> Status {
     if (properties == nullptr) return cudaErrorInvalidValue;
     if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
     const course::sim::DevicePreset& chip = runtime().environment().device.preset;
@@ -27,42 +27,36 @@ CUDART_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, in
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location,
-                                                   cudaMemAllocationType) {
-  return device_api("cudaMemGetDefaultMemPool", [&](Context&) -> Status {
+CUDART_API cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location, cudaMemAllocationType) {
+  return device_api([&]() -> Status {
     if (pool == nullptr || location == nullptr) return cudaErrorInvalidValue;
-    if (location->type != cudaMemLocationTypeDevice || !runtime().is_device(location->id)) {
+    if (location->type != cudaMemLocationTypeDevice || !runtime().is_device(location->id))
       return fail(cudaErrorNotSupported, "memory pools exist on devices only");
-    }
     *pool = default_pool(runtime().context(location->id));
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemGetMemPool(cudaMemPool_t* pool, cudaMemLocation* location,
-                                            cudaMemAllocationType) {
-  return device_api("cudaMemGetMemPool", [&](Context&) -> Status {
+CUDART_API cudaMemGetMemPool(cudaMemPool_t* pool, cudaMemLocation* location, cudaMemAllocationType) {
+  return device_api([&]() -> Status {
     if (pool == nullptr || location == nullptr) return cudaErrorInvalidValue;
-    if (location->type != cudaMemLocationTypeDevice || !runtime().is_device(location->id)) {
+    if (location->type != cudaMemLocationTypeDevice || !runtime().is_device(location->id))
       return fail(cudaErrorNotSupported, "memory pools exist on devices only");
-    }
     *pool = current_pool(runtime().context(location->id));
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t dst, cudaGraphNode_t src) {
-  return device_api("cudaGraphKernelNodeCopyAttributes",
-                    [&](Context&) { return copy_kernel_attributes(dst, src); });
+CUDART_API cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t dst, cudaGraphNode_t src) {
+  return device_api([&] { return copy_kernel_attributes(dst, src); });
 }
 
 #endif  // CUDART_PER_THREAD
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchBatchAsync)(void** pointers, size_t* sizes, size_t count,
-                                                          cudaMemLocation* locations, size_t* indices,
-                                                          size_t n_locations, unsigned long long,
-                                                          cudaStream_t) {
-  return device_api("cudaMemPrefetchBatchAsync", [&](Context&) -> Status {
+CUDART_API TWIN(cudaMemPrefetchBatchAsync)(void** pointers, size_t* sizes, size_t count,
+                                           cudaMemLocation* locations, size_t* indices, size_t n_locations,
+                                           unsigned long long, cudaStream_t) {
+  return device_api([&]() -> Status {
     if (pointers == nullptr || sizes == nullptr || locations == nullptr || indices == nullptr)
       return cudaErrorInvalidValue;
     if (n_locations == 0 || n_locations > count || indices[0] != 0) return cudaErrorInvalidValue;
@@ -75,12 +69,10 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchBatchAsync)(void** pointers, size_
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyBatchAsync)(void* const* dsts, const void* const* srcs,
-                                                     const size_t* sizes, size_t count, cudaMemcpyAttributes*,
-                                                     size_t*, size_t, cudaStream_t stream) {
-  return device_api("cudaMemcpyBatchAsync", [&](Context&) {
-    return copy_batch(dsts, srcs, sizes, count, stream_or_default(stream), nullptr);
-  });
+CUDART_API TWIN(cudaMemcpyBatchAsync)(void* const* dsts, const void* const* srcs, const size_t* sizes,
+                                      size_t count, cudaMemcpyAttributes*, size_t*, size_t,
+                                      cudaStream_t stream) {
+  return device_api([&] { return copy_batch(dsts, srcs, sizes, count, stream_or_default(stream), nullptr); });
 }
 
 #define V2(name) name

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// An exported function consists of CUDART_EXPORT, the CUDA signature, and one call of api() or device_api()
-// whose body returns a Status. These store the Status as the thread's last error and print its text to
-// stderr. Functions with a stream have a second version for programs built with --default-stream per-thread:
+// An exported function consists of CUDART_API, the CUDA signature, and one call of api() or device_api() whose
+// body returns a Status. These store the Status as the thread's last error and print its text to stderr, with
+// the name of the function that called them, which is their argument by default. Functions with a stream have a second version for programs built with --default-stream per-thread:
 // such files are compiled twice, the second time with CUDART_PER_THREAD, and write these names with TWIN
 // (asynchronous) or TWIN_SYNC.
 #pragma once
 
 #include <exception>
 #include <new>
+#include <type_traits>
+#include <utility>
 
 #include "cudart/runtime/host_access.hpp"
 #include "cudart/runtime/runtime.hpp"
@@ -15,6 +17,8 @@
 #include "cudart/runtime/stream.hpp"
 
 #define CUDART_EXPORT extern "C" __attribute__((visibility("default")))
+#define CUDART_API CUDART_EXPORT cudaError_t
+#define CALLER __builtin_FUNCTION()  // as a default argument: the name of the function with the call
 
 #ifdef CUDART_PER_THREAD
 #define TWIN(name) name##_ptsz
@@ -44,9 +48,27 @@ inline cudaStream_t stream_or_default(cudaStream_t stream) {
 
 cudaError_t finish(const char* call, const Status& status);
 
+// Stores a value where the caller asked for it.
+template <typename T>
+Status give(T* out, std::type_identity_t<T> value) {
+  if (out == nullptr) return cudaErrorInvalidValue;
+  *out = std::move(value);
+  return cudaSuccess;
+}
+
+// Calls `body` with all arguments, or with those after the first one if it does not take that.
+template <typename Body, typename First, typename... Rest>
+Status call_with(Body& body, First& first, Rest&... rest) {
+  if constexpr (std::is_invocable_v<Body&, First&, Rest&...>) {
+    return body(first, rest...);
+  } else {
+    return body(rest...);
+  }
+}
+
 // For calls that also work after a fault: queries, errors, choice of the device.
 template <typename Body>
-cudaError_t api(const char* call, Body&& body) {
+cudaError_t api(Body&& body, const char* call = CALLER) {
   const InsideRuntime inside;
   try {
     return finish(call, body());
@@ -57,29 +79,32 @@ cudaError_t api(const char* call, Body&& body) {
   }
 }
 
-// For calls that use the current device. After a kernel's fault they all return its error.
+// For calls that use the current device, whose context `body` may take. After a kernel's fault they all return its error.
 template <typename Body>
-cudaError_t device_api(const char* call, Body&& body) {
-  return api(call, [&]() -> Status {
-    if (InsideHostFunction::n_active > 0)
-      return fail(cudaErrorNotPermitted, "a function of cudaLaunchHostFunc must not call CUDA");
-    Context& context = current_context();
-    {
-      const std::lock_guard guard(context.lock);
-      if (context.sticky != cudaSuccess) return context.sticky;
-    }
-    Status status = body(context);
-    return status;
-  });
+cudaError_t device_api(Body&& body, const char* call = CALLER) {
+  return api(
+      [&]() -> Status {
+        if (InsideHostFunction::n_active > 0)
+          return fail(cudaErrorNotPermitted, "a function of cudaLaunchHostFunc must not call CUDA");
+        Context& context = current_context();
+        {
+          const std::lock_guard guard(context.lock);
+          if (context.sticky != cudaSuccess) return context.sticky;
+        }
+        return call_with(body, context);
+      },
+      call);
 }
 
 // For calls that a capture does not allow.
 template <typename Body>
-cudaError_t uncaptured_api(const char* call, Body&& body) {
-  return device_api(call, [&](Context& context) -> Status {
-    Status status = forbid_while_capturing(call);
-    return status.ok() ? Status(body(context)) : status;
-  });
+cudaError_t uncaptured_api(Body&& body, const char* call = CALLER) {
+  return device_api(
+      [&](Context& context) -> Status {
+        Status status = forbid_while_capturing(call);
+        return status.ok() ? call_with(body, context) : status;
+      },
+      call);
 }
 
 }  // namespace course::cudart

@@ -44,6 +44,14 @@ TEST_F(Api, MessagesFitTheColumnsThatAreAskedFor) {
             "simulator:     another one writes it\n");
 }
 
+TEST_F(Api, MessagesNameCallsAsCudaDoes) {
+  EXPECT_EQ(name_of_call("cudaMemcpy_ptds"), "cudaMemcpy");
+  EXPECT_EQ(name_of_call("cudaStreamGetCaptureInfo_v3_ptsz"), "cudaStreamGetCaptureInfo");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cudaSetDevice(99), cudaErrorInvalidDevice);
+  EXPECT_TRUE(testing::internal::GetCapturedStderr().starts_with("simulator: cudaSetDevice: cudaError"));
+}
+
 TEST_F(Api, SuccessDoesNotClearTheLastError) {
   EXPECT_EQ(cudaSetDevice(99), cudaErrorInvalidDevice);
   EXPECT_EQ(cudaSetDevice(0), cudaSuccess);

@@ -94,21 +94,20 @@ Status array_part(cudaArray_const_t array, const cudaPos& at, const cudaExtent& 
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
 
-CUDART_EXPORT cudaError_t cudaMallocArray(cudaArray_t* out, const cudaChannelFormatDesc* format, size_t width,
-                                          size_t height, unsigned flags) {
-  return device_api("cudaMallocArray", [&](Context& context) {
+CUDART_API cudaMallocArray(cudaArray_t* out, const cudaChannelFormatDesc* format, size_t width, size_t height,
+                           unsigned flags) {
+  return device_api([&](Context& context) {
     return allocate_array(context, out, format, {width, height, 0}, flags);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMalloc3DArray(cudaArray_t* out, const cudaChannelFormatDesc* format,
-                                            cudaExtent extent, unsigned flags) {
-  return device_api("cudaMalloc3DArray",
-                    [&](Context& context) { return allocate_array(context, out, format, extent, flags); });
+CUDART_API cudaMalloc3DArray(cudaArray_t* out, const cudaChannelFormatDesc* format, cudaExtent extent,
+                             unsigned flags) {
+  return device_api([&](Context& context) { return allocate_array(context, out, format, extent, flags); });
 }
 
-CUDART_EXPORT cudaError_t cudaFreeArray(cudaArray_t array) {
-  return device_api("cudaFreeArray", [&](Context&) -> Status {
+CUDART_API cudaFreeArray(cudaArray_t array) {
+  return device_api([&]() -> Status {
     if (array == nullptr) return cudaSuccess;
     if (Status status = forbid_while_capturing("cudaFreeArray"); !status.ok()) return status;
     const auto taken = arrays().take(array);
@@ -119,9 +118,9 @@ CUDART_EXPORT cudaError_t cudaFreeArray(cudaArray_t array) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
-                                           cudaArray_t array) {
-  return device_api("cudaArrayGetInfo", [&](Context&) -> Status {
+CUDART_API cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
+                            cudaArray_t array) {
+  return device_api([&]() -> Status {
     if (!is_array(array)) return fail(cudaErrorInvalidResourceHandle, "that is no array");
     if (format != nullptr) *format = array->format;
     if (extent != nullptr) *extent = array->extent;
@@ -130,8 +129,8 @@ CUDART_EXPORT cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaEx
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array) {
-  return device_api("cudaGetChannelDesc", [&](Context&) -> Status {
+CUDART_API cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array) {
+  return device_api([&]() -> Status {
     if (format == nullptr) return cudaErrorInvalidValue;
     if (!is_array(array)) return fail(cudaErrorInvalidResourceHandle, "that is no array");
     *format = array->format;

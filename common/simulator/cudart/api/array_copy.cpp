@@ -64,57 +64,54 @@ Status make_run_from(CopyOp& copy, void* dst, cudaArray_const_t src, size_t offs
 
 // Submits the copy that `make` returns to the stream; waits for it if the call is synchronous.
 template <typename Make>
-cudaError_t run(const char* call, bool waits, cudaStream_t stream, const Make& make) {
-  return device_api(call, [&](Context&) -> Status {
-    if (waits)
-      if (Status status = forbid_while_capturing(call); !status.ok()) return status;
-    CopyOp copy;
-    if (Status status = make(copy); !status.ok()) return status;
-    return submit({stream_or_default(stream), waits}, copy);
-  });
+cudaError_t run(bool waits, cudaStream_t stream, const Make& make, const char* call = CALLER) {
+  return device_api(
+      [&]() -> Status {
+        if (waits)
+          if (Status status = forbid_while_capturing(call); !status.ok()) return status;
+        CopyOp copy;
+        if (Status status = make(copy); !status.ok()) return status;
+        return submit({stream_or_default(stream), waits}, copy);
+      },
+      call);
 }
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2DToArray)(cudaArray_t dst, size_t offset, size_t row,
-                                                         const void* src, size_t pitch, size_t width,
-                                                         size_t height, cudaMemcpyKind kind) {
-  return run("cudaMemcpy2DToArray", true, nullptr, [&](CopyOp& copy) {
+CUDART_API TWIN_SYNC(cudaMemcpy2DToArray)(cudaArray_t dst, size_t offset, size_t row, const void* src,
+                                          size_t pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+  return run(true, nullptr, [&](CopyOp& copy) {
     return make_copy_to(copy, dst, offset, row, src, pitch, width, height, kind);
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpy2DToArrayAsync)(cudaArray_t dst, size_t offset, size_t row,
-                                                         const void* src, size_t pitch, size_t width,
-                                                         size_t height, cudaMemcpyKind kind,
-                                                         cudaStream_t stream) {
-  return run("cudaMemcpy2DToArrayAsync", false, stream, [&](CopyOp& copy) {
+CUDART_API TWIN(cudaMemcpy2DToArrayAsync)(cudaArray_t dst, size_t offset, size_t row, const void* src,
+                                          size_t pitch, size_t width, size_t height, cudaMemcpyKind kind,
+                                          cudaStream_t stream) {
+  return run(false, stream, [&](CopyOp& copy) {
     return make_copy_to(copy, dst, offset, row, src, pitch, width, height, kind);
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2DFromArray)(void* dst, size_t pitch, cudaArray_const_t src,
-                                                           size_t offset, size_t row, size_t width,
-                                                           size_t height, cudaMemcpyKind kind) {
-  return run("cudaMemcpy2DFromArray", true, nullptr, [&](CopyOp& copy) {
+CUDART_API TWIN_SYNC(cudaMemcpy2DFromArray)(void* dst, size_t pitch, cudaArray_const_t src, size_t offset,
+                                            size_t row, size_t width, size_t height, cudaMemcpyKind kind) {
+  return run(true, nullptr, [&](CopyOp& copy) {
     return make_copy_from(copy, dst, pitch, src, offset, row, width, height, kind);
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpy2DFromArrayAsync)(void* dst, size_t pitch, cudaArray_const_t src,
-                                                           size_t offset, size_t row, size_t width,
-                                                           size_t height, cudaMemcpyKind kind,
-                                                           cudaStream_t stream) {
-  return run("cudaMemcpy2DFromArrayAsync", false, stream, [&](CopyOp& copy) {
+CUDART_API TWIN(cudaMemcpy2DFromArrayAsync)(void* dst, size_t pitch, cudaArray_const_t src, size_t offset,
+                                            size_t row, size_t width, size_t height, cudaMemcpyKind kind,
+                                            cudaStream_t stream) {
+  return run(false, stream, [&](CopyOp& copy) {
     return make_copy_from(copy, dst, pitch, src, offset, row, width, height, kind);
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2DArrayToArray)(cudaArray_t dst, size_t dst_offset,
-                                                              size_t dst_row, cudaArray_const_t src,
-                                                              size_t src_offset, size_t src_row, size_t width,
-                                                              size_t height, cudaMemcpyKind kind) {
-  return run("cudaMemcpy2DArrayToArray", true, nullptr, [&](CopyOp& copy) -> Status {
+CUDART_API TWIN_SYNC(cudaMemcpy2DArrayToArray)(cudaArray_t dst, size_t dst_offset, size_t dst_row,
+                                               cudaArray_const_t src, size_t src_offset, size_t src_row,
+                                               size_t width, size_t height, cudaMemcpyKind kind) {
+  return run(true, nullptr, [&](CopyOp& copy) -> Status {
     std::byte* start = nullptr;
     if (Status status = array_rows(src, src_offset, src_row, width, height, start); !status.ok())
       return status;
@@ -122,37 +119,34 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2DArrayToArray)(cudaArray_t dst, s
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyToArray)(cudaArray_t dst, size_t offset, size_t row,
-                                                       const void* src, size_t n_bytes, cudaMemcpyKind kind) {
-  return run("cudaMemcpyToArray", true, nullptr,
+CUDART_API TWIN_SYNC(cudaMemcpyToArray)(cudaArray_t dst, size_t offset, size_t row, const void* src,
+                                        size_t n_bytes, cudaMemcpyKind kind) {
+  return run(true, nullptr,
              [&](CopyOp& copy) { return make_run_to(copy, dst, offset, row, src, n_bytes, kind); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyToArrayAsync)(cudaArray_t dst, size_t offset, size_t row,
-                                                       const void* src, size_t n_bytes, cudaMemcpyKind kind,
-                                                       cudaStream_t stream) {
-  return run("cudaMemcpyToArrayAsync", false, stream,
+CUDART_API TWIN(cudaMemcpyToArrayAsync)(cudaArray_t dst, size_t offset, size_t row, const void* src,
+                                        size_t n_bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return run(false, stream,
              [&](CopyOp& copy) { return make_run_to(copy, dst, offset, row, src, n_bytes, kind); });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyFromArray)(void* dst, cudaArray_const_t src, size_t offset,
-                                                         size_t row, size_t n_bytes, cudaMemcpyKind kind) {
-  return run("cudaMemcpyFromArray", true, nullptr,
+CUDART_API TWIN_SYNC(cudaMemcpyFromArray)(void* dst, cudaArray_const_t src, size_t offset, size_t row,
+                                          size_t n_bytes, cudaMemcpyKind kind) {
+  return run(true, nullptr,
              [&](CopyOp& copy) { return make_run_from(copy, dst, src, offset, row, n_bytes, kind); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyFromArrayAsync)(void* dst, cudaArray_const_t src, size_t offset,
-                                                         size_t row, size_t n_bytes, cudaMemcpyKind kind,
-                                                         cudaStream_t stream) {
-  return run("cudaMemcpyFromArrayAsync", false, stream,
+CUDART_API TWIN(cudaMemcpyFromArrayAsync)(void* dst, cudaArray_const_t src, size_t offset, size_t row,
+                                          size_t n_bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return run(false, stream,
              [&](CopyOp& copy) { return make_run_from(copy, dst, src, offset, row, n_bytes, kind); });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyArrayToArray)(cudaArray_t dst, size_t dst_offset,
-                                                            size_t dst_row, cudaArray_const_t src,
-                                                            size_t src_offset, size_t src_row, size_t n_bytes,
-                                                            cudaMemcpyKind kind) {
-  return run("cudaMemcpyArrayToArray", true, nullptr, [&](CopyOp& copy) -> Status {
+CUDART_API TWIN_SYNC(cudaMemcpyArrayToArray)(cudaArray_t dst, size_t dst_offset, size_t dst_row,
+                                             cudaArray_const_t src, size_t src_offset, size_t src_row,
+                                             size_t n_bytes, cudaMemcpyKind kind) {
+  return run(true, nullptr, [&](CopyOp& copy) -> Status {
     std::byte* start = nullptr;
     if (Status status = run_of_bytes(src, src_offset, src_row, n_bytes, start); !status.ok()) return status;
     return make_run_to(copy, dst, dst_offset, dst_row, start, n_bytes, kind);

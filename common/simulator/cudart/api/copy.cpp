@@ -13,13 +13,12 @@ Submission default_stream() {
   return {stream_or_default(nullptr), true};
 }
 
-cudaError_t submit_and_wait(const char* call, Operation operation) {
-  return uncaptured_api(call,
-                        [&](Context&) -> Status { return submit(default_stream(), std::move(operation)); });
+cudaError_t submit_and_wait(Operation operation, const char* call = CALLER) {
+  return uncaptured_api([&] { return submit(default_stream(), std::move(operation)); }, call);
 }
 
-cudaError_t submit_async(const char* call, cudaStream_t stream, Operation operation) {
-  return device_api(call, [&](Context&) { return submit(stream_or_default(stream), std::move(operation)); });
+cudaError_t submit_async(cudaStream_t stream, Operation operation, const char* call = CALLER) {
+  return device_api([&] { return submit(stream_or_default(stream), std::move(operation)); }, call);
 }
 
 CopyOp copy_2d(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height,
@@ -63,11 +62,10 @@ FillOp fill_3d(const cudaPitchedPtr& dst, int value, const cudaExtent& extent) {
 
 Status copy_to_symbol(Context& context, const void* symbol, const void* src, size_t n_bytes, size_t offset,
                       cudaMemcpyKind kind, Submission where) {
-  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return fail(cudaErrorInvalidMemcpyDirection,
                 "the destination is a symbol, which is on the device: the direction must be "
                 "cudaMemcpyHostToDevice, cudaMemcpyDeviceToDevice or cudaMemcpyDefault");
-  }
   std::byte* dst = nullptr;
   if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, dst); !status.ok()) return status;
   return submit(where, linear_copy(dst, src, n_bytes, kind));
@@ -75,11 +73,10 @@ Status copy_to_symbol(Context& context, const void* symbol, const void* src, siz
 
 Status copy_from_symbol(Context& context, void* dst, const void* symbol, size_t n_bytes, size_t offset,
                         cudaMemcpyKind kind, Submission where) {
-  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return fail(cudaErrorInvalidMemcpyDirection,
                 "the source is a symbol, which is on the device: the direction must be "
                 "cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice or cudaMemcpyDefault");
-  }
   std::byte* src = nullptr;
   if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, src); !status.ok()) return status;
   return submit(where, linear_copy(dst, src, n_bytes, kind));
@@ -108,107 +105,96 @@ Status copy_3d_peer(const cudaMemcpy3DPeerParms* p, Submission where) {
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy)(void* dst, const void* src, size_t n_bytes,
-                                                cudaMemcpyKind kind) {
-  return submit_and_wait("cudaMemcpy", linear_copy(dst, src, n_bytes, kind));
+CUDART_API TWIN_SYNC(cudaMemcpy)(void* dst, const void* src, size_t n_bytes, cudaMemcpyKind kind) {
+  return submit_and_wait(linear_copy(dst, src, n_bytes, kind));
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyAsync)(void* dst, const void* src, size_t n_bytes,
-                                                cudaMemcpyKind kind, cudaStream_t stream) {
-  return submit_async("cudaMemcpyAsync", stream, linear_copy(dst, src, n_bytes, kind));
+CUDART_API TWIN(cudaMemcpyAsync)(void* dst, const void* src, size_t n_bytes, cudaMemcpyKind kind,
+                                 cudaStream_t stream) {
+  return submit_async(stream, linear_copy(dst, src, n_bytes, kind));
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2D)(void* dst, size_t dst_pitch, const void* src,
-                                                  size_t src_pitch, size_t width, size_t height,
-                                                  cudaMemcpyKind kind) {
-  return uncaptured_api("cudaMemcpy2D", [&](Context&) -> Status {
+CUDART_API TWIN_SYNC(cudaMemcpy2D)(void* dst, size_t dst_pitch, const void* src, size_t src_pitch,
+                                   size_t width, size_t height, cudaMemcpyKind kind) {
+  return uncaptured_api([&]() -> Status {
     if (Status status = check_pitches(dst_pitch, src_pitch, width, height); !status.ok()) return status;
     return submit(default_stream(), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpy2DAsync)(void* dst, size_t dst_pitch, const void* src,
-                                                  size_t src_pitch, size_t width, size_t height,
-                                                  cudaMemcpyKind kind, cudaStream_t stream) {
-  return device_api("cudaMemcpy2DAsync", [&](Context&) -> Status {
+CUDART_API TWIN(cudaMemcpy2DAsync)(void* dst, size_t dst_pitch, const void* src, size_t src_pitch,
+                                   size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return device_api([&]() -> Status {
     if (Status status = check_pitches(dst_pitch, src_pitch, width, height); !status.ok()) return status;
     return submit(stream_or_default(stream), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3D)(const cudaMemcpy3DParms* parameters) {
-  return uncaptured_api("cudaMemcpy3D", [&](Context&) { return copy_3d(parameters, default_stream()); });
+CUDART_API TWIN_SYNC(cudaMemcpy3D)(const cudaMemcpy3DParms* parameters) {
+  return uncaptured_api([&] { return copy_3d(parameters, default_stream()); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DAsync)(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
-  return device_api("cudaMemcpy3DAsync",
-                    [&](Context&) { return copy_3d(parameters, stream_or_default(stream)); });
+CUDART_API TWIN(cudaMemcpy3DAsync)(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  return device_api([&] { return copy_3d(parameters, stream_or_default(stream)); });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3DPeer)(const cudaMemcpy3DPeerParms* parameters) {
-  return uncaptured_api("cudaMemcpy3DPeer",
-                        [&](Context&) { return copy_3d_peer(parameters, default_stream()); });
+CUDART_API TWIN_SYNC(cudaMemcpy3DPeer)(const cudaMemcpy3DPeerParms* parameters) {
+  return uncaptured_api([&] { return copy_3d_peer(parameters, default_stream()); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DPeerAsync)(const cudaMemcpy3DPeerParms* parameters,
-                                                      cudaStream_t stream) {
-  return device_api("cudaMemcpy3DPeerAsync",
-                    [&](Context&) { return copy_3d_peer(parameters, stream_or_default(stream)); });
+CUDART_API TWIN(cudaMemcpy3DPeerAsync)(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  return device_api([&] { return copy_3d_peer(parameters, stream_or_default(stream)); });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyToSymbol)(const void* symbol, const void* src, size_t n_bytes,
-                                                        size_t offset, cudaMemcpyKind kind) {
-  return uncaptured_api("cudaMemcpyToSymbol", [&](Context& context) {
+CUDART_API TWIN_SYNC(cudaMemcpyToSymbol)(const void* symbol, const void* src, size_t n_bytes, size_t offset,
+                                         cudaMemcpyKind kind) {
+  return uncaptured_api([&](Context& context) {
     return copy_to_symbol(context, symbol, src, n_bytes, offset, kind, default_stream());
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyToSymbolAsync)(const void* symbol, const void* src, size_t n_bytes,
-                                                        size_t offset, cudaMemcpyKind kind,
-                                                        cudaStream_t stream) {
-  return device_api("cudaMemcpyToSymbolAsync", [&](Context& context) {
+CUDART_API TWIN(cudaMemcpyToSymbolAsync)(const void* symbol, const void* src, size_t n_bytes, size_t offset,
+                                         cudaMemcpyKind kind, cudaStream_t stream) {
+  return device_api([&](Context& context) {
     return copy_to_symbol(context, symbol, src, n_bytes, offset, kind, stream_or_default(stream));
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyFromSymbol)(void* dst, const void* symbol, size_t n_bytes,
-                                                          size_t offset, cudaMemcpyKind kind) {
-  return uncaptured_api("cudaMemcpyFromSymbol", [&](Context& context) {
+CUDART_API TWIN_SYNC(cudaMemcpyFromSymbol)(void* dst, const void* symbol, size_t n_bytes, size_t offset,
+                                           cudaMemcpyKind kind) {
+  return uncaptured_api([&](Context& context) {
     return copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, default_stream());
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyFromSymbolAsync)(void* dst, const void* symbol, size_t n_bytes,
-                                                          size_t offset, cudaMemcpyKind kind,
-                                                          cudaStream_t stream) {
-  return device_api("cudaMemcpyFromSymbolAsync", [&](Context& context) {
+CUDART_API TWIN(cudaMemcpyFromSymbolAsync)(void* dst, const void* symbol, size_t n_bytes, size_t offset,
+                                           cudaMemcpyKind kind, cudaStream_t stream) {
+  return device_api([&](Context& context) {
     return copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, stream_or_default(stream));
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemset)(void* dst, int value, size_t n_bytes) {
-  return submit_and_wait("cudaMemset", fill_1d(dst, value, n_bytes));
+CUDART_API TWIN_SYNC(cudaMemset)(void* dst, int value, size_t n_bytes) {
+  return submit_and_wait(fill_1d(dst, value, n_bytes));
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemsetAsync)(void* dst, int value, size_t n_bytes, cudaStream_t stream) {
-  return submit_async("cudaMemsetAsync", stream, fill_1d(dst, value, n_bytes));
+CUDART_API TWIN(cudaMemsetAsync)(void* dst, int value, size_t n_bytes, cudaStream_t stream) {
+  return submit_async(stream, fill_1d(dst, value, n_bytes));
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemset2D)(void* dst, size_t pitch, int value, size_t width,
-                                                  size_t height) {
-  return submit_and_wait("cudaMemset2D", fill_2d(dst, pitch, value, width, height));
+CUDART_API TWIN_SYNC(cudaMemset2D)(void* dst, size_t pitch, int value, size_t width, size_t height) {
+  return submit_and_wait(fill_2d(dst, pitch, value, width, height));
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemset2DAsync)(void* dst, size_t pitch, int value, size_t width,
-                                                  size_t height, cudaStream_t stream) {
-  return submit_async("cudaMemset2DAsync", stream, fill_2d(dst, pitch, value, width, height));
+CUDART_API TWIN(cudaMemset2DAsync)(void* dst, size_t pitch, int value, size_t width, size_t height,
+                                   cudaStream_t stream) {
+  return submit_async(stream, fill_2d(dst, pitch, value, width, height));
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemset3D)(cudaPitchedPtr dst, int value, cudaExtent extent) {
-  return submit_and_wait("cudaMemset3D", fill_3d(dst, value, extent));
+CUDART_API TWIN_SYNC(cudaMemset3D)(cudaPitchedPtr dst, int value, cudaExtent extent) {
+  return submit_and_wait(fill_3d(dst, value, extent));
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemset3DAsync)(cudaPitchedPtr dst, int value, cudaExtent extent,
-                                                  cudaStream_t stream) {
-  return submit_async("cudaMemset3DAsync", stream, fill_3d(dst, value, extent));
+CUDART_API TWIN(cudaMemset3DAsync)(cudaPitchedPtr dst, int value, cudaExtent extent, cudaStream_t stream) {
+  return submit_async(stream, fill_3d(dst, value, extent));
 }

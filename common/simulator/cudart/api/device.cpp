@@ -29,12 +29,10 @@ Status check_device(int device) {
 
 // Releases everything that belongs to the device. The report is kept.
 void reset(Context& context) {
-  for (CUstream_st* stream : streams().all()) {
+  for (CUstream_st* stream : streams().all())
     if (stream->context == &context) destroy_stream(stream);
-  }
-  for (CUevent_st* event : events().all()) {
+  for (CUevent_st* event : events().all())
     if (event->context == &context) (void)events().take(event);
-  }
   forget_registered(context);
   host_may_have_waited();
   const std::lock_guard guard(context.lock);
@@ -71,61 +69,51 @@ constexpr LimitDefault kLimits[] = {
 };
 
 const LimitDefault* find_limit(cudaLimit limit) {
-  for (const LimitDefault& known : kLimits) {
+  for (const LimitDefault& known : kLimits)
     if (known.limit == limit) return &known;
-  }
   return nullptr;
 }
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaGetDeviceCount(int* n) {
-  return api("cudaGetDeviceCount", [&]() -> Status {
-    if (n == nullptr) return cudaErrorInvalidValue;
-    *n = runtime().n_devices();
-    return cudaSuccess;
-  });
+CUDART_API cudaGetDeviceCount(int* n) {
+  return api([&] { return give(n, runtime().n_devices()); });
 }
 
-CUDART_EXPORT cudaError_t cudaSetDevice(int device) {
-  return api("cudaSetDevice", [&]() -> Status {
+CUDART_API cudaSetDevice(int device) {
+  return api([&]() -> Status {
     if (Status status = check_device(device); !status.ok()) return status;
     thread_state().device = device;
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
-  return api("cudaInitDevice", [&]() { return check_device(device); });
+CUDART_API cudaInitDevice(int device, unsigned, unsigned) {
+  return api([&]() { return check_device(device); });
 }
 
-CUDART_EXPORT cudaError_t cudaGetDevice(int* device) {
-  return api("cudaGetDevice", [&]() -> Status {
-    if (device == nullptr) return cudaErrorInvalidValue;
-    *device = thread_state().device;
-    return cudaSuccess;
-  });
+CUDART_API cudaGetDevice(int* device) {
+  return api([&] { return give(device, thread_state().device); });
 }
 
-CUDART_EXPORT cudaError_t cudaSetValidDevices(int* devices, int n) {
-  return api("cudaSetValidDevices", [&]() -> Status {
-    for (int i = 0; i < n; ++i) {
+CUDART_API cudaSetValidDevices(int* devices, int n) {
+  return api([&]() -> Status {
+    for (int i = 0; i < n; ++i)
       if (Status status = check_device(devices[i]); !status.ok()) return status;
-    }
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
-  return api("cudaChooseDevice", [&]() -> Status {
+CUDART_API cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
+  return api([&]() -> Status {
     if (device == nullptr || wanted == nullptr) return cudaErrorInvalidValue;
     *device = 0;  // all devices are equal
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  return api("cudaDeviceGetAttribute", [&]() -> Status {
+CUDART_API cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return api([&]() -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
     if (Status status = check_device(device); !status.ok()) return status;
     const int found = attribute_of(chip(), device, attribute);
@@ -136,8 +124,8 @@ CUDART_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
-  return api("cudaDeviceGetPCIBusId", [&]() -> Status {
+CUDART_API cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  return api([&]() -> Status {
     if (text == nullptr || length <= 0) return cudaErrorInvalidValue;
     if (Status status = check_device(device); !status.ok()) return status;
     std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0",
@@ -146,8 +134,8 @@ CUDART_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int devi
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
-  return api("cudaDeviceGetByPCIBusId", [&]() -> Status {
+CUDART_API cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  return api([&]() -> Status {
     unsigned domain = 0, bus = 0;
     if (device == nullptr || text == nullptr) return cudaErrorInvalidValue;
     const bool parsed = std::sscanf(text, "%x:%x", &domain, &bus) == 2;
@@ -159,8 +147,8 @@ CUDART_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text)
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
-  return uncaptured_api("cudaDeviceSynchronize", [](Context& context) {
+CUDART_API cudaDeviceSynchronize(void) {
+  return uncaptured_api([](Context& context) {
     wait_for_parts(context);
     Status status = context.synchronise();
     if (status.ok()) host_waited(context);
@@ -168,16 +156,16 @@ CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceReset(void) {
-  return api("cudaDeviceReset", []() -> Status {
+CUDART_API cudaDeviceReset(void) {
+  return api([]() -> Status {
     wait_for_parts(current_context());
     reset(current_context());
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  return device_api("cudaDeviceSetLimit", [&](Context& context) -> Status {
+CUDART_API cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  return device_api([&](Context& context) -> Status {
     if (find_limit(limit) == nullptr)
       return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
     const std::lock_guard guard(context.lock);
@@ -190,8 +178,8 @@ CUDART_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-  return device_api("cudaDeviceGetLimit", [&](Context& context) -> Status {
+CUDART_API cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+  return device_api([&](Context& context) -> Status {
     const LimitDefault* known = find_limit(limit);
     if (value == nullptr) return cudaErrorInvalidValue;
     if (known == nullptr)
@@ -203,16 +191,16 @@ CUDART_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config) {
-  return device_api("cudaDeviceSetCacheConfig", [&](Context& context) -> Status {
+CUDART_API cudaDeviceSetCacheConfig(cudaFuncCache config) {
+  return device_api([&](Context& context) -> Status {
     const std::lock_guard guard(context.lock);
     context.cache_config = config;
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
-  return device_api("cudaDeviceGetCacheConfig", [&](Context& context) -> Status {
+CUDART_API cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  return device_api([&](Context& context) -> Status {
     if (config == nullptr) return cudaErrorInvalidValue;
     const std::lock_guard guard(context.lock);
     *config = context.cache_config;
@@ -220,16 +208,16 @@ CUDART_EXPORT cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config) {
-  return device_api("cudaDeviceSetSharedMemConfig", [&](Context& context) -> Status {
+CUDART_API cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config) {
+  return device_api([&](Context& context) -> Status {
     const std::lock_guard guard(context.lock);
     context.shared_config = config;
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
-  return device_api("cudaDeviceGetSharedMemConfig", [&](Context& context) -> Status {
+CUDART_API cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  return device_api([&](Context& context) -> Status {
     if (config == nullptr) return cudaErrorInvalidValue;
     const std::lock_guard guard(context.lock);
     *config = context.shared_config;
@@ -237,16 +225,16 @@ CUDART_EXPORT cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* conf
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  return device_api("cudaDeviceGetStreamPriorityRange", [&](Context&) -> Status {
+CUDART_API cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return device_api([&]() -> Status {
     if (least != nullptr) *least = kStreamPriorityLow;
     if (greatest != nullptr) *greatest = kStreamPriorityHigh;
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaSetDeviceFlags(unsigned flags) {
-  return api("cudaSetDeviceFlags", [&]() -> Status {
+CUDART_API cudaSetDeviceFlags(unsigned flags) {
+  return api([&]() -> Status {
     Context& context = current_context();
     const std::lock_guard guard(context.lock);
     context.flags = flags;
@@ -254,8 +242,8 @@ CUDART_EXPORT cudaError_t cudaSetDeviceFlags(unsigned flags) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGetDeviceFlags(unsigned* flags) {
-  return api("cudaGetDeviceFlags", [&]() -> Status {
+CUDART_API cudaGetDeviceFlags(unsigned* flags) {
+  return api([&]() -> Status {
     if (flags == nullptr) return cudaErrorInvalidValue;
     Context& context = current_context();
     const std::lock_guard guard(context.lock);
@@ -264,13 +252,13 @@ CUDART_EXPORT cudaError_t cudaGetDeviceFlags(unsigned* flags) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaCtxResetPersistingL2Cache(void) {
-  return device_api("cudaCtxResetPersistingL2Cache", [](Context&) { return Status(); });
+CUDART_API cudaCtxResetPersistingL2Cache(void) {
+  return device_api([&] { return Status(); });
 }
 
 // Every device can access the memory of every other one, except under grading.
-CUDART_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  return api("cudaDeviceCanAccessPeer", [&]() -> Status {
+CUDART_API cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return api([&]() -> Status {
     if (can == nullptr) return cudaErrorInvalidValue;
     if (Status status = check_device(device); !status.ok()) return status;
     if (Status status = check_device(peer); !status.ok()) return status;
@@ -279,8 +267,8 @@ CUDART_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
-  return device_api("cudaDeviceEnablePeerAccess", [&](Context& context) -> Status {
+CUDART_API cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return device_api([&](Context& context) -> Status {
     if (Status status = check_device(peer); !status.ok()) return status;
     if (flags != 0) return fail(cudaErrorInvalidValue, "the flags must be 0");
     if (peer == context.ordinal) return fail(cudaErrorInvalidDevice, "device {} is the current one", peer);
@@ -290,17 +278,16 @@ CUDART_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peer) {
-  return device_api("cudaDeviceDisablePeerAccess", [&](Context& context) -> Status {
+CUDART_API cudaDeviceDisablePeerAccess(int peer) {
+  return device_api([&](Context& context) -> Status {
     if (Status status = check_device(peer); !status.ok()) return status;
     const std::lock_guard guard(context.lock);
     return context.peers.erase(peer) != 0 ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source,
-                                                    int destination) {
-  return api("cudaDeviceGetP2PAttribute", [&]() -> Status {
+CUDART_API cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
+  return api([&]() -> Status {
     if (value == nullptr || source == destination) return cudaErrorInvalidValue;
     if (Status status = check_device(source); !status.ok()) return status;
     if (Status status = check_device(destination); !status.ok()) return status;
@@ -311,10 +298,10 @@ CUDART_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAtt
   });
 }
 
-CUDART_EXPORT cudaError_t cudaProfilerStart(void) {
-  return api("cudaProfilerStart", [] { return Status(); });
+CUDART_API cudaProfilerStart(void) {
+  return api([] { return Status(); });
 }
 
-CUDART_EXPORT cudaError_t cudaProfilerStop(void) {
-  return api("cudaProfilerStop", [] { return Status(); });
+CUDART_API cudaProfilerStop(void) {
+  return api([] { return Status(); });
 }

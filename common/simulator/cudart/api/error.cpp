@@ -7,8 +7,9 @@
 
 namespace course::cudart {
 
-cudaError_t finish(const char* call, const Status& status) {
+cudaError_t finish(const char* function, const Status& status) {
   if (status.ok()) return cudaSuccess;
+  const std::string call = name_of_call(function);
   // With SIM_CHECK, a failing call is a finding, which is printed at the end.
   const bool is_finding = runtime().environment().check && !is_an_answer(status.code());
   if (!status.text().empty() && !is_finding)
@@ -23,10 +24,10 @@ cudaError_t finish(const char* call, const Status& status) {
 using course::cudart::error_name;
 using course::cudart::error_string;
 
-CUDART_EXPORT cudaError_t cudaGetLastError(void) {
+CUDART_API cudaGetLastError(void) {
   return std::exchange(course::cudart::thread_state().last_error, cudaSuccess);
 }
-CUDART_EXPORT cudaError_t cudaPeekAtLastError(void) {
+CUDART_API cudaPeekAtLastError(void) {
   return course::cudart::thread_state().last_error;
 }
 CUDART_EXPORT const char* cudaGetErrorName(cudaError_t error) {

@@ -23,15 +23,17 @@ Status no_kernel(const void* key) {
 
 // Finds the kernel on the current device and calls `body` with it, under the context's lock.
 template <typename Body>
-cudaError_t with_kernel(const char* call, const void* key, Body&& body) {
-  return device_api(call, [&](Context& context) -> Status {
-    Function* function = runtime().registry().find_function(key);
-    if (function == nullptr) return no_kernel(key);
-    const std::lock_guard guard(context.lock);
-    KernelId id = 0;
-    if (Status status = find_kernel(context, *function, id); !status.ok()) return status;
-    return body(context, *function, id);
-  });
+cudaError_t with_kernel(const void* key, Body&& body, const char* call = CALLER) {
+  return device_api(
+      [&](Context& context) -> Status {
+        Function* function = runtime().registry().find_function(key);
+        if (function == nullptr) return no_kernel(key);
+        const std::lock_guard guard(context.lock);
+        KernelId id = 0;
+        if (Status status = find_kernel(context, *function, id); !status.ok()) return status;
+        return body(context, *function, id);
+      },
+      call);
 }
 
 FunctionSettings& settings_of(const Context& context, Function& function) {
@@ -72,59 +74,60 @@ Status set_attribute(Context& context, Function& function, KernelId id, cudaFunc
   }
 }
 
-cudaError_t max_active_blocks(const char* call, int* n_blocks, const void* key, int block_size,
-                              size_t shared) {
-  return with_kernel(call, key, [&](Context& context, Function&, KernelId id) -> Status {
-    if (n_blocks == nullptr || block_size <= 0)
-      return fail(cudaErrorInvalidValue, "a block of {} threads", block_size);
-    *n_blocks = context.device().occupancy(id, block_size, shared);
-    return cudaSuccess;
-  });
+cudaError_t max_active_blocks(int* n_blocks, const void* key, int block_size, size_t shared,
+                              const char* call = CALLER) {
+  return with_kernel(
+      key,
+      [&](Context& context, Function&, KernelId id) -> Status {
+        if (n_blocks == nullptr || block_size <= 0)
+          return fail(cudaErrorInvalidValue, "a block of {} threads", block_size);
+        *n_blocks = context.device().occupancy(id, block_size, shared);
+        return cudaSuccess;
+      },
+      call);
 }
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, const void* key) {
-  return with_kernel(
-      "cudaFuncGetAttributes", key, [&](Context& context, Function& function, KernelId id) -> Status {
-        if (out == nullptr) return cudaErrorInvalidValue;
-        const KernelFacts& facts = context.device().facts(id);
-        const course::sim::DevicePreset& chip = context.device().options().preset;
-        const FunctionSettings& settings = settings_of(context, function);
-        *out = {};
-        out->sharedSizeBytes = facts.static_shared;
-        out->constSizeBytes = facts.constant_bytes;
-        out->localSizeBytes = facts.local_bytes;
-        out->maxThreadsPerBlock = std::min(
-            {facts.max_threads, chip.max_threads_per_block, chip.most_warps(facts.registers) * kWarpSize});
-        out->numRegs = facts.registers;
-        out->ptxVersion = facts.ptx_version;
-        out->binaryVersion = chip.compute_major * 10 + chip.compute_minor;
-        out->maxDynamicSharedSizeBytes =
-            settings.max_dynamic_shared >= 0
-                ? settings.max_dynamic_shared
-                : static_cast<int>(chip.shared_per_block -
-                                   std::min(chip.shared_per_block, facts.static_shared));
-        out->preferredShmemCarveout = settings.carveout;
-        out->clusterDimMustBeSet = settings.cluster_must_be_set;
-        out->requiredClusterWidth = settings.cluster[0];
-        out->requiredClusterHeight = settings.cluster[1];
-        out->requiredClusterDepth = settings.cluster[2];
-        out->clusterSchedulingPolicyPreference = settings.cluster_policy;
-        out->nonPortableClusterSizeAllowed = settings.nonportable_cluster;
-        return cudaSuccess;
-      });
+CUDART_API cudaFuncGetAttributes(cudaFuncAttributes* out, const void* key) {
+  return with_kernel(key, [&](Context& context, Function& function, KernelId id) -> Status {
+    if (out == nullptr) return cudaErrorInvalidValue;
+    const KernelFacts& facts = context.device().facts(id);
+    const course::sim::DevicePreset& chip = context.device().options().preset;
+    const FunctionSettings& settings = settings_of(context, function);
+    *out = {};
+    out->sharedSizeBytes = facts.static_shared;
+    out->constSizeBytes = facts.constant_bytes;
+    out->localSizeBytes = facts.local_bytes;
+    out->maxThreadsPerBlock = std::min(
+        {facts.max_threads, chip.max_threads_per_block, chip.most_warps(facts.registers) * kWarpSize});
+    out->numRegs = facts.registers;
+    out->ptxVersion = facts.ptx_version;
+    out->binaryVersion = chip.compute_major * 10 + chip.compute_minor;
+    out->maxDynamicSharedSizeBytes =
+        settings.max_dynamic_shared >= 0
+            ? settings.max_dynamic_shared
+            : static_cast<int>(chip.shared_per_block - std::min(chip.shared_per_block, facts.static_shared));
+    out->preferredShmemCarveout = settings.carveout;
+    out->clusterDimMustBeSet = settings.cluster_must_be_set;
+    out->requiredClusterWidth = settings.cluster[0];
+    out->requiredClusterHeight = settings.cluster[1];
+    out->requiredClusterDepth = settings.cluster[2];
+    out->clusterSchedulingPolicyPreference = settings.cluster_policy;
+    out->nonPortableClusterSizeAllowed = settings.nonportable_cluster;
+    return cudaSuccess;
+  });
 }
 
-CUDART_EXPORT cudaError_t cudaFuncSetAttribute(const void* key, cudaFuncAttribute attribute, int value) {
-  return with_kernel("cudaFuncSetAttribute", key, [&](Context& context, Function& function, KernelId id) {
+CUDART_API cudaFuncSetAttribute(const void* key, cudaFuncAttribute attribute, int value) {
+  return with_kernel(key, [&](Context& context, Function& function, KernelId id) {
     return set_attribute(context, function, id, attribute, value);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attribute,
-                                                          int value, int device) {
-  return api("cudaKernelSetAttributeForDevice", [&]() -> Status {
+CUDART_API cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attribute, int value,
+                                           int device) {
+  return api([&]() -> Status {
     if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
     Function* function = runtime().registry().find_function(kernel);
     if (function == nullptr) return cudaErrorInvalidResourceHandle;
@@ -136,25 +139,21 @@ CUDART_EXPORT cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, c
   });
 }
 
-CUDART_EXPORT cudaError_t cudaFuncSetCacheConfig(const void* key, cudaFuncCache) {
-  return with_kernel("cudaFuncSetCacheConfig", key, [](Context&, Function&, KernelId) { return Status(); });
+CUDART_API cudaFuncSetCacheConfig(const void* key, cudaFuncCache) {
+  return with_kernel(key, [](Context&, Function&, KernelId) { return Status(); });
 }
 
-CUDART_EXPORT cudaError_t cudaFuncSetSharedMemConfig(const void* key, cudaSharedMemConfig) {
-  return with_kernel("cudaFuncSetSharedMemConfig", key,
-                     [](Context&, Function&, KernelId) { return Status(); });
+CUDART_API cudaFuncSetSharedMemConfig(const void* key, cudaSharedMemConfig) {
+  return with_kernel(key, [](Context&, Function&, KernelId) { return Status(); });
 }
 
-CUDART_EXPORT cudaError_t cudaFuncGetName(const char** name, const void* key) {
-  return with_kernel("cudaFuncGetName", key, [&](Context&, Function& function, KernelId) -> Status {
-    if (name == nullptr) return cudaErrorInvalidValue;
-    *name = function.name.c_str();
-    return cudaSuccess;
-  });
+CUDART_API cudaFuncGetName(const char** name, const void* key) {
+  return with_kernel(
+      key, [&](Context&, Function& function, KernelId) { return give(name, function.name.c_str()); });
 }
 
-CUDART_EXPORT cudaError_t cudaFuncGetParamInfo(const void* key, size_t index, size_t* offset, size_t* size) {
-  return with_kernel("cudaFuncGetParamInfo", key, [&](Context& context, Function&, KernelId id) -> Status {
+CUDART_API cudaFuncGetParamInfo(const void* key, size_t index, size_t* offset, size_t* size) {
+  return with_kernel(key, [&](Context& context, Function&, KernelId id) -> Status {
     const auto& parameters = context.device().facts(id).parameters;
     if (index >= parameters.size() || offset == nullptr) return cudaErrorInvalidValue;
     *offset = parameters[index].offset;
@@ -163,8 +162,8 @@ CUDART_EXPORT cudaError_t cudaFuncGetParamInfo(const void* key, size_t index, si
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* host) {
-  return api("cudaGetKernel", [&]() -> Status {
+CUDART_API cudaGetKernel(cudaKernel_t* kernel, const void* host) {
+  return api([&]() -> Status {
     Function* function = runtime().registry().find_function(host);
     if (kernel == nullptr) return cudaErrorInvalidValue;
     if (function == nullptr)
@@ -174,73 +173,64 @@ CUDART_EXPORT cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* host) 
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGetFuncBySymbol(cudaFunction_t* out, const void* host) {
-  return with_kernel("cudaGetFuncBySymbol", host, [&](Context&, Function& function, KernelId) -> Status {
-    if (out == nullptr) return cudaErrorInvalidValue;
-    *out = reinterpret_cast<cudaFunction_t>(&function);  // NOLINT: the ABI's opaque handle
+CUDART_API cudaGetFuncBySymbol(cudaFunction_t* out, const void* host) {
+  return with_kernel(host, [&](Context&, Function& function, KernelId) -> Status {
+    return give(out, reinterpret_cast<cudaFunction_t>(&function));  // NOLINT: the ABI's opaque handle
+  });
+}
+
+CUDART_API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n_blocks, const void* key, int block_size,
+                                                         size_t shared) {
+  return max_active_blocks(n_blocks, key, block_size, shared);
+}
+
+CUDART_API cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n_blocks, const void* key,
+                                                                  int block_size, size_t shared,
+                                                                  unsigned flags) {
+  if (flags > cudaOccupancyDisableCachingOverride) {
+    return api([&] { return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags); });
+  }
+  return max_active_blocks(n_blocks, key, block_size, shared);
+}
+
+CUDART_API cudaOccupancyAvailableDynamicSMemPerBlock(size_t* out, const void* key, int n_blocks,
+                                                     int block_size) {
+  return with_kernel(key, [&](Context& context, Function&, KernelId id) -> Status {
+    const course::sim::DevicePreset& chip = context.device().options().preset;
+    if (out == nullptr || n_blocks <= 0 || block_size <= 0 || block_size > chip.max_threads_per_block)
+      return cudaErrorInvalidValue;
+    if (context.device().occupancy(id, block_size, 0) < n_blocks) {
+      return fail(cudaErrorInvalidValue, "{} blocks of {} threads do not fit one multiprocessor", n_blocks,
+                  block_size);
+    }
+    const std::uint64_t each = chip.shared_per_multiprocessor / static_cast<std::uint64_t>(n_blocks);
+    const std::uint64_t fixed = context.device().facts(id).static_shared + chip.reserved_shared_per_block;
+    const std::uint64_t free = std::min(each - std::min(each, fixed), chip.shared_per_block_optin);
+    *out = free / kSharedGranularity * kSharedGranularity;
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n_blocks, const void* key,
-                                                                        int block_size, size_t shared) {
-  return max_active_blocks("cudaOccupancyMaxActiveBlocksPerMultiprocessor", n_blocks, key, block_size,
-                           shared);
+CUDART_API cudaOccupancyMaxPotentialClusterSize(int* size, const void* key, const cudaLaunchConfig_t*) {
+  return with_kernel(key, [&](Context& context, Function& function, KernelId) -> Status {
+    if (size == nullptr) return cudaErrorInvalidValue;
+    const bool large = settings_of(context, function).nonportable_cluster != 0;
+    *size = large ? course::sim::kMaxClusterSize : course::sim::kPortableClusterSize;
+    return cudaSuccess;
+  });
 }
 
-CUDART_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* n_blocks, const void* key, int block_size, size_t shared, unsigned flags) {
-  if (flags > cudaOccupancyDisableCachingOverride) {
-    return api("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
-               [&] { return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags); });
-  }
-  return max_active_blocks("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", n_blocks, key,
-                           block_size, shared);
-}
-
-CUDART_EXPORT cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* out, const void* key,
-                                                                    int n_blocks, int block_size) {
-  return with_kernel(
-      "cudaOccupancyAvailableDynamicSMemPerBlock", key,
-      [&](Context& context, Function&, KernelId id) -> Status {
-        const course::sim::DevicePreset& chip = context.device().options().preset;
-        if (out == nullptr || n_blocks <= 0 || block_size <= 0 || block_size > chip.max_threads_per_block)
-          return cudaErrorInvalidValue;
-        if (context.device().occupancy(id, block_size, 0) < n_blocks) {
-          return fail(cudaErrorInvalidValue, "{} blocks of {} threads do not fit one multiprocessor",
-                      n_blocks, block_size);
-        }
-        const std::uint64_t each = chip.shared_per_multiprocessor / static_cast<std::uint64_t>(n_blocks);
-        const std::uint64_t fixed = context.device().facts(id).static_shared + chip.reserved_shared_per_block;
-        const std::uint64_t free = std::min(each - std::min(each, fixed), chip.shared_per_block_optin);
-        *out = free / kSharedGranularity * kSharedGranularity;
-        return cudaSuccess;
-      });
-}
-
-CUDART_EXPORT cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* key,
-                                                               const cudaLaunchConfig_t*) {
-  return with_kernel("cudaOccupancyMaxPotentialClusterSize", key,
-                     [&](Context& context, Function& function, KernelId) -> Status {
-                       if (size == nullptr) return cudaErrorInvalidValue;
-                       const bool large = settings_of(context, function).nonportable_cluster != 0;
-                       *size = large ? course::sim::kMaxClusterSize : course::sim::kPortableClusterSize;
-                       return cudaSuccess;
-                     });
-}
-
-CUDART_EXPORT cudaError_t cudaOccupancyMaxActiveClusters(int* n_clusters, const void* key,
-                                                         const cudaLaunchConfig_t* config) {
-  return with_kernel(
-      "cudaOccupancyMaxActiveClusters", key, [&](Context& context, Function&, KernelId id) -> Status {
-        if (n_clusters == nullptr || config == nullptr) return cudaErrorInvalidValue;
-        KernelOp kernel;
-        if (Status status = apply_attributes(config->attrs, config->numAttrs, kernel); !status.ok())
-          return status;
-        const auto threads = static_cast<int>(config->blockDim.x * config->blockDim.y * config->blockDim.z);
-        const int resident = context.device().occupancy(id, threads, config->dynamicSmemBytes);
-        const auto size = static_cast<int>(std::max<std::uint64_t>(kernel.cluster.count(), 1));
-        *n_clusters = resident * context.device().options().preset.multiprocessors / size;
-        return cudaSuccess;
-      });
+CUDART_API cudaOccupancyMaxActiveClusters(int* n_clusters, const void* key,
+                                          const cudaLaunchConfig_t* config) {
+  return with_kernel(key, [&](Context& context, Function&, KernelId id) -> Status {
+    if (n_clusters == nullptr || config == nullptr) return cudaErrorInvalidValue;
+    KernelOp kernel;
+    if (Status status = apply_attributes(config->attrs, config->numAttrs, kernel); !status.ok())
+      return status;
+    const auto threads = static_cast<int>(config->blockDim.x * config->blockDim.y * config->blockDim.z);
+    const int resident = context.device().occupancy(id, threads, config->dynamicSmemBytes);
+    const auto size = static_cast<int>(std::max<std::uint64_t>(kernel.cluster.count(), 1));
+    *n_clusters = resident * context.device().options().preset.multiprocessors / size;
+    return cudaSuccess;
+  });
 }

@@ -31,8 +31,8 @@ const char* type_name(cudaGraphNodeType type) {
 
 // --- graphs
 
-CUDART_EXPORT cudaError_t cudaGraphCreate(cudaGraph_t* out, unsigned flags) {
-  return device_api("cudaGraphCreate", [&](Context&) -> Status {
+CUDART_API cudaGraphCreate(cudaGraph_t* out, unsigned flags) {
+  return device_api([&]() -> Status {
     if (out == nullptr || flags != 0)
       return fail(cudaErrorInvalidValue, "a null pointer, or flags that are not 0");
     *out = graphs().add(std::make_unique<CUgraph_st>());
@@ -40,25 +40,24 @@ CUDART_EXPORT cudaError_t cudaGraphCreate(cudaGraph_t* out, unsigned flags) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return device_api("cudaGraphDestroy", [&](Context&) -> Status {
+CUDART_API cudaGraphDestroy(cudaGraph_t graph) {
+  return device_api([&]() -> Status {
     if (is_graph(graph) && graph->is_child)
       return fail(cudaErrorInvalidValue, "a child graph dies with its node");
     return graphs().take(graph) != nullptr ? Status() : no_graph();
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphClone(cudaGraph_t* out, cudaGraph_t original) {
-  return with_graph("cudaGraphClone", original, [&](Context&, CUgraph_st& graph) -> Status {
+CUDART_API cudaGraphClone(cudaGraph_t* out, cudaGraph_t original) {
+  return with_graph(original, [&](CUgraph_st& graph) {
     if (out == nullptr) return cudaErrorInvalidValue;
     *out = graphs().add(clone(graph));
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* out, cudaGraphNode_t original,
-                                                   cudaGraph_t copy) {
-  return with_graph("cudaGraphNodeFindInClone", copy, [&](Context&, CUgraph_st& graph) -> Status {
+CUDART_API cudaGraphNodeFindInClone(cudaGraphNode_t* out, cudaGraphNode_t original, cudaGraph_t copy) {
+  return with_graph(copy, [&](CUgraph_st& graph) -> Status {
     if (out == nullptr) return cudaErrorInvalidValue;
     for (const auto& node : graph.nodes) {
       if (node->original != original) continue;
@@ -69,39 +68,36 @@ CUDART_EXPORT cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* out, cudaGra
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* n) {
-  return with_graph("cudaGraphGetNodes", graph, [&](Context&, CUgraph_st& g) {
+CUDART_API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* n) {
+  return with_graph(graph, [&](CUgraph_st& g) {
     std::vector<CUgraphNode_st*> all;
     for (const auto& node : g.nodes) all.push_back(node.get());
     return give_nodes(all, nodes, nullptr, n);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* n) {
-  return with_graph("cudaGraphGetRootNodes", graph, [&](Context&, CUgraph_st& g) {
+CUDART_API cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* n) {
+  return with_graph(graph, [&](CUgraph_st& g) {
     std::vector<CUgraphNode_st*> roots;
-    for (const auto& node : g.nodes) {
+    for (const auto& node : g.nodes)
       if (node->dependencies.empty()) roots.push_back(node.get());
-    }
     return give_nodes(roots, nodes, nullptr, n);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
-  return device_api("cudaGraphNodeGetType", [&](Context&) -> Status {
+CUDART_API cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  return device_api([&]() -> Status {
     if (!is_node(node)) return no_node();
-    if (type == nullptr) return cudaErrorInvalidValue;
-    *type = node_type(node->operation);
-    return cudaSuccess;
+    return give(type, node_type(node->operation));
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
-  return device_api("cudaGraphDestroyNode", [&](Context&) { return destroy_node(node); });
+CUDART_API cudaGraphDestroyNode(cudaGraphNode_t node) {
+  return device_api([&] { return destroy_node(node); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned) {
-  return with_graph("cudaGraphDebugDotPrint", graph, [&](Context&, CUgraph_st& g) -> Status {
+CUDART_API cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned) {
+  return with_graph(graph, [&](CUgraph_st& g) -> Status {
     std::FILE* file = path != nullptr ? std::fopen(path, "w") : nullptr;
     if (file == nullptr)
       return fail(cudaErrorOperatingSystem, "cannot write {}", path != nullptr ? path : "(null)");
@@ -113,7 +109,7 @@ CUDART_EXPORT cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* 
                  kernel != nullptr ? kernel->function->name : "");
       for (size_t j = 0; j < g.nodes.size(); ++j) {
         const auto& before = node.dependencies;
-        if (std::find(before.begin(), before.end(), g.nodes[j].get()) != before.end())
+        if (std::ranges::find(before, g.nodes[j].get()) != before.end())
           fmt::print(file, "  n{} -> n{};\n", j, i);
       }
     }
@@ -124,8 +120,8 @@ CUDART_EXPORT cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* 
 
 // --- memory of graphs
 
-CUDART_EXPORT cudaError_t cudaDeviceGraphMemTrim(int device) {
-  return api("cudaDeviceGraphMemTrim", [&]() -> Status {
+CUDART_API cudaDeviceGraphMemTrim(int device) {
+  return api([&]() -> Status {
     if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
     Context& context = runtime().context(device);
     const std::lock_guard guard(context.lock);
@@ -134,9 +130,8 @@ CUDART_EXPORT cudaError_t cudaDeviceGraphMemTrim(int device) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute,
-                                                         void* value) {
-  return api("cudaDeviceGetGraphMemAttribute", [&]() -> Status {
+CUDART_API cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute, void* value) {
+  return api([&]() -> Status {
     if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
     if (value == nullptr || attribute > cudaGraphMemAttrReservedMemHigh) return cudaErrorInvalidValue;
     Context& context = runtime().context(device);
@@ -148,9 +143,8 @@ CUDART_EXPORT cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMe
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceSetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute,
-                                                         void* value) {
-  return api("cudaDeviceSetGraphMemAttribute", [&]() -> Status {
+CUDART_API cudaDeviceSetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute, void* value) {
+  return api([&]() -> Status {
     if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
     const bool high =
         attribute == cudaGraphMemAttrUsedMemHigh || attribute == cudaGraphMemAttrReservedMemHigh;
@@ -168,9 +162,9 @@ CUDART_EXPORT cudaError_t cudaDeviceSetGraphMemAttribute(int device, cudaGraphMe
 
 // --- user objects: destroyed with the last graph that holds them
 
-CUDART_EXPORT cudaError_t cudaUserObjectCreate(cudaUserObject_t* out, void* pointer, cudaHostFn_t destroy,
-                                               unsigned references, unsigned) {
-  return device_api("cudaUserObjectCreate", [&](Context&) -> Status {
+CUDART_API cudaUserObjectCreate(cudaUserObject_t* out, void* pointer, cudaHostFn_t destroy,
+                                unsigned references, unsigned) {
+  return device_api([&]() -> Status {
     if (out == nullptr || destroy == nullptr || references == 0) return cudaErrorInvalidValue;
     auto object = std::make_unique<CUuserObject_st>();
     object->pointer = pointer;
@@ -181,25 +175,25 @@ CUDART_EXPORT cudaError_t cudaUserObjectCreate(cudaUserObject_t* out, void* poin
   });
 }
 
-CUDART_EXPORT cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned count) {
-  return device_api("cudaUserObjectRetain", [&](Context&) -> Status {
+CUDART_API cudaUserObjectRetain(cudaUserObject_t object, unsigned count) {
+  return device_api([&]() -> Status {
     if (!user_objects().contains(object)) return cudaErrorInvalidValue;
     object->references += count;
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned count) {
-  return device_api("cudaUserObjectRelease", [&](Context&) -> Status {
+CUDART_API cudaUserObjectRelease(cudaUserObject_t object, unsigned count) {
+  return device_api([&]() -> Status {
     if (!user_objects().contains(object)) return cudaErrorInvalidValue;
     release_user_object(object, count);
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
-                                                    unsigned count, unsigned flags) {
-  return with_graph("cudaGraphRetainUserObject", graph, [&](Context&, CUgraph_st& g) -> Status {
+CUDART_API cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count,
+                                     unsigned flags) {
+  return with_graph(graph, [&](CUgraph_st& g) -> Status {
     constexpr unsigned kMove = 1;  // cudaGraphUserObjectMove: the caller's references become the graph's
     if (!user_objects().contains(object) || count == 0) return cudaErrorInvalidValue;
     if (flags != kMove) object->references += count;
@@ -208,9 +202,8 @@ CUDART_EXPORT cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserO
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
-                                                     unsigned count) {
-  return with_graph("cudaGraphReleaseUserObject", graph, [&](Context&, CUgraph_st& g) -> Status {
+CUDART_API cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count) {
+  return with_graph(graph, [&](CUgraph_st& g) -> Status {
     for (auto& [held, references] : g.user_objects) {
       if (held != object || references < count) continue;
       references -= count;

@@ -10,60 +10,58 @@ namespace {
 // Calls `body` with the operation of the node that corresponds to `node` in an executable graph, if it has
 // the expected kind.
 template <typename Op, typename Body>
-cudaError_t with_exec_node(const char* call, cudaGraphExec_t executable, cudaGraphNode_t node, Body&& body) {
-  return device_api(call, [&](Context&) -> Status {
-    if (!executable_graphs().contains(executable)) return no_executable();
-    const auto found = executable->node_of.find(node);
-    if (found == executable->node_of.end())
-      return fail(cudaErrorInvalidValue, "the executable graph was not made from that node");
-    auto* operation = std::get_if<Op>(&found->second->operation);
-    if (operation == nullptr) return fail(cudaErrorInvalidValue, "the node is of another type");
-    return body(*found->second, *operation);
-  });
+cudaError_t with_exec_node(cudaGraphExec_t executable, cudaGraphNode_t node, Body&& body,
+                           const char* call = CALLER) {
+  return device_api(
+      [&]() -> Status {
+        if (!executable_graphs().contains(executable)) return no_executable();
+        const auto found = executable->node_of.find(node);
+        if (found == executable->node_of.end())
+          return fail(cudaErrorInvalidValue, "the executable graph was not made from that node");
+        auto* operation = std::get_if<Op>(&found->second->operation);
+        if (operation == nullptr) return fail(cudaErrorInvalidValue, "the node is of another type");
+        return call_with(body, *found->second, *operation);
+      },
+      call);
 }
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* out, cudaGraph_t graph,
-                                                        unsigned long long flags) {
-  return with_graph("cudaGraphInstantiateWithFlags", graph, [&](Context&, CUgraph_st& g) -> Status {
+CUDART_API cudaGraphInstantiateWithFlags(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long flags) {
+  return with_graph(graph, [&](CUgraph_st& g) -> Status {
     if (out == nullptr) return cudaErrorInvalidValue;
     return instantiate(g, flags, out);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph,
-                                               unsigned long long flags) {
+CUDART_API cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long flags) {
   return cudaGraphInstantiateWithFlags(out, graph, flags);
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  return device_api("cudaGraphExecDestroy", [&](Context&) {
-    return executable_graphs().take(executable) != nullptr ? Status() : no_executable();
-  });
+CUDART_API cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  return device_api(
+      [&] { return executable_graphs().take(executable) != nullptr ? Status() : no_executable(); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t executable, unsigned long long* flags) {
-  return device_api("cudaGraphExecGetFlags", [&](Context&) -> Status {
+CUDART_API cudaGraphExecGetFlags(cudaGraphExec_t executable, unsigned long long* flags) {
+  return device_api([&]() -> Status {
     if (!executable_graphs().contains(executable)) return no_executable();
-    if (flags == nullptr) return cudaErrorInvalidValue;
-    *flags = executable->flags;
-    return cudaSuccess;
+    return give(flags, executable->flags);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
-                                              cudaGraphExecUpdateResultInfo* info) {
-  return with_graph("cudaGraphExecUpdate", graph, [&](Context&, CUgraph_st& g) -> Status {
+CUDART_API cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                               cudaGraphExecUpdateResultInfo* info) {
+  return with_graph(graph, [&](CUgraph_st& g) -> Status {
     if (!executable_graphs().contains(executable)) return no_executable();
     cudaGraphExecUpdateResultInfo local{};
     return update(*executable, g, info != nullptr ? *info : local);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                     cudaGraphNodeParams* p) {
-  return device_api("cudaGraphExecNodeSetParams", [&](Context&) -> Status {
+CUDART_API cudaGraphExecNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                      cudaGraphNodeParams* p) {
+  return device_api([&]() -> Status {
     if (!executable_graphs().contains(executable)) return no_executable();
     const auto found = executable->node_of.find(node);
     if (found == executable->node_of.end() || p == nullptr) return cudaErrorInvalidValue;
@@ -76,95 +74,83 @@ CUDART_EXPORT cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t executable,
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                           const cudaKernelNodeParams* p) {
+CUDART_API cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                            const cudaKernelNodeParams* p) {
   return with_exec_node<KernelOp>(
-      "cudaGraphExecKernelNodeSetParams", executable, node,
-      [&](CUgraphNode_st& n, KernelOp& kernel) { return replace_kernel(n, kernel, p); });
+      executable, node, [&](CUgraphNode_st& n, KernelOp& kernel) { return replace_kernel(n, kernel, p); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                           const cudaMemcpy3DParms* p) {
-  return with_exec_node<CopyOp>("cudaGraphExecMemcpyNodeSetParams", executable, node,
+CUDART_API cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                            const cudaMemcpy3DParms* p) {
+  return with_exec_node<CopyOp>(executable, node,
                                 [&](CUgraphNode_st& n, CopyOp& copy) { return replace_copy(n, copy, p); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                             void* dst, const void* src, size_t n_bytes,
-                                                             cudaMemcpyKind kind) {
-  return with_exec_node<CopyOp>("cudaGraphExecMemcpyNodeSetParams1D", executable, node,
-                                [&](CUgraphNode_st& n, CopyOp& copy) {
-                                  return replace(n, copy, linear_copy(dst, src, n_bytes, kind));
-                                });
+CUDART_API cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node, void* dst,
+                                              const void* src, size_t n_bytes, cudaMemcpyKind kind) {
+  return with_exec_node<CopyOp>(executable, node, [&](CUgraphNode_st& n, CopyOp& copy) {
+    return replace(n, copy, linear_copy(dst, src, n_bytes, kind));
+  });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t executable,
-                                                                   cudaGraphNode_t node, const void* symbol,
-                                                                   const void* src, size_t n_bytes,
-                                                                   size_t offset, cudaMemcpyKind kind) {
-  return with_exec_node<CopyOp>("cudaGraphExecMemcpyNodeSetParamsToSymbol", executable, node,
-                                [&](CUgraphNode_st& n, CopyOp& copy) -> Status {
-                                  CopyOp changed;
-                                  Status status =
-                                      copy_to_symbol(*n.context, symbol, src, n_bytes, offset, kind, changed);
-                                  return status.ok() ? replace(n, copy, changed) : status;
-                                });
+CUDART_API cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                    const void* symbol, const void* src, size_t n_bytes,
+                                                    size_t offset, cudaMemcpyKind kind) {
+  return with_exec_node<CopyOp>(executable, node, [&](CUgraphNode_st& n, CopyOp& copy) -> Status {
+    CopyOp changed;
+    Status status = copy_to_symbol(*n.context, symbol, src, n_bytes, offset, kind, changed);
+    return status.ok() ? replace(n, copy, changed) : status;
+  });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t executable,
-                                                                     cudaGraphNode_t node, void* dst,
-                                                                     const void* symbol, size_t n_bytes,
-                                                                     size_t offset, cudaMemcpyKind kind) {
-  return with_exec_node<CopyOp>("cudaGraphExecMemcpyNodeSetParamsFromSymbol", executable, node,
-                                [&](CUgraphNode_st& n, CopyOp& copy) -> Status {
-                                  CopyOp changed;
-                                  Status status = copy_from_symbol(*n.context, dst, symbol, n_bytes, offset,
-                                                                   kind, changed);
-                                  return status.ok() ? replace(n, copy, changed) : status;
-                                });
+CUDART_API cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                      void* dst, const void* symbol, size_t n_bytes,
+                                                      size_t offset, cudaMemcpyKind kind) {
+  return with_exec_node<CopyOp>(executable, node, [&](CUgraphNode_st& n, CopyOp& copy) -> Status {
+    CopyOp changed;
+    Status status = copy_from_symbol(*n.context, dst, symbol, n_bytes, offset, kind, changed);
+    return status.ok() ? replace(n, copy, changed) : status;
+  });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                           const cudaMemsetParams* p) {
-  return with_exec_node<FillOp>("cudaGraphExecMemsetNodeSetParams", executable, node,
+CUDART_API cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                            const cudaMemsetParams* p) {
+  return with_exec_node<FillOp>(executable, node,
                                 [&](CUgraphNode_st& n, FillOp& fill) { return replace_fill(n, fill, p); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                         const cudaHostNodeParams* p) {
-  return with_exec_node<HostOp>("cudaGraphExecHostNodeSetParams", executable, node,
+CUDART_API cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                          const cudaHostNodeParams* p) {
+  return with_exec_node<HostOp>(executable, node,
                                 [&](CUgraphNode_st& n, HostOp& host) { return replace_host(n, host, p); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t executable,
-                                                               cudaGraphNode_t node, cudaGraph_t child) {
-  return with_exec_node<ChildOp>("cudaGraphExecChildGraphNodeSetParams", executable, node,
-                                 [&](CUgraphNode_st&, ChildOp& mine) -> Status {
-                                   if (!is_graph(child)) return no_graph();
-                                   std::shared_ptr<CUgraph_st> copy = clone(*child);
-                                   copy->is_child = true;
-                                   mine.graph = std::move(copy);
-                                   return cudaSuccess;
-                                 });
+CUDART_API cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                cudaGraph_t child) {
+  return with_exec_node<ChildOp>(executable, node, [&](ChildOp& mine) -> Status {
+    if (!is_graph(child)) return no_graph();
+    std::shared_ptr<CUgraph_st> copy = clone(*child);
+    copy->is_child = true;
+    mine.graph = std::move(copy);
+    return cudaSuccess;
+  });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t executable,
-                                                               cudaGraphNode_t node, cudaEvent_t event) {
-  return with_exec_node<RecordOp>(
-      "cudaGraphExecEventRecordNodeSetEvent", executable, node,
-      [&](CUgraphNode_st& n, RecordOp& record) { return replace(n, record, RecordOp{event}); });
+CUDART_API cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                cudaEvent_t event) {
+  return with_exec_node<RecordOp>(executable, node, [&](CUgraphNode_st& n, RecordOp& record) {
+    return replace(n, record, RecordOp{event});
+  });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                             cudaEvent_t event) {
+CUDART_API cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                              cudaEvent_t event) {
   return with_exec_node<WaitOp>(
-      "cudaGraphExecEventWaitNodeSetEvent", executable, node,
-      [&](CUgraphNode_st& n, WaitOp& wait) { return replace(n, wait, WaitOp{event}); });
+      executable, node, [&](CUgraphNode_st& n, WaitOp& wait) { return replace(n, wait, WaitOp{event}); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                  unsigned enabled) {
-  return device_api("cudaGraphNodeSetEnabled", [&](Context&) -> Status {
+CUDART_API cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node, unsigned enabled) {
+  return device_api([&]() -> Status {
     if (!executable_graphs().contains(executable)) return no_executable();
     const auto found = executable->node_of.find(node);
     if (found == executable->node_of.end()) return cudaErrorInvalidValue;
@@ -173,9 +159,8 @@ CUDART_EXPORT cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cu
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                  unsigned* enabled) {
-  return device_api("cudaGraphNodeGetEnabled", [&](Context&) -> Status {
+CUDART_API cudaGraphNodeGetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node, unsigned* enabled) {
+  return device_api([&]() -> Status {
     if (!executable_graphs().contains(executable)) return no_executable();
     const auto found = executable->node_of.find(node);
     if (found == executable->node_of.end() || enabled == nullptr) return cudaErrorInvalidValue;

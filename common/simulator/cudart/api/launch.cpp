@@ -13,11 +13,10 @@ Status launch(Context& context, const void* function, dim3 grid, dim3 block, voi
   CUstream_st* where = nullptr;
   if (Status status = resolve(stream_or_default(stream), where); !status.ok()) return status;
   if (where->context != &context) {
-    return fail(
-        cudaErrorInvalidResourceHandle,
-        "the stream belongs to device {0}, the current device is {1}: call cudaSetDevice({0}) before the "
-        "launch",
-        where->context->ordinal, context.ordinal);
+    return fail(cudaErrorInvalidResourceHandle,
+                "the stream belongs to device {0}, the current device is {1}: call cudaSetDevice({0}) before "
+                "the launch",
+                where->context->ordinal, context.ordinal);
   }
   KernelOp kernel;
   if (Status status = make_kernel(context, function, grid, block, arguments, shared, kernel); !status.ok())
@@ -27,49 +26,52 @@ Status launch(Context& context, const void* function, dim3 grid, dim3 block, voi
   return submit_to(*where, std::move(kernel));
 }
 
-cudaError_t plain_launch(const char* call, const void* function, dim3 grid, dim3 block, void** arguments,
-                         size_t shared, cudaStream_t stream, bool cooperative) {
-  return device_api(call, [&](Context& context) {
-    return launch(context, function, grid, block, arguments, shared, stream, nullptr, 0, cooperative);
-  });
+cudaError_t plain_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                         cudaStream_t stream, bool cooperative, const char* call = CALLER) {
+  return device_api(
+      [&](Context& context) {
+        return launch(context, function, grid, block, arguments, shared, stream, nullptr, 0, cooperative);
+      },
+      call);
 }
 
 }  // namespace
 
 // The function that <<<>>> calls. It reports impossible grids and blocks as cudaErrorInvalidValue, like CUDA
 // 13 on an H200.
-CUDART_EXPORT cudaError_t TWIN(__cudaLaunchKernel)(cudaKernel_t kernel, dim3 grid, dim3 block,
-                                                   void** arguments, size_t shared, cudaStream_t stream) {
-  return device_api("<<<>>>", [&](Context& context) -> Status {
-    Status status = launch(context, kernel, grid, block, arguments, shared, stream, nullptr, 0, false);
-    return status.code() == cudaErrorInvalidConfiguration
-               ? Status(cudaErrorInvalidValue, status.text()).of_kernel(status.kernel())
-               : status;
-  });
+CUDART_API TWIN(__cudaLaunchKernel)(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                    size_t shared, cudaStream_t stream) {
+  return device_api(
+      [&](Context& context) -> Status {
+        Status status = launch(context, kernel, grid, block, arguments, shared, stream, nullptr, 0, false);
+        return status.code() == cudaErrorInvalidConfiguration
+                   ? Status(cudaErrorInvalidValue, status.text()).of_kernel(status.kernel())
+                   : status;
+      },
+      "<<<>>>");
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaLaunchKernel)(const void* function, dim3 grid, dim3 block,
-                                                 void** arguments, size_t shared, cudaStream_t stream) {
-  return plain_launch("cudaLaunchKernel", function, grid, block, arguments, shared, stream, false);
+CUDART_API TWIN(cudaLaunchKernel)(const void* function, dim3 grid, dim3 block, void** arguments,
+                                  size_t shared, cudaStream_t stream) {
+  return plain_launch(function, grid, block, arguments, shared, stream, false);
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaLaunchCooperativeKernel)(const void* function, dim3 grid, dim3 block,
-                                                            void** arguments, size_t shared,
-                                                            cudaStream_t stream) {
-  return plain_launch("cudaLaunchCooperativeKernel", function, grid, block, arguments, shared, stream, true);
+CUDART_API TWIN(cudaLaunchCooperativeKernel)(const void* function, dim3 grid, dim3 block, void** arguments,
+                                             size_t shared, cudaStream_t stream) {
+  return plain_launch(function, grid, block, arguments, shared, stream, true);
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaLaunchKernelExC)(const cudaLaunchConfig_t* config, const void* function,
-                                                    void** arguments) {
-  return device_api("cudaLaunchKernelExC", [&](Context& context) -> Status {
+CUDART_API TWIN(cudaLaunchKernelExC)(const cudaLaunchConfig_t* config, const void* function,
+                                     void** arguments) {
+  return device_api([&](Context& context) -> Status {
     if (config == nullptr) return fail(cudaErrorInvalidConfiguration, "the configuration is a null pointer");
     return launch(context, function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
                   config->stream, config->attrs, config->numAttrs, false);
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaLaunchHostFunc)(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  return device_api("cudaLaunchHostFunc", [&](Context&) {
+CUDART_API TWIN(cudaLaunchHostFunc)(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return device_api([&] {
     HostOp host;
     host.function = function;
     host.data = data;

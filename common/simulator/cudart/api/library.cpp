@@ -19,19 +19,20 @@ FatBinary* image_of(cudaLibrary_t library) {
 
 // Calls `body` with an existing library and its module on the current device.
 template <typename Body>
-cudaError_t with_library(const char* call, cudaLibrary_t library, Body&& body) {
-  return device_api(call, [&](Context& context) -> Status {
-    FatBinary* image = image_of(library);
-    if (!runtime().registry().is_library(image))
-      return fail(cudaErrorInvalidResourceHandle, "that is no library");
-    return body(context, *image);
-  });
+cudaError_t with_library(cudaLibrary_t library, Body&& body, const char* call = CALLER) {
+  return device_api(
+      [&](Context& context) -> Status {
+        FatBinary* image = image_of(library);
+        if (!runtime().registry().is_library(image))
+          return fail(cudaErrorInvalidResourceHandle, "that is no library");
+        return call_with(body, context, *image);
+      },
+      call);
 }
 
 Function* function_of(FatBinary& image, const char* name) {
-  for (Function* known : image.functions) {
+  for (Function* known : image.functions)
     if (known->name == name) return known;
-  }
   return runtime().registry().add_function(&image, nullptr, name);
 }
 
@@ -84,26 +85,29 @@ GetProcAddress driver() {
   return found;
 }
 
-cudaError_t driver_entry(const char* call, const char* symbol, void** function, unsigned version,
-                         cudaDriverEntryPointQueryResult* result) {
-  return api(call, [&]() -> Status {
-    if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
-    *function = nullptr;
-    if (const auto get = driver(); get != nullptr)  // reports missing functions itself
-      static_cast<void>(get(symbol, function, static_cast<int>(version), 0, nullptr));
-    else
-      say_once("libcuda", fmt::format("{}: there is no libcuda.so.1 beside this library", call));
-    if (result != nullptr)
-      *result = *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
-    return *function != nullptr || result != nullptr ? cudaSuccess : cudaErrorSymbolNotFound;
-  });
+cudaError_t driver_entry(const char* symbol, void** function, unsigned version,
+                         cudaDriverEntryPointQueryResult* result, const char* call = CALLER) {
+  return api(
+      [&]() -> Status {
+        if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
+        *function = nullptr;
+        if (const auto get = driver(); get != nullptr)  // reports missing functions itself
+          static_cast<void>(get(symbol, function, static_cast<int>(version), 0, nullptr));
+        else
+          say_once("libcuda",
+                   fmt::format("{}: there is no libcuda.so.1 beside this library", name_of_call(call)));
+        if (result != nullptr)
+          *result = *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+        return *function != nullptr || result != nullptr ? cudaSuccess : cudaErrorSymbolNotFound;
+      },
+      call);
 }
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* out, const void* code, cudaJitOption*, void**,
-                                              unsigned, cudaLibraryOption*, void**, unsigned) {
-  return device_api("cudaLibraryLoadData", [&](Context&) -> Status {
+CUDART_API cudaLibraryLoadData(cudaLibrary_t* out, const void* code, cudaJitOption*, void**, unsigned,
+                               cudaLibraryOption*, void**, unsigned) {
+  return device_api([&]() -> Status {
     if (code == nullptr) return cudaErrorInvalidValue;
     // The caller may free its copy after this call.
     switch (kind_of_image(code)) {
@@ -121,9 +125,9 @@ CUDART_EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* out, const void* co
   });
 }
 
-CUDART_EXPORT cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* out, const char* path, cudaJitOption*,
-                                                  void**, unsigned, cudaLibraryOption*, void**, unsigned) {
-  return device_api("cudaLibraryLoadFromFile", [&](Context&) -> Status {
+CUDART_API cudaLibraryLoadFromFile(cudaLibrary_t* out, const char* path, cudaJitOption*, void**, unsigned,
+                                   cudaLibraryOption*, void**, unsigned) {
+  return device_api([&]() -> Status {
     std::string contents;
     if (path == nullptr) return cudaErrorInvalidValue;
     if (Status status = read_file(path, contents); !status.ok()) return status;
@@ -142,63 +146,57 @@ CUDART_EXPORT cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* out, const char
   });
 }
 
-CUDART_EXPORT cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
-  return with_library("cudaLibraryUnload", library, [&](Context&, FatBinary& image) -> Status {
+CUDART_API cudaLibraryUnload(cudaLibrary_t library) {
+  return with_library(library, [&](FatBinary& image) -> Status {
     runtime().registry().unload_image(&image);
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library,
-                                               const char* name) {
-  return with_library("cudaLibraryGetKernel", library, [&](Context& context, FatBinary& image) -> Status {
+CUDART_API cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+  return with_library(library, [&](Context& context, FatBinary& image) -> Status {
     if (kernel == nullptr || name == nullptr) return cudaErrorInvalidValue;
     Function* function = function_of(image, name);
     course::sim::KernelId id = 0;
-    if (Status status = find_kernel(context, *function, id); !status.ok()) {
+    if (Status status = find_kernel(context, *function, id); !status.ok())
       return status.code() == cudaErrorInvalidDeviceFunction ? Status(cudaErrorSymbolNotFound, status.text())
                                                              : status;
-    }
     *kernel = reinterpret_cast<cudaKernel_t>(function);  // NOLINT: the ABI's opaque handle
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaLibraryGetGlobal(void** address, size_t* n_bytes, cudaLibrary_t library,
-                                               const char* name) {
-  return with_library("cudaLibraryGetGlobal", library, [&](Context& context, FatBinary& image) {
+CUDART_API cudaLibraryGetGlobal(void** address, size_t* n_bytes, cudaLibrary_t library, const char* name) {
+  return with_library(library, [&](Context& context, FatBinary& image) {
     return find_global(context, image, name, address, n_bytes);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaLibraryGetManaged(void** address, size_t* n_bytes, cudaLibrary_t library,
-                                                const char* name) {
-  return with_library("cudaLibraryGetManaged", library, [&](Context& context, FatBinary& image) {
+CUDART_API cudaLibraryGetManaged(void** address, size_t* n_bytes, cudaLibrary_t library, const char* name) {
+  return with_library(library, [&](Context& context, FatBinary& image) {
     return find_global(context, image, name, address, n_bytes);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long,
-                                                  cudaDriverEntryPointQueryResult* result) {
-  return driver_entry("cudaGetDriverEntryPoint", symbol, function, 0, result);
+CUDART_API cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long,
+                                   cudaDriverEntryPointQueryResult* result) {
+  return driver_entry(symbol, function, 0, result);
 }
 
-CUDART_EXPORT cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
-                                                       unsigned long long,
-                                                       cudaDriverEntryPointQueryResult* result) {
-  return driver_entry("cudaGetDriverEntryPoint", symbol, function, 0, result);
+CUDART_API cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function, unsigned long long,
+                                        cudaDriverEntryPointQueryResult* result) {
+  return driver_entry(symbol, function, 0, result);
 }
 
-CUDART_EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function,
-                                                           unsigned version, unsigned long long,
-                                                           cudaDriverEntryPointQueryResult* result) {
-  return driver_entry("cudaGetDriverEntryPointByVersion", symbol, function, version, result);
+CUDART_API cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,
+                                            unsigned long long, cudaDriverEntryPointQueryResult* result) {
+  return driver_entry(symbol, function, version, result);
 }
 
-CUDART_EXPORT cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char* symbol, void** function,
-                                                                unsigned version, unsigned long long,
-                                                                cudaDriverEntryPointQueryResult* result) {
-  return driver_entry("cudaGetDriverEntryPointByVersion", symbol, function, version, result);
+CUDART_API cudaGetDriverEntryPointByVersion_ptsz(const char* symbol, void** function, unsigned version,
+                                                 unsigned long long,
+                                                 cudaDriverEntryPointQueryResult* result) {
+  return driver_entry(symbol, function, version, result);
 }
 
 CUDART_EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,

@@ -56,26 +56,28 @@ Status find_pinned(const void* pointer, Place& place, Owned& owned) {
 
 using Symbol = course::sim::Device::Symbol;
 template <typename T, typename Fact>
-cudaError_t of_symbol(const char* call, T* out, const void* symbol, Fact&& fact) {
-  return device_api(call, [&](Context& context) -> Status {
-    Symbol found{};
-    if (out == nullptr) return cudaErrorInvalidValue;
-    Status status = find_symbol(context, symbol, found);
-    if (status.ok()) *out = fact(found);
-    return status;
-  });
+cudaError_t of_symbol(T* out, const void* symbol, Fact&& fact, const char* call = CALLER) {
+  return device_api(
+      [&](Context& context) -> Status {
+        Symbol found{};
+        if (out == nullptr) return cudaErrorInvalidValue;
+        Status status = find_symbol(context, symbol, found);
+        if (status.ok()) *out = fact(found);
+        return status;
+      },
+      call);
 }
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaMalloc(void** out, size_t n_bytes) {
-  return device_api("cudaMalloc", [&](Context& context) {
+CUDART_API cudaMalloc(void** out, size_t n_bytes) {
+  return device_api([&](Context& context) {
     return allocate_as(context, "cudaMalloc", out, n_bytes, MemoryKind::device, Origin::device, 0);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMallocManaged(void** out, size_t n_bytes, unsigned flags) {
-  return device_api("cudaMallocManaged", [&](Context& context) -> Status {
+CUDART_API cudaMallocManaged(void** out, size_t n_bytes, unsigned flags) {
+  return device_api([&](Context& context) -> Status {
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
       return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
     return allocate_as(context, "cudaMallocManaged", out, n_bytes, MemoryKind::managed, Origin::managed,
@@ -83,28 +85,28 @@ CUDART_EXPORT cudaError_t cudaMallocManaged(void** out, size_t n_bytes, unsigned
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMallocHost(void** out, size_t n_bytes) {
-  return device_api("cudaMallocHost", [&](Context& context) {
+CUDART_API cudaMallocHost(void** out, size_t n_bytes) {
+  return device_api([&](Context& context) {
     return allocate_as(context, "cudaMallocHost", out, n_bytes, MemoryKind::pinned_host, Origin::host, 0);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaHostAlloc(void** out, size_t n_bytes, unsigned flags) {
-  return device_api("cudaHostAlloc", [&](Context& context) -> Status {
+CUDART_API cudaHostAlloc(void** out, size_t n_bytes, unsigned flags) {
+  return device_api([&](Context& context) -> Status {
     constexpr unsigned kKnown = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     if ((flags & ~kKnown) != 0) return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
     return allocate_as(context, "cudaHostAlloc", out, n_bytes, MemoryKind::pinned_host, Origin::host, flags);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMallocPitch(void** out, size_t* pitch, size_t width, size_t height) {
-  return device_api("cudaMallocPitch", [&](Context& context) {
+CUDART_API cudaMallocPitch(void** out, size_t* pitch, size_t width, size_t height) {
+  return device_api([&](Context& context) {
     return allocate_pitched(context, "cudaMallocPitch", out, pitch, width, height, 1);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* out, cudaExtent extent) {
-  return device_api("cudaMalloc3D", [&](Context& context) -> Status {
+CUDART_API cudaMalloc3D(cudaPitchedPtr* out, cudaExtent extent) {
+  return device_api([&](Context& context) -> Status {
     if (out == nullptr) return cudaErrorInvalidValue;
     out->xsize = extent.width;
     out->ysize = extent.height;
@@ -113,8 +115,8 @@ CUDART_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* out, cudaExtent extent) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaFree(void* pointer) {
-  return uncaptured_api("cudaFree", [&](Context& context) -> Status {
+CUDART_API cudaFree(void* pointer) {
+  return uncaptured_api([&](Context& context) -> Status {
     (void)context.device();  // cudaFree(0) is how programs initialise the device
     if (const auto place = locate(pointer); place && free_graph_memory(*place->context, pointer))
       return cudaSuccess;
@@ -122,12 +124,12 @@ CUDART_EXPORT cudaError_t cudaFree(void* pointer) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaFreeHost(void* pointer) {
-  return uncaptured_api("cudaFreeHost", [&](Context&) { return release_host(pointer); });
+CUDART_API cudaFreeHost(void* pointer) {
+  return uncaptured_api([&] { return release_host(pointer); });
 }
 
-CUDART_EXPORT cudaError_t cudaHostGetDevicePointer(void** out, void* host, unsigned flags) {
-  return device_api("cudaHostGetDevicePointer", [&](Context& context) -> Status {
+CUDART_API cudaHostGetDevicePointer(void** out, void* host, unsigned flags) {
+  return device_api([&](Context& context) -> Status {
     if (out == nullptr || flags != 0) return fail(cudaErrorInvalidValue, "a null pointer or unknown flags");
     *out = nullptr;
     if (is_registered(host)) return device_pointer(context, host, out);
@@ -139,8 +141,8 @@ CUDART_EXPORT cudaError_t cudaHostGetDevicePointer(void** out, void* host, unsig
   });
 }
 
-CUDART_EXPORT cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
-  return device_api("cudaHostGetFlags", [&](Context&) -> Status {
+CUDART_API cudaHostGetFlags(unsigned* flags, void* host) {
+  return device_api([&]() -> Status {
     Place place;
     Owned owned;
     if (flags == nullptr) return cudaErrorInvalidValue;
@@ -150,17 +152,16 @@ CUDART_EXPORT cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaHostRegister(void* pointer, size_t n_bytes, unsigned flags) {
-  return uncaptured_api("cudaHostRegister",
-                        [&](Context& context) { return register_host(context, pointer, n_bytes, flags); });
+CUDART_API cudaHostRegister(void* pointer, size_t n_bytes, unsigned flags) {
+  return uncaptured_api([&](Context& context) { return register_host(context, pointer, n_bytes, flags); });
 }
 
-CUDART_EXPORT cudaError_t cudaHostUnregister(void* pointer) {
-  return uncaptured_api("cudaHostUnregister", [&](Context&) { return unregister_host(pointer); });
+CUDART_API cudaHostUnregister(void* pointer) {
+  return uncaptured_api([&] { return unregister_host(pointer); });
 }
 
-CUDART_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  return device_api("cudaMemGetInfo", [&](Context& context) -> Status {
+CUDART_API cudaMemGetInfo(size_t* free, size_t* total) {
+  return device_api([&](Context& context) -> Status {
     const std::lock_guard guard(context.lock);
     if (free != nullptr) *free = context.device().free_bytes();
     if (total != nullptr) *total = context.device().options().preset.global_memory;
@@ -168,8 +169,8 @@ CUDART_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* pointer) {
-  return device_api("cudaPointerGetAttributes", [&](Context& context) -> Status {
+CUDART_API cudaPointerGetAttributes(cudaPointerAttributes* out, const void* pointer) {
+  return device_api([&](Context& context) -> Status {
     if (out == nullptr) return cudaErrorInvalidValue;
     // Field by field: CUDA 12's structure ends after these four.
     constexpr int kNoDevice = -2;
@@ -193,12 +194,12 @@ CUDART_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, c
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGetSymbolAddress(void** out, const void* symbol) {
-  return of_symbol("cudaGetSymbolAddress", out, symbol, [](const Symbol& found) {
+CUDART_API cudaGetSymbolAddress(void** out, const void* symbol) {
+  return of_symbol(out, symbol, [](const Symbol& found) {
     return reinterpret_cast<void*>(found.address);  // NOLINT: an address of our arena
   });
 }
 
-CUDART_EXPORT cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
-  return of_symbol("cudaGetSymbolSize", size, symbol, [](const Symbol& found) { return found.size; });
+CUDART_API cudaGetSymbolSize(size_t* size, const void* symbol) {
+  return of_symbol(size, symbol, [](const Symbol& found) { return found.size; });
 }

@@ -28,15 +28,11 @@ Status copy_peer(void* dst, int dst_device, const void* src, int src_device, siz
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaMemcpyPeer(void* dst, int dst_device, const void* src, int src_device,
-                                         size_t n_bytes) {
-  return uncaptured_api("cudaMemcpyPeer", [&](Context&) {
-    return copy_peer(dst, dst_device, src, src_device, n_bytes, nullptr);
-  });
+CUDART_API cudaMemcpyPeer(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes) {
+  return uncaptured_api([&] { return copy_peer(dst, dst_device, src, src_device, n_bytes, nullptr); });
 }
 
-CUDART_EXPORT cudaError_t cudaMemcpyPeerAsync(void* dst, int dst_device, const void* src, int src_device,
-                                              size_t n_bytes, cudaStream_t stream) {
-  return device_api("cudaMemcpyPeerAsync",
-                    [&](Context&) { return copy_peer(dst, dst_device, src, src_device, n_bytes, stream); });
+CUDART_API cudaMemcpyPeerAsync(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes,
+                               cudaStream_t stream) {
+  return device_api([&] { return copy_peer(dst, dst_device, src, src_device, n_bytes, stream); });
 }

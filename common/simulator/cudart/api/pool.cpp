@@ -50,12 +50,14 @@ Status get_pool(cudaMemPool_t* pool, int device, cudaMemPool_t (&pool_of)(Contex
 
 // Calls `body` with an existing pool, under its context's lock.
 template <typename Body>
-cudaError_t with_pool(const char* call, cudaMemPool_t pool, Body&& body) {
-  return device_api(call, [&](Context&) -> Status {
-    if (!is_pool(pool)) return fail(cudaErrorInvalidValue, "that is no memory pool");
-    const std::lock_guard guard(pool->context->lock);
-    return body(*pool);
-  });
+cudaError_t with_pool(cudaMemPool_t pool, Body&& body, const char* call = CALLER) {
+  return device_api(
+      [&]() -> Status {
+        if (!is_pool(pool)) return fail(cudaErrorInvalidValue, "that is no memory pool");
+        const std::lock_guard guard(pool->context->lock);
+        return body(*pool);
+      },
+      call);
 }
 
 }  // namespace
@@ -74,9 +76,8 @@ cudaMemPool_t current_pool(Context& context) {
 bool is_pool(cudaMemPool_t pool) {
   if (pool == nullptr) return false;
   Runtime& all = runtime();
-  for (int i = 0; i < all.n_devices(); ++i) {
+  for (int i = 0; i < all.n_devices(); ++i)
     if (default_pool(all.context(i)) == pool) return true;
-  }
   return pools().contains(pool);
 }
 
@@ -84,16 +85,16 @@ bool is_pool(cudaMemPool_t pool) {
 
 using namespace course::cudart;  // NOLINT: what follows is only the exported face
 
-CUDART_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  return api("cudaDeviceGetDefaultMemPool", [&] { return get_pool(pool, device, default_pool); });
+CUDART_API cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  return api([&] { return get_pool(pool, device, default_pool); });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-  return api("cudaDeviceGetMemPool", [&] { return get_pool(pool, device, current_pool); });
+CUDART_API cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  return api([&] { return get_pool(pool, device, current_pool); });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-  return api("cudaDeviceSetMemPool", [&]() -> Status {
+CUDART_API cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+  return api([&]() -> Status {
     if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
     if (!is_pool(pool) || pool->context->ordinal != device)
       return fail(cudaErrorInvalidValue, "that is no pool of device {}", device);
@@ -103,8 +104,8 @@ CUDART_EXPORT cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-  return device_api("cudaMemPoolCreate", [&](Context&) -> Status {
+CUDART_API cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  return device_api([&]() -> Status {
     if (pool == nullptr || properties == nullptr || properties->allocType != cudaMemAllocationTypePinned)
       return cudaErrorInvalidValue;
     if (properties->location.type != cudaMemLocationTypeDevice ||
@@ -118,8 +119,8 @@ CUDART_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPo
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-  return device_api("cudaMemPoolDestroy", [&](Context&) -> Status {
+CUDART_API cudaMemPoolDestroy(cudaMemPool_t pool) {
+  return device_api([&]() -> Status {
     const auto owned = pools().take(pool);
     if (owned == nullptr) return fail(cudaErrorInvalidValue, "that is no pool of cudaMemPoolCreate");
     Context& context = *owned->context;
@@ -132,14 +133,12 @@ CUDART_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  return with_pool("cudaMemPoolTrimTo", pool,
-                   [](CUmemPoolHandle_st&) { return Status(); });  // no memory is kept in reserve
+CUDART_API cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+  return with_pool(pool, [](CUmemPoolHandle_st&) { return Status(); });  // no memory is kept in reserve
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute,
-                                                  void* value) {
-  return with_pool("cudaMemPoolSetAttribute", pool, [&](CUmemPoolHandle_st& p) -> Status {
+CUDART_API cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  return with_pool(pool, [&](CUmemPoolHandle_st& p) -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
     if (is_reuse_flag(attribute)) {
       reuse_flag(p, attribute) = *static_cast<int*>(value);
@@ -156,9 +155,8 @@ CUDART_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoo
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute,
-                                                  void* value) {
-  return with_pool("cudaMemPoolGetAttribute", pool, [&](CUmemPoolHandle_st& p) -> Status {
+CUDART_API cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  return with_pool(pool, [&](CUmemPoolHandle_st& p) -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
     if (is_reuse_flag(attribute)) {
       *static_cast<int*>(value) = reuse_flag(p, attribute);
@@ -172,9 +170,8 @@ CUDART_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoo
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptions,
-                                               size_t n) {
-  return with_pool("cudaMemPoolSetAccess", pool, [&](CUmemPoolHandle_st& p) -> Status {
+CUDART_API cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptions, size_t n) {
+  return with_pool(pool, [&](CUmemPoolHandle_st& p) -> Status {
     for (size_t i = 0; i < n; ++i) {
       const cudaMemLocation& where = descriptions[i].location;
       if (where.type == cudaMemLocationTypeDevice && where.id == p.context->ordinal) continue;
@@ -184,9 +181,8 @@ CUDART_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMem
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool,
-                                               cudaMemLocation* location) {
-  return with_pool("cudaMemPoolGetAccess", pool, [&](CUmemPoolHandle_st& p) -> Status {
+CUDART_API cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
+  return with_pool(pool, [&](CUmemPoolHandle_st& p) -> Status {
     if (flags == nullptr || location == nullptr) return cudaErrorInvalidValue;
     const bool mine = location->type == cudaMemLocationTypeDevice && location->id == p.context->ordinal;
     *flags = mine ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;

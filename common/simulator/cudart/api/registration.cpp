@@ -42,7 +42,7 @@ CUDART_EXPORT void __cudaRegisterManagedVar(void** handle, void** host_pointer, 
 
 // Called before the host's first access to a __managed__ variable.
 CUDART_EXPORT char __cudaInitModule(void** handle) {
-  const cudaError_t error = device_api("__cudaInitModule", [&](Context& context) {
+  const cudaError_t error = device_api([&](Context& context) {
     course::sim::ModuleId module = 0;
     return load_module(context, *image_of(handle), module);
   });
@@ -55,22 +55,24 @@ CUDART_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t
   return 0;
 }
 
-CUDART_EXPORT cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
-  return api("<<<>>>", [&]() -> Status {
-    auto& launches = thread_state().launches;
-    if (launches.empty())
-      return fail(cudaErrorMissingConfiguration, "a kernel's stub was called without <<<>>>");
-    const LaunchConfiguration configuration = launches.back();
-    launches.pop_back();
-    *grid = configuration.grid;
-    *block = configuration.block;
-    *shared = configuration.shared;
-    *static_cast<cudaStream_t*>(stream) = configuration.stream;
-    return cudaSuccess;
-  });
+CUDART_API __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
+  return api(
+      [&]() -> Status {
+        auto& launches = thread_state().launches;
+        if (launches.empty())
+          return fail(cudaErrorMissingConfiguration, "a kernel's stub was called without <<<>>>");
+        const LaunchConfiguration configuration = launches.back();
+        launches.pop_back();
+        *grid = configuration.grid;
+        *block = configuration.block;
+        *shared = configuration.shared;
+        *static_cast<cudaStream_t*>(stream) = configuration.stream;
+        return cudaSuccess;
+      },
+      "<<<>>>");
 }
 
-CUDART_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host) {
+CUDART_API __cudaGetKernel(cudaKernel_t* kernel, const void* host) {
   // Called from static initialisers in the kernel's stub, so it uses neither the error state nor a device.
   Function* function = runtime().registry().find_function(host);
   *kernel = reinterpret_cast<cudaKernel_t>(function);  // NOLINT: the ABI's opaque handle

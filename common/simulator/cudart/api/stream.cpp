@@ -15,12 +15,14 @@ namespace {
 
 // Calls `body` with an existing stream.
 template <typename Body>
-cudaError_t with_stream(const char* call, cudaStream_t handle, Body&& body) {
-  return device_api(call, [&](Context&) -> Status {
-    CUstream_st* stream = nullptr;
-    if (Status status = resolve(stream_or_default(handle), stream); !status.ok()) return status;
-    return body(*stream);
-  });
+cudaError_t with_stream(cudaStream_t handle, Body&& body, const char* call = CALLER) {
+  return device_api(
+      [&]() -> Status {
+        CUstream_st* stream = nullptr;
+        if (Status status = resolve(stream_or_default(handle), stream); !status.ok()) return status;
+        return body(*stream);
+      },
+      call);
 }
 
 Status allocate_in(CUstream_st& stream, void** out, size_t n_bytes, CUmemPoolHandle_st* pool) {
@@ -56,8 +58,8 @@ constexpr unsigned kExternal = 1;  // cudaEventRecordExternal, cudaEventWaitExte
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamSynchronize)(cudaStream_t stream) {
-  return with_stream("cudaStreamSynchronize", stream, [](CUstream_st& s) {
+CUDART_API TWIN(cudaStreamSynchronize)(cudaStream_t stream) {
+  return with_stream(stream, [](CUstream_st& s) {
     Status status = forbid_if_captured(s, "cudaStreamSynchronize");
     if (status.ok()) status = wait_for_parts(s);
     if (status.ok()) status = s.context->synchronise();
@@ -66,8 +68,8 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamSynchronize)(cudaStream_t stream) {
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamQuery)(cudaStream_t stream) {
-  return with_stream("cudaStreamQuery", stream, [](CUstream_st& s) {
+CUDART_API TWIN(cudaStreamQuery)(cudaStream_t stream) {
+  return with_stream(stream, [](CUstream_st& s) {
     Status status = forbid_if_captured(s, "cudaStreamQuery");
     if (status.ok() && has_parts(s)) return Status(cudaErrorNotReady);
     if (status.ok()) status = s.context->error();
@@ -77,27 +79,21 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamQuery)(cudaStream_t stream) {
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamWaitEvent)(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  return device_api("cudaStreamWaitEvent", [&](Context&) {
-    return wait_event(stream_or_default(stream), event, flags == kExternal);
-  });
+CUDART_API TWIN(cudaStreamWaitEvent)(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+  return device_api([&] { return wait_event(stream_or_default(stream), event, flags == kExternal); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaEventRecord)(cudaEvent_t event, cudaStream_t stream) {
-  return device_api("cudaEventRecord",
-                    [&](Context&) { return record_event(event, stream_or_default(stream), false); });
+CUDART_API TWIN(cudaEventRecord)(cudaEvent_t event, cudaStream_t stream) {
+  return device_api([&] { return record_event(event, stream_or_default(stream), false); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaEventRecordWithFlags)(cudaEvent_t event, cudaStream_t stream,
-                                                         unsigned flags) {
-  return device_api("cudaEventRecordWithFlags", [&](Context&) {
-    return record_event(event, stream_or_default(stream), flags == kExternal);
-  });
+CUDART_API TWIN(cudaEventRecordWithFlags)(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  return device_api([&] { return record_event(event, stream_or_default(stream), flags == kExternal); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamAddCallback)(cudaStream_t stream, cudaStreamCallback_t callback,
-                                                      void* data, unsigned flags) {
-  return device_api("cudaStreamAddCallback", [&](Context&) -> Status {
+CUDART_API TWIN(cudaStreamAddCallback)(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                       unsigned flags) {
+  return device_api([&]() -> Status {
     if (flags != 0) return fail(cudaErrorInvalidValue, "flags must be 0");
     HostOp host;
     host.callback = callback;
@@ -107,50 +103,33 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamAddCallback)(cudaStream_t stream, cudaS
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamAttachMemAsync)(cudaStream_t stream, void* pointer, size_t length,
-                                                         unsigned flags) {
-  return with_stream("cudaStreamAttachMemAsync", stream, [&](CUstream_st&) -> Status {
+CUDART_API TWIN(cudaStreamAttachMemAsync)(cudaStream_t stream, void* pointer, size_t length, unsigned flags) {
+  return with_stream(stream, [&](CUstream_st&) -> Status {
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
       return cudaErrorInvalidValue;
     return check_range(pointer, length, "range");
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamGetFlags)(cudaStream_t stream, unsigned* flags) {
-  return with_stream("cudaStreamGetFlags", stream, [&](CUstream_st& s) -> Status {
-    if (flags == nullptr) return cudaErrorInvalidValue;
-    *flags = s.flags;
-    return cudaSuccess;
-  });
+CUDART_API TWIN(cudaStreamGetFlags)(cudaStream_t stream, unsigned* flags) {
+  return with_stream(stream, [&](CUstream_st& s) { return give(flags, s.flags); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamGetPriority)(cudaStream_t stream, int* priority) {
-  return with_stream("cudaStreamGetPriority", stream, [&](CUstream_st& s) -> Status {
-    if (priority == nullptr) return cudaErrorInvalidValue;
-    *priority = s.priority;
-    return cudaSuccess;
-  });
+CUDART_API TWIN(cudaStreamGetPriority)(cudaStream_t stream, int* priority) {
+  return with_stream(stream, [&](CUstream_st& s) { return give(priority, s.priority); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamGetId)(cudaStream_t stream, unsigned long long* id) {
-  return with_stream("cudaStreamGetId", stream, [&](CUstream_st& s) -> Status {
-    if (id == nullptr) return cudaErrorInvalidValue;
-    *id = s.id;
-    return cudaSuccess;
-  });
+CUDART_API TWIN(cudaStreamGetId)(cudaStream_t stream, unsigned long long* id) {
+  return with_stream(stream, [&](CUstream_st& s) { return give(id, s.id); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamGetDevice)(cudaStream_t stream, int* device) {
-  return with_stream("cudaStreamGetDevice", stream, [&](CUstream_st& s) -> Status {
-    if (device == nullptr) return cudaErrorInvalidValue;
-    *device = s.context->ordinal;
-    return cudaSuccess;
-  });
+CUDART_API TWIN(cudaStreamGetDevice)(cudaStream_t stream, int* device) {
+  return with_stream(stream, [&](CUstream_st& s) { return give(device, s.context->ordinal); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamSetAttribute)(cudaStream_t stream, cudaLaunchAttributeID id,
-                                                       const cudaLaunchAttributeValue* value) {
-  return with_stream("cudaStreamSetAttribute", stream, [&](CUstream_st& s) -> Status {
+CUDART_API TWIN(cudaStreamSetAttribute)(cudaStream_t stream, cudaLaunchAttributeID id,
+                                        const cudaLaunchAttributeValue* value) {
+  return with_stream(stream, [&](CUstream_st& s) -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
     s.attributes[id] = *value;
     if (id == cudaLaunchAttributePriority) s.priority = value->priority;
@@ -158,9 +137,9 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamSetAttribute)(cudaStream_t stream, cuda
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamGetAttribute)(cudaStream_t stream, cudaLaunchAttributeID id,
-                                                       cudaLaunchAttributeValue* value) {
-  return with_stream("cudaStreamGetAttribute", stream, [&](CUstream_st& s) -> Status {
+CUDART_API TWIN(cudaStreamGetAttribute)(cudaStream_t stream, cudaLaunchAttributeID id,
+                                        cudaLaunchAttributeValue* value) {
+  return with_stream(stream, [&](CUstream_st& s) -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
     const auto found = s.attributes.find(id);
     *value = found != s.attributes.end() ? found->second : cudaLaunchAttributeValue{};
@@ -169,8 +148,8 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamGetAttribute)(cudaStream_t stream, cuda
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamCopyAttributes)(cudaStream_t dst, cudaStream_t src) {
-  return with_stream("cudaStreamCopyAttributes", dst, [&](CUstream_st& to) -> Status {
+CUDART_API TWIN(cudaStreamCopyAttributes)(cudaStream_t dst, cudaStream_t src) {
+  return with_stream(dst, [&](CUstream_st& to) -> Status {
     CUstream_st* from = nullptr;
     if (Status status = resolve(stream_or_default(src), from); !status.ok()) return status;
     to.attributes = from->attributes;
@@ -178,29 +157,26 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamCopyAttributes)(cudaStream_t dst, cudaS
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamBeginCapture)(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return device_api("cudaStreamBeginCapture",
-                    [&](Context&) { return begin_capture(stream_or_default(stream), mode, nullptr, {}); });
+CUDART_API TWIN(cudaStreamBeginCapture)(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  return device_api([&] { return begin_capture(stream_or_default(stream), mode, nullptr, {}); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamBeginCaptureToGraph)(cudaStream_t stream, cudaGraph_t graph,
-                                                              const cudaGraphNode_t* nodes,
-                                                              const cudaGraphEdgeData*, size_t n_nodes,
-                                                              cudaStreamCaptureMode mode) {
-  return device_api("cudaStreamBeginCaptureToGraph", [&](Context&) -> Status {
+CUDART_API TWIN(cudaStreamBeginCaptureToGraph)(cudaStream_t stream, cudaGraph_t graph,
+                                               const cudaGraphNode_t* nodes, const cudaGraphEdgeData*,
+                                               size_t n_nodes, cudaStreamCaptureMode mode) {
+  return device_api([&]() -> Status {
     if (!is_graph(graph)) return cudaErrorInvalidValue;
     return begin_capture(stream_or_default(stream), mode, graph,
                          std::vector<cudaGraphNode_t>(nodes, nodes + n_nodes));
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamEndCapture)(cudaStream_t stream, cudaGraph_t* graph) {
-  return device_api("cudaStreamEndCapture",
-                    [&](Context&) { return end_capture(stream_or_default(stream), graph); });
+CUDART_API TWIN(cudaStreamEndCapture)(cudaStream_t stream, cudaGraph_t* graph) {
+  return device_api([&] { return end_capture(stream_or_default(stream), graph); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamIsCapturing)(cudaStream_t stream, cudaStreamCaptureStatus* out) {
-  return with_stream("cudaStreamIsCapturing", stream, [&](CUstream_st& s) -> Status {
+CUDART_API TWIN(cudaStreamIsCapturing)(cudaStream_t stream, cudaStreamCaptureStatus* out) {
+  return with_stream(stream, [&](CUstream_st& s) -> Status {
     if (out == nullptr) return cudaErrorInvalidValue;
     *out = cudaStreamCaptureStatusNone;
     if (s.capture != nullptr)
@@ -209,8 +185,8 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamIsCapturing)(cudaStream_t stream, cudaS
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaGraphLaunch)(cudaGraphExec_t executable, cudaStream_t stream) {
-  return with_stream("cudaGraphLaunch", stream, [&](CUstream_st& s) -> Status {
+CUDART_API TWIN(cudaGraphLaunch)(cudaGraphExec_t executable, cudaStream_t stream) {
+  return with_stream(stream, [&](CUstream_st& s) -> Status {
     if (!executable_graphs().contains(executable))
       return fail(cudaErrorInvalidValue, "that is no executable graph");
     if (s.capture != nullptr) {
@@ -223,17 +199,17 @@ CUDART_EXPORT cudaError_t TWIN(cudaGraphLaunch)(cudaGraphExec_t executable, cuda
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaGraphUpload)(cudaGraphExec_t executable, cudaStream_t stream) {
-  return with_stream("cudaGraphUpload", stream, [&](CUstream_st&) -> Status {
+CUDART_API TWIN(cudaGraphUpload)(cudaGraphExec_t executable, cudaStream_t stream) {
+  return with_stream(stream, [&](CUstream_st&) -> Status {
     return executable_graphs().contains(executable)
                ? Status()
                : fail(cudaErrorInvalidValue, "that is no executable graph");
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaGraphInstantiateWithParams)(cudaGraphExec_t* out, cudaGraph_t graph,
-                                                               cudaGraphInstantiateParams* parameters) {
-  return device_api("cudaGraphInstantiateWithParams", [&](Context&) -> Status {
+CUDART_API TWIN(cudaGraphInstantiateWithParams)(cudaGraphExec_t* out, cudaGraph_t graph,
+                                                cudaGraphInstantiateParams* parameters) {
+  return device_api([&]() -> Status {
     if (out == nullptr || parameters == nullptr || !is_graph(graph)) return cudaErrorInvalidValue;
     Status status = instantiate(*graph, parameters->flags, out);
     parameters->errNode_out = nullptr;
@@ -242,21 +218,21 @@ CUDART_EXPORT cudaError_t TWIN(cudaGraphInstantiateWithParams)(cudaGraphExec_t* 
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMallocAsync)(void** out, size_t n_bytes, cudaStream_t stream) {
-  return with_stream("cudaMallocAsync", stream,
+CUDART_API TWIN(cudaMallocAsync)(void** out, size_t n_bytes, cudaStream_t stream) {
+  return with_stream(stream,
                      [&](CUstream_st& s) { return allocate_in(s, out, n_bytes, current_pool(*s.context)); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMallocFromPoolAsync)(void** out, size_t n_bytes, cudaMemPool_t pool,
-                                                        cudaStream_t stream) {
-  return with_stream("cudaMallocFromPoolAsync", stream, [&](CUstream_st& s) -> Status {
+CUDART_API TWIN(cudaMallocFromPoolAsync)(void** out, size_t n_bytes, cudaMemPool_t pool,
+                                         cudaStream_t stream) {
+  return with_stream(stream, [&](CUstream_st& s) -> Status {
     if (!is_pool(pool)) return fail(cudaErrorInvalidValue, "that is no memory pool");
     return allocate_in(s, out, n_bytes, pool);
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaFreeAsync)(void* pointer, cudaStream_t stream) {
-  return with_stream("cudaFreeAsync", stream, [&](CUstream_st& s) -> Status {
+CUDART_API TWIN(cudaFreeAsync)(void* pointer, cudaStream_t stream) {
+  return with_stream(stream, [&](CUstream_st& s) -> Status {
     if (pointer == nullptr) return cudaSuccess;
     return submit_to(s, FreeOp{pointer});
   });

@@ -49,23 +49,20 @@ Status wait_for(cudaEvent_t handle, const char* what, CUevent_st*& event) {
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaStreamCreate(cudaStream_t* out) {
-  return device_api("cudaStreamCreate",
-                    [&](Context& context) { return create_stream(context, out, cudaStreamDefault, 0); });
+CUDART_API cudaStreamCreate(cudaStream_t* out) {
+  return device_api([&](Context& context) { return create_stream(context, out, cudaStreamDefault, 0); });
 }
 
-CUDART_EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned flags) {
-  return device_api("cudaStreamCreateWithFlags",
-                    [&](Context& context) { return create_stream(context, out, flags, 0); });
+CUDART_API cudaStreamCreateWithFlags(cudaStream_t* out, unsigned flags) {
+  return device_api([&](Context& context) { return create_stream(context, out, flags, 0); });
 }
 
-CUDART_EXPORT cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned flags, int priority) {
-  return device_api("cudaStreamCreateWithPriority",
-                    [&](Context& context) { return create_stream(context, out, flags, priority); });
+CUDART_API cudaStreamCreateWithPriority(cudaStream_t* out, unsigned flags, int priority) {
+  return device_api([&](Context& context) { return create_stream(context, out, flags, priority); });
 }
 
-CUDART_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  return device_api("cudaStreamDestroy", [&](Context&) -> Status {
+CUDART_API cudaStreamDestroy(cudaStream_t stream) {
+  return device_api([&]() -> Status {
     if (!streams().contains(stream))
       return fail(cudaErrorInvalidResourceHandle, "that is no stream: destroyed, or never created");
     if (Status status = wait_for_parts(*stream); !status.ok()) return status;
@@ -74,34 +71,32 @@ CUDART_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
-  return api("cudaThreadExchangeStreamCaptureMode", [&]() -> Status {
+CUDART_API cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return api([&]() -> Status {
     if (mode == nullptr || *mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
     std::swap(*mode, thread_state().capture_mode);
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaEventCreate(cudaEvent_t* out) {
-  return device_api("cudaEventCreate",
-                    [&](Context& context) { return create_event(context, out, cudaEventDefault); });
+CUDART_API cudaEventCreate(cudaEvent_t* out) {
+  return device_api([&](Context& context) { return create_event(context, out, cudaEventDefault); });
 }
 
-CUDART_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* out, unsigned flags) {
-  return device_api("cudaEventCreateWithFlags",
-                    [&](Context& context) { return create_event(context, out, flags); });
+CUDART_API cudaEventCreateWithFlags(cudaEvent_t* out, unsigned flags) {
+  return device_api([&](Context& context) { return create_event(context, out, flags); });
 }
 
-CUDART_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  return device_api("cudaEventDestroy", [&](Context&) -> Status {
+CUDART_API cudaEventDestroy(cudaEvent_t event) {
+  return device_api([&]() -> Status {
     if (events().take(event) == nullptr)
       return fail(cudaErrorInvalidResourceHandle, "that is no event: destroyed, or never created");
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return device_api("cudaEventQuery", [&](Context&) {
+CUDART_API cudaEventQuery(cudaEvent_t event) {
+  return device_api([&] {
     CUevent_st* known = nullptr;
     Status status = wait_for(event, "cudaEventQuery", known);
     if (status.ok() && !has_ended(*known)) return Status(cudaErrorNotReady);
@@ -110,8 +105,8 @@ CUDART_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return device_api("cudaEventSynchronize", [&](Context& context) {
+CUDART_API cudaEventSynchronize(cudaEvent_t event) {
+  return device_api([&](Context& context) {
     CUevent_st* known = nullptr;
     Status status = wait_for(event, "cudaEventSynchronize", known);
     if (status.ok()) status = context.synchronise();
@@ -120,8 +115,8 @@ CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
-  return device_api("cudaEventElapsedTime", [&](Context&) -> Status {
+CUDART_API cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
+  return device_api([&]() -> Status {
     CUevent_st *first = nullptr, *last = nullptr;
     if (ms == nullptr) return cudaErrorInvalidValue;
     if (Status status = resolve(start, first); !status.ok()) return status;
@@ -130,9 +125,8 @@ CUDART_EXPORT cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cud
       return fail(cudaErrorInvalidResourceHandle, "the {} event was never recorded",
                   first->recorded ? "end" : "start");
     }
-    if (((first->flags | last->flags) & cudaEventDisableTiming) != 0) {
+    if (((first->flags | last->flags) & cudaEventDisableTiming) != 0)
       return fail(cudaErrorInvalidResourceHandle, "an event made with cudaEventDisableTiming holds no time");
-    }
     for (const auto& [event, name] : {std::pair{last, "end"}, std::pair{first, "start"}})
       if (!has_ended(*event))
         return fail(cudaErrorNotReady,

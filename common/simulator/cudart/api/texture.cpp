@@ -151,23 +151,25 @@ Status destroy(unsigned long long handle, bool is_surface) {
 }
 
 template <typename Read>
-cudaError_t read_object(const char* call, unsigned long long handle, bool is_surface, const Read& read) {
-  return device_api(call, [&](Context&) -> Status {
-    const std::lock_guard guard(objects().lock);
-    const auto found = objects().live.find(handle);
-    if (found == objects().live.end() || found->second.is_surface != is_surface)
-      return fail(cudaErrorInvalidValue, "{:#x} is no live {} object", handle,
-                  is_surface ? "surface" : "texture");
-    return read(found->second);
-  });
+cudaError_t read_object(unsigned long long handle, bool is_surface, const Read& read,
+                        const char* call = CALLER) {
+  return device_api(
+      [&]() -> Status {
+        const std::lock_guard guard(objects().lock);
+        const auto found = objects().live.find(handle);
+        if (found == objects().live.end() || found->second.is_surface != is_surface)
+          return fail(cudaErrorInvalidValue, "{:#x} is no live {} object", handle,
+                      is_surface ? "surface" : "texture");
+        return read(found->second);
+      },
+      call);
 }
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaCreateTextureObject(cudaTextureObject_t* out, const cudaResourceDesc* resource,
-                                                  const cudaTextureDesc* texture,
-                                                  const struct cudaResourceViewDesc* view) {
-  return device_api("cudaCreateTextureObject", [&](Context& context) -> Status {
+CUDART_API cudaCreateTextureObject(cudaTextureObject_t* out, const cudaResourceDesc* resource,
+                                   const cudaTextureDesc* texture, const struct cudaResourceViewDesc* view) {
+  return device_api([&](Context& context) -> Status {
     if (out == nullptr || resource == nullptr || texture == nullptr)
       return fail(cudaErrorInvalidValue, "a null pointer");
     if (view != nullptr) return fail(cudaErrorNotSupported, "views of another format are not implemented");
@@ -179,30 +181,20 @@ CUDART_EXPORT cudaError_t cudaCreateTextureObject(cudaTextureObject_t* out, cons
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) {
-  return device_api("cudaDestroyTextureObject", [&](Context&) { return destroy(object, false); });
+CUDART_API cudaDestroyTextureObject(cudaTextureObject_t object) {
+  return device_api([&] { return destroy(object, false); });
 }
 
-CUDART_EXPORT cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* out,
-                                                           cudaTextureObject_t object) {
-  return read_object("cudaGetTextureObjectResourceDesc", object, false, [&](const Object& o) -> Status {
-    if (out == nullptr) return cudaErrorInvalidValue;
-    *out = o.resource;
-    return cudaSuccess;
-  });
+CUDART_API cudaGetTextureObjectResourceDesc(cudaResourceDesc* out, cudaTextureObject_t object) {
+  return read_object(object, false, [&](const Object& o) { return give(out, o.resource); });
 }
 
-CUDART_EXPORT cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* out, cudaTextureObject_t object) {
-  return read_object("cudaGetTextureObjectTextureDesc", object, false, [&](const Object& o) -> Status {
-    if (out == nullptr) return cudaErrorInvalidValue;
-    *out = o.texture;
-    return cudaSuccess;
-  });
+CUDART_API cudaGetTextureObjectTextureDesc(cudaTextureDesc* out, cudaTextureObject_t object) {
+  return read_object(object, false, [&](const Object& o) { return give(out, o.texture); });
 }
 
-CUDART_EXPORT cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* out,
-                                                  const cudaResourceDesc* resource) {
-  return device_api("cudaCreateSurfaceObject", [&](Context& context) -> Status {
+CUDART_API cudaCreateSurfaceObject(cudaSurfaceObject_t* out, const cudaResourceDesc* resource) {
+  return device_api([&](Context& context) -> Status {
     if (out == nullptr || resource == nullptr) return fail(cudaErrorInvalidValue, "a null pointer");
     if (resource->resType != cudaResourceTypeArray)
       return fail(cudaErrorInvalidValue, "a surface needs an array");
@@ -219,23 +211,17 @@ CUDART_EXPORT cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* out,
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object) {
-  return device_api("cudaDestroySurfaceObject", [&](Context&) { return destroy(object, true); });
+CUDART_API cudaDestroySurfaceObject(cudaSurfaceObject_t object) {
+  return device_api([&] { return destroy(object, true); });
 }
 
-CUDART_EXPORT cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* out,
-                                                           cudaSurfaceObject_t object) {
-  return read_object("cudaGetSurfaceObjectResourceDesc", object, true, [&](const Object& o) -> Status {
-    if (out == nullptr) return cudaErrorInvalidValue;
-    *out = o.resource;
-    return cudaSuccess;
-  });
+CUDART_API cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* out, cudaSurfaceObject_t object) {
+  return read_object(object, true, [&](const Object& o) { return give(out, o.resource); });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* out,
-                                                               const cudaChannelFormatDesc* format,
-                                                               int device) {
-  return api("cudaDeviceGetTexture1DLinearMaxWidth", [&]() -> Status {
+CUDART_API cudaDeviceGetTexture1DLinearMaxWidth(size_t* out, const cudaChannelFormatDesc* format,
+                                                int device) {
+  return api([&]() -> Status {
     if (out == nullptr || format == nullptr) return cudaErrorInvalidValue;
     if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
     if (Status status = check_format(*format); !status.ok()) return status;

@@ -84,7 +84,7 @@ Result<std::vector<std::span<const std::byte>>> containers_in(std::span<const st
     const std::uint64_t end = std::min<std::uint64_t>(
         (n_bytes + kContainerAlignment - 1) / kContainerAlignment * kContainerAlignment, section.size());
     const auto padding = section.subspan(n_bytes, end - n_bytes);
-    if (std::any_of(padding.begin(), padding.end(), [](std::byte b) { return b != std::byte{0}; }))
+    if (std::ranges::any_of(padding, [](std::byte b) { return b != std::byte{0}; }))
       return Error{"its device code has bytes that belong to no fat binary"};
     section = section.subspan(end);
   }
@@ -105,8 +105,8 @@ Result<std::vector<DeviceCode>> code_of_program(std::span<const std::byte> elf, 
     const auto entries = parse_fatbin(container);
     if (!entries) return entries.error();
     // nvcc's linker creates an empty container.
-    if (std::none_of(entries->begin(), entries->end(),
-                     [](const FatbinEntry& entry) { return entry.kind == FatbinKind::ptx; }))
+    if (std::ranges::none_of(*entries,
+                             [](const FatbinEntry& entry) { return entry.kind == FatbinKind::ptx; }))
       continue;
     const auto chosen = choose_ptx(*entries, compute_capability);
     if (!chosen) return chosen.error();

@@ -108,8 +108,7 @@ std::vector<const Variable*> Registry::variables() {
 
 bool Registry::is_stub(const void* host) {
   const std::lock_guard guard(lock_);
-  return std::any_of(functions_.begin(), functions_.end(),
-                     [&](const auto& function) { return function->host == host; });
+  return std::ranges::any_of(functions_, [&](const auto& function) { return function->host == host; });
 }
 
 bool Registry::is_library(const FatBinary* image) {

@@ -74,8 +74,7 @@ Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* depe
   for (std::size_t i = 0; i < n_dependencies; ++i) {
     if (!belongs(graph, dependencies[i]))
       return fail(cudaErrorInvalidValue, "dependency {} is no node of this graph", i);
-    if (std::find(node->dependencies.begin(), node->dependencies.end(), dependencies[i]) !=
-        node->dependencies.end()) {
+    if (std::ranges::find(node->dependencies, dependencies[i]) != node->dependencies.end()) {
       return fail(cudaErrorInvalidValue, "dependency {} is given twice", i);
     }
     node->dependencies.push_back(dependencies[i]);
@@ -99,7 +98,7 @@ Status add_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraph
       return fail(cudaErrorInvalidValue, "edge {} does not join two nodes of this graph", i);
     }
     auto& dependencies = to[i]->dependencies;
-    if (std::find(dependencies.begin(), dependencies.end(), from[i]) != dependencies.end()) {
+    if (std::ranges::find(dependencies, from[i]) != dependencies.end()) {
       return fail(cudaErrorInvalidValue, "edge {} exists already", i);
     }
     dependencies.push_back(from[i]);
@@ -140,14 +139,12 @@ std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph) {
     added->enabled = node->enabled;
     copy_of[node.get()] = added;
   }
-  for (const auto& node : graph.nodes) {
+  for (const auto& node : graph.nodes)
     for (const CUgraphNode_st* dependency : node->dependencies)
       copy_of[node.get()]->dependencies.push_back(copy_of[dependency]);
-  }
   copy->user_objects = graph.user_objects;
-  for (const auto& [object, count] : copy->user_objects) {
+  for (const auto& [object, count] : copy->user_objects)
     if (user_objects().contains(object)) object->references += count;
-  }
   return copy;
 }
 
@@ -160,9 +157,8 @@ std::vector<CUgraphNode_st*> topological_order(const CUgraph_st& graph) {
     const std::size_t before = order.size();
     for (const auto& node : graph.nodes) {
       if (done.contains(node.get())) continue;
-      const bool ready =
-          std::all_of(node->dependencies.begin(), node->dependencies.end(),
-                      [&](const CUgraphNode_st* dependency) { return done.contains(dependency); });
+      const bool ready = std::ranges::all_of(
+          node->dependencies, [&](const CUgraphNode_st* dependency) { return done.contains(dependency); });
       if (!ready) continue;
       done.insert(node.get());
       order.push_back(node.get());
@@ -181,8 +177,8 @@ Status instantiate(const CUgraph_st& graph, unsigned long long flags, cudaGraphE
   if (order.size() != copy.nodes.size()) return fail(cudaErrorInvalidValue, "the graph has a cycle");
   std::unordered_map<const CUgraphNode_st*, std::size_t> position;
   for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
-  std::sort(copy.nodes.begin(), copy.nodes.end(),
-            [&](const auto& a, const auto& b) { return position[a.get()] < position[b.get()]; });
+  std::ranges::sort(copy.nodes,
+                    [&](const auto& a, const auto& b) { return position[a.get()] < position[b.get()]; });
   for (const auto& node : copy.nodes) executable->node_of[node->original] = node.get();
   *out = executable_graphs().add(std::move(executable));
   return cudaSuccess;
@@ -197,20 +193,18 @@ Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExec
   };
   const std::vector<CUgraphNode_st*> order = topological_order(graph);
   const auto& mine = executable.graph->nodes;
-  if (order.size() != mine.size() || order.size() != graph.nodes.size()) {
+  if (order.size() != mine.size() || order.size() != graph.nodes.size())
     return refuse(cudaGraphExecUpdateErrorTopologyChanged, nullptr);
-  }
   std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*> counterpart;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (node_type(order[i]->operation) != node_type(mine[i]->operation)) {
+    if (node_type(order[i]->operation) != node_type(mine[i]->operation))
       return refuse(cudaGraphExecUpdateErrorNodeTypeChanged, order[i]);
-    }
     std::vector<CUgraphNode_st*> expected;
     for (const CUgraphNode_st* dependency : order[i]->dependencies)
       expected.push_back(counterpart[dependency]);
     std::vector<CUgraphNode_st*> actual = mine[i]->dependencies;
-    std::sort(expected.begin(), expected.end());
-    std::sort(actual.begin(), actual.end());
+    std::ranges::sort(expected);
+    std::ranges::sort(actual);
     if (expected != actual) return refuse(cudaGraphExecUpdateErrorTopologyChanged, order[i]);
     counterpart[order[i]] = mine[i].get();
   }

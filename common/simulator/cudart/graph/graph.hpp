@@ -4,7 +4,6 @@
 // Invariant: a node belongs to one graph and is destroyed with it; edges connect nodes of the same graph.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <unordered_map>

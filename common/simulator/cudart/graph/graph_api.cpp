@@ -133,8 +133,7 @@ Status node_dependents(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdge
   std::vector<CUgraphNode_st*> dependents;
   for (const auto& other : node->graph->nodes) {
     const auto& dependencies = other->dependencies;
-    if (std::find(dependencies.begin(), dependencies.end(), node) != dependencies.end())
-      dependents.push_back(other.get());
+    if (std::ranges::find(dependencies, node) != dependencies.end()) dependents.push_back(other.get());
   }
   return give_nodes(dependents, out, data, n);
 }

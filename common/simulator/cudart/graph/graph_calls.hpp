@@ -14,13 +14,14 @@ Status no_graph();
 Status no_node();
 Status no_executable();
 
-// Calls `body` with the device's context and an existing graph.
+// Calls `body` with an existing graph, before which it may take the device's context.
 template <typename Body>
-cudaError_t with_graph(const char* call, cudaGraph_t graph, Body&& body) {
-  return device_api(call, [&](Context& context) -> Status {
-    if (!is_graph(graph)) return no_graph();
-    return body(context, *graph);
-  });
+cudaError_t with_graph(cudaGraph_t graph, Body&& body, const char* call = CALLER) {
+  return device_api(
+      [&](Context& context) -> Status {
+        return is_graph(graph) ? call_with(body, context, *graph) : no_graph();
+      },
+      call);
 }
 
 // Replaces an operation if the new one is valid.

@@ -130,8 +130,7 @@ void open_device(Protection& all, const Range& device, std::uint64_t address) {
 
 // Must be called under `busy`.
 void close_device(Protection& all) {
-  std::sort(all.opened.begin(), all.opened.end(),
-            [](const Range& a, const Range& b) { return a.first < b.first; });
+  std::ranges::sort(all.opened, {}, &Range::first);
   for (std::size_t i = 0; i < all.opened.size();) {
     Range joined = all.opened[i++];
     for (; i < all.opened.size() && all.opened[i].first <= joined.last; ++i)
@@ -206,9 +205,8 @@ void report(const Race& race) {
                          place.size);
   const std::uint64_t byte = access.first - place.base;
   f.message = fmt::format(
-      "the host {} {} of {} while {} ({}), which {} it, may still be under way, because the host has "
-      "not waited: "
-      "call cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize first{}",
+      "the host {} {} of {} while {} ({}), which {} it, may still be under way, because the host has not "
+      "waited: call cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize first{}",
       access.writes ? "writes" : "reads",
       access.n_pages == 1 ? fmt::format("byte {}", byte)
                           : fmt::format("{} pages, from byte {} on,", access.n_pages, byte),
@@ -353,8 +351,7 @@ bool is_protected(std::uint64_t address) {
   Protection& all = protection();
   if (all.n_inside > 0 && InsideHostFunction::n_active == 0) return false;
   const Busy busy;
-  return std::any_of(all.device.begin(), all.device.end(),
-                     [&](const Range& range) { return range.contains(address); });
+  return std::ranges::any_of(all.device, [&](const Range& range) { return range.contains(address); });
 }
 
 void report_host_access(const HostAccess& access) {

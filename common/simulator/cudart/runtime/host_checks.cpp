@@ -23,7 +23,7 @@ bool is_an_answer(cudaError_t code) {
       cudaErrorPeerAccessAlreadyEnabled,
       cudaErrorPeerAccessNotEnabled,
   };
-  return std::find(std::begin(kAnswers), std::end(kAnswers), code) != std::end(kAnswers);
+  return std::ranges::find(kAnswers, code) != std::end(kAnswers);
 }
 
 namespace {
@@ -55,7 +55,7 @@ bool checks_host(Context& context) {
   return (device.mode() & sim::kHostcheck) != 0 && !device.device_only_memory().empty();
 }
 
-void check_call(const char* call, const Status& status) {
+void check_call(const std::string& call, const Status& status) {
   Context& context = current_context();
   const std::lock_guard guard(context.lock);
   const bool created = context.created.load(std::memory_order_acquire);
@@ -130,14 +130,12 @@ void add_host_access(Context& context, const HostAccess& access, std::vector<sim
 void check_waits() {
   for (const Launched& launch : launches_not_waited_for()) {
     Context& context = *launch.context;
-    sim::Finding finding = host_finding(
-        sim::Checker::synccheck, "missing-wait", launch.kernel,
-        fmt::format(
-            "the program ends, but the host has not waited for {} ({}): with a GPU, the kernel may be "
-            "stopped, "
-            "its printf output is lost, and its errors are not seen. Call cudaDeviceSynchronize() after it, "
-            "and check the result",
-            launch.kernel, launch.where));
+    sim::Finding finding =
+        host_finding(sim::Checker::synccheck, "missing-wait", launch.kernel,
+                     fmt::format("the program ends, but the host has not waited for {} ({}): with a GPU, the "
+                                 "kernel may be stopped, its printf output is lost, and its errors are not "
+                                 "seen. Call cudaDeviceSynchronize() after it, and check the result",
+                                 launch.kernel, launch.where));
     finding.severity = sim::Severity::hint;
     finding.where = place_of(launch.calls);
     const std::lock_guard guard(context.lock);

@@ -15,7 +15,7 @@ bool is_an_answer(cudaError_t code);
 
 // Must be called after a call has failed. Results such as "not ready" or "not supported" are not findings,
 // and a kernel's fault is not reported again.
-void check_call(const char* call, const Status& status);
+void check_call(const std::string& call, const Status& status);
 
 // Whether the device's mode includes these checks, and its memory is in this process; otherwise only failing
 // calls are reported. Takes the context's lock.

@@ -31,9 +31,8 @@ Status advise(const void* pointer, std::size_t n_bytes, cudaMemoryAdvise advice,
   if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy)
     return cudaErrorInvalidValue;
   const bool about_reads = advice == cudaMemAdviseSetReadMostly || advice == cudaMemAdviseUnsetReadMostly;
-  if (!about_reads) {
+  if (!about_reads)
     if (Status status = check_location(location); !status.ok()) return status;
-  }
   return check_managed(pointer, n_bytes, "advice");
 }
 

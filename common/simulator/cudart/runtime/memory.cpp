@@ -79,8 +79,7 @@ std::string explain_name(const Variable& variable, const CopyOp* copy, const voi
                                : fmt::format("call cudaMemcpyFromSymbol(host, {}, bytes), or ", name);
   return fmt::format(
       "{} is a __device__ variable; in host code, this name is not its address in device memory: {}get the "
-      "address "
-      "with cudaGetSymbolAddress(&pointer, {})",
+      "address with cudaGetSymbolAddress(&pointer, {})",
       name, call, name);
 }
 
@@ -148,9 +147,8 @@ void check_names(Context& context, const CopyOp& copy) {
 
 template <typename Row>
 void for_each_row(std::uint64_t height, std::uint64_t depth, Row row) {
-  for (std::uint64_t z = 0; z < depth; ++z) {
+  for (std::uint64_t z = 0; z < depth; ++z)
     for (std::uint64_t y = 0; y < height; ++y) row(y, z);
-  }
 }
 
 // Whether it was the start of an allocation that has been freed.
@@ -263,8 +261,7 @@ std::vector<sim::OtherMemory> memory_of_others(const Context& context) {
     other.memory.kind = sim::MemoryKind::module_variable;
     other.refusal = fmt::format(
         "the name of the __device__ variable {0} in host code, which is not its address in device memory: "
-        "use {0} in "
-        "the kernel, or pass the address from cudaGetSymbolAddress(&pointer, {0})",
+        "use {0} in the kernel, or pass the address from cudaGetSymbolAddress(&pointer, {0})",
         readable_name(variable->name));
     others.push_back(std::move(other));
   }

@@ -78,11 +78,10 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
   request.dynamic_shared = kernel.shared;
   request.parameters = kernel.arguments;
   request.cooperative = kernel.cooperative;
-  request.overlaps = std::any_of(
-      kernel.attributes.begin(), kernel.attributes.end(), [](const cudaLaunchAttribute& attribute) {
-        return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
-               attribute.val.cooperative != 0;  // the union's first member, as "allowed" is
-      });
+  request.overlaps = std::ranges::any_of(kernel.attributes, [](const cudaLaunchAttribute& attribute) {
+    return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
+           attribute.val.cooperative != 0;  // the union's first member, as "allowed" is
+  });
   (void)context.device().set_other_memory(memory_of_others(context));
   sim::LaunchResult result = context.device().launch(request);
   footprint = std::move(result.footprint);

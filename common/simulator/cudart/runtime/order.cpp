@@ -5,7 +5,6 @@
 #include <deque>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/memory.hpp"
@@ -152,7 +151,7 @@ std::uint64_t Clock::tick_of(Agent agent) const {
 }
 
 bool Clock::covers(const Clock& other) const {
-  return std::all_of(other.ticks_.begin(), other.ticks_.end(), [&](const auto& tick) {
+  return std::ranges::all_of(other.ticks_, [&](const auto& tick) {
     return covers(Moment{tick.first, tick.second});
   });
 }
@@ -191,7 +190,7 @@ Work begin_work(Agent agent, Clock before, std::string where, int device) {
   const std::lock_guard guard(all.lock);
   Work work = begin(all, agent, std::move(before), std::move(where));
   all.unordered =
-      all.unordered || std::any_of(all.fresh.begin(), all.fresh.end(), [&](const auto& other) {
+      all.unordered || std::ranges::any_of(all.fresh, [&](const auto& other) {
         return other.second.device == device && !work.before.covers({other.first, other.second.tick});
       });
   all.fresh[agent] = {work.now.tick, device};
@@ -236,7 +235,7 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
     }
   }
   // The last work first: its conflict is shown. Not under this lock, because locks of contexts are taken.
-  std::reverse(conflicts.begin(), conflicts.end());
+  std::ranges::reverse(conflicts);
   for (const ConflictingWork& pair : conflicts) {
     sim::Finding finding = report(pair, what, work.where);
     const std::lock_guard guard(context.lock);
@@ -326,7 +325,7 @@ std::vector<HostPage> unfinished_host_pages() {
 bool take_unordered_work(const Clock& clock) {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);
-  const bool left = std::any_of(all.fresh.begin(), all.fresh.end(), [&](const auto& work) {
+  const bool left = std::ranges::any_of(all.fresh, [&](const auto& work) {
     const Moment moment{work.first, work.second.tick};
     return !all.waited.covers(moment) && !clock.covers(moment);
   });

@@ -111,7 +111,7 @@ void advance_timelines(const SimPartWork* work, std::size_t n_parts, double star
     Context& context = *work[i].part->context;
     const std::lock_guard guard(context.lock);
     context.device().count_sent(work[i].n_messages, work[i].bytes_sent);
-    if (std::find(done.begin(), done.end(), &context) != done.end()) continue;
+    if (std::ranges::find(done, &context) != done.end()) continue;
     done.push_back(&context);
     context.device().timeline().together(start, us);
   }

@@ -4,8 +4,6 @@
 // wait_for_parts() first. Parts are the only work that a stream may have pending.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <string>
 
 #include "cudart/runtime/order.hpp"

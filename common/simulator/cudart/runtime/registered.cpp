@@ -9,7 +9,6 @@
 #include <iterator>
 #include <map>
 #include <mutex>
-#include <vector>
 
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/order.hpp"

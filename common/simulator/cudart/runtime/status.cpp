@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 
 namespace course::cudart {
 namespace {
@@ -85,6 +84,12 @@ const char* error_name(int code) {
 const char* error_string(int code) {
   const ErrorEntry* entry = find_error(code);
   return entry != nullptr ? entry->text : kUnrecognized;
+}
+
+std::string name_of_call(std::string_view function) {
+  for (const std::string_view suffix : {"_ptsz", "_ptds", "_v2", "_v3"})
+    if (function.ends_with(suffix)) function.remove_suffix(suffix.size());
+  return std::string(function);
 }
 
 void silence(bool quiet) {

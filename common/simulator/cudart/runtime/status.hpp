@@ -52,6 +52,10 @@ Status fail(cudaError_t code, fmt::format_string<Arguments...> format, Arguments
 const char* error_name(int code);
 const char* error_string(int code);
 
+// The CUDA name of an exported function, without what tells its versions apart: "cudaMemcpy" for
+// cudaMemcpy_ptds, "cudaMemAdvise" for cudaMemAdvise_v2.
+std::string name_of_call(std::string_view function);
+
 // Prints "simulator: <text>" on stderr in one write, unless suppressed by silence(true). Thread-safe.
 void say(std::string_view text);
 void silence(bool quiet);

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <mutex>
 #include <set>
-#include <utility>
 
 #include "cudart/graph/graph.hpp"
 #include "cudart/runtime/host_checks.hpp"
@@ -43,10 +41,8 @@ void join(CUstream_st& stream, const std::shared_ptr<Capture>& capture,
     stream.tips.clear();
     capture->streams.push_back(&stream);
   }
-  for (const cudaGraphNode_t node : after) {
-    if (std::find(stream.tips.begin(), stream.tips.end(), node) == stream.tips.end())
-      stream.tips.push_back(node);
-  }
+  for (const cudaGraphNode_t node : after)
+    if (std::ranges::find(stream.tips, node) == stream.tips.end()) stream.tips.push_back(node);
 }
 
 Status invalidated(const Capture& capture) {
@@ -57,10 +53,9 @@ Status add_captured(CUstream_st& stream, Operation operation) {
   if (stream.capture->invalidated()) return invalidated(*stream.capture);
   cudaGraphNode_t node = nullptr;
   Status status = check(*stream.context, operation);
-  if (status.ok()) {
+  if (status.ok())
     status = add_node(*stream.capture->graph, *stream.context, stream.tips.data(), stream.tips.size(),
                       std::move(operation), &node);
-  }
   if (!status.ok()) {
     stream.capture->invalidate(
         fmt::format("work for a captured stream was refused: {}",
@@ -113,11 +108,10 @@ bool all_joined(const Capture& capture) {
     open.insert(open.end(), node->dependencies.begin(), node->dependencies.end());
   }
   const auto all_reached = [&](const std::vector<cudaGraphNode_t>& tips) {
-    return std::all_of(tips.begin(), tips.end(), [&](cudaGraphNode_t tip) { return reached.contains(tip); });
+    return std::ranges::all_of(tips, [&](cudaGraphNode_t tip) { return reached.contains(tip); });
   };
   return all_reached(capture.left_tips) &&
-         std::all_of(capture.streams.begin(), capture.streams.end(),
-                     [&](cudaStream_t stream) { return all_reached(stream->tips); });
+         std::ranges::all_of(capture.streams, [&](cudaStream_t stream) { return all_reached(stream->tips); });
 }
 
 // Whether the operation needs to be ordered. Copies and fills of no bytes do not.
@@ -397,9 +391,8 @@ Status begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode, cudaGraph_
   CUstream_st* stream = nullptr;
   if (Status status = resolve(handle, stream); !status.ok()) return status;
   if (mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
-  if (stream == stream->context->legacy_stream.get()) {
+  if (stream == stream->context->legacy_stream.get())
     return fail(cudaErrorStreamCaptureUnsupported, "the default stream cannot be captured: create a stream");
-  }
   if (stream->capture != nullptr) return fail(cudaErrorIllegalState, "the stream is being captured already");
   static std::atomic<std::uint64_t> next_id{1};
   auto capture = std::make_shared<Capture>();
@@ -429,9 +422,8 @@ Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
     capture->invalidate("cudaStreamEndCapture was called for a stream where it did not begin");
     return fail(cudaErrorStreamCaptureUnmatched, "a capture ends in the stream where it began");
   }
-  if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id()) {
+  if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id())
     return cudaErrorStreamCaptureWrongThread;
-  }
 
   Status status;
   if (capture->invalidated()) {
@@ -444,14 +436,12 @@ Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
   }
   end_for_all(capture);
   if (!status.ok()) return status;
-  if (capture->owned_graph != nullptr) {
-    capture->graph = graphs().add(std::move(capture->owned_graph));
-  }
+  if (capture->owned_graph != nullptr) capture->graph = graphs().add(std::move(capture->owned_graph));
   if (graph != nullptr) *graph = capture->graph;
   return cudaSuccess;
 }
 
-Status forbid_while_capturing(const char* what) {
+Status forbid_while_capturing(const char* call) {
   const cudaStreamCaptureMode mine = thread_state().capture_mode;
   if (mine == cudaStreamCaptureModeRelaxed) return cudaSuccess;
   ActiveCaptures& active = active_captures();
@@ -462,8 +452,9 @@ Status forbid_while_capturing(const char* what) {
     const bool everywhere =
         capture->mode == cudaStreamCaptureModeGlobal && mine == cudaStreamCaptureModeGlobal;
     if (!same_thread && !everywhere) continue;
-    capture->invalidate(fmt::format("{} was called", what));
-    return fail(cudaErrorStreamCaptureUnsupported, "{} is not allowed while a stream is captured", what);
+    capture->invalidate(fmt::format("{} was called", name_of_call(call)));
+    return fail(cudaErrorStreamCaptureUnsupported, "{} is not allowed while a stream is captured",
+                name_of_call(call));
   }
   return cudaSuccess;
 }

@@ -131,7 +131,7 @@ Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode, cudaGraph_
 Status end_capture(cudaStream_t stream, cudaGraph_t* graph);
 // For calls that are not allowed during a capture (cudaMalloc, cudaDeviceSynchronize, …): returns an error
 // and invalidates the capture.
-Status forbid_while_capturing(const char* what);
+Status forbid_while_capturing(const char* call);
 // The same for a call that concerns one stream.
 Status forbid_if_captured(CUstream_st& stream, const char* what);
 

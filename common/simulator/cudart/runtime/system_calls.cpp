@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <vector>
@@ -187,8 +186,7 @@ void on_system_call(int, siginfo_t* info, void* context) {
   auto* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const greg_t arguments[] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                               registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
-  const auto* const call = std::find_if(std::begin(kCalls), std::end(kCalls),
-                                        [&](const Call& one) { return one.number == info->si_syscall; });
+  const auto* const call = std::ranges::find(kCalls, info->si_syscall, &Call::number);
   if (call != std::end(kCalls))
     if (const std::uint64_t address = protected_address(*call, arguments); address != 0)
       report_host_access({.address = address,

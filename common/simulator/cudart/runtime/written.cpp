@@ -2,7 +2,6 @@
 #include "cudart/runtime/written.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <map>
 #include <string_view>

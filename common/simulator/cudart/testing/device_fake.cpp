@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <map>
 
 #include "sim/observation/report.hpp"
 #include "sim/timing/timeline.hpp"

@@ -8,7 +8,6 @@
 
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "cudart/testing/device_fake.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An exported function consists of NCCL_EXPORT, the signature, and one call of answer() whose body returns an
-// Outcome. An error is reported with the source line of the call, and kept for ncclGetLastError.
+// An exported function consists of NCCL_API, the signature, and one call of answer() whose body returns an
+// Outcome. An error is reported with the name of the function and the source line of its call, which are
+// arguments by default, and kept for ncclGetLastError.
 #pragma once
 
 #include <exception>
@@ -8,7 +9,9 @@
 #include "nccl/clique/clique.hpp"
 
 #define NCCL_EXPORT extern "C" __attribute__((visibility("default")))
-// The instruction after the program's call; a call of its line.
+#define NCCL_API NCCL_EXPORT ncclResult_t
+// As default arguments: the name of the exported function, and the program's call of it.
+#define NCCL_FUNCTION __builtin_FUNCTION()
 #define NCCL_CALLER (static_cast<const char*>(__builtin_return_address(0)) - 1)
 
 namespace course::nccl {
@@ -16,7 +19,8 @@ namespace course::nccl {
 ncclResult_t finish(const char* function, const ncclComm* comm, const void* code, Outcome outcome);
 
 template <typename Body>
-ncclResult_t answer(const char* function, const ncclComm* comm, const void* code, Body&& body) {
+ncclResult_t answer(const ncclComm* comm, Body&& body, const char* function = NCCL_FUNCTION,
+                    const void* code = NCCL_CALLER) {
   try {
     return finish(function, comm, code, body());
   } catch (const std::exception& problem) {

@@ -44,8 +44,7 @@ Outcome check_buffers(const Call& call, int device) {
     // collectives in place, but not for this one, and its tests do not check the results.
     const std::string message = fmt::format(
         "ncclAlltoAll of rank {} in place: the result is undefined, because a rank may receive items where "
-        "it "
-        "has not yet sent its own. Receive into a second buffer",
+        "it has not yet sent its own. Receive into a second buffer",
         call.rank);
     simReportFault(device, "nccl-in-place", message.c_str(), call.code, nullptr, 1);
     return {};
@@ -68,89 +67,82 @@ Outcome check(const Call& call) {
   return {};
 }
 
-ncclResult_t call_of(Call call, ncclRedOp_t op, ncclComm_t comm) {
-  return answer(call.function, comm, call.code, [&]() -> Outcome {
-    if (Outcome outcome = check_communicator(comm, true); !outcome.ok()) return outcome;
-    if (Outcome outcome = comm->clique->error(); !outcome.ok()) return outcome;
-    if (!comm->clique->is_complete())
-      return {ncclInvalidArgument,
-              "the communicator is not initialised yet: ncclCommGetAsyncError says when"};
-    call.rank = comm->rank;
-    call.n_ranks = comm->clique->size();
-    if (reduces(call.kind))
-      if (Outcome outcome = find_operator(*comm, op, call.reduction); !outcome.ok()) return outcome;
-    if (Outcome outcome = check(call); !outcome.ok()) return outcome;
-    if (Outcome outcome = check_buffers(call, comm->device); !outcome.ok()) return outcome;
-    return submit(*comm, call);
-  });
+ncclResult_t call_of(Call call, ncclComm_t comm, ncclRedOp_t op = ncclSum,
+                     const char* function = NCCL_FUNCTION, const void* code = NCCL_CALLER) {
+  call.function = function;
+  call.code = code;
+  return answer(
+      comm,
+      [&]() -> Outcome {
+        if (Outcome outcome = check_communicator(comm, true); !outcome.ok()) return outcome;
+        if (Outcome outcome = comm->clique->error(); !outcome.ok()) return outcome;
+        if (!comm->clique->is_complete())
+          return {ncclInvalidArgument,
+                  "the communicator is not initialised yet: ncclCommGetAsyncError says when"};
+        call.rank = comm->rank;
+        call.n_ranks = comm->clique->size();
+        if (reduces(call.kind))
+          if (Outcome outcome = find_operator(*comm, op, call.reduction); !outcome.ok()) return outcome;
+        if (Outcome outcome = check(call); !outcome.ok()) return outcome;
+        if (Outcome outcome = check_buffers(call, comm->device); !outcome.ok()) return outcome;
+        return submit(*comm, call);
+      },
+      function, code);
 }
 
 }  // namespace
 
-NCCL_EXPORT ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type,
-                                       ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::all_reduce, send, receive, count, type, {}, 0, stream, "ncclAllReduce", NCCL_CALLER},
-                 op, comm);
+NCCL_API ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                       ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::all_reduce, send, receive, count, type, {}, 0, stream}, comm, op);
 }
 
-NCCL_EXPORT ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type,
-                                    ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::reduce, send, receive, count, type, {}, root, stream, "ncclReduce", NCCL_CALLER}, op,
-                 comm);
+NCCL_API ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                    int root, ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::reduce, send, receive, count, type, {}, root, stream}, comm, op);
 }
 
-NCCL_EXPORT ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type,
-                                       int root, ncclComm_t comm, cudaStream_t stream) {
-  return call_of(
-      {Kind::broadcast, send, receive, count, type, {}, root, stream, "ncclBroadcast", NCCL_CALLER}, ncclSum,
-      comm);
+NCCL_API ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
+                       ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::broadcast, send, receive, count, type, {}, root, stream}, comm);
 }
 
-NCCL_EXPORT ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                                   cudaStream_t stream) {
-  return call_of({Kind::broadcast, buffer, buffer, count, type, {}, root, stream, "ncclBcast", NCCL_CALLER},
-                 ncclSum, comm);
+NCCL_API ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                   cudaStream_t stream) {
+  return call_of({Kind::broadcast, buffer, buffer, count, type, {}, root, stream}, comm);
 }
 
-NCCL_EXPORT ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type,
-                                       ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::all_gather, send, receive, count, type, {}, 0, stream, "ncclAllGather", NCCL_CALLER},
-                 ncclSum, comm);
+NCCL_API ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                       cudaStream_t stream) {
+  return call_of({Kind::all_gather, send, receive, count, type, {}, 0, stream}, comm);
 }
 
-NCCL_EXPORT ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type,
-                                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return call_of(
-      {Kind::reduce_scatter, send, receive, count, type, {}, 0, stream, "ncclReduceScatter", NCCL_CALLER}, op,
-      comm);
+NCCL_API ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::reduce_scatter, send, receive, count, type, {}, 0, stream}, comm, op);
 }
 
-NCCL_EXPORT ncclResult_t ncclAlltoAll(const void* send, void* receive, size_t count, ncclDataType_t type,
-                                      ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::all_to_all, send, receive, count, type, {}, 0, stream, "ncclAlltoAll", NCCL_CALLER},
-                 ncclSum, comm);
+NCCL_API ncclAlltoAll(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return call_of({Kind::all_to_all, send, receive, count, type, {}, 0, stream}, comm);
 }
 
-NCCL_EXPORT ncclResult_t ncclGather(const void* send, void* receive, size_t count, ncclDataType_t type,
-                                    int root, ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::gather, send, receive, count, type, {}, root, stream, "ncclGather", NCCL_CALLER},
-                 ncclSum, comm);
+NCCL_API ncclGather(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
+                    ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::gather, send, receive, count, type, {}, root, stream}, comm);
 }
 
-NCCL_EXPORT ncclResult_t ncclScatter(const void* send, void* receive, size_t count, ncclDataType_t type,
-                                     int root, ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::scatter, send, receive, count, type, {}, root, stream, "ncclScatter", NCCL_CALLER},
-                 ncclSum, comm);
+NCCL_API ncclScatter(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
+                     ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::scatter, send, receive, count, type, {}, root, stream}, comm);
 }
 
-NCCL_EXPORT ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer,
-                                  ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::send, send, nullptr, count, type, {}, peer, stream, "ncclSend", NCCL_CALLER}, ncclSum,
-                 comm);
+NCCL_API ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                  cudaStream_t stream) {
+  return call_of({Kind::send, send, nullptr, count, type, {}, peer, stream}, comm);
 }
 
-NCCL_EXPORT ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                                  cudaStream_t stream) {
-  return call_of({Kind::receive, nullptr, receive, count, type, {}, peer, stream, "ncclRecv", NCCL_CALLER},
-                 ncclSum, comm);
+NCCL_API ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                  cudaStream_t stream) {
+  return call_of({Kind::receive, nullptr, receive, count, type, {}, peer, stream}, comm);
 }

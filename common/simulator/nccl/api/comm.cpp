@@ -93,8 +93,8 @@ Outcome make_operator(ncclRedOp_t* op, const void* scalar, ncclDataType_t type,
 
 }  // namespace
 
-NCCL_EXPORT ncclResult_t ncclGetVersion(int* version) {
-  return answer("ncclGetVersion", nullptr, NCCL_CALLER, [&]() -> Outcome {
+NCCL_API ncclGetVersion(int* version) {
+  return answer(nullptr, [&]() -> Outcome {
     if (version == nullptr) return null_pointer("the address of the version");
     *version = NCCL_VERSION_CODE;
     return {};
@@ -119,27 +119,27 @@ NCCL_EXPORT const char* ncclGetLastError(ncclComm_t comm) {
   return last_error(comm);
 }
 
-NCCL_EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  return answer("ncclGetUniqueId", nullptr, NCCL_CALLER, [&]() -> Outcome {
+NCCL_API ncclGetUniqueId(ncclUniqueId* id) {
+  return answer(nullptr, [&]() -> Outcome {
     if (id == nullptr) return null_pointer("the address of the id");
     make_unique_id(*id);
     return {};
   });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t* comms, int n, const int* devices) {
-  return answer("ncclCommInitAll", nullptr, NCCL_CALLER, [&] { return init_all(comms, n, devices); });
+NCCL_API ncclCommInitAll(ncclComm_t* comms, int n, const int* devices) {
+  return answer(nullptr, [&] { return init_all(comms, n, devices); });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommInitRank(ncclComm_t* comm, int n_ranks, ncclUniqueId id, int rank) {
+NCCL_API ncclCommInitRank(ncclComm_t* comm, int n_ranks, ncclUniqueId id, int rank) {
   const void* const code = NCCL_CALLER;
-  return answer("ncclCommInitRank", nullptr, code, [&] { return join(comm, n_ranks, id, rank, true, code); });
+  return answer(nullptr, [&] { return join(comm, n_ranks, id, rank, true, code); });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int n_ranks, ncclUniqueId id, int rank,
-                                                ncclConfig_t* config) {
+NCCL_API ncclCommInitRankConfig(ncclComm_t* comm, int n_ranks, ncclUniqueId id, int rank,
+                                ncclConfig_t* config) {
   const void* const code = NCCL_CALLER;
-  return answer("ncclCommInitRankConfig", nullptr, code, [&]() -> Outcome {
+  return answer(nullptr, [&]() -> Outcome {
     // NVIDIA's headers do not all name the magic number.
     if (const ncclConfig_t usual = NCCL_CONFIG_INITIALIZER; config != nullptr && config->magic != usual.magic)
       return {ncclInvalidArgument, "the configuration is not initialised with NCCL_CONFIG_INITIALIZER"};
@@ -147,26 +147,24 @@ NCCL_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int n_ranks, n
   });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
-  return answer("ncclCommFinalize", comm, NCCL_CALLER,
-                [&] { return leave(comm, ncclComm::State::finalized); });
+NCCL_API ncclCommFinalize(ncclComm_t comm) {
+  return answer(comm, [&] { return leave(comm, ncclComm::State::finalized); });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  return answer("ncclCommDestroy", comm, NCCL_CALLER,
-                [&] { return leave(comm, ncclComm::State::destroyed); });
+NCCL_API ncclCommDestroy(ncclComm_t comm) {
+  return answer(comm, [&] { return leave(comm, ncclComm::State::destroyed); });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  return answer("ncclCommAbort", comm, NCCL_CALLER, [&]() -> Outcome {
+NCCL_API ncclCommAbort(ncclComm_t comm) {
+  return answer(comm, [&]() -> Outcome {
     if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
     comm->clique->abort(*comm);
     return {};
   });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
-  return answer("ncclCommGetAsyncError", comm, NCCL_CALLER, [&]() -> Outcome {
+NCCL_API ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  return answer(comm, [&]() -> Outcome {
     if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
     if (error == nullptr) return null_pointer("the address of the error");
     comm->clique->poll();
@@ -176,42 +174,38 @@ NCCL_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* er
   });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  return answer("ncclCommCount", comm, NCCL_CALLER,
-                [&] { return get(comm, count, is_communicator(comm) ? comm->clique->size() : 0); });
+NCCL_API ncclCommCount(const ncclComm_t comm, int* count) {
+  return answer(comm, [&] { return get(comm, count, is_communicator(comm) ? comm->clique->size() : 0); });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-  return answer("ncclCommCuDevice", comm, NCCL_CALLER,
-                [&] { return get(comm, device, is_communicator(comm) ? comm->device : 0); });
+NCCL_API ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  return answer(comm, [&] { return get(comm, device, is_communicator(comm) ? comm->device : 0); });
 }
 
-NCCL_EXPORT ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  return answer("ncclCommUserRank", comm, NCCL_CALLER,
-                [&] { return get(comm, rank, is_communicator(comm) ? comm->rank : 0); });
+NCCL_API ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  return answer(comm, [&] { return get(comm, rank, is_communicator(comm) ? comm->rank : 0); });
 }
 
-NCCL_EXPORT ncclResult_t ncclMemAlloc(void** pointer, size_t n_bytes) {
-  return answer("ncclMemAlloc", nullptr, NCCL_CALLER, [&]() -> Outcome {
+NCCL_API ncclMemAlloc(void** pointer, size_t n_bytes) {
+  return answer(nullptr, [&]() -> Outcome {
     if (pointer == nullptr) return null_pointer("the address of the pointer");
     return allocate(pointer, n_bytes) ? Outcome{} : Outcome{ncclUnhandledCudaError, "cudaMalloc has failed"};
   });
 }
 
-NCCL_EXPORT ncclResult_t ncclMemFree(void* pointer) {
-  return answer("ncclMemFree", nullptr, NCCL_CALLER, [&]() -> Outcome {
+NCCL_API ncclMemFree(void* pointer) {
+  return answer(nullptr, [&]() -> Outcome {
     return release(pointer) ? Outcome{} : Outcome{ncclUnhandledCudaError, "cudaFree has failed"};
   });
 }
 
-NCCL_EXPORT ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
-                                                  ncclScalarResidence_t residence, ncclComm_t comm) {
-  return answer("ncclRedOpCreatePreMulSum", comm, NCCL_CALLER,
-                [&] { return make_operator(op, scalar, type, residence, comm); });
+NCCL_API ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
+                                  ncclScalarResidence_t residence, ncclComm_t comm) {
+  return answer(comm, [&] { return make_operator(op, scalar, type, residence, comm); });
 }
 
-NCCL_EXPORT ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
-  return answer("ncclRedOpDestroy", comm, NCCL_CALLER, [&]() -> Outcome {
+NCCL_API ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
+  return answer(comm, [&]() -> Outcome {
     if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
     const std::lock_guard guard(comm->clique->lock());
     const std::size_t index = static_cast<std::size_t>(op) - ncclNumOps;
@@ -222,12 +216,12 @@ NCCL_EXPORT ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
   });
 }
 
-NCCL_EXPORT ncclResult_t ncclGroupStart(void) {
+NCCL_API ncclGroupStart(void) {
   start_group();
   return ncclSuccess;
 }
 
-NCCL_EXPORT ncclResult_t ncclGroupEnd(void) {
+NCCL_API ncclGroupEnd(void) {
   const void* const code = NCCL_CALLER;
-  return answer("ncclGroupEnd", nullptr, code, [&] { return end_group(code); });
+  return answer(nullptr, [&] { return end_group(code); });
 }

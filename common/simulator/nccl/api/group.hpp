@@ -4,9 +4,6 @@
 // them was wrong.
 #pragma once
 
-#include <functional>
-#include <string>
-
 #include "nccl/clique/clique.hpp"
 
 namespace course::nccl {

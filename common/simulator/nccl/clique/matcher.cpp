@@ -132,7 +132,7 @@ Outcome Matcher::add(std::unique_ptr<ncclComm> comm, int n_devices, ncclComm_t* 
 }
 
 bool Matcher::incomplete() const {
-  return std::count(ranks_.begin(), ranks_.end(), nullptr) != 0;
+  return std::ranges::count(ranks_, nullptr) != 0;
 }
 
 bool Matcher::is_complete() {
@@ -144,7 +144,7 @@ std::vector<Connection*> Matcher::processes() const {
   std::vector<Connection*> all;
   for (const ncclComm_t comm : ranks_)
     if (comm != nullptr && comm->process != nullptr && !comm->gone &&
-        std::find(all.begin(), all.end(), comm->process) == all.end())
+        std::ranges::find(all, comm->process) == all.end())
       all.push_back(comm->process);
   return all;
 }
@@ -167,13 +167,12 @@ Outcome Matcher::fail_because_missing(const void* code) {
     else if (waits_for_others(comm))
       waiting += fmt::format("\n  rank {} waits in ncclCommInitRank{}", r, at_line(comm->code, comm->place));
   }
-  return fail(
-      "nccl-missing-rank",
-      fmt::format("a communicator of {} ranks waits for rank {}, and nobody makes that call: each "
-                  "rank needs a process or thread of its own, or the calls of ncclCommInitRank of one "
-                  "thread stand between ncclGroupStart and ncclGroupEnd{}",
-                  size(), missing, waiting),
-      code, nullptr);
+  return fail("nccl-missing-rank",
+              fmt::format("a communicator of {} ranks waits for rank {}, and nobody makes that call: each "
+                          "rank needs a process or thread of its own, or the calls of ncclCommInitRank of "
+                          "one thread stand between ncclGroupStart and ncclGroupEnd{}",
+                          size(), missing, waiting),
+              code, nullptr);
 }
 
 Outcome Matcher::launch(ncclComm& comm, std::uint64_t group, std::vector<Call> calls) {
@@ -243,7 +242,7 @@ Outcome Matcher::enter_collective(Launch& launch) {
     if (other->thread == launch.thread && other->group != launch.group) return missing_group(*other, launch);
   }
   round[static_cast<std::size_t>(launch.comm->rank)] = &launch;
-  if (std::count(round.begin(), round.end(), nullptr) != 0) return {};
+  if (std::ranges::count(round, nullptr) != 0) return {};
   // Each rank enters its rounds in order, so the first one is complete first.
   std::vector<Launch*> all = std::move(round);
   rounds_.pop_front();
@@ -283,7 +282,7 @@ std::vector<Launch*> Matcher::connected(Launch& first) {
     for (const Entry& entry : all[i]->entries) {
       if (entry.partner == nullptr) return {};
       Launch* const other = entry.partner->launch;
-      if (std::find(all.begin(), all.end(), other) == all.end()) all.push_back(other);
+      if (std::ranges::find(all, other) == all.end()) all.push_back(other);
     }
   }
   return all;
@@ -352,7 +351,7 @@ void Matcher::poll() {
   if (!error_.ok()) return;
   if (!open_.empty() && is_idle())
     (void)fail_because_idle();
-  else if (incomplete() && std::any_of(ranks_.begin(), ranks_.end(), waits_for_others) && is_idle(true))
+  else if (incomplete() && std::ranges::any_of(ranks_, waits_for_others) && is_idle(true))
     (void)fail_because_missing(nullptr);
 }
 
@@ -384,7 +383,7 @@ Outcome Matcher::check_gone() {
     return fail("nccl-lost-rank", fmt::format("the process of rank {} has ended {}", rank, when), code,
                 nullptr, ncclRemoteError);
   };
-  if (incomplete() && std::any_of(ranks_.begin(), ranks_.end(), waits_for_others))
+  if (incomplete() && std::ranges::any_of(ranks_, waits_for_others))
     for (int rank = 0; rank < size(); ++rank)
       if (is_gone(rank)) return lost(rank, "before all ranks have called ncclCommInitRank", nullptr);
   for (const auto& [id, launch] : open_) {
@@ -429,7 +428,7 @@ std::string Matcher::waiting_ranks() const {
 
 Outcome Matcher::fail_because_idle() {
   const void* code = open_.begin()->second->entries.front().call.code;
-  const bool any_alone = std::any_of(open_.begin(), open_.end(), [](const auto& one) {
+  const bool any_alone = std::ranges::any_of(open_, [](const auto& one) {
     const Entry& entry = one.second->entries.front();
     const bool is_one_ended = entry.call.kind == Kind::send || entry.call.kind == Kind::receive;
     return is_one_ended && one.second->entries.size() == 1 && entry.partner == nullptr;

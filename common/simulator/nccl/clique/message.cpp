@@ -43,7 +43,7 @@ int open_socket(pid_t process, std::uint64_t secret, Use use) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string name = fmt::format("{}{}-{:016x}", kSocketName, process, secret);
-  std::copy(name.begin(), name.end(), address.sun_path + 1);
+  std::ranges::copy(name, address.sun_path + 1);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   const auto n_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());

@@ -136,7 +136,7 @@ void RemoteClique::left(ncclComm&) {
   const auto has_left = [](const ncclComm* comm) {
     return comm->state == ncclComm::State::destroyed || comm->state == ncclComm::State::aborted;
   };
-  if (std::all_of(ranks_.begin(), ranks_.end(), has_left)) shutdown(server_.fd, SHUT_WR);
+  if (std::ranges::all_of(ranks_, has_left)) shutdown(server_.fd, SHUT_WR);
 }
 
 void RemoteClique::note_error(ncclComm& comm, const std::string& message) {

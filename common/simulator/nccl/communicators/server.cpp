@@ -56,8 +56,7 @@ class Client {
       return;
     }
     const int rank = message.get<int>();
-    const auto known =
-        std::find_if(ranks_.begin(), ranks_.end(), [&](const ncclComm* comm) { return comm->rank == rank; });
+    const auto known = std::ranges::find_if(ranks_, [&](const ncclComm* comm) { return comm->rank == rank; });
     if (known == ranks_.end()) throw std::runtime_error("a rank calls that has not joined");
     switch (tag) {
       case Tag::launch: launch(**known, message); break;

@@ -109,7 +109,7 @@ bool has_ring(Kind kind) {
 
 const Link& link_of(std::string_view chip, const char* chosen) {
   const auto named = [](std::string_view name) -> const Link& {
-    return *std::find_if(kLinks.begin(), kLinks.end(), [&](const Link& link) { return link.name == name; });
+    return *std::ranges::find(kLinks, name, &Link::name);
   };
   if (chosen != nullptr)
     for (const Link& link : kLinks)

@@ -76,9 +76,8 @@ bool has_solutions() {
 void hide_solutions(CLI::App& app) {
   std::string kept;
   std::istringstream lines(app.get_footer());
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line; std::getline(lines, line);)
     if (line.find("solutions") == std::string::npos) kept += line + "\n";
-  }
   app.footer(kept.substr(0, kept.size() - (kept.empty() ? 0 : 1)));
   if (CLI::Option* option = app.get_option_no_throw("--solutions")) option->group("");
   for (CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {

@@ -36,9 +36,8 @@ std::vector<std::string> environment_with(const std::vector<std::string>& additi
   for (char** variable = environ; ours && *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
     const std::string_view name = text.substr(0, text.find('=') + 1);
-    const bool replaced = std::any_of(additions.begin(), additions.end(), [&](const std::string& added) {
-      return added.compare(0, name.size(), name) == 0;
-    });
+    const bool replaced = std::ranges::any_of(
+        additions, [&](const std::string& added) { return added.compare(0, name.size(), name) == 0; });
     if (!replaced) out.emplace_back(text);
   }
   out.insert(out.end(), additions.begin(), additions.end());
@@ -114,9 +113,8 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments, con
     dup2(null_in, STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(out[1], STDERR_FILENO);
-    if (options.directory.empty() || chdir(options.directory.c_str()) == 0) {
+    if (options.directory.empty() || chdir(options.directory.c_str()) == 0)
       execve(program.c_str(), argv.data(), envp.data());
-    }
     const int reason = errno;
     const ssize_t ignored = write(started[1], &reason, sizeof reason);
     _exit(ignored == 0 ? 126 : 127);

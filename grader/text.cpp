@@ -53,8 +53,8 @@ struct Range {
 };
 
 bool within(std::span<const Range> ranges, char32_t code) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [code](const Range& range) { return code >= range.first && code <= range.last; });
+  return std::ranges::any_of(
+      ranges, [code](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 // The blocks with East Asian Width W or F (Unicode UAX #11), and the emoji blocks.
@@ -137,9 +137,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
       d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
     }
   }
   return d[a.size()][b.size()];
@@ -247,8 +246,8 @@ std::string wrap_message(std::string_view message, std::size_t width, std::size_
 
 std::string tame_line(std::string_view text) {
   std::string out = tame(text);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  std::ranges::replace_if(
+      out, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return out;
 }
 
@@ -336,8 +335,7 @@ std::vector<std::string> close_matches(std::string_view word, std::span<const st
     if (wanted.size() >= 2 && other.find(wanted) != std::string::npos) distance = 1;
     if (distance <= std::max<std::size_t>(1, wanted.size() / 3)) near.push_back({distance, candidate});
   }
-  std::stable_sort(near.begin(), near.end(),
-                   [](const Near& a, const Near& b) { return a.distance < b.distance; });
+  std::ranges::stable_sort(near, {}, &Near::distance);
   std::vector<std::string> out;
   for (const Near& one : near) {
     if (out.size() == 3) break;

@@ -3,10 +3,6 @@
 // with the same times.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.hpp"

@@ -42,10 +42,9 @@ Result<std::vector<std::string>> programs_of(const Layout& layout) {
   const auto parts = ask_ninja(layout, {"inputs", "grader/labcli"});
   if (!parts) return parts.error();
   std::vector<std::string> found{layout.build + "/grader/sandbox_enter"};
-  for (const std::string& part : *parts) {
+  for (const std::string& part : *parts)
     if (part.ends_with(".o") && !part.starts_with("labs/libproblem_"))
       found.push_back(layout.build + "/" + part);
-  }
   for (const char* folder : {"common/simulator/cudart", "common/harness/remote"}) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fs::path(layout.build) / folder, ignored)) {
@@ -54,7 +53,7 @@ Result<std::vector<std::string>> programs_of(const Layout& layout) {
       if (ours && fs::is_regular_file(entry.symlink_status(ignored))) found.push_back(entry.path().string());
     }
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
@@ -69,7 +68,7 @@ Result<std::vector<std::string>> judging_of(const Layout& layout, const std::str
     if (path.starts_with(root) && !path.ends_with("/points.hpp") && fs::is_regular_file(path))
       found.push_back(path);
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   if (found.empty()) return Error{fmt::format("ninja does not know what the cases of {} depend on.", lab)};
   return found;
 }

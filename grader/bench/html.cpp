@@ -99,8 +99,7 @@ Html roofline(const BenchLab& lab, const BenchTable& table) {
       .title = fmt::format("{}, {}: roofline at {}", lab.title, table.work, size_text(n)),
       .description =
           "Instructions a nanosecond against instructions a byte. Nothing can stand above the roof: on its "
-          "slope the "
-          "memory holds a kernel, where it is flat the multiprocessors do",
+          "slope the memory holds a kernel, where it is flat the multiprocessors do",
       .x = {"warp instructions a byte moved", true, [](double x) { return fmt::format("{:.2g}", x); }},
       .y = {"warp instructions a ns", true, [](double y) { return fmt::format("{:.3g}", y); }}};
   for (const Standing& s : rows) chart.series.push_back({s.name, {{s.per_byte, s.per_ns}}, false});
@@ -114,17 +113,15 @@ Html roofline(const BenchLab& lab, const BenchTable& table) {
 Html explanation(const BenchResults& results) {
   const std::string how = results.modelled
                               ? "Modelled figures: no GPU was there, and the simulator estimated every time "
-                                "from what it counted. Only ratios mean "
-                                "something."
+                                "from what it counted. Only ratios mean something."
                               : "Medians; below them the fastest and the slowest run. GB/s are of the bytes "
                                 "that the work must move, the share is of "
                                 "the memory's rate in the same run, × is against the fastest library.";
   return page::paragraph(text(how), results.modelled ? Tone::fair : Tone::plain) +
-         page::paragraph(
-             text("Rooflines: instructions and bytes were counted on the simulator (PTX instructions, whole "
-                  "sectors) "
-                  "and scaled to the size; a point above the slope is one whose bytes come from a cache."),
-             Tone::quiet);
+         page::paragraph(text("Rooflines: instructions and bytes were counted on the simulator (PTX "
+                              "instructions, whole sectors) and scaled to the size; a point above the slope "
+                              "is one whose bytes come from a cache."),
+                         Tone::quiet);
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ double ratio(std::uint64_t counted, std::uint64_t seen) {
 }  // namespace
 
 std::pair<std::string, double> SeenKernel::busiest() const {
-  const auto most = std::max_element(busy_percent.begin(), busy_percent.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::ranges::max_element(
+      busy_percent, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == busy_percent.end()) return {};
   return {most->first, most->second};
 }
@@ -81,8 +81,7 @@ std::string kernels_markdown(const ProfilerRun& seen, const std::map<KernelKey, 
   return fmt::format(
              "{}, {}, {} items. Of {} kernels, {} load as many sectors as the simulator counted (within "
              "{:.0f} %). One unit was busy for at least {:.0f} % of the time in {} of the kernels; in {} of "
-             "these "
-             "cases the model reports this unit as the limiter.\n\n",
+             "these cases the model reports this unit as the limiter.\n\n",
              seen.device, seen.date, seen.items, n, n_same, 100 * kSame, kBusy, n_busy, n_named) +
          "| kernel | blocks | measured, µs | modelled, µs | sectors loaded, counted ÷ measured | busiest "
          "unit | limiter in the model |\n|---|--:|--:|--:|--:|---|---|\n" +

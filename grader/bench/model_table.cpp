@@ -50,7 +50,7 @@ std::string model_markdown(const std::vector<ModelPoint>& points, const std::str
   out += "| lab | rungs | median error | pairs in the right order |\n|---|---|---|---|\n";
   std::vector<std::string> labs;
   for (const ModelPoint& p : points)
-    if (std::find(labs.begin(), labs.end(), p.lab) == labs.end()) labs.push_back(p.lab);
+    if (std::ranges::find(labs, p.lab) == labs.end()) labs.push_back(p.lab);
   for (const std::string& lab : labs) {
     std::vector<ModelPoint> own;
     std::copy_if(points.begin(), points.end(), std::back_inserter(own),

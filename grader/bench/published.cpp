@@ -15,7 +15,7 @@ Result<std::string> published_results(const Layout& layout) {
   for (const auto& entry : fs::directory_iterator(layout.root + "/handouts/results", none))
     if (entry.path().string().ends_with("-h200.json")) files.push_back(entry.path());
   if (files.empty()) return Error{"there are no results in handouts/results/"};
-  return *std::max_element(files.begin(), files.end());
+  return *std::ranges::max_element(files);
 }
 
 }  // namespace course::grader

@@ -251,8 +251,7 @@ std::string bench_text(const BenchResults& results) {
 }
 
 std::string bench_markdown(const BenchResults& results, const std::string& id) {
-  const auto lab =
-      std::find_if(results.labs.begin(), results.labs.end(), [&](const BenchLab& l) { return l.id == id; });
+  const auto lab = std::ranges::find(results.labs, id, &BenchLab::id);
   if (lab == results.labs.end()) return "";
   if (lab->gpus > 0) return scaling_markdown(results, id);
   std::string out = bench_where(results) +
@@ -260,8 +259,7 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
                     " brackets the share of the memory's rate in the same run (of a plain copy, or of a plain"
                     " read if almost nothing is written).\n";
   for (const BenchTable& table : lab->tables) {
-    const bool peers =
-        std::any_of(table.rows.begin(), table.rows.end(), [](const BenchRow& r) { return r.kind == "peer"; });
+    const bool peers = std::ranges::any_of(table.rows, [](const BenchRow& r) { return r.kind == "peer"; });
     out += fmt::format("\n`{}`\n\n| |", table.work);
     for (const std::uint64_t n : lab->sizes) out += fmt::format(" {} |", size_text(n));
     if (peers) out += fmt::format(" × library at {} | with launch |", size_text(lab->sizes.back()));

@@ -130,7 +130,7 @@ std::string gpus_text(const ScaledLine& line) {
 std::vector<std::uint64_t> sizes_on(unsigned gpus, const std::vector<std::uint64_t>& sizes) {
   std::vector<std::uint64_t> all = sizes;
   for (const std::uint64_t n : sizes) all.push_back(n * gpus);
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }

@@ -216,9 +216,8 @@ int run_one(const BatchOptions& options) {
   result.graded = options.graded;
   result.commit = text->value("commit", "");
   if (!device_name.empty()) result.device = device_name;
-  if (!options.html.empty()) {
+  if (!options.html.empty())
     if (const auto done = write_report(options.html, to_html(result)); !done) return fail(done.error().text);
-  }
   if (!options.student_html.empty()) {
     const auto done = write_report(options.student_html, to_html(for_students(result)));
     if (!done) return fail(done.error().text);

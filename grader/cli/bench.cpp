@@ -179,7 +179,7 @@ Result<std::vector<unsigned>> gpus_for(const BenchOptions& options, const lab::P
     std::erase_if(gpus, [&](unsigned n) { return n > device.n_devices; });
   }
   gpus.push_back(1);
-  std::sort(gpus.begin(), gpus.end());
+  std::ranges::sort(gpus);
   gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
   if (const auto enough = check_devices(gpus.back(), device); !enough) return enough.error();
   return gpus;
@@ -339,8 +339,7 @@ int run_bench(const BenchOptions& options) {
   auto results = read_bench(json);
   if (!results) return fail(results.error().text);
   std::erase_if(results->labs, [&](const BenchLab& l) {
-    return std::none_of(labs->begin(), labs->end(),
-                        [&](const lab::Problem* p) { return p->manifest().id == l.id; });
+    return std::ranges::none_of(*labs, [&](const lab::Problem* p) { return p->manifest().id == l.id; });
   });
   if (!options.json.empty())
     if (const auto done = write_report(options.json, json); !done) return fail(done.error().text);

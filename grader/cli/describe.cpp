@@ -28,9 +28,8 @@ json words_of(const CLI::Option& option) {
 
 json options_of(const CLI::App& command) {
   json options = json::object();
-  for (const CLI::Option* option : command.get_options()) {
+  for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) options["--" + name] = words_of(*option);
-  }
   return options;
 }
 

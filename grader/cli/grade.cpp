@@ -119,7 +119,7 @@ std::string printed_by(const RunResult& result) {
     for (const TaskResult& task : lab.tasks) {
       if (task.cases.empty() || task.cases.front().printed.empty()) continue;
       const CaseRecord& record = task.cases.front();
-      const auto n_lines = std::count(record.printed.begin(), record.printed.end(), '\n');
+      const auto n_lines = std::ranges::count(record.printed, '\n');
       if (record.verdict != lab::Verdict::ok && n_lines <= kMostLinesInMessage) continue;
       out += fmt::format("\nPrinted by {} / {}, case {}:\n{}", lab.id, task.id, record.name,
                          printed_lines(record.printed, kMostLines, 2));
@@ -146,11 +146,11 @@ bool is_for_several(const lab::Problem* problem) {
 // Where the labs run. Labs for several devices use GPUs only with --gpus.
 Result<ChosenDevice> device_for(const GradeArguments& options, Problems labs, const Layout& layout) {
   if (options.gpus == 0) {
-    if (!std::all_of(labs.begin(), labs.end(), is_for_several)) return choose_device(options.device, layout);
+    if (!std::ranges::all_of(labs, is_for_several)) return choose_device(options.device, layout);
     if (options.device != "gpu") return ChosenDevice{};
     return Error{"Say with --gpus how many GPUs to use. Without --device and --gpus, the simulator is used."};
   }
-  if (!std::any_of(labs.begin(), labs.end(), is_for_several))
+  if (!std::ranges::any_of(labs, is_for_several))
     return Error{"--gpus is for labs for several devices, such as multi_gpu."};
   if (options.device == "sim")
     return Error{"--gpus uses GPUs; on the simulator every case has as many devices as it needs."};

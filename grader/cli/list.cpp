@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // labcli list: the labs of this build, their tasks and points; the instructions that labs may use.
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

@@ -111,8 +111,7 @@ int run_model(const ModelOptions& options) {
 
   std::vector<std::string> labs;
   for (const BenchLab& lab : results->labs)
-    if (options.labs.empty() ||
-        std::find(options.labs.begin(), options.labs.end(), lab.id) != options.labs.end())
+    if (options.labs.empty() || std::ranges::find(options.labs, lab.id) != options.labs.end())
       labs.push_back(lab.id);
   BuildOptions how;
   how.solutions = true;
@@ -121,12 +120,12 @@ int run_model(const ModelOptions& options) {
   std::vector<ModelPoint> points;
   Kernels kernels;
   for (const BenchLab& lab : results->labs) {
-    if (std::find(labs.begin(), labs.end(), lab.id) == labs.end()) continue;
+    if (std::ranges::find(labs, lab.id) == labs.end()) continue;
     if (const BuildOutcome& outcome = built.at(lab.id); outcome.verdict != lab::Verdict::ok)
       return fail(outcome.message);
     const auto all = lab::all_problems();
-    const auto problem = std::find_if(all.begin(), all.end(),
-                                      [&](const lab::Problem* p) { return p->manifest().id == lab.id; });
+    const auto problem =
+        std::ranges::find_if(all, [&](const lab::Problem* p) { return p->manifest().id == lab.id; });
     if (problem == all.end()) continue;  // the lab of this measurement no longer exists
     constexpr double kSeconds = 120;
     const RunContext context{lab.id, 1, true, lab::DeviceKind::sim, false};

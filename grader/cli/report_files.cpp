@@ -50,20 +50,17 @@ void add_options(CLI::App& command, ReportFiles& files) {
 }
 
 Result<void> check_all_writable(const ReportFiles& files) {
-  for (const Kind& kind : kKinds) {
+  for (const Kind& kind : kKinds)
     if (auto able = grader::check_writable(files.*kind.path); !able) return able;
-  }
   return {};
 }
 
 bool any_on_stdout(const ReportFiles& files) {
-  return std::any_of(std::begin(kKinds), std::end(kKinds),
-                     [&](const Kind& kind) { return files.*kind.path == "-"; });
+  return std::ranges::any_of(kKinds, [&](const Kind& kind) { return files.*kind.path == "-"; });
 }
 
 bool any_wanted(const ReportFiles& files) {
-  return std::any_of(std::begin(kKinds), std::end(kKinds),
-                     [&](const Kind& kind) { return !(files.*kind.path).empty(); });
+  return std::ranges::any_of(kKinds, [&](const Kind& kind) { return !(files.*kind.path).empty(); });
 }
 
 Result<void> write_reports(const ReportFiles& files, const RunResult& result) {

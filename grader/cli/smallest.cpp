@@ -52,8 +52,7 @@ std::unique_ptr<CaseRunner> runner_for(const Layout& layout, const std::string& 
 // The first of the task's cases that fails, by growing length.
 std::optional<lab::Case> first_failure(const OneTask& one, CaseRunner& runner, Progress& progress) {
   std::vector<lab::Case> cases = one.problem->cases(*one.task);
-  std::stable_sort(cases.begin(), cases.end(),
-                   [](const lab::Case& a, const lab::Case& b) { return a.n < b.n; });
+  std::ranges::stable_sort(cases, {}, &lab::Case::n);
   for (const lab::Case& c : cases) {
     if (c.n > SmallestLimits{}.items) break;
     progress.step(c.name);
@@ -113,18 +112,16 @@ std::string smallest_failures(const Layout& layout, const RunResult& result, boo
   int n_searched = 0;
   for (const LabResult& lab : result.labs) {
     const auto problems = lab::all_problems();
-    const auto problem = std::find_if(problems.begin(), problems.end(), [&](const lab::Problem* candidate) {
-      return candidate->manifest().id == lab.id;
-    });
+    const auto problem = std::ranges::find_if(
+        problems, [&](const lab::Problem* candidate) { return candidate->manifest().id == lab.id; });
     if (problem == problems.end()) continue;
     const auto program = runner_of(layout, lab.id, solutions);
     if (!program) continue;
     std::unique_ptr<CaseRunner> runner;
     for (const TaskResult& result_of_task : lab.tasks) {
       const lab::Task* task = lab::find_task((*problem)->manifest(), result_of_task.id);
-      const auto failed =
-          std::find_if(result_of_task.cases.begin(), result_of_task.cases.end(),
-                       [](const CaseRecord& record) { return can_be_smaller(record.verdict); });
+      const auto failed = std::ranges::find_if(
+          result_of_task.cases, [](const CaseRecord& record) { return can_be_smaller(record.verdict); });
       if (task == nullptr || failed == result_of_task.cases.end()) continue;
       // Where runs do not end, the search takes longer than a student waits for a grade.
       if (failed->verdict == lab::Verdict::time_limit || n_searched++ >= kMostTasks) {

@@ -75,14 +75,6 @@ Result<TraceChoice> parse_choice(const TraceOptions& options) {
   return choice;
 }
 
-std::vector<lab::HostBuffer> inputs_of(const OneTask& one, const lab::Case& c) {
-  std::vector<lab::HostBuffer> inputs;
-  for (const lab::BufferSpec& spec : one.problem->shape(*one.task, c).inputs)
-    inputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
-  one.problem->fill(*one.task, c, 1, inputs);
-  return inputs;
-}
-
 // The task's example, with the items of --items if given.
 Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
   lab::Case c = one.problem->example(*one.task, options.n);
@@ -90,16 +82,16 @@ Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
   std::vector<std::string> known;
   for (int k = 0; k <= static_cast<int>(lab::Pattern::example); ++k)
     known.emplace_back(lab::name_of(static_cast<lab::Pattern>(k)));
-  const auto found = std::find(known.begin(), known.end(), options.items);
+  const auto found = std::ranges::find(known, options.items);
   if (found == known.end())
     return Error{
         fmt::format("There are no items \"{}\"{}", options.items, did_you_mean(options.items, known))};
-  const std::vector<lab::HostBuffer> usual = inputs_of(one, c);
+  const std::vector<lab::HostBuffer> usual = lab::inputs_of(*one.problem, *one.task, c, 1);
   const lab::Pattern before = c.pattern;
   c.pattern = static_cast<lab::Pattern>(found - known.begin());
-  const std::vector<lab::HostBuffer> now = inputs_of(one, c);
+  const std::vector<lab::HostBuffer> now = lab::inputs_of(*one.problem, *one.task, c, 1);
   const auto same = [](const lab::HostBuffer& a, const lab::HostBuffer& b) { return a.bytes == b.bytes; };
-  if (c.pattern != before && c.n > 1 && std::equal(usual.begin(), usual.end(), now.begin(), now.end(), same))
+  if (c.pattern != before && c.n > 1 && std::ranges::equal(usual, now, same))
     return Error{
         fmt::format("The example of {} has items of its own: take another case (--case).", options.lab)};
   c.words.items = options.items;

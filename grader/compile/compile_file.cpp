@@ -18,7 +18,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
-#include <utility>
 
 #include "compile/diagnostics.hpp"
 #include "process.hpp"
@@ -134,9 +133,8 @@ class SandboxedShell {
     }
     sandbox::View view;
     view.read_only = std::move(visible);
-    for (const std::string& tool : layout.toolchain.folders) {
+    for (const std::string& tool : layout.toolchain.folders)
       if (tool.size() > 1) view.read_only.push_back(tool);
-    }
     view.shown_as = std::move(shown_as);
     view.placed = {{folder, kSeenAs}};
     view.folder = layout.root;
@@ -217,8 +215,7 @@ std::vector<StageTime> times_of(const std::string& folder, fs::file_time_type be
       times.push_back({stage, std::chrono::duration<double>(taken).count()});
     }
   }
-  std::sort(times.begin(), times.end(),
-            [](const StageTime& a, const StageTime& b) { return a.seconds < b.seconds; });
+  std::ranges::sort(times, {}, &StageTime::seconds);
   return times;
 }
 

@@ -10,7 +10,6 @@
 #include <regex>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "base/demangle.hpp"
 #include "text.hpp"
@@ -58,7 +57,7 @@ std::string with_names_of_kernels(std::string_view line) {
     out += line.substr(0, at);
     line.remove_prefix(at);
     if (line.empty()) return out;
-    const auto end = std::find_if_not(line.begin(), line.end(), in_a_name);
+    const auto end = std::ranges::find_if_not(line, in_a_name);
     const std::string mangled(line.begin(), end);
     line.remove_prefix(mangled.size());
     std::string name = demangled(mangled);
@@ -83,8 +82,7 @@ std::string advice_on_shared_memory(std::string_view errors) {
   if (std::sscanf(numbers.c_str(), "0x%lx bytes, 0x%lx max", &wanted, &most) != 2) return "";
   return fmt::format(
       "A block's __shared__ arrays may have {} bytes together; here they have {}. Keep no more there than "
-      "one "
-      "block works on.",
+      "one block works on.",
       most, wanted);
 }
 
@@ -135,12 +133,11 @@ std::string advice_on_typename(std::string_view errors) {
     name = found[1].str();
     if (name.starts_with("std::") || has(before, "typename " + name)) return "";
   }
-  return name.empty()
-             ? ""
-             : fmt::format(
-                   "typename is missing: write \"typename {0}\". In a template the compiler takes {0} "
-                   "for a value otherwise, not for a type.",
-                   name);
+  return name.empty() ? ""
+                      : fmt::format(
+                            "typename is missing: write \"typename {0}\". In a template the compiler takes "
+                            "{0} for a value otherwise, not for a type.",
+                            name);
 }
 
 // The first error with the lines that explain it.
@@ -198,12 +195,10 @@ constexpr Advice kAdvice[] = {
      "Shared memory belongs to kernels: is __global__ or __device__ missing before the function?"},
     {"closure type for a lambda", "",
      "A lambda that is written in host code cannot be passed to a kernel. Write its code in the kernel, or "
-     "pass a "
-     "struct whose operator() is marked __device__, as the lab's operators are."},
+     "pass a struct whose operator() is marked __device__, as the lab's operators are."},
     {"annotation on lambda requires", "",
      "A lambda that is written in host code cannot be passed to a kernel. Write its code in the kernel, or "
-     "pass a "
-     "struct whose operator() is marked __device__, as the lab's operators are."},
+     "pass a struct whose operator() is marked __device__, as the lab's operators are."},
     {"calling a __device__ function", "from a __host__",
      "That function is for kernels alone: is __global__ or __device__ missing before the one that calls it?"},
     {"__host__ function", "is not allowed",
@@ -261,13 +256,11 @@ std::string advice_on(std::string_view all_errors) {
   const std::string errors = first_of(all_errors);
   if (is_of_the_given_lines(errors) && (has(errors, "is undefined") || has(errors, "argument list")))
     return "The given lines at the end of the file call a function of each task: put back what is gone, and "
-           "keep "
-           "its name and parameters.";
+           "keep its name and parameters.";
   if (std::string advice = advice_on_shared_memory(errors); !advice.empty()) return advice;
   if (std::string advice = advice_on_typename(errors); !advice.empty()) return advice;
-  for (const Advice& advice : kAdvice) {
+  for (const Advice& advice : kAdvice)
     if (has(errors, advice.said) && has(errors, advice.and_said)) return std::string(advice.text);
-  }
   return "";
 }
 

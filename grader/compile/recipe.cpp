@@ -59,7 +59,7 @@ std::vector<std::string> headers_of(const Layout& layout, const std::string& lab
     }
   }
   if (is_for_several_devices(lab)) found.push_back(layout.root + "/common/simulator/nccl/nccl.h");
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
@@ -67,7 +67,7 @@ std::vector<std::string> headers_of(const Layout& layout, const std::string& lab
 
 bool is_for_several_devices(const std::string& lab) {
   const std::vector<std::string> labs = words_of(kLabsOfSeveralDevices);
-  return std::find(labs.begin(), labs.end(), lab) != labs.end();
+  return std::ranges::find(labs, lab) != labs.end();
 }
 
 std::string shell_word(std::string_view word) {
@@ -226,8 +226,8 @@ std::string side_by_side(std::string_view dryrun, const std::string& source) {
   replace_all(compile, into_object, "-o \"$w/host.s\"");
   replace_all(compile, " -c -x c++ ", " -S -x c++ ");
   std::string name = fs::path(source).filename().string();
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '.' || c == '-'; }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '.' || c == '-'; }, '_');
   std::string wrapper = kFatbin;
   replace_all(wrapper, "$w", "'\"$w\"'");
   return fmt::format(

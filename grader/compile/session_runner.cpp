@@ -62,9 +62,8 @@ sandbox::View view_for(const Layout& layout, const std::string& executable, lab:
   }
   const char* inherited = std::getenv("LD_LIBRARY_PATH");
   std::istringstream folders(inherited == nullptr ? "" : inherited);
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  for (std::string folder; std::getline(folders, folder, ':');)
     if (folder.starts_with('/')) view.read_only.push_back(folder);
-  }
   return view;
 }
 

@@ -23,14 +23,6 @@ namespace course::grader {
 using nlohmann::json;
 namespace {
 
-std::vector<lab::HostBuffer> buffers_for(const std::vector<lab::BufferSpec>& specs) {
-  std::vector<lab::HostBuffer> buffers;
-  for (const lab::BufferSpec& spec : specs) {
-    buffers.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
-  }
-  return buffers;
-}
-
 std::uint64_t digest_of(const std::vector<lab::HostBuffer>& buffers) {
   std::uint64_t digest = 0x9e3779b97f4a7c15U;
   const auto mix = [&digest](std::uint64_t word) {
@@ -101,7 +93,7 @@ const lab::CpuTime* recorded_cpu_time(const lab::Problem& problem, const lab::Ta
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
@@ -114,7 +106,7 @@ double spread(const std::vector<double>& values) {
 }
 
 double lowest(const std::vector<double>& times) {
-  return times.empty() ? 0 : *std::min_element(times.begin(), times.end());
+  return times.empty() ? 0 : *std::ranges::min_element(times);
 }
 
 bool is_stable(const std::vector<double>& times) {
@@ -124,7 +116,7 @@ bool is_stable(const std::vector<double>& times) {
   std::vector<double> sorted = times;
   std::partial_sort(sorted.begin(), sorted.begin() + kAgree, sorted.end());
   const double near = kWithin * sorted[0] + kSlackUs;
-  const auto reached = std::find_if(times.begin(), times.end(), [&](double time) { return time <= near; });
+  const auto reached = std::ranges::find_if(times, [&](double time) { return time <= near; });
   return sorted[kAgree - 1] <= near && 2 * (reached - times.begin()) <= std::ssize(times);
 }
 
@@ -184,10 +176,9 @@ void BaselineTimer::keep() const {
 
 BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                                   std::uint64_t seed, int runs) {
-  const lab::Shape shape = problem.shape(task, c);
-  std::vector<lab::HostBuffer> inputs = buffers_for(shape.inputs);
-  problem.fill(task, c, seed_for(seed, c.name), inputs);  // as in lab::Session
-  std::vector<lab::HostBuffer> outputs = buffers_for(shape.outputs);
+  // As in lab::Session.
+  const std::vector<lab::HostBuffer> inputs = lab::inputs_of(problem, task, c, seed_for(seed, c.name));
+  std::vector<lab::HostBuffer> outputs = lab::buffers_of(problem.shape(task, c).outputs);
 
   const auto run_once = [&](lab::Baseline which) {
     const auto begin = std::chrono::steady_clock::now();
@@ -202,8 +193,8 @@ BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& 
   // The untimed run also shows whether the same computation has already been timed for another task.
   run_once(lab::Baseline::one_thread);
   const std::uint64_t digest = digest_of(outputs);
-  std::vector<Known>& known = known_[key_of(problem, c, shape, seed)];
-  auto one = std::find_if(known.begin(), known.end(), [&](const Known& k) { return k.digest == digest; });
+  std::vector<Known>& known = known_[key_of(problem, c, problem.shape(task, c), seed)];
+  auto one = std::ranges::find(known, digest, &Known::digest);
   if (one == known.end()) one = known.insert(known.end(), Known{digest, {}});
   BaselineTimes& times = one->times;
   const auto n_of = [](const std::vector<double>& all) { return static_cast<int>(all.size()); };

@@ -23,16 +23,15 @@ auto place_key(const lab::SimFinding& finding) {
 
 void merge(CheckReport& report, const lab::SimFinding& finding, const std::string& task,
            const std::string& case_name) {
-  const auto same = std::find_if(
-      report.findings.begin(), report.findings.end(),
-      [&](const CheckedFinding& known) { return place_key(known.finding) == place_key(finding); });
+  const auto same = std::ranges::find_if(report.findings, [&](const CheckedFinding& known) {
+    return place_key(known.finding) == place_key(finding);
+  });
   if (same == report.findings.end()) {
     report.findings.push_back({finding, {task}, case_name});
     return;
   }
   same->finding.times += finding.times;
-  if (std::find(same->tasks.begin(), same->tasks.end(), task) == same->tasks.end())
-    same->tasks.push_back(task);
+  if (std::ranges::find(same->tasks, task) == same->tasks.end()) same->tasks.push_back(task);
 }
 
 std::string indented_source(const SourceLine& source_line, const std::string& file, std::uint32_t line) {
@@ -84,12 +83,11 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
     }
     report.tasks.push_back(std::move(checked));
   }
-  std::stable_sort(report.findings.begin(), report.findings.end(),
-                   [](const CheckedFinding& a, const CheckedFinding& b) {
-                     const bool first = lab::is_failed_call(a.finding);
-                     if (first != lab::is_failed_call(b.finding)) return first;
-                     return place_key(a.finding) < place_key(b.finding);
-                   });
+  std::ranges::stable_sort(report.findings, [](const CheckedFinding& a, const CheckedFinding& b) {
+    const bool first = lab::is_failed_call(a.finding);
+    if (first != lab::is_failed_call(b.finding)) return first;
+    return place_key(a.finding) < place_key(b.finding);
+  });
   return report;
 }
 
@@ -104,9 +102,8 @@ SourceLine source_lines_below(const std::string& root) {
     if (error || !below || !fs::is_regular_file(path, error)) return "";
     std::ifstream in(path);
     std::string text;
-    for (std::uint32_t i = 0; i < line; ++i) {
+    for (std::uint32_t i = 0; i < line; ++i)
       if (!std::getline(in, text)) return "";
-    }
     return text;
   };
 }
@@ -128,23 +125,21 @@ std::string to_text(const CheckReport& report, const SourceLine& source_line) {
                                      : "");
     out += wrap(with_paths(failed_call ? tame(lab::one_line(finding)) : describe(finding)), 78, 2) + "\n";
     out += indented_source(source_line, finding.file, finding.line);
-    if (std::tie(finding.other_file, finding.other_line) != std::tie(finding.file, finding.line)) {
+    if (std::tie(finding.other_file, finding.other_line) != std::tie(finding.file, finding.line))
       out += indented_source(source_line, finding.other_file, finding.other_line);
-    }
     out += fmt::format("  in {}; first seen in case {}\n", fmt::join(entry.tasks, ", "), entry.first_case);
   }
   // Failures that no finding explains.
   for (const CheckedTask& task : report.tasks) {
-    const bool explained =
-        std::any_of(report.findings.begin(), report.findings.end(), [&](const CheckedFinding& entry) {
-          return std::find(entry.tasks.begin(), entry.tasks.end(), task.id) != entry.tasks.end();
-        });
+    const bool explained = std::ranges::any_of(report.findings, [&](const CheckedFinding& entry) {
+      return std::ranges::find(entry.tasks, task.id) != entry.tasks.end();
+    });
     if (explained || task.message.empty() || task.verdict == Verdict::not_implemented) continue;
     out += "\n" + wrap_message(with_paths(task.message), 80);
   }
   if (report.findings.empty()) {
-    const bool all_fine = std::all_of(report.tasks.begin(), report.tasks.end(),
-                                      [](const CheckedTask& task) { return task.verdict == Verdict::ok; });
+    const bool all_fine = std::ranges::all_of(
+        report.tasks, [](const CheckedTask& task) { return task.verdict == Verdict::ok; });
     out += all_fine ? "\nNothing found.\n" : "\nThe checkers found nothing in what could be run.\n";
   } else {
     out += fmt::format("\n{} finding{}.\n", report.findings.size(), report.findings.size() == 1 ? "" : "s");

@@ -146,8 +146,8 @@ class Collector {
       set_failure(record, std::move(failure));
       return;
     }
-    const auto proved = std::find_if(evidence_.failed.begin(), evidence_.failed.end(),
-                                     [&](std::size_t i) { return evidence_.cases[i].failure->proved; });
+    const auto proved = std::ranges::find_if(
+        evidence_.failed, [&](std::size_t i) { return evidence_.cases[i].failure->proved; });
     if (proved != evidence_.failed.end()) {
       const CaseRecord& other = evidence_.cases[*proved];
       failure.findings = other.failure->findings;
@@ -172,8 +172,8 @@ class Collector {
            record->failure->findings.front().kind.starts_with("out-of-bounds");
   }
   std::ptrdiff_t n_failed() const {
-    return std::count_if(evidence_.cases.begin(), evidence_.cases.end(),
-                         [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
+    return std::ranges::count_if(evidence_.cases,
+                                 [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
   }
   // The mistake that explains the outputs of all other failed cases.
   void show_output_of_others(CaseRecord& record) {
@@ -224,8 +224,8 @@ class Collector {
   // task's first failure.
   void find_cause_on_simulator(const Step& step, const lab::Case& c, std::uint64_t seed,
                                lab::Outcome& outcome) {
-    const bool first = std::none_of(evidence_.cases.begin(), evidence_.cases.end(),
-                                    [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
+    const bool first = std::ranges::none_of(
+        evidence_.cases, [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
     const bool explicable = outcome.verdict == Verdict::wrong_answer || outcome.verdict == Verdict::crash ||
                             outcome.verdict == Verdict::time_limit;
     if (step.device != lab::DeviceKind::gpu || !first || !explicable || c.n > kExplainedItems) return;
@@ -283,8 +283,7 @@ class Collector {
   }
 
   void keep_times(const Step& step, const lab::Case& c, const lab::Outcome& outcome) {
-    auto found = std::find_if(evidence_.timings.begin(), evidence_.timings.end(),
-                              [&](const Timing& timing) { return timing.case_name == c.name; });
+    auto found = std::ranges::find(evidence_.timings, c.name, &Timing::case_name);
     if (found == evidence_.timings.end()) {
       found = evidence_.timings.emplace(evidence_.timings.end());
       found->case_name = c.name;

@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "base/rng.hpp"
-#include "grading/baseline.hpp"
 #include "grading/collect.hpp"
 #include "grading/plan.hpp"
 #include "grading/score.hpp"
@@ -76,8 +75,7 @@ bool is_right(const TaskResult& task) {
 }
 
 bool is_case_of(const TaskResult& task, const std::string& name) {
-  return std::any_of(task.cases.begin(), task.cases.end(),
-                     [&](const CaseRecord& record) { return record.name == name; });
+  return std::ranges::any_of(task.cases, [&](const CaseRecord& record) { return record.name == name; });
 }
 
 // What an earlier result says about a task; nullptr if that says nothing about its present cases.
@@ -87,11 +85,9 @@ const TaskResult* find_known(const RunResult* result, const lab::Manifest& manif
   for (const LabResult& lab : result->labs) {
     for (const TaskResult& known : lab.tasks) {
       if (lab.id != manifest.id || known.id != task.id || known.verdict == Verdict::infra) continue;
-      const bool all_exist =
-          std::all_of(known.cases.begin(), known.cases.end(), [&](const CaseRecord& record) {
-            return std::any_of(cases.begin(), cases.end(),
-                               [&](const lab::Case& c) { return c.name == record.name; });
-          });
+      const bool all_exist = std::ranges::all_of(known.cases, [&](const CaseRecord& record) {
+        return std::ranges::any_of(cases, [&](const lab::Case& c) { return c.name == record.name; });
+      });
       return all_exist ? &known : nullptr;
     }
   }
@@ -171,8 +167,7 @@ class Grading {
   }
 
   const Unit* find(const lab::Task& task) const {
-    const auto found =
-        std::find_if(units_.begin(), units_.end(), [&](const Unit& unit) { return unit.task == &task; });
+    const auto found = std::ranges::find(units_, &task, &Unit::task);
     return found == units_.end() ? nullptr : &*found;
   }
   std::string device() const { return device_.get(); }
@@ -247,21 +242,18 @@ class Grading {
   void finish_alone() {
     progress_.begin("Timing", 0);
     const int rounds = options_.device == lab::DeviceKind::gpu ? kTimingRounds : 1;
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < rounds; ++round)
       for (Unit& unit : units_) time_round(unit, round, rounds);
-    }
     // Near a tier's limit chance would decide, so run three times as many rounds.
     constexpr int kMore = 3;
     std::vector<Unit*> near;
     for (Unit& unit : units_) {
       const auto& timings = unit.evidence.timings;
-      if (std::any_of(timings.begin(), timings.end(),
-                      [&](const Timing& timing) { return near_a_tier(*unit.task, timing); }))
+      if (std::ranges::any_of(timings, [&](const Timing& timing) { return near_a_tier(*unit.task, timing); }))
         near.push_back(&unit);
     }
-    for (int round = rounds; round < kMore * rounds; ++round) {
+    for (int round = rounds; round < kMore * rounds; ++round)
       for (Unit* unit : near) time_round(*unit, round, rounds);
-    }
     baselines_.keep();
   }
 
@@ -281,8 +273,7 @@ class Grading {
   // Times the baselines until there are `runs` times of each.
   void time_baselines(Unit& unit, int runs) {
     for (Timing& timing : unit.evidence.timings) {
-      const auto c = std::find_if(unit.plan.cases.begin(), unit.plan.cases.end(),
-                                  [&](const lab::Case& one) { return one.name == timing.case_name; });
+      const auto c = std::ranges::find(unit.plan.cases, timing.case_name, &lab::Case::name);
       if (c == unit.plan.cases.end()) continue;
       progress_.step(fmt::format("{} {}: CPU baselines", unit.context.lab, c->name));
       fill_baseline(timing, unit, *c, runs);
@@ -312,7 +303,7 @@ class Grading {
 
   static bool near_a_tier(const lab::Task& task, const Timing& timing) {
     constexpr double kNear = 0.05;
-    return std::any_of(task.speedup.begin(), task.speedup.end(), [&](const lab::SpeedupTier& tier) {
+    return std::ranges::any_of(task.speedup, [&](const lab::SpeedupTier& tier) {
       return std::abs(timing.speedup_over(task.baseline) / tier.speedup - 1) < kNear;
     });
   }
@@ -366,9 +357,8 @@ RunResult grade(const std::vector<LabToGrade>& labs, const GradeOptions& options
   Grading grading(options, make_runner, progress);
   for (const LabToGrade& lab : labs) {
     if (lab.build_verdict != Verdict::ok) continue;
-    for (const lab::Task& task : lab.problem->manifest().tasks) {
+    for (const lab::Task& task : lab.problem->manifest().tasks)
       if (wanted(*lab.problem, task)) grading.add(*lab.problem, task);
-    }
   }
   grading.run();
 
@@ -379,9 +369,8 @@ RunResult grade(const std::vector<LabToGrade>& labs, const GradeOptions& options
     lab_result.id = manifest.id;
     lab_result.title = manifest.title;
     lab_result.source = fmt::format("{}/{}", options.solutions ? "solutions" : "labs", manifest.id);
-    for (const lab::Task& task : manifest.tasks) {
+    for (const lab::Task& task : manifest.tasks)
       if (wanted(*lab.problem, task)) lab_result.tasks.push_back(result_of(lab, task, grading.find(task)));
-    }
     // In a run of one task, include only the labs that have it.
     if (lab_result.tasks.empty()) continue;
     add_up(lab_result);

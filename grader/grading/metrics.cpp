@@ -90,8 +90,7 @@ std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal) {
   if (ideal.bytes > 0 && bytes < kLeast * ideal.bytes) {
     return fmt::format(
         "The kernels moved {:.0f} bytes of global memory; this task must move at least {:.0f}. The work has "
-        "to be done "
-        "by kernels, on the device.",
+        "to be done by kernels, on the device.",
         bytes, ideal.bytes);
   }
   return "";

@@ -40,8 +40,7 @@ std::string line_with_most(lab::Metric metric, std::string_view lab, std::string
       {lab::Metric::atomics, [](const Json& l) { return number(l, "atomic_lanes"); }, "atomic_requests",
        "lanes a request"},
   };
-  const auto part =
-      std::find_if(std::begin(kParts), std::end(kParts), [&](const Part& p) { return p.metric == metric; });
+  const auto part = std::ranges::find(kParts, metric, &Part::metric);
   const Json report = Json::parse(sim_report, nullptr, false);
   if (part == std::end(kParts) || !report.is_object()) return "";
   const std::string own = fmt::format("{}.cu", lab);
@@ -59,8 +58,8 @@ std::string line_with_most(lab::Metric metric, std::string_view lab, std::string
     sum.most += part->of(line);
     sum.requests += number(line, part->per);
   }
-  const auto most = std::max_element(
-      lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second.most < b.second.most; });
+  const auto most = std::ranges::max_element(
+      lines, [](const auto& a, const auto& b) { return a.second.most < b.second.most; });
   if (most == lines.end() || !(most->second.most > 0)) return "";
   return fmt::format("{}:{}, {:.1f} {}", own, most->first,
                      most->second.most / std::max(most->second.requests, 1.0), part->unit);

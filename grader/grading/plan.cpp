@@ -10,11 +10,9 @@ namespace {
 
 std::vector<std::size_t> by_size(const std::vector<lab::Case>& cases, std::uint32_t purpose) {
   std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
+  for (std::size_t i = 0; i < cases.size(); ++i)
     if ((cases[i].purpose & purpose) != 0) indices.push_back(i);
-  }
-  std::stable_sort(indices.begin(), indices.end(),
-                   [&](std::size_t a, std::size_t b) { return cases[a].n < cases[b].n; });
+  std::ranges::stable_sort(indices, [&](std::size_t a, std::size_t b) { return cases[a].n < cases[b].n; });
   return indices;
 }
 
@@ -49,8 +47,7 @@ bool is_measured(const lab::Case& c) {
 }  // namespace
 
 int Plan::correctness_steps() const {
-  return static_cast<int>(std::count_if(steps.begin(), steps.end(),
-                                        [](const Step& step) { return step.stage == Stage::correctness; }));
+  return static_cast<int>(std::ranges::count(steps, Stage::correctness, &Step::stage));
 }
 
 Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOptions& options) {
@@ -99,14 +96,12 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
     counters.counters = true;
     counters.checks = true;
     counters.fresh = true;
-    counters.dataflow =
-        std::any_of(task.efficiency.begin(), task.efficiency.end(), [](const lab::EfficiencyGoal& goal) {
-          return goal.metric == lab::Metric::work_ratio || goal.metric == lab::Metric::step_ratio ||
-                 goal.metric == lab::Metric::active_lanes;
-        });
-    for (std::size_t i : by_size(plan.cases, lab::kEfficiency)) {
+    counters.dataflow = std::ranges::any_of(task.efficiency, [](const lab::EfficiencyGoal& goal) {
+      return goal.metric == lab::Metric::work_ratio || goal.metric == lab::Metric::step_ratio ||
+             goal.metric == lab::Metric::active_lanes;
+    });
+    for (std::size_t i : by_size(plan.cases, lab::kEfficiency))
       add(i, Stage::efficiency, lab::DeviceKind::sim, counters);
-    }
   }
 
   if (!task.speedup.empty()) {

@@ -150,9 +150,8 @@ TEST(Plan, CallsSomeCasesTwiceAndInGradedRunsAllSmallOnes) {
 TEST(Plan, MeasuresDataflowOnlyIfNeeded) {
   for (const lab::Metric metric :
        {lab::Metric::bytes_ratio, lab::Metric::work_ratio, lab::Metric::active_lanes}) {
-    const lab::EfficiencyGoal goals[] = {{metric, 1.1, 5}};
     lab::Task task = first_task();
-    task.efficiency = goals;
+    task.efficiency = {{metric, 1.1, 5}};
     const auto steps = steps_of(make_plan(task, kProblem.cases(task), {}), Stage::efficiency);
     ASSERT_EQ(steps.size(), 1U);
     EXPECT_EQ(steps[0].measure.dataflow, metric != lab::Metric::bytes_ratio) << lab::name_of(metric);

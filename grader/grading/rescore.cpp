@@ -92,8 +92,8 @@ Result<PointsTable> PointsTable::parse(std::string_view text) {
         // A metric that the wish has replaces the same one; its tiers replace all tiers.
         for (const auto& [name, goal] : member(wish, "efficiency").items()) {
           const lab::EfficiencyGoal wanted{metric_named(name), goal.at("limit"), goal.at("points")};
-          const auto same = std::find_if(points.goals.begin(), points.goals.end(),
-                                         [&](const auto& one) { return one.metric == wanted.metric; });
+          const auto same = std::ranges::find_if(
+              points.goals, [&](const auto& one) { return one.metric == wanted.metric; });
           if (same == points.goals.end())
             points.goals.push_back(wanted);
           else

@@ -8,7 +8,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.hpp"
 #include "lab/manifest.hpp"
@@ -25,8 +24,8 @@ class PointsTable {
  private:
   struct Points {
     std::string id;
-    std::vector<lab::EfficiencyGoal> goals;
-    std::vector<lab::SpeedupTier> tiers;
+    lab::ShortList<lab::EfficiencyGoal> goals;
+    lab::ShortList<lab::SpeedupTier> tiers;
     int correctness = 0;
     lab::Baseline baseline = lab::Baseline::one_thread;
     bool bonus = false;

@@ -86,5 +86,13 @@ TEST(Rescore, RefusesOtherDocuments) {
   EXPECT_TRUE(rescored({{"verdict", "GOOD"}}).is_string());
 }
 
+TEST(Rescore, RefusesMoreTiersThanTasksCanHave) {
+  json tiers = json::array();
+  for (int k = 1; k <= 17; ++k) tiers.push_back({k, 1});
+  const json refused = rescored({}, {{"speedup", tiers}});
+  ASSERT_TRUE(refused.is_string());
+  EXPECT_NE(refused.get<std::string>().find("at most 16 goals and 16 tiers"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace course::grader

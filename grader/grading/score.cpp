@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "grading/score.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +26,7 @@ TaskResult empty_result(const lab::Task& task) {
 }
 
 void score_goals(const Evidence& evidence, TaskResult& out) {
-  const bool doubtful = std::any_of(evidence.cases.begin(), evidence.cases.end(), [](const CaseRecord& c) {
+  const bool doubtful = std::ranges::any_of(evidence.cases, [](const CaseRecord& c) {
     return c.stage == Stage::efficiency && c.verdict == lab::Verdict::suspect;
   });
   for (GoalScore& goal : out.goals) {
@@ -49,10 +47,9 @@ void score_goals(const Evidence& evidence, TaskResult& out) {
 // The slowest speedup case counts.
 const Timing* worst_timing(const std::vector<Timing>& timings) {
   const Timing* worst = nullptr;
-  for (const Timing& timing : timings) {
+  for (const Timing& timing : timings)
     if (worst == nullptr || timing.speedup_over(timing.judged) < worst->speedup_over(worst->judged))
       worst = &timing;
-  }
   return worst;
 }
 
@@ -65,9 +62,8 @@ void score_speedup(const lab::Task& task, const Evidence& evidence, TaskResult& 
   if (!std::isfinite(speedup) || speedup <= 0) return;
   out.speedup = speedup;
   if (out.verdict == lab::Verdict::suspect) return;  // the speedup's points are withheld
-  for (TierScore& tier : out.tiers) {
+  for (TierScore& tier : out.tiers)
     if (speedup >= tier.speedup) tier.points = tier.max_points;
-  }
 }
 
 }  // namespace
@@ -112,9 +108,8 @@ TaskResult score_task(const lab::Task& task, const Evidence& evidence) {
     ++out.cases_run;
     if (record.verdict != lab::Verdict::ok) ++out.cases_failed;
   }
-  for (const auto& [metric, value] : evidence.metrics) {
+  for (const auto& [metric, value] : evidence.metrics)
     if (std::isfinite(value)) out.metrics[std::string(lab::name_of(metric))] = value;
-  }
 
   if (evidence.cases.empty()) {
     out.verdict = lab::Verdict::infra;

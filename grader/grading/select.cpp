@@ -43,7 +43,7 @@ Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::ve
   std::set<std::string> wanted;
   for (const std::string& name : names) {
     const std::string plain = plain_name(name);
-    if (std::find(known.begin(), known.end(), plain) == known.end()) {
+    if (std::ranges::find(known, plain) == known.end()) {
       std::string meant = close_matches(plain, known).empty() ? did_you_mean_a_task(all, plain) : "";
       if (meant.empty()) meant = did_you_mean(plain, known);
       return Error{fmt::format("There is no lab \"{}\"{}", tame(name), meant)};
@@ -51,9 +51,8 @@ Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::ve
     wanted.insert(plain);
   }
   std::vector<const lab::Problem*> selected;
-  for (const lab::Problem* problem : all) {
+  for (const lab::Problem* problem : all)
     if (wanted.count(std::string(problem->manifest().id)) != 0) selected.push_back(problem);
-  }
   return selected;
 }
 
@@ -61,7 +60,7 @@ Result<std::vector<const lab::Problem*>> of_one_kind(std::vector<const lab::Prob
   const auto is_other = [&](const lab::Problem* problem) {
     return (problem->manifest().most_devices > 1) != several;
   };
-  if (!several && std::all_of(labs.begin(), labs.end(), is_other)) return labs;
+  if (!several && std::ranges::all_of(labs, is_other)) return labs;
   std::vector<std::string_view> left_out;
   std::erase_if(labs, [&](const lab::Problem* problem) {
     if (!is_other(problem)) return false;

@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::uint64_t kMostItems = 33;
 
-std::vector<HostBuffer> buffers(const std::vector<BufferSpec>& specs) {
-  std::vector<HostBuffer> all;
-  all.reserve(specs.size());
-  for (const BufferSpec& spec : specs)
-    all.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype), kPoison)});
-  return all;
-}
-
 TEST(SmallCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
   ASSERT_FALSE(all_problems().empty());
   for (const Problem* problem : all_problems()) {
@@ -31,9 +23,8 @@ TEST(SmallCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
       for (const Case& variant : variants(*problem, task)) {
         for (const Case& c : smaller_cases(*problem, task, variant)) {
           if (c.n > kMostItems) break;
-          const Shape shape = problem->shape(task, c);
-          std::vector<HostBuffer> inputs = buffers(shape.inputs), outputs = buffers(shape.outputs);
-          problem->fill(task, c, 1, inputs);
+          const std::vector<HostBuffer> inputs = inputs_of(*problem, task, c, 1);
+          std::vector<HostBuffer> outputs = buffers_of(problem->shape(task, c).outputs, kPoison);
           problem->baseline(task, c, inputs, outputs, Baseline::one_thread);
           EXPECT_FALSE(problem->check(task, c, inputs, outputs)) << task.id << " " << c.name;
           ++n_tried;

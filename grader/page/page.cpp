@@ -5,7 +5,6 @@
 
 #include <cctype>
 #include <map>
-#include <string>
 
 #include "page/assets.hpp"
 #include "page/markup.hpp"

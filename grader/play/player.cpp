@@ -7,14 +7,12 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <span>
 #include <stdexcept>
 #include <tuple>
@@ -268,7 +266,7 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   }
 
   std::size_t array_of(const Array& array) {
-    auto known = std::find_if(arrays_.begin(), arrays_.end(), [&](const Array& a) {
+    auto known = std::ranges::find_if(arrays_, [&](const Array& a) {
       return a.name == array.name && a.block == array.block && a.launch == array.launch;
     });
     if (known == arrays_.end()) known = arrays_.insert(arrays_.end(), array);
@@ -433,9 +431,7 @@ class Run {
 
  private:
   void fill_inputs() {
-    for (const lab::BufferSpec& spec : shape_.inputs)
-      inputs_.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
-    problem_.fill(task_, case_, request_.value("seed", std::uint64_t{1}), inputs_);
+    inputs_ = lab::inputs_of(problem_, task_, case_, request_.value("seed", std::uint64_t{1}));
     const auto typed = request_.find("typed");
     if (typed == request_.end() || !typed->is_array()) return;
     lab::HostBuffer& first = inputs_.at(0);
@@ -470,8 +466,7 @@ class Run {
            inputs_[i].bytes.size(), inputs_[i].bytes.data(), true);
     for (std::size_t i = 0; i < shape_.outputs.size(); ++i) {
       const lab::BufferSpec& spec = shape_.outputs[i];
-      make(device, fmt::format("out{}", i), spec.name, spec.dtype, spec.count * lab::bytes_of(spec.dtype),
-           nullptr, false);
+      make(device, fmt::format("out{}", i), spec.name, spec.dtype, spec.n_bytes(), nullptr, false);
     }
     const std::uint64_t workspace =
         make(device, "workspace", kWorkspace, DType::u8, shape_.workspace.n_bytes(), nullptr, false);
@@ -507,8 +502,7 @@ class Run {
       const auto at = pointer.at(0).get<std::size_t>();
       std::memcpy(parameters.data() + at, &address, sizeof address);
       const auto& declared = device.facts(*kernel).parameters;
-      const auto after =
-          std::find_if(declared.begin(), declared.end(), [&](const auto& p) { return p.offset > at; });
+      const auto after = std::ranges::find_if(declared, [&](const auto& p) { return p.offset > at; });
       recorder.passes(static_cast<std::size_t>(after - declared.begin()) - 1, address);
     }
     request.parameters = parameters;
@@ -522,7 +516,7 @@ class Run {
     std::uint64_t n_bytes = 0;
     if (work.contains("bytes")) {
       const std::vector<std::byte> bytes = bytes_of_hex(work.at("bytes").get<std::string>());
-      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(address));
+      std::ranges::copy(bytes, reinterpret_cast<std::byte*>(address));
       n_bytes = bytes.size();
     } else {
       const auto width = work.at("width").get<std::uint32_t>();
@@ -605,7 +599,7 @@ class Run {
     for (std::size_t i = 0; i < shape_.outputs.size(); ++i) {
       const lab::BufferSpec& spec = shape_.outputs[i];
       const auto* from = reinterpret_cast<const std::byte*>(places_.at(fmt::format("out{}", i)));
-      const std::size_t n = spec.count * lab::bytes_of(spec.dtype);
+      const std::size_t n = spec.n_bytes();
       got.push_back({spec, {from, from + n}});
       right.push_back({spec, std::vector<std::byte>(n)});
     }

@@ -127,10 +127,10 @@ class Memory {
       return place;
     };
     for (std::size_t i = 0; i < shape.inputs.size(); ++i)
-      inputs.push_back({make("in" + std::to_string(i), bytes(shape.inputs[i])), shape.inputs[i].count,
+      inputs.push_back({make("in" + std::to_string(i), shape.inputs[i].n_bytes()), shape.inputs[i].count,
                         shape.inputs[i].dtype});
     for (std::size_t i = 0; i < shape.outputs.size(); ++i)
-      outputs.push_back({make("out" + std::to_string(i), bytes(shape.outputs[i])), shape.outputs[i].count,
+      outputs.push_back({make("out" + std::to_string(i), shape.outputs[i].n_bytes()), shape.outputs[i].count,
                          shape.outputs[i].dtype});
     workspace = make("workspace", shape.workspace.n_bytes());
   }
@@ -144,7 +144,6 @@ class Memory {
   void* workspace = nullptr;
 
  private:
-  static std::uint64_t bytes(const lab::BufferSpec& spec) { return spec.count * lab::bytes_of(spec.dtype); }
   std::vector<void*> all_;
 };
 
@@ -202,8 +201,8 @@ class Records {
   }
   static bool is_large(const lab::Problem& problem, const lab::Task& task, const lab::Case& c) {
     const std::vector<lab::BufferSpec> outputs = problem.shape(task, c).outputs;
-    return std::any_of(outputs.begin(), outputs.end(),
-                       [](const lab::BufferSpec& spec) { return spec.count > kMostElements; });
+    return std::ranges::any_of(outputs,
+                               [](const lab::BufferSpec& spec) { return spec.count > kMostElements; });
   }
   // The same in a process of its own; {} if that crashes.
   Json in_a_process(const lab::Problem& problem, const lab::Task& task) {
@@ -235,16 +234,11 @@ class Records {
     const lab::Shape shape = problem.shape(task, c);
     std::vector<Recorder::Buffer> buffers;
     const Memory memory(shape, buffers);
-    lab::Request request;
-    request.task = lab::index_of(problem.manifest(), task);
-    request.op = c.op;
-    request.dtype = c.dtype;
-    request.n = c.n;
-    request.params = c.params;
+    lab::Request request = lab::request_of(problem, task, c);
+    request.workspace_bytes = shape.workspace.n_bytes();
     request.inputs = memory.inputs;
     request.outputs = memory.outputs;
     request.d_workspace = memory.workspace;
-    request.workspace_bytes = shape.workspace.n_bytes();
     request.stream = stream_;
     request.multiprocessors = kMultiprocessors;
     static_cast<void>(cudaDeviceSynchronize());

@@ -46,8 +46,7 @@ Html costly_lines(const ProfiledKernel& kernel, const SourceLine& source_line) {
   std::vector<const ProfiledLine*> lines;
   for (const ProfiledLine& line : kernel.lines)
     if (line.share >= 0.005) lines.push_back(&line);
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const auto* a, const auto* b) { return a->share > b->share; });
+  std::ranges::stable_sort(lines, [](const auto* a, const auto* b) { return a->share > b->share; });
   if (lines.size() > 8) lines.resize(8);
   page::BarChart chart{
       .title = fmt::format("{}: where it goes", kernel.name),
@@ -83,11 +82,10 @@ Html line_table(const ProfiledKernel& kernel, const SourceLine& source_line) {
 
 constexpr const char* kLegend =
     "Share: of what holds the kernel back. Lanes: active ones of 32. Split: branches whose lanes part. "
-    "Sectors: 32-byte sectors a request "
-    "(ideal: 4 for items of 4 bytes, 8 for 8 bytes, 16 for 16 bytes as in a uint4). Passes: of the shared "
-    "memory a request (1: no bank conflict). Meet: "
-    "lanes on one address in an atomic. "
-    "Occupancy: of a multiprocessor's threads, those that fit at once; registers are estimated from PTX.";
+    "Sectors: 32-byte sectors a request (ideal: 4 for items of 4 bytes, 8 for 8 bytes, 16 for 16 bytes as in "
+    "a uint4). Passes: of the shared memory a request (1: no bank conflict). Meet: lanes on one address in "
+    "an atomic. Occupancy: of a multiprocessor's threads, those that fit at once; registers are estimated "
+    "from PTX.";
 
 }  // namespace
 

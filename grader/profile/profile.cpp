@@ -84,8 +84,8 @@ static_assert(std::size(kResources) == sim::kBoundNames.size());
 
 // The resource of this name in a report, or the last one if the name is unknown.
 const Resource& resource_of(const std::string& bound_by) {
-  const auto found = std::find_if(std::begin(kResources), std::end(kResources),
-                                  [&](const Resource& r) { return bound_by == sim::name_of(r.bound); });
+  const auto found =
+      std::ranges::find_if(kResources, [&](const Resource& r) { return bound_by == sim::name_of(r.bound); });
   return found != std::end(kResources) ? *found : *std::rbegin(kResources);
 }
 
@@ -180,13 +180,13 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
     kernel->second.lines.push_back(std::move(p));
   }
   for (auto& [name, kernel] : kernels) {
-    std::sort(kernel.lines.begin(), kernel.lines.end(), [](const ProfiledLine& a, const ProfiledLine& b) {
+    std::ranges::sort(kernel.lines, [](const ProfiledLine& a, const ProfiledLine& b) {
       return std::tie(a.file, a.line) < std::tie(b.file, b.line);
     });
     profile.kernels.push_back(std::move(kernel));
   }
-  std::stable_sort(profile.kernels.begin(), profile.kernels.end(),
-                   [](const auto& a, const auto& b) { return a.modelled_us > b.modelled_us; });
+  std::ranges::stable_sort(profile.kernels,
+                           [](const auto& a, const auto& b) { return a.modelled_us > b.modelled_us; });
   return profile;
 }
 
@@ -244,8 +244,8 @@ std::string lines_text(const ProfiledKernel& kernel, const SourceLine& source_li
   for (const Column& column : kTable) used += column.width;
   std::vector<Column> shown;
   for (const Column& column : kTable) {
-    const bool empty = std::all_of(kernel.lines.begin(), kernel.lines.end(),
-                                   [&](const ProfiledLine& line) { return column.cell(line).empty(); });
+    const bool empty = std::ranges::all_of(
+        kernel.lines, [&](const ProfiledLine& line) { return column.cell(line).empty(); });
     if (!empty || used + longest <= columns) shown.push_back(column);
   }
   std::string out = " share     ";

@@ -83,11 +83,10 @@ std::string to_gradescope(const RunResult& result) {
   }
   std::string output = fmt::format("Graded on: {}{}.\n", shown.device,
                                    shown.modelled ? ", a simulated device: times are modelled" : "");
-  if (infra) {
+  if (infra)
     output +=
         "There is no score: INFRA is a fault of the grader, not of your file. Your instructor can grade it "
         "again.\n";
-  }
   if (!infra && bonus > 0) output += fmt::format("Bonus, beside the score: {} points.\n", bonus);
   json out = {{"output", tame(output)},
               {"output_format", "text"},

@@ -49,7 +49,7 @@ std::string to_junit(const LabResult& lab, const TaskResult& task) {
 
 std::string to_junit(const RunResult& result) {
   const auto count = [](const LabResult& lab, bool (*what)(const TaskResult&)) {
-    return std::count_if(lab.tasks.begin(), lab.tasks.end(), what);
+    return std::ranges::count_if(lab.tasks, what);
   };
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gpu-labs\">\n";
   for (const LabResult& lab : result.labs) {

@@ -30,12 +30,8 @@ struct Tried {
 };
 Tried tried(const lab::Problem& problem, const lab::Task& task, const lab::Case& c) {
   Tried t;
-  const lab::Shape shape = problem.shape(task, c);
-  for (const auto& spec : shape.inputs)
-    t.inputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
-  for (const auto& spec : shape.outputs)
-    t.outputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype), lab::kPoison)});
-  problem.fill(task, c, 1, t.inputs);
+  t.inputs = lab::inputs_of(problem, task, c, 1);
+  t.outputs = lab::buffers_of(problem.shape(task, c).outputs, lab::kPoison);
   problem.baseline(task, c, t.inputs, t.outputs, lab::Baseline::one_thread);
   return t;
 }

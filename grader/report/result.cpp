@@ -77,9 +77,8 @@ std::string lost_goal_text(const GoalScore& goal) {
 
 std::string lost_points_text(const TaskResult& out) {
   std::string text;
-  for (const GoalScore& goal : out.goals) {
+  for (const GoalScore& goal : out.goals)
     if (goal.points < goal.max_points) text += lost_goal_text(goal) + "\n";
-  }
   for (const TierScore& tier : out.tiers) {
     if (tier.points == tier.max_points) continue;
     text += out.speedup ? fmt::format("speedup is {}, {:.4g} is asked for ({} points lost).\n",
@@ -155,13 +154,12 @@ void cut_messages(TaskResult& task) {
 }
 
 bool has_infra(const LabResult& lab) {
-  return std::any_of(lab.tasks.begin(), lab.tasks.end(),
-                     [](const TaskResult& task) { return task.verdict == lab::Verdict::infra; });
+  return std::ranges::any_of(lab.tasks,
+                             [](const TaskResult& task) { return task.verdict == lab::Verdict::infra; });
 }
 
 bool has_infra(const RunResult& result) {
-  return std::any_of(result.labs.begin(), result.labs.end(),
-                     [](const LabResult& lab) { return has_infra(lab); });
+  return std::ranges::any_of(result.labs, [](const LabResult& lab) { return has_infra(lab); });
 }
 
 namespace {

@@ -171,19 +171,17 @@ void write_lab(Writer& out, const LabResult& lab, bool partial, const TableStyle
 }
 
 bool any_not_implemented(const RunResult& result) {
-  return std::any_of(result.labs.begin(), result.labs.end(), [](const LabResult& lab) {
-    return std::any_of(lab.tasks.begin(), lab.tasks.end(),
-                       [](const TaskResult& task) { return task.verdict == Verdict::not_implemented; });
+  return std::ranges::any_of(result.labs, [](const LabResult& lab) {
+    return std::ranges::any_of(
+        lab.tasks, [](const TaskResult& task) { return task.verdict == Verdict::not_implemented; });
   });
 }
 
 // The timing of the first task that has one; nullptr if none has.
 const Timing* first_timing(const RunResult& result) {
-  for (const LabResult& lab : result.labs) {
-    for (const TaskResult& task : lab.tasks) {
+  for (const LabResult& lab : result.labs)
+    for (const TaskResult& task : lab.tasks)
       if (task.timing && task.speedup) return &*task.timing;
-    }
-  }
   return nullptr;
 }
 
@@ -214,9 +212,8 @@ std::string to_table(const RunResult& result, const TableStyle& style) {
                          timing->baseline_runs == 0 ? "an H200's host" : "this CPU"),
              Colour::dim);
   }
-  if (any_not_implemented(result)) {
+  if (any_not_implemented(result))
     out.line("NOT_IMPLEMENTED: nothing is there yet; the handout and the TODO say what to do.", Colour::dim);
-  }
   if (result.partial) out.line("Only what was asked for was run: this is no grade.", Colour::dim);
   return out.take();
 }

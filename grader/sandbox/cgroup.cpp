@@ -40,15 +40,14 @@ bool put(const std::string& path, const std::string& text) {
 }
 
 bool has(const std::vector<std::string>& list, const std::string& one) {
-  return std::find(list.begin(), list.end(), one) != list.end();
+  return std::ranges::find(list, one) != list.end();
 }
 
 void kill_members(const std::string& folder) {
   if (put(folder + "/cgroup.kill", "1")) return;  // version 2, since Linux 5.14
   std::istringstream members(contents(folder + "/cgroup.procs"));
-  for (pid_t member = 0; members >> member;) {
+  for (pid_t member = 0; members >> member;)
     if (member > 1 && member != getpid()) kill(member, SIGKILL);
-  }
 }
 
 }  // namespace
@@ -122,10 +121,9 @@ std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std
       const auto parts = words(membership, ':');
       if (parts.size() < 3) continue;
       if (version2 && parts[0] == "0") add(before[4], parts[2], true, "");
-      for (const char* controller : {"memory", "pids"}) {
+      for (const char* controller : {"memory", "pids"})
         if (!version2 && has(options, controller) && has(words(parts[1], ','), controller))
           add(before[4], parts[2], false, controller);
-      }
     }
   }
   return places;
@@ -137,9 +135,8 @@ std::vector<std::string> cgroups_of_this_process() {
   for (const CgroupPlace& place :
        cgroup_places(contents("/proc/self/cgroup"), contents("/proc/self/mountinfo"))) {
     std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(place.folder, ignored)) {
+    for (const auto& entry : fs::directory_iterator(place.folder, ignored))
       if (entry.path().filename().string().starts_with(mine)) found.push_back(entry.path().string());
-    }
   }
   return found;
 }

@@ -119,9 +119,8 @@ void no_new_namespaces(Rules& rules, std::uint32_t refuse) {
   constexpr scmp_datum_t kNew = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
                                 CLONE_NEWNET | CLONE_NEWCGROUP;
   rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-  for (scmp_datum_t flag = 1; flag != 0 && flag <= kNew; flag <<= 1) {
+  for (scmp_datum_t flag = 1; flag != 0 && flag <= kNew; flag <<= 1)
     if ((flag & kNew) != 0) rules.add_if(refuse, "clone", argument(0, SCMP_CMP_MASKED_EQ, flag, flag));
-  }
 }
 
 }  // namespace

@@ -14,9 +14,8 @@ const char* name_of(Isolation level) {
 }
 
 std::optional<Isolation> isolation_named(std::string_view name) {
-  for (const Isolation level : {Isolation::none, Isolation::limits, Isolation::namespaces, Isolation::full}) {
+  for (const Isolation level : {Isolation::none, Isolation::limits, Isolation::namespaces, Isolation::full})
     if (name == name_of(level)) return level;
-  }
   return std::nullopt;
 }
 

@@ -199,9 +199,8 @@ Machine probe_features(const std::string& enter, Isolation most) {
     machine.missing.push_back(enter + " is not built: ./lab setup builds it");
     return machine;
   }
-  if (most == Isolation::full) {
+  if (most == Isolation::full)
     if (const auto everything = try_everything(machine)) return *everything;
-  }
   // Something is missing: add one feature at a time and keep those that work.
   machine.level = Isolation::limits;
   const bool root = geteuid() == 0;

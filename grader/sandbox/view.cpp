@@ -18,9 +18,8 @@ constexpr const char* kSystem[] = {"/usr",   "/bin",   "/sbin",   "/lib",
 constexpr const char* kSettings[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
                                      "/etc/alternatives", "/etc/localtime"};
 bool is_of_the_system(const std::string& path) {
-  return std::any_of(std::begin(kSystem), std::end(kSystem), [&](const std::string& folder) {
-    return path == folder || path.starts_with(folder + "/");
-  });
+  return std::ranges::any_of(
+      kSystem, [&](const std::string& folder) { return path == folder || path.starts_with(folder + "/"); });
 }
 
 constexpr const char* kTmpBytes = "268435456";

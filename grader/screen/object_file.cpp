@@ -6,7 +6,6 @@
 #include <gelf.h>
 #include <libelf.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -146,10 +145,9 @@ class Reader {
     const Place& base = places_[symbol];
     if (!base.name.empty() && addend == 0) return std::string(base.name);
     const std::uint64_t offset = base.offset + static_cast<std::uint64_t>(addend);
-    for (const Place& place : places_) {
+    for (const Place& place : places_)
       if (place.function && place.section == base.section && place.offset == offset)
         return std::string(place.name);
-    }
     return "";
   }
 

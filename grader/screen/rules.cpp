@@ -27,8 +27,7 @@ constexpr Reason kAlgorithm{"is a finished algorithm of a library; the lab is to
 constexpr Reason kLibrary{"is a library that a lab has no use for", "libraries"};
 constexpr Reason kCommunicators{
     "is not among what a lab may call of NCCL; the communicators are handed in, and the operations that a "
-    "task "
-    "needs are those of the handout",
+    "task needs are those of the handout",
     "streams"};
 constexpr Reason kLoading{"looks up or loads code at run time", "system"};
 constexpr Reason kProcesses{"starts or touches processes or threads", "system"};
@@ -298,13 +297,12 @@ constexpr Refused kRefused[] = {
 
 template <std::size_t N>
 bool any_begins(const char* const (&beginnings)[N], std::string_view name) {
-  return std::any_of(std::begin(beginnings), std::end(beginnings),
-                     [&](const char* beginning) { return name.starts_with(beginning); });
+  return std::ranges::any_of(beginnings, [&](const char* beginning) { return name.starts_with(beginning); });
 }
 
 bool is_allowed(std::string_view name) {
   const auto in = [](const auto& list, std::string_view what) {
-    return std::find(std::begin(list), std::end(list), what) != std::end(list);
+    return std::ranges::find(list, what) != std::end(list);
   };
   if (constexpr std::string_view kC23 = "__isoc23_"; name.starts_with(kC23))
     name.remove_prefix(kC23.size());  // glibc 2.38
@@ -330,13 +328,12 @@ const Reason* reason_against_import(std::string_view name, bool several_devices)
   if (is_allowed(name)) return nullptr;
   if (several_devices) {
     const auto& calls = kAllowedForSeveralDevices;
-    if (std::find(std::begin(calls), std::end(calls), name) != std::end(calls)) return nullptr;
+    if (std::ranges::find(calls, name) != std::end(calls)) return nullptr;
     if (name.starts_with("nccl")) return &kCommunicators;
   }
   if (names_a_finished_algorithm(name)) return &kAlgorithm;
-  for (const Refused& refused : kRefused) {
+  for (const Refused& refused : kRefused)
     if (name.starts_with(refused.beginning)) return refused.reason;
-  }
   return any_begins(kAllowedBeginnings, name) ? nullptr : &kUnknown;
 }
 
@@ -348,7 +345,7 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
         "rsqrtf",   "rcbrt",     "rcbrtf",   "sinpi",      "sinpif",     "cospi",    "cospif",
         "sincospi", "sincospif", "erfinv",   "erfinvf",    "erfcinv",    "erfcinvf", "erfcx",
         "erfcxf",   "normcdf",   "normcdff", "normcdfinv", "normcdfinvf"};
-    const bool of_cuda = std::find(std::begin(kOfCuda), std::end(kOfCuda), name) != std::end(kOfCuda);
+    const bool of_cuda = std::ranges::find(kOfCuda, name) != std::end(kOfCuda);
     return weak && (of_cuda || name.starts_with("DW.ref.")) ? nullptr : &kInterposes;
   }
   // Placement new and delete allocate nothing, and no program can replace them ([new.delete.placement]);
@@ -356,8 +353,7 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
   constexpr std::string_view kPlacement[] = {"_ZnwmPv", "_ZnamPv", "_ZdlPvS_", "_ZdaPvS_"};
   for (const char* replaced : {"_Znw", "_Zna", "_Zdl", "_Zda"}) {
     if (!name.starts_with(replaced)) continue;
-    const bool placement =
-        std::find(std::begin(kPlacement), std::end(kPlacement), name) != std::end(kPlacement);
+    const bool placement = std::ranges::find(kPlacement, name) != std::end(kPlacement);
     return weak && placement ? nullptr : &kInterposes;
   }
   const std::string_view scope = scope_of(name);
@@ -418,8 +414,7 @@ bool is_usual_section(std::string_view name) {
       ".debug_str_offsets .debug_types __nv_module_id .nv_module_id .tbss .tdata");
   constexpr const char* kBeginnings[] = {
       ".text.", ".data.", ".bss.", ".rodata.", ".tbss.", ".tdata.", ".gcc_except_table."};
-  return name.empty() || std::find(kExact.begin(), kExact.end(), name) != kExact.end() ||
-         any_begins(kBeginnings, name);
+  return name.empty() || std::ranges::find(kExact, name) != kExact.end() || any_begins(kBeginnings, name);
 }
 
 const Reason& unusual_section() {

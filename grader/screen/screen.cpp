@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <set>
 #include <span>
-#include <vector>
 
 #include "base/demangle.hpp"
 #include "ptx/parser/parser.hpp"
@@ -52,9 +51,8 @@ std::string public_header(const std::string& path) {
   const std::size_t library = std::max(path.rfind("/cub/") + 1, path.rfind("/thrust/") + 1);
   if (library == 0) return "";
   const std::string header = path.substr(library);
-  for (const char* inner : {"/detail/", "/agent/", "/system/", "/dispatch/", "/util_", "/config"}) {
+  for (const char* inner : {"/detail/", "/agent/", "/system/", "/dispatch/", "/util_", "/config"})
     if (header.find(inner) != std::string::npos) return "";
-  }
   // All other headers include those of threads and iterators, so these would tell the reader nothing.
   return header.starts_with("cub/thread/") || header.starts_with("cub/iterator/") ? "" : header;
 }
@@ -62,9 +60,8 @@ std::string public_header(const std::string& path) {
 // "CUB or Thrust", with the first of their headers that the device code was compiled from.
 std::string name_libraries(const std::set<std::string>& sources) {
   std::vector<std::string> headers;
-  for (const std::string& source : sources) {
+  for (const std::string& source : sources)
     if (std::string header = public_header(source); !header.empty()) headers.push_back(tame(header));
-  }
   constexpr std::size_t kNamed = 3;
   const std::size_t n = std::min(headers.size(), kNamed);
   if (n == 0) return "CUB or Thrust";
@@ -116,11 +113,9 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
   for (const Symbol& symbol : object.symbols)
     algorithm = algorithm || names_a_finished_algorithm(symbol.name);
   std::set<std::string> finished;
-  for (const std::string& ptx : object.ptx) {
-    for (const std::string& source : sources_of(ptx)) {
+  for (const std::string& ptx : object.ptx)
+    for (const std::string& source : sources_of(ptx))
       if (is_a_source_of_finished_algorithms(source)) finished.insert(source);
-    }
-  }
   if (!object.too_much.empty()) out.add(object.too_much, too_much());
   if (algorithm || !finished.empty()) out.add(name_libraries(finished), finished_algorithm());
   for (const Symbol& symbol : object.symbols) {
@@ -143,8 +138,7 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
     else if (!is_registration(constructor))
       out.add_name(constructor, runs_by_itself());
   }
-  if (object.n_registrations > 1 ||
-      std::count_if(object.constructors.begin(), object.constructors.end(), is_registration) > 1)
+  if (object.n_registrations > 1 || std::ranges::count_if(object.constructors, is_registration) > 1)
     out.add("a second registration of kernels", runs_by_itself());
   // A library's code would give a list of its instructions.
   if (!algorithm && finished.empty()) {
@@ -182,8 +176,8 @@ Result<Screened> screen_object(const std::string& path, std::string_view lab, bo
   const auto object = read_object(path);
   if (!object) return Error{fmt::format("can't be screened: {}", object.error().text)};
   const std::vector<Objection> found = objections(*object, lab, several_devices);
-  return Screened{message_of(found), std::all_of(found.begin(), found.end(),
-                                                 [](const Objection& one) { return one.unknown_import; })};
+  return Screened{message_of(found),
+                  std::ranges::all_of(found, [](const Objection& one) { return one.unknown_import; })};
 }
 
 }  // namespace course::grader::screen

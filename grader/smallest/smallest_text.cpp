@@ -28,13 +28,6 @@ constexpr std::size_t kMostNames = 12;   // of operators and types in one list
 using lab::differs;
 using Buffers = std::vector<lab::HostBuffer>;
 
-Buffers empty_buffers(const std::vector<lab::BufferSpec>& specs) {
-  Buffers buffers;
-  for (const lab::BufferSpec& spec : specs)
-    buffers.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
-  return buffers;
-}
-
 // What went in and came out.
 struct Data {
   const lab::Problem& problem;
@@ -49,12 +42,11 @@ struct Data {
 };
 
 Data data_of(const lab::Problem& problem, const lab::Task& task, const SmallestFailure& found) {
-  const lab::Shape shape = problem.shape(task, found.c);
-  Data data{problem, found.c, empty_buffers(shape.inputs), {}, found.outcome.outputs};
   // As in lab::Session: each case has its own items.
-  problem.fill(task, found.c, seed_for(kSmallestSeed, found.c.name), data.inputs);
+  const std::uint64_t seed = seed_for(kSmallestSeed, found.c.name);
+  Data data{problem, found.c, lab::inputs_of(problem, task, found.c, seed), {}, found.outcome.outputs};
   if (data.actual.empty()) return data;
-  data.expected = empty_buffers(shape.outputs);
+  data.expected = lab::buffers_of(problem.shape(task, found.c).outputs);
   problem.baseline(task, found.c, data.inputs, data.expected, lab::Baseline::one_thread);
   return data;
 }
@@ -155,8 +147,8 @@ std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& m
   for (const Columns& one : columns) width += one.width();
   std::string out, right;
   std::vector<const Columns*> shown;
-  const bool all_agree = std::all_of(columns.begin(), columns.end(),
-                                     [](const Columns& one) { return one.agree || one.all.size() == 1; });
+  const bool all_agree =
+      std::ranges::all_of(columns, [](const Columns& one) { return one.agree || one.all.size() == 1; });
   std::size_t used = 0;
   for (const Columns& one : columns) {
     if (width > room && one.agree && !all_agree) {

@@ -13,12 +13,13 @@
 
 namespace course::grader::testing {
 
-inline constexpr lab::EfficiencyGoal kGoals[] = {{lab::Metric::work_ratio, 1.5, 5},
-                                                 {lab::Metric::active_lanes, 0.9, 5}};
-inline constexpr lab::SpeedupTier kTiers[] = {{2.0, 6}, {10.0, 4}};
 inline constexpr lab::Task kTasks[] = {
-    {"first", "First task", "handouts/99-fake.md#first", 30, kGoals, kTiers, lab::Baseline::one_thread,
-     false},
+    {.id = "first",
+     .title = "First task",
+     .section = "handouts/99-fake.md#first",
+     .correctness_points = 30,
+     .efficiency = {{lab::Metric::work_ratio, 1.5, 5}, {lab::Metric::active_lanes, 0.9, 5}},
+     .speedup = {{2.0, 6}, {10.0, 4}}},
     {"second", "Second task", "handouts/99-fake.md#second", 50, {}, {}, lab::Baseline::all_cores, false},
     {"extra", "Extra task", "handouts/99-fake.md#extra", 10, {}, {}, lab::Baseline::all_cores, true},
 };

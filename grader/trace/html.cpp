@@ -149,12 +149,10 @@ std::string trace_html(const TraceView& view, const SourceLine& source_line, con
     document.sections = {"Step by step", "All steps"};
     document.body =
         page::section("Step by step", page::raw(steps)) +
-        page::section(
-            "All steps",
-            page::paragraph(text("What was written in a step is filled; arrows lead from the elements that "
-                                 "a value was made of."),
-                            page::Tone::quiet) +
-                trace_picture(view));
+        page::section("All steps", page::paragraph(text("What was written in a step is filled; arrows lead "
+                                                        "from the elements that a value was made of."),
+                                                   page::Tone::quiet) +
+                                       trace_picture(view));
   }
   if (!view.fault.empty() || !view.findings.empty()) {
     Html list;

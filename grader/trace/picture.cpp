@@ -205,7 +205,7 @@ std::string boxes(const Strip& strip) {
 }
 
 bool conflicts(const TraceStep& step) {
-  return std::any_of(step.lanes.begin(), step.lanes.end(), [](const TraceLanes& a) { return a.passes != 0; });
+  return std::ranges::any_of(step.lanes, [](const TraceLanes& a) { return a.passes != 0; });
 }
 
 // The labels of a strip: the kernel and block, the array, the time, the threads.
@@ -250,7 +250,7 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
   for (const Strip& s : strips)
     for (const TraceCell& c : s.step->cells) longest = std::max(longest, display_width(c.text));
   // The cells of a grid are wider, because arrows may run between their values.
-  const bool grids = std::any_of(strips.begin(), strips.end(), [](const Strip& s) { return s.grid(); });
+  const bool grids = std::ranges::any_of(strips, [](const Strip& s) { return s.grid(); });
   const double cell =
       std::max(30.0, std::ceil((grids ? 26 : 12) + kCharacter * static_cast<double>(longest)));
 
@@ -357,7 +357,7 @@ page::Html inline_picture(const Drawing& d, const std::string& what, const char*
 
 // Strips are drawn twice, for wide and for narrow screens; the style sheet shows one of them.
 page::Html inline_pictures(const std::vector<Strip>& strips, bool with_line, const std::string& what) {
-  const bool grids = std::all_of(strips.begin(), strips.end(), [](const Strip& s) { return s.grid(); });
+  const bool grids = std::ranges::all_of(strips, [](const Strip& s) { return s.grid(); });
   if (grids) return inline_picture(draw(strips, with_line), what, "");
   return inline_picture(draw(strips, with_line), what, "roomy") +
          inline_picture(draw(strips, with_line, Labels::above), what, "narrow");

@@ -3,7 +3,6 @@
 // from. An array with two dimensions is a grid of boxes. The same trace always gives the same bytes.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "page/page.hpp"

@@ -122,8 +122,7 @@ std::vector<TraceLanes> lanes_of(const Json& row) {
 bool changes_nothing(const TraceStep& before, const TraceStep& step) {
   const auto same_text = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
   return before.array == step.array && before.after == step.after && before.line == step.line &&
-         std::equal(before.cells.begin(), before.cells.end(), step.cells.begin(), step.cells.end(),
-                    same_text);
+         std::ranges::equal(before.cells, step.cells, same_text);
 }
 
 // A row of the report, as far as all its parts need it.
@@ -321,8 +320,7 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
 
 void choose(TraceView& view, const TraceChoice& choice) {
   const auto unwanted = [&](const TraceStep& step) {
-    const bool named =
-        std::find(choice.arrays.begin(), choice.arrays.end(), step.base) != choice.arrays.end();
+    const bool named = std::ranges::find(choice.arrays, step.base) != choice.arrays.end();
     const bool exchange = step.after == "shuffle" || step.after == "vote";
     return step.number < choice.first || step.number > choice.last || (!choice.arrays.empty() && !named) ||
            (exchange && !choice.exchanges);
@@ -331,11 +329,10 @@ void choose(TraceView& view, const TraceChoice& choice) {
   std::erase_if(view.tables, [](const TraceTable& table) { return table.steps.empty(); });
   // The arrays after a launch have no order in time, so they are sorted in the order of the request.
   const auto rank = [&](const TraceStep& step) {
-    return std::find(choice.arrays.begin(), choice.arrays.end(), step.base) - choice.arrays.begin();
+    return std::ranges::find(choice.arrays, step.base) - choice.arrays.begin();
   };
   for (TraceTable& table : view.tables) {
-    const auto first = std::find_if(table.steps.begin(), table.steps.end(),
-                                    [](const TraceStep& s) { return s.after == "launch"; });
+    const auto first = std::ranges::find(table.steps, "launch", &TraceStep::after);
     std::stable_sort(first, table.steps.end(),
                      [&](const TraceStep& a, const TraceStep& b) { return rank(a) < rank(b); });
   }

@@ -109,10 +109,10 @@ std::vector<std::string> trace_steps_text(const TraceView& view, const SourceLin
                         fmt::format("  {}\n{}\n", title_of(table), label_of(step));
       std::vector<std::uint32_t> lines;
       for (const TraceStore& store : step.stores)
-        if (store.line != 0 && std::find(lines.begin(), lines.end(), store.line) == lines.end())
+        if (store.line != 0 && std::ranges::find(lines, store.line) == lines.end())
           lines.push_back(store.line);
       if (step.after == "fault" && step.line != 0 && lines.empty()) lines.push_back(step.line);
-      std::sort(lines.begin(), lines.end());
+      std::ranges::sort(lines);
       for (const std::uint32_t line : lines)
         if (const std::string source = tame_line(source_line(step.path, line)); !source.empty())
           out += coloured("36", fit_left(fmt::format("{:>5} | {}", line, source), kColumns), colour) + "\n";

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -18,9 +17,8 @@ namespace course::compaction {
 template <typename T, typename Keep>
 std::size_t copy_if_one_thread(std::span<const T> items, std::span<T> out, Keep keep) {
   std::size_t count = 0;
-  for (const T& item : items) {
+  for (const T& item : items)
     if (keep(item)) out[count++] = item;
-  }
   return count;
 }
 
@@ -37,9 +35,8 @@ std::size_t copy_if_by_scan(std::span<const T> items, std::span<T> out, Keep kee
     positions[i] = before;
     before += flags[i];
   }
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < n; ++i)
     if (flags[i] != 0) out[positions[i]] = items[i];
-  }
   return n == 0 ? 0 : positions[n - 1] + flags[n - 1];
 }
 
@@ -57,7 +54,7 @@ std::size_t copy_if_all_cores(std::span<const T> items, std::span<T> out, Keep k
   std::vector<std::size_t> first_place(n_shares + 1, 0);
   lab::on_all_cores(n_shares, [&](std::size_t share) {
     const auto items_of_share = share_of(share);
-    const auto kept = std::count_if(items_of_share.begin(), items_of_share.end(), keep);
+    const auto kept = std::ranges::count_if(items_of_share, keep);
     first_place[share + 1] = static_cast<std::size_t>(kept);
   });
   for (std::size_t share = 0; share < n_shares; ++share) first_place[share + 1] += first_place[share];

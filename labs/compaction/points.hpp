@@ -8,48 +8,37 @@
 
 namespace course::compaction {
 
+using lab::Metric;
+
 // Each goal separates a rung from the rung below it (the course's tests check the numbers): bytes for the
 // arrays of flags and positions, barriers for the scan in shared memory, launches for the levels of the scan.
-inline constexpr lab::EfficiencyGoal kThreeKernelsGoals[] = {{lab::Metric::bytes_ratio, 12, 4},
-                                                             {lab::Metric::launches, 7, 3}};
-inline constexpr lab::EfficiencyGoal kFusedGoals[] = {{lab::Metric::bytes_ratio, 2.2, 4},
-                                                      {lab::Metric::launches, 5, 3}};
-inline constexpr lab::EfficiencyGoal kWarpAggregatedGoals[] = {{lab::Metric::barriers, 12, 5},
-                                                               {lab::Metric::launches, 3, 4}};
-inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_ratio, 1.25, 4},
-                                                           {lab::Metric::launches, 2, 4}};
-// Compared with one CPU core, on a device like the H200. One core mispredicts every other branch when items
-// are kept at random.
-inline constexpr lab::SpeedupTier kThreeKernelsTiers[] = {{40, 3}, {80, 4}};
-inline constexpr lab::SpeedupTier kFusedTiers[] = {{80, 4}, {150, 4}};
-inline constexpr lab::SpeedupTier kWarpAggregatedTiers[] = {{120, 3}, {200, 4}, {250, 3}};
-inline constexpr lab::SpeedupTier kSinglePassTiers[] = {{200, 2}, {300, 2}};
-
+// The times are compared with one CPU core, on a device like the H200. One core mispredicts every other
+// branch when items are kept at random.
 inline constexpr lab::Task kTasks[] = {
     {.id = "three_kernels",
      .title = "Flags, scan, scatter",
      .section = "handouts/03-compaction.md#three_kernels",
      .correctness_points = 18,
-     .efficiency = kThreeKernelsGoals,
-     .speedup = kThreeKernelsTiers},
+     .efficiency = {{Metric::bytes_ratio, 12, 4}, {Metric::launches, 7, 3}},
+     .speedup = {{40, 3}, {80, 4}}},
     {.id = "fused",
      .title = "Scan in shared memory",
      .section = "handouts/03-compaction.md#fused",
      .correctness_points = 17,
-     .efficiency = kFusedGoals,
-     .speedup = kFusedTiers},
+     .efficiency = {{Metric::bytes_ratio, 2.2, 4}, {Metric::launches, 5, 3}},
+     .speedup = {{80, 4}, {150, 4}}},
     {.id = "warp_aggregated",
      .title = "Ballots instead of a scan",
      .section = "handouts/03-compaction.md#warp_aggregated",
      .correctness_points = 17,
-     .efficiency = kWarpAggregatedGoals,
-     .speedup = kWarpAggregatedTiers},
+     .efficiency = {{Metric::barriers, 12, 5}, {Metric::launches, 3, 4}},
+     .speedup = {{120, 3}, {200, 4}, {250, 3}}},
     {.id = "single_pass",
      .title = "One pass, by looking back",
      .section = "handouts/03-compaction.md#single_pass",
      .correctness_points = 8,
-     .efficiency = kSinglePassGoals,
-     .speedup = kSinglePassTiers,
+     .efficiency = {{Metric::bytes_ratio, 1.25, 4}, {Metric::launches, 2, 4}},
+     .speedup = {{200, 2}, {300, 2}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {

@@ -17,7 +17,6 @@
 #include "compaction/baseline.hpp"
 #include "compaction/lab.hpp"
 #include "compaction/points.hpp"
-#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
@@ -26,14 +25,7 @@
 namespace course::compaction {
 namespace {
 
-using lab::BufferSpec;
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Mismatch;
-using lab::Pattern;
-using lab::Task;
-using lab::view;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 // Which items are kept: params[1] of a case. The items are random values for which the predicate is true or
 // false as wanted.
@@ -160,7 +152,7 @@ struct CountFacts {
   }
 };
 
-constexpr lab::Rule<CountFacts> kCountRules[] = {
+constexpr Rule<CountFacts> kCountRules[] = {
     {"last_flag",
      [](const CountFacts& f) -> std::string {
        return f.last_is_kept && f.got + 1 == f.expected ? "one short, and the last item is kept: the last "
@@ -179,11 +171,9 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
     {"tail_dropped",
      [](const CountFacts& f) -> std::string {
        const auto whole = f.partial_tile([&](std::uint64_t at) { return f.got == f.kept_among_first(at); });
-       return whole == 0
-                  ? ""
-                  : fmt::format(
-                        "this counts the first {} of the {} items: the last, partial block was left out",
-                        whole, f.n);
+       if (whole == 0) return "";
+       return fmt::format("this counts the first {} of the {} items: the last, partial block was left out",
+                          whole, f.n);
      }},
     {"last_block_alone",
      [](const CountFacts& f) -> std::string {
@@ -200,13 +190,11 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
      [](const CountFacts& f) -> std::string {
        const auto whole =
            f.partial_tile([&](std::uint64_t at) { return f.got == f.expected - f.kept_among_first(at); });
-       return whole == 0 || !f.looks_back
-                  ? ""
-                  : fmt::format(
-                        "this counts the items from {} on alone: the tiles before are missing. What a "
-                        "tile publishes as its prefix must contain its own items, too, and the count "
-                        "is the last tile's prefix with them",
-                        whole);
+       if (whole == 0 || !f.looks_back) return "";
+       return fmt::format(
+           "this counts the items from {} on alone: the tiles before are missing. What a tile publishes as "
+           "its prefix must contain its own items, too, and the count is the last tile's prefix with them",
+           whole);
      }},
     {"counted_twice",
      [](const CountFacts& f) -> std::string {
@@ -229,8 +217,7 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
      },
      false,
      "too many, as if the items of a tile were counted twice. In a look back, a prefix contains all tiles "
-     "before "
-     "it: add no state of these"},
+     "before it: add no state of these"},
     {"first_block_alone",
      [](const CountFacts& f) -> std::string {
        for (std::uint64_t block = 32; f.is_telling() && 2 * block < f.n && block <= 4096; block *= 2) {
@@ -265,10 +252,9 @@ template <typename F>
 std::string place_too_late(const F& f) {
   const auto r = F::bits(f.right), g = F::bits(f.out);
   const auto n_stored = static_cast<std::ptrdiff_t>(std::min(r.size(), g.size() - 1));
-  return n_stored > 0 && std::equal(r.begin(), r.begin() + n_stored, g.begin() + 1)
-             ? "every item is one place too late: positions come from the exclusive scan, not from the "
-               "inclusive one"
-             : "";
+  if (!(n_stored > 0 && std::equal(r.begin(), r.begin() + n_stored, g.begin() + 1))) return "";
+  return "every item is one place too late: positions come from the exclusive scan, not from the "
+         "inclusive one";
 }
 
 template <typename F>
@@ -298,8 +284,8 @@ std::string rejected_items(const F& f) {
 template <typename F>
 std::string other_order(const F& f) {
   auto r = F::bits(f.right), g = F::bits(f.got);
-  std::sort(r.begin(), r.end());
-  std::sort(g.begin(), g.end());
+  std::ranges::sort(r);
+  std::ranges::sort(g);
   return r == g ? "the right items, in another order: compaction keeps the order of d_in" : "";
 }
 
@@ -312,7 +298,7 @@ std::string rejected_item(const F& f) {
 }
 
 template <typename F>
-constexpr lab::Rule<F> kItemRules[] = {
+constexpr Rule<F> kItemRules[] = {
     {"place_too_late", place_too_late<F>},
     {"place_too_early", place_too_early<F>},
     {"own_places", own_places<F>},
@@ -321,13 +307,13 @@ constexpr lab::Rule<F> kItemRules[] = {
     {"rejected_item", rejected_item<F>, true, "this is an item that the predicate does not keep"},
 };
 
-class CompactionProblem : public lab::Problem {
+class CompactionProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
 
   std::vector<Case> cases(const Task& task) const override;
 
-  lab::Shape shape(const Task&, const Case& c) const override {
+  Shape shape(const Task&, const Case& c) const override {
     return {
         {{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}, {"d_count", DType::u64, 1}}, workspace_of(c.n)};
   }
@@ -337,7 +323,7 @@ class CompactionProblem : public lab::Problem {
       Rng rng(seed);
       const Layout layout = layout_of(c);
       std::uint64_t i = 0;
-      for (T& item : view<T>(std::span(inputs[0].bytes))) {
+      for (T& item : inputs[0].as<T>()) {
         if (layout == Layout::extremes) {
           item = extreme_item<T>(rng);
         } else if (layout == Layout::example) {
@@ -353,7 +339,7 @@ class CompactionProblem : public lab::Problem {
   std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
     return with_types(c, [&]<typename T, typename Keep>(T, Keep keep) -> std::optional<Mismatch> {
-      const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
+      const auto items = inputs[0].as<T>();
       std::vector<T> right(items.size());
       right.resize(copy_if_one_thread(items, std::span(right), keep));
       const std::span<const std::byte> out = outputs[0].bytes;
@@ -361,38 +347,38 @@ class CompactionProblem : public lab::Problem {
 
       // The count comes first, because its message is shorter.
       const Index expected = right.size();
-      if (auto mismatch = lab::compare_integers(outputs[1].spec, std::as_bytes(std::span(&expected, 1)),
-                                                outputs[1].bytes)) {
-        const Index got = view<Index>(std::span<const std::byte>(outputs[1].bytes))[0];
+      if (auto mismatch =
+              compare_integers(outputs[1].spec, std::as_bytes(std::span(&expected, 1)), outputs[1].bytes)) {
+        const Index got = outputs[1].as<Index>()[0];
         const auto kept_among_first = [&](std::uint64_t n) {
           return static_cast<std::uint64_t>(
               std::count_if(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n), keep));
         };
-        lab::diagnose<CountFacts>(*mismatch, kCountRules,
-                                  {expected, got, c.n, !items.empty() && keep(items.back()),
-                                   task.id == "single_pass", kept_among_first});
+        diagnose<CountFacts>(*mismatch, kCountRules,
+                             {expected, got, c.n, !items.empty() && keep(items.back()),
+                              task.id == "single_pass", kept_among_first});
         return mismatch;
       }
 
       BufferSpec kept_spec = outputs[0].spec;
       kept_spec.count = right.size();
-      if (auto mismatch =
-              lab::compare_integers(kept_spec, std::as_bytes(std::span<const T>(right)), kept_bytes)) {
+      if (auto mismatch = compare_integers(kept_spec, std::as_bytes(std::span<const T>(right)), kept_bytes)) {
         mismatch->length_is_a_value = true;
         using Here = ItemFacts<T, Keep>;
-        std::vector<lab::Cause> causes = lab::causes_of<Here>(
-            kItemRules<Here>, {items, right, view<T>(kept_bytes), view<T>(out), keep, mismatch->index});
+        std::vector<Cause> causes =
+            causes_of<Here>(kItemRules<Here>, {items, right, outputs[0].as<T>().first(right.size()),
+                                               outputs[0].as<T>(), keep, mismatch->index});
         // That the first element was never written is a part of such a mistake.
-        if (std::ranges::any_of(causes, [](const lab::Cause& cause) { return !cause.is_sign; }))
+        if (std::ranges::any_of(causes, [](const Cause& cause) { return !cause.is_sign; }))
           mismatch->causes.clear();
-        if (!lab::is_explained(*mismatch)) lab::add_causes(*mismatch, std::move(causes));
+        if (!is_explained(*mismatch)) add_causes(*mismatch, std::move(causes));
         return mismatch;
       }
 
-      const std::vector<std::byte> untouched(rest.size(), lab::kPoison);
+      const std::vector<std::byte> untouched(rest.size(), kPoison);
       BufferSpec rest_spec = outputs[0].spec;
       rest_spec.count = c.n - right.size();
-      if (auto mismatch = lab::compare_integers(rest_spec, untouched, rest)) {
+      if (auto mismatch = compare_integers(rest_spec, untouched, rest)) {
         mismatch->index += right.size();
         mismatch->n_total = c.n;
         mismatch->length_is_a_value = true;
@@ -408,28 +394,27 @@ class CompactionProblem : public lab::Problem {
   }
 
   void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                lab::Baseline which) const override {
+                Baseline which) const override {
     with_types(c, [&]<typename T, typename Keep>(T, Keep keep) {
-      const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
-      const auto out = view<T>(std::span(outputs[0].bytes));
-      view<Index>(std::span(outputs[1].bytes))[0] = which == lab::Baseline::one_thread
-                                                        ? copy_if_one_thread(items, out, keep)
-                                                        : copy_if_all_cores(items, out, keep);
+      const auto items = inputs[0].as<T>();
+      const auto out = outputs[0].as<T>();
+      outputs[1].as<Index>()[0] = which == Baseline::one_thread ? copy_if_one_thread(items, out, keep)
+                                                                : copy_if_all_cores(items, out, keep);
     });
   }
 
   // n - 1 additions of flags, a scan of ⌈log2 n⌉ steps; every item is read once; every kept item and the
   // count are written once.
-  lab::Ideal ideal(const Task&, const Case& c) const override {
+  Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     const double bytes =
-        (n + n_kept(layout_of(c), n)) * static_cast<double>(lab::bytes_of(c.dtype)) + sizeof(Index);
+        (n + n_kept(layout_of(c), n)) * static_cast<double>(bytes_of(c.dtype)) + sizeof(Index);
     return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes};
   }
 
   // less_than(4) on 3 1 7 0 4 1 6 3 keeps 3 1 0 1 3.
   Case example(const Task&, std::uint64_t n) const override {
-    Case c = lab::make_case({"less_than_i32"}, KeepId::less_than, DType::i32, n, Pattern::example);
+    Case c = make_case({"less_than_i32"}, KeepId::less_than, DType::i32, n, Pattern::example);
     c.params = {4, static_cast<std::int64_t>(Layout::example)};
     return c;
   }
@@ -442,14 +427,14 @@ class CompactionProblem : public lab::Problem {
     std::optional<Case> c = Problem::with_items(task, like, n, pattern);
     c->params[1] = static_cast<std::int64_t>(layout);
     c->words.items = name_of(layout);
-    return lab::named(*c);
+    return named(*c);
   }
 };
 
 std::vector<Case> CompactionProblem::cases(const Task&) const {
   std::vector<Case> out;
   const auto add = [&out](KeepId keep, DType dtype, std::uint64_t n, Layout layout,
-                          std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0,
+                          std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0,
                           std::int64_t threshold = 0) {
     const bool with_threshold = keep == KeepId::less_than;
     const auto variant = fmt::format(
@@ -459,13 +444,13 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
     const Pattern pattern = layout == Layout::example    ? Pattern::example
                             : layout == Layout::extremes ? Pattern::extremes
                                                          : Pattern::random;
-    out.push_back(lab::make_case({variant, "", std::string(name_of(layout))}, keep, dtype, n, pattern,
-                                 purpose, misalign));
+    out.push_back(
+        make_case({variant, "", std::string(name_of(layout))}, keep, dtype, n, pattern, purpose, misalign));
     out.back().params = {threshold, static_cast<std::int64_t>(layout)};
   };
   using enum KeepId;
   using enum Layout;
-  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr auto kBoth = kCorrectness | kChecks;
 
   // Sizes: 1, and around a warp, a block, and tiles of 1,024 to 4,096 items.
   for (const std::uint64_t n : {1u,    2u,    31u,   32u,   33u,   255u,  256u,  511u,  512u,  513u,
@@ -484,7 +469,7 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
     add(is_positive, DType::i32, 256, layout);
     add(is_positive, DType::i32, 1000, layout);
     add(is_positive, DType::i32, 70001, layout);
-    add(less_than, DType::i64, 4099, layout, lab::kCorrectness, 0, -5);
+    add(less_than, DType::i64, 4099, layout, kCorrectness, 0, -5);
   }
   // Few or many items are kept, every second one, or long runs.
   for (const Layout layout : {tenth, most, alternate, runs}) {
@@ -494,36 +479,36 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   // More blocks than 256, or 1,024, threads can scan; 2^k ± 1.
   for (const std::uint64_t n : {65535u, 65536u, 262145u, 1048577u}) add(is_positive, DType::i32, n, half);
   // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
-  add(is_positive, DType::i32, 100003, half, lab::kCorrectness, 4);
-  add(is_positive, DType::i32, 4099, half, lab::kCorrectness, 8);
-  add(is_positive, DType::i32, 3, all, lab::kCorrectness, 4);
-  add(is_even, DType::i64, 30001, half, lab::kCorrectness, 8);
-  add(less_than, DType::f32, 5001, half, lab::kCorrectness, 12, 7);
+  add(is_positive, DType::i32, 100003, half, kCorrectness, 4);
+  add(is_positive, DType::i32, 4099, half, kCorrectness, 8);
+  add(is_positive, DType::i32, 3, all, kCorrectness, 4);
+  add(is_even, DType::i64, 30001, half, kCorrectness, 8);
+  add(less_than, DType::f32, 5001, half, kCorrectness, 12, 7);
   // Every predicate with every type that it is offered for. Items at the ends of their type, NaN and -0:
   // items must be moved without changing their bits.
   for (const DType dtype : {DType::i32, DType::f32, DType::i64}) {
     for (const KeepId keep : {is_positive, is_even, nonzero, less_than}) {
       if (!offers(keep, dtype)) continue;
       const std::int64_t threshold = keep == less_than ? 11 : 0;
-      add(keep, dtype, 0, half, lab::kCorrectness, 0, threshold);
-      add(keep, dtype, 2500, half, lab::kCorrectness, 0, threshold);
-      add(keep, dtype, 5000, extremes, lab::kCorrectness, 0, threshold);
+      add(keep, dtype, 0, half, kCorrectness, 0, threshold);
+      add(keep, dtype, 2500, half, kCorrectness, 0, threshold);
+      add(keep, dtype, 5000, extremes, kCorrectness, 0, threshold);
     }
   }
-  add(less_than, DType::i32, 40000, Layout::example, lab::kCorrectness, 0, 4);
-  add(less_than, DType::i64, 3000, extremes, lab::kCorrectness, 0, std::numeric_limits<std::int32_t>::max());
+  add(less_than, DType::i32, 40000, Layout::example, kCorrectness, 0, 4);
+  add(less_than, DType::i64, 3000, extremes, kCorrectness, 0, std::numeric_limits<std::int32_t>::max());
 
   // The measured cases: with 2^18 items, counting is quick; 2^22 are many times what the device processes at
   // once. Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in
   // the other.
-  add(is_positive, DType::i32, 262144, half, lab::kEfficiency | lab::kCorrectness);
-  add(is_positive, DType::i32, 4194304, half, lab::kSpeedup | lab::kCorrectness);
+  add(is_positive, DType::i32, 262144, half, kEfficiency | kCorrectness);
+  add(is_positive, DType::i32, 4194304, half, kSpeedup | kCorrectness);
   return out;
 }
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const CompactionProblem kProblem;
   return kProblem;
 }

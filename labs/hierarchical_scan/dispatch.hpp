@@ -42,25 +42,22 @@ Job<Op> job_of(const lab::Request& request, Op op) {
   return job;
 }
 
+// Calls f(op) with the operator of a combination that is offered.
+template <typename F>
+decltype(auto) with_op(OpId op, lab::DType dtype, F f) {
+  if (op == OpId::affine) return f(Affine<std::uint32_t>{});
+  if (op == OpId::max)
+    return lab::with_type<float, std::int32_t>(dtype, [&]<typename T>(T) { return f(Max<T>{}); });
+  return lab::with_type<std::uint32_t, std::int64_t, float, double, std::int32_t>(
+      dtype, [&]<typename T>(T) { return f(Sum<T>{}); });
+}
+
 // Calls solve(job) with the Job of the request's operator and item type.
 template <typename Solve>
 Status dispatch(const lab::Request& request, Solve solve) {
-  using lab::DType;
-  const OpId op = static_cast<OpId>(request.op);
-  if (!offers(op, request.dtype)) return Status::unsupported;
-  if (op == OpId::affine) return solve(job_of(request, Affine<std::uint32_t>{}));
-  if (op == OpId::max) {
-    if (request.dtype == DType::i32) return solve(job_of(request, Max<std::int32_t>{}));
-    return solve(job_of(request, Max<float>{}));
-  }
-  switch (request.dtype) {
-    case DType::i32: return solve(job_of(request, Sum<std::int32_t>{}));
-    case DType::u32: return solve(job_of(request, Sum<std::uint32_t>{}));
-    case DType::i64: return solve(job_of(request, Sum<std::int64_t>{}));
-    case DType::f32: return solve(job_of(request, Sum<float>{}));
-    case DType::f64: return solve(job_of(request, Sum<double>{}));
-    default: return Status::unsupported;
-  }
+  const OpId id = static_cast<OpId>(request.op);
+  if (!offers(id, request.dtype)) return Status::unsupported;
+  return with_op(id, request.dtype, [&](auto op) { return solve(job_of(request, op)); });
 }
 
 }  // namespace course::hierarchical_scan

@@ -8,52 +8,40 @@
 
 namespace course::hierarchical_scan {
 
+using lab::Metric;
+
 // The bytes through global memory, 4n, 3n or 2n items, are 2, 1.5 or 1 times the minimum. The steps
 // distinguish a hierarchy (log n) from a chain (n / tile). The course's tests check the numbers.
-inline constexpr lab::EfficiencyGoal kTwoLevelGoals[] = {{lab::Metric::bytes_ratio, 2.05, 3},
-                                                         {lab::Metric::launches, 3, 3}};
-inline constexpr lab::EfficiencyGoal kRecursiveGoals[] = {{lab::Metric::bytes_ratio, 2.05, 4},
-                                                          {lab::Metric::step_ratio, 3, 4}};
-inline constexpr lab::EfficiencyGoal kReduceThenScanGoals[] = {{lab::Metric::bytes_ratio, 1.55, 6},
-                                                               {lab::Metric::step_ratio, 3, 3}};
-inline constexpr lab::EfficiencyGoal kChainedGoals[] = {{lab::Metric::bytes_ratio, 1.05, 5},
-                                                        {lab::Metric::launches, 2, 5}};
-inline constexpr lab::EfficiencyGoal kLookBackGoals[] = {{lab::Metric::bytes_ratio, 1.05, 3},
-                                                         {lab::Metric::launches, 2, 3}};
-// Compared with one CPU core, on a device like the H200.
-inline constexpr lab::SpeedupTier kRecursiveTiers[] = {{15, 3}, {30, 3}};
-inline constexpr lab::SpeedupTier kReduceThenScanTiers[] = {{20, 3}, {40, 4}};
-inline constexpr lab::SpeedupTier kLookBackTiers[] = {{6, 2}, {10, 2}};
-
+// The times are compared with one CPU core, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "two_levels",
      .title = "Two levels",
      .section = "handouts/07-hierarchical-scan.md#two_levels",
      .correctness_points = 14,
-     .efficiency = kTwoLevelGoals},
+     .efficiency = {{Metric::bytes_ratio, 2.05, 3}, {Metric::launches, 3, 3}}},
     {.id = "recursive",
      .title = "Any length",
      .section = "handouts/07-hierarchical-scan.md#recursive",
      .correctness_points = 14,
-     .efficiency = kRecursiveGoals,
-     .speedup = kRecursiveTiers},
+     .efficiency = {{Metric::bytes_ratio, 2.05, 4}, {Metric::step_ratio, 3, 4}},
+     .speedup = {{15, 3}, {30, 3}}},
     {.id = "reduce_then_scan",
      .title = "Reduce, then scan",
      .section = "handouts/07-hierarchical-scan.md#reduce_then_scan",
      .correctness_points = 12,
-     .efficiency = kReduceThenScanGoals,
-     .speedup = kReduceThenScanTiers},
+     .efficiency = {{Metric::bytes_ratio, 1.55, 6}, {Metric::step_ratio, 3, 3}},
+     .speedup = {{20, 3}, {40, 4}}},
     {.id = "chained",
      .title = "One pass, chained",
      .section = "handouts/07-hierarchical-scan.md#chained",
      .correctness_points = 14,
-     .efficiency = kChainedGoals},
+     .efficiency = {{Metric::bytes_ratio, 1.05, 5}, {Metric::launches, 2, 5}}},
     {.id = "look_back",
      .title = "Decoupled look-back",
      .section = "handouts/07-hierarchical-scan.md#look_back",
      .correctness_points = 10,
-     .efficiency = kLookBackGoals,
-     .speedup = kLookBackTiers,
+     .efficiency = {{Metric::bytes_ratio, 1.05, 3}, {Metric::launches, 2, 3}},
+     .speedup = {{6, 2}, {10, 2}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {

@@ -8,14 +8,11 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <utility>
 
 #include "base/rng.hpp"
 #include "hierarchical_scan/baseline.hpp"
 #include "hierarchical_scan/lab.hpp"
 #include "hierarchical_scan/points.hpp"
-#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
@@ -23,14 +20,7 @@
 namespace course::hierarchical_scan {
 namespace {
 
-using lab::BufferSpec;
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Mismatch;
-using lab::Pattern;
-using lab::Task;
-using lab::view;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 using Map = AffineMap<std::uint32_t>;
 
@@ -47,15 +37,7 @@ bool is_chain(const Task& task) {
 // Calls f(op) with the operator of the case.
 template <typename F>
 decltype(auto) with_op(const Case& c, F f) {
-  const bool max = static_cast<OpId>(c.op) == OpId::max;
-  switch (c.dtype) {
-    case DType::u32: return f(Sum<std::uint32_t>{});
-    case DType::i64: return f(Sum<std::int64_t>{});
-    case DType::f32: return max ? f(Max<float>{}) : f(Sum<float>{});
-    case DType::f64: return f(Sum<double>{});
-    case DType::u64: return f(Affine<std::uint32_t>{});
-    default: return max ? f(Max<std::int32_t>{}) : f(Sum<std::int32_t>{});
-  }
+  return hierarchical_scan::with_op(static_cast<OpId>(c.op), c.dtype, f);
 }
 
 // --- Items.
@@ -65,8 +47,8 @@ typename Op::Value item_for(Op, Pattern pattern, std::uint64_t i, std::uint64_t 
   using Value = typename Op::Value;
   if constexpr (std::is_same_v<Value, Map>) {
     // Odd scales have inverses modulo 2^32, so the result of a map always depends on the maps before it.
-    const auto scale = lab::item_of<std::uint32_t>(pattern, i, n, rng);
-    const auto shift = lab::item_of<std::uint32_t>(pattern, i + 1, n, rng);
+    const auto scale = item_of<std::uint32_t>(pattern, i, n, rng);
+    const auto shift = item_of<std::uint32_t>(pattern, i + 1, n, rng);
     return {pattern == Pattern::example ? scale : scale | 1, shift};
   } else {
     if constexpr (std::is_same_v<Op, Max<Value>>) {
@@ -76,7 +58,7 @@ typename Op::Value item_for(Op, Pattern pattern, std::uint64_t i, std::uint64_t 
         return static_cast<Value>(static_cast<double>(i) - static_cast<double>(n));
       if (pattern == Pattern::descending) return static_cast<Value>(-1 - static_cast<double>(i));
     }
-    return lab::item_of<Value>(pattern, i, n, rng);
+    return item_of<Value>(pattern, i, n, rng);
   }
 }
 
@@ -91,13 +73,13 @@ double depth(const Task& task, std::uint64_t i) {
 }
 
 template <typename T>
-std::vector<lab::Expected> expected_sums(const Task& task, const Case& c, std::span<const T> items) {
-  std::vector<lab::Expected> expected(items.size());
-  lab::ExactSum sum;
+std::vector<Expected> expected_sums(const Task& task, const Case& c, std::span<const T> items) {
+  std::vector<Expected> expected(items.size());
+  ExactSum sum;
   double magnitudes = 0;
   bool whole = true;
   const auto prefix = [&](std::size_t i) {
-    return lab::Expected{sum.value(), lab::sum_error_bound(c.dtype, depth(task, i), magnitudes, whole)};
+    return Expected{sum.value(), sum_error_bound(c.dtype, depth(task, i), magnitudes, whole)};
   };
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (kind_of(c) == Kind::exclusive) expected[i] = prefix(i);
@@ -126,8 +108,8 @@ struct Facts {
   const Case& c;
   std::span<const Value> items, got;
   Op op;
-  std::uint64_t first;                           // index of the first wrong element
-  std::span<const lab::Expected> expected = {};  // of floats
+  std::uint64_t first;                      // index of the first wrong element
+  std::span<const Expected> expected = {};  // of floats
 
   Kind kind() const { return kind_of(c); }
   // Whether a sum of some items shows which items they were, except for rare equal sums.
@@ -179,10 +161,9 @@ struct Facts {
 template <typename Op>
 std::string zero_for_identity(const Facts<Op>& f) {
   using Value = typename Op::Value;
-  return f.got[f.first] == Value{} && !(f.op.identity() == Value{})
-             ? fmt::format("0 is not the identity of {}: what has nothing on its left gets op.identity()",
-                           name_of(static_cast<OpId>(f.c.op)))
-             : "";
+  if (!(f.got[f.first] == Value{} && !(f.op.identity() == Value{}))) return "";
+  return fmt::format("0 is not the identity of {}: what has nothing on its left gets op.identity()",
+                     name_of(static_cast<OpId>(f.c.op)));
 }
 
 template <typename Op>
@@ -190,9 +171,8 @@ std::string other_kind(const Facts<Op>& f) {
   if (std::is_floating_point_v<typename Op::Value>) return "";
   const Kind other = f.kind() == Kind::inclusive ? Kind::exclusive : Kind::inclusive;
   const auto other_scan = right_scan(f.items, other, f.op);
-  return std::equal(f.got.begin(), f.got.end(), other_scan.begin())
-             ? fmt::format("this is the {} scan; the {} one was asked for", name_of(other), name_of(f.kind()))
-             : "";
+  if (!std::equal(f.got.begin(), f.got.end(), other_scan.begin())) return "";
+  return fmt::format("this is the {} scan; the {} one was asked for", name_of(other), name_of(f.kind()));
 }
 
 template <typename Op>
@@ -207,71 +187,59 @@ std::string added_instead_of_op(const Facts<Op>& f) {
   return "";
 }
 
-template <typename Op>
-std::string tile_on_its_own(const Facts<Op>& f) {
-  return f.is_telling() && f.first > 0 && f.goes_on_from(f.op.identity())
-             ? fmt::format(
-                   "from element {} on the scan starts anew: the total of the items left of the tile is not "
-                   "combined into it",
-                   f.first)
-             : "";
+std::string tile_on_its_own(const auto& f) {
+  if (!(f.is_telling() && f.first > 0 && f.goes_on_from(f.op.identity()))) return "";
+  return fmt::format(
+      "from element {} on the scan starts anew: the total of the items left of the tile is not "
+      "combined into it",
+      f.first);
 }
 
-template <typename Op>
-std::string wrong_side(const Facts<Op>& f) {
+std::string wrong_side(const auto& f) {
   if (!f.is_telling()) return "";
   // In an exclusive scan, the first element of a tile is the prefix alone, which is right on either side. So
   // the tile begins one element before the first wrong one.
   const std::uint64_t start = f.kind() == Kind::exclusive && f.first > 0 ? f.first - 1 : f.first;
   const auto prefix = f.fold(0, start);
-  return f.matches(start, [&](auto local) { return f.op(local, prefix); })
-             ? fmt::format(
-                   "from element {} on the prefix is on the wrong side: it must be op(prefix, x), since "
-                   "op(x, prefix) is something else for this operator",
-                   f.first)
-             : "";
+  if (!(f.matches(start, [&](auto local) { return f.op(local, prefix); }))) return "";
+  return fmt::format(
+      "from element {} on the prefix is on the wrong side: it must be op(prefix, x), since "
+      "op(x, prefix) is something else for this operator",
+      f.first);
 }
 
-template <typename Op>
-std::string own_tile_in_prefix(const Facts<Op>& f) {
+std::string own_tile_in_prefix(const auto& f) {
   const auto before = f.fold(0, f.is_exact() ? f.first : 0);
   const auto tile =
       f.tile([&](auto n) { return f.goes_on_from(f.op(before, f.fold(f.first, f.end_of(n)))); });
-  return tile == 0
-             ? ""
-             : fmt::format(
-                   "from element {} on the prefix holds items of the tile itself (up to element {}): the "
-                   "scan of the sums must be exclusive, and a tile takes the prefix of its own number",
-                   f.first, f.end_of(tile) - 1);
+  if (tile == 0) return "";
+  return fmt::format(
+      "from element {} on the prefix holds items of the tile itself (up to element {}): the "
+      "scan of the sums must be exclusive, and a tile takes the prefix of its own number",
+      f.first, f.end_of(tile) - 1);
 }
 
-template <typename Op>
-std::string own_sum_for_prefix(const Facts<Op>& f) {
+std::string own_sum_for_prefix(const auto& f) {
   if (f.first == 0) return "";  // own_tile_in_prefix says so
   const auto tile = f.tile([&](auto n) { return f.goes_on_from(f.fold(f.first, f.end_of(n))); });
-  return tile == 0
-             ? ""
-             : fmt::format(
-                   "from element {} on the prefix is the tile's own sum (up to element {}): the sums were "
-                   "not scanned this far",
-                   f.first, f.end_of(tile) - 1);
+  if (tile == 0) return "";
+  return fmt::format(
+      "from element {} on the prefix is the tile's own sum (up to element {}): the sums were "
+      "not scanned this far",
+      f.first, f.end_of(tile) - 1);
 }
 
-template <typename Op>
-std::string look_back_stops(const Facts<Op>& f) {
+std::string look_back_stops(const auto& f) {
   const auto tile =
       f.tile([&](auto n) { return n < f.first && f.goes_on_from(f.fold(f.first - n, f.first)); });
-  return tile == 0
-             ? ""
-             : fmt::format(
-                   "from element {} on only the last {} items before it are counted: what is further left "
-                   "is missing",
-                   f.first, tile);
+  if (tile == 0) return "";
+  return fmt::format(
+      "from element {} on only the last {} items before it are counted: what is further left is missing",
+      f.first, tile);
 }
 
 // A look-back that goes on after the prefix that it has found: the first tiles are in the prefix twice.
-template <typename Op>
-std::string prefix_twice(const Facts<Op>& f) {
+std::string prefix_twice(const auto& f) {
   if (!f.is_exact() || f.first == 0) return "";
   const auto before = f.fold(0, f.first);
   const auto tile = f.tile([&](std::uint64_t n) {
@@ -287,8 +255,7 @@ std::string prefix_twice(const Facts<Op>& f) {
 }
 
 // A look back that combines what it finds, nearest tile first, in this order.
-template <typename Op>
-std::string look_back_reversed(const Facts<Op>& f) {
+std::string look_back_reversed(const auto& f) {
   constexpr int kMostTiles = 32;
   if (!f.is_telling()) return "";
   const auto tile = f.tile([&](std::uint64_t n) {
@@ -300,12 +267,11 @@ std::string look_back_reversed(const Facts<Op>& f) {
     }
     return false;
   });
-  return tile == 0
-             ? ""
-             : fmt::format(
-                   "from element {} on the prefix has the tiles before it in reverse order: in a look-back "
-                   "what is found further left must be op's first operand",
-                   f.first);
+  if (tile == 0) return "";
+  return fmt::format(
+      "from element {} on the prefix has the tiles before it in reverse order: in a look-back "
+      "what is found further left must be op's first operand",
+      f.first);
 }
 
 template <typename Op>
@@ -339,16 +305,16 @@ std::string nearly_right(const Facts<Op>& f) {
 }
 
 template <typename Op>
-constexpr lab::Rule<Facts<Op>> kRules[] = {
+constexpr Rule<Facts<Op>> kRules[] = {
     {"other_kind", other_kind<Op>},
     {"added_instead_of_op", added_instead_of_op<Op>},
-    {"tile_on_its_own", tile_on_its_own<Op>},
-    {"wrong_side", wrong_side<Op>},
-    {"own_tile_in_prefix", own_tile_in_prefix<Op>},
-    {"own_sum_for_prefix", own_sum_for_prefix<Op>},
-    {"look_back_stops", look_back_stops<Op>},
-    {"prefix_twice", prefix_twice<Op>},
-    {"look_back_reversed", look_back_reversed<Op>},
+    {"tile_on_its_own", tile_on_its_own<Facts<Op>>},
+    {"wrong_side", wrong_side<Facts<Op>>},
+    {"own_tile_in_prefix", own_tile_in_prefix<Facts<Op>>},
+    {"own_sum_for_prefix", own_sum_for_prefix<Facts<Op>>},
+    {"look_back_stops", look_back_stops<Facts<Op>>},
+    {"prefix_twice", prefix_twice<Facts<Op>>},
+    {"look_back_reversed", look_back_reversed<Facts<Op>>},
     {"one_by_one", one_by_one<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
     {"nearly_right", nearly_right<Op>, true},
@@ -358,9 +324,9 @@ std::string print_map(Map map) {
   return fmt::format("x -> {} x + {}", map.scale, map.shift);
 }
 
-class HierarchicalScanProblem : public lab::Problem {
+class HierarchicalScanProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
 
   // An affine map as "3x+1".
   std::string print(const Case& c, DType dtype, const std::byte* element) const override {
@@ -373,7 +339,7 @@ class HierarchicalScanProblem : public lab::Problem {
 
   std::vector<Case> cases(const Task& task) const override;
 
-  lab::Shape shape(const Task&, const Case& c) const override {
+  Shape shape(const Task&, const Case& c) const override {
     return {{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, workspace_of(c.n, c.dtype)};
   }
 
@@ -381,8 +347,7 @@ class HierarchicalScanProblem : public lab::Problem {
     with_op(c, [&]<typename Op>(Op op) {
       Rng rng(seed);
       std::uint64_t i = 0;
-      for (auto& item : view<typename Op::Value>(std::span(inputs[0].bytes)))
-        item = item_for(op, c.pattern, i++, c.n, rng);
+      for (auto& item : inputs[0].as<typename Op::Value>()) item = item_for(op, c.pattern, i++, c.n, rng);
     });
   }
 
@@ -394,12 +359,12 @@ class HierarchicalScanProblem : public lab::Problem {
                                 std::span<const HostBuffer> outputs) const override {
     return with_op(c, [&]<typename Op>(Op op) -> std::optional<Mismatch> {
       using Value = typename Op::Value;
-      const auto items = view<Value>(std::span<const std::byte>(inputs[0].bytes));
+      const auto items = inputs[0].as<Value>();
       const auto& out = outputs[0];
-      const auto got = view<Value>(std::span<const std::byte>(out.bytes));
+      const auto got = out.as<Value>();
       const Kind kind = kind_of(c);
       std::optional<Mismatch> mismatch;
-      std::vector<lab::Expected> expected;
+      std::vector<Expected> expected;
       if constexpr (std::is_floating_point_v<Value>) {
         if constexpr (std::is_same_v<Op, Sum<Value>>) {
           expected = expected_sums(task, c, items);
@@ -407,10 +372,10 @@ class HierarchicalScanProblem : public lab::Problem {
           for (const Value x : right_scan(items, kind, op))
             expected.push_back({static_cast<long double>(x), 0});
         }
-        mismatch = lab::compare_floats(out.spec, expected, out.bytes);
+        mismatch = compare_floats(out.spec, expected, out.bytes);
       } else {
         const auto right = right_scan(items, kind, op);
-        mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
+        mismatch = compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
         if constexpr (std::is_same_v<Value, Map>) {
           if (mismatch) {
             mismatch->expected = print_map(right[mismatch->index]);
@@ -419,19 +384,19 @@ class HierarchicalScanProblem : public lab::Problem {
         }
       }
       if (mismatch)
-        lab::diagnose<Facts<Op>>(*mismatch, kRules<Op>, {c, items, got, op, mismatch->index, expected});
+        diagnose<Facts<Op>>(*mismatch, kRules<Op>, {c, items, got, op, mismatch->index, expected});
       return mismatch;
     });
   }
 
   void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                lab::Baseline which) const override {
+                Baseline which) const override {
     with_op(c, [&]<typename Op>(Op op) {
       using Value = typename Op::Value;
-      const auto items = view<Value>(std::span<const std::byte>(inputs[0].bytes));
-      const auto out = view<Value>(std::span(outputs[0].bytes));
+      const auto items = inputs[0].as<Value>();
+      const auto out = outputs[0].as<Value>();
       const auto scan = [&](auto with) {
-        if (which == lab::Baseline::one_thread)
+        if (which == Baseline::one_thread)
           scan_one_thread(items, out, kind_of(c), with, with.identity());
         else
           scan_all_cores(items, out, kind_of(c), with);
@@ -446,17 +411,17 @@ class HierarchicalScanProblem : public lab::Problem {
   }
 
   // n - 1 operations, a tree of ⌈log2 n⌉ steps; every item is read once, every prefix is written once.
-  lab::Ideal ideal(const Task&, const Case& c) const override {
+  Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     // The last result of an exclusive scan does not depend on the last item.
     const double items = kind_of(c) == Kind::exclusive ? n - 1 : n;
-    return lab::depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0,
-                            2 * n * static_cast<double>(lab::bytes_of(c.dtype))},
-                           items, 1, items);
+    return depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0,
+                       2 * n * static_cast<double>(bytes_of(c.dtype))},
+                      items, 1, items);
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    Case c = lab::make_case({"exclusive_sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
+    Case c = make_case({"exclusive_sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
     c.params[0] = static_cast<std::int64_t>(Kind::exclusive);
     return c;
   }
@@ -465,12 +430,12 @@ class HierarchicalScanProblem : public lab::Problem {
 std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   std::vector<Case> all;
   const auto add = [&all](Kind kind, OpId op, DType dtype, std::uint64_t n, Pattern pattern,
-                          std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
+                          std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0) {
     const auto variant = fmt::format("{}_{}_{}", name_of(kind), name_of(op), lab::name_of(dtype));
-    all.push_back(lab::make_case({variant}, op, dtype, n, pattern, purpose, misalign));
+    all.push_back(make_case({variant}, op, dtype, n, pattern, purpose, misalign));
     all.back().params[0] = static_cast<std::int64_t>(kind);
   };
-  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr auto kBoth = kCorrectness | kChecks;
   constexpr Kind kIn = Kind::inclusive, kEx = Kind::exclusive;
 
   // Sizes: 0, 1, and around a warp, a block, a tile, several tiles; both kinds.
@@ -483,26 +448,24 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   add(kIn, OpId::sum, DType::i32, 10000, Pattern::random, kBoth);
   add(kEx, OpId::sum, DType::i32, 65537, Pattern::random, kBoth);
   add(kIn, OpId::affine, DType::u64, 20001, Pattern::random, kBoth);
-  for (const std::uint64_t n : {65535u, 131073u, 524288u, 1048577u}) {
+  for (const std::uint64_t n : {65535u, 131073u, 524288u, 1048577u})
     add(kIn, OpId::sum, DType::i32, n, Pattern::random);
-  }
   // As many tiles as a tile has items, and one item more, which needs a third level; two_levels must refuse
   // that.
   add(kEx, OpId::sum, DType::i32, kTwoLevelItems, Pattern::random);
   add(kIn, OpId::sum, DType::i32, kTwoLevelItems + 1, Pattern::random);
   if (task.id != "two_levels") add(kEx, OpId::affine, DType::u64, kTwoLevelItems + 4099, Pattern::random);
   // Addresses where the first 16-byte load is not aligned.
-  add(kIn, OpId::sum, DType::i32, 100003, Pattern::random, lab::kCorrectness, 4);
+  add(kIn, OpId::sum, DType::i32, 100003, Pattern::random, kCorrectness, 4);
   add(kEx, OpId::sum, DType::i32, 5001, Pattern::random, kBoth, 12);
-  add(kIn, OpId::sum, DType::u32, 5001, Pattern::random, lab::kCorrectness, 8);
-  add(kIn, OpId::sum, DType::f32, 5001, Pattern::random, lab::kCorrectness, 4);
-  add(kEx, OpId::sum, DType::i64, 5001, Pattern::random, lab::kCorrectness, 8);
-  add(kIn, OpId::sum, DType::f64, 5001, Pattern::random, lab::kCorrectness, 8);
-  add(kIn, OpId::affine, DType::u64, 5001, Pattern::random, lab::kCorrectness, 8);
+  add(kIn, OpId::sum, DType::u32, 5001, Pattern::random, kCorrectness, 8);
+  add(kIn, OpId::sum, DType::f32, 5001, Pattern::random, kCorrectness, 4);
+  add(kEx, OpId::sum, DType::i64, 5001, Pattern::random, kCorrectness, 8);
+  add(kIn, OpId::sum, DType::f64, 5001, Pattern::random, kCorrectness, 8);
+  add(kIn, OpId::affine, DType::u64, 5001, Pattern::random, kCorrectness, 8);
   // The order of operands: maps are not commutative.
-  for (const std::uint64_t n : {0u, 1u, 33u, 2048u, 2049u, 70001u}) {
+  for (const std::uint64_t n : {0u, 1u, 33u, 2048u, 2049u, 70001u})
     add(kEx, OpId::affine, DType::u64, n, Pattern::random);
-  }
   add(kIn, OpId::affine, DType::u64, 262145, Pattern::random);
   add(kIn, OpId::affine, DType::u64, 3000, Pattern::alternating);
   // Other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum that adds
@@ -527,15 +490,15 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   // The measured cases: with 2^18 items, counting steps is quick; 2^24 items do not fit the device's cache.
   // Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in the
   // other.
-  add(kIn, OpId::sum, DType::i32, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+  add(kIn, OpId::sum, DType::i32, 262144, Pattern::random, kEfficiency | kCorrectness);
   if (task.id != "two_levels")
-    add(kIn, OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup | lab::kCorrectness);
+    add(kIn, OpId::sum, DType::i32, 16777216, Pattern::random, kSpeedup | kCorrectness);
   return all;
 }
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const HierarchicalScanProblem kProblem;
   return kProblem;
 }

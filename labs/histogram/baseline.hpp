@@ -34,7 +34,7 @@ std::uint32_t bin_of(const HostEdgeBins<T>& bins, T sample) {
 // n increments, each of which may have to wait for the one before.
 template <typename T, typename Bins>
 void count_one_thread(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
-  std::fill(counts.begin(), counts.end(), Count{0});
+  std::ranges::fill(counts, Count{0});
   for (const T& sample : samples) ++counts[bin_of(bins, sample)];
 }
 

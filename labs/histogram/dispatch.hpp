@@ -61,6 +61,7 @@ Job<T, Bins> job_of(const lab::Request& request, const Bins& bins) {
 // Calls solve(job) with the Job of the request's bins and sample type.
 template <typename Solve>
 Status dispatch(const lab::Request& request, Solve solve) {
+  if (!offers(static_cast<OpId>(request.op), request.dtype)) return Status::unsupported;
   const auto with = [&]<typename T>(T) {
     if (static_cast<OpId>(request.op) == OpId::edges) {
       return solve(job_of<T>(request, EdgeBins<T>{static_cast<std::uint32_t>(request.params[kBinsParam]),
@@ -68,12 +69,7 @@ Status dispatch(const lab::Request& request, Solve solve) {
     }
     return solve(job_of<T>(request, even_bins<T>(request.params)));
   };
-  switch (request.dtype) {
-    case lab::DType::i32: return with(std::int32_t{});
-    case lab::DType::f32: return with(float{});
-    case lab::DType::u8: return with(std::uint8_t{});
-    default: return Status::unsupported;
-  }
+  return lab::with_type<float, std::uint8_t, std::int32_t>(request.dtype, with);
 }
 
 }  // namespace course::histogram

@@ -7,59 +7,45 @@
 
 namespace course::histogram {
 
+using lab::Metric;
+
 // Each goal separates a rung from the rungs below it (the course's tests check the numbers). Rung 1 does one
 // atomic per sample; those of a warp read and write about 25 sectors of counts. Rung 2 does none but moves 64
 // bytes per sample. Rung 3 moves little more than its input. Rung 4 does one atomic per run. Contention
 // counts the turns that the hardware takes, so it follows the time: it excludes global atomics for skewed
 // samples, but not the increments of rung 3, which are as fast as those of rung 7.
-inline constexpr lab::EfficiencyGoal kGlobalAtomicsGoals[] = {
-    {lab::Metric::atomics, 1000, 2}, {lab::Metric::active_lanes, 0.95, 2}, {lab::Metric::launches, 2, 2}};
-inline constexpr lab::EfficiencyGoal kPrivateCountsGoals[] = {{lab::Metric::atomics, 50, 5},
-                                                              {lab::Metric::launches, 3, 3}};
-inline constexpr lab::EfficiencyGoal kSharedCountsGoals[] = {{lab::Metric::bytes_ratio, 2, 6},
-                                                             {lab::Metric::launches, 2, 2}};
-inline constexpr lab::EfficiencyGoal kSortReduceGoals[] = {{lab::Metric::atomics, 200, 4},
-                                                           {lab::Metric::contention, 1.05, 4}};
-inline constexpr lab::EfficiencyGoal kCombinedGoals[] = {{lab::Metric::contention, 4, 4},
-                                                         {lab::Metric::bytes_ratio, 2, 3}};
-// Compared with one CPU core, on a device like the H200.
-inline constexpr lab::SpeedupTier kGlobalAtomicsTiers[] = {{2, 2}};
-inline constexpr lab::SpeedupTier kPrivateCountsTiers[] = {{3, 2}, {6, 2}};
-inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{30, 3}, {50, 4}, {65, 3}};
-inline constexpr lab::SpeedupTier kSortReduceTiers[] = {{2, 2}, {5, 2}};
-inline constexpr lab::SpeedupTier kCombinedTiers[] = {{8, 3}, {20, 2}};
-
+// The times are compared with one CPU core, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "global_atomics",
      .title = "Global atomics",
      .section = "handouts/05-histogram.md#global_atomics",
      .correctness_points = 14,
-     .efficiency = kGlobalAtomicsGoals,
-     .speedup = kGlobalAtomicsTiers},
+     .efficiency = {{Metric::atomics, 1000, 2}, {Metric::active_lanes, 0.95, 2}, {Metric::launches, 2, 2}},
+     .speedup = {{2, 2}}},
     {.id = "private_counts",
      .title = "A private histogram per thread",
      .section = "handouts/05-histogram.md#private_counts",
      .correctness_points = 12,
-     .efficiency = kPrivateCountsGoals,
-     .speedup = kPrivateCountsTiers},
+     .efficiency = {{Metric::atomics, 50, 5}, {Metric::launches, 3, 3}},
+     .speedup = {{3, 2}, {6, 2}}},
     {.id = "shared_counts",
      .title = "A histogram per block",
      .section = "handouts/05-histogram.md#shared_counts",
      .correctness_points = 12,
-     .efficiency = kSharedCountsGoals,
-     .speedup = kSharedCountsTiers},
+     .efficiency = {{Metric::bytes_ratio, 2, 6}, {Metric::launches, 2, 2}},
+     .speedup = {{30, 3}, {50, 4}, {65, 3}}},
     {.id = "sort_reduce",
      .title = "Sort, then reduce by key",
      .section = "handouts/05-histogram.md#sort_reduce",
      .correctness_points = 12,
-     .efficiency = kSortReduceGoals,
-     .speedup = kSortReduceTiers},
+     .efficiency = {{Metric::atomics, 200, 4}, {Metric::contention, 1.05, 4}},
+     .speedup = {{2, 2}, {5, 2}}},
     {.id = "combined",
      .title = "Chosen by the number of bins",
      .section = "handouts/05-histogram.md#combined",
      .correctness_points = 8,
-     .efficiency = kCombinedGoals,
-     .speedup = kCombinedTiers,
+     .efficiency = {{Metric::contention, 4, 4}, {Metric::bytes_ratio, 2, 3}},
+     .speedup = {{8, 3}, {20, 2}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {

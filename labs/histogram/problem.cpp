@@ -17,7 +17,6 @@
 #include "histogram/baseline.hpp"
 #include "histogram/lab.hpp"
 #include "histogram/points.hpp"
-#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
@@ -25,14 +24,7 @@
 namespace course::histogram {
 namespace {
 
-using lab::BufferSpec;
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Mismatch;
-using lab::Pattern;
-using lab::Task;
-using lab::view;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 // The parameters of Case::params that the students' side does not read: 1 if a sixteenth of the random
 // samples are outside the bins.
@@ -48,18 +40,14 @@ DType edge_type(DType dtype) {
 
 template <typename F>
 decltype(auto) with_type(DType dtype, F f) {
-  switch (dtype) {
-    case DType::u8: return f(std::uint8_t{});
-    case DType::f32: return f(float{});
-    default: return f(std::int32_t{});
-  }
+  return lab::with_type<float, std::uint8_t, std::int32_t>(dtype, f);
 }
 
 // Calls f(bins) with the case's bins; explicit edges are its second input.
 template <typename T, typename F>
 decltype(auto) with_bins(const Case& c, std::span<const HostBuffer> inputs, F f) {
   if (static_cast<OpId>(c.op) == OpId::edges) {
-    return f(HostEdgeBins<T>{bins_of(c), view<Edge<T>>(std::span<const std::byte>(inputs[1].bytes))});
+    return f(HostEdgeBins<T>{bins_of(c), inputs[1].as<Edge<T>>()});
   }
   return f(even_bins<T>(c.params));
 }
@@ -102,9 +90,8 @@ void fill_edges(Bound<T> lo, Bound<T> hi, std::span<Edge<T>> edges, Rng& rng) {
   for (std::size_t b = 1; b < n_bins; ++b) {  // integer edges may be equal
     if (edges[b] <= edges[b - 1]) edges[b] = static_cast<Edge<T>>(edges[b - 1] + 1);
   }
-  for (std::size_t b = n_bins - 1; b > 0; --b) {
+  for (std::size_t b = n_bins - 1; b > 0; --b)
     if (edges[b] >= edges[b + 1]) edges[b] = static_cast<Edge<T>>(edges[b + 1] - 1);
-  }
 }
 
 // Values for which bin_of is often wrong: every edge and its neighbours, and the ends of the type.
@@ -189,7 +176,7 @@ Count total_of(Counts counts) {
 }
 
 bool same(Counts a, Counts b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  return std::ranges::equal(a, b);
 }
 
 // How many samples are in no bin, and why.
@@ -274,19 +261,16 @@ std::string outside_in_a_bin(const Facts& f) {
     if (some == known) return "";
   }
   const std::string where = f.where(some);
-  return where.empty()
-             ? ""
-             : fmt::format("of the samples that lie in no bin, {} went to the {} bin{}", some, where,
-                           where == "first"
-                               ? " (truncation is not floor: it would take what is just below lo to 0)"
-                               : "");
+  if (where.empty()) return "";
+  return fmt::format(
+      "of the samples that lie in no bin, {} went to the {} bin{}", some, where,
+      where == "first" ? " (truncation is not floor: it would take what is just below lo to 0)" : "");
 }
 
 std::string outside_dropped(const Facts& f) {
   const bool others_right = same(f.right.first(f.n_bins()), f.got.first(f.n_bins()));
-  return others_right && f.got[f.n_bins()] == 0 && f.right[f.n_bins()] > 0 && total_of(f.got) > 0
-             ? "samples that lie in no bin were dropped: they belong into d_counts[n_bins]"
-             : "";
+  if (!(others_right && f.got[f.n_bins()] == 0 && f.right[f.n_bins()] > 0 && total_of(f.got) > 0)) return "";
+  return "samples that lie in no bin were dropped: they belong into d_counts[n_bins]";
 }
 
 std::string nothing_counted(const Facts& f) {
@@ -303,7 +287,7 @@ std::string bins_left_out(const Facts& f) {
       std::find_if(f.right.begin() + static_cast<std::ptrdiff_t>(n), f.right.end(), counted) -
       f.right.begin());
   constexpr std::ptrdiff_t kTelling = 4;  // bins with samples, on either side
-  const auto n_counted = [&](Counts counts) { return std::count_if(counts.begin(), counts.end(), counted); };
+  const auto n_counted = [&](Counts counts) { return std::ranges::count_if(counts, counted); };
   return missing < f.n_bins() && same(f.right.first(n), f.got.first(n)) &&
                  n_counted(f.got.first(n)) >= kTelling && n_counted(f.right.subspan(n)) >= kTelling
              ? fmt::format(
@@ -333,10 +317,9 @@ std::string counter_overflowed(const Facts& f) {
 
 std::string rest_left_out(const Facts& f) {
   const Count total = total_of(f.got);
-  return total > 0 && total < f.n && f.has_several_bins() && same(f.got, f.counts_of_first(total))
-             ? fmt::format("these are the counts of the first {} of the {} samples: the rest was left out",
-                           total, f.n)
-             : "";
+  if (!(total > 0 && total < f.n && f.has_several_bins() && same(f.got, f.counts_of_first(total)))) return "";
+  return fmt::format("these are the counts of the first {} of the {} samples: the rest was left out", total,
+                     f.n);
 }
 
 // Samples that follow each other are missing, or were counted twice. The number of samples says how many; if
@@ -353,7 +336,7 @@ std::string samples_off(const Facts& f) {
     differs[b] =
         (twice ? -1 : 1) * (static_cast<std::int64_t>(f.got[b]) - static_cast<std::int64_t>(f.right[b]));
   const auto n_of = [&](auto holds) {
-    return static_cast<std::size_t>(std::count_if(differs.begin(), differs.end(), holds));
+    return static_cast<std::size_t>(std::ranges::count_if(differs, holds));
   };
   if (n_of([](std::int64_t d) { return d > 0; }) > 0 || n_of([](std::int64_t d) { return d < 0; }) < 4)
     return "";
@@ -402,16 +385,14 @@ std::string one_bin_too_low(const Facts& f) {
 
 std::string too_few(const Facts& f) {
   const Count total = total_of(f.got);
-  return total < f.n
-             ? fmt::format("the counts add up to {}, {} less than there are samples", total, f.n - total)
-             : "";
+  if (!(total < f.n)) return "";
+  return fmt::format("the counts add up to {}, {} less than there are samples", total, f.n - total);
 }
 
 std::string too_many(const Facts& f) {
   const Count total = total_of(f.got);
-  return total > f.n
-             ? fmt::format("the counts add up to {}, {} more than there are samples", total, total - f.n)
-             : "";
+  if (total <= f.n) return "";
+  return fmt::format("the counts add up to {}, {} more than there are samples", total, total - f.n);
 }
 
 // Every window's counts are added to those of the first window: `first` is missing in the index.
@@ -423,7 +404,7 @@ std::string windows_on_top_of_each_other(const Facts& f) {
     if (n_counts <= window) continue;
     std::vector<Count> folded(n_counts, 0);
     for (std::size_t b = 0; b < n_counts; ++b) folded[b % window] += f.right[b];
-    if (std::equal(f.got.begin(), f.got.end(), folded.begin(), folded.end()))
+    if (std::ranges::equal(f.got, folded))
       return fmt::format(
           "the counts of all windows of {} counters are in the first one: the index in d_counts "
           "must begin at the window's first counter",
@@ -451,7 +432,7 @@ std::string wrong_bins(const Facts& f) {
   return "nothing is lost, but samples were counted in wrong bins";
 }
 
-constexpr lab::Rule<Facts> kRules[] = {
+constexpr Rule<Facts> kRules[] = {
     {"windows_on_top_of_each_other", windows_on_top_of_each_other},
     {"end_in_a_bin", end_in_a_bin},
     {"nan_in_a_bin", nan_in_a_bin},
@@ -475,15 +456,15 @@ constexpr lab::Rule<Facts> kRules[] = {
     {"wrong_bins", wrong_bins, true, "nothing is lost, but samples were counted in wrong bins"},
 };
 
-class HistogramProblem : public lab::Problem {
+class HistogramProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
 
   std::vector<Case> cases(const Task& task) const override;
 
-  lab::Shape shape(const Task&, const Case& c) const override {
+  Shape shape(const Task&, const Case& c) const override {
     const std::uint64_t n_counts = std::uint64_t{bins_of(c)} + 1;
-    lab::Shape shape;
+    Shape shape;
     shape.inputs = {{"d_in", c.dtype, c.n}};
     if (static_cast<OpId>(c.op) == OpId::edges)
       shape.inputs.push_back({"d_edges", edge_type(c.dtype), n_counts});
@@ -497,11 +478,9 @@ class HistogramProblem : public lab::Problem {
       Rng rng(seed);
       if (inputs.size() > 1) {
         const auto [lo, hi] = bounds_of<T>(c);
-        fill_edges<T>(lo, hi, view<Edge<T>>(std::span(inputs[1].bytes)), rng);
+        fill_edges<T>(lo, hi, inputs[1].as<Edge<T>>(), rng);
       }
-      with_bins<T>(c, inputs, [&](const auto& bins) {
-        fill_samples<T>(c, bins, view<T>(std::span(inputs[0].bytes)), rng);
-      });
+      with_bins<T>(c, inputs, [&](const auto& bins) { fill_samples<T>(c, bins, inputs[0].as<T>(), rng); });
     });
   }
 
@@ -509,21 +488,20 @@ class HistogramProblem : public lab::Problem {
                                 std::span<const HostBuffer> outputs) const override {
     return with_type(c.dtype, [&]<typename T>(T) -> std::optional<Mismatch> {
       return with_bins<T>(c, inputs, [&](const auto& bins) -> std::optional<Mismatch> {
-        const auto samples = view<T>(std::span<const std::byte>(inputs[0].bytes));
+        const auto samples = inputs[0].as<T>();
         const auto& out = outputs[0];
         std::vector<Count> right(out.spec.count);
         count_one_thread(samples, bins, std::span(right));
-        auto mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
+        auto mismatch = compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
         if (mismatch) {
           const auto counts_of_first = [&](Count k) {
             std::vector<Count> counts(right.size());
             count_one_thread(samples.first(k), bins, std::span(counts));
             return counts;
           };
-          lab::diagnose<Facts>(*mismatch, kRules,
-                               {samples.size(), outside_of(samples, bins), right,
-                                view<Count>(std::span<const std::byte>(out.bytes)), counts_of_first,
-                                [&](Count i) { return bin_of(bins, samples[i]); }});
+          diagnose<Facts>(*mismatch, kRules,
+                          {samples.size(), outside_of(samples, bins), right, out.as<Count>(), counts_of_first,
+                           [&](Count i) { return bin_of(bins, samples[i]); }});
         }
         return mismatch;
       });
@@ -531,12 +509,12 @@ class HistogramProblem : public lab::Problem {
   }
 
   void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                lab::Baseline which) const override {
+                Baseline which) const override {
     with_type(c.dtype, [&]<typename T>(T) {
       with_bins<T>(c, inputs, [&](const auto& bins) {
-        const auto samples = view<T>(std::span<const std::byte>(inputs[0].bytes));
-        const auto counts = view<Count>(std::span(outputs[0].bytes));
-        if (which == lab::Baseline::one_thread) {
+        const auto samples = inputs[0].as<T>();
+        const auto counts = outputs[0].as<Count>();
+        if (which == Baseline::one_thread) {
           count_one_thread(samples, bins, counts);
         } else {
           count_all_cores(samples, bins, counts);
@@ -547,24 +525,23 @@ class HistogramProblem : public lab::Problem {
 
   // One increment per sample, none of which has to wait for another; samples and edges are read once, counts
   // written once.
-  lab::Ideal ideal(const Task& task, const Case& c) const override {
+  Ideal ideal(const Task& task, const Case& c) const override {
     double bytes = 0;
-    const lab::Shape all = shape(task, c);
-    for (const auto* side : {&all.inputs, &all.outputs}) {
+    const Shape all = shape(task, c);
+    for (const auto* side : {&all.inputs, &all.outputs})
       for (const BufferSpec& spec : *side)
-        bytes += static_cast<double>(spec.count) * static_cast<double>(lab::bytes_of(spec.dtype));
-    }
+        bytes += static_cast<double>(spec.count) * static_cast<double>(bytes_of(spec.dtype));
     return {static_cast<double>(c.n), 0, bytes};
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    Case c = lab::make_case({"even_i32_b4"}, OpId::even, DType::i32, n, Pattern::example);
+    Case c = make_case({"even_i32_b4"}, OpId::even, DType::i32, n, Pattern::example);
     c.params = {4, 0, 8};
     return c;
   }
 };
 
-constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+constexpr auto kBoth = kCorrectness | kChecks;
 
 // A case under construction; the default values are the most common ones.
 struct Wanted {
@@ -573,7 +550,7 @@ struct Wanted {
   std::uint32_t n_bins = 256;
   std::uint64_t n = 0;
   Pattern pattern = Pattern::random;
-  std::uint32_t purpose = lab::kCorrectness;
+  std::uint32_t purpose = kCorrectness;
   bool outside = false;
   std::uint32_t misalign = 0;
   double lo = 0, hi = 0;  // both 0: the usual bounds for the type
@@ -588,8 +565,8 @@ Case case_of(Wanted w) {
     }
   }
   const auto variant = fmt::format("{}_{}_b{}", name_of(w.op), lab::name_of(w.dtype), w.n_bins);
-  Case c = lab::make_case({.variant = variant, .more = w.outside ? "_outside" : ""}, w.op, w.dtype, w.n,
-                          w.pattern, w.purpose, w.misalign);
+  Case c = make_case({.variant = variant, .more = w.outside ? "_outside" : ""}, w.op, w.dtype, w.n, w.pattern,
+                     w.purpose, w.misalign);
   c.params[kBinsParam] = w.n_bins;
   c.params[kOutsideParam] = w.outside ? 1 : 0;
   with_type(w.dtype, [&]<typename T>(T) {
@@ -665,8 +642,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
 
   // The measured cases. Each is also a correctness case, with another seed, so an answer that was stored in
   // one is wrong in the other.
-  constexpr auto kEfficiency = lab::kEfficiency | lab::kCorrectness,
-                 kSpeedup = lab::kSpeedup | lab::kCorrectness;
+  constexpr auto kEfficiency = lab::kEfficiency | kCorrectness, kSpeedup = lab::kSpeedup | kCorrectness;
   // Sorting is the slowest on the simulator, so it is timed with fewer samples.
   const bool sorts = task.id == "sort_reduce";
   add({.n = 1048576, .purpose = sorts ? kEfficiency | kSpeedup : kEfficiency});
@@ -682,7 +658,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const HistogramProblem kProblem;
   return kProblem;
 }

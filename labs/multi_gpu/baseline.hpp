@@ -96,7 +96,7 @@ inline void count_all_cores(std::span<const std::uint32_t> samples, std::uint32_
 
 // All keys of all ranks.
 inline void sort_one_thread(std::vector<Key>& keys) {
-  std::sort(keys.begin(), keys.end());
+  std::ranges::sort(keys);
 }
 
 // Each core sorts a share; then the shares are merged one after the other.

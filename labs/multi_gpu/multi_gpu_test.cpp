@@ -97,7 +97,7 @@ TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
 TEST(Baselines, GiveTheHandoutsExample) {
   const Tried t = lab::tried(problem(), task("scan"), problem().example(task("scan"), 8));
   const auto shard = [&](std::size_t r) {
-    const auto out = lab::view<std::int32_t>(std::span(t.outputs[r].bytes));
+    const auto out = t.outputs[r].as<std::int32_t>();
     return std::vector<std::int32_t>(out.begin(), out.end());
   };
   EXPECT_EQ(shard(0), (std::vector<std::int32_t>{0, 3, 4, 11}));

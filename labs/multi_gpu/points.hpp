@@ -8,46 +8,40 @@
 
 namespace course::multi_gpu {
 
-// Ranks exchange one value each, however long the shards are: n_ranks - 1 messages of one value from each.
-// The bytes through a device's memory separate the scan that knows its prefix (3n items) from the one that
-// adds it later (5n); 2n are the minimum.
-inline constexpr lab::EfficiencyGoal kReduceGoals[] = {
-    {lab::Metric::bytes_ratio, 1.05, 4}, {lab::Metric::bytes_sent, 1, 3}, {lab::Metric::messages, 3, 3}};
-inline constexpr lab::EfficiencyGoal kScanGoals[] = {
-    {lab::Metric::bytes_ratio, 1.55, 6}, {lab::Metric::bytes_sent, 1, 2}, {lab::Metric::messages, 3, 2}};
-// Counts of 65,536 bins. By slices, a rank sends 2 (n_ranks - 1) / n_ranks times their bytes, in n_ranks - 1
-// messages of each of two operations. An all-reduce of that size sends n_ranks - 1 times their bytes.
-inline constexpr lab::EfficiencyGoal kHistogramGoals[] = {{lab::Metric::bytes_sent, 1.05, 6},
-                                                          {lab::Metric::messages, 6, 4}};
-// Random keys: (n_ranks - 1) / n_ranks of a shard's keys belong to other ranks. The search for the boundaries
-// adds less than a tenth, in a message per digit and other rank.
-inline constexpr lab::EfficiencyGoal kSortGoals[] = {{lab::Metric::bytes_sent, 1.15, 10},
-                                                     {lab::Metric::messages, 30, 5}};
+using lab::Metric;
 
+// reduce and scan: ranks exchange one value each, however long the shards are: n_ranks - 1 messages of one
+// value from each. The bytes through a device's memory separate the scan that knows its prefix (3n items)
+// from the one that adds it later (5n); 2n are the minimum.
+// histogram: counts of 65,536 bins. By slices, a rank sends 2 (n_ranks - 1) / n_ranks times their bytes, in
+// n_ranks - 1 messages of each of two operations. An all-reduce of that size sends n_ranks - 1 times their
+// bytes.
+// sort: random keys, of which (n_ranks - 1) / n_ranks of a shard belong to other ranks. The search for the
+// boundaries adds less than a tenth, in a message per digit and other rank.
 inline constexpr lab::Task kTasks[] = {
     {.id = "reduce",
      .title = "Reduction over all devices",
      .section = "handouts/08-multi-gpu.md#reduce",
      .correctness_points = 10,
-     .efficiency = kReduceGoals,
+     .efficiency = {{Metric::bytes_ratio, 1.05, 4}, {Metric::bytes_sent, 1, 3}, {Metric::messages, 3, 3}},
      .bonus = true},
     {.id = "scan",
      .title = "Scan over all devices",
      .section = "handouts/08-multi-gpu.md#scan",
      .correctness_points = 15,
-     .efficiency = kScanGoals,
+     .efficiency = {{Metric::bytes_ratio, 1.55, 6}, {Metric::bytes_sent, 1, 2}, {Metric::messages, 3, 2}},
      .bonus = true},
     {.id = "histogram",
      .title = "Histogram over all devices",
      .section = "handouts/08-multi-gpu.md#histogram",
      .correctness_points = 10,
-     .efficiency = kHistogramGoals,
+     .efficiency = {{Metric::bytes_sent, 1.05, 6}, {Metric::messages, 6, 4}},
      .bonus = true},
     {.id = "sort",
      .title = "Sort over all devices",
      .section = "handouts/08-multi-gpu.md#sort",
      .correctness_points = 20,
-     .efficiency = kSortGoals,
+     .efficiency = {{Metric::bytes_sent, 1.15, 10}, {Metric::messages, 30, 5}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {

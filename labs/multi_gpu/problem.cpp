@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/rng.hpp"
-#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
@@ -25,13 +24,7 @@
 namespace course::multi_gpu {
 namespace {
 
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Mismatch;
-using lab::Pattern;
-using lab::Task;
-using lab::view;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 using Map = AffineMap<std::uint32_t>;
 
@@ -105,21 +98,16 @@ decltype(auto) with_op(const Case& c, F f) {
   return c.dtype == DType::f32 ? f(Sum<float>{}) : f(Sum<std::int32_t>{});
 }
 
-template <typename T>
-std::span<const T> items_of(const HostBuffer& buffer) {
-  return view<T>(std::span<const std::byte>(buffer.bytes));
-}
-
 template <typename Op>
 typename Op::Value item_for(Op, const Case& c, std::uint64_t i, Rng& rng) {
   using Value = typename Op::Value;
   if constexpr (std::is_same_v<Value, Map>) {
     // Odd scales have inverses modulo 2^32, so the result of a map always depends on the maps before it.
-    const auto scale = lab::item_of<std::uint32_t>(c.pattern, i, c.n, rng);
-    const auto shift = lab::item_of<std::uint32_t>(c.pattern, i + 1, c.n, rng);
+    const auto scale = item_of<std::uint32_t>(c.pattern, i, c.n, rng);
+    const auto shift = item_of<std::uint32_t>(c.pattern, i + 1, c.n, rng);
     return {c.pattern == Pattern::example ? scale : scale | 1, shift};
   } else {
-    const Value item = lab::item_of<Value>(c.pattern, i, c.n, rng);
+    const Value item = item_of<Value>(c.pattern, i, c.n, rng);
     // No item is positive, so a 0 used as the identity changes the result.
     if constexpr (std::is_same_v<Op, Max<Value>>)
       return static_cast<Value>(item | std::numeric_limits<Value>::min());
@@ -145,12 +133,12 @@ class FloatSum {
     whole_ = whole_ && x == std::floor(x);
     ++n_;
   }
-  lab::Expected expected() const {
-    return {sum_.value(), lab::sum_error_bound(DType::f32, depth(n_), magnitudes_, whole_)};
+  Expected expected() const {
+    return {sum_.value(), sum_error_bound(DType::f32, depth(n_), magnitudes_, whole_)};
   }
 
  private:
-  lab::ExactSum sum_;
+  ExactSum sum_;
   double magnitudes_ = 0;
   bool whole_ = true;
   std::uint64_t n_ = 0;
@@ -160,8 +148,8 @@ class FloatSum {
 template <typename Op>
 struct Right {
   using Value = typename Op::Value;
-  std::vector<std::vector<Value>> values;            // of types that must be equal
-  std::vector<std::vector<lab::Expected>> expected;  // of float sums
+  std::vector<std::vector<Value>> values;       // of types that must be equal
+  std::vector<std::vector<Expected>> expected;  // of float sums
 
   Right(const Task& task, const Case& c, std::span<const HostBuffer> inputs, Op op) {
     constexpr bool kFloat = std::is_floating_point_v<Value>;
@@ -169,7 +157,7 @@ struct Right {
     Value carry = op.identity();
     FloatSum sum;
     for (const HostBuffer& input : inputs) {
-      const auto items = items_of<Value>(input);
+      const auto items = input.as<Value>();
       values.emplace_back(scans ? items.size() : 0);
       expected.emplace_back();
       if constexpr (kFloat) {
@@ -194,14 +182,13 @@ struct Right {
 
 // --- Likely causes of a wrong result: one rule for each mistake, of the first rank with a wrong output.
 
-// As lab::diagnose(), but a mistake that these rules find counts instead of one that the general rules have
+// As diagnose(), but a mistake that these rules find counts instead of one that the general rules have
 // found: if a result did not reach a rank, its output was never written, but the reason is elsewhere.
 template <typename Facts>
-void diagnose_ranks(Mismatch& mismatch, std::span<const lab::Rule<Facts>> rules, const Facts& facts) {
-  std::vector<lab::Cause> causes = lab::causes_of(rules, facts);
-  if (std::any_of(causes.begin(), causes.end(), [](const lab::Cause& cause) { return !cause.is_sign; }))
-    mismatch.causes.clear();
-  if (!lab::is_explained(mismatch)) lab::add_causes(mismatch, std::move(causes));
+void diagnose_ranks(Mismatch& mismatch, std::span<const Rule<Facts>> rules, const Facts& facts) {
+  std::vector<Cause> causes = causes_of(rules, facts);
+  if (std::ranges::any_of(causes, [](const Cause& cause) { return !cause.is_sign; })) mismatch.causes.clear();
+  if (!is_explained(mismatch)) add_causes(mismatch, std::move(causes));
 }
 
 template <typename Op>
@@ -221,12 +208,10 @@ struct Facts {
   bool is_telling() const {
     return !std::is_floating_point_v<Value> && c.pattern == Pattern::random && c.n > 0;
   }
-  Value total(std::size_t r) const {
-    return reduce_one_thread(items_of<Value>(inputs[r]), op, op.identity());
-  }
+  Value total(std::size_t r) const { return reduce_one_thread(inputs[r].as<Value>(), op, op.identity()); }
   // Whether the rank's output begins as a scan does that starts with `prefix`.
   bool begins_with(Value prefix) const {
-    const auto items = items_of<Value>(inputs[rank]);
+    const auto items = inputs[rank].as<Value>();
     if (!is_telling() || first > 1) return false;
     for (std::size_t i = 0; i < std::min<std::size_t>(items.size(), 8); ++i) {
       const Value through = op(prefix, items[i]);
@@ -243,42 +228,31 @@ struct Facts {
   }
 };
 
-template <typename Op>
-std::string own_shard_alone(const Facts<Op>& f) {
+std::string own_shard_alone(const auto& f) {
   if (f.scans()) {
-    return f.begins_with(f.op.identity())
-               ? fmt::format("rank {}'s scan starts anew: it lacks the totals of the ranks before it", f.rank)
-               : "";
+    if (!f.begins_with(f.op.identity())) return "";
+    return fmt::format("rank {}'s scan starts anew: it lacks the totals of the ranks before it", f.rank);
   }
-  return f.is_telling() && f.inputs.size() > 1 && f.got[0] == f.total(f.rank)
-             ? fmt::format("rank {} has the result of its own shard: the ranks' results were not combined",
-                           f.rank)
-             : "";
+  if (!(f.is_telling() && f.inputs.size() > 1 && f.got[0] == f.total(f.rank))) return "";
+  return fmt::format("rank {} has the result of its own shard: the ranks' results were not combined", f.rank);
 }
 
-template <typename Op>
-std::string own_total_in_prefix(const Facts<Op>& f) {
-  return f.scans() && f.begins_with(f.totals(0, f.rank + 1))
-             ? fmt::format("rank {}'s prefix contains the total of rank {} itself: it must end before it",
-                           f.rank, f.rank)
-             : "";
+std::string own_total_in_prefix(const auto& f) {
+  if (!(f.scans() && f.begins_with(f.totals(0, f.rank + 1)))) return "";
+  return fmt::format("rank {}'s prefix contains the total of rank {} itself: it must end before it", f.rank,
+                     f.rank);
 }
 
-template <typename Op>
-std::string all_totals_in_prefix(const Facts<Op>& f) {
-  return f.scans() && f.rank + 1 < f.inputs.size() && f.begins_with(f.totals(0, f.inputs.size()))
-             ? fmt::format("rank {}'s prefix contains the totals of all ranks: it must end before rank {}",
-                           f.rank, f.rank)
-             : "";
+std::string all_totals_in_prefix(const auto& f) {
+  if (!(f.scans() && f.rank + 1 < f.inputs.size() && f.begins_with(f.totals(0, f.inputs.size())))) return "";
+  return fmt::format("rank {}'s prefix contains the totals of all ranks: it must end before rank {}", f.rank,
+                     f.rank);
 }
 
-template <typename Op>
-std::string later_ranks(const Facts<Op>& f) {
-  return f.scans() && f.begins_with(f.totals(f.rank + 1, f.inputs.size()))
-             ? fmt::format(
-                   "rank {}'s prefix contains the totals of the ranks after it, not of those before it",
-                   f.rank)
-             : "";
+std::string later_ranks(const auto& f) {
+  if (!(f.scans() && f.begins_with(f.totals(f.rank + 1, f.inputs.size())))) return "";
+  return fmt::format("rank {}'s prefix contains the totals of the ranks after it, not of those before it",
+                     f.rank);
 }
 
 template <typename Op>
@@ -286,20 +260,17 @@ std::string ranks_in_another_order(const Facts<Op>& f) {
   if (!f.scans() || f.rank < 2) return "";
   typename Op::Value sum = f.op.identity();
   for (std::size_t r = f.rank; r-- > 0;) sum = f.op(sum, f.total(r));
-  return f.begins_with(sum)
-             ? fmt::format("rank {}'s prefix combines the ranks before it in the reverse order", f.rank)
-             : "";
+  if (!f.begins_with(sum)) return "";
+  return fmt::format("rank {}'s prefix combines the ranks before it in the reverse order", f.rank);
 }
 
 // One rank has the result of a reduction, and this one has something else.
-template <typename Op>
-std::string result_on_one_rank(const Facts<Op>& f) {
-  return !f.scans() && f.right_ranks.size() == 1
-             ? fmt::format(
-                   "only rank {} has the result: it must reach all ranks, by ncclAllReduce, or by "
-                   "ncclBroadcast with root {}",
-                   f.right_ranks[0], f.right_ranks[0])
-             : "";
+std::string result_on_one_rank(const auto& f) {
+  if (!(!f.scans() && f.right_ranks.size() == 1)) return "";
+  return fmt::format(
+      "only rank {} has the result: it must reach all ranks, by ncclAllReduce, or by "
+      "ncclBroadcast with root {}",
+      f.right_ranks[0], f.right_ranks[0]);
 }
 
 // All ranks have the same value, which is that of one shard.
@@ -307,7 +278,7 @@ template <typename Op>
 std::string total_of_one_rank(const Facts<Op>& f) {
   if (f.scans() || !f.is_telling() || f.inputs.size() < 2) return "";
   for (const HostBuffer& out : f.outputs)
-    if (!(items_of<typename Op::Value>(out)[0] == f.got[0])) return "";
+    if (!(out.as<typename Op::Value>()[0] == f.got[0])) return "";
   for (std::size_t r = 0; r < f.inputs.size(); ++r)
     if (f.got[0] == f.total(r))
       return fmt::format(
@@ -320,20 +291,19 @@ std::string total_of_one_rank(const Facts<Op>& f) {
 template <typename Op>
 std::string zero_for_identity(const Facts<Op>& f) {
   using Value = typename Op::Value;
-  return f.got[f.first] == Value{} && !(f.op.identity() == Value{})
-             ? fmt::format("0 is not the identity of {}: a rank without items takes part with op.identity()",
-                           name_of(static_cast<OpId>(f.c.op)))
-             : "";
+  if (!(f.got[f.first] == Value{} && !(f.op.identity() == Value{}))) return "";
+  return fmt::format("0 is not the identity of {}: a rank without items takes part with op.identity()",
+                     name_of(static_cast<OpId>(f.c.op)));
 }
 
 template <typename Op>
-constexpr lab::Rule<Facts<Op>> kRules[] = {
-    {"own_shard_alone", own_shard_alone<Op>},
-    {"own_total_in_prefix", own_total_in_prefix<Op>},
-    {"all_totals_in_prefix", all_totals_in_prefix<Op>},
-    {"later_ranks", later_ranks<Op>},
+constexpr Rule<Facts<Op>> kRules[] = {
+    {"own_shard_alone", own_shard_alone<Facts<Op>>},
+    {"own_total_in_prefix", own_total_in_prefix<Facts<Op>>},
+    {"all_totals_in_prefix", all_totals_in_prefix<Facts<Op>>},
+    {"later_ranks", later_ranks<Facts<Op>>},
     {"ranks_in_another_order", ranks_in_another_order<Op>},
-    {"result_on_one_rank", result_on_one_rank<Op>},
+    {"result_on_one_rank", result_on_one_rank<Facts<Op>>},
     {"total_of_one_rank", total_of_one_rank<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
 };
@@ -353,16 +323,14 @@ struct HistogramFacts {
 
 std::vector<Count> counts_of(const Case& c, std::span<const HostBuffer> inputs) {
   std::vector<Count> counts(padded_bins_of(c));
-  for (const HostBuffer& input : inputs) count_one_thread(items_of<std::uint32_t>(input), bins_of(c), counts);
+  for (const HostBuffer& input : inputs) count_one_thread(input.as<std::uint32_t>(), bins_of(c), counts);
   return counts;
 }
 
 std::string own_samples_alone(const HistogramFacts& f) {
   const auto own = counts_of(f.c, f.inputs.subspan(f.rank, 1));
-  return std::equal(own.begin(), own.end(), f.got.begin())
-             ? fmt::format("rank {} has the counts of its own shard: the ranks' counts were not added up",
-                           f.rank)
-             : "";
+  if (!std::equal(own.begin(), own.end(), f.got.begin())) return "";
+  return fmt::format("rank {} has the counts of its own shard: the ranks' counts were not added up", f.rank);
 }
 
 std::string own_slice_alone(const HistogramFacts& f) {
@@ -374,14 +342,12 @@ std::string own_slice_alone(const HistogramFacts& f) {
     ++n_wrong;
     if (b >= first && b < first + slice) ++n_wrong_within;
   }
-  return n_wrong > 0 && n_wrong_within == 0
-             ? fmt::format(
-                   "rank {} has the right counts in its own slice of the bins, not in those of the others",
-                   f.rank)
-             : "";
+  if (!(n_wrong > 0 && n_wrong_within == 0)) return "";
+  return fmt::format("rank {} has the right counts in its own slice of the bins, not in those of the others",
+                     f.rank);
 }
 
-constexpr lab::Rule<HistogramFacts> kHistogramRules[] = {
+constexpr Rule<HistogramFacts> kHistogramRules[] = {
     {"own_samples_alone", own_samples_alone},
     {"own_slice_alone", own_slice_alone},
 };
@@ -399,29 +365,27 @@ struct SortFacts {
 std::vector<Key> all_keys(std::span<const HostBuffer> buffers) {
   std::vector<Key> keys;
   for (const HostBuffer& buffer : buffers) {
-    const auto items = items_of<Key>(buffer);
+    const auto items = buffer.as<Key>();
     keys.insert(keys.end(), items.begin(), items.end());
   }
   return keys;
 }
 std::vector<Key> sorted_keys(std::span<const HostBuffer> buffers) {
   std::vector<Key> keys = all_keys(buffers);
-  std::sort(keys.begin(), keys.end());
+  std::ranges::sort(keys);
   return keys;
 }
 
 std::string own_keys_alone(const SortFacts& f) {
   const auto own = sorted_keys(f.inputs.subspan(f.rank, 1));
-  return std::equal(own.begin(), own.end(), f.got.begin())
-             ? fmt::format("rank {} has its own keys, sorted: the ranks exchanged nothing", f.rank)
-             : "";
+  if (!std::equal(own.begin(), own.end(), f.got.begin())) return "";
+  return fmt::format("rank {} has its own keys, sorted: the ranks exchanged nothing", f.rank);
 }
 
 std::string not_merged(const SortFacts& f) {
   const auto keys = sorted_keys(f.outputs.subspan(f.rank, 1));
-  return std::equal(keys.begin(), keys.end(), f.right.begin())
-             ? fmt::format("rank {} has the right keys, but not in ascending order", f.rank)
-             : "";
+  if (!std::equal(keys.begin(), keys.end(), f.right.begin())) return "";
+  return fmt::format("rank {} has the right keys, but not in ascending order", f.rank);
 }
 
 std::string other_keys(const SortFacts& f) {
@@ -443,26 +407,24 @@ std::string equal_keys_before_boundary(const SortFacts& f) {
   const std::size_t first = after(f.first()), end = after(f.first() + f.right.size());
   // Behind its other keys, nothing was stored.
   std::vector<Key> keys(f.right.size());
-  std::memset(keys.data(), std::to_integer<int>(lab::kPoison), keys.size() * sizeof(Key));
+  std::memset(keys.data(), std::to_integer<int>(kPoison), keys.size() * sizeof(Key));
   for (std::size_t i = 0; i < std::min(end - first, keys.size()); ++i) keys[i] = f.sorted[first + i];
-  return first > f.first() && std::equal(keys.begin(), keys.end(), f.got.begin())
-             ? fmt::format(
-                   "all keys equal to the splitter have gone to the ranks before rank {}, which have "
-                   "no space for them: only as many as fit go there, the others to rank {}",
-                   f.rank, f.rank)
-             : "";
+  if (!(first > f.first() && std::equal(keys.begin(), keys.end(), f.got.begin()))) return "";
+  return fmt::format(
+      "all keys equal to the splitter have gone to the ranks before rank {}, which have "
+      "no space for them: only as many as fit go there, the others to rank {}",
+      f.rank, f.rank);
 }
 
 std::string wrong_boundaries(const SortFacts& f) {
-  return sorted_keys(f.inputs) == sorted_keys(f.outputs) && std::is_sorted(f.got.begin(), f.got.end()) &&
-                 !std::equal(f.right.begin(), f.right.end(), f.got.begin())
-             ? fmt::format(
-                   "rank {} has sorted keys, but some belong to other ranks: the boundaries are wrong",
-                   f.rank)
-             : "";
+  if (!(sorted_keys(f.inputs) == sorted_keys(f.outputs) && std::ranges::is_sorted(f.got) &&
+        !std::equal(f.right.begin(), f.right.end(), f.got.begin())))
+    return "";
+  return fmt::format("rank {} has sorted keys, but some belong to other ranks: the boundaries are wrong",
+                     f.rank);
 }
 
-constexpr lab::Rule<SortFacts> kSortRules[] = {
+constexpr Rule<SortFacts> kSortRules[] = {
     {"own_keys_alone", own_keys_alone},
     {"not_merged", not_merged},
     {"equal_keys_before_boundary", equal_keys_before_boundary},
@@ -470,13 +432,13 @@ constexpr lab::Rule<SortFacts> kSortRules[] = {
     {"wrong_boundaries", wrong_boundaries, true},
 };
 
-class MultiGpuProblem : public lab::Problem {
+class MultiGpuProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
   std::vector<Case> cases(const Task& task) const override;
 
-  lab::Shape shape(const Task& task, const Case& c) const override {
-    lab::Shape shape;
+  Shape shape(const Task& task, const Case& c) const override {
+    Shape shape;
     shape.n_devices = static_cast<std::uint32_t>(ranks_of(c));
     const auto n = lengths(c);
     const bool scans = is_scan(task) || is_sort(task);
@@ -489,7 +451,7 @@ class MultiGpuProblem : public lab::Problem {
       shape.outputs.push_back({fmt::format("d_out of rank {}", r), c.dtype, scans ? n[r] : 1});
     }
     if (is_sort(task))
-      shape.workspace = sort_workspace(*std::max_element(n.begin(), n.end()));
+      shape.workspace = sort_workspace(*std::ranges::max_element(n));
     else
       shape.workspace =
           is_histogram(task) ? histogram_workspace(padded_bins_of(c)) : shard_workspace(c.dtype);
@@ -501,7 +463,7 @@ class MultiGpuProblem : public lab::Problem {
       Rng rng(seed);
       std::uint64_t i = 0;
       for (HostBuffer& input : inputs)
-        for (auto& item : view<typename Op::Value>(std::span(input.bytes))) item = item_for(op, c, i++, rng);
+        for (auto& item : input.as<typename Op::Value>()) item = item_for(op, c, i++, rng);
     });
   }
 
@@ -514,9 +476,9 @@ class MultiGpuProblem : public lab::Problem {
       const Right<Op> right(task, c, inputs, op);
       const auto compared = [&](std::size_t r) {
         return std::is_floating_point_v<Value>
-                   ? lab::compare_floats(outputs[r].spec, right.expected[r], outputs[r].bytes)
-                   : lab::compare_integers(outputs[r].spec, std::as_bytes(std::span(right.values[r])),
-                                           outputs[r].bytes);
+                   ? compare_floats(outputs[r].spec, right.expected[r], outputs[r].bytes)
+                   : compare_integers(outputs[r].spec, std::as_bytes(std::span(right.values[r])),
+                                      outputs[r].bytes);
       };
       for (std::size_t r = 0; r < outputs.size(); ++r) {
         auto mismatch = compared(r);
@@ -524,7 +486,7 @@ class MultiGpuProblem : public lab::Problem {
         std::vector<std::size_t> right_ranks;
         for (std::size_t q = 0; q < outputs.size(); ++q)
           if (!compared(q)) right_ranks.push_back(q);
-        const auto got = items_of<Value>(outputs[r]);
+        const auto got = outputs[r].as<Value>();
         if constexpr (std::is_same_v<Value, Map>) {
           mismatch->expected = print_map(right.values[r][mismatch->index]);
           mismatch->got = print_map(got[mismatch->index]);
@@ -538,18 +500,18 @@ class MultiGpuProblem : public lab::Problem {
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                std::span<HostBuffer> outputs, lab::Baseline which) const override {
+                std::span<HostBuffer> outputs, Baseline which) const override {
     if (is_histogram(task)) {
       std::vector<Count> counts(padded_bins_of(c));
       for (const HostBuffer& input : inputs)
-        (which == lab::Baseline::one_thread ? count_one_thread : count_all_cores)(
-            items_of<std::uint32_t>(input), bins_of(c), counts);
+        (which == Baseline::one_thread ? count_one_thread : count_all_cores)(input.as<std::uint32_t>(),
+                                                                             bins_of(c), counts);
       for (HostBuffer& out : outputs) std::memcpy(out.bytes.data(), counts.data(), out.bytes.size());
       return;
     }
     if (is_sort(task)) {
       std::vector<Key> keys = all_keys(inputs);
-      (which == lab::Baseline::one_thread ? sort_one_thread : sort_all_cores)(keys);
+      (which == Baseline::one_thread ? sort_one_thread : sort_all_cores)(keys);
       const Key* next = keys.data();
       for (HostBuffer& out : outputs) {
         if (!out.bytes.empty()) std::memcpy(out.bytes.data(), next, out.bytes.size());
@@ -569,8 +531,8 @@ class MultiGpuProblem : public lab::Problem {
 
   // n - 1 operations, a tree of ⌈log2 n⌉ steps; every item is read once, every result is written once. Each
   // rank sends one value to every other one.
-  lab::Ideal ideal(const Task& task, const Case& c) const override {
-    const auto n = static_cast<double>(c.n), item = static_cast<double>(lab::bytes_of(c.dtype));
+  Ideal ideal(const Task& task, const Case& c) const override {
+    const auto n = static_cast<double>(c.n), item = static_cast<double>(bytes_of(c.dtype));
     const auto ranks = static_cast<double>(ranks_of(c));
     if (is_histogram(task)) {
       // One increment of a sample; the counts are added up in log2 n_ranks steps.
@@ -603,14 +565,14 @@ class MultiGpuProblem : public lab::Problem {
   static std::vector<Case> sort_cases(const Task& task);
 
   static Case make(const Task& task, Kind kind, OpId op, DType dtype, int n_devices, Layout layout,
-                   std::uint64_t n, Pattern pattern, std::uint32_t purpose = lab::kCorrectness,
+                   std::uint64_t n, Pattern pattern, std::uint32_t purpose = kCorrectness,
                    std::uint32_t n_bins = 0) {
     const bool reduces = !is_histogram(task) && !is_sort(task);
     std::string what = is_histogram(task) ? fmt::format("b{}", n_bins) : std::string(lab::name_of(dtype));
     if (reduces) what = fmt::format("{}_{}", name_of(op), what);
     if (is_scan(task)) what = fmt::format("{}_{}", name_of(kind), what);
-    Case c = lab::make_case({fmt::format("{}_d{}_{}", what, n_devices, name_of(layout))}, op, dtype, n,
-                            pattern, purpose);
+    Case c = make_case({fmt::format("{}_d{}_{}", what, n_devices, name_of(layout))}, op, dtype, n, pattern,
+                       purpose);
     c.params = {reduces ? static_cast<std::int64_t>(kind) : 0, n_devices, static_cast<std::int64_t>(layout),
                 is_histogram(task) ? n_bins : 0};
     return c;
@@ -623,10 +585,10 @@ class MultiGpuProblem : public lab::Problem {
     for (std::size_t r = 0; r < outputs.size(); ++r) {
       const auto right = rest.first(outputs[r].spec.count);
       rest = rest.subspan(right.size());
-      auto mismatch = lab::compare_integers(outputs[r].spec, std::as_bytes(right), outputs[r].bytes);
+      auto mismatch = compare_integers(outputs[r].spec, std::as_bytes(right), outputs[r].bytes);
       if (!mismatch) continue;
       diagnose_ranks<SortFacts>(*mismatch, kSortRules,
-                                {inputs, outputs, sorted, right, items_of<Key>(outputs[r]), r});
+                                {inputs, outputs, sorted, right, outputs[r].as<Key>(), r});
       return mismatch;
     }
     return std::nullopt;
@@ -636,10 +598,9 @@ class MultiGpuProblem : public lab::Problem {
                                                  std::span<const HostBuffer> outputs) {
     const std::vector<Count> right = counts_of(c, inputs);
     for (std::size_t r = 0; r < outputs.size(); ++r) {
-      auto mismatch =
-          lab::compare_integers(outputs[r].spec, std::as_bytes(std::span(right)), outputs[r].bytes);
+      auto mismatch = compare_integers(outputs[r].spec, std::as_bytes(std::span(right)), outputs[r].bytes);
       if (!mismatch) continue;
-      const auto got = items_of<Count>(outputs[r]);
+      const auto got = outputs[r].as<Count>();
       diagnose_ranks<HistogramFacts>(*mismatch, kHistogramRules, {c, inputs, right, got, r});
       return mismatch;
     }
@@ -648,13 +609,13 @@ class MultiGpuProblem : public lab::Problem {
 
   template <typename T, typename Op>
   static void compute(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                      std::span<HostBuffer> outputs, lab::Baseline which, Op op) {
-    const bool scans = is_scan(task), alone = which == lab::Baseline::one_thread;
+                      std::span<HostBuffer> outputs, Baseline which, Op op) {
+    const bool scans = is_scan(task), alone = which == Baseline::one_thread;
     auto carry = op.identity();
     for (std::size_t r = 0; r < inputs.size(); ++r) {
-      const auto items = items_of<T>(inputs[r]);
+      const auto items = inputs[r].as<T>();
       if (scans) {
-        const auto out = view<T>(std::span(outputs[r].bytes));
+        const auto out = outputs[r].as<T>();
         carry = alone ? scan_one_thread(items, out, kind_of(c), op, carry)
                       : scan_all_cores(items, out, kind_of(c), op, carry);
       } else {
@@ -662,7 +623,7 @@ class MultiGpuProblem : public lab::Problem {
       }
     }
     for (HostBuffer& out : outputs)
-      if (!scans) view<T>(std::span(out.bytes))[0] = static_cast<T>(carry);
+      if (!scans) out.as<T>()[0] = static_cast<T>(carry);
   }
 };
 
@@ -670,11 +631,11 @@ class MultiGpuProblem : public lab::Problem {
 std::vector<Case> MultiGpuProblem::histogram_cases(const Task& task) {
   std::vector<Case> all;
   const auto add = [&](std::uint32_t n_bins, int n_devices, Layout layout, std::uint64_t n, Pattern pattern,
-                       std::uint32_t purpose = lab::kCorrectness) {
+                       std::uint32_t purpose = kCorrectness) {
     all.push_back(
         make(task, Kind::inclusive, OpId::sum, DType::u32, n_devices, layout, n, pattern, purpose, n_bins));
   };
-  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr auto kBoth = kCorrectness | kChecks;
   for (const int n_devices : {1, 2, 3, 4, 8}) {
     add(256, n_devices, Layout::even, 0, Pattern::random);
     add(1, n_devices, Layout::even, 5, Pattern::random);
@@ -690,7 +651,7 @@ std::vector<Case> MultiGpuProblem::histogram_cases(const Task& task) {
   add(4096, 4, Layout::even, 20000, Pattern::all_equal);
   add(65536, 3, Layout::uneven, 70001, Pattern::ascending);
   add(65535, 8, Layout::uneven, 70001, Pattern::extremes);
-  add(65536, 4, Layout::even, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+  add(65536, 4, Layout::even, 262144, Pattern::random, kEfficiency | kCorrectness);
   return all;
 }
 
@@ -699,10 +660,10 @@ std::vector<Case> MultiGpuProblem::histogram_cases(const Task& task) {
 std::vector<Case> MultiGpuProblem::sort_cases(const Task& task) {
   std::vector<Case> all;
   const auto add = [&](int n_devices, Layout layout, std::uint64_t n, Pattern pattern,
-                       std::uint32_t purpose = lab::kCorrectness) {
+                       std::uint32_t purpose = kCorrectness) {
     all.push_back(make(task, Kind::inclusive, OpId::sum, DType::u32, n_devices, layout, n, pattern, purpose));
   };
-  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr auto kBoth = kCorrectness | kChecks;
   for (const int n_devices : {1, 2, 3, 4, 8}) {
     add(n_devices, Layout::even, 0, Pattern::random);
     add(n_devices, Layout::even, 5, Pattern::random);
@@ -720,7 +681,7 @@ std::vector<Case> MultiGpuProblem::sort_cases(const Task& task) {
   add(4, Layout::uneven, 4099, Pattern::descending);
   add(4, Layout::even, 20000, Pattern::high_bits);
   add(8, Layout::uneven, 30011, Pattern::alternating);
-  add(4, Layout::even, 131072, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+  add(4, Layout::even, 131072, Pattern::random, kEfficiency | kCorrectness);
   return all;
 }
 
@@ -730,10 +691,10 @@ std::vector<Case> MultiGpuProblem::cases(const Task& task) const {
   std::vector<Case> all;
   const bool scans = is_scan(task);
   const auto add = [&](Kind kind, OpId op, DType dtype, int n_devices, Layout layout, std::uint64_t n,
-                       Pattern pattern, std::uint32_t purpose = lab::kCorrectness) {
+                       Pattern pattern, std::uint32_t purpose = kCorrectness) {
     all.push_back(make(task, kind, op, dtype, n_devices, layout, n, pattern, purpose));
   };
-  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr auto kBoth = kCorrectness | kChecks;
   constexpr Kind kIn = Kind::inclusive, kEx = Kind::exclusive;
 
   // One device, and the numbers of devices that occur; lengths from nothing to many tiles on each. The odd
@@ -778,14 +739,13 @@ std::vector<Case> MultiGpuProblem::cases(const Task& task) const {
   add(kIn, OpId::sum, DType::i32, 2, Layout::last, (kMaxParts + 1) * 1024 + 5, Pattern::random);
 
   // The measured case. It is a correctness case, too, with another seed.
-  add(kIn, OpId::sum, DType::i32, 4, Layout::even, 262144, Pattern::random,
-      lab::kEfficiency | lab::kCorrectness);
+  add(kIn, OpId::sum, DType::i32, 4, Layout::even, 262144, Pattern::random, kEfficiency | kCorrectness);
   return all;
 }
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const MultiGpuProblem kProblem;
   return kProblem;
 }

@@ -8,7 +8,6 @@
 #include <array>
 #include <barrier>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -56,9 +55,9 @@ template <typename Bits, typename Value>
 void sort_by_library(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
   const auto before = [&](const auto& a, const auto& b) { return order.rank(a.key) < order.rank(b.key); };
   if (!kHasValues<Value> && order.begin_bit == 0 && order.end_bit == 8 * sizeof(Bits)) {
-    std::sort(items.begin(), items.end(), before);
+    std::ranges::sort(items, before);
   } else {
-    std::stable_sort(items.begin(), items.end(), before);
+    std::ranges::stable_sort(items, before);
   }
 }
 
@@ -88,7 +87,7 @@ void sort_one_thread(std::span<Item<Bits, Value>> items, const Order<Bits>& orde
     for (const auto& item : from) to[places[pass][digit(order.rank(item.key), pass)]++] = item;
     std::swap(from, to);
   }
-  if (from.data() != items.data()) std::copy(from.begin(), from.end(), items.begin());
+  if (from.data() != items.data()) std::ranges::copy(from, items.begin());
 }
 
 // The same with a contiguous share for each core: counts by (digit, share), so that all shares move their
@@ -118,9 +117,8 @@ void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order
       all_there.arrive_and_wait();
       if (share == 0) {
         std::size_t sum = 0;
-        for (std::size_t d = 0; d < kBaselineDigits; ++d) {
+        for (std::size_t d = 0; d < kBaselineDigits; ++d)
           for (auto& counts : places) sum += std::exchange(counts[d], sum);
-        }
       }
       all_there.arrive_and_wait();
       for (std::size_t i = first; i < last; ++i) to[places[share][digit(from[i])]++] = from[i];
@@ -129,7 +127,7 @@ void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order
     }
   };
   lab::on_all_cores(n_shares, sort_share);
-  if (n_passes % 2 == 1) std::copy(spare.begin(), spare.end(), items.begin());
+  if (n_passes % 2 == 1) std::ranges::copy(spare, items.begin());
 }
 
 // Each tile of tile_items items is sorted on its own, by digits: on one core, or with a contiguous share of

@@ -7,59 +7,45 @@
 
 namespace course::radix_sort {
 
-// Each goal requires the task's idea (the course's tests check the numbers).
-inline constexpr lab::EfficiencyGoal kSplitGoals[] = {{lab::Metric::bytes_ratio, 120, 3},
-                                                      {lab::Metric::launches, 96, 3}};
-inline constexpr lab::EfficiencyGoal kTileSortGoals[] = {{lab::Metric::bytes_ratio, 1.01, 4},
-                                                         {lab::Metric::barriers, 4, 4}};
-inline constexpr lab::EfficiencyGoal kMergeGoals[] = {{lab::Metric::bytes_ratio, 40, 4},
-                                                      {lab::Metric::launches, 40, 3}};
-inline constexpr lab::EfficiencyGoal kDigitsGoals[] = {{lab::Metric::bytes_ratio, 11, 5},
-                                                       {lab::Metric::launches, 24, 3}};
-inline constexpr lab::EfficiencyGoal kOnesweepGoals[] = {{lab::Metric::bytes_ratio, 7.5, 4},
-                                                         {lab::Metric::launches, 8, 3}};
-// Compared with one CPU core, which also sorts by 8-bit digits, on a device like the H200.
-inline constexpr lab::SpeedupTier kTileSortTiers[] = {{15, 1}, {30, 1}};
-inline constexpr lab::SpeedupTier kMergeTiers[] = {{5, 1}, {10, 1}};
-inline constexpr lab::SpeedupTier kDigitsTiers[] = {{10, 2}, {20, 3}};
-inline constexpr lab::SpeedupTier kAnyKeyTiers[] = {{15, 2}, {30, 2}};
-inline constexpr lab::SpeedupTier kOnesweepTiers[] = {{15, 2}, {30, 2}};
+using lab::Metric;
 
+// Each goal requires the task's idea (the course's tests check the numbers).
+// The times are compared with one CPU core, which also sorts by 8-bit digits, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "split",
      .title = "One-bit split",
      .section = "handouts/04-radix-sort.md#split",
      .correctness_points = 14,
-     .efficiency = kSplitGoals},
+     .efficiency = {{Metric::bytes_ratio, 120, 3}, {Metric::launches, 96, 3}}},
     {.id = "tile_sort",
      .title = "Tiles in shared memory",
      .section = "handouts/04-radix-sort.md#tile_sort",
      .correctness_points = 10,
-     .efficiency = kTileSortGoals,
-     .speedup = kTileSortTiers},
+     .efficiency = {{Metric::bytes_ratio, 1.01, 4}, {Metric::barriers, 4, 4}},
+     .speedup = {{15, 1}, {30, 1}}},
     {.id = "merge",
      .title = "Parallel bitonic merge",
      .section = "handouts/04-radix-sort.md#merge",
      .correctness_points = 11,
-     .efficiency = kMergeGoals,
-     .speedup = kMergeTiers},
+     .efficiency = {{Metric::bytes_ratio, 40, 4}, {Metric::launches, 40, 3}},
+     .speedup = {{5, 1}, {10, 1}}},
     {.id = "digits",
      .title = "Digits of k bits",
      .section = "handouts/04-radix-sort.md#digits",
      .correctness_points = 12,
-     .efficiency = kDigitsGoals,
-     .speedup = kDigitsTiers},
+     .efficiency = {{Metric::bytes_ratio, 11, 5}, {Metric::launches, 24, 3}},
+     .speedup = {{10, 2}, {20, 3}}},
     {.id = "any_key",
      .title = "Any key, either direction",
      .section = "handouts/04-radix-sort.md#any_key",
      .correctness_points = 11,
-     .speedup = kAnyKeyTiers},
+     .speedup = {{15, 2}, {30, 2}}},
     {.id = "onesweep",
      .title = "One sweep per digit",
      .section = "handouts/04-radix-sort.md#onesweep",
      .correctness_points = 9,
-     .efficiency = kOnesweepGoals,
-     .speedup = kOnesweepTiers,
+     .efficiency = {{Metric::bytes_ratio, 7.5, 4}, {Metric::launches, 8, 3}},
+     .speedup = {{15, 2}, {30, 2}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/rng.hpp"
-#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
@@ -25,14 +24,7 @@
 namespace course::radix_sort {
 namespace {
 
-using lab::BufferSpec;
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Mismatch;
-using lab::Pattern;
-using lab::Task;
-using lab::view;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 Rung rung_of(const Task& task) {
   return static_cast<Rung>(lab::index_of(kManifest, task));
@@ -47,7 +39,7 @@ bool has_values(const Case& c) {
 // Calls f(Bits{}) with the unsigned type of the case's keys.
 template <typename F>
 decltype(auto) with_bits(const Case& c, F f) {
-  return lab::bytes_of(c.dtype) == 4 ? f(std::uint32_t{}) : f(std::uint64_t{});
+  return bytes_of(c.dtype) == 4 ? f(std::uint32_t{}) : f(std::uint64_t{});
 }
 
 template <typename Bits>
@@ -92,7 +84,7 @@ void fill_keys(std::span<Bits> keys, const Case& c, std::uint64_t seed) {
         continue;
       }
     }
-    key = std::bit_cast<Bits>(lab::item_of<Key>(c.pattern, i++, keys.size(), rng));
+    key = std::bit_cast<Bits>(item_of<Key>(c.pattern, i++, keys.size(), rng));
   }
 }
 
@@ -135,11 +127,11 @@ void solve_on_cpu(Rung rung, std::span<Item<Bits, Value>> items, const Order<Bit
 
 template <typename Bits, typename Value>
 std::vector<Item<Bits, Value>> items_of(std::span<const HostBuffer> buffers) {
-  const auto keys = view<Bits>(std::span<const std::byte>(buffers[0].bytes));
+  const auto keys = buffers[0].as<Bits>();
   std::vector<Item<Bits, Value>> items(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) items[i].key = keys[i];
   if constexpr (kHasValues<Value>) {
-    const auto values = view<Value>(std::span<const std::byte>(buffers[1].bytes));
+    const auto values = buffers[1].as<Value>();
     for (std::size_t i = 0; i < values.size(); ++i) items[i].value = values[i];
   }
   return items;
@@ -147,10 +139,10 @@ std::vector<Item<Bits, Value>> items_of(std::span<const HostBuffer> buffers) {
 
 template <typename Bits, typename Value>
 void items_to(std::span<const Item<Bits, Value>> items, std::span<HostBuffer> buffers) {
-  const auto keys = view<Bits>(std::span(buffers[0].bytes));
+  const auto keys = buffers[0].as<Bits>();
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = items[i].key;
   if constexpr (kHasValues<Value>) {
-    const auto values = view<Value>(std::span(buffers[1].bytes));
+    const auto values = buffers[1].as<Value>();
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = items[i].value;
   }
 }
@@ -166,7 +158,7 @@ struct Suspect {
 
 template <typename Bits>
 void stable_sort_by(std::vector<Bits>& keys, const Order<Bits>& order) {
-  std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
+  std::ranges::stable_sort(keys, [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
 }
 
 template <typename Bits>
@@ -183,9 +175,8 @@ template <typename Bits>
 void merge_without_flip(std::vector<Bits>& keys) {
   for (std::uint64_t run = kTile; run < keys.size(); run *= 2) {
     for (std::uint64_t stride = run; stride > 0; stride /= 2) {
-      for (std::uint64_t low = 0; low + stride < keys.size(); ++low) {
+      for (std::uint64_t low = 0; low + stride < keys.size(); ++low)
         if (low / stride % 2 == 0 && keys[low + stride] < keys[low]) std::swap(keys[low], keys[low + stride]);
-      }
     }
   }
 }
@@ -220,7 +211,7 @@ class Suspects {
                      for_tiles(std::span(keys), [&](std::span<Bits> tile) {
                        std::vector<Bits> part(tile.begin(), tile.end());
                        sort(part);
-                       std::copy(part.begin(), part.end(), tile.begin());
+                       std::ranges::copy(part, tile.begin());
                      });
                    },
                    std::move(hint)});
@@ -268,8 +259,8 @@ class Suspects {
             constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1);
             Order<Bits> order = right;
             order.kind = KeyKind::unsigned_number;
-            std::stable_sort(keys.begin(), keys.end(),
-                             [&](Bits a, Bits b) { return order.rank(a | kTop) < order.rank(b | kTop); });
+            std::ranges::stable_sort(
+                keys, [&](Bits a, Bits b) { return order.rank(a | kTop) < order.rank(b | kTop); });
           },
           "negative keys stand among the positive ones: the flips must set the sign bit of positive keys and "
           "clear that of negative ones");
@@ -284,7 +275,7 @@ class Suspects {
           [right = right_](std::vector<Bits>& keys) {
             constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(Bits) - 1);
             const auto rank = [&](Bits key) { return right.rank(key == kMinusZero ? Bits{0} : key); };
-            std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) { return rank(a) < rank(b); });
+            std::ranges::stable_sort(keys, [&](Bits a, Bits b) { return rank(a) < rank(b); });
           },
           "-0.0 and 0.0 are taken for equal: by their bits -0.0 comes before 0.0");
     }
@@ -321,8 +312,8 @@ class Suspects {
     std::vector<unsigned> ends;
     for (unsigned end = right_.begin_bit + 1; end < right_.end_bit; ++end)
       if (sizeof(Bits) == 4 || end != 32) ends.push_back(end);
-    std::stable_sort(ends.begin(), ends.end(),
-                     [](unsigned a, unsigned b) { return std::countr_zero(a) > std::countr_zero(b); });
+    std::ranges::stable_sort(
+        ends, [](unsigned a, unsigned b) { return std::countr_zero(a) > std::countr_zero(b); });
     for (const unsigned end : ends) {
       add_with(
           fmt::format("upper_bits_missing {}", end), [end](auto& o) { o.end_bit = end; },
@@ -339,10 +330,9 @@ class Suspects {
       if (right_.begin_bit == 0 && end == 8 * sizeof(Bits)) break;  // all bits
       add_with(
           fmt::format("bits_above {}", end), [end](auto& o) { o.end_bit = end; },
-          fmt::format(
-              "bits {} to {} count, too, in this order: only the bits below end_bit = {} may. Mask the last "
-              "digit, which has fewer bits than the others",
-              right_.end_bit, end - 1, right_.end_bit));
+          fmt::format("bits {} to {} count, too, in this order: only the bits below end_bit = {} may. Mask "
+                      "the last digit, which has fewer bits than the others",
+                      right_.end_bit, end - 1, right_.end_bit));
     }
     for (const unsigned digit : {1u, 4u, 8u}) {
       if (right_.end_bit - right_.begin_bit <= digit) continue;
@@ -368,15 +358,15 @@ class Suspects {
 // Whether the output is what the passes but for the last ones leave there: they wrote to another array, or
 // did not run. If there is no other pass, nothing was written.
 template <typename Bits>
-std::optional<lab::Cause> last_passes_missing(Rung rung, const Order<Bits>& right, std::span<const Bits> in,
-                                              std::span<const Bits> out) {
+std::optional<Cause> last_passes_missing(Rung rung, const Order<Bits>& right, std::span<const Bits> in,
+                                         std::span<const Bits> out) {
   if (rung == Rung::tile_sort || is_merge(rung) || right.end_bit == right.begin_bit || in.empty()) return {};
   const unsigned digit = rung == Rung::split ? 1 : 8;
   const unsigned n_passes = (right.end_bit - right.begin_bit + digit - 1) / digit;
   for (unsigned missing = 1; missing <= std::min(n_passes, 3u); ++missing) {
     std::vector<Bits> left(in.begin(), in.end());
     if (missing == n_passes) {
-      std::memset(left.data(), std::to_integer<int>(lab::kPoison), left.size() * sizeof(Bits));
+      std::memset(left.data(), std::to_integer<int>(kPoison), left.size() * sizeof(Bits));
     } else {
       Order<Bits> others = right;
       others.end_bit = right.begin_bit + (n_passes - missing) * digit;
@@ -388,10 +378,10 @@ std::optional<lab::Cause> last_passes_missing(Rung rung, const Order<Bits>& righ
         missing == n_passes ? "nothing was written"
                             : fmt::format("this is in order by bits {} to {} alone", right.begin_bit,
                                           right.begin_bit + (n_passes - missing) * digit - 1);
-    return lab::Cause{fmt::format("last_passes_missing {}", missing),
-                      fmt::format("{}: the {} left nothing in the output, but wrote to another array or did "
-                                  "not run. The number of passes may be odd or even",
-                                  left_there, last)};
+    return Cause{fmt::format("last_passes_missing {}", missing),
+                 fmt::format("{}: the {} left nothing in the output, but wrote to another array or did "
+                             "not run. The number of passes may be odd or even",
+                             left_there, last)};
   }
   return {};
 }
@@ -413,7 +403,7 @@ std::optional<unsigned> last_digit_alone(const Order<Bits>& right, std::span<con
     const auto of_both_ends = [&](std::size_t k) {
       return before(out[k - 1], out[out.size() - k]);  // so there are k keys on either side
     };
-    if (of_both_ends(digit == 1 ? kEnough / 2 : 1) && std::is_sorted(out.begin(), out.end(), before))
+    if (of_both_ends(digit == 1 ? kEnough / 2 : 1) && std::ranges::is_sorted(out, before))
       return last.begin_bit;
   }
   return std::nullopt;
@@ -423,14 +413,14 @@ constexpr const char* kUndone = "all keys are there, but not in order";
 
 // The cause of wrong keys.
 template <typename Bits>
-std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits> in,
-                                       std::span<const Bits> out) {
+std::vector<Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits> in,
+                                  std::span<const Bits> out) {
   constexpr std::uint64_t kTelling = 8, kWorthTrying = 1 << 17;  // so few keys are in many orders at once
-  std::vector<lab::Cause> causes;
+  std::vector<Cause> causes;
   if (auto cause = last_passes_missing(rung, order_of<Bits>(c), in, out)) causes.push_back(std::move(*cause));
   std::vector<Bits> had(in.begin(), in.end()), has(out.begin(), out.end());
-  std::sort(had.begin(), had.end());
-  std::sort(has.begin(), has.end());
+  std::ranges::sort(had);
+  std::ranges::sort(has);
   if (had != has) {
     if (!causes.empty()) return causes;
     // If a key is in the output more often than in the input, it was written in the place of another one.
@@ -440,15 +430,14 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
       const auto range = std::equal_range(keys.begin(), keys.end(), key);
       return range.second - range.first;
     };
-    const std::string printed = lab::print_element(c.dtype, reinterpret_cast<const std::byte*>(&key));
+    const std::string printed = print_element(c.dtype, reinterpret_cast<const std::byte*>(&key));
     return {
         {"keys_lost",
-         times(had) == 0
-             ? fmt::format("the output holds {}, which is no key of the input", printed)
-             : fmt::format("the output does not hold the keys of the input: {} stands {} time{} in the input "
-                           "and {} time{} in the output",
-                           printed, times(had), times(had) == 1 ? "" : "s", times(has),
-                           times(has) == 1 ? "" : "s"),
+         times(had) == 0 ? fmt::format("the output holds {}, which is no key of the input", printed)
+                         : fmt::format("the output does not hold the keys of the input: {} stands {} time{} "
+                                       "in the input and {} time{} in the output",
+                                       printed, times(had), times(had) == 1 ? "" : "s", times(has),
+                                       times(has) == 1 ? "" : "s"),
          true,
          "the output does not hold the keys of the input: some are lost, and others stand there more often"}};
   }
@@ -472,20 +461,19 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
   const auto before = [&](Bits a, Bits b) { return right.rank(a) < right.rank(b); };
   bool sorted = true;
   if (rung == Rung::tile_sort) {
-    for_tiles(out, [&](auto tile) { sorted = sorted && std::is_sorted(tile.begin(), tile.end(), before); });
+    for_tiles(out, [&](auto tile) { sorted = sorted && std::ranges::is_sorted(tile, before); });
   } else {
-    sorted = std::is_sorted(out.begin(), out.end(), before);
+    sorted = std::ranges::is_sorted(out, before);
   }
   if (is_merge(rung)) return causes;
   const auto last = sorted || rung == Rung::tile_sort ? std::nullopt : last_digit_alone(right, out);
   if (last && causes.empty())
     causes.push_back(
         {"last_digit_alone",
-         fmt::format(
-             "in order by {}, the digit of the last pass, but not by the bits below: a "
-             "pass does not keep the order of keys with the same digit, or one before the last is wrong",
-             *last + 1 == right.end_bit ? fmt::format("bit {}", *last)
-                                        : fmt::format("bits {} to {}", *last, right.end_bit - 1))});
+         fmt::format("in order by {}, the digit of the last pass, but not by the bits below: a pass does not "
+                     "keep the order of keys with the same digit, or one before the last is wrong",
+                     *last + 1 == right.end_bit ? fmt::format("bit {}", *last)
+                                                : fmt::format("bits {} to {}", *last, right.end_bit - 1))});
   causes.push_back({sorted ? "unstable" : "not_sorted", sorted ? kUnstable : kUndone, true});
   return causes;
 }
@@ -495,12 +483,11 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
 struct More {
   unsigned begin = 0, end = 0;  // end 0: all bits
   bool descending = false;
-  std::uint32_t purpose = lab::kCorrectness;
+  std::uint32_t purpose = kCorrectness;
   std::uint32_t misalign = 0;
 };
-constexpr std::uint32_t kBoth = lab::kCorrectness | lab::kChecks;
-constexpr std::uint32_t kMeasured = lab::kEfficiency | lab::kCorrectness,
-                        kTimed = lab::kSpeedup | lab::kCorrectness;
+constexpr std::uint32_t kBoth = kCorrectness | kChecks;
+constexpr std::uint32_t kMeasured = kEfficiency | kCorrectness, kTimed = kSpeedup | kCorrectness;
 constexpr Pattern kPatterns[] = {Pattern::all_equal, Pattern::ascending, Pattern::descending,
                                  Pattern::skewed,    Pattern::high_bits, Pattern::alternating,
                                  Pattern::extremes};
@@ -536,13 +523,13 @@ class CaseList {
 
  private:
   void add(OpId op, DType dtype, std::uint64_t n, Pattern pattern, More more = {}) {
-    const auto key_bits = static_cast<unsigned>(8 * lab::bytes_of(dtype));
+    const auto key_bits = static_cast<unsigned>(8 * bytes_of(dtype));
     const unsigned end = more.end == 0 && more.begin == 0 ? key_bits : more.end;
     lab::CaseWords words{fmt::format("{}_{}", name_of(op), lab::name_of(dtype))};
     if (more.begin != 0 || end != key_bits) words.more = fmt::format("_bits{}to{}", more.begin, end);
     if (more.descending) words.more += "_descending";
-    Case& c = all.emplace_back(
-        lab::make_case(std::move(words), op, dtype, n, pattern, more.purpose, more.misalign));
+    Case& c =
+        all.emplace_back(make_case(std::move(words), op, dtype, n, pattern, more.purpose, more.misalign));
     c.params[kBeginBit] = more.begin;
     c.params[kEndBit] = end;
     c.params[kDescending] = more.descending ? 1 : 0;
@@ -615,7 +602,7 @@ class CaseList {
 
   void add_for_any_key() {
     for (const DType dtype : {DType::u32, DType::i32, DType::f32, DType::u64, DType::i64, DType::f64}) {
-      const auto half = static_cast<unsigned>(4 * lab::bytes_of(dtype));
+      const auto half = static_cast<unsigned>(4 * bytes_of(dtype));
       for (const OpId op : {OpId::keys, OpId::pairs}) {
         for (const bool descending : {false, true}) {
           add(op, dtype, 5000, Pattern::random, {.descending = descending});
@@ -641,7 +628,7 @@ class CaseList {
   // most that one block of 512 threads sorts: 40 KB of items.
   void add_for_the_last_rung() {
     for (const DType dtype : {DType::u32, DType::i32, DType::f32, DType::u64, DType::i64, DType::f64}) {
-      const auto half = static_cast<unsigned>(4 * lab::bytes_of(dtype));
+      const auto half = static_cast<unsigned>(4 * bytes_of(dtype));
       for (const OpId op : {OpId::keys, OpId::pairs}) {
         for (const bool descending : {false, true}) {
           add(op, dtype, 30001, Pattern::random, {.descending = descending});
@@ -649,7 +636,7 @@ class CaseList {
         }
         add(op, dtype, 24577, Pattern::random,
             {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
-        const std::uint64_t most = 40960 / (lab::bytes_of(dtype) + (op == OpId::pairs ? 4 : 0)) / 512 * 512;
+        const std::uint64_t most = 40960 / (bytes_of(dtype) + (op == OpId::pairs ? 4 : 0)) / 512 * 512;
         for (const std::uint64_t n : {most, most + 1}) add(op, dtype, n, Pattern::random, {.purpose = kBoth});
       }
       add(OpId::pairs, dtype, 20003, Pattern::all_equal, {.descending = true});
@@ -663,16 +650,16 @@ class CaseList {
   }
 };
 
-class RadixSortProblem : public lab::Problem {
+class RadixSortProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
 
   std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
 
-  lab::Shape shape(const Task&, const Case& c) const override {
-    lab::Shape shape{{{"d_keys_in", c.dtype, c.n}},
-                     {{"d_keys_out", c.dtype, c.n}},
-                     workspace_of(c.n, c.dtype, has_values(c))};
+  Shape shape(const Task&, const Case& c) const override {
+    Shape shape{{{"d_keys_in", c.dtype, c.n}},
+                {{"d_keys_out", c.dtype, c.n}},
+                workspace_of(c.n, c.dtype, has_values(c))};
     if (has_values(c)) {
       shape.inputs.push_back({"d_values_in", DType::u32, c.n});
       shape.outputs.push_back({"d_values_out", DType::u32, c.n});
@@ -683,14 +670,13 @@ class RadixSortProblem : public lab::Problem {
   void fill(const Task& task, const Case& c, std::uint64_t seed,
             std::span<HostBuffer> inputs) const override {
     with_bits(c, [&]<typename Bits>(Bits) {
-      const auto keys = view<Bits>(std::span(inputs[0].bytes));
+      const auto keys = inputs[0].as<Bits>();
       fill_keys_of(keys, c, seed);
-      if (is_merge(rung_of(task))) for_tiles(keys, [](auto tile) { std::sort(tile.begin(), tile.end()); });
+      if (is_merge(rung_of(task))) for_tiles(keys, [](auto tile) { std::ranges::sort(tile); });
     });
     if (!has_values(c)) return;
     Rng rng(seed_for(seed, "values"));
-    for (auto& value : view<std::uint32_t>(std::span(inputs[1].bytes)))
-      value = static_cast<std::uint32_t>(rng());
+    for (auto& value : inputs[1].as<std::uint32_t>()) value = static_cast<std::uint32_t>(rng());
   }
 
   std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
@@ -702,12 +688,12 @@ class RadixSortProblem : public lab::Problem {
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                std::span<HostBuffer> outputs, lab::Baseline which) const override {
+                std::span<HostBuffer> outputs, Baseline which) const override {
     with_bits(c, [&]<typename Bits>(Bits) {
       const auto solve = [&]<typename Value>(Value) {
         auto items = items_of<Bits, Value>(inputs);
         solve_on_cpu(rung_of(task), std::span(items), order_of<Bits>(c),
-                     which == lab::Baseline::one_thread ? How::one_thread : How::all_cores);
+                     which == Baseline::one_thread ? How::one_thread : How::all_cores);
         items_to(std::span<const Item<Bits, Value>>(items), outputs);
       };
       if (has_values(c)) {
@@ -718,10 +704,10 @@ class RadixSortProblem : public lab::Problem {
     });
   }
 
-  lab::Ideal ideal(const Task& task, const Case& c) const override {
+  Ideal ideal(const Task& task, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     const double bits = static_cast<double>(c.params[kEndBit] - c.params[kBeginBit]);
-    const double item_bytes = static_cast<double>(lab::bytes_of(c.dtype)) + (has_values(c) ? 4 : 0);
+    const double item_bytes = static_cast<double>(bytes_of(c.dtype)) + (has_values(c) ? 4 : 0);
     const double bytes = 2 * n * item_bytes;
     if (is_merge(rung_of(task))) {
       // A level that makes runs of 2m keys has log2(2m) stages of n/2 comparisons.
@@ -735,7 +721,7 @@ class RadixSortProblem : public lab::Problem {
   }
 
   Case example(const Task& task, std::uint64_t n) const override {
-    Case c = lab::make_case({"keys_u32"}, OpId::keys, DType::u32, n, Pattern::example);
+    Case c = make_case({"keys_u32"}, OpId::keys, DType::u32, n, Pattern::example);
     c.params[kEndBit] = is_merge(rung_of(task)) ? 32 : 3;
     return c;
   }
@@ -754,20 +740,17 @@ class RadixSortProblem : public lab::Problem {
     std::vector<HostBuffer> expected(outputs.begin(), outputs.end());
     items_to(std::span<const Item<Bits, Value>>(right), expected);
 
-    if (auto mismatch = lab::compare_integers(outputs[0].spec, expected[0].bytes, outputs[0].bytes)) {
+    if (auto mismatch = compare_integers(outputs[0].spec, expected[0].bytes, outputs[0].bytes)) {
       if (mismatch->expected == mismatch->got) show_bits<Bits>(*mismatch, expected[0], outputs[0]);
-      std::vector<lab::Cause> causes =
-          causes_of_keys<Bits>(rung, c, view<Bits>(std::span<const std::byte>(inputs[0].bytes)),
-                               view<Bits>(std::span<const std::byte>(outputs[0].bytes)));
+      std::vector<Cause> causes = causes_of_keys<Bits>(rung, c, inputs[0].as<Bits>(), outputs[0].as<Bits>());
       // An output that was not written may be a part of a mistake that other cases show.
       const bool elsewhere = !causes.empty() && causes.front().rule.starts_with("last_passes_missing");
-      if (elsewhere || !lab::is_explained(*mismatch)) lab::add_causes(*mismatch, std::move(causes));
+      if (elsewhere || !is_explained(*mismatch)) add_causes(*mismatch, std::move(causes));
       return mismatch;
     }
     if constexpr (kHasValues<Value>) {
-      if (auto mismatch = lab::compare_integers(outputs[1].spec, expected[1].bytes, outputs[1].bytes)) {
-        if (!lab::is_explained(*mismatch))
-          lab::add_causes(*mismatch, {cause_of_values<Bits, Value>(inputs, outputs)});
+      if (auto mismatch = compare_integers(outputs[1].spec, expected[1].bytes, outputs[1].bytes)) {
+        if (!is_explained(*mismatch)) add_causes(*mismatch, {cause_of_values<Bits, Value>(inputs, outputs)});
         return mismatch;
       }
     }
@@ -778,8 +761,7 @@ class RadixSortProblem : public lab::Problem {
   template <typename Bits>
   static void show_bits(Mismatch& mismatch, const HostBuffer& expected, const HostBuffer& got) {
     const auto bits = [&](const HostBuffer& buffer) {
-      return fmt::format(" (bits {:#x})",
-                         view<Bits>(std::span<const std::byte>(buffer.bytes))[mismatch.index]);
+      return fmt::format(" (bits {:#x})", buffer.as<Bits>()[mismatch.index]);
     };
     mismatch.expected += bits(expected);
     mismatch.got += bits(got);
@@ -787,7 +769,7 @@ class RadixSortProblem : public lab::Problem {
 
   // The cause of wrong values; the keys are right.
   template <typename Bits, typename Value>
-  static lab::Cause cause_of_values(std::span<const HostBuffer> inputs, std::span<const HostBuffer> outputs) {
+  static Cause cause_of_values(std::span<const HostBuffer> inputs, std::span<const HostBuffer> outputs) {
     const auto pairs_of = [](std::span<const HostBuffer> buffers) {
       std::vector<std::pair<Bits, Value>> pairs;
       for (const auto& item : items_of<Bits, Value>(buffers)) pairs.emplace_back(item.key, item.value);
@@ -796,8 +778,8 @@ class RadixSortProblem : public lab::Problem {
     auto had = pairs_of(inputs), has = pairs_of(outputs);
     if (std::equal(had.begin(), had.end(), has.begin(), [](auto a, auto b) { return a.second == b.second; }))
       return {"values_stayed", "the keys are in order, but their values stayed where they were"};
-    std::sort(had.begin(), had.end());
-    std::sort(has.begin(), has.end());
+    std::ranges::sort(had);
+    std::ranges::sort(has);
     if (had != has)
       return {"values_of_others",
               "the keys are in order, but these are not the values that belong to them: a value "
@@ -810,7 +792,7 @@ class RadixSortProblem : public lab::Problem {
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const RadixSortProblem kProblem;
   return kProblem;
 }

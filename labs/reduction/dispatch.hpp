@@ -38,39 +38,29 @@ Job<T, Op> job_of(const lab::Request& request, Op op) {
   return job;
 }
 
+// Calls f(T{}, op) with the item type and the operator of a combination that is offered.
+template <typename F>
+decltype(auto) with_types(OpId op, lab::DType dtype, std::uint64_t n, F f) {
+  if (dtype == lab::DType::i64) return f(std::int64_t{}, Sum<std::int64_t>{});
+  if (dtype == lab::DType::f64) return f(double{}, Sum<double>{});
+  return lab::with_type<float, std::int32_t>(dtype, [&]<typename T>(T item) {
+    switch (op) {
+      case OpId::product: return f(item, Product<T>{});
+      case OpId::min: return f(item, Min<T>{});
+      case OpId::max: return f(item, Max<T>{});
+      case OpId::mean: return f(item, Mean<T>{n});
+      default: return f(item, Sum<T>{});
+    }
+  });
+}
+
 // Calls solve(job) with the Job of the request's operator and item type.
 template <typename Solve>
 Status dispatch(const lab::Request& request, Solve solve) {
-  using lab::DType;
-  const OpId op = static_cast<OpId>(request.op);
-  const std::uint64_t n = request.n;
-  switch (request.dtype) {
-    case DType::i32:
-      switch (op) {
-        case OpId::sum: return solve(job_of<std::int32_t>(request, Sum<std::int32_t>{}));
-        case OpId::product: return solve(job_of<std::int32_t>(request, Product<std::int32_t>{}));
-        case OpId::min: return solve(job_of<std::int32_t>(request, Min<std::int32_t>{}));
-        case OpId::max: return solve(job_of<std::int32_t>(request, Max<std::int32_t>{}));
-        case OpId::mean: return solve(job_of<std::int32_t>(request, Mean<std::int32_t>{n}));
-      }
-      return Status::unsupported;
-    case DType::f32:
-      switch (op) {
-        case OpId::sum: return solve(job_of<float>(request, Sum<float>{}));
-        case OpId::product: return solve(job_of<float>(request, Product<float>{}));
-        case OpId::min: return solve(job_of<float>(request, Min<float>{}));
-        case OpId::max: return solve(job_of<float>(request, Max<float>{}));
-        case OpId::mean: return solve(job_of<float>(request, Mean<float>{n}));
-      }
-      return Status::unsupported;
-    case DType::i64:
-      if (op == OpId::sum) return solve(job_of<std::int64_t>(request, Sum<std::int64_t>{}));
-      return Status::unsupported;
-    case DType::f64:
-      if (op == OpId::sum) return solve(job_of<double>(request, Sum<double>{}));
-      return Status::unsupported;
-    default: return Status::unsupported;
-  }
+  const OpId id = static_cast<OpId>(request.op);
+  if (!offers(id, request.dtype)) return Status::unsupported;
+  return with_types(id, request.dtype, request.n,
+                    [&]<typename T, typename Op>(T, Op op) { return solve(job_of<T>(request, op)); });
 }
 
 }  // namespace course::reduction

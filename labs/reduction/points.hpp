@@ -7,55 +7,42 @@
 
 namespace course::reduction {
 
+using lab::Metric;
+
 // Each goal separates a rung from the rungs below it (the course's tests check the numbers): rung 1 has idle
 // lanes, rung 2 has bank conflicts, rung 4 has twice the barriers of rung 5, and rungs 1 to 5 write a partial
 // result per 256 or 512 items.
-inline constexpr lab::EfficiencyGoal kNeighbouredGoals[] = {{lab::Metric::work_ratio, 1.05, 3},
-                                                            {lab::Metric::step_ratio, 1.5, 3}};
-inline constexpr lab::EfficiencyGoal kSequentialGoals[] = {{lab::Metric::active_lanes, 0.9, 4},
-                                                           {lab::Metric::bank_conflicts, 1.05, 4}};
-inline constexpr lab::EfficiencyGoal kShuffleGoals[] = {{lab::Metric::barriers, 8, 4},
-                                                        {lab::Metric::step_ratio, 1.5, 4}};
-inline constexpr lab::EfficiencyGoal kCoarsenedGoals[] = {{lab::Metric::bytes_ratio, 1.01, 5},
-                                                          {lab::Metric::launches, 2, 3}};
-inline constexpr lab::EfficiencyGoal kSingleLaunchGoals[] = {{lab::Metric::launches, 1, 5},
-                                                             {lab::Metric::bytes_ratio, 1.01, 3}};
-// Compared with one CPU core, on a device like the H200.
-inline constexpr lab::SpeedupTier kSequentialTiers[] = {{8, 2}, {16, 2}};
-inline constexpr lab::SpeedupTier kShuffleTiers[] = {{15, 2}, {30, 2}};
-inline constexpr lab::SpeedupTier kCoarsenedTiers[] = {{20, 3}, {35, 4}, {50, 3}};
-inline constexpr lab::SpeedupTier kSingleLaunchTiers[] = {{35, 2}, {50, 2}};
-
+// The times are compared with one CPU core, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "neighboured",
      .title = "Neighboured pairs",
      .section = "handouts/01-reduction.md#neighboured",
      .correctness_points = 14,
-     .efficiency = kNeighbouredGoals},
+     .efficiency = {{Metric::work_ratio, 1.05, 3}, {Metric::step_ratio, 1.5, 3}}},
     {.id = "sequential",
      .title = "Sequential addressing",
      .section = "handouts/01-reduction.md#sequential",
      .correctness_points = 13,
-     .efficiency = kSequentialGoals,
-     .speedup = kSequentialTiers},
+     .efficiency = {{Metric::active_lanes, 0.9, 4}, {Metric::bank_conflicts, 1.05, 4}},
+     .speedup = {{8, 2}, {16, 2}}},
     {.id = "shuffle",
      .title = "Warp shuffle",
      .section = "handouts/01-reduction.md#shuffle",
      .correctness_points = 13,
-     .efficiency = kShuffleGoals,
-     .speedup = kShuffleTiers},
+     .efficiency = {{Metric::barriers, 8, 4}, {Metric::step_ratio, 1.5, 4}},
+     .speedup = {{15, 2}, {30, 2}}},
     {.id = "coarsened",
      .title = "Many items per thread",
      .section = "handouts/01-reduction.md#coarsened",
      .correctness_points = 12,
-     .efficiency = kCoarsenedGoals,
-     .speedup = kCoarsenedTiers},
+     .efficiency = {{Metric::bytes_ratio, 1.01, 5}, {Metric::launches, 2, 3}},
+     .speedup = {{20, 3}, {35, 4}, {50, 3}}},
     {.id = "single_launch",
      .title = "One launch",
      .section = "handouts/01-reduction.md#single_launch",
      .correctness_points = 8,
-     .efficiency = kSingleLaunchGoals,
-     .speedup = kSingleLaunchTiers,
+     .efficiency = {{Metric::launches, 1, 5}, {Metric::bytes_ratio, 1.01, 3}},
+     .speedup = {{35, 2}, {50, 2}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {

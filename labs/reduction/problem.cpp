@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
@@ -26,14 +25,7 @@
 namespace course::reduction {
 namespace {
 
-using lab::BufferSpec;
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Mismatch;
-using lab::Pattern;
-using lab::Task;
-using lab::view;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 // The type of the result: lab.hpp's Op::Value.
 DType value_type(OpId op, DType dtype) {
@@ -48,21 +40,7 @@ bool folds_serially(const Task& task) {
 // Calls f(T{}, op) with the item type and the operator of the case.
 template <typename F>
 decltype(auto) with_types(const Case& c, F f) {
-  const auto with_op = [&]<typename T>(T) -> decltype(auto) {
-    switch (static_cast<OpId>(c.op)) {
-      case OpId::product: return f(T{}, Product<T>{});
-      case OpId::min: return f(T{}, Min<T>{});
-      case OpId::max: return f(T{}, Max<T>{});
-      case OpId::mean: return f(T{}, Mean<T>{c.n});
-      default: return f(T{}, Sum<T>{});
-    }
-  };
-  switch (c.dtype) {
-    case DType::i64: return with_op(std::int64_t{});
-    case DType::f32: return with_op(float{});
-    case DType::f64: return with_op(double{});
-    default: return with_op(std::int32_t{});
-  }
+  return reduction::with_types(static_cast<OpId>(c.op), c.dtype, c.n, f);
 }
 
 // --- Items.
@@ -172,14 +150,14 @@ Magnitudes magnitudes_of(std::span<const T> items) {
 
 template <typename T>
 long double exact_sum(std::span<const T> items) {
-  lab::ExactSum sum;
+  ExactSum sum;
   for (const T item : items) sum.add(static_cast<long double>(item));
   return sum.value();
 }
 
 // The exact answer of a case whose Value is a floating-point type, and the allowed error.
 template <typename T, typename Op>
-lab::Expected expected_float(const Task& task, const Case& c, std::span<const T> items, Op op) {
+Expected expected_float(const Task& task, const Case& c, std::span<const T> items, Op op) {
   const auto id = static_cast<OpId>(c.op);
   const DType type = value_type(id, c.dtype);
   const double u = lab::unit_roundoff(type);
@@ -190,16 +168,14 @@ lab::Expected expected_float(const Task& task, const Case& c, std::span<const T>
     case OpId::product: {
       long double product = 1;
       for (const T item : items) product *= static_cast<long double>(item);
-      const double bound =
-          m.powers_of_two ? 0 : lab::product_error_bound(type, c.n, static_cast<double>(product));
+      const double bound = m.powers_of_two ? 0 : product_error_bound(type, c.n, static_cast<double>(product));
       return {product, bound};
     }
-    case OpId::sum: return {exact_sum(items), lab::sum_error_bound(type, depth(task, c.n), m.sum, m.whole)};
+    case OpId::sum: return {exact_sum(items), sum_error_bound(type, depth(task, c.n), m.sum, m.whole)};
     case OpId::mean: {
       if (c.n == 0) return {std::numeric_limits<long double>::quiet_NaN(), 0};
       const long double mean = exact_sum(items) / static_cast<long double>(c.n);
-      const double bound =
-          lab::sum_error_bound(type, depth(task, c.n), m.sum, m.whole) / static_cast<double>(c.n);
+      const double bound = sum_error_bound(type, depth(task, c.n), m.sum, m.whole) / static_cast<double>(c.n);
       return {mean, bound + 2 * u * std::abs(static_cast<double>(mean))};  // the division is rounded, too
     }
   }
@@ -215,7 +191,7 @@ struct Facts {
   std::span<const T> items;
   Op op;
   Value got;
-  lab::Expected expected;
+  Expected expected;
 
   OpId id() const { return static_cast<OpId>(c.op); }
   // Whether `got` is this value: for floats up to rounding, for integers exactly.
@@ -235,34 +211,28 @@ struct Facts {
   }
 };
 
-template <typename F>
-std::string no_item(const F& f) {
+std::string no_item(const auto& f) {
   // Of no items, the identity is right, except for op.finish.
-  return f.c.n > 0 && f.got == f.op.identity()
-             ? fmt::format("{} is the identity: no item was combined into the result", f.got)
-             : "";
+  if (!(f.c.n > 0 && f.got == f.op.identity())) return "";
+  return fmt::format("{} is the identity: no item was combined into the result", f.got);
 }
 
 template <typename F>
 std::string zero_for_identity(const F& f) {
   using Value = typename F::Value;
-  return f.got == Value{0} && f.op.identity() != Value{0} && f.expected.value != 0
-             ? fmt::format(
-                   "0 is not the identity of {0}: fill the places that have no item with op.identity()",
-                   name_of(f.id()))
-             : "";
+  if (!(f.got == Value{0} && f.op.identity() != Value{0} && f.expected.value != 0)) return "";
+  return fmt::format("0 is not the identity of {0}: fill the places that have no item with op.identity()",
+                     name_of(f.id()));
 }
 
-template <typename F>
-std::string finish_forgotten(const F& f) {
+std::string finish_forgotten(const auto& f) {
   if (f.id() != OpId::mean) return "";
   const bool total = f.c.n == 0 ? f.got == f.op.identity()
                                 : f.c.n > 1 && f.is(f.expected.value * static_cast<long double>(f.c.n));
   return total ? "this is the total: op.finish was not applied to it" : "";
 }
 
-template <typename F>
-std::string finished_twice(const F& f) {
+std::string finished_twice(const auto& f) {
   return f.id() == OpId::mean && f.c.n > 1 && f.expected.value != 0 &&
                  f.is(f.expected.value / static_cast<long double>(f.c.n))
              ? "op.finish was applied twice: only the last launch's result gets it"
@@ -286,7 +256,7 @@ std::string integers_in_floats(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
   if constexpr (std::is_integral_v<Value>) {
     if (f.id() != OpId::sum) return "";
-    lab::ExactSum sum;
+    ExactSum sum;
     for (const T item : f.items) sum.add(static_cast<long double>(item));
     const long double exact = sum.value(), got = static_cast<long double>(f.got);
     constexpr auto kMin = std::numeric_limits<Value>::min(), kMax = std::numeric_limits<Value>::max();
@@ -319,7 +289,7 @@ std::string added_instead_of_op(const Facts<T, Op>& f) {
   if constexpr (std::is_integral_v<Value>) {
     total = static_cast<long double>(fold_one_thread(f.items, Sum<T>{}));
   } else {
-    lab::ExactSum sum;
+    ExactSum sum;
     for (const T item : f.items) sum.add(static_cast<long double>(item));
     total = sum.value();
   }
@@ -518,8 +488,7 @@ std::string stride_of_a_block(const F& f) {
         if (blocks > 1 && explains(f, f.op.finish(total)))
           return fmt::format(
               "each of {} blocks has also combined what the blocks after it read: the loop must advance by "
-              "all "
-              "threads of the grid, gridDim.x * blockDim.x, not by those of a block",
+              "all threads of the grid, gridDim.x * blockDim.x, not by those of a block",
               blocks);
       }
     }
@@ -605,7 +574,7 @@ std::string nearly_right(const F& f) {
 }
 
 template <typename T, typename Op>
-constexpr lab::Rule<Facts<T, Op>> kRules[] = {
+constexpr Rule<Facts<T, Op>> kRules[] = {
     {"no_item", no_item<Facts<T, Op>>, false, "this is the identity: no item was combined into the result"},
     {"zero_for_identity", zero_for_identity<Facts<T, Op>>},
     {"finish_forgotten", finish_forgotten<Facts<T, Op>>},
@@ -625,13 +594,13 @@ constexpr lab::Rule<Facts<T, Op>> kRules[] = {
     {"nearly_right", nearly_right<Facts<T, Op>>, true},
 };
 
-class ReductionProblem : public lab::Problem {
+class ReductionProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
 
   std::vector<Case> cases(const Task& task) const override;
 
-  lab::Shape shape(const Task&, const Case& c) const override {
+  Shape shape(const Task&, const Case& c) const override {
     const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
     return {{{"d_in", c.dtype, c.n}}, {{"d_out", type, 1}}, workspace_of(c.n, type)};
   }
@@ -640,7 +609,7 @@ class ReductionProblem : public lab::Problem {
     with_types(c, [&]<typename T, typename Op>(T, Op) {
       Rng rng(seed);
       std::uint64_t i = 0;
-      for (T& item : view<T>(std::span(inputs[0].bytes))) {
+      for (T& item : inputs[0].as<T>()) {
         if constexpr (std::is_integral_v<T>) {
           item = integer_item<T>(static_cast<OpId>(c.op), c.pattern, i++, c.n, rng);
         } else {
@@ -654,37 +623,36 @@ class ReductionProblem : public lab::Problem {
                                 std::span<const HostBuffer> outputs) const override {
     return with_types(c, [&]<typename T, typename Op>(T, Op op) -> std::optional<Mismatch> {
       using Value = typename Op::Value;
-      const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
+      const auto items = inputs[0].as<T>();
       const auto& out = outputs[0];
-      const Value got = view<Value>(std::span<const std::byte>(out.bytes))[0];
+      const Value got = out.as<Value>()[0];
       std::optional<Mismatch> mismatch;
-      lab::Expected expected;
+      Expected expected;
       if constexpr (std::is_integral_v<Value>) {
         const Value right = fold_one_thread(items, op);
         expected.value = static_cast<long double>(right);
-        mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(&right, 1)), out.bytes);
+        mismatch = compare_integers(out.spec, std::as_bytes(std::span(&right, 1)), out.bytes);
       } else {
         expected = expected_float(task, c, items, op);
-        mismatch = lab::compare_floats(out.spec, std::span(&expected, 1), out.bytes);
+        mismatch = compare_floats(out.spec, std::span(&expected, 1), out.bytes);
       }
       if (mismatch) {
         using Here = Facts<T, Op>;
-        lab::diagnose<Here>(*mismatch, kRules<T, Op>, {c, items, op, got, expected});
+        diagnose<Here>(*mismatch, kRules<T, Op>, {c, items, op, got, expected});
       }
       return mismatch;
     });
   }
 
   void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                lab::Baseline which) const override {
+                Baseline which) const override {
     with_types(c, [&]<typename T, typename Op>(T, Op op) {
       using Value = typename Op::Value;
-      const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
+      const auto items = inputs[0].as<T>();
       const auto fold = [&](auto with) {
-        return which == lab::Baseline::one_thread ? fold_one_thread(items, with)
-                                                  : fold_all_cores(items, with);
+        return which == Baseline::one_thread ? fold_one_thread(items, with) : fold_all_cores(items, with);
       };
-      Value& out = view<Value>(std::span(outputs[0].bytes))[0];
+      Value& out = outputs[0].as<Value>()[0];
       // A long float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Mean<float>>) {
         out = op.finish(static_cast<float>(fold(Sum<double>{})));
@@ -695,31 +663,29 @@ class ReductionProblem : public lab::Problem {
   }
 
   // n - 1 operations, a tree of ⌈log2 n⌉ steps; every item is read once, one value is written.
-  lab::Ideal ideal(const Task&, const Case& c) const override {
+  Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
-    const double bytes =
-        n * static_cast<double>(lab::bytes_of(c.dtype)) + static_cast<double>(lab::bytes_of(type));
-    lab::Ideal ideal =
-        lab::depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes}, n, 1, n);
+    const double bytes = n * static_cast<double>(bytes_of(c.dtype)) + static_cast<double>(bytes_of(type));
+    Ideal ideal = depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes}, n, 1, n);
     // Every item enters the only result once, so the operations that lead to it are a tree.
     ideal.most_needed_work = ideal.work;
     return ideal;
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    return lab::make_case({"sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
+    return make_case({"sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
   }
 };
 
 std::vector<Case> ReductionProblem::cases(const Task& task) const {
   std::vector<Case> all;
   const auto add = [&all](OpId op, DType dtype, std::uint64_t n, Pattern pattern,
-                          std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
-    all.push_back(lab::make_case({fmt::format("{}_{}", name_of(op), lab::name_of(dtype))}, op, dtype, n,
-                                 pattern, purpose, misalign));
+                          std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0) {
+    all.push_back(make_case({fmt::format("{}_{}", name_of(op), lab::name_of(dtype))}, op, dtype, n, pattern,
+                            purpose, misalign));
   };
-  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr auto kBoth = kCorrectness | kChecks;
 
   // Sizes: 0, 1, and around a warp, a block, two blocks, and 1,024 threads.
   for (const std::uint64_t n :
@@ -733,9 +699,8 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   add(OpId::sum, DType::i32, 65537, Pattern::random, kBoth);
   // More partial results than one block of 1,024 threads, or two levels of 512 · 512 items, can reduce; 2^k ±
   // 1.
-  for (const std::uint64_t n : {65535u, 65536u, 262145u, 524289u, 1048575u, 1048577u, 4194307u}) {
+  for (const std::uint64_t n : {65535u, 65536u, 262145u, 524289u, 1048575u, 1048577u, 4194307u})
     add(OpId::sum, DType::i32, n, Pattern::random);
-  }
   // The last rung: the most that one block reduces alone, and one item more.
   if (task.id == "state_of_the_art") {
     for (const std::uint64_t n : {16384u, 16385u}) add(OpId::sum, DType::i32, n, Pattern::random, kBoth);
@@ -744,12 +709,12 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
     for (const std::uint64_t n : {8192u, 8193u}) add(OpId::sum, DType::f64, n, Pattern::random);
   }
   // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
-  add(OpId::sum, DType::i32, 100003, Pattern::random, lab::kCorrectness, 4);
+  add(OpId::sum, DType::i32, 100003, Pattern::random, kCorrectness, 4);
   add(OpId::sum, DType::i32, 4099, Pattern::random, kBoth, 12);
-  add(OpId::sum, DType::i32, 3, Pattern::random, lab::kCorrectness, 4);
-  add(OpId::sum, DType::i64, 100003, Pattern::random, lab::kCorrectness, 8);
-  add(OpId::sum, DType::f32, 4099, Pattern::random, lab::kCorrectness, 12);
-  add(OpId::sum, DType::f64, 1001, Pattern::random, lab::kCorrectness, 8);
+  add(OpId::sum, DType::i32, 3, Pattern::random, kCorrectness, 4);
+  add(OpId::sum, DType::i64, 100003, Pattern::random, kCorrectness, 8);
+  add(OpId::sum, DType::f32, 4099, Pattern::random, kCorrectness, 12);
+  add(OpId::sum, DType::f64, 1001, Pattern::random, kCorrectness, 8);
   // Sums of other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum
   // that adds too many items in a row.
   add(OpId::sum, DType::i32, 5000, Pattern::skewed);
@@ -792,14 +757,14 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   // The measured cases: with 2^18 items, counting work and steps is quick; 2^24 items do not fit the device's
   // cache. Both are also correctness cases, with another seed, so an answer that was stored in one is wrong
   // in the other.
-  add(OpId::sum, DType::i32, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
-  add(OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup | lab::kCorrectness);
+  add(OpId::sum, DType::i32, 262144, Pattern::random, kEfficiency | kCorrectness);
+  add(OpId::sum, DType::i32, 16777216, Pattern::random, kSpeedup | kCorrectness);
   return all;
 }
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const ReductionProblem kProblem;
   return kProblem;
 }

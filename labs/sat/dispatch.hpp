@@ -66,26 +66,24 @@ BoxJob<S> box_job(const lab::Request& request) {
   return job;
 }
 
+// Calls f(T{}) with the type of a table's items, or f(S{}) with the type of a box filter's table.
+template <typename F>
+decltype(auto) with_item(lab::DType dtype, F f) {
+  return lab::with_type<std::uint8_t, std::int32_t, double, float>(dtype, f);
+}
+template <typename F>
+decltype(auto) with_sum(lab::DType dtype, F f) {
+  return lab::with_type<std::uint32_t, std::int64_t, double, float>(dtype, f);
+}
+
 // Calls solve(job) with a TableJob of the request's type or, for the task box, with a BoxJob.
 template <typename Solve>
 Status dispatch(const lab::Request& request, Solve solve) {
-  using lab::DType;
-  if (static_cast<Rung>(request.task) == Rung::box) {
-    switch (request.dtype) {
-      case DType::u32: return solve(box_job<std::uint32_t>(request));
-      case DType::i64: return solve(box_job<std::int64_t>(request));
-      case DType::f32: return solve(box_job<float>(request));
-      case DType::f64: return solve(box_job<double>(request));
-      default: return Status::unsupported;
-    }
-  }
-  switch (request.dtype) {
-    case DType::u8: return solve(table_job<std::uint8_t>(request));
-    case DType::i32: return solve(table_job<std::int32_t>(request));
-    case DType::f32: return solve(table_job<float>(request));
-    case DType::f64: return solve(table_job<double>(request));
-    default: return Status::unsupported;
-  }
+  const Rung rung = static_cast<Rung>(request.task);
+  if (!offers(rung, request.dtype)) return Status::unsupported;
+  if (rung == Rung::box)
+    return with_sum(request.dtype, [&]<typename S>(S) { return solve(box_job<S>(request)); });
+  return with_item(request.dtype, [&]<typename T>(T) { return solve(table_job<T>(request)); });
 }
 
 }  // namespace course::sat

@@ -7,56 +7,44 @@
 
 namespace course::sat {
 
+using lab::Metric;
+
 // Each goal separates a rung from the rungs below it (the course's tests check the numbers): rung 1 loads a
 // sector per item when it scans rows, rung 2 adds up columns item by item, rung 3 moves everything four
 // times.
-inline constexpr lab::EfficiencyGoal kSerialGoals[] = {{lab::Metric::work_ratio, 1.01, 3},
-                                                       {lab::Metric::launches, 2, 2}};
-inline constexpr lab::EfficiencyGoal kRowsColumnsGoals[] = {{lab::Metric::bytes_ratio, 2.1, 5},
-                                                            {lab::Metric::step_ratio, 20, 3}};
-inline constexpr lab::EfficiencyGoal kTransposeGoals[] = {{lab::Metric::step_ratio, 4, 4},
-                                                          {lab::Metric::bank_conflicts, 1.05, 4},
-                                                          {lab::Metric::bytes_ratio, 4.2, 2}};
-inline constexpr lab::EfficiencyGoal kBoxGoals[] = {
-    {lab::Metric::work_ratio, 1.05, 3}, {lab::Metric::bytes_ratio, 1.3, 5}, {lab::Metric::launches, 1, 2}};
-inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_ratio, 1.2, 5},
-                                                           {lab::Metric::launches, 2, 2}};
-// Compared with one CPU core, on a device like the H200.
-inline constexpr lab::SpeedupTier kRowsColumnsTiers[] = {{8, 2}, {16, 2}};
-inline constexpr lab::SpeedupTier kTransposeTiers[] = {{12, 2}, {24, 3}};
-inline constexpr lab::SpeedupTier kBoxTiers[] = {{50, 3}, {100, 4}};
-inline constexpr lab::SpeedupTier kSinglePassTiers[] = {{6, 2}, {12, 3}};
-
+// The times are compared with one CPU core, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "serial",
      .title = "A thread per row, a thread per column",
      .section = "handouts/06-sat.md#serial",
      .correctness_points = 15,
-     .efficiency = kSerialGoals},
+     .efficiency = {{Metric::work_ratio, 1.01, 3}, {Metric::launches, 2, 2}}},
     {.id = "rows_columns",
      .title = "A block per row, coalesced columns",
      .section = "handouts/06-sat.md#rows_columns",
      .correctness_points = 13,
-     .efficiency = kRowsColumnsGoals,
-     .speedup = kRowsColumnsTiers},
+     .efficiency = {{Metric::bytes_ratio, 2.1, 5}, {Metric::step_ratio, 20, 3}},
+     .speedup = {{8, 2}, {16, 2}}},
     {.id = "transpose",
      .title = "Scan, transpose, scan, transpose",
      .section = "handouts/06-sat.md#transpose",
      .correctness_points = 12,
-     .efficiency = kTransposeGoals,
-     .speedup = kTransposeTiers},
+     .efficiency = {{Metric::step_ratio, 4, 4},
+                    {Metric::bank_conflicts, 1.05, 4},
+                    {Metric::bytes_ratio, 4.2, 2}},
+     .speedup = {{12, 2}, {24, 3}}},
     {.id = "box",
      .title = "Box filter by four look-ups",
      .section = "handouts/06-sat.md#box",
      .correctness_points = 11,
-     .efficiency = kBoxGoals,
-     .speedup = kBoxTiers},
+     .efficiency = {{Metric::work_ratio, 1.05, 3}, {Metric::bytes_ratio, 1.3, 5}, {Metric::launches, 1, 2}},
+     .speedup = {{50, 3}, {100, 4}}},
     {.id = "single_pass",
      .title = "One pass over tiles",
      .section = "handouts/06-sat.md#single_pass",
      .correctness_points = 8,
-     .efficiency = kSinglePassGoals,
-     .speedup = kSinglePassTiers,
+     .efficiency = {{Metric::bytes_ratio, 1.2, 5}, {Metric::launches, 2, 2}},
+     .speedup = {{6, 2}, {12, 3}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/rng.hpp"
-#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
@@ -24,13 +23,7 @@
 namespace course::sat {
 namespace {
 
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Mismatch;
-using lab::Pattern;
-using lab::Task;
-using lab::view;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 struct Size {
   std::size_t width = 0, height = 0;
@@ -46,26 +39,6 @@ bool is_box(const Task& task) {
 }
 bool has_radii(const Case& c) {
   return c.params[kHasRadii] != 0;
-}
-
-// Calls f(Item{}) with the type of a table's items, or f(Sum{}) with the type of a box filter's table.
-template <typename F>
-decltype(auto) with_item(DType dtype, F f) {
-  switch (dtype) {
-    case DType::u8: return f(std::uint8_t{});
-    case DType::i32: return f(std::int32_t{});
-    case DType::f64: return f(double{});
-    default: return f(float{});
-  }
-}
-template <typename F>
-decltype(auto) with_sum(DType dtype, F f) {
-  switch (dtype) {
-    case DType::u32: return f(std::uint32_t{});
-    case DType::i64: return f(std::int64_t{});
-    case DType::f64: return f(double{});
-    default: return f(float{});
-  }
 }
 
 // --- Images.
@@ -159,16 +132,16 @@ void each_expected_row(const Case& c, std::span<const T> items, const Use& use) 
   for (std::size_t band = 1; band < n_bands; ++band)
     for (std::size_t i = 0; i < size.width; ++i) before[band][i].add(before[band - 1][i]);
   lab::on_all_cores(n_bands, [&](std::size_t band) {
-    std::vector<lab::Expected> expected(size.width);
+    std::vector<Expected> expected(size.width);
     add_rows(band, before[band], [&](std::size_t k, std::size_t r) {
       Exact entry;
       for (std::size_t i = 0; i < size.width; ++i) {
         entry.add(before[band][i]);
         const double depth = static_cast<double>(k + i) + trees + 10;
         expected[i] = {entry.sum,
-                       lab::sum_error_bound(c.dtype, depth, static_cast<double>(entry.magnitude), whole)};
+                       sum_error_bound(c.dtype, depth, static_cast<double>(entry.magnitude), whole)};
       }
-      use(r, std::span<const lab::Expected>(expected));
+      use(r, std::span<const Expected>(expected));
     });
   });
 }
@@ -177,18 +150,18 @@ void each_expected_row(const Case& c, std::span<const T> items, const Use& use) 
 // values; `expected` is filled with them unless the output is too long for this.
 template <typename EachRow>
 std::optional<Mismatch> compare_rows(const HostBuffer& out, std::size_t width, const EachRow& each_row,
-                                     std::vector<lab::Expected>& expected) {
+                                     std::vector<Expected>& expected) {
   constexpr std::uint64_t kMostExplained = std::uint64_t{1} << 24;
   lab::BufferSpec spec = out.spec;
-  const std::size_t row_bytes = width * lab::bytes_of(spec.dtype);
+  const std::size_t row_bytes = width * bytes_of(spec.dtype);
   if (spec.count <= kMostExplained) expected.resize(spec.count);
   std::mutex one_at_a_time;
   std::optional<Mismatch> first;
   std::uint64_t n_wrong = 0;
   spec.count = width;
-  each_row([&](std::size_t r, std::span<const lab::Expected> row) {
-    if (!expected.empty()) std::copy(row.begin(), row.end(), expected.data() + r * width);
-    auto wrong = lab::compare_floats(spec, row, std::span(out.bytes).subspan(r * row_bytes, row_bytes));
+  each_row([&](std::size_t r, std::span<const Expected> row) {
+    if (!expected.empty()) std::ranges::copy(row, expected.data() + r * width);
+    auto wrong = compare_floats(spec, row, std::span(out.bytes).subspan(r * row_bytes, row_bytes));
     if (!wrong) return;
     const std::scoped_lock lock(one_at_a_time);
     n_wrong += wrong->n_wrong;
@@ -196,7 +169,7 @@ std::optional<Mismatch> compare_rows(const HostBuffer& out, std::size_t width, c
     if (!first || wrong->index < first->index) first = std::move(wrong);
   });
   if (!first) return std::nullopt;
-  if (!expected.empty()) return lab::compare_floats(out.spec, expected, out.bytes);
+  if (!expected.empty()) return compare_floats(out.spec, expected, out.bytes);
   return Mismatch{spec.name, first->index, first->expected, first->got, n_wrong, out.spec.count, ""};
 }
 
@@ -208,7 +181,7 @@ template <typename Sum>
 struct Output {
   Size size;
   std::span<const Sum> got;
-  std::span<const lab::Expected> expected;
+  std::span<const Expected> expected;
   std::size_t first_wrong;
 
   // Whether all of `got` equals wanted(r, c), exactly or, for floats, approximately, and differs from the
@@ -217,7 +190,7 @@ struct Output {
   template <typename Wanted>
   bool is_all(Wanted wanted, bool fine = false) const {
     const auto here = static_cast<long double>(wanted(first_wrong / size.width, first_wrong % size.width));
-    const lab::Expected& right = expected[first_wrong];
+    const Expected& right = expected[first_wrong];
     const long double least = fine || std::is_integral_v<Sum> ? 0 : 1e-4L * (1 + std::abs(right.value));
     if (!(std::abs(here - right.value) > static_cast<long double>(right.bound) + least)) return false;
     for (std::size_t r = 0; r < size.height; ++r) {
@@ -278,38 +251,32 @@ struct TableFacts {
   }
 };
 
-template <typename T>
-std::string other_corner(const TableFacts<T>& f) {
+std::string other_corner(const auto& f) {
   const Corner corner = corner_of(f.c);
   const Corner other = corner == Corner::top_left ? Corner::lower_left : Corner::top_left;
-  return f.out.is_table(f.table(f.size(), other))
-             ? fmt::format("this is the table from the other corner: these rectangles must start at the {}",
-                           corner == Corner::top_left ? "top left" : "lower left")
-             : "";
+  if (!f.out.is_table(f.table(f.size(), other))) return "";
+  return fmt::format("this is the table from the other corner: these rectangles must start at the {}",
+                     corner == Corner::top_left ? "top left" : "lower left");
 }
 
-template <typename T>
-std::string sides_swapped(const TableFacts<T>& f) {
+std::string sides_swapped(const auto& f) {
   const auto [width, height] = f.size();
-  return f.out.is_table(f.table({height, width}, corner_of(f.c)))
-             ? fmt::format(
-                   "width and height are swapped: this is the table of an image {} wide and {} high, and "
-                   "this one is {} wide and {} high",
-                   height, width, width, height)
-             : "";
+  if (!(f.out.is_table(f.table({height, width}, corner_of(f.c))))) return "";
+  return fmt::format(
+      "width and height are swapped: this is the table of an image {} wide and {} high, and "
+      "this one is {} wide and {} high",
+      height, width, width, height);
 }
 
-template <typename T>
-std::string columns_forgotten(const TableFacts<T>& f) {
+std::string columns_forgotten(const auto& f) {
   return f.out.is_table(f.rows()) ? "the rows are scanned, the columns are not" : "";
 }
 
 // The rows are scanned, and so are the columns, except in the rows after the last whole group of them.
-template <typename T>
-std::vector<lab::Cause> column_tails(const TableFacts<T>& f) {
+std::vector<Cause> column_tails(const auto& f) {
   const auto [width, height] = f.size();
   const auto right = f.table(f.size(), corner_of(f.c)), rows = f.rows();
-  std::vector<lab::Cause> causes;
+  std::vector<Cause> causes;
   const auto tail = [&, w = width, h = height](std::string rule, std::size_t n_whole, std::string text) {
     if (n_whole >= h) return;
     const bool fits = f.out.is_all(
@@ -331,8 +298,7 @@ std::vector<lab::Cause> column_tails(const TableFacts<T>& f) {
 
 // The rows are scanned, but only the first columns, or the columns only in the first rows: a grid or a loop of
 // the wrong length.
-template <typename T>
-std::vector<lab::Cause> part_of_the_columns(const TableFacts<T>& f) {
+std::vector<Cause> part_of_the_columns(const auto& f) {
   const auto [width, height] = f.size();
   const auto right = f.table(f.size(), corner_of(f.c)), rows = f.rows();
   std::size_t column = width, row = height;  // the first of the wrong entries, counted from the corner
@@ -342,7 +308,7 @@ std::vector<lab::Cause> part_of_the_columns(const TableFacts<T>& f) {
     row = std::min(row, f.row(i / width));
   }
   const char* swapped = "; were width and height swapped?";
-  std::vector<lab::Cause> causes;
+  std::vector<Cause> causes;
   if (column > 0 && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
         return (col < column ? right : rows)[r * w + col];
       }))
@@ -361,8 +327,7 @@ std::vector<lab::Cause> part_of_the_columns(const TableFacts<T>& f) {
 }
 
 // The rows are scanned in pieces; a new piece begins in the first column with a wrong entry.
-template <typename T>
-std::string pieces_of_rows(const TableFacts<T>& f) {
+std::string pieces_of_rows(const auto& f) {
   const std::size_t width = f.size().width;
   std::size_t piece = width;
   for (std::size_t i = 0; i < f.out.got.size(); ++i)
@@ -411,13 +376,11 @@ std::string exclusive_table(const TableFacts<T>& f) {
     return k == 0 || col == 0 ? typename TableFacts<T>::Sum{0}
                               : right[f.row(k - 1) * f.size().width + col - 1];
   });
-  return exclusive
-             ? "this is the exclusive table: every rectangle must include the entry's own row and column"
-             : "";
+  if (!exclusive) return "";
+  return "this is the exclusive table: every rectangle must include the entry's own row and column";
 }
 
-template <typename T>
-std::string transposed(const TableFacts<T>& f) {
+std::string transposed(const auto& f) {
   const auto [width, height] = f.size();
   const auto right = f.table(f.size(), corner_of(f.c));
   const bool turned = width == height && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
@@ -447,15 +410,11 @@ std::string integers_in_floats(const TableFacts<T>& f) {
 }
 
 template <typename T>
-constexpr lab::Rule<TableFacts<T>> kTableRules[] = {
-    {"other_corner", other_corner<T>},
-    {"sides_swapped", sides_swapped<T>},
-    {"second_scan_swapped", second_scan_swapped<T>},
-    {"columns_forgotten", columns_forgotten<T>},
-    {"rows_forgotten", rows_forgotten<T>},
-    {"pieces_of_rows", pieces_of_rows<T>},
-    {"exclusive_table", exclusive_table<T>},
-    {"transposed", transposed<T>},
+constexpr Rule<TableFacts<T>> kTableRules[] = {
+    {"other_corner", other_corner<TableFacts<T>>},   {"sides_swapped", sides_swapped<TableFacts<T>>},
+    {"second_scan_swapped", second_scan_swapped<T>}, {"columns_forgotten", columns_forgotten<TableFacts<T>>},
+    {"rows_forgotten", rows_forgotten<T>},           {"pieces_of_rows", pieces_of_rows<TableFacts<T>>},
+    {"exclusive_table", exclusive_table<T>},         {"transposed", transposed<TableFacts<T>>},
     {"integers_in_floats", integers_in_floats<T>},
 };
 
@@ -470,7 +429,7 @@ void each_expected_row_of_means(const Case& c, std::span<const Sum> table,
   if constexpr (std::is_floating_point_v<Sum>) {
     for (const Sum entry : table) whole = whole && entry == std::floor(entry);
   }
-  const auto expected_at = [&](std::size_t r, std::size_t col) -> lab::Expected {
+  const auto expected_at = [&](std::size_t r, std::size_t col) -> Expected {
     const auto radius =
         radii.empty() ? static_cast<std::size_t>(c.params[kRadius]) : radii[r * size.width + col];
     const Box box = box_around(r, col, radius, size.width, size.height);
@@ -486,7 +445,7 @@ void each_expected_row_of_means(const Case& c, std::span<const Sum> table,
       take(edges.cut_columns, -1, edges.far, edges.left);
       take(edges.cut_rows, -1, edges.near, edges.right);
       take(edges.cut_rows && edges.cut_columns, 1, edges.near, edges.left);
-      lost = lab::sum_error_bound(c.dtype, 3, static_cast<double>(exact.magnitude), whole);
+      lost = sum_error_bound(c.dtype, 3, static_cast<double>(exact.magnitude), whole);
     } else {
       exact.sum = static_cast<long double>(box_sum(table, size.width, edges));
     }
@@ -496,10 +455,10 @@ void each_expected_row_of_means(const Case& c, std::span<const Sum> table,
             (lost + lab::gamma(mean_type(c.dtype), 3) * static_cast<double>(std::abs(exact.sum))) / area};
   };
   on_all_cores(size.height, kWorthAThread / (size.width + 1) + 1, [&](std::size_t first, std::size_t last) {
-    std::vector<lab::Expected> expected(size.width);
+    std::vector<Expected> expected(size.width);
     for (std::size_t r = first; r < last; ++r) {
       for (std::size_t col = 0; col < size.width; ++col) expected[col] = expected_at(r, col);
-      use(r, std::span<const lab::Expected>(expected));
+      use(r, std::span<const Expected>(expected));
     }
   });
 }
@@ -529,11 +488,9 @@ struct BoxFacts {
   Mean entry(std::size_t r, std::size_t col) const { return static_cast<Mean>(table[r * width() + col]); }
 };
 
-template <typename F>
-std::string not_divided(const F& f) {
-  return f.out.is_all([&](std::size_t r, std::size_t col) { return f.sum(f.box(r, col)); })
-             ? "these are the sums of the boxes: divide by how many items each has"
-             : "";
+std::string not_divided(const auto& f) {
+  if (!(f.out.is_all([&](std::size_t r, std::size_t col) { return f.sum(f.box(r, col)); }))) return "";
+  return "these are the sums of the boxes: divide by how many items each has";
 }
 
 template <typename F>
@@ -632,11 +589,10 @@ std::string near_edge_inside(const F& f) {
 
 // All wrong entries, and no others, have a radius that exceeds the range of int when it is added to a row or
 // column.
-template <typename F>
-std::string radius_overflows(const F& f) {
+std::string radius_overflows(const auto& f) {
   constexpr std::size_t kIntMax = 0x7fffffff;
   const auto is_right = [&](std::size_t i) {
-    const lab::Expected& right = f.out.expected[i];
+    const Expected& right = f.out.expected[i];
     return std::abs(static_cast<long double>(f.out.got[i]) - right.value) <=
            static_cast<long double>(right.bound) + 1e-6L * std::abs(right.value);
   };
@@ -647,16 +603,15 @@ std::string radius_overflows(const F& f) {
     if (!leaves && !is_right(i)) return "";
     some_right = some_right || !leaves;
   }
-  return some_right || f.radii.empty()
-             ? fmt::format(
-                   "only entries with a radius as large as {} are wrong: a row or column plus the radius "
-                   "leaves the range of 32 bits. Compute it in 64 bits, or cut the radius first",
-                   f.radius(f.out.first_wrong / f.width(), f.out.first_wrong % f.width()))
-             : "";
+  if (!(some_right || f.radii.empty())) return "";
+  return fmt::format(
+      "only entries with a radius as large as {} are wrong: a row or column plus the radius "
+      "leaves the range of 32 bits. Compute it in 64 bits, or cut the radius first",
+      f.radius(f.out.first_wrong / f.width(), f.out.first_wrong % f.width()));
 }
 
 template <typename Sum>
-constexpr lab::Rule<BoxFacts<Sum>> kBoxRules[] = {
+constexpr Rule<BoxFacts<Sum>> kBoxRules[] = {
     {"not_divided", not_divided<BoxFacts<Sum>>},
     {"whole_window", whole_window<BoxFacts<Sum>>},
     {"table_of_other_corner", table_of_other_corner<BoxFacts<Sum>>},
@@ -668,16 +623,16 @@ constexpr lab::Rule<BoxFacts<Sum>> kBoxRules[] = {
      "32 bits. Compute it in 64 bits, or cut the radius first"},
 };
 
-class SatProblem : public lab::Problem {
+class SatProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
 
   std::vector<Case> cases(const Task& task) const override;
 
-  lab::Shape shape(const Task& task, const Case& c) const override {
+  Shape shape(const Task& task, const Case& c) const override {
     const auto [width, height] = size_of(c);
     if (is_box(task)) {
-      lab::Shape shape{{{"d_table", c.dtype, c.n}}, {{"d_out", mean_type(c.dtype), c.n}}};
+      Shape shape{{{"d_table", c.dtype, c.n}}, {{"d_out", mean_type(c.dtype), c.n}}};
       if (has_radii(c)) shape.inputs.push_back({"d_radii", DType::u32, c.n});
       return shape;
     }
@@ -689,14 +644,12 @@ class SatProblem : public lab::Problem {
             std::span<HostBuffer> inputs) const override {
     if (is_box(task)) {
       with_sum(c.dtype, [&]<typename Sum>(Sum) {
-        fill_table(view<Sum>(std::span(inputs[0].bytes)), size_of(c), corner_of(c), c.pattern, seed);
+        fill_table(inputs[0].as<Sum>(), size_of(c), corner_of(c), c.pattern, seed);
       });
-      if (has_radii(c)) fill_radii(view<std::uint32_t>(std::span(inputs[1].bytes)), seed);
+      if (has_radii(c)) fill_radii(inputs[1].as<std::uint32_t>(), seed);
       return;
     }
-    with_item(c.dtype, [&]<typename T>(T) {
-      fill_image(view<T>(std::span(inputs[0].bytes)), size_of(c), c.pattern, seed);
-    });
+    with_item(c.dtype, [&]<typename T>(T) { fill_image(inputs[0].as<T>(), size_of(c), c.pattern, seed); });
   }
 
   std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
@@ -705,28 +658,28 @@ class SatProblem : public lab::Problem {
     std::optional<Mismatch> mismatch;
     if (is_box(task)) {
       with_sum(c.dtype, [&]<typename Sum>(Sum) {
-        const auto table = view<Sum>(std::span<const std::byte>(inputs[0].bytes));
+        const auto table = inputs[0].as<Sum>();
         std::span<const std::uint32_t> radii;
-        if (has_radii(c)) radii = view<std::uint32_t>(std::span<const std::byte>(inputs[1].bytes));
-        std::vector<lab::Expected> expected;
+        if (has_radii(c)) radii = inputs[1].as<std::uint32_t>();
+        std::vector<Expected> expected;
         mismatch = compare_rows(
             out, size_of(c).width, [&](const auto& use) { each_expected_row_of_means(c, table, radii, use); },
             expected);
         if (mismatch && !expected.empty()) {
-          const auto got = view<MeanOf<Sum>>(std::span<const std::byte>(out.bytes));
-          lab::diagnose<BoxFacts<Sum>>(*mismatch, kBoxRules<Sum>,
-                                       {c, table, radii, {size_of(c), got, expected, mismatch->index}});
+          const auto got = out.as<MeanOf<Sum>>();
+          diagnose<BoxFacts<Sum>>(*mismatch, kBoxRules<Sum>,
+                                  {c, table, radii, {size_of(c), got, expected, mismatch->index}});
         }
       });
     } else {
       with_item(c.dtype, [&]<typename T>(T) {
         using Sum = typename SumOf<T>::Type;
-        const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
-        std::vector<lab::Expected> expected;
+        const auto items = inputs[0].as<T>();
+        std::vector<Expected> expected;
         if constexpr (std::is_integral_v<T>) {
           std::vector<Sum> right(items.size());
           table_one_thread<T>(items, size_of(c).width, size_of(c).height, corner_of(c), right);
-          mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
+          mismatch = compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
           if (mismatch)
             for (const Sum sum : right) expected.push_back({static_cast<long double>(sum), 0});
         } else {
@@ -734,13 +687,12 @@ class SatProblem : public lab::Problem {
               out, size_of(c).width, [&](const auto& use) { each_expected_row(c, items, use); }, expected);
         }
         if (mismatch && !expected.empty()) {
-          const auto got = view<Sum>(std::span<const std::byte>(out.bytes));
+          const auto got = out.as<Sum>();
           const TableFacts<T> facts{c, items, {size_of(c), got, expected, mismatch->index}};
-          std::vector<lab::Cause> tails =
-              lab::is_explained(*mismatch) ? std::vector<lab::Cause>{} : column_tails(facts);
-          lab::diagnose<TableFacts<T>>(*mismatch, kTableRules<T>, facts);
-          if (tails.empty() && !lab::is_explained(*mismatch)) tails = part_of_the_columns(facts);
-          lab::add_causes(*mismatch, std::move(tails));
+          std::vector<Cause> tails = is_explained(*mismatch) ? std::vector<Cause>{} : column_tails(facts);
+          diagnose<TableFacts<T>>(*mismatch, kTableRules<T>, facts);
+          if (tails.empty() && !is_explained(*mismatch)) tails = part_of_the_columns(facts);
+          add_causes(*mismatch, std::move(tails));
         }
       });
     }
@@ -753,15 +705,15 @@ class SatProblem : public lab::Problem {
   }
 
   void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
-                std::span<HostBuffer> outputs, lab::Baseline which) const override {
+                std::span<HostBuffer> outputs, Baseline which) const override {
     const auto [width, height] = size_of(c);
-    const bool one = which == lab::Baseline::one_thread;
+    const bool one = which == Baseline::one_thread;
     if (is_box(task)) {
       with_sum(c.dtype, [&, w = width, h = height]<typename Sum>(Sum) {
-        const auto table = view<Sum>(std::span<const std::byte>(inputs[0].bytes));
+        const auto table = inputs[0].as<Sum>();
         std::span<const std::uint32_t> radii;
-        if (has_radii(c)) radii = view<std::uint32_t>(std::span<const std::byte>(inputs[1].bytes));
-        const auto means = view<MeanOf<Sum>>(std::span(outputs[0].bytes));
+        if (has_radii(c)) radii = inputs[1].as<std::uint32_t>();
+        const auto means = outputs[0].as<MeanOf<Sum>>();
         on_all_cores(h, one ? h : kWorthAThread / (w + 1) + 1, [&](std::size_t first, std::size_t last) {
           box_filter_rows(table, w, h, corner_of(c), static_cast<std::size_t>(c.params[kRadius]), radii,
                           means, first, last);
@@ -770,8 +722,8 @@ class SatProblem : public lab::Problem {
       return;
     }
     with_item(c.dtype, [&, w = width, h = height]<typename T>(T) {
-      const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
-      const auto table = view<typename SumOf<T>::Type>(std::span(outputs[0].bytes));
+      const auto items = inputs[0].as<T>();
+      const auto table = outputs[0].as<typename SumOf<T>::Type>();
       const auto solve = one ? &table_one_thread<T> : &table_all_cores<T>;
       solve(items, w, h, corner_of(c), table);
     });
@@ -780,20 +732,20 @@ class SatProblem : public lab::Problem {
   // A table: every row and every column is scanned, by trees; each item is read once, each sum is written
   // once.
   // A box filter: three additions, four look-ups and one mean per item.
-  lab::Ideal ideal(const Task& task, const Case& c) const override {
+  Ideal ideal(const Task& task, const Case& c) const override {
     const auto w = static_cast<double>(size_of(c).width), h = static_cast<double>(size_of(c).height);
     const double n = w * h;
     if (n == 0) return {};
-    const auto bytes = [](DType dtype) { return static_cast<double>(lab::bytes_of(dtype)); };
+    const auto bytes = [](DType dtype) { return static_cast<double>(bytes_of(dtype)); };
     if (is_box(task)) {
       const double radii = has_radii(c) ? 4 : 0;
       return {3 * n, 2, n * (4 * bytes(c.dtype) + bytes(mean_type(c.dtype)) + radii)};
     }
     // The sum of the whole image depends on all items. An operation may combine a word's four small items.
     const double n_words = c.dtype == DType::u8 ? n / 4 : n;
-    return lab::depends_on({2 * n - w - h, std::ceil(std::log2(w)) + std::ceil(std::log2(h)),
-                            n * (bytes(c.dtype) + bytes(sum_type(c.dtype)))},
-                           n_words, 1, n_words);
+    return depends_on({2 * n - w - h, std::ceil(std::log2(w)) + std::ceil(std::log2(h)),
+                       n * (bytes(c.dtype) + bytes(sum_type(c.dtype)))},
+                      n_words, 1, n_words);
   }
 
   Case example(const Task& task, std::uint64_t n) const override;
@@ -816,8 +768,8 @@ std::string shape_word(Size size) {
 
 Case make_case(Corner corner, DType dtype, Size size, Pattern pattern, std::uint32_t purpose,
                std::uint32_t misalign) {
-  Case c = lab::make_case({fmt::format("{}_{}", name_of(corner), lab::name_of(dtype)), shape_word(size)},
-                          corner, dtype, size.width * size.height, pattern, purpose, misalign);
+  Case c = make_case({fmt::format("{}_{}", name_of(corner), lab::name_of(dtype)), shape_word(size)}, corner,
+                     dtype, size.width * size.height, pattern, purpose, misalign);
   c.params[kWidth] = static_cast<std::int64_t>(size.width);
   c.params[kHeight] = static_cast<std::int64_t>(size.height);
   return c;
@@ -827,8 +779,7 @@ Case make_case(Corner corner, DType dtype, Size size, Pattern pattern, std::uint
 Case SatProblem::example(const Task& task, std::uint64_t n) const {
   const Size size = n <= 9 ? Size{3, 3} : n <= 16 ? Size{4, 4} : Size{8, (n + 7) / 8};
   const Corner corner = size.width == 4 ? Corner::lower_left : Corner::top_left;
-  Case c =
-      make_case(corner, is_box(task) ? DType::i64 : DType::i32, size, Pattern::example, lab::kCorrectness, 0);
+  Case c = make_case(corner, is_box(task) ? DType::i64 : DType::i32, size, Pattern::example, kCorrectness, 0);
   c.params[kRadius] = 1;
   return c;
 }
@@ -849,16 +800,16 @@ std::optional<Case> SatProblem::with_items(const Task&, const Case& like, std::u
   c.pattern = pattern;
   c.words.shape = shape_word(size);
   c.words.items = lab::name_of(pattern);
-  return lab::named(std::move(c));
+  return named(std::move(c));
 }
 
-constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+constexpr auto kBoth = kCorrectness | kChecks;
 constexpr Corner kTop = Corner::top_left, kLow = Corner::lower_left;
 
 std::vector<Case> table_cases() {
   std::vector<Case> all;
   const auto add = [&all](Corner corner, DType dtype, Size size, Pattern pattern = Pattern::random,
-                          std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
+                          std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0) {
     all.push_back(make_case(corner, dtype, size, pattern, purpose, misalign));
   };
   using enum DType;
@@ -906,11 +857,11 @@ std::vector<Case> table_cases() {
   add(kLow, f64, {301, 203});
   add(kTop, f64, {64, 200}, Pattern::alternating);
   // Rows that do not start at a multiple of 16 bytes.
-  add(kTop, u8, {129, 70}, Pattern::random, lab::kCorrectness, 1);
-  add(kLow, u8, {256, 64}, Pattern::random, lab::kCorrectness, 3);
-  add(kTop, i32, {256, 64}, Pattern::random, lab::kCorrectness, 4);
-  add(kLow, f32, {256, 64}, Pattern::random, lab::kCorrectness, 12);
-  add(kTop, f64, {128, 66}, Pattern::random, lab::kCorrectness, 8);
+  add(kTop, u8, {129, 70}, Pattern::random, kCorrectness, 1);
+  add(kLow, u8, {256, 64}, Pattern::random, kCorrectness, 3);
+  add(kTop, i32, {256, 64}, Pattern::random, kCorrectness, 4);
+  add(kLow, f32, {256, 64}, Pattern::random, kCorrectness, 12);
+  add(kTop, f64, {128, 66}, Pattern::random, kCorrectness, 8);
   // All checkers are on: a few tiles and more, with incomplete tiles at both edges.
   add(kTop, i32, {300, 7}, Pattern::random, kBoth);
   add(kLow, f32, {70, 100}, Pattern::random, kBoth);
@@ -919,8 +870,8 @@ std::vector<Case> table_cases() {
   // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 are an image of a camera.
   // Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in the
   // other.
-  add(kTop, f32, {1024, 256}, Pattern::random, lab::kEfficiency | lab::kCorrectness);
-  add(kLow, f32, {2048, 2048}, Pattern::random, lab::kSpeedup | lab::kCorrectness);
+  add(kTop, f32, {1024, 256}, Pattern::random, kEfficiency | kCorrectness);
+  add(kLow, f32, {2048, 2048}, Pattern::random, kSpeedup | kCorrectness);
   return all;
 }
 
@@ -929,13 +880,13 @@ constexpr std::int64_t kOwnRadii = -1;
 std::vector<Case> box_cases() {
   std::vector<Case> all;
   const auto add = [&all](Corner corner, DType dtype, Size size, std::int64_t radius,
-                          Pattern pattern = Pattern::random, std::uint32_t purpose = lab::kCorrectness,
+                          Pattern pattern = Pattern::random, std::uint32_t purpose = kCorrectness,
                           std::uint32_t misalign = 0) {
     Case c = make_case(corner, dtype, size, pattern, purpose, misalign);
     c.params[kHasRadii] = radius == kOwnRadii;
     c.params[kRadius] = radius == kOwnRadii ? 0 : radius;
     c.words.more = radius == kOwnRadii ? "_radii" : fmt::format("_radius{}", radius);
-    all.push_back(lab::named(std::move(c)));
+    all.push_back(named(std::move(c)));
   };
   using enum DType;
   for (const DType dtype : {u32, i64, f32, f64}) {
@@ -970,16 +921,16 @@ std::vector<Case> box_cases() {
   add(kTop, f32, {301, 203}, 7);
   add(kLow, f64, {301, 203}, kOwnRadii);
   add(kTop, u32, {640, 480}, kOwnRadii);
-  add(kTop, u32, {129, 70}, 3, Pattern::random, lab::kCorrectness, 4);
-  add(kLow, i64, {129, 70}, 3, Pattern::random, lab::kCorrectness, 8);
-  add(kTop, f32, {129, 70}, 3, Pattern::random, lab::kCorrectness, 12);
-  add(kLow, f64, {129, 70}, 3, Pattern::random, lab::kCorrectness, 8);
+  add(kTop, u32, {129, 70}, 3, Pattern::random, kCorrectness, 4);
+  add(kLow, i64, {129, 70}, 3, Pattern::random, kCorrectness, 8);
+  add(kTop, f32, {129, 70}, 3, Pattern::random, kCorrectness, 12);
+  add(kLow, f64, {129, 70}, 3, Pattern::random, kCorrectness, 8);
   // All checkers are on.
   add(kTop, u32, {70, 45}, 3, Pattern::random, kBoth);
   add(kLow, f32, {100, 33}, kOwnRadii, Pattern::random, kBoth);
 
-  add(kTop, u32, {1024, 256}, 8, Pattern::random, lab::kEfficiency | lab::kCorrectness);
-  add(kLow, u32, {2048, 2048}, 50, Pattern::random, lab::kSpeedup | lab::kCorrectness);
+  add(kTop, u32, {1024, 256}, 8, Pattern::random, kEfficiency | kCorrectness);
+  add(kLow, u32, {2048, 2048}, 50, Pattern::random, kSpeedup | kCorrectness);
   return all;
 }
 
@@ -989,7 +940,7 @@ std::vector<Case> SatProblem::cases(const Task& task) const {
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const SatProblem kProblem;
   return kProblem;
 }

@@ -45,32 +45,27 @@ Job<Op> job_of(const lab::Request& request) {
   return job;
 }
 
+// Calls f(op) with the operator of a combination that is offered.
+template <typename F>
+decltype(auto) with_op(OpId op, lab::DType dtype, F f) {
+  if (dtype == lab::DType::u64) return f(Affine<std::uint32_t>{});
+  if (dtype == lab::DType::i64) return f(Sum<std::int64_t>{});
+  if (dtype == lab::DType::f64) return f(Sum<double>{});
+  return lab::with_type<float, std::int32_t>(dtype, [&]<typename T>(T) {
+    switch (op) {
+      case OpId::min: return f(Min<T>{});
+      case OpId::max: return f(Max<T>{});
+      default: return f(Sum<T>{});
+    }
+  });
+}
+
 // Calls solve(job) with the Job of the request's operator and item type.
 template <typename Solve>
 Status dispatch(const lab::Request& request, Solve solve) {
-  using lab::DType;
-  const OpId op = static_cast<OpId>(request.op);
-  switch (request.dtype) {
-    case DType::i32:
-      switch (op) {
-        case OpId::sum: return solve(job_of<Sum<std::int32_t>>(request));
-        case OpId::min: return solve(job_of<Min<std::int32_t>>(request));
-        case OpId::max: return solve(job_of<Max<std::int32_t>>(request));
-        default: return Status::unsupported;
-      }
-    case DType::f32:
-      switch (op) {
-        case OpId::sum: return solve(job_of<Sum<float>>(request));
-        case OpId::min: return solve(job_of<Min<float>>(request));
-        case OpId::max: return solve(job_of<Max<float>>(request));
-        default: return Status::unsupported;
-      }
-    case DType::i64: return op == OpId::sum ? solve(job_of<Sum<std::int64_t>>(request)) : Status::unsupported;
-    case DType::f64: return op == OpId::sum ? solve(job_of<Sum<double>>(request)) : Status::unsupported;
-    case DType::u64:
-      return op == OpId::affine ? solve(job_of<Affine<std::uint32_t>>(request)) : Status::unsupported;
-    default: return Status::unsupported;
-  }
+  const OpId id = static_cast<OpId>(request.op);
+  if (!offers(id, request.dtype)) return Status::unsupported;
+  return with_op(id, request.dtype, [&]<typename Op>(Op) { return solve(job_of<Op>(request)); });
 }
 
 }  // namespace course::scan

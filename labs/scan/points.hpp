@@ -7,57 +7,43 @@
 
 namespace course::scan {
 
+using lab::Metric;
+
 // The ratios compare with the loop's n - 1 operations per row, and with ⌈log2 row_length⌉ steps, the fewest
 // possible.
 // Each goal separates a rung from the rungs below it (the course's tests check the numbers).
-inline constexpr lab::EfficiencyGoal kHillisSteeleGoals[] = {{lab::Metric::step_ratio, 1.05, 3},
-                                                             {lab::Metric::barriers, 12, 4}};
-inline constexpr lab::EfficiencyGoal kBlellochGoals[] = {{lab::Metric::work_ratio, 3.05, 4},
-                                                         {lab::Metric::step_ratio, 2.1, 4}};
-inline constexpr lab::EfficiencyGoal kKoggeStoneGoals[] = {{lab::Metric::barriers, 0, 3},
-                                                           {lab::Metric::step_ratio, 1.05, 3}};
-inline constexpr lab::EfficiencyGoal kCoarsenedGoals[] = {
-    {lab::Metric::barriers, 2, 4}, {lab::Metric::work_ratio, 4, 3}, {lab::Metric::bank_conflicts, 1.1, 3}};
-inline constexpr lab::EfficiencyGoal kSegmentedGoals[] = {{lab::Metric::bytes_ratio, 1.05, 4},
-                                                          {lab::Metric::launches, 1, 2}};
-// Compared with one CPU core, on a device like the H200.
-inline constexpr lab::SpeedupTier kHillisSteeleTiers[] = {{8, 2}, {16, 2}};
-inline constexpr lab::SpeedupTier kBlellochTiers[] = {{4, 2}, {7, 2}};
-inline constexpr lab::SpeedupTier kKoggeStoneTiers[] = {{15, 2}, {30, 2}};
-inline constexpr lab::SpeedupTier kCoarsenedTiers[] = {{15, 2}, {30, 3}, {40, 3}};
-inline constexpr lab::SpeedupTier kSegmentedTiers[] = {{20, 2}, {40, 2}};
-
+// The times are compared with one CPU core, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "hillis_steele",
      .title = "Hillis–Steele",
      .section = "handouts/02-scan.md#hillis_steele",
      .correctness_points = 14,
-     .efficiency = kHillisSteeleGoals,
-     .speedup = kHillisSteeleTiers},
+     .efficiency = {{Metric::step_ratio, 1.05, 3}, {Metric::barriers, 12, 4}},
+     .speedup = {{8, 2}, {16, 2}}},
     {.id = "blelloch",
      .title = "Up-sweep and down-sweep",
      .section = "handouts/02-scan.md#blelloch",
      .correctness_points = 13,
-     .efficiency = kBlellochGoals,
-     .speedup = kBlellochTiers},
+     .efficiency = {{Metric::work_ratio, 3.05, 4}, {Metric::step_ratio, 2.1, 4}},
+     .speedup = {{4, 2}, {7, 2}}},
     {.id = "kogge_stone",
      .title = "A row for each warp",
      .section = "handouts/02-scan.md#kogge_stone",
      .correctness_points = 10,
-     .efficiency = kKoggeStoneGoals,
-     .speedup = kKoggeStoneTiers},
+     .efficiency = {{Metric::barriers, 0, 3}, {Metric::step_ratio, 1.05, 3}},
+     .speedup = {{15, 2}, {30, 2}}},
     {.id = "coarsened",
      .title = "Many items per thread",
      .section = "handouts/02-scan.md#coarsened",
      .correctness_points = 12,
-     .efficiency = kCoarsenedGoals,
-     .speedup = kCoarsenedTiers},
+     .efficiency = {{Metric::barriers, 2, 4}, {Metric::work_ratio, 4, 3}, {Metric::bank_conflicts, 1.1, 3}},
+     .speedup = {{15, 2}, {30, 3}, {40, 3}}},
     {.id = "segmented",
      .title = "Segments in a row",
      .section = "handouts/02-scan.md#segmented",
      .correctness_points = 10,
-     .efficiency = kSegmentedGoals,
-     .speedup = kSegmentedTiers,
+     .efficiency = {{Metric::bytes_ratio, 1.05, 4}, {Metric::launches, 1, 2}},
+     .speedup = {{20, 2}, {40, 2}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {

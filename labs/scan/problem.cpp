@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "base/rng.hpp"
-#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
@@ -25,14 +24,7 @@
 namespace course::scan {
 namespace {
 
-using lab::BufferSpec;
-using lab::Case;
-using lab::DType;
-using lab::HostBuffer;
-using lab::Mismatch;
-using lab::Pattern;
-using lab::Task;
-using lab::view;
+using namespace lab;  // NOLINT: this file is written in that library's terms
 
 using Map = lab::AffineMap<std::uint32_t>;
 
@@ -55,20 +47,7 @@ bool has_heads(const Task& task) {
 // Calls f(op) with the operator of the case.
 template <typename F>
 decltype(auto) with_op(const Case& c, F f) {
-  const auto of_type = [&]<typename T>(T) -> decltype(auto) {
-    switch (static_cast<OpId>(c.op)) {
-      case OpId::min: return f(Min<T>{});
-      case OpId::max: return f(Max<T>{});
-      default: return f(Sum<T>{});
-    }
-  };
-  switch (c.dtype) {
-    case DType::u64: return f(Affine<std::uint32_t>{});
-    case DType::i64: return of_type(std::int64_t{});
-    case DType::f32: return of_type(float{});
-    case DType::f64: return of_type(double{});
-    default: return of_type(std::int32_t{});
-  }
+  return scan::with_op(static_cast<OpId>(c.op), c.dtype, f);
 }
 
 template <typename Value>
@@ -98,8 +77,8 @@ std::uint8_t head_item(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& r
 
 // Calls scan(first, length) for every row, or for every core's share of them.
 template <typename F>
-void for_rows(const Case& c, lab::Baseline which, F scan) {
-  if (which == lab::Baseline::one_thread) {
+void for_rows(const Case& c, Baseline which, F scan) {
+  if (which == Baseline::one_thread) {
     rows_one_thread(c.n, row_length_of(c), scan);
   } else {
     rows_all_cores(c.n, row_length_of(c), scan);
@@ -107,10 +86,10 @@ void for_rows(const Case& c, lab::Baseline which, F scan) {
 }
 
 template <typename Item, typename Op>
-void scan_all(const Case& c, std::span<const HostBuffer> inputs, Op op, lab::Baseline which, Item* out) {
-  const auto in = view<Item>(std::span<const std::byte>(inputs[0].bytes));
+void scan_all(const Case& c, std::span<const HostBuffer> inputs, Op op, Baseline which, Item* out) {
+  const auto in = inputs[0].as<Item>();
   if (inputs.size() > 1) {
-    const auto heads = view<std::uint8_t>(std::span<const std::byte>(inputs[1].bytes));
+    const auto heads = inputs[1].as<std::uint8_t>();
     for_rows(c, which, [&](std::size_t first, std::size_t length) {
       scan_segments(in.data() + first, heads.data() + first, length, op, kind_of(c), out + first);
     });
@@ -136,15 +115,14 @@ double depth(const Task& task, const Case& c) {
 
 // The exact value of every result and its allowed error: the error bound for the items of its own prefix.
 template <typename T>
-std::vector<lab::Expected> expected_sums(const Task& task, const Case& c,
-                                         std::span<const HostBuffer> inputs) {
-  const auto in = view<T>(std::span<const std::byte>(inputs[0].bytes));
+std::vector<Expected> expected_sums(const Task& task, const Case& c, std::span<const HostBuffer> inputs) {
+  const auto in = inputs[0].as<T>();
   const auto* heads =
       inputs.size() > 1 ? reinterpret_cast<const std::uint8_t*>(inputs[1].bytes.data()) : nullptr;
-  std::vector<lab::Expected> all(c.n);
+  std::vector<Expected> all(c.n);
   const double additions = depth(task, c);
   rows_one_thread(c.n, row_length_of(c), [&](std::size_t first, std::size_t length) {
-    lab::ExactSum sum;
+    ExactSum sum;
     double magnitudes = 0;
     bool whole = true;
     for (std::size_t i = first; i < first + length; ++i) {
@@ -154,7 +132,7 @@ std::vector<lab::Expected> expected_sums(const Task& task, const Case& c,
         whole = true;
       }
       const auto put = [&] {
-        all[i] = {sum.value(), lab::sum_error_bound(c.dtype, additions, magnitudes, whole)};
+        all[i] = {sum.value(), sum_error_bound(c.dtype, additions, magnitudes, whole)};
       };
       if (kind_of(c) == Kind::exclusive) put();
       const auto x = static_cast<double>(in[i]);
@@ -200,8 +178,8 @@ struct Facts {
   std::span<const Value> got;
   const Mismatch& mismatch;
   Rung rung;
-  std::span<const lab::Expected> allowed = {};  // of float sums
-  std::vector<Value> right = {};                // from a loop
+  std::span<const Expected> allowed = {};  // of float sums
+  std::vector<Value> right = {};           // from a loop
 
   bool exclusive() const { return kind_of(c) == Kind::exclusive; }
   bool has_heads() const { return inputs.size() > 1; }
@@ -209,7 +187,7 @@ struct Facts {
   std::size_t first() const { return mismatch.index; }
   std::size_t row() const { return first() / row_length(); }
   std::size_t position() const { return first() % row_length(); }
-  std::span<const Value> in() const { return view<Value>(std::span<const std::byte>(inputs[0].bytes)); }
+  std::span<const Value> in() const { return inputs[0].as<Value>(); }
 
   Case with(std::size_t param, std::int64_t value) const {
     Case changed = c;
@@ -218,21 +196,19 @@ struct Facts {
   }
   std::vector<Value> scanned(const Case& how, std::span<const HostBuffer> with_inputs, auto operation) const {
     std::vector<Value> out(c.n);
-    scan_all(how, with_inputs, operation, lab::Baseline::one_thread, out.data());
+    scan_all(how, with_inputs, operation, Baseline::one_thread, out.data());
     return out;
   }
   // Whether the outputs equal `other`, and `other` differs from the right results at the first wrong one.
   bool gives(const std::vector<Value>& other) const {
-    return !is_same(other[first()], right[first()]) &&
-           std::equal(got.begin(), got.end(), other.begin(), other.end(), is_same<Value>);
+    return !is_same(other[first()], right[first()]) && std::ranges::equal(got, other, is_same<Value>);
   }
   bool gives(const Case& how, std::span<const HostBuffer> with_inputs, auto operation) const {
     return gives(scanned(how, with_inputs, operation));
   }
 };
 
-template <typename Op>
-std::string other_kind(const Facts<Op>& f) {
+std::string other_kind(const auto& f) {
   const Kind other = f.exclusive() ? Kind::inclusive : Kind::exclusive;
   auto results = f.scanned(f.with(kKindParam, static_cast<std::int64_t>(other)), f.inputs, f.op);
   if (!f.gives(results)) {
@@ -251,32 +227,26 @@ std::string other_kind(const Facts<Op>& f) {
 
 template <typename Op>
 std::string swapped_operands(const Facts<Op>& f) {
-  return kIsMap<typename Op::Value> && f.gives(f.c, f.inputs, Swapped<Op>{f.op})
-             ? "op's operands are swapped: the items further left must be op's first operand, as not every "
-               "operator is commutative"
-             : "";
+  if (!(kIsMap<typename Op::Value> && f.gives(f.c, f.inputs, Swapped<Op>{f.op}))) return "";
+  return "op's operands are swapped: the items further left must be op's first operand, as not every "
+         "operator is commutative";
 }
 
-template <typename Op>
-std::string heads_ignored(const Facts<Op>& f) {
-  return f.has_heads() && f.gives(f.c, f.inputs.first(1), f.op)
-             ? fmt::format(
-                   "the segment heads are ignored: from element {} on, the results continue the segment "
-                   "before it",
-                   f.first())
-             : "";
+std::string heads_ignored(const auto& f) {
+  if (!(f.has_heads() && f.gives(f.c, f.inputs.first(1), f.op))) return "";
+  return fmt::format(
+      "the segment heads are ignored: from element {} on, the results continue the segment before it",
+      f.first());
 }
 
-template <typename Op>
-std::string rows_joined(const Facts<Op>& f) {
+std::string rows_joined(const auto& f) {
   return f.c.n > f.row_length() &&
                  f.gives(f.with(kRowLengthParam, static_cast<std::int64_t>(f.c.n)), f.inputs, f.op)
              ? "this is one scan of all items: each row must begin anew"
              : "";
 }
 
-template <typename Op>
-std::string no_item(const Facts<Op>& f) {
+std::string no_item(const auto& f) {
   if (f.c.n < 2) return "";
   if (f.exclusive()) {
     if (!f.gives(std::vector(f.c.n, f.op.identity()))) return "";
@@ -285,9 +255,8 @@ std::string no_item(const Facts<Op>& f) {
                  "overwritten before it was used (in a down-sweep: the left child)"
                : "every result is the identity: no item was combined into it";
   }
-  return f.gives({f.in().begin(), f.in().end()})
-             ? "every result is its own item alone: no item before it was combined into it"
-             : "";
+  if (!(f.gives({f.in().begin(), f.in().end()}))) return "";
+  return "every result is its own item alone: no item before it was combined into it";
 }
 
 // In the round of its offset, the thread with this number takes no part: > instead of >=.
@@ -303,15 +272,13 @@ std::string first_item_lost(const Facts<Op>& f) {
     for (std::size_t i = first + keep; i < first + length; ++i)
       other[i] = sum = f.op(sum, f.in()[i - (f.exclusive() ? 1 : 0)]);
   });
-  return f.gives(other)
-             ? "a row's first item is missing from all results after it: does the thread whose number "
-               "is the offset combine, too (>=, not >)?"
-             : "";
+  if (!f.gives(other)) return "";
+  return "a row's first item is missing from all results after it: does the thread whose number "
+         "is the offset combine, too (>=, not >)?";
 }
 
 // The results are moved right by one position, but the first result stays the first item.
-template <typename Op>
-std::string first_item_kept(const Facts<Op>& f) {
+std::string first_item_kept(const auto& f) {
   if (!f.exclusive()) return "";
   auto other = f.right;
   for (std::size_t i = 0; i < other.size(); i += f.row_length()) other[i] = f.in()[i];
@@ -393,8 +360,7 @@ std::string pieces_on_their_own(const Facts<Op>& f) {
 }
 
 // If the root was not set to the identity, every result includes the row's total.
-template <typename Op>
-std::string root_not_identity(const Facts<Op>& f) {
+std::string root_not_identity(const auto& f) {
   if (f.position() != 0 || f.c.n == 0) return "";
   const auto sums = f.scanned(f.with(kKindParam, static_cast<std::int64_t>(Kind::inclusive)), f.inputs, f.op);
   auto other = f.right;
@@ -433,8 +399,7 @@ std::string own_part_in_prefix(const Facts<Op>& f) {
 }
 
 // The heads of every row are those of the first one.
-template <typename Op>
-std::string heads_of_first_row(const Facts<Op>& f) {
+std::string heads_of_first_row(const auto& f) {
   if (!f.has_heads() || f.c.n <= f.row_length()) return "";
   std::vector<HostBuffer> inputs(f.inputs.begin(), f.inputs.end());
   for (std::size_t i = f.row_length(); i < f.c.n; ++i)
@@ -525,25 +490,21 @@ std::string zero_for_identity(const Facts<Op>& f) {
   using Value = typename Op::Value;
   const bool zero = f.exclusive() && f.position() == 0 && is_same(f.got[f.first()], Value{}) &&
                     !is_same(f.op.identity(), Value{});
-  return zero ? fmt::format("0 is not the identity of {}: use op.identity()",
-                            name_of(static_cast<OpId>(f.c.op)))
-              : "";
+  if (!zero) return "";
+  return fmt::format("0 is not the identity of {}: use op.identity()", name_of(static_cast<OpId>(f.c.op)));
 }
 
-template <typename Op>
-std::string first_of_segment(const Facts<Op>& f) {
+std::string first_of_segment(const auto& f) {
   const bool head = f.has_heads() && f.exclusive() && f.position() > 0 &&
                     static_cast<std::uint8_t>(f.inputs[1].bytes[f.first()]) != 0;
   return head ? "a segment's first exclusive result is op.identity()" : "";
 }
 
-template <typename Op>
-std::string first_of_row(const Facts<Op>& f) {
+std::string first_of_row(const auto& f) {
   if (f.position() != 0) return "";
   if (!f.exclusive()) return "a row's first inclusive result is its first item";
-  return is_same(f.got[f.first()], f.in()[f.first()])
-             ? "a row's first exclusive result is op.identity(), not its first item"
-             : "";
+  if (!is_same(f.got[f.first()], f.in()[f.first()])) return "";
+  return "a row's first exclusive result is op.identity(), not its first item";
 }
 
 template <typename Op>
@@ -556,27 +517,27 @@ std::string order_of_operands(const Facts<Op>& f) {
 }
 
 template <typename Op>
-constexpr lab::Rule<Facts<Op>> kRules[] = {
-    {"other_kind", other_kind<Op>},
+constexpr Rule<Facts<Op>> kRules[] = {
+    {"other_kind", other_kind<Facts<Op>>},
     {"swapped_operands", swapped_operands<Op>},
-    {"heads_ignored", heads_ignored<Op>},
-    {"rows_joined", rows_joined<Op>},
-    {"no_item", no_item<Op>},
+    {"heads_ignored", heads_ignored<Facts<Op>>},
+    {"rows_joined", rows_joined<Facts<Op>>},
+    {"no_item", no_item<Facts<Op>>},
     {"added_instead_of_op", added_instead_of_op<Op>},
     {"own_item_twice", own_item_twice<Op>},
     {"lane_combined_itself", lane_combined_itself<Op>},
     {"pieces_on_their_own", pieces_on_their_own<Op>},
-    {"root_not_identity", root_not_identity<Op>},
+    {"root_not_identity", root_not_identity<Facts<Op>>},
     {"own_part_in_prefix", own_part_in_prefix<Op>},
-    {"heads_of_first_row", heads_of_first_row<Op>},
-    {"first_item_kept", first_item_kept<Op>},
+    {"heads_of_first_row", heads_of_first_row<Facts<Op>>},
+    {"first_item_kept", first_item_kept<Facts<Op>>},
     {"first_item_lost", first_item_lost<Op>},
     {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},
     {"no_power_of_two", no_power_of_two<Op>},
     {"one_by_one", one_by_one<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
-    {"first_of_segment", first_of_segment<Op>, true},
-    {"first_of_row", first_of_row<Op>, true},
+    {"first_of_segment", first_of_segment<Facts<Op>>, true},
+    {"first_of_row", first_of_row<Facts<Op>>, true},
     {"order_of_operands", order_of_operands<Op>, true},
 };
 
@@ -591,7 +552,7 @@ Kind natural_kind(Rung rung) {
 }
 
 constexpr Kind kKinds[] = {Kind::exclusive, Kind::inclusive};
-constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+constexpr auto kBoth = kCorrectness | kChecks;
 
 class CaseList {
  public:
@@ -607,10 +568,10 @@ class CaseList {
 
  private:
   void add(Kind kind, OpId op, DType dtype, std::uint64_t n, std::uint64_t row_length,
-           Pattern pattern = Pattern::random, std::uint32_t purpose = lab::kCorrectness,
+           Pattern pattern = Pattern::random, std::uint32_t purpose = kCorrectness,
            std::uint32_t misalign = 0) {
     const auto variant = fmt::format("{}_{}_{}", name_of(kind), name_of(op), lab::name_of(dtype));
-    Case c = lab::make_case({variant, shape_word(n, row_length)}, op, dtype, n, pattern, purpose, misalign);
+    Case c = make_case({variant, shape_word(n, row_length)}, op, dtype, n, pattern, purpose, misalign);
     c.params[kRowLengthParam] = static_cast<std::int64_t>(row_length);
     c.params[kKindParam] = static_cast<std::int64_t>(kind);
     for (const Case& other : all) {
@@ -654,12 +615,12 @@ class CaseList {
     // More rows than a 16-bit number can count.
     add(Kind::inclusive, OpId::sum, DType::i32, 132007, 2);
     // Arrays and rows that do not start at a multiple of 16 bytes.
-    add(Kind::inclusive, OpId::sum, DType::i32, 20003, longest_, Pattern::random, lab::kCorrectness, 4);
-    add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest_ - 3, Pattern::random, lab::kCorrectness, 12);
-    add(Kind::inclusive, OpId::affine, DType::u64, 9001, longest_, Pattern::random, lab::kCorrectness, 8);
-    add(Kind::exclusive, OpId::sum, DType::i64, 9001, longest_, Pattern::random, lab::kCorrectness, 8);
-    add(Kind::inclusive, OpId::sum, DType::f32, 9001, longest_, Pattern::random, lab::kCorrectness, 4);
-    add(Kind::exclusive, OpId::sum, DType::f64, 9001, longest_, Pattern::random, lab::kCorrectness, 8);
+    add(Kind::inclusive, OpId::sum, DType::i32, 20003, longest_, Pattern::random, kCorrectness, 4);
+    add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest_ - 3, Pattern::random, kCorrectness, 12);
+    add(Kind::inclusive, OpId::affine, DType::u64, 9001, longest_, Pattern::random, kCorrectness, 8);
+    add(Kind::exclusive, OpId::sum, DType::i64, 9001, longest_, Pattern::random, kCorrectness, 8);
+    add(Kind::inclusive, OpId::sum, DType::f32, 9001, longest_, Pattern::random, kCorrectness, 4);
+    add(Kind::exclusive, OpId::sum, DType::f64, 9001, longest_, Pattern::random, kCorrectness, 8);
   }
 
   void add_items_and_operators() {
@@ -703,9 +664,9 @@ class CaseList {
     const std::uint64_t measured = std::bit_floor(std::min<std::uint64_t>(max_row_length(rung_), 1024u * 4));
     const std::uint64_t row =
         rung_ == Rung::brute_force || rung_ == Rung::global_rounds ? kThreadRow : measured;
-    add(natural, OpId::sum, DType::i32, 1 << 18, row, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+    add(natural, OpId::sum, DType::i32, 1 << 18, row, Pattern::random, kEfficiency | kCorrectness);
     if (is_network_)
-      add(natural, OpId::sum, DType::i32, 1 << 22, row, Pattern::random, lab::kSpeedup | lab::kCorrectness);
+      add(natural, OpId::sum, DType::i32, 1 << 22, row, Pattern::random, kSpeedup | kCorrectness);
   }
 
   Rung rung_;
@@ -714,9 +675,9 @@ class CaseList {
   bool is_network_ = rung_ != Rung::brute_force;  // brute force takes quadratic time for long rows
 };
 
-class ScanProblem : public lab::Problem {
+class ScanProblem : public Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const Manifest& manifest() const override { return kManifest; }
 
   // An affine map as "3x+1".
   std::string print(const Case& c, DType dtype, const std::byte* element) const override {
@@ -729,8 +690,8 @@ class ScanProblem : public lab::Problem {
 
   std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
 
-  lab::Shape shape(const Task& task, const Case& c) const override {
-    lab::Shape shape{{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, workspace_of(c.n, c.dtype)};
+  Shape shape(const Task& task, const Case& c) const override {
+    Shape shape{{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, workspace_of(c.n, c.dtype)};
     if (has_heads(task)) shape.inputs.push_back({"d_heads", DType::u8, c.n});
     return shape;
   }
@@ -738,7 +699,7 @@ class ScanProblem : public lab::Problem {
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
     with_op(c, [&]<typename Op>(Op) {
       using Value = typename Op::Value;
-      const auto items = view<Value>(std::span(inputs[0].bytes));
+      const auto items = inputs[0].as<Value>();
       if constexpr (kIsMap<Value>) {
         Rng rng(seed);
         std::uint64_t i = 0;
@@ -750,8 +711,7 @@ class ScanProblem : public lab::Problem {
     if (inputs.size() > 1) {
       Rng rng(seed_for(seed, "heads"));
       std::uint64_t i = 0;
-      for (std::uint8_t& head : view<std::uint8_t>(std::span(inputs[1].bytes)))
-        head = head_item(c.pattern, i++, c.n, rng);
+      for (std::uint8_t& head : inputs[1].as<std::uint8_t>()) head = head_item(c.pattern, i++, c.n, rng);
     }
   }
 
@@ -760,22 +720,22 @@ class ScanProblem : public lab::Problem {
     return with_op(c, [&]<typename Op>(Op op) -> std::optional<Mismatch> {
       using Value = typename Op::Value;
       const auto& out = outputs[0];
-      const auto got = view<Value>(std::span<const std::byte>(out.bytes));
+      const auto got = out.as<Value>();
       std::optional<Mismatch> mismatch;
-      std::vector<lab::Expected> allowed;
+      std::vector<Expected> allowed;
       if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Sum<double>>) {
         allowed = expected_sums<Value>(task, c, inputs);
-        mismatch = lab::compare_floats(out.spec, allowed, out.bytes);
+        mismatch = compare_floats(out.spec, allowed, out.bytes);
       } else if constexpr (std::is_floating_point_v<Value>) {
         std::vector<Value> right(c.n);
-        scan_all(c, inputs, op, lab::Baseline::one_thread, right.data());
-        std::vector<lab::Expected> expected;
+        scan_all(c, inputs, op, Baseline::one_thread, right.data());
+        std::vector<Expected> expected;
         for (const Value value : right) expected.push_back({static_cast<long double>(value), 0});
-        mismatch = lab::compare_floats(out.spec, expected, out.bytes);
+        mismatch = compare_floats(out.spec, expected, out.bytes);
       } else {
         std::vector<Value> right(c.n);
-        scan_all(c, inputs, op, lab::Baseline::one_thread, right.data());
-        mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
+        scan_all(c, inputs, op, Baseline::one_thread, right.data());
+        mismatch = compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
         if constexpr (kIsMap<Value>) {
           if (mismatch) {
             mismatch->expected = print_map(right[mismatch->index]);
@@ -789,16 +749,16 @@ class ScanProblem : public lab::Problem {
         if (facts.row_length() > 1)
           mismatch->position = fmt::format("position {} of row {}, rows of {}", facts.position(), facts.row(),
                                            facts.row_length());
-        lab::diagnose<Facts<Op>>(*mismatch, kRules<Op>, facts);
+        diagnose<Facts<Op>>(*mismatch, kRules<Op>, facts);
       }
       return mismatch;
     });
   }
 
   void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                lab::Baseline which) const override {
+                Baseline which) const override {
     with_op(c, [&]<typename Op>(Op op) {
-      const auto out = view<typename Op::Value>(std::span(outputs[0].bytes)).data();
+      const auto out = outputs[0].as<typename Op::Value>().data();
       // A float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>>) {
         scan_all(c, inputs, Sum<double>{}, which, out);
@@ -810,22 +770,22 @@ class ScanProblem : public lab::Problem {
 
   // A row of length items: length - 1 operations, as many as the loop's; ⌈log2 length⌉ steps, the fewest
   // possible; every item is read once and every result is written once.
-  lab::Ideal ideal(const Task& task, const Case& c) const override {
+  Ideal ideal(const Task& task, const Case& c) const override {
     const auto n = static_cast<double>(c.n), row_length = static_cast<double>(row_length_of(c));
     const double n_rows = std::ceil(n / row_length), longest = std::min(n, row_length);
-    const double bytes = n * (2 * static_cast<double>(lab::bytes_of(c.dtype)) + (has_heads(task) ? 1 : 0));
-    const lab::Ideal ideal{std::max(n - n_rows, 0.0), longest > 1 ? std::ceil(std::log2(longest)) : 0, bytes};
+    const double bytes = n * (2 * static_cast<double>(bytes_of(c.dtype)) + (has_heads(task) ? 1 : 0));
+    const Ideal ideal{std::max(n - n_rows, 0.0), longest > 1 ? std::ceil(std::log2(longest)) : 0, bytes};
     if (has_heads(task)) return ideal;  // each item may be a segment of its own
     // The last result of an exclusive scan does not depend on the last item.
     const double last = kind_of(c) == Kind::exclusive ? 1 : 0;
-    return lab::depends_on(ideal, n - last * n_rows, n_rows, longest - last);
+    return depends_on(ideal, n - last * n_rows, n_rows, longest - last);
   }
 
   // One row of n items, or several if n exceeds the task's limit; the kind that the task's network computes
   // directly.
   Case example(const Task& task, std::uint64_t n) const override {
     const Rung rung = rung_of(task);
-    Case c = lab::make_case({"sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
+    Case c = make_case({"sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
     c.params[kRowLengthParam] =
         static_cast<std::int64_t>(std::clamp<std::uint64_t>(n, 1, max_row_length(rung)));
     c.params[kKindParam] = static_cast<std::int64_t>(natural_kind(rung));
@@ -841,13 +801,13 @@ class ScanProblem : public lab::Problem {
     std::optional<Case> c = Problem::with_items(task, like, n, pattern);
     c->params[kRowLengthParam] = static_cast<std::int64_t>(row);
     c->words.shape = shape_word(n, row);
-    return lab::named(*c);
+    return named(*c);
   }
 };
 
 }  // namespace
 
-const lab::Problem& problem() {
+const Problem& problem() {
   static const ScanProblem kProblem;
   return kProblem;
 }

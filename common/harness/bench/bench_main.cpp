@@ -20,7 +20,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <future>
 #include <memory>
@@ -91,13 +90,10 @@ class Sets {
       workspaces_.emplace_back(shape_.workspace.n_bytes());
       rank.d_workspace = workspaces_.back().data();
     }
+    host_inputs_ = inputs_of(problem, task, c, 1);
     std::uint64_t bytes = 0;
-    for (const auto& spec : shape_.inputs) {
-      host_inputs_.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
-      bytes += host_inputs_.back().bytes.size();
-    }
-    for (const auto& spec : shape_.outputs) bytes += spec.count * bytes_of(spec.dtype);
-    problem.fill(task, c, 1, host_inputs_);
+    for (const auto* specs : {&shape_.inputs, &shape_.outputs})
+      for (const BufferSpec& spec : *specs) bytes += spec.n_bytes();
     const std::size_t n = copies_for(device, options, bytes);
     for (std::size_t k = 0; k < n; ++k) {
       Set set;
@@ -111,7 +107,7 @@ class Sets {
       }
       for (const BufferSpec& spec : shape_.outputs) {
         device.use(set.outputs.size());
-        set.memory.emplace_back(spec.count * bytes_of(spec.dtype));
+        set.memory.emplace_back(spec.n_bytes());
         set.outputs.push_back({set.memory.back().data(), spec.count, spec.dtype});
       }
       sets_.push_back(std::move(set));
@@ -122,17 +118,12 @@ class Sets {
 
   Request request(const Problem& problem, const Task& task, const Case& c, std::size_t turn) const {
     const Set& set = sets_[turn % sets_.size()];
-    Request r;
-    r.task = index_of(problem.manifest(), task);
-    r.op = c.op;
-    r.dtype = c.dtype;
-    r.n = c.n;
-    r.params = c.params;
+    Request r = request_of(problem, task, c);
+    r.workspace_bytes = shape_.workspace.n_bytes();
     r.inputs = set.inputs;
     r.outputs = set.outputs;
     r.d_workspace = ranks_.front().d_workspace;
     r.ranks = ranks_;
-    r.workspace_bytes = shape_.workspace.n_bytes();
     r.stream = device_.stream;
     r.multiprocessors = device_.properties.multiProcessorCount;
     return r;
@@ -152,11 +143,9 @@ class Sets {
 
   // Copies the outputs of a run to the host.
   std::vector<HostBuffer> outputs(std::size_t turn) const {
-    std::vector<HostBuffer> outputs;
+    std::vector<HostBuffer> outputs = buffers_of(shape_.outputs);
     const Set& set = sets_[turn % sets_.size()];
-    for (std::size_t k = 0; k < shape_.outputs.size(); ++k) {
-      const BufferSpec& spec = shape_.outputs[k];
-      outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
       device_.use(k);
       must(cudaMemcpy(outputs[k].bytes.data(), set.outputs[k].data, outputs[k].bytes.size(),
                       cudaMemcpyDeviceToHost),
@@ -252,9 +241,7 @@ Json cpu_times(const Problem& problem, const Task& task, const Case& c, const Se
   Json rows = Json::array();
   for (const auto& [which, name] :
        {std::pair(Baseline::one_thread, "one CPU thread"), std::pair(Baseline::all_cores, "all CPU cores")}) {
-    std::vector<HostBuffer> outputs;
-    for (const auto& spec : sets.shape().outputs)
-      outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+    std::vector<HostBuffer> outputs = buffers_of(sets.shape().outputs);
     Times times;
     for (int k = 0; k < 3; ++k)
       times.add(1e6 * seconds_of([&] { problem.baseline(task, c, sets.host_inputs(), outputs, which); }));
@@ -308,17 +295,13 @@ std::uint64_t work_of(const Problem& problem, const Task& task, const Case& like
   constexpr std::uint64_t kShort = 16384;
   for (const Case& c : problem.bench_cases(task, kShort)) {
     if (c.op != like.op || c.dtype != like.dtype || c.pattern != like.pattern) continue;
-    const Shape shape = problem.shape(task, c);
-    std::vector<HostBuffer> inputs, outputs;
-    for (const auto& [specs, buffers] :
-         {std::pair(&shape.inputs, &inputs), std::pair(&shape.outputs, &outputs)})
-      for (const BufferSpec& spec : *specs)
-        buffers->push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
-    problem.fill(task, c, 1, inputs);
+    const std::vector<HostBuffer> inputs = inputs_of(problem, task, c, 1);
+    std::vector<HostBuffer> outputs = buffers_of(problem.shape(task, c).outputs);
     problem.baseline(task, c, inputs, outputs, Baseline::one_thread);
     std::uint64_t hash = inputs.size();
-    for (const auto* buffers : {&inputs, &outputs})
-      for (const HostBuffer& buffer : *buffers)
+    for (const std::span<const HostBuffer> buffers :
+         {std::span(inputs), std::span<const HostBuffer>(outputs)})
+      for (const HostBuffer& buffer : buffers)
         hash = mix(hash + hash_of({reinterpret_cast<const char*>(buffer.bytes.data()), buffer.bytes.size()}));
     return hash;
   }
@@ -336,14 +319,14 @@ constexpr std::string_view kTopRung = "state_of_the_art";
 std::vector<Table> kinds_for(const Problem& problem, std::uint64_t n) {
   std::vector<Table> tables;
   const auto& rungs = problem.manifest().further_rungs;
-  const auto top = std::find_if(rungs.begin(), rungs.end(), [](const Task& t) { return t.id == kTopRung; });
+  const auto top = std::ranges::find(rungs, kTopRung, &Task::id);
   if (top == rungs.end()) return tables;
   for (const Case& c : problem.cases(*top)) {
     if (c.misalign != 0 || c.pattern == Pattern::example || problem.refuses(*top, c)) continue;
     std::optional<Case> kind = problem.with_items(*top, c, n, c.pattern);
     if (!kind) continue;
     const auto same = [&](const Table& t) { return t.c.name == kind->name; };
-    if (std::none_of(tables.begin(), tables.end(), same)) tables.push_back({std::move(*kind), {&*top}});
+    if (std::ranges::none_of(tables, same)) tables.push_back({std::move(*kind), {&*top}});
   }
   return tables;
 }
@@ -362,7 +345,7 @@ std::vector<Table> tables_for(const Problem& problem, const Options& options, st
                  problem.ideal(*t.rungs.front(), t.c).bytes == problem.ideal(task, c).bytes &&
                  work_of(problem, *t.rungs.front(), c) == work_of(problem, task, c);
         };
-        const auto found = std::find_if(tables.begin(), tables.end(), same);
+        const auto found = std::ranges::find_if(tables, same);
         if (found != tables.end())
           found->rungs.push_back(&task);
         else
@@ -441,8 +424,8 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
   for (const Peers& library : libraries) {
     for (const Peer& peer : library.list) {
       const Request asked = sets.request(problem, first, c, 0);
-      const auto rung = std::find_if(table.rungs.begin(), table.rungs.end(),
-                                     [&](const Task* t) { return peer.offers(asked, t->id); });
+      const auto rung =
+          std::ranges::find_if(table.rungs, [&](const Task* t) { return peer.offers(asked, t->id); });
       if (rung == table.rungs.end()) continue;
       const bool is_first = &library == libraries.data();
       add(**rung, call_of(peer, asked), {{"call", peer.call}},

@@ -4,8 +4,6 @@
 // Source: NVBench (github.com/NVIDIA/nvbench), whose blocking kernel does the same.
 #pragma once
 
-#include <cstdint>
-
 struct CUstream_st;
 
 namespace course::lab {

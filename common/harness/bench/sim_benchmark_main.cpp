@@ -97,30 +97,19 @@ void* on_device(const std::vector<std::byte>& bytes) {
 void measure(const Problem& problem, const Task& task, const Case& c, const Controls& sim,
              int multiprocessors, const std::string& only) {
   const Shape shape = problem.shape(task, c);
-  const auto hosts = [](const std::vector<BufferSpec>& specs) {
-    std::vector<HostBuffer> buffers;
-    for (const BufferSpec& spec : specs)
-      buffers.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
-    return buffers;
-  };
-  std::vector<HostBuffer> inputs = hosts(shape.inputs), outputs = hosts(shape.outputs);
-  problem.fill(task, c, 1, inputs);
+  const std::vector<HostBuffer> inputs = inputs_of(problem, task, c, 1);
+  std::vector<HostBuffer> outputs = buffers_of(shape.outputs);
   const auto devices = [](const std::vector<HostBuffer>& buffers) {
     std::vector<DeviceBuffer> list;
     for (const HostBuffer& b : buffers) list.push_back({on_device(b.bytes), b.spec.count, b.spec.dtype});
     return list;
   };
   const std::vector<DeviceBuffer> d_inputs = devices(inputs), d_outputs = devices(outputs);
-  Request request;
-  request.task = index_of(problem.manifest(), task);
-  request.op = c.op;
-  request.dtype = c.dtype;
-  request.n = c.n;
-  request.params = c.params;
+  Request request = request_of(problem, task, c);
+  request.workspace_bytes = shape.workspace.n_bytes();
   request.inputs = d_inputs;
   request.outputs = d_outputs;
   request.d_workspace = on_device(std::vector<std::byte>(shape.workspace.n_bytes()));
-  request.workspace_bytes = shape.workspace.n_bytes();
   request.multiprocessors = multiprocessors;
 
   const auto run = [&] {
@@ -139,8 +128,8 @@ void measure(const Problem& problem, const Task& task, const Case& c, const Cont
     }
   }
   if (!only.empty()) {
-    fmt::print("{:<20} {:<28} {:>9.2f} ms {}\n", task.id, c.name,
-               *std::min_element(least.begin(), least.end()) * 1e3, only);
+    fmt::print("{:<20} {:<28} {:>9.2f} ms {}\n", task.id, c.name, *std::ranges::min_element(least) * 1e3,
+               only);
     return;
   }
   sim.set_mode(SIM_COUNTERS);
@@ -176,7 +165,7 @@ int benchmark(std::span<char*> arguments) {
   const Manifest& manifest = problem.manifest();
   const auto is_wanted = [&](const Task& task) {
     return wanted.empty() ||
-           std::any_of(wanted.begin(), wanted.end(), [&](const std::string& id) { return task.id == id; });
+           std::ranges::any_of(wanted, [&](const std::string& id) { return task.id == id; });
   };
   for (const auto* rungs : {&manifest.tasks, &manifest.further_rungs})
     for (const Task& task : *rungs)

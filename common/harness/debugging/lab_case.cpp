@@ -150,14 +150,10 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
   fmt::print("{} / {}: case {}\n", problem.manifest().id, task.id, c.name);
   std::fflush(stdout);
   const lab::Shape shape = problem.shape(task, c);
-  std::vector<lab::HostBuffer> inputs, outputs;
-  for (const auto& spec : shape.inputs)
-    inputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
-  for (const auto& spec : shape.outputs)
-    outputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
+  std::vector<lab::HostBuffer> outputs = lab::buffers_of(shape.outputs);
   // Items and order as in lab::Session: without a seed those of "./lab trace".
   const std::uint64_t case_seed = seed_for(seed.value_or(1), c.name);
-  problem.fill(task, c, case_seed, inputs);
+  const std::vector<lab::HostBuffer> inputs = lab::inputs_of(problem, task, c, case_seed);
   static const auto set_schedule = control<decltype(&simSetSchedule)>("simSetSchedule");
   if (seed && set_schedule != nullptr) set_schedule(seed_for(case_seed, "schedule"));
 
@@ -188,16 +184,11 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
         "cudaDeviceGetAttribute");
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  lab::Request request;
-  request.task = lab::index_of(problem.manifest(), task);
-  request.op = c.op;
-  request.dtype = c.dtype;
-  request.n = c.n;
-  request.params = c.params;
+  lab::Request request = lab::request_of(problem, task, c);
+  request.workspace_bytes = shape.workspace.n_bytes();
   request.inputs = std::span(on_device).first(inputs.size());
   request.outputs = std::span(on_device).subspan(inputs.size());
   request.d_workspace = workspace.data();
-  request.workspace_bytes = shape.workspace.n_bytes();
   request.stream = stream;
   request.multiprocessors = multiprocessors;
   const lab::Status status = solve(request);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "lab/diagnosis.hpp"
 #include "lab/differs.hpp"
@@ -57,11 +58,11 @@ long double number(DType dtype, const std::byte* at) {
 bool is_converted_poison(DType dtype, const std::byte* at) {
   if (bytes_of(dtype) < 4 || is_poison(dtype, at)) return false;
   std::byte filling[8];
-  std::fill(std::begin(filling), std::end(filling), kPoison);
+  std::ranges::fill(filling, kPoison);
   const long double x = number(dtype, at);
   if (x == 0) return false;  // a very small double becomes 0 as a float
   constexpr DType kAll[] = {DType::i32, DType::u32, DType::i64, DType::u64, DType::f32, DType::f64};
-  return std::any_of(std::begin(kAll), std::end(kAll), [&](DType other) {
+  return std::ranges::any_of(kAll, [&](DType other) {
     const long double y = number(other, filling);
     return x == y || (dtype == DType::f32 && x == static_cast<long double>(static_cast<float>(y)));
   });
@@ -98,13 +99,12 @@ struct Wrong {
   }
   template <typename Holds>
   bool all(Holds holds) const {
-    return std::all_of(indices.begin(), indices.end(), [&](std::uint64_t i) { return holds(at(got, i)); });
+    return std::ranges::all_of(indices, [&](std::uint64_t i) { return holds(at(got, i)); });
   }
   template <typename Holds>
   bool all_of_pairs(Holds holds) const {
-    return !expected.empty() && std::all_of(indices.begin(), indices.end(), [&](std::uint64_t i) {
-      return holds(at(expected, i), at(got, i));
-    });
+    return !expected.empty() &&
+           std::ranges::all_of(indices, [&](std::uint64_t i) { return holds(at(expected, i), at(got, i)); });
   }
 };
 
@@ -124,9 +124,7 @@ std::string half_written(const Wrong& w) {
     return std::memcmp(expected, got, 4) == 0 && is_filling(got + 4, got + 8);
   });
   return half ? "only the lower 32 of 64 bits were written (the upper ones hold the harness's filling, the "
-                "byte "
-                "0xA5): "
-                "store a 64-bit value"
+                "byte 0xA5): store a 64-bit value"
               : "";
 }
 
@@ -154,8 +152,8 @@ std::string went_through_float(const Wrong& w) {
 }
 
 std::string partly_unwritten(const Wrong& w) {
-  const auto n = std::count_if(w.indices.begin(), w.indices.end(),
-                               [&](std::uint64_t i) { return is_poison(w.dtype, w.at(w.got, i)); });
+  const auto n =
+      std::ranges::count_if(w.indices, [&](std::uint64_t i) { return is_poison(w.dtype, w.at(w.got, i)); });
   if (n == 0 || bytes_of(w.dtype) < 4 || static_cast<std::size_t>(n) == w.indices.size()) return "";
   return fmt::format("{} of the wrong elements {} never written (the harness's filling, the byte 0xA5)", n,
                      n == 1 ? "was" : "were");
@@ -213,12 +211,11 @@ double product_error_bound(DType dtype, std::uint64_t n, double product) {
 
 std::optional<Mismatch> compare_integers(const BufferSpec& spec, std::span<const std::byte> expected,
                                          std::span<const std::byte> got) {
-  if (std::equal(expected.begin(), expected.end(), got.begin(), got.end())) return std::nullopt;
+  if (std::ranges::equal(expected, got)) return std::nullopt;
   const std::size_t size = bytes_of(spec.dtype);
   std::vector<std::uint64_t> wrong;
-  for (std::uint64_t i = 0; i < spec.count; ++i) {
+  for (std::uint64_t i = 0; i < spec.count; ++i)
     if (std::memcmp(expected.data() + i * size, got.data() + i * size, size) != 0) wrong.push_back(i);
-  }
   if (wrong.empty()) return std::nullopt;
   return describe(spec, wrong, print_element(spec.dtype, expected.data() + wrong.front() * size), expected,
                   got);
@@ -228,10 +225,9 @@ std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const E
                                        std::span<const std::byte> got) {
   const std::size_t size = bytes_of(spec.dtype);
   std::vector<std::uint64_t> wrong;
-  for (std::uint64_t i = 0; i < spec.count; ++i) {
+  for (std::uint64_t i = 0; i < spec.count; ++i)
     if (!float_is_right(spec.dtype, expected[i], float_element(spec.dtype, got.data() + i * size)))
       wrong.push_back(i);
-  }
   if (wrong.empty()) return std::nullopt;
   return describe(spec, wrong, print_expected(spec.dtype, expected[wrong.front()]), {}, got);
 }
@@ -270,9 +266,8 @@ std::string describe_pattern(std::span<const std::uint64_t> wrong, std::uint64_t
   }
   // Are they evenly spaced from the first wrong element to the end of the array?
   const std::uint64_t gap = wrong[1] - first;
-  for (std::size_t i = 1; i < wrong.size(); ++i) {
+  for (std::size_t i = 1; i < wrong.size(); ++i)
     if (wrong[i] - wrong[i - 1] != gap) return "";
-  }
   if (count >= 3 && last + gap >= n_total) return fmt::format("one element in {}, from {} on", gap, first);
   return "";
 }

@@ -8,11 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "lab/problem.hpp"
 
@@ -52,16 +50,6 @@ std::string print_element(DType dtype, const std::byte* element);
 // The pattern of the indices of the wrong elements (ascending, not empty): "every element", "every element
 // from 1024 on", "one element in 32, from 31 on", …; "" if there is none.
 std::string describe_pattern(std::span<const std::uint64_t> wrong, std::uint64_t n_total);
-
-// Typed views of raw buffers. T's size must be the dtype's.
-template <typename T>
-std::span<const T> view(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-template <typename T>
-std::span<T> view(std::span<std::byte> bytes) {
-  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
 
 // A nearly exact sum: Neumaier's compensated summation in long double. For up to 2^40 doubles the result is
 // as accurate as one rounding of the exact sum to double.

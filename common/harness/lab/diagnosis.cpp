@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 namespace course::lab {
 namespace {
@@ -21,8 +20,7 @@ std::string_view family_of(const Cause& cause) {
 std::vector<Cause> one_of_each(std::span<const Cause> causes) {
   std::vector<Cause> some;
   for (const Cause& cause : causes) {
-    if (std::none_of(some.begin(), some.end(),
-                     [&](const Cause& other) { return family_of(other) == family_of(cause); }))
+    if (std::ranges::none_of(some, [&](const Cause& other) { return family_of(other) == family_of(cause); }))
       some.push_back(cause);
   }
   return some;
@@ -39,8 +37,7 @@ std::string one_of(std::span<const Cause> fitting) {
 }
 
 const Cause* find(const FailedCase& c, const std::string& rule) {
-  const auto found =
-      std::find_if(c.causes.begin(), c.causes.end(), [&](const Cause& cause) { return cause.rule == rule; });
+  const auto found = std::ranges::find(c.causes, rule, &Cause::rule);
   return found == c.causes.end() ? nullptr : &*found;
 }
 
@@ -56,12 +53,10 @@ Best best_of(std::span<const FailedCase> cases, bool signs) {
   std::vector<std::string> seen;
   for (const FailedCase& c : cases) {
     for (const Cause& cause : c.causes) {
-      if (cause.is_sign != signs || std::find(seen.begin(), seen.end(), cause.rule) != seen.end()) continue;
+      if (cause.is_sign != signs || std::ranges::find(seen, cause.rule) != seen.end()) continue;
       seen.push_back(cause.rule);
-      const auto n =
-          static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), [&](const FailedCase& one) {
-            return find(one, cause.rule) != nullptr;
-          }));
+      const auto n = static_cast<std::size_t>(std::ranges::count_if(
+          cases, [&](const FailedCase& one) { return find(one, cause.rule) != nullptr; }));
       if (n > best.n_cases) best = {{}, n, &c};
       if (n == best.n_cases) best.causes.push_back(cause);
     }
@@ -74,8 +69,7 @@ Best best_of(std::span<const FailedCase> cases, bool signs) {
 Diagnosis common_signs(std::span<const FailedCase> cases) {
   Diagnosis signs;
   for (const Cause& sign : cases.front().causes) {
-    if (sign.is_sign &&
-        std::all_of(cases.begin(), cases.end(), [&](const FailedCase& c) { return find(c, sign.rule); }))
+    if (sign.is_sign && std::ranges::all_of(cases, [&](const FailedCase& c) { return find(c, sign.rule); }))
       signs.causes.push_back(sign);
   }
   return signs;
@@ -98,8 +92,7 @@ std::string describe_causes(std::span<const Cause> causes) {
 }
 
 bool is_explained(const Mismatch& mismatch) {
-  return std::any_of(mismatch.causes.begin(), mismatch.causes.end(),
-                     [](const Cause& cause) { return !cause.is_sign; });
+  return std::ranges::any_of(mismatch.causes, [](const Cause& cause) { return !cause.is_sign; });
 }
 
 void add_causes(Mismatch& mismatch, std::vector<Cause> causes) {
@@ -138,9 +131,8 @@ void drop_unlikely(std::vector<Cause>& causes, std::span<const FailedCase> other
   if (others.empty()) return;
   const std::vector<Cause> likely = likely_cause(others).causes;
   std::erase_if(causes, [&](const Cause& cause) {
-    return !cause.is_sign && std::none_of(likely.begin(), likely.end(), [&](const Cause& one) {
-      return family_of(one) == family_of(cause);
-    });
+    return !cause.is_sign &&
+           std::ranges::none_of(likely, [&](const Cause& one) { return family_of(one) == family_of(cause); });
   });
 }
 

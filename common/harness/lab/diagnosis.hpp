@@ -9,7 +9,6 @@
 // Reading order: Rule, causes_of (one case), likely_cause (all failing cases), text_of.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>

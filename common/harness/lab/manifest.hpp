@@ -5,8 +5,12 @@
 // are bonus tasks, which add up to 100 (static_assert(adds_up(kManifest)) in every points.hpp).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 
 namespace course::lab {
@@ -51,13 +55,36 @@ struct SpeedupTier {
 
 enum class Baseline { one_thread, all_cores };
 
+// A short list that a constant can contain.
+template <typename T>
+class ShortList {
+ public:
+  constexpr ShortList() = default;
+  constexpr ShortList(std::initializer_list<T> items) {
+    for (const T& item : items) push_back(item);
+  }
+  constexpr void push_back(const T& item) {
+    if (size_ == items_.size()) throw std::length_error("a task has at most 16 goals and 16 tiers");
+    items_[size_++] = item;
+  }
+  constexpr T* begin() { return items_.data(); }
+  constexpr T* end() { return begin() + size_; }
+  constexpr const T* begin() const { return items_.data(); }
+  constexpr const T* end() const { return begin() + size_; }
+  constexpr bool empty() const { return size_ == 0; }
+
+ private:
+  std::array<T, 16> items_{};
+  std::size_t size_ = 0;
+};
+
 struct Task {
   std::string_view id;       // "sequential": on the command line, in JSON, in file names
   std::string_view title;    // "Sequential addressing"
   std::string_view section;  // of the handout: "handouts/01-reduction.md#sequential"
   int correctness_points = 0;
-  std::span<const EfficiencyGoal> efficiency = {};
-  std::span<const SpeedupTier> speedup = {};
+  ShortList<EfficiencyGoal> efficiency = {};
+  ShortList<SpeedupTier> speedup = {};
   Baseline baseline = Baseline::one_thread;
   bool bonus = false;
 };
@@ -109,20 +136,17 @@ constexpr std::uint32_t index_of(const Manifest& manifest, const Task& task) {
 
 // The task or further rung with this id, or nullptr.
 constexpr const Task* find_task(const Manifest& manifest, std::string_view id) {
-  for (const auto* list : {&manifest.tasks, &manifest.further_rungs}) {
-    for (const auto& candidate : *list) {
+  for (const auto* list : {&manifest.tasks, &manifest.further_rungs})
+    for (const auto& candidate : *list)
       if (candidate.id == id) return &candidate;
-    }
-  }
   return nullptr;
 }
 
 // The recorded CPU times of a task's case, or nullptr.
 constexpr const CpuTime* find_cpu_time(const Manifest& manifest, const Task& task,
                                        std::string_view case_name) {
-  for (const CpuTime& time : manifest.cpu_times) {
+  for (const CpuTime& time : manifest.cpu_times)
     if ((time.task.empty() || time.task == task.id) && time.case_name == case_name) return &time;
-  }
   return nullptr;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "lab/problem.hpp"
 
-#include <string>
 #include <utility>
 
 #include "lab/compare.hpp"
@@ -21,6 +20,30 @@ std::string_view name_of(Pattern pattern) {
     case Pattern::example: return "example";
   }
   return "?";
+}
+
+std::vector<HostBuffer> buffers_of(std::span<const BufferSpec> specs, std::byte fill) {
+  std::vector<HostBuffer> buffers;
+  for (const BufferSpec& spec : specs)
+    buffers.push_back({spec, std::vector<std::byte>(spec.n_bytes(), fill)});
+  return buffers;
+}
+
+std::vector<HostBuffer> inputs_of(const Problem& problem, const Task& task, const Case& c,
+                                  std::uint64_t seed) {
+  std::vector<HostBuffer> inputs = buffers_of(problem.shape(task, c).inputs);
+  problem.fill(task, c, seed, inputs);
+  return inputs;
+}
+
+Request request_of(const Problem& problem, const Task& task, const Case& c) {
+  Request request;
+  request.task = index_of(problem.manifest(), task);
+  request.op = c.op;
+  request.dtype = c.dtype;
+  request.n = c.n;
+  request.params = c.params;
+  return request;
 }
 
 std::vector<Case> Problem::bench_cases(const Task& task, std::uint64_t n) const {

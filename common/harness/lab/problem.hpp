@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/manifest.hpp"
@@ -66,10 +67,20 @@ struct Case {
 // The case with the name that its words and fields give.
 Case named(Case c);
 
+// A case without parameters.
+template <typename Op>
+Case make_case(CaseWords words, Op op, DType dtype, std::uint64_t n, Pattern pattern,
+               std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0) {
+  return named(
+      {"", static_cast<std::uint32_t>(op), dtype, n, pattern, {}, purpose, misalign, std::move(words)});
+}
+
 struct BufferSpec {
   std::string name;  // "d_in": as in the lab's API, used in messages
   DType dtype = DType::i32;
   std::uint64_t count = 0;  // elements
+
+  std::uint64_t n_bytes() const { return count * bytes_of(dtype); }
 };
 
 struct Shape {
@@ -84,11 +95,24 @@ struct Shape {
 // the shape declares the array; else the type of the case's items if the width agrees.
 DType shown_type(const Shape& shape, const Case& c, std::string_view array, std::uint64_t width);
 
-// One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.
+// One buffer's contents on the host: `bytes` has spec.n_bytes() bytes.
 struct HostBuffer {
   BufferSpec spec;
   std::vector<std::byte> bytes;
+
+  // The elements. T's size must be the dtype's.
+  template <typename T>
+  std::span<T> as() {
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  template <typename T>
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
 };
+
+// Buffers in which every byte is `fill`.
+std::vector<HostBuffer> buffers_of(std::span<const BufferSpec> specs, std::byte fill = {});
 
 // The closed form with which efficiency is compared.
 struct Ideal {
@@ -173,5 +197,11 @@ class Problem {
   // The row length of the case's arrays, for pictures; 0: the arrays have one dimension.
   virtual std::uint64_t row_length(const Task&, const Case&) const { return 0; }
 };
+
+// The inputs of a case.
+std::vector<HostBuffer> inputs_of(const Problem& problem, const Task& task, const Case& c,
+                                  std::uint64_t seed);
+// The request for a case, without the device's part: buffers, workspace and stream.
+Request request_of(const Problem& problem, const Task& task, const Case& c);
 
 }  // namespace course::lab

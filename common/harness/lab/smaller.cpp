@@ -18,7 +18,7 @@ std::vector<std::uint64_t> lengths_up_to(std::uint64_t most) {
     for (const std::uint64_t n : {power - 1, power, power + 1})
       if (n <= most) lengths.push_back(n);
   }
-  if (std::find(lengths.begin(), lengths.end(), most) == lengths.end()) lengths.push_back(most);
+  if (std::ranges::find(lengths, most) == lengths.end()) lengths.push_back(most);
   return lengths;
 }
 
@@ -35,7 +35,7 @@ std::vector<Case> smaller_cases(const Problem& problem, const Task& task, const 
       std::optional<Case> c = problem.with_items(task, like, n, pattern);
       if (!c || problem.refuses(task, *c) || c->n > most || c->name == like.name) continue;
       const auto same = [&](const Case& other) { return other.name == c->name; };
-      if (std::any_of(all.begin(), all.end(), same)) continue;
+      if (std::ranges::any_of(all, same)) continue;
       c->purpose = kCorrectness;
       all.push_back(std::move(*c));
     }
@@ -48,8 +48,8 @@ std::vector<Case> variants(const Problem& problem, const Task& task) {
   std::vector<Case> all;
   for (Case& c : problem.cases(task)) {
     if (problem.refuses(task, c)) continue;
-    const auto known = std::find_if(
-        all.begin(), all.end(), [&](const Case& other) { return other.words.variant == c.words.variant; });
+    const auto known =
+        std::ranges::find_if(all, [&](const Case& other) { return other.words.variant == c.words.variant; });
     if (known == all.end())
       all.push_back(std::move(c));
     else if (known->pattern != Pattern::random && c.pattern == Pattern::random)

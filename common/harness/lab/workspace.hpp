@@ -28,6 +28,15 @@ consteval DType dtype_of() {
   return std::is_signed_v<T> ? DType::i64 : DType::u64;
 }
 
+// Calls f(T{}) with the type T among these that `dtype` stands for; with the last one if it is none of them.
+template <typename T, typename... Others, typename F>
+decltype(auto) with_type(DType dtype, F f) {
+  if constexpr (sizeof...(Others) > 0) {
+    if (dtype != dtype_of<T>()) return with_type<Others...>(dtype, f);
+  }
+  return f(T{});
+}
+
 class Workspace {
  public:
   struct Array {

@@ -7,7 +7,6 @@
 // measures the overhead. Both sides spin on the block, so that no system call lies between them.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -55,9 +55,8 @@ Result<void> GuardedBuffer::poison() {
 }
 
 Result<void> GuardedBuffer::poison_bands() {
-  if (front_ > 0) {
+  if (front_ > 0)
     if (auto r = checked(cudaMemset(start_, kPoisonByte, front_), "cudaMemset"); !r) return r;
-  }
   if (guard_bytes_ == 0) return {};
   return checked(cudaMemset(at(start_, front_ + n_bytes_), kPoisonByte, guard_bytes_), "cudaMemset");
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "runner/ranks.hpp"
 
-#include <string>
-
 #include "base/cuda_check.hpp"
 #include "nccl/nccl.h"
 

@@ -141,9 +141,8 @@ class Case {
       if (auto r = workspaces_[device].poison(); !r) return r;
     }
     use_device(0);
-    if (sweep_ && !is_keyed()) {
+    if (sweep_ && !is_keyed())
       if (auto r = sweep_->poison(); !r) return r;
-    }
     if (const auto& sim = device_.simulator) {
       for (std::size_t i = 0; i < on_device_.size(); ++i) {
         const auto& buffer = buffers()[i];

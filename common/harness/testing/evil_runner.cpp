@@ -127,9 +127,9 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
     std::copy(data.begin(), data.end(), whole.begin() + request.guard_bytes + buffer.misalign);
   };
   std::vector<std::byte> result(n_bytes);
-  const auto source = view<std::int32_t>(std::span<const std::byte>(input));
-  const auto target = view<std::int32_t>(std::span<std::byte>(result));
-  for (std::size_t i = 0; i < target.size(); ++i) target[i] = 2 * source[i];
+  const auto* const source = reinterpret_cast<const std::int32_t*>(input.data());
+  auto* const target = reinterpret_cast<std::int32_t*>(result.data());
+  for (std::size_t i = 0; i < n_bytes / sizeof(std::int32_t); ++i) target[i] = 2 * source[i];
   for (std::uint32_t run = 0; run < request.n_runs(); ++run) {
     if (is("wrong_when_timed") && n_before == 1) target[0] += 1;
     if ((is("unwritten_by_order") || is("unwritten_by_race")) &&

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "lab/smaller.hpp"
-#include "verifier/session.hpp"
 
 namespace course::lab {
 namespace {

@@ -20,24 +20,18 @@ struct Tried {
 
   template <typename T>
   std::span<const T> input(std::size_t i = 0) const {
-    return view<T>(std::span<const std::byte>(inputs[i].bytes));
+    return inputs[i].as<T>();
   }
   template <typename T>
   std::span<T> output(std::size_t i = 0) {
-    return view<T>(std::span(outputs[i].bytes));
+    return outputs[i].as<T>();
   }
 };
 
 // The case `c` with inputs from `seed`. The baseline writes the outputs, which are poisoned before.
 inline Tried tried(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed = 1,
                    Baseline which = Baseline::one_thread) {
-  Tried t{c, {}, {}};
-  const Shape shape = problem.shape(task, c);
-  for (const auto& spec : shape.inputs)
-    t.inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
-  for (const auto& spec : shape.outputs)
-    t.outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype), kPoison)});
-  problem.fill(task, c, seed, t.inputs);
+  Tried t{c, inputs_of(problem, task, c, seed), buffers_of(problem.shape(task, c).outputs, kPoison)};
   problem.baseline(task, c, t.inputs, t.outputs, which);
   return t;
 }

@@ -151,12 +151,10 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   if (options.reports && pipe2(&d.fd[kReportRead], O_CLOEXEC) != 0) return failed("pipe");
   d.fd[kNull] = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (d.fd[kNull] < 0) return failed("/dev/null");
-  for (int& fd : d.fd) {
+  for (int& fd : d.fd)
     if (fd >= 0 && !lift(fd)) return failed("descriptors");
-  }
-  for (const std::size_t ours : {kOutputRead, kReportRead}) {
+  for (const std::size_t ours : {kOutputRead, kReportRead})
     if (d.fd[ours] >= 0) fcntl(d.fd[ours], F_SETFL, O_NONBLOCK);
-  }
 
   std::vector<char*> argv, environment;
   for (const auto& text : options.argv) argv.push_back(const_cast<char*>(text.c_str()));

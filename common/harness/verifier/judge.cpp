@@ -69,7 +69,7 @@ Ruling ruling_on(std::int32_t cuda_code) {
 
 // The index of the first byte of `band` that is not poison, or the size of `band`.
 std::size_t first_touched(std::span<const std::byte> band) {
-  const auto touched = std::find_if(band.begin(), band.end(), [](std::byte b) { return b != kPoison; });
+  const auto touched = std::ranges::find_if(band, [](std::byte b) { return b != kPoison; });
   return static_cast<std::size_t>(touched - band.begin());
 }
 
@@ -179,11 +179,10 @@ namespace {
 // the same kernel.
 const SimFinding* reason_of(const SimFinding& fault, const SimReport& report) {
   if (fault.checker != "memcheck" && fault.checker != "execution") return nullptr;
-  const auto found =
-      std::find_if(report.findings.begin(), report.findings.end(), [&](const SimFinding& other) {
-        return (other.checker == "racecheck" || other.checker == "initcheck") &&
-               other.kernel == fault.kernel && weight_of(other) == Weight::fault;
-      });
+  const auto found = std::ranges::find_if(report.findings, [&](const SimFinding& other) {
+    return (other.checker == "racecheck" || other.checker == "initcheck") && other.kernel == fault.kernel &&
+           weight_of(other) == Weight::fault;
+  });
   return found == report.findings.end() ? nullptr : &*found;
 }
 
@@ -206,7 +205,7 @@ void name_proved_hang(const SimReport& report, Judgement& judgement) {
 void add_findings(const SimReport& report, Judgement& judgement) {
   name_proved_hang(report, judgement);
   // What follows a call that failed is its consequence.
-  const auto failed = std::find_if(report.findings.begin(), report.findings.end(), is_failed_call);
+  const auto failed = std::ranges::find_if(report.findings, is_failed_call);
   if (failed != report.findings.end() && judgement.verdict != Verdict::ok) {
     judgement.failure.explain(*failed, true);
     return;

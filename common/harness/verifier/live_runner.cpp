@@ -60,9 +60,8 @@ std::vector<std::string> environment_for(const SessionOptions& options, std::uin
 struct Channel {
   std::array<int, 2> ends{-1, -1};
   ~Channel() {
-    for (const int end : ends) {
+    for (const int end : ends)
       if (end >= 0) close(end);
-    }
   }
 };
 

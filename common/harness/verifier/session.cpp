@@ -8,7 +8,6 @@
 #include <sys/random.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <future>
 
@@ -22,7 +21,6 @@
 #include "protocol/shared_memory.hpp"
 #include "sim/checker.hpp"
 #include "verifier/case_layout.hpp"
-#include "verifier/failure.hpp"
 #include "verifier/judge.hpp"
 #include "verifier/judge_times.hpp"
 #include "verifier/live_runner.hpp"
@@ -53,8 +51,7 @@ Judgement judged(Verdict verdict, std::string headline, std::string note = "") {
 
 // Whether the case has outputs. Without any, it is right to launch no kernel.
 bool has_outputs(const Shape& shape) {
-  return std::any_of(shape.outputs.begin(), shape.outputs.end(),
-                     [](const BufferSpec& spec) { return spec.count > 0; });
+  return std::ranges::any_of(shape.outputs, [](const BufferSpec& spec) { return spec.count > 0; });
 }
 
 // Whether the first finding is an uninitialised read. An element can be left unwritten because a rank or a
@@ -208,8 +205,8 @@ Judgement Session::Impl::device_at_fault(const std::string& text) const {
 namespace {
 // Whether the folder has the simulator's runtime, for any major version of the toolkit.
 bool has_simulator(const std::filesystem::path& folder) {
-  return std::any_of(kCudartSonames.begin(), kCudartSonames.end(),
-                     [&](const char* name) { return std::filesystem::exists(folder / name); });
+  return std::ranges::any_of(kCudartSonames,
+                             [&](const char* name) { return std::filesystem::exists(folder / name); });
 }
 }  // namespace
 
@@ -251,18 +248,14 @@ std::optional<Judgement> Session::Impl::ensure_runner(const Manifest& manifest) 
 namespace {
 
 std::vector<HostBuffer> filled_inputs(const Submitted& given) {
-  std::vector<HostBuffer> inputs;
-  for (const auto& spec : given.shape.inputs)
-    inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
-  given.problem.fill(given.task, given.c, seed_for(given.seed, given.c.name), inputs);
-  return inputs;
+  return inputs_of(given.problem, given.task, given.c, seed_for(given.seed, given.c.name));
 }
 
 void put_inputs(const Submitted& given) {
   for (std::size_t i = 0; i < given.inputs.size(); ++i) {
     const auto& bytes = given.inputs[i].bytes;
     const auto to = given.shared.subspan(given.request.buffers[i].data_offset, bytes.size());
-    std::copy(bytes.begin(), bytes.end(), to.begin());
+    std::ranges::copy(bytes, to.begin());
     if (given.request.is_keyed != 0) mask(to, key_of_buffer(given.key, i));
   }
 }
@@ -446,9 +439,8 @@ double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t
                               Digest& reported) const {
   const Deadline deadline(options.seconds_per_case);
   const auto reached = [&](GoStage stage) {
-    for (unsigned i = 1; !block.is(round, stage); ++i) {
+    for (unsigned i = 1; !block.is(round, stage); ++i)
       if (i % 4096 == 0 && (deadline.passed() || runner->has_news())) return block.is(round, stage);
-    }
     return true;
   };
   if (!reached(GoStage::ready)) return 0;
@@ -487,7 +479,7 @@ Session::Impl::Attempt Session::Impl::run_calmly(const Problem& problem, const T
       "it was right when its blocks were interleaved, but not when each block ran to its end before the next "
       "one started, in an order other than that of blockIdx");
   const SimReport report = read_sim_report(calm.outcome.sim_report);
-  const auto old = std::find_if(report.findings.begin(), report.findings.end(), is_old_value);
+  const auto old = std::ranges::find_if(report.findings, is_old_value);
   if (old != report.findings.end() && !calm.judgement.failure.has_cause())
     calm.judgement.failure.explain(*old, false);
   runner.reset();
@@ -664,7 +656,7 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
   if (first.checks && attempt.judgement.verdict == Verdict::wrong_answer &&
       !attempt.judgement.failure.proved) {
     const SimReport report = read_sim_report(attempt.outcome.sim_report);
-    const auto old = std::find_if(report.findings.begin(), report.findings.end(), is_old_value);
+    const auto old = std::ranges::find_if(report.findings, is_old_value);
     if (old != report.findings.end()) {
       impl_->runner.reset();
       if (impl_->attempt(problem, task, c, seed, {}).judgement.verdict == Verdict::ok)
@@ -698,15 +690,14 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
       return impl_->conclude(problem, task, c, seed, std::move(attempt));
     if (verdict == Verdict::wrong_answer && impl_->comes_of_order(problem, task, c, seed, again)) {
       const std::vector<SimFinding> found = read_sim_report(again.outcome.sim_report).findings;
-      const bool races = std::any_of(found.begin(), found.end(),
-                                     [](const SimFinding& one) { return one.checker == "racecheck"; });
+      const bool races =
+          std::ranges::any_of(found, [](const SimFinding& one) { return one.checker == "racecheck"; });
       failure.notes.push_back(fmt::format(
           "with its blocks, warps and atomic operations in another order, the case is right: its "
           "result depends on that order.{}",
           races ? ""
-                : " No race was found in this case: look for what uses the order in which threads "
-                  "reach an atomic operation (such as a rank from atomicAdd), or what a loop saw "
-                  "while it waited"));
+                : " No race was found in this case: look for what uses the order in which threads reach an "
+                  "atomic operation (such as a rank from atomicAdd), or what a loop saw while it waited"));
     } else if (!proved && again.judgement.verdict == Verdict::ok && attempt.reused_runner &&
                impl_->attempt(problem, task, c, seed, first).judgement.verdict == Verdict::ok) {
       failure.notes.emplace_back(

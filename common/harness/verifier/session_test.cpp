@@ -36,8 +36,7 @@ class Doubling : public Problem {
   }
   void fill(const Task&, const Case&, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
     Rng rng(seed);
-    for (auto& x : view<std::int32_t>(std::span(inputs[0].bytes)))
-      x = static_cast<std::int32_t>(1 + rng.below(1000));
+    for (auto& x : inputs[0].as<std::int32_t>()) x = static_cast<std::int32_t>(1 + rng.below(1000));
   }
   std::optional<Mismatch> check(const Task&, const Case&, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
@@ -48,8 +47,8 @@ class Doubling : public Problem {
   }
   void baseline(const Task&, const Case&, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
                 Baseline) const override {
-    const auto in = view<std::int32_t>(std::span<const std::byte>(inputs[0].bytes));
-    const auto out = view<std::int32_t>(std::span(outputs[0].bytes));
+    const auto in = inputs[0].as<std::int32_t>();
+    const auto out = outputs[0].as<std::int32_t>();
     for (std::size_t i = 0; i < in.size(); ++i) out[i] = 2 * in[i];
   }
   bool refuses(const Task&, const Case& c) const override { return c.name == "too_long"; }

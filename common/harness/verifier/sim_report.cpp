@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "sim/checker.hpp"
-#include "sim/counters.hpp"
 
 namespace course::lab {
 namespace {
@@ -103,9 +102,8 @@ std::string label_of(const std::string& checker) {
 // "k03" for "void course::reduction::k03<int, Sum<int> >(int const*, …)".
 std::string plain_name(std::string kernel) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  for (auto at = kernel.find(kAnonymous); at != std::string::npos; at = kernel.find(kAnonymous)) {
+  for (auto at = kernel.find(kAnonymous); at != std::string::npos; at = kernel.find(kAnonymous))
     kernel.erase(at, kAnonymous.size());
-  }
   kernel.resize(std::min(kernel.find_first_of("<("), kernel.size()));
   kernel = kernel.substr(kernel.find_last_of(" :") + 1);
   constexpr std::size_t kLongest = 60;
@@ -301,14 +299,12 @@ std::string one_line(const SimFinding& finding) {
   for (auto at = line.find(kAdvice); at != std::string::npos; at = line.find(kAdvice))
     line.erase(at, kAdvice.size());
   if (!finding.kernel.empty()) {
-    if (const auto at = line.find(finding.kernel); at != std::string::npos) {
+    if (const auto at = line.find(finding.kernel); at != std::string::npos)
       line.replace(at, finding.kernel.size(), plain_name(finding.kernel));
-    }
   }
   if (!place.empty() && line.find(place) == std::string::npos) line = place + ": " + line;
-  if (!finding.object.empty() && line.find(finding.object) == std::string::npos) {
+  if (!finding.object.empty() && line.find(finding.object) == std::string::npos)
     line += " [" + finding.object + "]";
-  }
   if (const std::string label = is_old_value(finding)     ? "missing fence"
                                 : is_failed_call(finding) ? "failed call"
                                                           : label_of(finding.checker);

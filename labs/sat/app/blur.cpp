@@ -90,12 +90,10 @@ Result<Blurred> blur(const Image& image, const BlurOptions& options) {
   auto d_radii = DeviceArray::allocate(n * sizeof(std::uint32_t));
   const std::size_t n_workspace = workspace_of(lab::DType::u8, image.width, image.height).n_bytes();
   auto d_workspace = DeviceArray::allocate(n_workspace);
-  for (const auto* array : {&d_items, &d_table, &d_means, &d_radii, &d_workspace}) {
+  for (const auto* array : {&d_items, &d_table, &d_means, &d_radii, &d_workspace})
     if (!*array) return array->error();
-  }
-  if (!options.radii.empty()) {
+  if (!options.radii.empty())
     if (auto r = d_radii->upload(options.radii.data()); !r) return r.error();
-  }
 
   const lab::DeviceBuffer items{d_items->data(), n, lab::DType::u8},
       table{d_table->data(), n, lab::DType::u32}, means{d_means->data(), n, lab::DType::f32},

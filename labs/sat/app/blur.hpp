@@ -6,7 +6,6 @@
 // result that blur() must have.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>

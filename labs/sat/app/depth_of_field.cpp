@@ -48,5 +48,5 @@ int main(int argc, char** argv) {
   if (!blurred) return fail(blurred.error());
   if (auto r = app::write_image(out, blurred->image); !r) return fail(r.error());
   fmt::print("{}: {} x {} pixels, radius up to {}; tables by {}\n", out, image->width, image->height,
-             *std::max_element(radii.begin(), radii.end()), blurred->task);
+             *std::ranges::max_element(radii), blurred->task);
 }

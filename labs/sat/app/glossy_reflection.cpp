@@ -2,7 +2,6 @@
 // glossy_reflection IMAGE MIRROR DISTANCE OUT --roughness R --share S: adds to the picture what a mirror that
 // is not perfectly smooth shows. The further an object is from the mirror, the more its reflection is blurred.
 // Approximate: each pixel of the reflection is the mean of a box of what a perfect mirror would show.
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -49,5 +48,5 @@ int main(int argc, char** argv) {
   const auto mixed = app::with_reflection(*image, blurred->image, *distance, share);
   if (auto r = app::write_image(out, mixed); !r) return fail(r.error());
   fmt::print("{}: {} x {} pixels, radius up to {}; tables by {}\n", out, image->width, image->height,
-             *std::max_element(radii.begin(), radii.end()), blurred->task);
+             *std::ranges::max_element(radii), blurred->task);
 }

@@ -175,11 +175,10 @@ Result<Image> read_image(const std::string& path) {
     image.channels = header->kind == '6' ? 3 : 1;
     image.bytes.resize(image.width * image.height * image.channels);
     const std::uint8_t* from = bytes->data() + header->first_pixel;
-    for (std::size_t i = 0; i < image.bytes.size(); ++i) {
+    for (std::size_t i = 0; i < image.bytes.size(); ++i)
       image.bytes[i] = header->last == 255
                            ? from[i]
                            : static_cast<std::uint8_t>((big_endian_16(from + 2 * i) + 128) / 257);
-    }
     return image;
   }
   return error_in(path, "is no PNG, PGM or PPM (binary ones: P5, P6)");
@@ -202,9 +201,8 @@ Result<DepthMap> read_depth(const std::string& path) {
                    [](stbi_us value) { return static_cast<float>(value) / 65535.0f; });
     return depth;
   }
-  if (!is_plain(*bytes, "5f")) {
+  if (!is_plain(*bytes, "5f"))
     return error_in(path, "is no depth map: PNG, PGM (P5) or PFM with one channel (Pf)");
-  }
   const auto header = read_header(path, *bytes);
   if (!header) return header.error();
   depth.width = header->width;

@@ -489,7 +489,7 @@ namespace {
 // The kinds of Status in the student's process.
 bool is_finding_of_call(std::string_view kind) {
   constexpr std::string_view kKinds[] = {"api-error", "double-free", "invalid-free", "host-variable"};
-  return std::find(std::begin(kKinds), std::end(kKinds), kind) != std::end(kKinds);
+  return std::ranges::find(kKinds, kind) != std::end(kKinds);
 }
 }  // namespace
 
@@ -528,8 +528,8 @@ bool HostLink::operate(PacketReader& in) {
         return false;
   }
   const auto work = [this, all = *operands] {
-    if (std::any_of(all.begin(), all.end(),
-                    [&](const Operand& one) { return opened(one.device).fault != sim::Fault::none; }))
+    if (std::ranges::any_of(all,
+                            [&](const Operand& one) { return opened(one.device).fault != sim::Fault::none; }))
       return;
     const auto device_of = [&](const Operand& one) -> sim::Device& { return *opened(one.device).device; };
     for (const Operand& one : all) begin_work(device_of(one));

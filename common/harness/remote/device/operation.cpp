@@ -90,7 +90,7 @@ std::optional<std::vector<std::pair<const Call*, const Call*>>> pairs_of(const s
 bool has_own_devices(const std::vector<Operand>& all) {
   std::map<int, std::uint32_t> device_of;
   std::map<std::uint32_t, int> rank_of;
-  return std::all_of(all.begin(), all.end(), [&](const Operand& one) {
+  return std::ranges::all_of(all, [&](const Operand& one) {
     return one.call.n_ranks == all.front().call.n_ranks &&
            device_of.try_emplace(one.call.rank, one.device).first->second == one.device &&
            rank_of.try_emplace(one.device, one.call.rank).first->second == one.call.rank;
@@ -174,13 +174,13 @@ void execute(const std::vector<Operand>& operands,
 bool is_finding_of_nccl(std::string_view kind) {
   constexpr std::array kKinds{"nccl-mismatch", "nccl-missing-group", "nccl-missing-rank",
                               "nccl-deadlock", "nccl-unfinished",    "nccl-error"};
-  return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
+  return std::ranges::find(kKinds, kind) != kKinds.end();
 }
 
 std::string plain(std::string_view text) {
   std::string out(text);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return (c < ' ' || c > '~') && c != '\n'; }, '?');
+  std::ranges::replace_if(
+      out, [](char c) { return (c < ' ' || c > '~') && c != '\n'; }, '?');
   return out;
 }
 

@@ -123,7 +123,7 @@ Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_
     if (auto yes = agreed(answer); !yes) return yes;
     const auto bytes = answer.rest();
     if (bytes.size() != n_bytes) give_up("it answered something else");
-    std::copy(bytes.begin(), bytes.end(), dst);
+    std::ranges::copy(bytes, dst);
     return {};
   }
   for (std::uint64_t done = 0; done < n_bytes;) {

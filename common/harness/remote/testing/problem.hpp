@@ -40,13 +40,13 @@ class Sums : public Problem {
   void fill(const Task&, const Case&, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
     Rng rng(seed);
     for (HostBuffer& input : inputs)
-      for (auto& x : view<std::uint32_t>(std::span(input.bytes))) x = static_cast<std::uint32_t>(rng());
+      for (auto& x : input.as<std::uint32_t>()) x = static_cast<std::uint32_t>(rng());
   }
   std::optional<Mismatch> check(const Task&, const Case&, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
     std::uint64_t sum = 0;
     for (const HostBuffer& input : inputs)
-      for (const auto x : view<std::uint32_t>(std::span<const std::byte>(input.bytes))) sum += x;
+      for (const auto x : input.as<std::uint32_t>()) sum += x;
     for (const HostBuffer& output : outputs)
       if (auto wrong = compare_integers(output.spec, std::as_bytes(std::span(&sum, 1)), output.bytes))
         return wrong;

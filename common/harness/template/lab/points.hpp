@@ -6,16 +6,15 @@
 
 namespace course::LAB_ID {
 
-inline constexpr lab::EfficiencyGoal kMapGoals[] = {{lab::Metric::bytes_ratio, 1.05, 20},
-                                                    {lab::Metric::active_lanes, 0.9, 10}};
-inline constexpr lab::SpeedupTier kMapTiers[] = {{2, 5}, {4, 5}};
+using lab::Metric;
+
 inline constexpr lab::Task kTasks[] = {
     {.id = "map",
      .title = "One thread per item",
      .section = "handouts/LAB_HANDOUT#map",
      .correctness_points = 60,
-     .efficiency = kMapGoals,
-     .speedup = kMapTiers},
+     .efficiency = {{Metric::bytes_ratio, 1.05, 20}, {Metric::active_lanes, 0.9, 10}},
+     .speedup = {{2, 5}, {4, 5}}},
 };
 inline constexpr lab::Manifest kManifest{
     .id = "LAB_ID",

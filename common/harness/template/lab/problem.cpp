@@ -5,9 +5,9 @@
 #include "LAB_ID/baseline.hpp"
 #include "LAB_ID/lab.hpp"
 #include "LAB_ID/points.hpp"
-#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/items.hpp"
+#include "lab/problem.hpp"
 
 namespace course::LAB_ID {
 namespace {
@@ -17,7 +17,6 @@ using lab::DType;
 using lab::HostBuffer;
 using lab::Pattern;
 using lab::Task;
-using lab::view;
 
 using Item = std::int32_t;
 
@@ -42,12 +41,12 @@ class TheProblem : public lab::Problem {
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
-    lab::fill_items(view<Item>(std::span(inputs[0].bytes)), c.pattern, seed);
+    lab::fill_items(inputs[0].as<Item>(), c.pattern, seed);
   }
 
   std::optional<lab::Mismatch> check(const Task&, const Case&, std::span<const HostBuffer> inputs,
                                      std::span<const HostBuffer> outputs) const override {
-    const auto in = view<Item>(std::span<const std::byte>(inputs[0].bytes));
+    const auto in = inputs[0].as<Item>();
     std::vector<Item> expected(in.size());
     map_one_thread(in, expected);
     return lab::compare_integers(outputs[0].spec, std::as_bytes(std::span(expected)), outputs[0].bytes);
@@ -55,8 +54,8 @@ class TheProblem : public lab::Problem {
 
   void baseline(const Task&, const Case&, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
                 lab::Baseline which) const override {
-    const auto in = view<Item>(std::span<const std::byte>(inputs[0].bytes));
-    const auto out = view<Item>(std::span(outputs[0].bytes));
+    const auto in = inputs[0].as<Item>();
+    const auto out = outputs[0].as<Item>();
     which == lab::Baseline::one_thread ? map_one_thread(in, out) : map_all_cores(in, out);
   }
 

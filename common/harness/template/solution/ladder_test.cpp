@@ -3,7 +3,6 @@
 // runner.
 #include <gtest/gtest.h>
 
-#include <string>
 #include <vector>
 
 #include "LAB_ID/lab.hpp"

@@ -6,19 +6,19 @@
 
 namespace course::demo {
 
-inline constexpr lab::EfficiencyGoal kGoals[] = {{lab::Metric::bytes_ratio, 1.05, 10},
-                                                 {lab::Metric::active_lanes, 0.9, 10}};
+using lab::Metric;
+
 inline constexpr lab::Task kTasks[] = {
     {.id = "serial",
      .title = "One thread per tile",
      .section = "handouts/00-ideas.md#coalescing",
      .correctness_points = 30,
-     .efficiency = kGoals},
+     .efficiency = {{Metric::bytes_ratio, 1.05, 10}, {Metric::active_lanes, 0.9, 10}}},
     {.id = "shared",
      .title = "One thread per item, in shared memory",
      .section = "handouts/00-ideas.md#barriers",
      .correctness_points = 30,
-     .efficiency = kGoals},
+     .efficiency = {{Metric::bytes_ratio, 1.05, 10}, {Metric::active_lanes, 0.9, 10}}},
 };
 inline constexpr lab::Manifest kManifest{
     .id = "demo",

@@ -61,6 +61,34 @@ TEST(Grade, SimulatesCasesThatNeedMoreGpus) {
               ::testing::UnorderedElementsAre("n0", "n1", "n33", "n1000", "n200000", "time_n8192"));
 }
 
+// Cases of 1,000 items and more can have another length.
+class ProblemOfAnyLength : public FakeProblem {
+ public:
+  std::vector<lab::Case> cases(const lab::Task& task) const override {
+    std::vector<lab::Case> all = FakeProblem::cases(task);
+    for (lab::Case& c : all) c.words.variant = c.n < 1000 ? "" : "any";
+    return all;
+  }
+};
+
+TEST(Grade, AddsSecretLengthsOnlyToGradedRuns) {
+  const auto drawn = [](bool graded, std::uint64_t seed) {
+    Script script;
+    GradeOptions options;
+    options.check_every_size = graded;
+    options.seed = seed;
+    grade_fake(script, options, ProblemOfAnyLength());
+    std::set<std::string> names;
+    for (const testing::Asked& one : script.asked())
+      if (one.case_name.starts_with("any_")) names.insert(one.case_name);
+    return names;
+  };
+  EXPECT_THAT(drawn(false, 1), ::testing::IsEmpty());
+  EXPECT_THAT(drawn(true, 1), ::testing::Not(::testing::IsEmpty()));
+  EXPECT_EQ(drawn(true, 1), drawn(true, 1));
+  EXPECT_NE(drawn(true, 1), drawn(true, 2));
+}
+
 TEST(Grade, GivesAGoodLabAllPoints) {
   Script script;
   const RunResult result = grade_fake(script);

@@ -38,6 +38,28 @@ TEST(SmallCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
   }
 }
 
+TEST(DrawnCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
+  for (const Problem* problem : all_problems()) {
+    std::set<std::uint64_t> lengths;
+    for (const Task& task : problem->manifest().tasks) {
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        for (const Case& c : drawn_cases(*problem, task, seed)) {
+          lengths.insert(c.n);
+          const auto found = find_case(*problem, task, c.name);
+          EXPECT_TRUE(found && found->n == c.n && found->params == c.params) << task.id << " " << c.name;
+          if (seed > 1) continue;  // references take time
+          const Shape shape = problem->shape(task, c);
+          std::vector<HostBuffer> inputs = buffers(shape.inputs), outputs = buffers(shape.outputs);
+          problem->fill(task, c, 1, inputs);
+          problem->baseline(task, c, inputs, outputs, Baseline::one_thread);
+          EXPECT_FALSE(problem->check(task, c, inputs, outputs)) << task.id << " " << c.name;
+        }
+      }
+    }
+    EXPECT_GT(lengths.size(), 50U) << problem->manifest().id;
+  }
+}
+
 // A program may load 16 bytes at a time for one type of items, and take more care for another one.
 TEST(CasesOfAllLabs, HaveUnalignedItemsOfEachType) {
   constexpr std::uint32_t kVector = 16;

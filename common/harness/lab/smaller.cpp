@@ -2,12 +2,20 @@
 #include "lab/smaller.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "base/rng.hpp"
 
 namespace course::lab {
 namespace {
 
 constexpr std::uint64_t kMostExampleItems = 16384;
 constexpr std::uint64_t kFew = 9;  // items that are easily looked at
+
+// drawn_cases: so many, with lengths from kShortest to kLongest, whose logarithms are uniform.
+constexpr std::size_t kDrawn = 3;
+constexpr std::uint64_t kShortest = 1 << 9, kLongest = 1 << 17;
 
 // 1 to 9, then 0, which shows nothing, then the lengths around powers of two, up to `most`.
 std::vector<std::uint64_t> lengths_up_to(std::uint64_t most) {
@@ -20,6 +28,21 @@ std::vector<std::uint64_t> lengths_up_to(std::uint64_t most) {
   }
   if (std::ranges::find(lengths, most) == lengths.end()) lengths.push_back(most);
   return lengths;
+}
+
+// The numbers in a name of a case and the products of two neighbours ("181x182"): among them is its length.
+std::vector<std::uint64_t> lengths_in(std::string_view name) {
+  std::vector<std::uint64_t> numbers;
+  bool goes_on = false;
+  for (const char c : name) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (digit && !goes_on) numbers.push_back(0);
+    if (digit) numbers.back() = std::min(numbers.back() * 10 + static_cast<std::uint64_t>(c - '0'), kLongest);
+    goes_on = digit;
+  }
+  for (std::size_t i = 1, n = numbers.size(); i < n; ++i) numbers.push_back(numbers[i - 1] * numbers[i]);
+  std::erase_if(numbers, [](std::uint64_t n) { return n > kLongest; });
+  return numbers;
 }
 
 }  // namespace
@@ -65,6 +88,26 @@ std::optional<Case> aligned(const Case& c) {
   return named(std::move(out));
 }
 
+std::vector<Case> drawn_cases(const Problem& problem, const Task& task, std::uint64_t seed) {
+  std::vector<Case> all = problem.cases(task), drawn;
+  std::erase_if(all, [&](const Case& c) {
+    return (c.purpose & kCorrectness) == 0 || c.n <= kShortest || problem.refuses(task, c);
+  });
+  Rng rng(seed_for(seed, "lengths"));
+  for (std::size_t i = 0; i < kDrawn && !all.empty(); ++i) {
+    const Case& like = all[rng.below(all.size())];
+    const double octaves = std::log2(static_cast<double>(std::min(like.n, kLongest)) / kShortest);
+    const double share = static_cast<double>(rng.below(1 << 20)) / (1 << 20);
+    const auto n = static_cast<std::uint64_t>(kShortest * std::exp2(octaves * share));
+    std::optional<Case> c = problem.with_items(task, like, n, like.pattern);
+    if (c) c = find_case(problem, task, c->name);  // a name can leave out what two cases differ in
+    if (!c || problem.refuses(task, *c)) continue;
+    c->purpose = kCorrectness;
+    drawn.push_back(std::move(*c));
+  }
+  return drawn;
+}
+
 std::optional<Case> find_case(const Problem& problem, const Task& task, std::string_view name) {
   const std::vector<Case> graded = problem.cases(task);
   for (const Case& c : graded)
@@ -79,6 +122,8 @@ std::optional<Case> find_case(const Problem& problem, const Task& task, std::str
       if (one.name == name) return one;
       if (auto other = aligned(one); other && other->name == name) return other;
     }
+    for (const std::uint64_t n : lengths_in(name))
+      if (auto one = problem.with_items(task, like, n, like.pattern); one && one->name == name) return one;
   }
   return std::nullopt;
 }

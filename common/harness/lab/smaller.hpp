@@ -3,6 +3,7 @@
 // smallest input that a submission gets wrong, and each can be named on the command line like a graded case.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,11 @@ std::vector<Case> variants(const Problem& problem, const Task& task);
 // The same case with inputs at an aligned address; std::nullopt if they are aligned already.
 std::optional<Case> aligned(const Case& c);
 
-// The case with this name: one of the task's cases, an example, or a smaller case.
+// A few of the task's cases with lengths that only the seed determines: a submission that is right for the
+// lengths in the task's list alone is not right.
+std::vector<Case> drawn_cases(const Problem& problem, const Task& task, std::uint64_t seed);
+
+// The case with this name: one of the task's cases, an example, or one of them with another length.
 std::optional<Case> find_case(const Problem& problem, const Task& task, std::string_view name);
 
 }  // namespace course::lab

@@ -66,27 +66,29 @@ constexpr const char* kAllowed[] = {
     // what compilers generate calls of
     "atexit", "__cxa_atexit", "__dso_handle", "_Unwind_Resume", "__gxx_personality_v0", "__stack_chk_fail",
     "memcpy", "memmove", "memset", "memcmp", "strlen", "strcmp", "__memcpy_chk", "__memset_chk",
-    "__memmove_chk", "_GLOBAL_OFFSET_TABLE_", "__tls_get_addr",
+    "__memmove_chk", "_GLOBAL_OFFSET_TABLE_", "__tls_get_addr", "__dynamic_cast",
     // output for debugging, and ending the program
     "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "vprintf", "snprintf",
-    "sprintf", "__printf_chk", "__fprintf_chk", "__snprintf_chk", "__sprintf_chk", "stdout", "stderr",
-    "abort", "exit", "_Exit", "__assert_fail",
+    "sprintf", "vfprintf", "vsprintf", "putc", "perror", "strerror", "__printf_chk", "__fprintf_chk",
+    "__snprintf_chk", "__sprintf_chk", "__vprintf_chk", "__vfprintf_chk", "__vsprintf_chk", "stdout",
+    "stderr", "abort", "exit", "_Exit", "__assert_fail",
     // what inline code of the C++ library calls: conversion of numbers from and to text, shared_ptr
     "vsnprintf", "__vsnprintf_chk", "strtol", "strtoll", "strtoul", "strtoull", "strtod", "strtof", "strtold",
     "__errno_location", "__libc_single_threaded",
     // memory, text and sorting of the program's own; the C++ library's inline code calls many of these
     "malloc", "calloc", "realloc", "free", "aligned_alloc", "qsort", "bsearch", "memchr", "memrchr", "strchr",
-    "strrchr", "strstr", "strncmp", "strcpy", "strncpy", "strcat", "strncat", "strtok", "strnlen", "wmemchr",
-    "wmemcmp", "wmemcpy", "wmemmove", "wmemset", "wcslen", "__ctype_b_loc", "__ctype_toupper_loc",
-    "__ctype_tolower_loc", "isalnum", "isalpha", "isdigit", "islower", "isspace", "isupper", "isxdigit",
-    "toupper", "tolower", "div", "ldiv", "lldiv", "atoi", "atol", "atoll", "atof", "sscanf",
-    "__isoc99_sscanf",
+    "strrchr", "strstr", "strncmp", "strcpy", "strncpy", "strcat", "strncat", "strtok", "strtok_r", "strnlen",
+    "strdup", "strndup", "strcasecmp", "strncasecmp", "strspn", "strcspn", "strpbrk", "stpcpy", "stpncpy",
+    "memccpy", "memmem", "mempcpy", "__strcpy_chk", "__strncpy_chk", "__strcat_chk", "__strncat_chk",
+    "__stpcpy_chk", "__mempcpy_chk", "posix_memalign", "reallocarray", "qsort_r", "wmemchr", "wmemcmp",
+    "wmemcpy", "wmemmove", "wmemset", "wcslen", "__ctype_b_loc", "__ctype_toupper_loc", "__ctype_tolower_loc",
+    "isalnum", "isalpha", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint", "ispunct",
+    "isspace", "isupper", "isxdigit", "toupper", "tolower", "atoi", "atol", "atoll", "atof", "sscanf",
+    "vsscanf", "__isoc99_sscanf", "__isoc99_vsscanf",
+    // random numbers that are the same in each run
+    "rand", "srand", "rand_r", "random", "srandom", "drand48", "srand48", "lrand48", "mrand48",
     // arithmetic, besides kMath
-    "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3",
-    // of 128-bit integers and half floats (libgcc's manual), and a cast in own classes
-    "__udivti3", "__umodti3", "__divti3", "__modti3", "__floattisf", "__floattidf", "__floatuntisf",
-    "__floatuntidf", "__fixsfti", "__fixdfti", "__fixunssfti", "__fixunsdfti", "__extendhfsf2",
-    "__truncsfhf2", "__dynamic_cast"};
+    "abs", "labs", "llabs", "imaxabs", "div", "ldiv", "lldiv", "imaxdiv", "lgammaf_r", "lgammal_r"};
 // In labs for several devices. The device's process limits what is copied to the host
 // (remote/requests.hpp).
 constexpr const char* kAllowedForSeveralDevices[] = {
@@ -96,13 +98,22 @@ constexpr const char* kAllowedForSeveralDevices[] = {
 // Also with the suffix `f` or `l`, for float and long double. Which of them a program imports depends on the
 // compiler and its library.
 constexpr const char* kMath[] = {
-    "acos",      "acosh",     "asin",  "asinh",     "atan",     "atan2", "atanh",  "cabs",   "carg",
-    "cbrt",      "ceil",      "cexp",  "clog",      "copysign", "cos",   "cosh",   "cpow",   "csqrt",
-    "erf",       "erfc",      "exp",   "exp2",      "expm1",    "fabs",  "fdim",   "floor",  "fma",
-    "fmax",      "fmin",      "fmod",  "frexp",     "hypot",    "ilogb", "ldexp",  "lgamma", "llrint",
-    "llround",   "log",       "log10", "log1p",     "log2",     "logb",  "lrint",  "lround", "modf",
-    "nearbyint", "nextafter", "pow",   "remainder", "rint",     "round", "scalbn", "sin",    "sincos",
-    "sinh",      "sqrt",      "tan",   "tanh",      "tgamma",   "trunc"};
+    "__finite", "__fpclassify", "__isinf", "__isnan", "__signbit", "acos",         "acosh",
+    "asin",     "asinh",        "atan",    "atan2",   "atanh",     "cabs",         "cacos",
+    "cacosh",   "carg",         "casin",   "casinh",  "catan",     "catanh",       "cbrt",
+    "ccos",     "ccosh",        "ceil",    "cexp",    "cimag",     "clog",         "clog10",
+    "conj",     "copysign",     "cos",     "cosh",    "cpow",      "cproj",        "creal",
+    "csin",     "csinh",        "csqrt",   "ctan",    "ctanh",     "drem",         "erf",
+    "erfc",     "exp",          "exp10",   "exp2",    "expm1",     "fabs",         "fdim",
+    "finite",   "floor",        "fma",     "fmax",    "fmaximum",  "fmaximum_num", "fmin",
+    "fminimum", "fminimum_num", "fmod",    "frexp",   "hypot",     "ilogb",        "isinf",
+    "isnan",    "j0",           "j1",      "jn",      "ldexp",     "lgamma",       "lgamma_r",
+    "llogb",    "llrint",       "llround", "log",     "log10",     "log1p",        "log2",
+    "logb",     "lrint",        "lround",  "modf",    "nan",       "nearbyint",    "nextafter",
+    "nextdown", "nexttoward",   "nextup",  "pow",     "remainder", "remquo",       "rint",
+    "round",    "roundeven",    "scalb",   "scalbln", "scalbn",    "significand",  "sin",
+    "sincos",   "sinh",         "sqrt",    "tan",     "tanh",      "tgamma",       "trunc",
+    "y0",       "y1",           "yn"};
 constexpr const char* kAllowedBeginnings[] = {"__cxa_",                        // guards, exceptions
                                               "_Znw", "_Zna", "_Zdl", "_Zda",  // new, delete
                                               "_ZSt", "_ZNSt", "_ZNKSt", "_ZNKRSt", "_ZNOSt", "_ZNSo",
@@ -111,193 +122,78 @@ constexpr const char* kAllowedBeginnings[] = {"__cxa_",                        /
                                               // atomic operations of libgcc for arm64
                                               "__aarch64_cas", "__aarch64_swp", "__aarch64_ld"};
 
-// ---- Names that are refused for a particular reason. The first prefix that matches counts.
+// ---- Names that are refused for a particular reason. The first beginning that matches counts.
 struct Refused {
-  const char* beginning;
   const Reason* reason;
+  std::string_view beginnings;  // separated by spaces; "set": setrlimit, setsid, setuid, setjmp, setenv …
 };
 constexpr Refused kRefused[] = {
-    {"cudaMemcpy", &kCopies},
-    {"cudaMemPrefetch", &kCopies},
-    {"cudaMemAdvise", &kCopies},
-    {"cudaMalloc", &kAllocation},
-    {"cudaFree", &kAllocation},
-    {"cudaHost", &kAllocation},
-    {"cudaMemPool", &kAllocation},
-    {"cudaMemGetInfo", &kAllocation},
-    {"cudaPointer", &kAllocation},
-    {"cudaStream", &kStreams},
-    {"cudaEvent", &kStreams},
-    {"cudaGraph", &kStreams},
-    {"cudaLaunchHostFunc", &kStreams},
-    {"cudaThread", &kStreams},
-    {"cudaDeviceSet", &kDevice},
-    {"cudaDeviceReset", &kDevice},
-    {"cudaSetDevice", &kDevice},
-    {"cudaCtx", &kDevice},
-    {"cudaInit", &kDevice},
-    {"cudaDevice", &kDevice},
-    {"sim", &kSimulator},
-    {"cudaGetDriverEntryPoint", &kLoading},
-    {"cudaLibrary", &kLoading},
-    {"cudaKernel", &kLoading},
-    {"cudaGetKernel", &kLoading},
-    {"cudaGetFuncBySymbol", &kLoading},
-    {"cudaGetExportTable", &kLoading},
-    {"cuda", &kUnknown},
-    {"cublas", &kAlgorithm},
-    {"cusparse", &kAlgorithm},
-    {"cudnn", &kAlgorithm},
-    {"npp", &kAlgorithm},
-    {"nvrtc", &kLoading},
-    {"nvml", &kLibrary},
-    {"curand", &kLibrary},
-    {"nccl", &kLibrary},
-    {"pnccl", &kLibrary},
-    {"cufft", &kAlgorithm},
-    {"omp_", &kProcesses},
-    {"GOMP", &kProcesses},
-    {"dl", &kLoading},
-    {"_dl_", &kLoading},
-    {"_r_debug", &kLoading},
-    {"_DYNAMIC", &kLoading},
-    {"__libc_", &kLoading},
-    {"__ehdr_start", &kLoading},
-    {"gnu_get_libc", &kLoading},
-    {"fork", &kProcesses},
-    {"vfork", &kProcesses},
-    {"exec", &kProcesses},
-    {"fexec", &kProcesses},
-    {"posix_spawn", &kProcesses},
-    {"system", &kProcesses},
-    {"popen", &kProcesses},
-    {"clone", &kProcesses},
-    {"wait", &kProcesses},
-    {"kill", &kProcesses},
-    {"tgkill", &kProcesses},
-    {"pthread_", &kProcesses},
-    {"thrd_", &kProcesses},
-    {"ptrace", &kProcesses},
-    {"process_vm_", &kProcesses},
-    {"prctl", &kProcesses},
-    {"arch_prctl", &kProcesses},
-    {"syscall", &kProcesses},
-    {"daemon", &kProcesses},
-    {"sched_", &kProcesses},
-    {"set", &kProcesses},  // setrlimit, setsid, setuid, …; also covers setjmp and setenv
-    {"prlimit", &kProcesses},
-    {"unshare", &kProcesses},
-    {"mount", &kProcesses},
-    {"umount", &kProcesses},
-    {"chroot", &kProcesses},
-    {"_ZNSt6thread", &kProcesses},
-    {"_ZNSt13__future", &kProcesses},
-    {"_ZSt5async", &kProcesses},
-    {"_ZNSt18condition_variable", &kProcesses},
-    {"open", &kFiles},
-    {"creat", &kFiles},
-    {"fopen", &kFiles},
-    {"fdopen", &kFiles},
-    {"freopen", &kFiles},
-    {"read", &kFiles},
-    {"write", &kFiles},
-    {"pread", &kFiles},
-    {"pwrite", &kFiles},
-    {"fread", &kFiles},
-    {"fgets", &kFiles},
-    {"fscanf", &kFiles},
-    {"scanf", &kFiles},
-    {"stat", &kFiles},
-    {"fstat", &kFiles},
-    {"lstat", &kFiles},
-    {"close", &kFiles},
-    {"dup", &kFiles},
-    {"fcntl", &kFiles},
-    {"ioctl", &kFiles},
-    {"pipe", &kFiles},
-    {"unlink", &kFiles},
-    {"remove", &kFiles},
-    {"rename", &kFiles},
-    {"mk", &kFiles},
-    {"ftruncate", &kFiles},
-    {"truncate", &kFiles},
-    {"lseek", &kFiles},
-    {"tmpfile", &kFiles},
-    {"chdir", &kFiles},
-    {"chmod", &kFiles},
-    {"access", &kFiles},
-    {"symlink", &kFiles},
-    {"link", &kFiles},
-    {"poll", &kFiles},
-    {"select", &kFiles},
-    {"_ZNSt14basic_ifstream", &kFiles},
-    {"_ZNSt14basic_ofstream", &kFiles},
-    {"_ZNSt13basic_fstream", &kFiles},
-    {"_ZNSt13basic_filebuf", &kFiles},
-    {"_ZNSt12__basic_file", &kFiles},
-    {"_ZNSt10filesystem", &kFiles},
-    {"_ZNSi", &kFiles},
-    {"_ZSt3cin", &kFiles},
-    {"socket", &kNetwork},
-    {"connect", &kNetwork},
-    {"bind", &kNetwork},
-    {"listen", &kNetwork},
-    {"accept", &kNetwork},
-    {"send", &kNetwork},
-    {"recv", &kNetwork},
-    {"getaddrinfo", &kNetwork},
-    {"gethost", &kNetwork},
-    {"shutdown", &kNetwork},
-    {"getsockopt", &kNetwork},
-    {"mmap", &kMaps},
-    {"munmap", &kMaps},
-    {"mprotect", &kMaps},
-    {"mremap", &kMaps},
-    {"madvise", &kMaps},
-    {"shm", &kMaps},
-    {"memfd", &kMaps},
-    {"mlock", &kMaps},
-    {"brk", &kMaps},
-    {"sbrk", &kMaps},
-    {"pkey", &kMaps},
-    {"clock", &kClocks},
-    {"gettimeofday", &kClocks},
-    {"time", &kClocks},
-    {"nanosleep", &kClocks},
-    {"sleep", &kClocks},
-    {"usleep", &kClocks},
-    {"pause", &kClocks},
-    {"alarm", &kClocks},
-    {"_ZNSt6chrono", &kClocks},
-    {"_ZNSt13random_device", &kClocks},
-    {"getrandom", &kClocks},
-    {"getentropy", &kClocks},
-    {"getenv", &kEnvironment},
-    {"secure_getenv", &kEnvironment},
-    {"putenv", &kEnvironment},
-    {"environ", &kEnvironment},
-    {"__environ", &kEnvironment},
-    {"getpid", &kEnvironment},
-    {"getppid", &kEnvironment},
-    {"getrusage", &kEnvironment},
-    {"getauxval", &kEnvironment},
-    {"program_invocation", &kEnvironment},
-    {"signal", &kSignals},
-    {"sig", &kSignals},
-    {"_setjmp", &kSignals},
-    {"__sigsetjmp", &kSignals},
-    {"longjmp", &kSignals},
-    {"_longjmp", &kSignals},
-    {"__longjmp_chk", &kSignals},
-    {"raise", &kSignals},
-    {"_exit", &kSignals},
-    {"_ZSt13set_terminate", &kSignals},
-    {"on_exit", &kSignals},
-    {"__register_frame", &kSignals}};
+    {&kCopies, "cudaMemcpy cudaMemPrefetch cudaMemAdvise"},
+    {&kAllocation, "cudaMalloc cudaFree cudaHost cudaMemPool cudaMemGetInfo cudaPointer"},
+    {&kStreams, "cudaStream cudaEvent cudaGraph cudaLaunchHostFunc cudaThread"},
+    {&kDevice, "cudaDeviceSet cudaDeviceReset cudaSetDevice cudaCtx cudaInit cudaDevice"},
+    {&kSimulator, "sim"},
+    {&kLoading,
+     "cudaGetDriverEntryPoint cudaLibrary cudaKernel cudaGetKernel cudaGetFuncBySymbol "
+     "cudaGetExportTable"},
+    {&kUnknown, "cuda"},
+    {&kAlgorithm, "cublas cusparse cudnn npp"},
+    {&kLoading, "nvrtc"},
+    {&kLibrary, "nvml curand nccl pnccl"},
+    {&kAlgorithm, "cufft"},
+    {&kProcesses, "omp_ GOMP"},
+    {&kLoading, "dl _dl_ _r_debug _DYNAMIC __libc_ __ehdr_start gnu_get_libc"},
+    {&kProcesses,
+     "fork vfork exec fexec posix_spawn system popen clone wait kill tgkill pthread_ thrd_ ptrace "
+     "process_vm_ prctl arch_prctl syscall daemon sched_ set prlimit unshare mount umount chroot "
+     "_ZNSt6thread _ZNSt13__future _ZSt5async _ZNSt18condition_variable"},
+    {&kFiles,
+     "open creat fopen fdopen freopen read write pread pwrite fread fgets fscanf scanf stat fstat "
+     "lstat close dup fcntl ioctl pipe unlink remove rename mk ftruncate truncate lseek tmpfile chdir "
+     "chmod access symlink link poll select _ZNSt14basic_ifstream _ZNSt14basic_ofstream "
+     "_ZNSt13basic_fstream _ZNSt13basic_filebuf _ZNSt12__basic_file _ZNSt10filesystem _ZNSi _ZSt3cin"},
+    {&kNetwork, "socket connect bind listen accept send recv getaddrinfo gethost shutdown getsockopt"},
+    {&kMaps, "mmap munmap mprotect mremap madvise shm memfd mlock brk sbrk pkey"},
+    {&kClocks,
+     "clock gettimeofday time nanosleep sleep usleep pause alarm _ZNSt6chrono _ZNSt13random_device "
+     "getrandom getentropy"},
+    {&kEnvironment,
+     "getenv secure_getenv putenv environ __environ getpid getppid getrusage getauxval "
+     "program_invocation"},
+    {&kSignals,
+     "signal sig _setjmp __sigsetjmp longjmp _longjmp __longjmp_chk raise _exit _ZSt13set_terminate "
+     "on_exit __register_frame"}};
 
 template <std::size_t N>
 bool any_begins(const char* const (&beginnings)[N], std::string_view name) {
   return std::ranges::any_of(beginnings, [&](const char* beginning) { return name.starts_with(beginning); });
+}
+
+// Routines of libgcc for what the processor has no instruction for: an operation, the kinds of its operands and
+// their number, as in __udivti3 and __floattidf.
+constexpr const char* kOperations[] = {
+    "abs",      "absv", "add",    "addv", "and",    "ashl", "ashr", "bswap",   "clrsb", "clz",     "cmp",
+    "ctz",      "div",  "divmod", "eq",   "extend", "ffs",  "fix",  "fixuns",  "float", "floatun", "ge",
+    "gt",       "le",   "lshr",   "lt",   "mod",    "mul",  "mulv", "ne",      "neg",   "negv",    "parity",
+    "popcount", "powi", "sub",    "subv", "trunc",  "ucmp", "udiv", "udivmod", "umod",  "unord"};
+constexpr std::string_view kIntegers = "qhsdt", kFloats = "bhsdxt", kComplex = "hsdxt";
+
+bool is_arithmetic_of_the_compiler(std::string_view name) {
+  if (!name.starts_with("__")) return false;
+  if (name.back() >= '2' && name.back() <= '4') name.remove_suffix(1);
+  const auto is_operation = [&](std::size_t kinds) {
+    if (name.size() < 2 + 2 * kinds) return false;
+    const std::string_view operation = name.substr(2, name.size() - 2 - 2 * kinds);
+    for (std::size_t k = name.size() - 2 * kinds; k < name.size(); k += 2) {
+      const std::string_view sizes = name[k + 1] == 'i'   ? kIntegers
+                                     : name[k + 1] == 'f' ? kFloats
+                                     : name[k + 1] == 'c' ? kComplex
+                                                          : "";
+      if (sizes.find(name[k]) == std::string_view::npos) return false;
+    }
+    return std::ranges::find(kOperations, operation) != std::end(kOperations);
+  };
+  return is_operation(1) || is_operation(2);
 }
 
 bool is_allowed(std::string_view name) {
@@ -306,7 +202,7 @@ bool is_allowed(std::string_view name) {
   };
   if (constexpr std::string_view kC23 = "__isoc23_"; name.starts_with(kC23))
     name.remove_prefix(kC23.size());  // glibc 2.38
-  if (in(kAllowed, name) || in(kMath, name)) return true;
+  if (in(kAllowed, name) || in(kMath, name) || is_arithmetic_of_the_compiler(name)) return true;
   return (name.ends_with('f') || name.ends_with('l')) && in(kMath, name.substr(0, name.size() - 1));
 }
 
@@ -333,7 +229,8 @@ const Reason* reason_against_import(std::string_view name, bool several_devices)
   }
   if (names_a_finished_algorithm(name)) return &kAlgorithm;
   for (const Refused& refused : kRefused)
-    if (name.starts_with(refused.beginning)) return refused.reason;
+    for (const std::string& beginning : words(refused.beginnings))
+      if (name.starts_with(beginning)) return refused.reason;
   return any_begins(kAllowedBeginnings, name) ? nullptr : &kUnknown;
 }
 

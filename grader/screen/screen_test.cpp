@@ -75,6 +75,24 @@ TEST(Screen, AcceptsTheCLibraryOnOwnData) {
     EXPECT_EQ(says(importing(name)), "") << name;
 }
 
+TEST(Screen, AcceptsArithmeticThatTheCompilerCalls) {
+  for (const char* name :
+       {"__udivti3",     "__umodti3",    "__divti3",      "__modti3",    "__udivmodti4",   "__multi3",
+        "__mulvti3",     "__floattidf",  "__floatuntisf", "__floattihf", "__fixsfti",      "__fixunsdfti",
+        "__extendhfsf2", "__truncdfhf2", "__truncsfbf2",  "__multf3",    "__unordtf2",     "__powidf2",
+        "__popcountdi2", "__parityti2",  "__muldc3",      "__divxc3",    "__dynamic_cast", "__cxa_bad_cast"})
+    EXPECT_EQ(says(importing(name)), "") << name;
+  for (const char* name :
+       {"__", "__ti3", "__div", "__divti9", "__forkti3", "__divzi3", "__addressof", "udivti3"})
+    EXPECT_THAT(says(importing(name)), HasSubstr("not among what")) << name;
+}
+
+TEST(Screen, AcceptsMathematicsAndTextFunctions) {
+  for (const char* name : {"remquo", "remquof", "scalbln", "nexttowardl", "nan", "csinh", "cprojf", "rand",
+                           "srand", "strdup", "strcasecmp", "__strcpy_chk", "vfprintf", "ispunct"})
+    EXPECT_EQ(says(importing(name)), "") << name;
+}
+
 TEST(Screen, ReportsRefusedImportsAndReasons) {
   const struct {
     const char* name;

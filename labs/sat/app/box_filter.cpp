@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // box_filter IMAGE OUT --radius K: every pixel becomes the mean of the (2K + 1) x (2K + 1) pixels around it.
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "sat/app/blur.hpp"

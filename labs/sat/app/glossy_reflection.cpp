@@ -3,6 +3,7 @@
 // is not perfectly smooth shows. The further an object is from the mirror, the more its reflection is blurred.
 // Approximate: each pixel of the reflection is the mean of a box of what a perfect mirror would show.
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 

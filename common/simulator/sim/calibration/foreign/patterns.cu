@@ -127,7 +127,7 @@ __global__ void fnv_of_records(const uint4* in, unsigned* out, unsigned n) {
   for (unsigned k = 0; k < 4; ++k) {
     const uint4 v = in[4 * i + k];
     for (const unsigned word : {v.x, v.y, v.z, v.w})
-      for (unsigned shift = 0; shift < 32; shift += 8) hash = (hash ^ (word >> shift & 255)) * 16777619u;
+      for (unsigned first = 0; first < 32; first += 8) hash = (hash ^ (word >> first & 255)) * 16777619u;
   }
   out[i] = hash;
 }

@@ -86,7 +86,7 @@ TEST_F(Labcli, ExplainsWrongUsage) {
   } wrong[] = {
       {{"grade", "redcution"}, "There is no lab \"redcution\"; did you mean reduction?"},
       {{"grade", "reduction", "--task", "shufle"}, "did you mean shuffle?"},
-      {{"grade", "reduction", "--case", "sum_i32_n102_random"}, "did you mean sum_i32_n"},
+      {{"grade", "reduction", "--case", "sum_i32_n102_randm"}, "did you mean sum_i32_n"},
       {{"grade", "--seed", "12x"}, "is no seed"},
       {{"grade", "--device", "tpu"}, "--device"},
       {{"grade", "--jobs", "0"}, "--jobs"},

@@ -157,7 +157,10 @@ def students_of(path: pathlib.Path) -> list[Student]:
     rows = rows_of(path)
     heads = set(rows[0]) if rows else set()
     if rows and not heads & set(KEYS):
-        have_one = "Canvas's, Moodle's and Gradescope's tables have one; a plain table needs id, name, email and section"
+        have_one = (
+            "Canvas's, Moodle's and Gradescope's tables have one; "
+            "a plain table needs id, name, email and section"
+        )
         raise Problem(f"{path} has no column that says who a student is. {have_one}.")
     canvas = "sis login id" in heads  # there "ID" is Canvas's own number, which nobody knows
     ids = ("sis user id", "sis login id", "id") if canvas else IDS

@@ -52,7 +52,7 @@ Status fail(cudaError_t code, fmt::format_string<Arguments...> format, Arguments
 const char* error_name(int code);
 const char* error_string(int code);
 
-// The CUDA name of an exported function, without what tells its versions apart: "cudaMemcpy" for
+// The CUDA name of an exported function, without the suffix of its version: "cudaMemcpy" for
 // cudaMemcpy_ptds, "cudaMemAdvise" for cudaMemAdvise_v2.
 std::string name_of_call(std::string_view function);
 

@@ -143,7 +143,7 @@ KERNEL(one_byte_of_a_vector_written) {
   out[threadIdx.x] = static_cast<int>(b ^ c ^ d) + static_cast<int>(a & 1);
 }
 
-// A structure is copied with its padding, which nobody reads.
+// A structure is copied with its padding, which is not used.
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(padding_is_copied) {

@@ -346,7 +346,7 @@ KERNEL(race_in_reserved_memory) {
   out[threadIdx.x] = words[(threadIdx.x + 1) % 64];  // FAULT OTHER
 }
 
-// The compare-and-swap fails where the load has read an outdated value, but nobody looks.
+// The compare-and-swap fails where the load has read an outdated value, but its result is not used.
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(swap_does_not_check_the_load) {

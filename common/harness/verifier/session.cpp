@@ -159,11 +159,11 @@ struct Session::Impl {
   Submitted make_ready(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                        const Measure& measure) const;
   // Runs a case. Without a reply (the result), the attempt's judgement is final.
-  std::optional<CaseReply> have_run(const Submitted& given, Attempt& result);
+  std::optional<CaseReply> have_run(Submitted& given, Attempt& result);
   // Judges the reply to a case. Several may be judged at once, while no case runs.
   void judge(const Submitted& given, const CaseReply& reply, Attempt& result) const;
   // Runs a case and judges its reply.
-  Attempt attempt(const Submitted& given) {
+  Attempt attempt(Submitted given) {
     Attempt result;
     if (const auto reply = have_run(given, result)) judge(given, *reply, result);
     return result;
@@ -359,11 +359,15 @@ Submitted Session::Impl::make_ready(const Problem& problem, const Task& task, co
   return given;
 }
 
-std::optional<CaseReply> Session::Impl::have_run(const Submitted& given, Attempt& result) {
+std::optional<CaseReply> Session::Impl::have_run(Submitted& given, Attempt& result) {
   Judgement& judgement = result.judgement;
   const auto again_in_a_fresh_process = [&] {
     runner.reset();
     result = {};
+    // As before the first attempt, and with another key: the first process may know the old one.
+    std::ranges::fill(given.shared, std::byte{});
+    given.key = fresh_nonce();
+    put_inputs(given);
     return have_run(given, result);
   };
 

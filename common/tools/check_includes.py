@@ -66,8 +66,9 @@ ALLOWED = {
     # "remote": its submission for several devices, to be tested with.
     "grader": ["labs", "base", "verifier", "protocol", "lab", "ptx", "sim", "cudart", "remote"],
 }
-# The rooms of a part: folders, or files of the part's own folder by their stem. A room may include those that
-# stand before it, and those of the same string. Tests, and what only tests use, may include all.
+# The rooms of a part, which may be a room of another: folders, or files of the part's own folder by their stem.
+# A room may include those that stand before it, and those of the same string. Tests, and what only tests use, may
+# include all.
 ROOMS = {
     "common/simulator/sim": [
         "authors_files checker counters finding footprint launch_limits timing.hpp types",
@@ -87,6 +88,12 @@ ROOMS = {
         "runtime code graph api",
         "abi",
     ],
+    "common/simulator/cudart/runtime": [
+        "status handles call_stack runtime",
+        "memory",
+        "host",
+        "operation stream part",
+    ],
     "common/simulator/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": [
         "text bar process layout device",
@@ -105,7 +112,16 @@ ROOMS = {
         "cli",
         "main",
     ],
+    "grader/grading": [
+        "planning",
+        "scoring",
+        "explain case_runner baseline progress",
+        "check collect",
+        "grade",
+    ],
 }
+# Parts in which only headers obey ROOMS: their sources call one another in both directions.
+ONLY_HEADERS = {"common/simulator/cudart/runtime"}
 # Folders with Python modules, and those whose modules theirs may import. ./lab's commands call the others.
 MODULES = {
     "common/simulator": ["common/tools/testing"],
@@ -201,33 +217,39 @@ def resolve(root: pathlib.Path, file: pathlib.Path, name: str) -> pathlib.PurePo
     return None
 
 
-def room_of(path: pathlib.PurePosixPath) -> tuple[str, str, int] | None:
-    """The part that a file belongs to, its room and the room's place among the part's; None for one without,
-    and for tests."""
-    for part, rooms in ROOMS.items():
-        if not path.is_relative_to(part):
-            continue
-        inside = path.relative_to(part).parts
-        if path.stem.endswith("_test") or path.stem.startswith("fuzz_") or FOR_TESTS & {*inside, path.stem}:
-            return None
-        own = {inside[0], pathlib.PurePosixPath(inside[0]).stem} if len(inside) == 1 else {inside[0]}
-        for place, names in enumerate(rooms):
-            if own & set(names.split()):
-                return part, "/".join(inside[:1]), place
-        return part, inside[0], -1
-    return None
+def room_in(part: str, path: pathlib.PurePosixPath) -> tuple[str, int]:
+    """A file's room in the part that it belongs to, and the room's place among the part's; -1 for one without."""
+    inside = path.relative_to(part).parts
+    own = {inside[0], pathlib.PurePosixPath(inside[0]).stem} if len(inside) == 1 else {inside[0]}
+    for place, names in enumerate(ROOMS[part]):
+        if own & set(names.split()):
+            return inside[0], place
+    return inside[0], -1
+
+
+def for_tests(path: pathlib.PurePosixPath) -> bool:
+    return (
+        path.stem.endswith("_test")
+        or path.stem.startswith("fuzz_")
+        or bool(FOR_TESTS & {*path.parts, path.stem})
+    )
 
 
 def upward_include(own_path: pathlib.PurePosixPath, target: pathlib.PurePosixPath) -> str:
     """Why a file may not include another one of its part; "" when it may."""
-    own, other = room_of(own_path), room_of(target)
-    if own is None or other is None or own[0] != other[0]:
+    if for_tests(own_path) or for_tests(target):
         return ""
-    for _, room, place in (own, other):
-        if place < 0:
-            return f"{room} has no place in ROOMS of check_includes.py"
-    may = f"{own[1]} may include only what stands before it in ROOMS of check_includes.py"
-    return may if other[2] > own[2] else ""
+    for part in ROOMS:
+        if not own_path.is_relative_to(part) or not target.is_relative_to(part):
+            continue
+        if part in ONLY_HEADERS and own_path.suffix != ".hpp":
+            continue
+        (room, place), (other_room, other_place) = room_in(part, own_path), room_in(part, target)
+        if min(place, other_place) < 0:
+            return f"{room if place < 0 else other_room} has no place in ROOMS of check_includes.py"
+        if other_place > place:
+            return f"{room} may include only what stands before it in ROOMS of check_includes.py"
+    return ""
 
 
 def wrong_includes(root: pathlib.Path, file: pathlib.Path) -> list[str]:

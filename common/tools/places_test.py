@@ -42,8 +42,8 @@ PLACES = {
         {
             "common/harness/lab/manifest.hpp",
             "common/harness/lab/metrics.hpp",
-            "grader/grading/metrics.cpp",
-            "grader/grading/places.cpp",
+            "grader/grading/scoring/metrics.cpp",
+            "grader/grading/scoring/places.cpp",
             "handouts/counted.py",
         },
     ),

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "grading/plan.hpp"
+#include "grading/planning/plan.hpp"
 
 namespace course::grader::batch {
 using nlohmann::json;

@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "grading/baseline.hpp"
 #include "grading/grade.hpp"
-#include "grading/select.hpp"
+#include "grading/planning/select.hpp"
 
 namespace course::grader::batch {
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What stored evidence is worth by a table of points that may have changed since. labcli has the rules
-(grader/grading/rescore.hpp); one process of it answers for all results.
+(grader/grading/scoring/rescore.hpp); one process of it answers for all results.
 
     scorer = Scorer(labcli, catalogue, settings.points)     `catalogue`: what labcli list --json prints
     scorer.rescored(result["labs"][0])                      results themselves are not changed

@@ -27,10 +27,10 @@
 #include "compile/session_runner.hpp"
 #include "device.hpp"
 #include "grading/grade.hpp"
+#include "grading/planning/seed.hpp"
+#include "grading/planning/select.hpp"
 #include "grading/progress.hpp"
-#include "grading/rescore.hpp"
-#include "grading/seed.hpp"
-#include "grading/select.hpp"
+#include "grading/scoring/rescore.hpp"
 #include "layout.hpp"
 #include "registry.hpp"
 #include "report/edition.hpp"
@@ -230,8 +230,8 @@ int run_one(const BatchOptions& options) {
   return write_once(options.out, json_text(result));
 }
 
-// The first line is the table (grading/rescore.hpp), and each of the others one of a result's labs; the
-// answer to each of these is a line, too.
+// The first line is the table (grading/scoring/rescore.hpp), and each of the others one of a result's labs;
+// the answer to each of these is a line, too.
 int run_rescore() {
   std::string line;
   std::getline(std::cin, line);

@@ -13,9 +13,9 @@
 #include "compile/build.hpp"
 #include "compile/session_runner.hpp"
 #include "grading/check.hpp"
+#include "grading/planning/seed.hpp"
+#include "grading/planning/select.hpp"
 #include "grading/progress.hpp"
-#include "grading/seed.hpp"
-#include "grading/select.hpp"
 #include "layout.hpp"
 #include "registry.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "compile/build.hpp"
 #include "compile/session_runner.hpp"
-#include "grading/select.hpp"
+#include "grading/planning/select.hpp"
 #include "lab/smaller.hpp"
 #include "layout.hpp"
 #include "registry.hpp"

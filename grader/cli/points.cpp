@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "grading/catalogue.hpp"
-#include "grading/select.hpp"
+#include "grading/planning/catalogue.hpp"
+#include "grading/planning/select.hpp"
 #include "registry.hpp"
 
 namespace course::grader::cli {

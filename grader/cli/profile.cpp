@@ -10,7 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
-#include "grading/seed.hpp"
+#include "grading/planning/seed.hpp"
 #include "layout.hpp"
 #include "profile/profile.hpp"
 #include "report/report_file.hpp"

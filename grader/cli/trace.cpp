@@ -18,7 +18,7 @@
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
 #include "grading/explain.hpp"
-#include "grading/seed.hpp"
+#include "grading/planning/seed.hpp"
 #include "layout.hpp"
 #include "report/report_file.hpp"
 #include "text.hpp"

@@ -11,7 +11,7 @@
 
 #include "grading/case_runner.hpp"
 #include "grading/explain.hpp"
-#include "grading/metrics.hpp"
+#include "grading/scoring/metrics.hpp"
 
 namespace course::grader {
 

@@ -10,8 +10,8 @@
 
 #include "base/rng.hpp"
 #include "grading/baseline.hpp"
-#include "grading/metrics.hpp"
-#include "grading/places.hpp"
+#include "grading/scoring/metrics.hpp"
+#include "grading/scoring/places.hpp"
 #include "lab/diagnosis.hpp"
 #include "text.hpp"
 #include "verifier/sim_report.hpp"

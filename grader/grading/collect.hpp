@@ -11,8 +11,8 @@
 
 #include "grading/case_runner.hpp"
 #include "grading/explain.hpp"
-#include "grading/plan.hpp"
-#include "grading/score.hpp"
+#include "grading/planning/plan.hpp"
+#include "grading/scoring/score.hpp"
 
 namespace course::grader {
 

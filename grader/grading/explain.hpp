@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "grading/metrics.hpp"
-#include "grading/plan.hpp"
+#include "grading/planning/plan.hpp"
+#include "grading/scoring/metrics.hpp"
 
 namespace course::grader {
 

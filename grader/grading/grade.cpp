@@ -15,8 +15,8 @@
 
 #include "base/rng.hpp"
 #include "grading/collect.hpp"
-#include "grading/plan.hpp"
-#include "grading/score.hpp"
+#include "grading/planning/plan.hpp"
+#include "grading/scoring/score.hpp"
 #include "lab/smaller.hpp"
 
 namespace course::grader {

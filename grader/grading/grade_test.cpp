@@ -13,7 +13,7 @@
 #include <stdexcept>
 
 #include "grading/baseline.hpp"
-#include "grading/plan.hpp"
+#include "grading/planning/plan.hpp"
 #include "testing/scripted.hpp"
 
 namespace course::grader {

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "bar.hpp"
-#include "grading/metrics.hpp"
+#include "grading/scoring/metrics.hpp"
 #include "sim/timing/bounds.hpp"
 #include "text.hpp"
 

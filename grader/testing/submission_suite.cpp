@@ -26,7 +26,7 @@
 #include "compile/session_runner.hpp"
 #include "grading/collect.hpp"
 #include "grading/grade.hpp"
-#include "grading/metrics.hpp"
+#include "grading/scoring/metrics.hpp"
 #include "lab/diagnosis.hpp"
 #include "registry.hpp"
 #include "report/edition.hpp"

@@ -12,7 +12,7 @@
 
 #include "base/demangle.hpp"
 #include "cudart/code/host_lines.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/operation.hpp"
 #include "cudart/runtime/status.hpp"
 #include "nccl/operation/move.hpp"

@@ -6,8 +6,8 @@
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
 #include "cudart/graph/graph_api.hpp"
-#include "cudart/runtime/managed.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/managed.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
 

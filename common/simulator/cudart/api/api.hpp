@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "cudart/runtime/host_access.hpp"
+#include "cudart/runtime/host/host_access.hpp"
 #include "cudart/runtime/runtime.hpp"
 #include "cudart/runtime/status.hpp"
 #include "cudart/runtime/stream.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Arrays: allocation, description, release.
-#include "cudart/runtime/array.hpp"
+#include "cudart/runtime/memory/array.hpp"
 #include "cudart/api/api.hpp"
 #include "cudart/runtime/handles.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/stream.hpp"
 
 namespace course::cudart {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copies to, from and between arrays. Offsets into rows and widths are in bytes.
 #include "cudart/api/api.hpp"
-#include "cudart/runtime/array.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/array.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face

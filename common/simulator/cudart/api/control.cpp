@@ -9,8 +9,8 @@
 
 #include "cudart/api/api.hpp"
 #include "cudart/api/not_implemented.hpp"
-#include "cudart/runtime/host_checks.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/host/host_checks.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "cudart/sim_control.h"
 

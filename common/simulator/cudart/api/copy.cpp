@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copies and fills, synchronous and in streams. Compiled twice, see api.hpp.
 #include "cudart/api/api.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face

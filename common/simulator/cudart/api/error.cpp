@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cudart/api/api.hpp"
-#include "cudart/runtime/host_checks.hpp"
+#include "cudart/runtime/host/host_checks.hpp"
 
 namespace course::cudart {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Allocation, and queries about pointers.
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/api/api.hpp"
+#include "cudart/runtime/memory/registered.hpp"
 #include "cudart/runtime/operation.hpp"
-#include "cudart/runtime/registered.hpp"
 #include "cudart/runtime/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face

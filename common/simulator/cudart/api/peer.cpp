@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copies between devices; CUDA has no per-thread versions of these.
 #include "cudart/api/api.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face

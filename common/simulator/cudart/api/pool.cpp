@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Memory pools.
-#include "cudart/runtime/pool.hpp"
+#include "cudart/runtime/memory/pool.hpp"
 #include "cudart/api/api.hpp"
 #include "cudart/runtime/handles.hpp"
 

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "cudart/api/api.hpp"
-#include "cudart/runtime/array.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/array.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "sim/memory/texture.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "cudart/runtime/host_checks.hpp"
+#include "cudart/runtime/host/host_checks.hpp"
 
 namespace course::cudart {
 namespace {

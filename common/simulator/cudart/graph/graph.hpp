@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cudart/runtime/handles.hpp"
+#include "cudart/runtime/host/order.hpp"
 #include "cudart/runtime/operation.hpp"
-#include "cudart/runtime/order.hpp"
 
 struct CUgraphNode_st {
   CUgraph_st* graph = nullptr;

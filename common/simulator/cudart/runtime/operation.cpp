@@ -5,12 +5,12 @@
 
 #include "cudart/device_properties.hpp"
 #include "cudart/graph/graph.hpp"
-#include "cudart/runtime/array.hpp"
-#include "cudart/runtime/host_access.hpp"
-#include "cudart/runtime/host_checks.hpp"
-#include "cudart/runtime/registered.hpp"
+#include "cudart/runtime/host/host_access.hpp"
+#include "cudart/runtime/host/host_checks.hpp"
+#include "cudart/runtime/host/written.hpp"
+#include "cudart/runtime/memory/array.hpp"
+#include "cudart/runtime/memory/registered.hpp"
 #include "cudart/runtime/stream.hpp"
-#include "cudart/runtime/written.hpp"
 #include "sim/launch_limits.hpp"
 #include "sim/timing/timeline.hpp"
 

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/runtime.hpp"
 
 namespace course::cudart {

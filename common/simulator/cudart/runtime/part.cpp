@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "cudart/api/api.hpp"
-#include "cudart/runtime/host_checks.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/host/host_checks.hpp"
+#include "cudart/runtime/host/written.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/stream.hpp"
-#include "cudart/runtime/written.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::cudart {

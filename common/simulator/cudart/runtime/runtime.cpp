@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "cudart/runtime/memory/pool.hpp"
 #include "cudart/runtime/part.hpp"
-#include "cudart/runtime/pool.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "sim/timing/timeline.hpp"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cudart/runtime/handles.hpp"
+#include "cudart/runtime/host/order.hpp"
 #include "cudart/runtime/operation.hpp"
-#include "cudart/runtime/order.hpp"
 #include "cudart/runtime/runtime.hpp"
 
 namespace course::cudart {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "grading/score.hpp"
+#include "grading/scoring/score.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "grading/metrics.hpp"
+#include "grading/scoring/metrics.hpp"
 #include "lab/metrics.hpp"
 
 namespace course::grader {

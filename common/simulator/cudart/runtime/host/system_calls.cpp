@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/system_calls.hpp"
+#include "cudart/runtime/host/system_calls.hpp"
 
-#include "cudart/runtime/host_access.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/host/host_access.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 
 #if defined(__x86_64__)
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/seed.hpp"
+#include "grading/planning/seed.hpp"
 
 #include <fmt/format.h>
 #include <sys/random.h>

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/runtime.hpp"
 #include "sim/footprint.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "grading/select.hpp"
+#include "grading/planning/select.hpp"
 #include "lab/manifest.hpp"
 
 namespace course::grader {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/order.hpp"
+#include "cudart/runtime/host/order.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <mutex>
 #include <utility>
 
-#include "cudart/runtime/host_checks.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/host/host_checks.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 
 namespace course::cudart {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/places.hpp"
+#include "grading/scoring/places.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/host_access.hpp"
+#include "cudart/runtime/host/host_access.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/catalogue.hpp"
+#include "grading/planning/catalogue.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

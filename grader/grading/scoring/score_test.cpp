@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/score.hpp"
+#include "grading/scoring/score.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

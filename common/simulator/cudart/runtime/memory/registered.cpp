@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/registered.hpp"
+#include "cudart/runtime/memory/registered.hpp"
 
 #include <sys/mman.h>
 
@@ -10,8 +10,8 @@
 #include <map>
 #include <mutex>
 
-#include "cudart/runtime/memory.hpp"
-#include "cudart/runtime/order.hpp"
+#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 
 namespace course::cudart {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/metrics.hpp"
+#include "grading/scoring/metrics.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/select.hpp"
+#include "grading/planning/select.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

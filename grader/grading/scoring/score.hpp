@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "grading/plan.hpp"
+#include "grading/planning/plan.hpp"
 #include "report/result.hpp"
 
 namespace course::grader {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/written.hpp"
+#include "cudart/runtime/host/written.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cudart/runtime/host_checks.hpp"
+#include "cudart/runtime/host/host_checks.hpp"
 
 namespace course::cudart {
 namespace {

@@ -3,8 +3,8 @@
 // memory that is never freed, copies of uninitialised memory. Findings are added to the device's report.
 #pragma once
 
-#include "cudart/runtime/host_access.hpp"
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/host/host_access.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/runtime.hpp"
 #include "cudart/runtime/status.hpp"
 

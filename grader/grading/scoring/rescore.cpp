@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/rescore.hpp"
+#include "grading/scoring/rescore.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "grading/score.hpp"
+#include "grading/scoring/score.hpp"
 #include "lab/metrics.hpp"
 
 namespace course::grader {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/host_access.hpp"
+#include "cudart/runtime/host/host_access.hpp"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "cudart/runtime/call_stack.hpp"
-#include "cudart/runtime/host_checks.hpp"
-#include "cudart/runtime/memory.hpp"
-#include "cudart/runtime/order.hpp"
-#include "cudart/runtime/system_calls.hpp"
+#include "cudart/runtime/host/host_checks.hpp"
+#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/host/system_calls.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 
 namespace course::cudart {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/host_checks.hpp"
+#include "cudart/runtime/host/host_checks.hpp"
 
 #include <dlfcn.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cudart/runtime/call_stack.hpp"
-#include "cudart/runtime/order.hpp"
-#include "cudart/runtime/registered.hpp"
+#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/memory/registered.hpp"
 #include "sim/observation/report.hpp"
 
 namespace course::cudart {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/metrics.hpp"
+#include "grading/scoring/metrics.hpp"
 
 #include <fmt/format.h>
 

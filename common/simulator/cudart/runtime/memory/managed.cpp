@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/managed.hpp"
+#include "cudart/runtime/memory/managed.hpp"
 
-#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/stream.hpp"
 
 namespace course::cudart {

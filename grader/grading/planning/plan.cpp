@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/plan.hpp"
+#include "grading/planning/plan.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/rescore.hpp"
+#include "grading/scoring/rescore.hpp"
 
 #include <gtest/gtest.h>
 

@@ -349,6 +349,7 @@ TaskResult uncut_result_of(const LabToGrade& lab, const lab::Task& task, const U
 
 TaskResult result_of(const LabToGrade& lab, const lab::Task& task, const Unit* unit) {
   TaskResult result = uncut_result_of(lab, task, unit);
+  result.section = lab::section_of(lab.problem->manifest(), task);
   cut_messages(result);
   return result;
 }

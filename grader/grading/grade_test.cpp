@@ -101,6 +101,7 @@ TEST(Grade, GivesAGoodLabAllPoints) {
   EXPECT_TRUE(result.modelled);
   EXPECT_FALSE(result.partial);
   const TaskResult& first = lab.tasks[0];
+  EXPECT_EQ(first.section, "handouts/99-fake.md#first");
   ASSERT_TRUE(first.timing.has_value());
   EXPECT_TRUE(first.timing->modelled);
   EXPECT_GE(first.timing->baseline_runs, 5);

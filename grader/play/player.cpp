@@ -342,8 +342,9 @@ class Recorder final : public sim::Attachment, public sim::Observer {
 class NoLab final : public lab::Problem {
  public:
   const lab::Manifest& manifest() const override {
-    static constexpr lab::Task kTasks[] = {{.id = "kernel", .title = "A kernel", .section = ""}};
-    static constexpr lab::Manifest kManifest{.id = "", .title = "", .paper = "", .tasks = kTasks};
+    static constexpr lab::Task kTasks[] = {{.id = "kernel", .title = "A kernel"}};
+    static constexpr lab::Manifest kManifest{
+        .id = "", .title = "", .paper = "", .handout = "", .tasks = kTasks};
     return kManifest;
   }
   static lab::Case make(std::uint64_t n) {

@@ -16,14 +16,13 @@ namespace course::grader::testing {
 inline constexpr lab::Task kTasks[] = {
     {.id = "first",
      .title = "First task",
-     .section = "handouts/99-fake.md#first",
      .correctness_points = 30,
      .efficiency = {{lab::Metric::work_ratio, 1.5, 5}, {lab::Metric::active_lanes, 0.9, 5}},
      .speedup = {{2.0, 6}, {10.0, 4}}},
-    {"second", "Second task", "handouts/99-fake.md#second", 50, {}, {}, lab::Baseline::all_cores, false},
-    {"extra", "Extra task", "handouts/99-fake.md#extra", 10, {}, {}, lab::Baseline::all_cores, true},
+    {"second", "Second task", "", 50, {}, {}, lab::Baseline::all_cores, false},
+    {"extra", "Extra task", "", 10, {}, {}, lab::Baseline::all_cores, true},
 };
-inline constexpr lab::Manifest kManifest{"fake", "A fake lab", "nobody", kTasks};
+inline constexpr lab::Manifest kManifest{"fake", "A fake lab", "nobody", "handouts/99-fake.md", kTasks};
 static_assert(lab::adds_up(kManifest));
 
 // Five correctness cases of growing size (given out of order), one efficiency case, one speedup case.

@@ -17,35 +17,29 @@ using lab::Metric;
 inline constexpr lab::Task kTasks[] = {
     {.id = "three_kernels",
      .title = "Flags, scan, scatter",
-     .section = "handouts/03-compaction.md#three_kernels",
      .correctness_points = 18,
      .efficiency = {{Metric::bytes_ratio, 12, 4}, {Metric::launches, 7, 3}},
      .speedup = {{40, 3}, {80, 4}}},
     {.id = "fused",
      .title = "Scan in shared memory",
-     .section = "handouts/03-compaction.md#fused",
      .correctness_points = 17,
      .efficiency = {{Metric::bytes_ratio, 2.2, 4}, {Metric::launches, 5, 3}},
      .speedup = {{80, 4}, {150, 4}}},
     {.id = "warp_aggregated",
      .title = "Ballots instead of a scan",
-     .section = "handouts/03-compaction.md#warp_aggregated",
      .correctness_points = 17,
      .efficiency = {{Metric::barriers, 12, 5}, {Metric::launches, 3, 4}},
      .speedup = {{120, 3}, {200, 4}, {250, 3}}},
     {.id = "single_pass",
      .title = "One pass, by looking back",
-     .section = "handouts/03-compaction.md#single_pass",
      .correctness_points = 8,
      .efficiency = {{Metric::bytes_ratio, 1.25, 4}, {Metric::launches, 2, 4}},
      .speedup = {{200, 2}, {300, 2}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
-    {.id = "packed", .title = "Packs of 16 bytes", .section = "handouts/03-compaction.md#state_of_the_art"},
-    {.id = "state_of_the_art",
-     .title = "In waves, one tile ahead",
-     .section = "handouts/03-compaction.md#state_of_the_art"},
+    {.id = "packed", .title = "Packs of 16 bytes", .section = "state_of_the_art"},
+    {.id = "state_of_the_art", .title = "In waves, one tile ahead"},
 };
 // One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least
 // 75 runs.
@@ -59,6 +53,7 @@ inline constexpr lab::Manifest kManifest{
     .paper =
         "M. Billeter, O. Olsson, U. Assarsson, 2009: Efficient Stream Compaction on Wide SIMD Many-Core "
         "Architectures",
+    .handout = "handouts/03-compaction.md",
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,

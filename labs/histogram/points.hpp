@@ -18,42 +18,35 @@ using lab::Metric;
 inline constexpr lab::Task kTasks[] = {
     {.id = "global_atomics",
      .title = "Global atomics",
-     .section = "handouts/05-histogram.md#global_atomics",
      .correctness_points = 14,
      .efficiency = {{Metric::atomics, 1000, 2}, {Metric::active_lanes, 0.95, 2}, {Metric::launches, 2, 2}},
      .speedup = {{2, 2}}},
     {.id = "private_counts",
      .title = "A private histogram per thread",
-     .section = "handouts/05-histogram.md#private_counts",
      .correctness_points = 12,
      .efficiency = {{Metric::atomics, 50, 5}, {Metric::launches, 3, 3}},
      .speedup = {{3, 2}, {6, 2}}},
     {.id = "shared_counts",
      .title = "A histogram per block",
-     .section = "handouts/05-histogram.md#shared_counts",
      .correctness_points = 12,
      .efficiency = {{Metric::bytes_ratio, 2, 6}, {Metric::launches, 2, 2}},
      .speedup = {{30, 3}, {50, 4}, {65, 3}}},
     {.id = "sort_reduce",
      .title = "Sort, then reduce by key",
-     .section = "handouts/05-histogram.md#sort_reduce",
      .correctness_points = 12,
      .efficiency = {{Metric::atomics, 200, 4}, {Metric::contention, 1.05, 4}},
      .speedup = {{2, 2}, {5, 2}}},
     {.id = "combined",
      .title = "Chosen by the number of bins",
-     .section = "handouts/05-histogram.md#combined",
      .correctness_points = 8,
      .efficiency = {{Metric::contention, 4, 4}, {Metric::bytes_ratio, 2, 3}},
      .speedup = {{8, 3}, {20, 2}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
-    {.id = "per_warp", .title = "A histogram per warp", .section = "handouts/05-histogram.md#combined"},
-    {.id = "run_lengths", .title = "Runs of equal bins", .section = "handouts/05-histogram.md#combined"},
-    {.id = "state_of_the_art",
-     .title = "As fast as the memory",
-     .section = "handouts/05-histogram.md#state_of_the_art"},
+    {.id = "per_warp", .title = "A histogram per warp", .section = "combined"},
+    {.id = "run_lengths", .title = "Runs of equal bins", .section = "combined"},
+    {.id = "state_of_the_art", .title = "As fast as the memory"},
 };
 // One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least
 // 75 runs.
@@ -70,6 +63,7 @@ inline constexpr lab::Manifest kManifest{
     .paper =
         "J. Gomez-Luna, J. Gonzalez-Linares, J. Benavides, N. Guil, 2013: An Optimized Approach to Histogram "
         "Computation on GPU",
+    .handout = "handouts/05-histogram.md",
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,

@@ -21,37 +21,29 @@ using lab::Metric;
 inline constexpr lab::Task kTasks[] = {
     {.id = "reduce",
      .title = "Reduction over all devices",
-     .section = "handouts/08-multi-gpu.md#reduce",
      .correctness_points = 10,
      .efficiency = {{Metric::bytes_ratio, 1.05, 4}, {Metric::bytes_sent, 1, 3}, {Metric::messages, 3, 3}},
      .bonus = true},
     {.id = "scan",
      .title = "Scan over all devices",
-     .section = "handouts/08-multi-gpu.md#scan",
      .correctness_points = 15,
      .efficiency = {{Metric::bytes_ratio, 1.55, 6}, {Metric::bytes_sent, 1, 2}, {Metric::messages, 3, 2}},
      .bonus = true},
     {.id = "histogram",
      .title = "Histogram over all devices",
-     .section = "handouts/08-multi-gpu.md#histogram",
      .correctness_points = 10,
      .efficiency = {{Metric::bytes_sent, 1.05, 6}, {Metric::messages, 6, 4}},
      .bonus = true},
     {.id = "sort",
      .title = "Sort over all devices",
-     .section = "handouts/08-multi-gpu.md#sort",
      .correctness_points = 20,
      .efficiency = {{Metric::bytes_sent, 1.15, 10}, {Metric::messages, 30, 5}},
      .bonus = true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
-    {.id = "reduce_in_order",
-     .title = "In the order of the ranks",
-     .section = "handouts/08-multi-gpu.md#reduce"},
-    {.id = "scan_then_add", .title = "Scan first, add later", .section = "handouts/08-multi-gpu.md#scan"},
-    {.id = "histogram_all_reduce",
-     .title = "Histogram by an all-reduce",
-     .section = "handouts/08-multi-gpu.md#histogram"},
+    {.id = "reduce_in_order", .title = "In the order of the ranks", .section = "reduce"},
+    {.id = "scan_then_add", .title = "Scan first, add later", .section = "scan"},
+    {.id = "histogram_all_reduce", .title = "Histogram by an all-reduce", .section = "histogram"},
 };
 inline constexpr lab::Manifest kManifest{
     .id = "multi_gpu",
@@ -59,6 +51,7 @@ inline constexpr lab::Manifest kManifest{
     .paper =
         "R. Thakur, R. Rabenseifner, W. Gropp, 2005: Optimization of Collective Communication Operations in "
         "MPICH",
+    .handout = "handouts/08-multi-gpu.md",
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .most_devices = lab::kMaxDevices,

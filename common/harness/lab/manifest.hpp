@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace course::lab {
@@ -79,9 +80,9 @@ class ShortList {
 };
 
 struct Task {
-  std::string_view id;       // "sequential": on the command line, in JSON, in file names
-  std::string_view title;    // "Sequential addressing"
-  std::string_view section;  // of the handout: "handouts/01-reduction.md#sequential"
+  std::string_view id;            // "sequential": on the command line, in JSON, in file names
+  std::string_view title;         // "Sequential addressing"
+  std::string_view section = "";  // of the handout, if it is not called as the task: section_of()
   int correctness_points = 0;
   ShortList<EfficiencyGoal> efficiency = {};
   ShortList<SpeedupTier> speedup = {};
@@ -107,9 +108,10 @@ constexpr int max_points(const Task& task) {
 }
 
 struct Manifest {
-  std::string_view id;     // "reduction": also the name of the folder
-  std::string_view title;  // "Reduction"
-  std::string_view paper;  // the main source: author, year, title
+  std::string_view id;       // "reduction": also the name of the folder
+  std::string_view title;    // "Reduction"
+  std::string_view paper;    // the main source: author, year, title
+  std::string_view handout;  // "handouts/01-reduction.md"
   std::span<const Task> tasks;
   // Further rungs of the ladder that only the solutions have. They are run, tested and measured like tasks
   // (their indices follow those of the tasks), but students need not write them and they give no points.
@@ -132,6 +134,12 @@ constexpr std::uint32_t index_of(const Manifest& manifest, const Task& task) {
     }
   }
   return index;
+}
+
+// Where a task is explained: "handouts/01-reduction.md#sequential"; "" without a handout.
+inline std::string section_of(const Manifest& manifest, const Task& task) {
+  if (manifest.handout.empty()) return "";
+  return std::string(manifest.handout) + "#" + std::string(task.section.empty() ? task.id : task.section);
 }
 
 // The task or further rung with this id, or nullptr.

@@ -36,7 +36,7 @@ void Failure::name_case(const Manifest& manifest, const Task& of_task, const Cas
                         const std::string& flags) {
   lab = manifest.id;
   task = of_task.id;
-  section = of_task.section;
+  section = section_of(manifest, of_task);
   case_name = c.name;
   command = fmt::format("./lab grade {} --task {} --case {} --seed {}{}{}", lab, task, case_name, seed,
                         flags.empty() ? "" : " ", flags);

@@ -6,9 +6,8 @@
 namespace course::lab {
 namespace {
 
-constexpr Task kTasks[] = {
-    {"sequential", "Sequential addressing", "handouts/01-reduction.md#sequential", 100, {}, {}}};
-constexpr Manifest kManifest{"reduction", "Reduction", "", kTasks};
+constexpr Task kTasks[] = {{"sequential", "Sequential addressing", "", 100, {}, {}}};
+constexpr Manifest kManifest{"reduction", "Reduction", "", "handouts/01-reduction.md", kTasks};
 
 SimFinding race() {
   SimFinding finding;

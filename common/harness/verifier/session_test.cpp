@@ -21,8 +21,8 @@
 namespace course::lab {
 namespace {
 
-constexpr Task kTasks[] = {{"double", "Doubling", "handouts/00.md#double", 100, {}, {}}};
-constexpr Manifest kManifest{"doubling", "Doubling", "", kTasks};
+constexpr Task kTasks[] = {{"double", "Doubling", "", 100, {}, {}}};
+constexpr Manifest kManifest{"doubling", "Doubling", "", "handouts/00.md", kTasks};
 
 class Doubling : public Problem {
  public:

@@ -90,7 +90,7 @@ std::string catalogue_json(Problems labs) {
       }
       tasks.push_back({{"id", task.id},
                        {"title", task.title},
-                       {"section", task.section},
+                       {"section", lab::section_of(manifest, task)},
                        {"max_points", lab::max_points(task)},
                        {"correctness_points", task.correctness_points},
                        {"efficiency", efficiency},

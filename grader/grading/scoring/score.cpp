@@ -14,7 +14,6 @@ TaskResult empty_result(const lab::Task& task) {
   TaskResult out;
   out.id = task.id;
   out.title = task.title;
-  out.section = task.section;
   out.bonus = task.bonus;
   out.max_points = lab::max_points(task);
   out.max_correctness_points = task.correctness_points;

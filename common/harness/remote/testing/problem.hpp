@@ -18,9 +18,13 @@ namespace course::several {
 
 using namespace lab;  // NOLINT: for tests alone
 
-inline constexpr Task kTasks[] = {{"sum", "Sum", "handouts/00.md#sum", 100, {}, {}}};
-inline constexpr Manifest kManifest{
-    .id = "several", .title = "Several", .paper = "", .tasks = kTasks, .most_devices = 8};
+inline constexpr Task kTasks[] = {{"sum", "Sum", "", 100, {}, {}}};
+inline constexpr Manifest kManifest{.id = "several",
+                                    .title = "Several",
+                                    .paper = "",
+                                    .handout = "handouts/00.md",
+                                    .tasks = kTasks,
+                                    .most_devices = 8};
 
 class Sums : public Problem {
  public:

@@ -11,7 +11,6 @@ using lab::Metric;
 inline constexpr lab::Task kTasks[] = {
     {.id = "map",
      .title = "One thread per item",
-     .section = "handouts/LAB_HANDOUT#map",
      .correctness_points = 60,
      .efficiency = {{Metric::bytes_ratio, 1.05, 20}, {Metric::active_lanes, 0.9, 10}},
      .speedup = {{2, 5}, {4, 5}}},
@@ -20,6 +19,7 @@ inline constexpr lab::Manifest kManifest{
     .id = "LAB_ID",
     .title = "LAB_TITLE",
     .paper = "author, year: the source that a reader should know",
+    .handout = "handouts/LAB_HANDOUT",
     .tasks = kTasks,
 };
 static_assert(lab::adds_up(kManifest));

@@ -36,11 +36,9 @@ grep -q 'flags:.*F' /proc/sys/fs/binfmt_misc/qemu-aarch64 2>/dev/null ||
 prepare() {
   make_tree "arm64-$suite"
   # shellcheck disable=SC2016
-  in_tree bash -ec 'dpkg --add-architecture arm64
-    apt-get update -qq
-    all=(g++ g++-aarch64-linux-gnu pkg-config python3 python3-venv bubblewrap libcli11-dev nlohmann-json3-dev)
-    for name in libc6 libfmt libzstd liblz4 libstb libseccomp libelf libgtest libgmock; do all+=("$name-dev:arm64"); done
-    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${all[@]}" >/dev/null'
+  in_tree dpkg --add-architecture arm64
+  install_there g++ g++-aarch64-linux-gnu pkg-config python3 python3-venv bubblewrap libcli11-dev nlohmann-json3-dev \
+    lib{c6,fmt,zstd,lz4,stb,seccomp,elf,gtest,gmock}-dev:arm64
   git clone -q --no-hardlinks "$root" "$tree/course"
   # shellcheck disable=SC2016
   in_tree --at /course bash -ec 'python3 -m venv .venv

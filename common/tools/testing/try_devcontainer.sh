@@ -6,22 +6,16 @@
 # --image: the student edition's. The others: as try_fresh.sh has them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-image='' cache=''
+image=''
 while (($# > 0)); do
   case $1 in
     --image) image=1 && shift && continue ;;
-    --cache) cache=$2 && variables+=(--bind "$2=/var/cache/ccache" --env CCACHE_DIR=/var/cache/ccache --env CCACHE_COMPILERCHECK=content) ;;
     *) tree_option "$1" "${2-}" ;;
   esac
   shift 2
 done
 
-# Every user may write to it.
-install_cache() {
-  [[ -n $cache ]] || return 0
-  chmod -R a+rwX "$cache"
-  in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends ccache >/dev/null 2>&1'
-}
+[[ -z $cache ]] || chmod -R a+rwX "$cache" # every user may write to it
 
 # docker_build DOCKERFILE FOLDER: what `docker build` does with FOLDER, of the instructions that are used here. Sets `user` and `at`.
 user=root at=/
@@ -58,12 +52,12 @@ suite_of() {
 if [[ -n $image ]]; then
   rm -rf "$dir/edition"
   python3 -B "$root/grader/release/release.py" "$root" "$dir/edition"
-  suite_of "$dir/edition/Dockerfile" && make_tree image && install_cache
+  suite_of "$dir/edition/Dockerfile" && make_tree image
   docker_build "$dir/edition/Dockerfile" "$dir/edition"
   commands=('./lab grade demo') wanted=90/100
 else
   folder=$root/.devcontainer
-  suite_of "$folder/Dockerfile" && make_tree devcontainer && install_cache
+  suite_of "$folder/Dockerfile" && make_tree devcontainer
   docker_build "$folder/Dockerfile" "$root"
   [[ $user = $(sed -n 's/.*"remoteUser": "\(.*\)".*/\1/p' "$folder/devcontainer.json") ]]
   at=/home/$user/course

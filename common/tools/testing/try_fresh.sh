@@ -18,7 +18,7 @@
 # --dir: work there (default /var/tmp/gpu-labs-fresh). --keep: leave the tree. --copy, --env: as fresh_debian.sh has them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-student='' edition='' keep='''' tests='' cxx='' cuda='' meson='' at=/course user='' first='' refused='' cache='' record='' with=()
+student='' edition='' keep='''' tests='' cxx='' cuda='' meson='' at=/course user='' first='' refused='' record='' with=()
 while (($# > 0)); do
   case $1 in
     --keep) keep=1 && shift && continue ;;
@@ -33,7 +33,6 @@ while (($# > 0)); do
     --at) at=$2 ;;
     --refused) refused=$2 first=1 ;;
     --test) tests=$2 ;;
-    --cache) cache=$2 && variables+=(--bind "$2=/var/cache/ccache" --env CCACHE_DIR=/var/cache/ccache --env CCACHE_COMPILERCHECK=content) ;;
     --record) record=$2 ;;
     *) tree_option "$1" "${2-}" ;;
   esac
@@ -55,9 +54,7 @@ if [[ -n $user ]]; then
   in_tree chown -R "$user:" "$at"
 fi
 
-install_there() { in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1' bash "$@"; }
 packages=("${with[@]}") && [[ -z $cxx ]] || packages+=("${cxx/clang++/clang}")
-[[ -z $cache ]] || packages+=(ccache)
 [[ -z $meson ]] || packages+=(python3-venv)
 ((${#packages[@]} == 0)) || install_there "${packages[@]}"
 if [[ -n $meson ]]; then

@@ -10,14 +10,13 @@
 # only one there, and is called g++ (with g++-11 and a package with tools, Debian 12 stands for Ubuntu 22.04).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-lab=reduction package='' limited='' cxx='' cache=''
+lab=reduction package='' limited='' cxx=''
 while (($# > 0)); do
   case $1 in
     --limited) limited=1 && shift && continue ;;
     --package) package=$2 ;;
     --lab) lab=$2 ;;
     --cxx) cxx=$2 ;;
-    --cache) cache=$2 && variables+=(--bind "$2=/var/cache/ccache" --env CCACHE_DIR=/var/cache/ccache --env CCACHE_COMPILERCHECK=content) ;;
     *) tree_option "$1" "${2-}" ;;
   esac
   shift 2
@@ -38,10 +37,11 @@ with zipfile.ZipFile(sys.argv[1]) as archive:
     for info in archive.infolist():
         os.chmod(archive.extract(info, sys.argv[2]), info.external_attr >> 16)
 PYTHON
-[[ -z $cache ]] || in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends ccache >/dev/null 2>&1'
-
-[[ -z $cxx ]] || in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$1" >/dev/null 2>&1 &&
-  ln -s "$1" /usr/bin/g++ && ln -s "${1/g++/gcc}" /usr/bin/gcc' bash "$cxx"
+if [[ -n $cxx ]]; then
+  install_there "$cxx"
+  in_tree ln -s "$cxx" /usr/bin/g++
+  in_tree ln -s "${cxx/g++/gcc}" /usr/bin/gcc
+fi
 
 echo '== setup.sh'
 time in_tree --at /autograder/source ./setup.sh </dev/null

@@ -15,8 +15,7 @@ while (($# > 0)); do
 done
 nvcc=$(readlink -f "$(command -v nvcc)") || { echo 'try_simulator: there is no nvcc on PATH' >&2 && exit 2; }
 make_tree simulator
-in_tree bash -c "apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends ${packages[*]}" >"$dir/packages.log" 2>&1 ||
-  { tail -n 5 "$dir/packages.log" >&2 && exit 1; }
+install_there "${packages[@]}"
 git clone -q --no-hardlinks "$root" "$tree/course"
 cuda=(--bind "$(dirname "$(dirname "$nvcc")")=/usr/local/cuda" --env PATH=/usr/local/cuda/bin:/usr/bin:/bin --env CUDA_HOME=/usr/local/cuda)
 cat >"$tree/racy.cu" <<'EOF'

@@ -118,6 +118,10 @@ class IncludeRules(unittest.TestCase):
             "common/simulator/sim/device.hpp",
             "common/simulator/sim/memory/a.hpp",
             "common/simulator/sim/decode/a.hpp",
+            "common/simulator/cudart/runtime/memory/a.hpp",
+            "common/simulator/cudart/runtime/host/a.hpp",
+            "grader/grading/planning/a.hpp",
+            "grader/grading/scoring/a.hpp",
         ]:
             self.write(target, "")
         for name, included, ok in [
@@ -128,6 +132,13 @@ class IncludeRules(unittest.TestCase):
             ("common/simulator/sim/memory/b.hpp", "sim/device.hpp", False),
             ("common/simulator/sim/types.hpp", "sim/memory/a.hpp", False),
             ("common/simulator/sim/novel/b.hpp", "sim/memory/a.hpp", False),
+            # Rooms of a room; in the runtime only the headers are layered.
+            ("grader/grading/scoring/b.cpp", "grading/planning/a.hpp", True),
+            ("grader/grading/planning/b.cpp", "grading/scoring/a.hpp", False),
+            ("grader/grading/planning/b_test.cpp", "grading/scoring/a.hpp", True),
+            ("common/simulator/cudart/runtime/host/b.hpp", "cudart/runtime/memory/a.hpp", True),
+            ("common/simulator/cudart/runtime/memory/b.hpp", "cudart/runtime/host/a.hpp", False),
+            ("common/simulator/cudart/runtime/memory/b.cpp", "cudart/runtime/host/a.hpp", True),
         ]:
             with self.subTest(name=name, included=included):
                 self.assertEqual(self.complaints(name, included) == [], ok)

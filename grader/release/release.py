@@ -370,6 +370,10 @@ def write_edition(root, out, wanted, labs, closed):
             shutil.copymode(source, target)
         else:
             shutil.copy(source, target)
+    for name in ("problem.cpp", "LAB_ID_test.cpp"):  # the demonstration's are those of a new lab
+        text = (root / "common/harness/template/lab" / name).read_text(encoding="utf-8")
+        target = out / "labs/demo" / name.replace("LAB_ID", "demo")
+        target.write_text(text.replace("LAB_ID", "demo"), encoding="utf-8")
     for lab in labs:
         start_afresh(root, out, lab)
     listed = "".join(f"  '{lab}',\n" for lab in ["demo", *labs])

@@ -14,16 +14,16 @@ inline std::int32_t mapped(std::int32_t item) {
   return static_cast<std::int32_t>(2u * static_cast<std::uint32_t>(item) + 1u);
 }
 
-inline void map_one_thread(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
+inline void answer_one_thread(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = mapped(in[i]);
 }
 
 // Each core processes a contiguous share.
-inline void map_all_cores(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
+inline void answer_all_cores(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
   const std::size_t n_shares = lab::n_shares_of(in.size(), 1);
   lab::on_all_cores(n_shares, [&](std::size_t share) {
     const std::size_t first = in.size() * share / n_shares, last = in.size() * (share + 1) / n_shares;
-    map_one_thread(in.subspan(first, last - first), out.subspan(first, last - first));
+    answer_one_thread(in.subspan(first, last - first), out.subspan(first, last - first));
   });
 }
 

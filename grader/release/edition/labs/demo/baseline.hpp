@@ -12,7 +12,7 @@
 
 namespace course::demo {
 
-inline void reverse_one_thread(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
+inline void answer_one_thread(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
   for (std::size_t first = 0; first < in.size(); first += kTile) {
     const auto tile = in.subspan(first, std::min<std::size_t>(kTile, in.size() - first));
     std::reverse_copy(tile.begin(), tile.end(), out.begin() + static_cast<std::ptrdiff_t>(first));
@@ -20,13 +20,13 @@ inline void reverse_one_thread(std::span<const std::int32_t> in, std::span<std::
 }
 
 // Each core processes a contiguous share of the tiles.
-inline void reverse_all_cores(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
+inline void answer_all_cores(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
   const std::size_t n_tiles = (in.size() + kTile - 1) / kTile;
   const std::size_t n_shares = lab::n_shares_of(n_tiles, 1);
   lab::on_all_cores(n_shares, [&](std::size_t share) {
     const std::size_t first = n_tiles * share / n_shares * kTile;
     const std::size_t last = std::min(in.size(), n_tiles * (share + 1) / n_shares * kTile);
-    reverse_one_thread(in.subspan(first, last - first), out.subspan(first, last - first));
+    answer_one_thread(in.subspan(first, last - first), out.subspan(first, last - first));
   });
 }
 

@@ -265,7 +265,7 @@ TEST(Check, TellsACarryOnTheWrongSide) {
   spoil(t, kTile, op, Kind::exclusive, before, [&](Map carry, Map x) { return op(x, carry); });
   EXPECT_TRUE(says(t, "from element 2049 on the prefix is on the wrong side"));
   const auto mismatch = problem().check(task("recursive"), t.c, t.inputs, t.outputs);
-  EXPECT_NE(mismatch->expected.find(" x + "), std::string::npos) << mismatch->expected;
+  EXPECT_NE(mismatch->expected.find("x+"), std::string::npos) << mismatch->expected;
 }
 
 TEST(Check, TellsALookBackInReverse) {

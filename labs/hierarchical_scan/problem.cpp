@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "base/rng.hpp"
 #include "hierarchical_scan/baseline.hpp"
@@ -320,21 +319,13 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"nearly_right", nearly_right<Op>, true},
 };
 
-std::string print_map(Map map) {
-  return fmt::format("x -> {} x + {}", map.scale, map.shift);
-}
-
 class HierarchicalScanProblem : public Problem {
  public:
   const Manifest& manifest() const override { return kManifest; }
 
-  // An affine map as "3x+1".
   std::string print(const Case& c, DType dtype, const std::byte* element) const override {
-    if (static_cast<OpId>(c.op) != OpId::affine || dtype != DType::u64)
-      return Problem::print(c, dtype, element);
-    Map map{};
-    std::memcpy(&map, element, sizeof map);
-    return fmt::format("{}x+{}", map.scale, map.shift);
+    const bool is_map = static_cast<OpId>(c.op) == OpId::affine && dtype == DType::u64;
+    return is_map ? print_map(element) : Problem::print(c, dtype, element);
   }
 
   std::vector<Case> cases(const Task& task) const override;
@@ -375,13 +366,8 @@ class HierarchicalScanProblem : public Problem {
         mismatch = compare_floats(out.spec, expected, out.bytes);
       } else {
         const auto right = right_scan(items, kind, op);
-        mismatch = compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
-        if constexpr (std::is_same_v<Value, Map>) {
-          if (mismatch) {
-            mismatch->expected = print_map(right[mismatch->index]);
-            mismatch->got = print_map(got[mismatch->index]);
-          }
-        }
+        constexpr auto compare = std::is_same_v<Value, Map> ? compare_maps : compare_integers;
+        mismatch = compare(out.spec, std::as_bytes(std::span(right)), out.bytes);
       }
       if (mismatch)
         diagnose<Facts<Op>>(*mismatch, kRules<Op>, {c, items, got, op, mismatch->index, expected});

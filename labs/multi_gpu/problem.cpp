@@ -308,10 +308,6 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"zero_for_identity", zero_for_identity<Op>, true},
 };
 
-std::string print_map(Map map) {
-  return fmt::format("x -> {} x + {}", map.scale, map.shift);
-}
-
 // --- The same for histograms.
 
 struct HistogramFacts {
@@ -475,10 +471,10 @@ class MultiGpuProblem : public Problem {
       using Value = typename Op::Value;
       const Right<Op> right(task, c, inputs, op);
       const auto compared = [&](std::size_t r) {
+        constexpr auto compare = std::is_same_v<Value, Map> ? compare_maps : compare_integers;
         return std::is_floating_point_v<Value>
                    ? compare_floats(outputs[r].spec, right.expected[r], outputs[r].bytes)
-                   : compare_integers(outputs[r].spec, std::as_bytes(std::span(right.values[r])),
-                                      outputs[r].bytes);
+                   : compare(outputs[r].spec, std::as_bytes(std::span(right.values[r])), outputs[r].bytes);
       };
       for (std::size_t r = 0; r < outputs.size(); ++r) {
         auto mismatch = compared(r);
@@ -487,10 +483,6 @@ class MultiGpuProblem : public Problem {
         for (std::size_t q = 0; q < outputs.size(); ++q)
           if (!compared(q)) right_ranks.push_back(q);
         const auto got = outputs[r].as<Value>();
-        if constexpr (std::is_same_v<Value, Map>) {
-          mismatch->expected = print_map(right.values[r][mismatch->index]);
-          mismatch->got = print_map(got[mismatch->index]);
-        }
         diagnose_ranks<Facts<Op>>(*mismatch, kRules<Op>,
                                   {task, c, inputs, outputs, right_ranks, got, op, r, mismatch->index});
         return mismatch;

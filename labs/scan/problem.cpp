@@ -542,10 +542,6 @@ constexpr Rule<Facts<Op>> kRules[] = {
 };
 
 // Prints an affine map as a formula instead of 64 bits.
-std::string print_map(const Map& map) {
-  return fmt::format("x -> {} * x + {}", map.scale, map.shift);
-}
-
 // The sweeps compute the exclusive scan directly, the networks the inclusive one.
 Kind natural_kind(Rung rung) {
   return is_blelloch(rung) ? Kind::exclusive : Kind::inclusive;
@@ -679,13 +675,9 @@ class ScanProblem : public Problem {
  public:
   const Manifest& manifest() const override { return kManifest; }
 
-  // An affine map as "3x+1".
   std::string print(const Case& c, DType dtype, const std::byte* element) const override {
-    if (static_cast<OpId>(c.op) != OpId::affine || dtype != DType::u64)
-      return Problem::print(c, dtype, element);
-    Map map{};
-    std::memcpy(&map, element, sizeof map);
-    return fmt::format("{}x+{}", map.scale, map.shift);
+    const bool is_map = static_cast<OpId>(c.op) == OpId::affine && dtype == DType::u64;
+    return is_map ? print_map(element) : Problem::print(c, dtype, element);
   }
 
   std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
@@ -735,13 +727,8 @@ class ScanProblem : public Problem {
       } else {
         std::vector<Value> right(c.n);
         scan_all(c, inputs, op, Baseline::one_thread, right.data());
-        mismatch = compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
-        if constexpr (kIsMap<Value>) {
-          if (mismatch) {
-            mismatch->expected = print_map(right[mismatch->index]);
-            mismatch->got = print_map(got[mismatch->index]);
-          }
-        }
+        constexpr auto compare = kIsMap<Value> ? lab::compare_maps : lab::compare_integers;
+        mismatch = compare(out.spec, std::as_bytes(std::span(right)), out.bytes);
       }
       if (mismatch) {
         Facts<Op> facts{c, inputs, op, got, *mismatch, rung_of(task), allowed};

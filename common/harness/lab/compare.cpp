@@ -11,6 +11,7 @@
 
 #include "lab/diagnosis.hpp"
 #include "lab/differs.hpp"
+#include "lab/operators.hpp"
 #include "lab/poison.hpp"
 
 namespace course::lab {
@@ -221,6 +222,16 @@ std::optional<Mismatch> compare_integers(const BufferSpec& spec, std::span<const
                   got);
 }
 
+std::optional<Mismatch> compare_maps(const BufferSpec& spec, std::span<const std::byte> expected,
+                                     std::span<const std::byte> got) {
+  std::optional<Mismatch> mismatch = compare_integers(spec, expected, got);
+  if (!mismatch) return mismatch;
+  const std::size_t at = mismatch->index * bytes_of(spec.dtype);
+  mismatch->expected = print_map(expected.data() + at);
+  mismatch->got = print_map(got.data() + at);
+  return mismatch;
+}
+
 std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const Expected> expected,
                                        std::span<const std::byte> got) {
   const std::size_t size = bytes_of(spec.dtype);
@@ -230,6 +241,11 @@ std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const E
       wrong.push_back(i);
   if (wrong.empty()) return std::nullopt;
   return describe(spec, wrong, print_expected(spec.dtype, expected[wrong.front()]), {}, got);
+}
+
+std::string print_map(const std::byte* at) {
+  const auto map = element<AffineMap<std::uint32_t>>(at);
+  return fmt::format("{}x+{}", map.scale, map.shift);
 }
 
 std::string print_element(DType dtype, const std::byte* at) {

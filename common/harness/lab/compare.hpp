@@ -41,11 +41,16 @@ struct Expected {
 // Compare element by element; `got` has spec.count elements. std::nullopt: all elements are right.
 std::optional<Mismatch> compare_integers(const BufferSpec& spec, std::span<const std::byte> expected,
                                          std::span<const std::byte> got);
+// The same for affine maps of 32-bit numbers (lab/operators.hpp), which print_map() prints.
+std::optional<Mismatch> compare_maps(const BufferSpec& spec, std::span<const std::byte> expected,
+                                     std::span<const std::byte> got);
 std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const Expected> expected,
                                        std::span<const std::byte> got);
 
 // One element as text, with enough digits to distinguish it from its neighbours: "-7", "0.1", "nan".
 std::string print_element(DType dtype, const std::byte* element);
+// An affine map of 32-bit numbers: "3x+1", as print() in lab/print.hpp prints it.
+std::string print_map(const std::byte* element);
 
 // The pattern of the indices of the wrong elements (ascending, not empty): "every element", "every element
 // from 1024 on", "one element in 32, from 31 on", …; "" if there is none.

@@ -39,6 +39,17 @@ TEST(CompareIntegers, AcceptsTheSameBytesAndNothingElse) {
   EXPECT_EQ(mismatch->pattern, "every element from 2 on");
 }
 
+TEST(CompareMaps, PrintsBothParts) {
+  const BufferSpec spec{"d_out", DType::u64, 2};
+  const auto expected = bytes_of_values<std::uint32_t>({1, 0, 3, 4'000'000'000u});
+  EXPECT_FALSE(compare_maps(spec, expected, expected));
+  const auto mismatch = compare_maps(spec, expected, bytes_of_values<std::uint32_t>({1, 0, 3, 2}));
+  ASSERT_TRUE(mismatch);
+  EXPECT_EQ(mismatch->index, 1u);
+  EXPECT_EQ(mismatch->expected, "3x+4000000000");
+  EXPECT_EQ(mismatch->got, "3x+2");
+}
+
 TEST(CompareIntegers, SeesWhatWasNeverWritten) {
   const BufferSpec spec{"d_out", DType::i32, 3};
   auto got = bytes_of_values<std::int32_t>({1, 2, 3});

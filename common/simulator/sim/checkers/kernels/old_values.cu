@@ -190,6 +190,108 @@ KERNEL(grid_barrier_without_fence) {
   }
 }
 
+// Sums of one byte.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(byte_sums_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* partial = reinterpret_cast<volatile unsigned char*>(counter + 1);
+  partial[blockIdx.x] = static_cast<unsigned char>(in[blockIdx.x + 1]);  // OTHER
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  for (unsigned b = 0; b < gridDim.x; ++b) out[b] = partial[b];  // FAULT
+}
+
+// Negative sums of two bytes.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(half_sums_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* partial = reinterpret_cast<volatile short*>(counter + 1);
+  partial[blockIdx.x] = static_cast<short>(-1 - in[blockIdx.x]);  // OTHER
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];  // FAULT
+  out[0] = sum;
+}
+
+// A status of one byte announces that the value of a tile has been stored, and no fence comes between them.
+// EXPECT missing-fence
+// LAUNCH 8 32
+KERNEL(byte_values_behind_byte_flags) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* flag = reinterpret_cast<volatile unsigned char*>(counter);
+  auto* value = reinterpret_cast<volatile signed char*>(counter + 32);
+  int before = 0;
+  if (blockIdx.x > 0) {
+    while (flag[4 * (blockIdx.x - 1)] == 0) {
+    }
+    __threadfence();
+    before = value[4 * (blockIdx.x - 1)];  // FAULT
+  }
+  value[4 * blockIdx.x] = static_cast<signed char>(before - 3);  // OTHER
+  flag[4 * blockIdx.x] = 1;
+  out[blockIdx.x] = before;
+}
+
+// The last block takes the results out with exchanges.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(sums_taken_out_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* partial = counter + 1;
+  partial[blockIdx.x] = static_cast<unsigned>(in[blockIdx.x + 1]);  // OTHER
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  unsigned sum = 0;
+  for (unsigned b = 1; b <= gridDim.x; ++b) sum += atomicExch(&counter[b], 0u);  // FAULT
+  out[0] = static_cast<int>(sum);
+}
+
+// The last block reads the results while it adds to them, which leaves the right sums behind.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(sums_increased_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* sums = reinterpret_cast<unsigned long long*>(out + 64);
+  atomicExch(&sums[blockIdx.x], static_cast<unsigned long long>(in[blockIdx.x + 1]));  // OTHER
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  for (unsigned b = 0; b < gridDim.x; ++b)
+    out[b] = static_cast<int>(atomicAdd(&sums[b], 1ull << 40));  // FAULT
+}
+
+// A message whose flag is set and awaited by exchanges.
+// EXPECT missing-fence
+// LAUNCH 8 32
+KERNEL(message_by_exchanges_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  unsigned before = 0;
+  if (blockIdx.x > 0) {
+    while (atomicExch(&counter[blockIdx.x - 1], 0u) == 0) {
+    }
+    before = atomicExch(&counter[blockIdx.x + 31], 0u);  // FAULT
+  }
+  atomicExch(&counter[blockIdx.x + 32], before + static_cast<unsigned>(in[blockIdx.x + 1]));  // OTHER
+  atomicExch(&counter[blockIdx.x], 1u);
+  out[blockIdx.x] = static_cast<int>(before);
+}
+
+// All blocks add to one word. The block that takes the last ticket may be the last to add, too, but an
+// addition of another block may still be on its way.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(one_sum_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  atomicAdd(&counter[1], static_cast<unsigned>(in[blockIdx.x + 1]));  // OTHER
+  if (atomicAdd(&counter[0], 1u) == gridDim.x - 1)
+    out[0] = static_cast<int>(*static_cast<volatile unsigned*>(&counter[1]));  // FAULT
+}
+
 // --- correct -----------------------------------------------------------------------------------------------
 
 // EXPECT nothing
@@ -626,4 +728,145 @@ KERNEL(flags_read_as_a_vector) {
                  : "memory");
   __threadfence();
   for (int k = 0; k < 4; ++k) out[k] = value[k];
+}
+
+// Results of one and two bytes, of which each has its own place.
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(narrow_sums_with_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* bytes = reinterpret_cast<volatile signed char*>(counter + 1);
+  auto* halves = reinterpret_cast<volatile unsigned short*>(counter + 8);
+  bytes[blockIdx.x] = static_cast<signed char>(-in[blockIdx.x + 1]);
+  halves[blockIdx.x] = static_cast<unsigned short>(in[blockIdx.x + 1] << 9);
+  __threadfence();
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  for (unsigned b = 0; b < gridDim.x; ++b) out[b] = bytes[b] + halves[b];
+}
+
+// A flag of one byte and a value, with fences.
+// EXPECT nothing
+// LAUNCH 8 32
+KERNEL(message_behind_byte_flags) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* flag = reinterpret_cast<volatile unsigned char*>(counter);
+  volatile int* value = scratch;
+  int before = 0;
+  if (blockIdx.x > 0) {
+    while (flag[blockIdx.x - 1] == 0) {
+    }
+    __threadfence();
+    before = value[blockIdx.x - 1];
+  }
+  value[blockIdx.x] = before + in[blockIdx.x + 1];
+  __threadfence();
+  flag[blockIdx.x] = 1;
+  out[blockIdx.x] = before;
+}
+
+// A message whose flag is set and awaited by exchanges, with fences.
+// EXPECT nothing
+// LAUNCH 8 32
+KERNEL(message_by_exchanges) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  unsigned before = 0;
+  if (blockIdx.x > 0) {
+    while (atomicExch(&counter[blockIdx.x - 1], 0u) == 0) {
+    }
+    __threadfence();
+    before = atomicExch(&counter[blockIdx.x + 31], 0u);
+  }
+  atomicExch(&counter[blockIdx.x + 32], before + static_cast<unsigned>(in[blockIdx.x + 1]));
+  __threadfence();
+  atomicExch(&counter[blockIdx.x], 1u);
+  out[blockIdx.x] = static_cast<int>(before);
+}
+
+// Every addition counts, in whatever order they take place, and the old values that they return are all
+// different. Some of them are not used.
+// EXPECT nothing
+// LAUNCH 12 32
+KERNEL(every_addition_counts) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x % 3 == 0)
+    atomicAdd(&counter[1], 1u << 8);
+  else
+    atomicAdd(reinterpret_cast<unsigned*>(&out[64 + (atomicAdd(&counter[1], 1u) & 255)]), 1u);
+  if (blockIdx.x % 3 == 1) atomicOr(&counter[1], 1u << 20);
+  if (blockIdx.x % 3 == 2) atomicMax(&counter[2], blockIdx.x);
+  atomicAdd(&counter[2], 1u << 10);
+  __threadfence();
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  for (unsigned k = 1; k < 3; ++k) out[k] = static_cast<int>(*static_cast<volatile unsigned*>(&counter[k]));
+  out[2] >>= 10;
+}
+
+// Exchanges hand on each value exactly once, in whatever order they take place.
+// EXPECT nothing
+// LAUNCH 12 32
+KERNEL(exchanges_pass_values_on) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  const unsigned value = blockIdx.x + 1;
+  if (blockIdx.x % 2 == 0) atomicAdd(&counter[2], value);
+  for (unsigned held = value, round = 0; round < 3; ++round) {
+    held = atomicExch(&counter[1], held);
+    if (round == 2) atomicAdd(&counter[2], held);
+  }
+  __threadfence();
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  for (unsigned k = 1; k < 2; ++k) out[k] = atomicExch(&counter[k], 0u) != 0;
+}
+
+// Locks that are taken by compare-and-swap or by exchange, and released by an exchange or a store.
+// EXPECT nothing
+// LAUNCH 8 32
+KERNEL(locks_of_different_kinds) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile int* sum = out;
+  for (unsigned round = 0; round < 3; ++round) {
+    if ((blockIdx.x + round) % 2 == 0)
+      while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
+      }
+    else
+      while (atomicExch(&counter[0], 1u) != 0u) {
+      }
+    __threadfence();
+    *sum = *sum + in[blockIdx.x + 1];
+    __threadfence();
+    if (round % 2 == 0)
+      atomicExch(&counter[0], 0u);
+    else
+      *static_cast<volatile unsigned*>(&counter[0]) = 0u;
+  }
+}
+
+// What an atomic publishes with the old value that it changes reaches those who read the result.
+// EXPECT nothing
+// LAUNCH 6 32
+KERNEL(old_values_are_passed_on) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile int* value = scratch;
+  if (blockIdx.x == 0) {
+    atomicExch(&counter[0], 1u);
+    return;
+  }
+  if (blockIdx.x < 3) {
+    scratch[blockIdx.x] = in[blockIdx.x];
+    __threadfence();
+    atomicOr(&counter[0], 1u << blockIdx.x);
+    return;
+  }
+  for (unsigned tries = 0; tries < 9; ++tries) {
+    const unsigned seen = *static_cast<volatile unsigned*>(&counter[0]);
+    __threadfence();
+    for (unsigned b = 1; b < 3; ++b)
+      if ((seen >> b & 1) != 0 && value[b] != in[b]) out[0] = 1;
+  }
 }

@@ -8,14 +8,18 @@
 // them:
 //   A load that happens after the write, by the order that sync.cpp tracks or by the order of fence.sc,
 //   gets the new value.
-//   Once a thread of another block has got the new value, or an atomic has, all threads get it (coherence).
-//   Threads of the writing block, and atomics that change the value, always get the newest value.
+//   Once a thread of another block has got the new value, all threads get it (coherence). Threads of the
+//   writing block always get it.
+//   An atomic that changes the value gets the newest one. Or it takes place before the write, so that the
+//   write is carried out once more, on the atomic's result: only if this gives the write the same result, or
+//   nothing has used it. From then on the atomic's result is the old value.
 //   A load that gets the old value acquires only what that value published.
 //   A write is missed by fewer than kMisses loads, so a loop that polls ends.
 // In three cases the model allows an old value and the checker does not choose it. If one thread of a block
 // knows of a fence.sc or has released its writes, the whole block counts as having done so. Only the last
 // write of a word can be missed. The lanes of one instruction that read the same word get the same value.
-// Weak accesses, and those of 1 or 2 bytes, are left alone.
+// Weak accesses are left alone.
+// The instruction gets the old value from memory, where it is only while the instruction is executed.
 // Source: NVIDIA, "PTX ISA" 9.0, 8.9 (ordering of memory operations) and 8.10 (axioms: coherence,
 // fence-SC, causality).
 #include <algorithm>
@@ -24,6 +28,7 @@
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/grid/calm.hpp"
+#include "sim/machine/access.hpp"
 #include "sim/machine/provenance.hpp"
 
 namespace course::sim {
@@ -40,15 +45,40 @@ bool Racecheck::may_be_old(const MicroOp& op) {
   const std::uint32_t bytes = std::uint32_t{op.width} * op.count;
   return (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic) &&
          (op.space == MemorySpace::global || op.space == MemorySpace::generic) && is_strong(op) &&
-         reaches_device(op) && (op.width == 4 || op.width == 8) && (bytes == 4 || bytes == 8 || bytes == 16);
+         reaches_device(op) && op.width <= 8 && bytes <= 16;
+}
+
+std::vector<Racecheck::Role> Racecheck::roles_of(const Program& program) {
+  const std::set<std::uint32_t> reading = atomics_that_only_read(program);
+  std::vector<Role> roles(program.ops.size(), Role::other);
+  for (const MicroOp& op : program.ops) {
+    Role& role = roles[op.index];
+    if (op.kind == OpKind::load || reading.contains(op.index)) role = Role::reads;
+    if (op.kind == OpKind::store) role = Role::replaces;
+    if (op.kind != OpKind::atomic || role == Role::reads) continue;
+    const ptx::Instruction& i = program.functions[op.function].source->instructions[op.ptx_index];
+    const bool integers = i.has("u32") || i.has("s32") || i.has("u64") || i.has("s64");
+    if (i.has("cas")) role = Role::compares;
+    if (op.dst[0] != MicroOp::kNoSlot) continue;  // its result may have been used
+    if (i.has("exch")) role = Role::replaces;
+    if (i.has("add") && integers) role = Role::adds;
+  }
+  return roles;
 }
 
 bool Racecheck::may_get_old_values(const Program& program, const LaunchRequest& launch) {
-  bool loads = false, writes = false;
-  const std::set<std::uint32_t> reading = atomics_that_only_read(program);
-  for (const MicroOp& op : program.ops)
-    if (may_be_old(op)) (op.kind == OpKind::load || reading.contains(op.index) ? loads : writes) = true;
-  return loads && writes && launch.grid.count() > 1;
+  if (launch.grid.count() <= 1) return false;
+  bool looks = false, fetches = false, writes = false, repeats = false;
+  const std::vector<Role> roles = roles_of(program);
+  for (const MicroOp& op : program.ops) {
+    if (!may_be_old(op)) continue;
+    const Role role = roles[op.index];
+    looks = looks || role == Role::reads || role == Role::compares;
+    fetches = fetches || (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot);
+    writes = writes || role != Role::reads;
+    repeats = repeats || role == Role::adds || role == Role::replaces;
+  }
+  return (looks && writes) || (fetches && repeats);
 }
 
 void Racecheck::give_old_values(bool on, std::uint64_t schedule_seed) {
@@ -64,15 +94,15 @@ void Racecheck::give_old_values(bool on, std::uint64_t schedule_seed) {
 template <typename Each>
 void Racecheck::for_unseen(std::uint64_t address, std::uint64_t n_bytes, const Each& each) {
   if (address >= unseen_end_ || address + n_bytes <= unseen_begin_) return;
-  const auto visit = [&](std::uint64_t word) {
-    const auto it = unseen_.find(word);
-    if (it != unseen_.end() && word * 4 + it->second.bytes > address) each(it);
+  const auto visit = [&](std::uint64_t start) {
+    const auto it = unseen_.find(start);
+    if (it != unseen_.end() && start + it->second.bytes > address) each(it);
   };
-  const std::uint64_t first = address / 4, of_8 = first & ~std::uint64_t{1},
-                      of_16 = first & ~std::uint64_t{3};
-  if (of_16 != of_8) visit(of_16);
-  if (of_8 != first) visit(of_8);
-  for (std::uint64_t word = first; word * 4 < address + n_bytes; ++word) visit(word);
+  const std::uint64_t end = address + n_bytes;
+  std::uint64_t last = ~std::uint64_t{0};
+  for (std::uint64_t aligned = 16; aligned >= unseen_step_; aligned /= 2)
+    if (const std::uint64_t start = address & ~(aligned - 1); start != last) visit(last = start);
+  for (std::uint64_t start = last + unseen_step_; start < end; start += unseen_step_) visit(start);
 }
 
 void Racecheck::forget_unseen(std::uint64_t address, std::uint64_t n_bytes) {
@@ -83,8 +113,8 @@ void Racecheck::forget_unseen(std::uint64_t address, std::uint64_t n_bytes) {
 void Racecheck::note_release(BlockState& b) {
   if (b.unreleased.empty()) return;
   ++n_fences_;
-  for (const std::uint64_t word : b.unreleased) {
-    const auto it = unseen_.find(word);
+  for (const std::uint64_t address : b.unreleased) {
+    const auto it = unseen_.find(address);
     if (it != unseen_.end() && it->second.block == b.number && it->second.released == 0)
       it->second.released = n_fences_;
   }
@@ -93,14 +123,24 @@ void Racecheck::note_release(BlockState& b) {
 
 // Must be called before order_by() orders the access by what its address publishes.
 void Racecheck::note_old_values(CurrentAccess& h, std::uint32_t lanes) {
-  to_deliver_.clear();
   if (h.op.kind == OpKind::mbarrier) return;
-  if (h.strong && only_reads(h.op)) return note_load(h, lanes);
+  if (h.writes && h.strong && releases(h.op) && reaches_device(h.op)) note_release(h.b);
+  if (h.strong && (h.reads || h.op.dst[0] != MicroOp::kNoSlot)) forget_misses(h, lanes);
+  if (h.strong && roles_[h.op.index] == Role::reads) return note_load(h, lanes);
   if (h.writes) note_write(h, lanes);
 }
 
+// The threads read these words again.
+void Racecheck::forget_misses(const CurrentAccess& h, std::uint32_t lanes) {
+  for (std::uint32_t m = misses_.empty() ? 0 : lanes; m != 0; m &= m - 1) {
+    const auto it = misses_.find(h.a.at(std::countr_zero(m)));
+    if (it != misses_.end() && it->second.block == h.b.number && it->second.warp == h.w.number &&
+        it->second.lane == static_cast<std::uint32_t>(std::countr_zero(m)))
+      misses_.erase(it);
+  }
+}
+
 void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
-  if (h.strong && releases(h.op) && reaches_device(h.op)) note_release(h.b);
   if (!h.strong || !may_be_old(h.op)) {
     if (unseen_.empty()) return;
     if (h.a.run && lanes == h.a.mask) return forget_unseen(h.a.start(), std::uint64_t{h.a.count} * h.a.bytes);
@@ -109,11 +149,21 @@ void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
   }
   ++n_instructions_;
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const std::uint64_t address = h.a.at(std::countr_zero(m)), word = address / 4;
+    const int lane = std::countr_zero(m);
+    const std::uint64_t address = h.a.at(lane);
     if (!is_inside(h, address - h.shadow.base)) continue;  // a fault follows
-    const auto there = unseen_.find(word);
+    const auto there = unseen_.find(address);
     if (there != unseen_.end() && there->second.instruction == n_instructions_) {
       there->second.lanes |= m & -m;  // an earlier lane of this instruction has written it, too
+      continue;
+    }
+    // Additions whose results are not used nearly always come first: a write that all of them miss is one that
+    // their sum lacks.
+    const bool hears = h.op.dst[0] != MicroOp::kNoSlot;
+    if (there != unseen_.end() && may_precede(h, there->second, lanes, lane) &&
+        dice_.below(hears ? 2 : 8) != 0) {
+      give_old(h, there, lane);
+      if (hears) --there->second.misses;
       continue;
     }
     forget_unseen(address, h.a.bytes);
@@ -121,11 +171,15 @@ void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
     if (one_write_in_ > 1 && dice_.below(one_write_in_) != 0) continue;
     const auto misses = static_cast<std::uint8_t>(dice_.below(kMisses));
     if (misses == 0 || !arena_.has(address, h.a.bytes)) continue;  // in the second case a fault follows
-    Unseen& u = unseen_[word];
+    Unseen& u = unseen_[address];
     std::memcpy(u.old.data(), reinterpret_cast<const void*>(address), h.a.bytes);
-    const auto variable = sync_variables_.find(word);
-    u.is_first = variable == sync_variables_.end();
-    if (!u.is_first) u.old_published = variable->second;
+    u.role = roles_[h.op.index];
+    const auto variable = sync_variables_.find(address / 4);
+    u.is_first = variable == sync_variables_.end() || (variable->second.bytes & bytes_in_word(h, lane)) == 0;
+    if (!u.is_first) {
+      u.old_published = variable->second;
+      u.is_first = u.role == Role::adds && variable->second.last.block != h.b.number;
+    }
     u.instruction = n_instructions_;
     u.block = h.b.number;
     u.warp = h.w.number;
@@ -135,7 +189,7 @@ void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
     u.misses = misses;
     unseen_begin_ = std::min(unseen_begin_, address);
     unseen_end_ = std::max(unseen_end_, address + h.a.bytes);
-    h.b.unreleased.push_back(word);
+    h.b.unreleased.push_back(address);
   }
 }
 
@@ -146,14 +200,35 @@ bool Racecheck::must_see(const CurrentAccess& h, const Unseen& u, int lane) cons
   return false;
 }
 
+// Whether the atomic operation of a lane may take place before the write that it could miss.
+bool Racecheck::may_precede(const CurrentAccess& h, const Unseen& u, std::uint32_t lanes, int lane) const {
+  if (h.op.kind != OpKind::atomic || u.bytes != h.a.bytes || u.block == h.b.number || must_see(h, u, lane))
+    return false;
+  for (std::uint32_t m = lanes & ~(1u << lane); m != 0; m &= m - 1)
+    if (h.a.at(std::countr_zero(m)) == h.a.at(lane)) return false;
+  if (u.role == Role::adds || u.role == Role::replaces) return true;
+  return roles_[h.op.index] == Role::compares &&
+         stored(h.w, h.op, lane, 0) != value_at(u.old.data(), u.bytes);
+}
+
+// The lane gets the value from before the write. `it`: in unseen_.
+void Racecheck::give_old(CurrentAccess& h, UnseenWrites::iterator it, int lane) {
+  Unseen& u = it->second;
+  h.gets_old |= 1u << lane;
+  // Of a word that has changed twice, such as a tile's status in a look-back, either value may be correct.
+  const auto his_lane = static_cast<std::uint32_t>(std::countr_zero(u.lanes));
+  if ((h.reads || h.op.dst[0] != MicroOp::kNoSlot) && u.is_first && misses_.size() < kMostMisses &&
+      missing_between(h, lane, record(u.id), u.id, his_lane, it->first / 4) == Missing::fence)
+    misses_.try_emplace(it->first, Miss{h.op.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane),
+                                        u.id, his_lane});
+  if (std::any_of(put_back_.begin(), put_back_.end(), [&](const auto& p) { return p.first == it->first; }))
+    return;
+  auto* const memory = reinterpret_cast<std::byte*>(it->first);
+  std::memcpy(put_back_.emplace_back(it->first, Value{}).second.data(), memory, u.bytes);
+  std::memcpy(memory, u.old.data(), u.bytes);
+}
+
 void Racecheck::note_load(CurrentAccess& h, std::uint32_t lanes) {
-  if (h.writes && releases(h.op) && reaches_device(h.op)) note_release(h.b);
-  for (std::uint32_t m = misses_.empty() ? 0 : lanes; m != 0; m &= m - 1) {
-    const auto it = misses_.find(h.a.at(std::countr_zero(m)) / 4);
-    if (it != misses_.end() && it->second.block == h.b.number && it->second.warp == h.w.number &&
-        it->second.lane == static_cast<std::uint32_t>(std::countr_zero(m)))
-      misses_.erase(it);
-  }
   if (unseen_.empty()) return;
   const bool takes = may_be_old(h.op);
   ++n_instructions_;
@@ -164,7 +239,7 @@ void Racecheck::note_load(CurrentAccess& h, std::uint32_t lanes) {
       Unseen& u = it->second;
       if (u.instruction != n_instructions_) u.is_due = false;
       u.instruction = n_instructions_;
-      const bool is_alike = takes && it->first == h.a.at(lane) / 4 && u.bytes == h.a.bytes;
+      const bool is_alike = takes && it->first == h.a.at(lane) && u.bytes == h.a.bytes;
       u.is_due = u.is_due || !is_alike || u.block == h.b.number || must_see(h, u, lane);
     });
   }
@@ -172,41 +247,31 @@ void Racecheck::note_load(CurrentAccess& h, std::uint32_t lanes) {
     const int lane = std::countr_zero(m);
     for_unseen(h.a.at(lane), h.a.bytes, [&](auto it) {
       Unseen& u = it->second;
-      if (!u.is_due) {
-        h.gets_old |= m & -m;
-        to_deliver_.push_back({lane, u.old});
-        // Of a word that has changed twice, such as a tile's status in a look-back, either value may be
-        // correct.
-        if (u.is_first && misses_.size() < kMostMisses &&
-            missing_between(h, lane, record(u.id), u.id,
-                            static_cast<std::uint32_t>(std::countr_zero(u.lanes)),
-                            it->first) == Missing::fence)
-          misses_.try_emplace(it->first,
-                              Miss{h.op.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane), u.id,
-                                   static_cast<std::uint32_t>(std::countr_zero(u.lanes))});
-      } else if (u.block != h.b.number || !must_see(h, u, lane)) {
+      if (!u.is_due)
+        give_old(h, it, lane);
+      else if (u.block != h.b.number || !must_see(h, u, lane))
         unseen_.erase(it);
-      }
+      else if (u.role == Role::adds)
+        u.role = Role::other;  // the sum is known, so no addition can precede it any more
     });
   }
-  for (std::uint32_t m = h.gets_old; m != 0; m &= m - 1) {
-    Unseen& u = unseen_.at(h.a.at(std::countr_zero(m)) / 4);
-    if (u.instruction == n_instructions_) --u.misses;
-    u.instruction = 0;
-  }
+  for (const auto& [address, newest] : put_back_) --unseen_.at(address).misses;
 }
 
-void Racecheck::after(Warp& w, const MicroOp& op) {
+void Racecheck::after(Warp& /*w*/, const MicroOp& op) {
   if (op.kind != OpKind::load && op.kind != OpKind::atomic) return;
-  for (const Old& old : to_deliver_)
-    for (std::size_t k = 0; k < op.count; ++k) {
-      if (op.dst[k] == MicroOp::kNoSlot) continue;
-      if (op.width == 8)
-        std::memcpy(&w.slot<std::uint64_t>(op.dst[k])[old.lane], old.value.data() + k * 8, 8);
-      else
-        std::memcpy(&w.slot<std::uint32_t>(op.dst[k])[old.lane], old.value.data() + k * 4, 4);
+  for (auto& [address, newest] : put_back_) {
+    Unseen& u = unseen_.at(address);
+    auto* const memory = reinterpret_cast<std::byte*>(address);
+    if (roles_[op.index] != Role::reads) {
+      const std::uint64_t sum =
+          value_at(memory, u.bytes) + value_at(newest.data(), u.bytes) - value_at(u.old.data(), u.bytes);
+      if (u.role == Role::adds) std::memcpy(newest.data(), &sum, u.bytes);
+      std::memcpy(u.old.data(), memory, u.bytes);
     }
-  to_deliver_.clear();
+    std::memcpy(memory, newest.data(), u.bytes);
+  }
+  put_back_.clear();
 }
 
 }  // namespace course::sim

@@ -114,7 +114,12 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   one_block_ = launch.grid.count() == 1;
   fences_ = sync_global_ = updates_ = false;
   swap_loads_ = loads_before_swaps(program);
-  if (gives_old_values_) reading_atomics_ = atomics_that_only_read(program);
+  unseen_step_ = 4;
+  if (gives_old_values_) {
+    roles_ = roles_of(program);
+    for (const MicroOp& op : program.ops)
+      if (may_be_old(op)) unseen_step_ = std::min(unseen_step_, std::uint64_t{op.width} * op.count);
+  }
   for (const MicroOp& op : program.ops) {
     const int order = op.order & kOrderMask;
     const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
@@ -129,7 +134,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   sync_global_ = sync_global_ || fences_;
   unseen_.clear();
   misses_.clear();
-  to_deliver_.clear();
+  put_back_.clear();
   unseen_begin_ = ~std::uint64_t{0};
   unseen_end_ = 0;
 }

@@ -104,7 +104,7 @@ class Racecheck final : public KernelChecker {
   void block_begins(Block& block) override;
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override;
   void before(Warp& w, const MicroOp& op) override;  // for fences
-  // Stores the old values that access() has chosen in the destination registers of the load.
+  // Takes out of memory again the old values that access() has put there for this op.
   void after(Warp& w, const MicroOp& op) override;
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
   void barrier_released(Block& block, std::uint32_t barrier) override;
@@ -258,14 +258,23 @@ class Racecheck final : public KernelChecker {
     std::array<Look, 64> looks{};  // the last ones of its threads
     std::uint32_t n_looks = 0;
     // For old values: the last fence.sc that its threads know of; the last one that they will know of after
-    // they acquire what they have seen; and the words that they have written since their last release.
+    // they acquire what they have seen; and where they have written since their last release.
     std::uint64_t fence = 0, seen_fence = 0;
     std::vector<std::uint64_t> unreleased;
   };
 
+  // For old values: what an op does with the value in memory.
+  enum class Role : std::uint8_t {
+    reads,     // loads; atomics that only read
+    compares,  // compare-and-swap
+    adds,      // an atomic addition of integers whose result is not used
+    replaces,  // a store; an exchange whose result is not used
+    other
+  };
+  using Value = std::array<std::byte, 16>;
   // A strong write that other blocks need not see yet: see old_values.cpp.
   struct Unseen {
-    std::array<std::byte, 16> old;  // the value before the write
+    Value old;                      // the value before the write
     Published old_published;        // what the old value publishes
     std::uint64_t instruction = 0;  // the one that wrote it or accessed it last
     std::uint64_t released = 0;     // number of the release by its block; 0: not released yet
@@ -274,7 +283,9 @@ class Racecheck final : public KernelChecker {
     std::uint8_t bytes = 0, misses = 0;  // misses: loads that will still get the old value
     bool is_due = false;                 // the current instruction must see the new value
     bool is_first = false;               // the first strong write of the word in this launch
+    Role role = Role::other;             // of the write; `other` also if its result has been used
   };
+  using UnseenWrites = std::unordered_map<std::uint64_t, Unseen>;
   // A load that got an old value because a fence is missing. It is dropped if its thread reads the word
   // again.
   struct Miss {
@@ -304,7 +315,7 @@ class Racecheck final : public KernelChecker {
     Shadow shadow;
     RecordId id;  // of this access
     bool reads, writes, strong;
-    std::uint32_t gets_old = 0;  // lanes that get an old value
+    std::uint32_t gets_old = 0;  // lanes that get an old value, or change one
   };
 
   // --- records
@@ -391,6 +402,11 @@ class Racecheck final : public KernelChecker {
   void observe(CurrentAccess& h, int lane, const Published& from, bool acquires, Scope scope);
   void publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t place, std::uint32_t bytes,
                bool replaces);
+  void add_published(Published& into, const CurrentAccess& h, int lane, bool replaces) const;
+  // Which bytes of its first word a lane accesses, as a mask.
+  static std::uint32_t bytes_in_word(const CurrentAccess& h, int lane) {
+    return h.op.width >= 4 ? 15 : ((1u << h.op.width) - 1) << h.a.at(lane) % 4;
+  }
   // What is missing between an earlier access of another thread and this one, although a flag, a counter or a
   // lock passes between the two.
   enum class Missing : std::uint8_t { nothing_passes, fence, writers_barrier, readers_barrier, lock_fence };
@@ -409,17 +425,18 @@ class Racecheck final : public KernelChecker {
 
   // --- old values: old_values.cpp
   static bool may_be_old(const MicroOp& op);
-  bool only_reads(const MicroOp& op) const {
-    return op.kind == OpKind::load || reading_atomics_.contains(op.index);
-  }
+  static std::vector<Role> roles_of(const Program& program);
   template <typename Each>
   void for_unseen(std::uint64_t address, std::uint64_t n_bytes, const Each& each);
   void note_old_values(CurrentAccess& h, std::uint32_t lanes);
   void note_write(CurrentAccess& h, std::uint32_t lanes);
   void note_load(CurrentAccess& h, std::uint32_t lanes);
+  void forget_misses(const CurrentAccess& h, std::uint32_t lanes);
+  void give_old(CurrentAccess& h, UnseenWrites::iterator it, int lane);
   void note_release(BlockState& b);
   void forget_unseen(std::uint64_t address, std::uint64_t n_bytes);
   bool must_see(const CurrentAccess& h, const Unseen& u, int lane) const;
+  bool may_precede(const CurrentAccess& h, const Unseen& u, std::uint32_t lanes, int lane) const;
   void report_miss(std::uint64_t address, const Miss& miss);
 
   // --- copies: async.cpp
@@ -437,6 +454,9 @@ class Racecheck final : public KernelChecker {
               bool old_writes);
   void report_stale(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId writer,
                     std::uint32_t writers_lane);
+  // The value that a lane is about to store in the element that contains byte `at` of its access. For an
+  // atomic: its first operand.
+  static std::uint64_t stored(Warp& w, const MicroOp& op, int lane, std::uint64_t at);
   bool same_value(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                   std::uint32_t other) const;
   Finding describe(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
@@ -484,19 +504,17 @@ class Racecheck final : public KernelChecker {
   std::unordered_map<std::uint64_t, Cell> replaced_;
 
   bool gives_old_values_ = false;
-  std::set<std::uint32_t> reading_atomics_;  // see atomics_that_only_read()
-  std::uint64_t one_write_in_ = 1;           // so rarely is a write missed at all
+  std::vector<Role> roles_;         // by op
+  std::uint64_t one_write_in_ = 1;  // so rarely is a write missed at all
   Rng dice_{0};
-  std::unordered_map<std::uint64_t, Unseen> unseen_;  // of global memory, by word
-  std::map<std::uint64_t, Miss> misses_;              // by word
+  UnseenWrites unseen_;                   // of global memory, by address
+  std::uint64_t unseen_step_ = 4;         // the size of the smallest of them, 4 at most
+  std::map<std::uint64_t, Miss> misses_;  // by address
   // All of them lie between these addresses.
   std::uint64_t unseen_begin_ = ~std::uint64_t{0}, unseen_end_ = 0;
   std::uint64_t n_instructions_ = 0, n_fences_ = 0;  // counted so far
-  struct Old {
-    int lane;
-    std::array<std::byte, 16> value;
-  };
-  std::vector<Old> to_deliver_;
+  // The newest values that are missing in memory while the current op is executed, by address.
+  std::vector<std::pair<std::uint64_t, Value>> put_back_;
 
   struct Known {
     Finding finding;

@@ -229,9 +229,10 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t place = h.a.at(lane) / 4;
-    const std::uint32_t bytes = words != 0 ? 15 : ((1u << h.op.width) - 1) << h.a.at(lane) % 4;
-    if ((h.gets_old >> lane & 1) != 0) {
-      observe(h, lane, unseen_.at(place).old_published, acquires, scope);
+    const std::uint32_t bytes = bytes_in_word(h, lane);
+    Published* const old = (h.gets_old >> lane & 1) != 0 ? &unseen_.at(h.a.at(lane)).old_published : nullptr;
+    if (hears && old != nullptr) {
+      observe(h, lane, *old, acquires, scope);
     } else if (hears) {
       // Each element of a vector is an access of its own (PTX ISA 8.2, vector data types).
       for (std::uint64_t k = 0; k < n_elements; ++k) {
@@ -245,6 +246,7 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
     if (releases) prepare(clocks_of(h.w, h.ws, lane), h.ws, h.b, scope);
     for (std::uint64_t k = 0; k < n_elements; ++k)
       publish(h, lane, variables, place + k * words, bytes, !atomic);
+    if (old != nullptr) add_published(*old, h, lane, false);
   }
   if (releases) h.ws.fresh = next();
 }
@@ -292,14 +294,20 @@ void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, st
   } else {
     variable.writers[variable.next_writer++ % variable.writers.size()] = writer;
   }
+  add_published(variable, h, lane, replaces);
+}
+
+// Adds what the lane has ready to what a value publishes, or replaces it.
+void Racecheck::add_published(Published& into, const CurrentAccess& h, int lane, bool replaces) const {
+  const ThreadClocks& k = h.ws.of(lane);
   const std::uint32_t lanes = 1u << lane;
-  if (replaces) variable.fence = 0;
-  if (!k.ready[kDeviceWide].empty()) variable.fence = std::max(variable.fence, h.b.fence);
-  if (replaces) variable.device = Clock{};
-  add_publication(variable.device, k.ready[kDeviceWide], h.b.number, h.w.number, lanes);
-  if (replaces || variable.owner != h.b.number) variable.block = Clock{};
-  variable.owner = h.b.number;
-  add_publication(variable.block, k.ready[kBlockWide], h.b.number, h.w.number, lanes);
+  if (replaces) into.fence = 0;
+  if (!k.ready[kDeviceWide].empty()) into.fence = std::max(into.fence, h.b.fence);
+  if (replaces) into.device = Clock{};
+  add_publication(into.device, k.ready[kDeviceWide], h.b.number, h.w.number, lanes);
+  if (replaces || into.owner != h.b.number) into.block = Clock{};
+  into.owner = h.b.number;
+  add_publication(into.block, k.ready[kBlockWide], h.b.number, h.w.number, lanes);
 }
 
 void Racecheck::note_look(CurrentAccess& h, int lane, std::uint64_t place, const SyncVariable& variable) {

@@ -26,15 +26,6 @@ const char* verb(const MicroOp& op) {
   }
 }
 
-// The value that a lane is about to store in the element that contains byte `at` of its access.
-std::uint64_t stored(Warp& w, const MicroOp& op, int lane, std::uint64_t at) {
-  const std::uint64_t k = at / op.width;
-  const std::uint32_t slot = k < 3 ? op.src[1 + k] : op.dst[3];
-  const std::uint64_t raw =
-      op.width == 8 ? w.slot<std::uint64_t>(slot)[lane] : w.slot<std::uint32_t>(slot)[lane];
-  return op.width == 8 ? raw : raw & ((std::uint64_t{1} << (8 * op.width)) - 1);
-}
-
 const ptx::Operand* address_of(const Program& program, const MicroOp& op) {
   for (const ptx::Operand& o : program.functions[op.function].source->instructions[op.ptx_index].operands)
     if (o.kind == ptx::Operand::Kind::address) return &o;
@@ -86,6 +77,14 @@ constexpr const char* kLockInOneWarp =
     ". These lanes of one warp wait for each other's lock, which hangs on GPUs before Volta";
 
 }  // namespace
+
+std::uint64_t Racecheck::stored(Warp& w, const MicroOp& op, int lane, std::uint64_t at) {
+  const std::uint64_t k = at / op.width;
+  const std::uint32_t slot = k < 3 ? op.src[1 + k] : op.dst[3];
+  const std::uint64_t raw =
+      op.width == 8 ? w.slot<std::uint64_t>(slot)[lane] : w.slot<std::uint32_t>(slot)[lane];
+  return op.width == 8 ? raw : raw & ((std::uint64_t{1} << (8 * op.width)) - 1);
+}
 
 // For two writes: whether both store the same value.
 bool Racecheck::same_value(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
@@ -341,7 +340,7 @@ const Finding* Racecheck::first_race() const {
 }
 
 void Racecheck::launch_ends() {
-  for (const auto& [word, miss] : misses_) report_miss(word * 4, miss);
+  for (const auto& [address, miss] : misses_) report_miss(address, miss);
   misses_.clear();
   // A conflict that is only sometimes harmless is reported once, as a fault.
   const std::set<std::uint32_t> faulty = racing();

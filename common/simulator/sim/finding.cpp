@@ -24,6 +24,7 @@ void add_finding(std::vector<Finding>& findings, Finding finding) {
       continue;
     if (finding.where.empty() && known.message != finding.message) continue;
     if (!same(known.where, finding.where) || !same(known.other_where, finding.other_where)) continue;
+    if (known.severity == Severity::hint) std::swap(known, finding);  // an error does not become a hint
     known.times += finding.times;
     return;
   }

@@ -38,8 +38,8 @@ struct Finding {
   std::uint64_t times = 1;  // how often it was found
 };
 
-// Adds a finding, or counts an equal one (checker, kind, kernel, positions) once more. Keeps 64 different
-// ones at most.
+// Adds a finding, or counts an equal one (checker, kind, kernel, positions) once more, as an error if one of
+// them is an error. Keeps 64 different ones at most.
 void add_finding(std::vector<Finding>& findings, Finding finding);
 
 }  // namespace course::sim

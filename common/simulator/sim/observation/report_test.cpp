@@ -80,6 +80,26 @@ TEST(Report, HintsLeaveRoomForErrors) {
                           [](const Finding& one) { return one.severity == Severity::error; }));
 }
 
+TEST(Report, AnErrorAtThePlaceOfAHintIsReportedAsAnError) {
+  const auto found = [](Severity severity, const char* message) {
+    Finding f;
+    f.severity = severity;
+    f.message = message;
+    f.where = {{"file", 7, ""}};
+    return f;
+  };
+  for (const bool hint_first : {true, false}) {
+    Report report;
+    add_finding(report.findings, hint_first ? found(Severity::hint, "h") : found(Severity::error, "e"));
+    add_finding(report.findings, hint_first ? found(Severity::error, "e") : found(Severity::hint, "h"));
+    add_finding(report.findings, found(Severity::hint, "h"));
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_EQ(report.findings[0].severity, Severity::error);
+    EXPECT_EQ(report.findings[0].message, "e");
+    EXPECT_EQ(report.findings[0].times, 3u);
+  }
+}
+
 TEST(Report, KeepsTheLinesWithMostInstructions) {
   Report report;
   report.lines.resize(5000);

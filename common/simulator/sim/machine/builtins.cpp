@@ -69,26 +69,24 @@ std::string text_at(Warp& w, int lane, std::uint64_t address) {
   return text;
 }
 
+// The longest text of one value: all digits of the largest double before the point, kMostText after it.
+constexpr std::size_t kMostOfValue = kMostText + 512;
 // Formats one value with the host's snprintf. The conversion specification must match its type.
 template <typename T>
 void append(std::string& out, const std::string& specification, T value) {
-  char small[256];
+  char text[kMostOfValue];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #pragma GCC diagnostic ignored "-Wformat-security"
-  const int n = std::snprintf(small, sizeof small, specification.c_str(), value);
-  if (n < static_cast<int>(sizeof small)) {
-    out.append(small, static_cast<std::size_t>(std::max(n, 0)));
-    return;
-  }
-  std::string large(static_cast<std::size_t>(n) + 1, '\0');
-  std::snprintf(large.data(), large.size(), specification.c_str(), value);
+  const int n = std::snprintf(text, sizeof text, specification.c_str(), value);
 #pragma GCC diagnostic pop
-  out.append(large, 0, static_cast<std::size_t>(n));
+  out.append(text, std::min(static_cast<std::size_t>(std::max(n, 0)), kMostOfValue - 1));
 }
 
-// The specification with no width or precision above kMostText, for which snprintf would need gigabytes.
-std::string bounded(const std::string& specification) {
+// The specification with no width or precision above kMostText, for which snprintf would need gigabytes. %g
+// omits the zeros at the end, so it needs no more than all digits of a double, of which there are 767.
+std::string bounded(const std::string& specification, char kind) {
+  const bool omits_zeros = (kind == 'g' || kind == 'G') && specification.find('#') == std::string::npos;
   std::string out;
   for (std::size_t k = 0; k < specification.size();) {
     const std::size_t end = std::min(specification.find_first_not_of("0123456789", k), specification.size());
@@ -97,13 +95,15 @@ std::string bounded(const std::string& specification) {
       continue;
     }
     // A leading 0 is a flag.
-    const bool zero = specification[k] == '0' && (k == 0 || specification[k - 1] != '.');
+    const bool is_precision = k > 0 && specification[k - 1] == '.';
+    const bool zero = specification[k] == '0' && !is_precision;
+    const std::size_t most = is_precision && omits_zeros ? 800 : kMostText;
     const std::string number = specification.substr(k, end - k);
     const std::size_t digits = std::min(number.find_first_not_of('0'), number.size());
     if (zero) out += '0';
     if (digits < number.size()) {
-      const bool fits = number.size() - digits <= 5 && std::stoul(number.substr(digits)) <= kMostText;
-      out += fits ? number.substr(digits) : std::to_string(kMostText);
+      const bool fits = number.size() - digits <= 5 && std::stoul(number.substr(digits)) <= most;
+      out += fits ? number.substr(digits) : std::to_string(most);
     } else if (!zero) {
       out += '0';
     }
@@ -123,9 +123,15 @@ int print(Warp& w, int lane, const CallSite& site) {
   };
   std::string out;
   int conversions = 0;
+  const bool drops = w.worker->output.size() >= kMostPrinted;
+  const auto put = [&](const std::string& specification, auto value) {
+    if (!drops) append(out, specification, value);
+  };
   for (std::size_t k = 0; k < format.size() && out.size() < kMostPrinted;) {
     if (format[k] != '%') {
-      out += format[k++];
+      const std::size_t end = std::min(format.find('%', k), format.size());
+      if (!drops) out.append(format, k, end - k);
+      k = end;
       continue;
     }
     std::size_t end = format.find_first_not_of("-+ #0123456789.*hljztL", k + 1);
@@ -149,29 +155,29 @@ int print(Warp& w, int lane, const CallSite& site) {
       else if (c != 'L')
         specification += c;
     }
-    specification = bounded(specification);
     const char kind = format[end];
+    specification = bounded(specification, kind);
     ++conversions;
     switch (kind) {
       case 'd':
       case 'i':
         if (is_long)
-          append(out, specification + "ll" + kind, static_cast<long long>(take(std::int64_t{})));
+          put(specification + "ll" + kind, static_cast<long long>(take(std::int64_t{})));
         else
-          append(out, specification + kind, take(std::int32_t{}));
+          put(specification + kind, take(std::int32_t{}));
         break;
       case 'u':
       case 'x':
       case 'X':
       case 'o':
         if (is_long)
-          append(out, specification + "ll" + kind, static_cast<unsigned long long>(take(std::uint64_t{})));
+          put(specification + "ll" + kind, static_cast<unsigned long long>(take(std::uint64_t{})));
         else
-          append(out, specification + kind, take(std::uint32_t{}));
+          put(specification + kind, take(std::uint32_t{}));
         break;
-      case 'c': append(out, specification + kind, take(std::int32_t{})); break;
-      case 's': append(out, specification + kind, text_at(w, lane, take(std::uint64_t{})).c_str()); break;
-      case 'p': append(out, specification + kind, reinterpret_cast<void*>(take(std::uint64_t{}))); break;
+      case 'c': put(specification + kind, take(std::int32_t{})); break;
+      case 's': put(specification + kind, text_at(w, lane, take(std::uint64_t{})).c_str()); break;
+      case 'p': put(specification + kind, reinterpret_cast<void*>(take(std::uint64_t{}))); break;
       case 'e':
       case 'E':
       case 'f':
@@ -179,12 +185,13 @@ int print(Warp& w, int lane, const CallSite& site) {
       case 'g':
       case 'G':
       case 'a':
-      case 'A': append(out, specification + kind, take(double{})); break;
+      case 'A': put(specification + kind, take(double{})); break;
       default: out.append(format, k, end + 1 - k); break;
     }
     k = end + 1;
   }
-  if (w.worker->output.size() < kMostPrinted) w.worker->output += out;
+  if (drops) return conversions;
+  w.worker->output += out;
   if (print_listener != nullptr) print_listener(w, lane, out);
   return conversions;
 }

@@ -451,6 +451,11 @@ KERNEL formats() {
   printf("%d:%d ", static_cast<int>(blockIdx.x), static_cast<int>(threadIdx.x));
 }
 
+KERNEL digits(double value, int n) {
+  printf("%.*e", n, value);
+  if (threadIdx.x == 0) printf("[%.*g|%#.*g|%*.*G]", n, value, n, value, n, n, value);
+}
+
 KERNEL checked(const int* in) {
   assert(in[threadIdx.x] != 5);
 }

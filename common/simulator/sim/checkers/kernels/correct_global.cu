@@ -525,3 +525,55 @@ KERNEL(read_only_loads_before_the_write) {
   *own = old + 1;
   out[gid] = __ldg(own + 1) + old;
 }
+
+// A vector sets flags of one byte, or of two bytes, for several blocks, each of which waits for its own flag.
+// EXPECT nothing
+// LAUNCH 9 32
+KERNEL(flags_set_by_a_vector) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    for (int k = 1; k < 9; ++k) scratch[k] = in[k];
+    __threadfence();
+    asm volatile("st.volatile.global.v4.u8 [%0], {%1, %1, %1, %1};" ::"l"(__cvta_generic_to_global(counter)),
+                 "r"(1)
+                 : "memory");
+    asm volatile(
+        "st.volatile.global.v4.u16 [%0], {%1, %1, %1, %1};" ::"l"(__cvta_generic_to_global(counter + 2)),
+        "h"(static_cast<short>(1))
+        : "memory");
+    return;
+  }
+  auto* bytes = reinterpret_cast<volatile unsigned char*>(counter);
+  auto* halves = reinterpret_cast<volatile unsigned short*>(counter + 2);
+  while ((blockIdx.x < 5 ? bytes[blockIdx.x - 1] : halves[blockIdx.x - 5]) == 0) {
+  }
+  __threadfence();
+  out[blockIdx.x] = scratch[blockIdx.x];
+}
+
+// Each of four warps sets a flag of one byte. Another one waits for all of them with one load, and the last one
+// for each of them.
+// EXPECT nothing
+// LAUNCH 1 192
+KERNEL(byte_flags_read_as_a_word) {
+  UNUSED;
+  if (threadIdx.x % 32 != 0) return;
+  const unsigned warp = threadIdx.x / 32;
+  auto* flag = reinterpret_cast<volatile unsigned char*>(counter);
+  if (warp < 4) {
+    scratch[warp] = in[warp];
+    __threadfence();
+    flag[warp] = 1;
+    return;
+  }
+  if (warp == 4)
+    while (*static_cast<volatile unsigned*>(counter) != 0x01010101) {
+    }
+  else
+    for (int k = 0; k < 4; ++k)
+      while (flag[k] == 0) {
+      }
+  __threadfence();
+  for (unsigned k = 0; k < 4; ++k) out[(warp - 4) * 4 + k] = scratch[k];
+}

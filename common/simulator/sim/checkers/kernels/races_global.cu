@@ -325,3 +325,22 @@ KERNEL(volatile_word_read_by_halves) {
     out[1] = reinterpret_cast<volatile short*>(out)[0];  // FAULT OTHER
   }
 }
+
+// Blocks 0 and 1 set flags of one byte in the same word. Block 2 waits for block 1 only.
+// EXPECT global-race
+// LAUNCH 3 32
+KERNEL(flag_of_another_block_in_the_word) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* flag = reinterpret_cast<volatile unsigned char*>(counter);
+  if (blockIdx.x < 2) {
+    scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
+    __threadfence();
+    flag[blockIdx.x] = 1;
+    return;
+  }
+  for (unsigned look = 0; look < 100 || flag[1] == 0;) ++look;
+  __threadfence();
+  out[0] = scratch[0];  // FAULT
+  out[1] = scratch[1];
+}

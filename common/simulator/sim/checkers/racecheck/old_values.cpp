@@ -174,12 +174,11 @@ void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
     Unseen& u = unseen_[address];
     std::memcpy(u.old.data(), reinterpret_cast<const void*>(address), h.a.bytes);
     u.role = roles_[h.op.index];
-    const auto variable = sync_variables_.find(address / 4);
-    u.is_first = variable == sync_variables_.end() || (variable->second.bytes & bytes_in_word(h, lane)) == 0;
-    if (!u.is_first) {
-      u.old_published = variable->second;
-      u.is_first = u.role == Role::adds && variable->second.last.block != h.b.number;
-    }
+    u.is_first = true;
+    for_variables(sync_variables_, keys_of(h.op, address), [&](std::uint64_t, const SyncVariable& variable) {
+      u.old_published.add(variable);
+      u.is_first = u.role == Role::adds && variable.last.block != h.b.number;
+    });
     u.instruction = n_instructions_;
     u.block = h.b.number;
     u.warp = h.w.number;
@@ -218,7 +217,8 @@ void Racecheck::give_old(CurrentAccess& h, UnseenWrites::iterator it, int lane) 
   // Of a word that has changed twice, such as a tile's status in a look-back, either value may be correct.
   const auto his_lane = static_cast<std::uint32_t>(std::countr_zero(u.lanes));
   if ((h.reads || h.op.dst[0] != MicroOp::kNoSlot) && u.is_first && misses_.size() < kMostMisses &&
-      missing_between(h, lane, record(u.id), u.id, his_lane, it->first / 4) == Missing::fence)
+      missing_between(h, lane, record(u.id), u.id, his_lane, keys_of(h.op, it->first).first) ==
+          Missing::fence)
     misses_.try_emplace(it->first, Miss{h.op.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane),
                                         u.id, his_lane});
   if (std::any_of(put_back_.begin(), put_back_.end(), [&](const auto& p) { return p.first == it->first; }))

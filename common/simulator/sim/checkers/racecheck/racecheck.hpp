@@ -201,6 +201,13 @@ class Racecheck final : public KernelChecker {
     Clock block;   // to the threads of block `owner` only
     std::uint32_t owner = ~0u;
     std::uint64_t fence = 0;  // BlockState::fence of the blocks that have published it
+    void add(const Published& p) {
+      device.join(p.device);
+      if (owner != p.owner) block = Clock{};
+      owner = p.owner;
+      block.join(p.block);
+      fence = std::max(fence, p.fence);
+    }
   };
   struct SyncVariable : Published {
     // A strong write, with or without a fence, to find out what is missing.
@@ -215,7 +222,7 @@ class Racecheck final : public KernelChecker {
     };
     std::vector<Writer> writers;
     std::uint32_t next_writer = 0;
-    std::uint32_t bytes = 0;    // of the word, that were written: mask
+    bool has_bytes = false;     // bytes of the word have synchronisation variables of their own
     std::uint64_t version = 0;  // number of strong writes
     Writer last;
   };
@@ -226,7 +233,12 @@ class Racecheck final : public KernelChecker {
     RecordId barrier = 0;         // the last barrier of the block
     SyncVariable::Writer last{};  // whose value it got
   };
+  // By number of the word; those of 1 and 2 bytes by kByteKey + address, one for each byte.
   using SyncVariables = std::unordered_map<std::uint64_t, SyncVariable>;
+  static constexpr std::uint64_t kByteKey = std::uint64_t{1} << 63;
+  struct Keys {
+    std::uint64_t first, step, n;
+  };
 
   struct Arrival {
     std::uint32_t warp, lanes;
@@ -400,13 +412,23 @@ class Racecheck final : public KernelChecker {
   void acquire_seen(ThreadClocks& k, Scope scope) const;
   void order_by(CurrentAccess& h, std::uint32_t lanes);
   void observe(CurrentAccess& h, int lane, const Published& from, bool acquires, Scope scope);
-  void publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t place, std::uint32_t bytes,
-               bool replaces);
-  void add_published(Published& into, const CurrentAccess& h, int lane, bool replaces) const;
-  // Which bytes of its first word a lane accesses, as a mask.
-  static std::uint32_t bytes_in_word(const CurrentAccess& h, int lane) {
-    return h.op.width >= 4 ? 15 : ((1u << h.op.width) - 1) << h.a.at(lane) % 4;
+  static Keys keys_of(const MicroOp& op, std::uint64_t address);
+  // Calls `each(key, variable)` for what has been published at these bytes, also by smaller and larger writes.
+  template <typename Each>
+  static void for_variables(const SyncVariables& variables, Keys keys, const Each& each) {
+    const auto visit = [&](std::uint64_t key) {
+      const auto it = variables.find(key);
+      if (it == variables.end()) return false;
+      if (!it->second.writers.empty()) each(key, it->second);
+      return it->second.has_bytes;
+    };
+    for (std::uint64_t k = 0; k < keys.n; ++k)
+      if (const std::uint64_t key = keys.first + k * keys.step; visit(key))
+        for (std::uint64_t byte = 0; byte < 4; ++byte) visit(kByteKey + key * 4 + byte);
+    if (keys.first >= kByteKey) visit((keys.first - kByteKey) / 4);
   }
+  void publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t key, bool replaces);
+  void add_published(Published& into, const CurrentAccess& h, int lane, bool replaces) const;
   // What is missing between an earlier access of another thread and this one, although a flag, a counter or a
   // lock passes between the two.
   enum class Missing : std::uint8_t { nothing_passes, fence, writers_barrier, readers_barrier, lock_fence };

@@ -212,6 +212,14 @@ void Racecheck::before(Warp& w, const MicroOp& op) {
   ws.fresh = next();
 }
 
+// Each element of a vector is an access of its own (PTX ISA 8.2, vector data types).
+Racecheck::Keys Racecheck::keys_of(const MicroOp& op, std::uint64_t address) {
+  const std::uint64_t bytes = std::uint64_t{op.width} * op.count;
+  if (bytes < 4) return {kByteKey + address, 1, bytes};
+  const std::uint64_t words = std::max<std::uint64_t>(op.width / 4, 1);
+  return {address / 4, words, bytes / 4 / words};
+}
+
 // A strong access acquires what was published at its address, and publishes there.
 void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool shared = h.shadow.shared;
@@ -225,27 +233,22 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool hears = h.reads || (atomic && h.op.dst[0] != MicroOp::kNoSlot);
   const bool acquires = atomic || order == kAcquire || order == kAcquireRelease || order == kSequential;
   const bool releases = h.writes && Racecheck::releases(h.op);
-  const std::uint64_t words = h.op.width / 4, n_elements = words == 0 ? 1 : h.op.count;
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const std::uint64_t place = h.a.at(lane) / 4;
-    const std::uint32_t bytes = bytes_in_word(h, lane);
+    const Keys keys = keys_of(h.op, h.a.at(lane));
     Published* const old = (h.gets_old >> lane & 1) != 0 ? &unseen_.at(h.a.at(lane)).old_published : nullptr;
     if (hears && old != nullptr) {
       observe(h, lane, *old, acquires, scope);
     } else if (hears) {
-      // Each element of a vector is an access of its own (PTX ISA 8.2, vector data types).
-      for (std::uint64_t k = 0; k < n_elements; ++k) {
-        const auto variable = variables.find(place + k * words);
-        if (variable == variables.end() || (variable->second.bytes & bytes) == 0) continue;
-        observe(h, lane, variable->second, acquires, scope);
-        if (!shared) note_look(h, lane, place + k * words, variable->second);
-      }
+      for_variables(variables, keys, [&](std::uint64_t key, const SyncVariable& variable) {
+        observe(h, lane, variable, acquires, scope);
+        if (!shared) note_look(h, lane, key, variable);
+      });
     }
     if (!h.writes) continue;
     if (releases) prepare(clocks_of(h.w, h.ws, lane), h.ws, h.b, scope);
-    for (std::uint64_t k = 0; k < n_elements; ++k)
-      publish(h, lane, variables, place + k * words, bytes, !atomic);
+    for (std::uint64_t k = 0; k < keys.n; ++k)
+      publish(h, lane, variables, keys.first + k * keys.step, !atomic);
     if (old != nullptr) add_published(*old, h, lane, false);
   }
   if (releases) h.ws.fresh = next();
@@ -261,18 +264,20 @@ void Racecheck::observe(CurrentAccess& h, int lane, const Published& from, bool 
   fence = std::max(fence, from.fence);
 }
 
-void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t place,
-                        std::uint32_t bytes, bool replaces) {
+void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, std::uint64_t key,
+                        bool replaces) {
   const ThreadClocks& k = h.ws.of(lane);
   const bool silent = k.ready[kBlockWide].empty() && k.ready[kDeviceWide].empty();
-  auto it = variables.find(place);
+  auto it = variables.find(key);
   if (it == variables.end()) {
     if (silent && (h.shadow.shared || variables.size() >= kMostSyncVariables)) return;
-    it = variables.try_emplace(place).first;
+    if (key >= kByteKey) variables[(key - kByteKey) / 4].has_bytes = true;
+    it = variables.try_emplace(key).first;
   }
   SyncVariable& variable = it->second;
-  replaces = replaces && (variable.bytes & ~bytes) == 0;  // otherwise other bytes keep what they publish
-  variable.bytes |= bytes;
+  if (replaces && variable.has_bytes)
+    for (std::uint64_t byte = 0; byte < 4; ++byte) variables.erase(kByteKey + key * 4 + byte);
+  variable.has_bytes = variable.has_bytes && !replaces;
   const Publication& ready = k.ready[kDeviceWide];
   SyncVariable::Writer writer;
   writer.block = h.b.number;

@@ -76,15 +76,6 @@ bool any_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   return there != 0;
 }
 
-// Whether no byte of some element has been written. `has_bytes(first, n)`: whether one of these bytes of the
-// access has.
-template <typename HasBytes>
-bool lacks_an_element(const MicroOp& op, const HasBytes& has_bytes) {
-  for (std::uint64_t k = 0; k < op.count; ++k)
-    if (!has_bytes(k * op.width, std::uint64_t{op.width})) return true;
-  return false;
-}
-
 // mbarrier.init is a write, too.
 bool only_writes(const MicroOp& op) {
   return op.kind == OpKind::store || (op.kind == OpKind::mbarrier && (op.order & kOrderMask) == kWeak);
@@ -304,26 +295,21 @@ void Initcheck::mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n)
     set(shadow.bits, first, n);
 }
 
-// A store of which some elements have not been initialised.
+// A store or swap of a value of which some bytes have not been initialised.
 void Initcheck::stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  padded_ = 0;
   const auto padding = std::exchange(padding_, {});
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     const Place place = place_of(a.at(i));
-    lane(w, op, a, i, place);
+    lane(w, op, a, i, place, padding[static_cast<std::size_t>(i)]);
     if (place == Place::shared) blocks_[w.block->storage]->shared_whole = false;
-    const Shadow shadow = place == Place::local
-                              ? Shadow{local_bits(w, i, w.local_stride).data(), kLocalWindow, w.local_stride}
-                              : shadow_of(w, place);
-    const std::uint64_t first = a.at(i) - shadow.base;
-    for (u32 k = 0; k < op.count && first < shadow.size && first + a.bytes <= shadow.size; ++k)
-      if ((padding[k] >> i & 1) != 0) unset(shadow.bits, first + k * op.width, op.width);
   }
 }
 
 void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   if (op.space == MemorySpace::constant) return;
-  if (padding_ != std::array<u32, 4>{}) return stores_padding(w, op, a);
+  if (padded_ != 0) return stores_padding(w, op, a);
   if (!a.mixed && a.place != Place::local) {
     const Shadow shadow = shadow_of(w, a.place);
     if (a.place == Place::shared) {
@@ -355,16 +341,14 @@ void Initcheck::each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const
     if (first > last || (first & (a.bytes - 1)) != 0) continue;  // a fault follows
     const std::uint64_t word = __atomic_load_n(shadow.bits + first / 64, __ATOMIC_RELAXED);
     const std::uint64_t there = word >> first % 64 & bits;
-    if (reads && there != bits && lacks_an_element(op, [&](std::uint64_t from, std::uint64_t n) {
-          return (there >> from & ((std::uint64_t{1} << n) - 1)) != 0;
-        }))
+    if (reads && there != bits)
       lane(w, op, a, i, a.place);
     else if (writes)
       mark(shadow, first, a.bytes);
   }
 }
 
-void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place) {
+void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place, u32 absent) {
   std::uint64_t* bits = nullptr;
   std::uint64_t first = 0, size = 0;
   switch (place) {
@@ -385,17 +369,25 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   }
   if (first >= size || first + a.bytes > size) return;  // a fault follows
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
-  const auto has_bytes = [&](std::uint64_t from, std::uint64_t n) { return any_set(bits, first + from, n); };
-  if (!only_writes(op) && lacks_an_element(op, has_bytes)) {
+  if (!only_writes(op) && !all_set(bits, first, a.bytes)) {
     if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // a fault follows
     const bool again = parallel_ && place == Place::global;                    // the launch will be repeated
-    if (op.kind == OpKind::load && !again)
-      return begin_to_follow(w, op, lane, place, a.at(lane), bits, first);
-    report(w, op, lane, place, a.at(lane));
-    if (again) return;
-    set(bits, first, a.bytes);  // reported only once
+    const bool swaps = bit_rule(op).how == BitRule::swaps && any_set(bits, first, a.bytes);
+    if ((op.kind == OpKind::load || swaps) && !again) {
+      begin_to_follow(w, op, lane, place, a.at(lane), bits, first);
+    } else {
+      report(w, op, lane, place, a.at(lane));
+      if (again) return;
+      set(bits, first, a.bytes);  // reported only once
+    }
   }
-  if (op.kind != OpKind::load) mark({bits, 0, size}, first, a.bytes);
+  if (op.kind == OpKind::load) return;
+  if (absent == 0) return mark({bits, 0, size}, first, a.bytes);
+  for (u32 k = 0; k < a.bytes; ++k)
+    if ((absent >> k & 1) == 0)
+      mark({bits, 0, size}, first + k, 1);
+    else if (op.kind == OpKind::store)
+      unset(bits, first + k, 1);
 }
 
 // --- what becomes of a value -------------------------------------------------------------------------------
@@ -406,14 +398,22 @@ void Initcheck::begin_to_follow(Warp& w, const MicroOp& load, int lane, Place pl
   const bool padded = any_set(bits, first, std::uint64_t{load.width} * load.count);
   auto& list = blocks_[w.block->storage]->followed[w.number];
   for (u32 k = 0; k < load.count; ++k) {
-    if (load.dst[k] == MicroOp::kNoSlot || any_set(bits, first + k * load.width, load.width)) continue;
-    auto it = std::find_if(list.begin(), list.end(),
-                           [&](const Followed& f) { return f.load == &load && f.slot == load.dst[k]; });
-    if (it == list.end()) it = list.insert(list.end(), {load.dst[k], 0, &load, k, 0, place, {}});
+    const std::uint64_t at = first + k * load.width;
+    if (load.dst[k] == MicroOp::kNoSlot || all_set(bits, at, load.width)) continue;
+    auto it = std::find_if(list.begin(), list.end(), [&](const Followed& f) {
+      return f.load == &load && f.slot == load.dst[k] && f.element == k;
+    });
+    if (it == list.end()) it = list.insert(list.end(), {load.dst[k], 0, &load, k, 0, 0, 0, place, {}, {}});
+    const bool whole = !any_set(bits, at, load.width);
     it->lanes |= bit;
     it->padded = padded ? it->padded | bit : it->padded & ~bit;
+    it->whole = whole ? it->whole | bit : it->whole & ~bit;
+    it->changed &= ~bit;
     it->place = place;
     it->from[static_cast<std::size_t>(lane)] = address;
+    std::uint64_t& missing = it->missing[static_cast<std::size_t>(lane)] = 0;
+    for (u32 byte = 0; byte < std::min<u32>(load.width, 8); ++byte)
+      if (!any_set(bits, at + byte, 1)) missing |= std::uint64_t{0xff} << 8 * byte;
   }
   w.observed = ~0u;
 }
@@ -437,6 +437,76 @@ void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
   }
 }
 
+// The op reads, in some lanes, bits of `f` that are missing while others are not. Adds what it passes on.
+// Returns the lanes in which it uses them.
+u32 Initcheck::follow_bits(Warp& w, const MicroOp& op, const Followed& f, std::vector<Followed>& passed) {
+  const BitRule rule = bit_rule(op);
+  const u32 partial = f.lanes & ~f.whole, active = partial & w.mask;
+  const auto lanes_with = [&](std::uint64_t bits) {
+    u32 lanes = 0;
+    for (u32 m = active; m != 0; m &= m - 1)
+      if ((f.missing[static_cast<std::size_t>(std::countr_zero(m))] & bits) != 0) lanes |= m & -m;
+    return lanes;
+  };
+  const auto reads = [&](u32 k) { return op.src[k] == f.slot; };
+  if (op.kind == OpKind::store || rule.how == BitRule::swaps) {
+    if (reads(0)) return active;
+    const std::uint64_t bits = op.width >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * op.width) - 1;
+    const u32 copied = lanes_with(bits);
+    for (u32 k = 0; k < op.count; ++k) {
+      const u32 source = op.kind != OpKind::store ? rule.data : 1 + k;
+      if (source < 4 ? !reads(source) : op.dst[3] != f.slot) continue;
+      for (u32 m = copied & ~f.changed; m != 0; m &= m - 1) {
+        const auto i = static_cast<std::size_t>(std::countr_zero(m));
+        for (u32 byte = 0; byte < op.width; ++byte)
+          if ((~f.missing[i] >> 8 * byte & 0xff) == 0) padding_[i] |= 1u << (k * op.width + byte);
+        padded_ |= m & -m;
+      }
+    }
+    return copied & f.changed;
+  }
+  std::array<LaneBits, 4> missing{};
+  u32 swapped = 0;  // lanes in which a source is what a swap read
+  for (const Followed& other : blocks_[w.block->storage]->followed[w.number])
+    for (u32 k = 0; k < 4; ++k) {
+      if (op.src[k] != other.slot) continue;
+      if (other.load->kind == OpKind::atomic) swapped |= other.lanes;
+      for (u32 m = other.lanes; m != 0; m &= m - 1) {
+        const auto i = static_cast<std::size_t>(std::countr_zero(m));
+        missing[k][i] |= other.missing[i];
+      }
+    }
+  const u32 all = lanes_with(rule.counted());
+  // A loop around a swap compares what it read with what it had expected, whatever bytes are in the word.
+  if (rule.how == BitRule::equals) return all & ~(swapped & ~f.changed);
+  if (rule.how == BitRule::uses || (rule.how == BitRule::logic && reads(3))) return all;
+  if (rule.how == BitRule::routes)
+    for (u32 k = rule.data; k < 4; ++k)
+      if (reads(k)) return lanes_with(~std::uint64_t{0});
+  const LaneBits left = missing_after(w, op, rule, missing);
+  LaneBits source{};  // the lanes that the bits come from
+  for (std::size_t i = 0; i < kLanes; ++i) source[i] = i;
+  if (op.kind == OpKind::shuffle) source = result_of(w, op, &source, 1);
+  Followed next = f;
+  next.slot = op.dst[0];
+  next.lanes = next.whole = next.changed = 0;
+  next.padded = ~0u;
+  next.missing = left;
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(m));
+    if (left[i] == 0 || (partial >> source[i] & 1) == 0) continue;
+    next.lanes |= m & -m;
+    if ((f.changed >> source[i] & 1) != 0) next.changed |= m & -m;
+    next.from[i] = f.from[source[i]];
+  }
+  if (rule.how == BitRule::orders) return next.lanes;
+  if (rule.how == BitRule::carries || rule.how == BitRule::halves) next.changed = next.lanes;
+  for (const Followed& other : passed)
+    if (other.slot == next.slot) next.lanes &= ~(other.lanes & ~other.whole);
+  if (next.lanes != 0 && next.slot != MicroOp::kNoSlot) passed.push_back(next);
+  return 0;
+}
+
 void Initcheck::before(Warp& w, const MicroOp& op) {
   auto& list = blocks_[w.block->storage]->followed[w.number];
   // Selp a, b, p: only the selected value is passed on.
@@ -449,23 +519,31 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
   std::vector<Followed> kept, passed;
   // Lanes; other elements of the same vector load are not reported again.
   std::map<const MicroOp*, u32> reported;
-  for (Followed& f : list) {
+  for (const Followed& f : list) {
     const auto reads = [&](u32 slot) { return slot == f.slot; };
+    const u32 whole = f.lanes & f.whole & w.mask;
     u32 lanes = 0, goes_on = 0;
+    const bool listed =
+        std::any_of(std::begin(op.src), std::end(op.src), reads) || (fourth_is_read && reads(op.dst[3]));
     if (selects) {
       const u32 p = w.predicate(op.src[2]);
-      goes_on = ((reads(op.src[0]) ? p : 0) | (reads(op.src[1]) ? ~p : 0)) & f.lanes & w.mask;
-    } else if (reads_anything || std::any_of(std::begin(op.src), std::end(op.src), reads) ||
-               (fourth_is_read && reads(op.dst[3]))) {
-      (copies ? goes_on : lanes) = f.lanes & w.mask;
+      goes_on = ((reads(op.src[0]) ? p : 0) | (reads(op.src[1]) ? ~p : 0)) & whole;
+    } else if (reads_anything || listed) {
+      (copies ? goes_on : lanes) = whole;
     }
-    lanes &= ~reported[f.load];
     // A structure is copied with its padding: the copy has not been initialised there, either.
     if (op.kind == OpKind::store && !reads(op.src[0])) {
-      for (std::size_t k = 0; k < padding_.size(); ++k)
-        if (reads(k < 3 ? op.src[1 + k] : op.dst[3])) padding_[k] |= lanes & f.padded;
+      const u32 bytes = op.width == 16 ? 0xffff : (1u << op.width) - 1;
+      for (u32 k = 0; k < op.count; ++k)
+        if (reads(k < 3 ? op.src[1 + k] : op.dst[3]))
+          for (u32 m = lanes & f.padded; m != 0; m &= m - 1) {
+            padding_[static_cast<std::size_t>(std::countr_zero(m))] |= bytes << k * op.width;
+            padded_ |= m & -m;
+          }
       lanes &= ~f.padded;
     }
+    if (listed && (f.lanes & ~f.whole) != 0) lanes |= follow_bits(w, op, f, passed);
+    lanes &= ~reported[f.load];
     if (lanes != 0) used(w, f, lanes);
     reported[f.load] |= lanes;
     if (goes_on != 0) {
@@ -475,8 +553,8 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
     }
     const bool overwritten =
         op.kind != OpKind::store && std::any_of(std::begin(op.dst), std::end(op.dst), reads);
-    f.lanes &= overwritten ? ~w.mask : ~lanes;
-    if (f.lanes != 0) kept.push_back(f);
+    kept.push_back(f);
+    kept.back().lanes &= overwritten ? ~w.mask : ~lanes;
   }
   kept.insert(kept.end(), passed.begin(), passed.end());
   for (Followed& f : kept) f.lanes &= ~reported[f.load];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Finds reads of uninitialised memory: global memory since its allocation, shared memory since the block
 // began, local memory since its frame was opened. Each byte of memory has one bit.
-// An access counts as uninitialised only if none of its bytes has been written, because structures are copied
-// together with their padding, and vector loads may read beyond the last element.
 // A load is reported only when the value that it read is used. A value that is loaded and then discarded, by
 // a selp for example, does no harm, so the checker follows it through copies, conversions and selections
 // until another instruction uses it.
+// If only some bytes of a word have never been written, these bits are followed (missing_bits.hpp), because
+// structures are copied together with their padding. What drops the bits does no harm; a copy has not been
+// initialised there, either.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "sim/checkers/kernel_checker.hpp"
+#include "sim/checkers/missing_bits.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/gap.hpp"
@@ -79,8 +81,11 @@ class Initcheck final : public KernelChecker {
     const MicroOp* load;
     std::uint32_t element;  // of the vector that it read
     std::uint32_t padded;   // lanes of which other elements of the vector were initialised
+    std::uint32_t whole;    // lanes of which no byte of the element was; of the others, `missing` are not
+    std::uint32_t changed;  // lanes whose missing bits have gone through arithmetic, so that they are no copy
     Place place;
     std::array<std::uint64_t, kLanes> from;  // addresses of the vector, by lane
+    LaneBits missing;
   };
   struct BlockState {
     std::vector<std::vector<Followed>> followed;  // by warp
@@ -101,10 +106,11 @@ class Initcheck final : public KernelChecker {
   void written(std::uint64_t first, std::uint64_t n_bytes);
   void mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n);
   void each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow);
-  void lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
+  void lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place, std::uint32_t absent = 0);
   void begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address,
                        const std::uint64_t* bits, std::uint64_t first);
   void stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a);
+  std::uint32_t follow_bits(Warp& w, const MicroOp& op, const Followed& f, std::vector<Followed>& passed);
   void used(Warp& w, const Followed& value, std::uint32_t lanes);
   void report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address);
   Bits& local_bits(const Warp& w, int lane, std::uint64_t end);
@@ -121,7 +127,10 @@ class Initcheck final : public KernelChecker {
   std::shared_ptr<Global> global_;
   bool parallel_ = false;  // other host threads set bits of global memory at the same time
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
-  std::array<std::uint32_t, 4> padding_{};  // lanes in which the current store writes padding, by element
+  // The bytes, by lane, that the current store or swap copies from memory that was never written, and the
+  // lanes that have any.
+  std::array<std::uint32_t, kLanes> padding_{};
+  std::uint32_t padded_ = 0;
   static constexpr std::uint32_t kAnyOp = ~0u;
   std::map<std::uint32_t, Finding> reported_;  // by op, or kAnyOp
 };

@@ -185,3 +185,142 @@ KERNEL(asynchronous_copy_of_one_word_in_four) {
   __syncwarp();
   out[threadIdx.x] = s_data[threadIdx.x].x + s_data[threadIdx.x ^ 1].w;  // FAULT
 }
+
+// Only the first byte of the word has been cleared.
+// EXPECT uninitialised-global
+// LAUNCH 1 32
+KERNEL(one_byte_of_a_counter_cleared) {
+  UNUSED;
+  if (threadIdx.x == 0) *reinterpret_cast<unsigned char*>(scratch) = 0;
+  __syncwarp();
+  atomicAdd(scratch, 1);  // FAULT
+}
+
+// EXPECT uninitialised-global
+// LAUNCH 1 32
+KERNEL(one_byte_of_a_counter_cleared_before_a_swap) {
+  UNUSED;
+  int* const mine = scratch + threadIdx.x;
+  *reinterpret_cast<unsigned char*>(mine) = 0;
+  int seen = *reinterpret_cast<volatile int*>(mine), old;  // FAULT
+  do {
+    old = seen;
+    seen = atomicCAS(mine, old, old + 1);
+  } while (seen != old);
+}
+
+// EXPECT uninitialised-shared
+// LAUNCH 1 32
+KERNEL(compares_a_word_written_in_part) {
+  UNUSED;
+  __shared__ int s_data[32];
+  reinterpret_cast<unsigned char*>(s_data)[4 * threadIdx.x] = 1;
+  __syncwarp();
+  const int other = reinterpret_cast<volatile int*>(s_data)[threadIdx.x ^ 1];  // FAULT
+  out[threadIdx.x] = other == 5 ? 1 : 0;
+}
+
+// EXPECT uninitialised-shared
+// LAUNCH 1 32
+KERNEL(stores_a_sum_with_a_word_written_in_part) {
+  UNUSED;
+  __shared__ int s_data[32];
+  reinterpret_cast<short*>(s_data)[2 * threadIdx.x] = 1;
+  __syncwarp();
+  const int other = reinterpret_cast<volatile int*>(s_data)[threadIdx.x ^ 1];  // FAULT
+  out[threadIdx.x] = other + in[threadIdx.x];
+}
+
+// EXPECT uninitialised-local
+// LAUNCH 1 32
+KERNEL(index_from_a_word_written_in_part) {
+  UNUSED;
+  alignas(8) volatile unsigned char bytes[8];
+  bytes[in[threadIdx.x] & 1] = 1;
+  const unsigned word = reinterpret_cast<volatile unsigned*>(bytes)[0];  // FAULT
+  if (threadIdx.x == 0) out[word & 0xfff] = 1;
+}
+
+// The missing bytes go through shared memory and another lane.
+// EXPECT uninitialised-shared
+// LAUNCH 1 32
+KERNEL(shuffled_bytes_never_written) {
+  UNUSED;
+  __shared__ int s_data[32], s_copy[32];
+  reinterpret_cast<short*>(s_data)[2 * threadIdx.x] = 1;
+  __syncwarp();
+  s_copy[threadIdx.x] = reinterpret_cast<volatile int*>(s_data)[threadIdx.x ^ 1];
+  __syncwarp();
+  const int copied = reinterpret_cast<volatile int*>(s_copy)[threadIdx.x ^ 3];  // FAULT
+  const int other = __shfl_xor_sync(~0u, copied, 1);
+  out[threadIdx.x] = other > 0 ? 1 : 2;
+}
+
+// Three of four bytes are a structure's members, which are taken out of the word by shifts and masks.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(members_of_a_padded_word) {
+  UNUSED;
+  __shared__ unsigned s_data[32], s_copy[32];
+  auto* const bytes = reinterpret_cast<unsigned char*>(s_data);
+  for (unsigned k = 0; k < 3; ++k)
+    bytes[4 * threadIdx.x + k] = static_cast<unsigned char>(in[threadIdx.x] + k);
+  __syncwarp();
+  const unsigned word = reinterpret_cast<volatile unsigned*>(s_data)[threadIdx.x ^ 1];
+  const unsigned other = __shfl_down_sync(~0u, word, 1);
+  reinterpret_cast<volatile unsigned*>(s_copy)[threadIdx.x] = other;
+  __syncwarp();
+  const unsigned copied = reinterpret_cast<volatile unsigned*>(s_copy)[threadIdx.x ^ 1];
+  unsigned field, permuted, both;
+  asm volatile("bfe.u32 %0, %1, 8, 8;" : "=r"(field) : "r"(copied));
+  asm volatile("prmt.b32 %0, %1, %2, 0x4210;" : "=r"(permuted) : "r"(copied), "r"(0));
+  asm volatile("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(both) : "r"(copied), "r"(0xffffffu), "r"(7u));
+  const auto low = static_cast<unsigned short>(copied);
+  out[threadIdx.x] =
+      static_cast<int>(field + permuted + both + low + (copied << 8) / 3 + (copied >> 16 & 0xff));
+}
+
+// Only the upper half decides the order. Compilers replace x >> 16 == 0 by such a comparison.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(order_of_the_upper_half) {
+  UNUSED;
+  __shared__ unsigned s_data[32];
+  reinterpret_cast<short*>(s_data)[2 * threadIdx.x + 1] = static_cast<short>(in[threadIdx.x] % 3);
+  __syncwarp();
+  const unsigned other = reinterpret_cast<volatile unsigned*>(s_data)[threadIdx.x ^ 1];
+  out[threadIdx.x] = (other < 0x10000u ? 1 : 0) + (static_cast<int>(other) < 0 ? 2 : 0);
+}
+
+// Each thread sets one byte by swaps of the whole word, as the library does for small atomic types.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(swaps_around_one_byte) {
+  UNUSED;
+  auto* const word = reinterpret_cast<unsigned*>(scratch) + threadIdx.x / 4;
+  if (threadIdx.x == 0) reinterpret_cast<unsigned char*>(scratch)[0] = 1;
+  __syncwarp();
+  const unsigned shift = 8 * (threadIdx.x % 4), keep = ~(0xffu << shift);
+  if (threadIdx.x > 3) return;
+  unsigned seen = 0, old;
+  do {
+    old = seen;
+    seen = atomicCAS(word, old, (old & keep) | threadIdx.x << shift);
+  } while (seen != old);
+}
+
+// Sums of bytes and of pairs of halves, of which those that have not been written are dropped.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(sums_in_a_padded_word) {
+  UNUSED;
+  __shared__ unsigned s_data[32];
+  reinterpret_cast<short*>(s_data)[2 * threadIdx.x] = static_cast<short>(in[threadIdx.x]);
+  __syncwarp();
+  const unsigned other = reinterpret_cast<volatile unsigned*>(s_data)[threadIdx.x ^ 1];
+  unsigned sum, pair;
+  asm volatile("add.u32 %0, %1, %2;" : "=r"(sum) : "r"(other), "r"(3u));
+  asm volatile("add.u16x2 %0, %1, %2;" : "=r"(pair) : "r"(other), "r"(3u));
+  reinterpret_cast<short*>(out)[2 * threadIdx.x] = static_cast<short>(sum);
+  reinterpret_cast<short*>(out)[2 * threadIdx.x + 1] = static_cast<short>(pair);
+}

@@ -118,6 +118,15 @@ TEST(CheckersMessages, NameADynamicSharedArray) {
   EXPECT_EQ(found[0].object, "s[32]");
 }
 
+TEST(CheckersMessages, SayThatAWordWasWrittenInPart) {
+  for (const char* kernel : {"one_byte_of_a_counter_cleared", "compares_a_word_written_in_part"}) {
+    const auto found = findings_of("init", kernel);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_NE(found[0].message.find("some of its bytes have never been written"), std::string::npos)
+        << found[0].message;
+  }
+}
+
 TEST(CheckersMessages, VerbAgreesWithTheNumberOfLanes) {
   static const std::regex kOneLaneCall("lane [0-9]+ of warp [0-9]+ call ");
   for (const KernelCase& c : cases_of("sync"))

@@ -376,7 +376,7 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
     if ((op.kind == OpKind::load || swaps) && !again) {
       begin_to_follow(w, op, lane, place, a.at(lane), bits, first);
     } else {
-      report(w, op, lane, place, a.at(lane));
+      report(w, op, lane, place, a.at(lane), any_set(bits, first, a.bytes));
       if (again) return;
       set(bits, first, a.bytes);  // reported only once
     }
@@ -425,7 +425,8 @@ void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
     const int i = std::countr_zero(m);
     const std::uint64_t address = value.from[static_cast<std::size_t>(i)];
     if (value.place != Place::local && !reported_addresses.insert(address).second) continue;
-    report(w, *value.load, i, value.place, address + value.element * value.load->width);
+    report(w, *value.load, i, value.place, address + value.element * value.load->width,
+           (value.whole >> i & 1) == 0);
     // A later load of the same memory is not reported again.
     if (value.place == Place::local) {
       local_moved(w, i, static_cast<std::uint32_t>(address - kLocalWindow),
@@ -562,7 +563,8 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
   list.swap(kept);
 }
 
-void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address) {
+void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address,
+                       bool in_part) {
   const bool in_library_kernel = place == Place::shared && is_library_kernel(program_->demangled);
   const auto [it, fresh] = reported_.try_emplace(in_library_kernel ? kAnyOp : op.index);
   Finding& f = it->second;
@@ -582,12 +584,14 @@ void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::u
   f.where = places_of(*program_, op);
   f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
   f.object = describe_address(*program_, arena_, address, op.width);
-  f.message = fmt::format("{} {} {} at {}, but {}{}", describe_thread(f.thread),
-                          op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ? "updates"
-                          : op.kind == OpKind::copy                                ? "copies"
-                                                                                   : "reads",
-                          f.object, one_line(f.where), kSince[static_cast<int>(place)],
-                          in_library_kernel ? kLibraryNote : "");
+  f.message =
+      fmt::format("{} {} {} at {}, but {}{}", describe_thread(f.thread),
+                  op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ? "updates"
+                  : op.kind == OpKind::copy                                ? "copies"
+                                                                           : "reads",
+                  f.object, one_line(f.where),
+                  in_part ? "some of its bytes have never been written" : kSince[static_cast<int>(place)],
+                  in_library_kernel ? kLibraryNote : "");
 }
 
 }  // namespace course::sim

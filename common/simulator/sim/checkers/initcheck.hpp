@@ -112,7 +112,7 @@ class Initcheck final : public KernelChecker {
   void stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a);
   std::uint32_t follow_bits(Warp& w, const MicroOp& op, const Followed& f, std::vector<Followed>& passed);
   void used(Warp& w, const Followed& value, std::uint32_t lanes);
-  void report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address);
+  void report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address, bool in_part = false);
   Bits& local_bits(const Warp& w, int lane, std::uint64_t end);
 
   const Arena& arena_;

@@ -4,7 +4,10 @@
 // arms of a branch before its join. A reverse post-order of the control flow graph has this property if the
 // depth-first search visits the exits of a loop first.
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "sim/decode/decode.hpp"
 #include "sim/machine/warp.hpp"
@@ -97,6 +100,7 @@ class Ranker {
           f.entry_block, seen, [&](std::uint32_t from, std::uint32_t to) { edges.emplace_back(to, from); },
           post);
     std::sort(edges.begin(), edges.end());
+    std::vector<Loop> loops;
     for (std::size_t k = 0; k < edges.size();) {
       const std::uint32_t header = edges[k].first;
       const std::size_t first = k;
@@ -120,42 +124,173 @@ class Ranker {
       }
       for (std::uint32_t b = 0; b < n_; ++b) depth_[b] += static_cast<std::uint32_t>(inside[b]);
       const Polling kind = polls(inside);
-      if (!kind.looks) continue;
+      const bool is_short = kind.length <= kPollLength;
+      loops.push_back({header, inside, is_short});
+      if (!kind.looks || !is_short) continue;
       for (std::size_t j = first; j < k; ++j) program_.blocks[edges[j].second].cost += kPollCost;
       for (std::uint32_t b = 0; b < n_; ++b) {
         if (inside[b] == 0) continue;
         program_.blocks[b].polling = true;
         if (kind.only) program_.blocks[b].only_polling = true;
-        if (kind.in_block) program_.blocks[b].waits_in_block = true;
+      }
+    }
+    number_waits(std::move(loops));
+  }
+
+  struct Loop {
+    std::uint32_t header;
+    std::vector<char> inside;
+    bool is_short;
+  };
+
+  // `looks`: a loop contains a strong load or an atomic whose old value is used, so it may wait for another
+  // thread. `only`: it accesses no other memory. `in_block`: its words may be in shared memory.
+  struct Polling {
+    bool looks = false, only = true, in_block = false, writes = false;
+    std::uint32_t length = 0;
+    void add(const MicroOp& op) {
+      const bool look = is_look(op);
+      looks = looks || look;
+      in_block = in_block || (look && op.kind != OpKind::mbarrier && op.space != MemorySpace::global);
+      only = only && (look || op.space == MemorySpace::none);
+      writes = writes ||
+               (op.space != MemorySpace::none && op.space != MemorySpace::local && op.kind != OpKind::load);
+    }
+  };
+
+  static bool is_look(const MicroOp& op) {
+    return op.space != MemorySpace::local && op.dst[0] != MicroOp::kNoSlot &&
+           (op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ||
+            (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak));
+  }
+
+  // Calls `each(op, block)` for the ops of some basic blocks.
+  template <typename Each>
+  void for_ops(const std::vector<char>& blocks, const Each& each) const {
+    for (std::uint32_t b = 0; b < n_; ++b)
+      for (std::uint32_t i = program_.blocks[b].first; blocks[b] != 0 && i < program_.blocks[b].last; ++i)
+        each(program_.ops[i], b);
+  }
+
+  Polling polls(const std::vector<char>& blocks) const {
+    Polling kind;
+    for (std::uint32_t b = 0; b < n_; ++b)
+      if (blocks[b] != 0) kind.length += program_.blocks[b].counted;
+    for_ops(blocks, [&](const MicroOp& op, std::uint32_t) { kind.add(op); });
+    return kind;
+  }
+
+  // Finds the innermost loop around each basic block that may wait: a short one that polls, or any that is
+  // left because of what it polls. Loops that only read have one number: waits in them that follow each other
+  // directly are one wait.
+  void number_waits(std::vector<Loop> loops) {
+    for (BasicBlock& b : program_.blocks) b.accesses = b.entry == Entry::barrier;
+    for_ops(std::vector<char>(n_, 1), [&](const MicroOp& op, std::uint32_t b) {
+      if (op.space != MemorySpace::none) program_.blocks[b].accesses = true;
+    });
+    const auto size = [](const Loop& loop) { return std::count(loop.inside.begin(), loop.inside.end(), 1); };
+    std::sort(loops.begin(), loops.end(), [&](const Loop& a, const Loop& b) { return size(a) < size(b); });
+    std::uint32_t n_writing = 0;
+    for (const Loop& loop : loops) {
+      std::vector<char> own = loop.inside;
+      for (std::uint32_t b = 0; b < n_; ++b)
+        if (program_.blocks[b].polling_loop != 0) own[b] = 0;
+      const Polling all = polls(own), kind = loop.is_short && all.looks ? all : reasons_to_leave(loop, own);
+      if (!kind.looks) continue;
+      const std::uint32_t number = 1 + (all.writes ? ++n_writing : 0);
+      for (std::uint32_t b = 0; b < n_; ++b) {
+        if (own[b] == 0) continue;
+        program_.blocks[b].polling_loop = number;
+        program_.blocks[b].waits_in_block = kind.in_block;
+        // A function that only reads belongs to the wait of the loop that calls it.
+        if (const auto called = called_by(b); !polls(called).writes)
+          for (std::uint32_t c = 0; c < n_; ++c)
+            if (called[c] != 0 && program_.blocks[c].entry != Entry::barrier)
+              program_.blocks[c].accesses = false;
       }
     }
   }
 
-  // `looks`: a loop is short and contains a strong load or an atomic whose old value is used, so it may wait
-  // for another thread. `only`: it accesses no other memory. `in_block`: its words may be in shared memory.
-  struct Polling {
-    bool looks = false, only = true, in_block = false;
-  };
-
-  Polling polls(const std::vector<char>& inside) const {
-    std::uint32_t length = 0;
-    Polling kind;
-    for (std::uint32_t k = 0; k < n_; ++k) {
-      if (inside[k] == 0) continue;
-      const BasicBlock& b = program_.blocks[k];
-      length += b.counted;
-      for (std::uint32_t i = b.first; i < b.last; ++i) {
-        const MicroOp& op = program_.ops[i];
-        const bool look = op.space != MemorySpace::local && op.dst[0] != MicroOp::kNoSlot &&
-                          (op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ||
-                           (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak));
-        kind.looks = kind.looks || look;
-        kind.in_block =
-            kind.in_block || (look && op.kind != OpKind::mbarrier && op.space != MemorySpace::global);
-        kind.only = kind.only && (look || op.space == MemorySpace::none);
+  // The basic blocks of the function that a block calls, and of those that this one calls.
+  std::vector<char> called_by(std::uint32_t caller) const {
+    std::vector<char> called(n_, 0);
+    Blocks open{caller};
+    while (!open.empty()) {
+      const BasicBlock& from = program_.blocks[open.back()];
+      open.pop_back();
+      if (from.exit != Exit::call) continue;
+      for (std::uint32_t b = 0; b < n_; ++b) {
+        if (called[b] != 0 || program_.blocks[b].function != program_.calls[from.target].callee) continue;
+        called[b] = 1;
+        open.push_back(b);
       }
     }
-    return length > kPollLength ? Polling{} : kind;
+    return called;
+  }
+
+  // Whether a loop cannot go round without the block.
+  bool is_in_each_round(const Loop& loop, std::uint32_t block) const {
+    std::vector<char> seen = loop.inside;  // 2: seen
+    Blocks open;
+    if (block != loop.header) open.push_back(loop.header);
+    while (!open.empty()) {
+      const std::uint32_t b = open.back();
+      open.pop_back();
+      for (const std::uint32_t s : next_[b]) {
+        if (s == loop.header) return false;
+        if (s == block || seen[s] != 1) continue;
+        seen[s] = 2;
+        open.push_back(s);
+      }
+    }
+    return true;
+  }
+
+  // Which looks in `own`, or in functions called there, decide whether the loop is left. Additions do not
+  // count, because a loop may take numbers from them.
+  Polling reasons_to_leave(const Loop& loop, const std::vector<char>& own) const {
+    const auto adds = [&](const MicroOp& op) {
+      const auto& source = program_.functions[op.function].source->instructions[op.ptx_index];
+      return op.kind == OpKind::mbarrier || source.has("add") || source.has("inc") || source.has("dec");
+    };
+    Polling called, kind;
+    for (std::uint32_t b = 0; b < n_; ++b)
+      if (own[b] != 0 && program_.blocks[b].exit == Exit::call)
+        for_ops(called_by(b), [&](const MicroOp& op, std::uint32_t) {
+          if (!adds(op)) called.add(op);
+        });
+    if (!called.looks && !polls(own).looks) return kind;
+    std::set<std::uint32_t> needed;
+    const auto need_way_to = [&](std::uint32_t block) {
+      if (is_in_each_round(loop, block)) return;
+      for (std::uint32_t b = 0; b < n_; ++b)
+        if (loop.inside[b] != 0) needed.insert(program_.blocks[b].predicate);
+    };
+    for (std::uint32_t b = 0; b < n_; ++b) {
+      if (loop.inside[b] == 0 ||
+          std::all_of(next_[b].begin(), next_[b].end(), [&](std::uint32_t s) { return loop.inside[s] != 0; }))
+        continue;
+      needed.insert(program_.blocks[b].predicate);
+      need_way_to(b);
+    }
+    for (std::size_t before = 0; before != needed.size();) {
+      before = needed.size();
+      for_ops(loop.inside, [&](const MicroOp& op, std::uint32_t b) {
+        if (std::none_of(op.dst, op.dst + op.n_dst,
+                         [&](std::uint32_t slot) { return needed.contains(slot); }))
+          return;
+        if (own[b] != 0 && is_look(op) && !adds(op)) kind.add(op);
+        if (op.space == MemorySpace::local && called.looks) {  // may be a call's result
+          kind.looks = true;
+          kind.in_block = kind.in_block || called.in_block;
+        }
+        needed.insert(std::begin(op.src), std::end(op.src));
+        needed.insert(op.guard);
+        need_way_to(b);
+      });
+      needed.erase(MicroOp::kNoSlot);
+    }
+    return kind;
   }
 
   static constexpr std::uint32_t kPollCost = 256, kPollLength = 64;  // warp instructions

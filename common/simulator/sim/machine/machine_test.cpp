@@ -1035,6 +1035,110 @@ TEST(Machine, WaitingByPollingCountsAsABarrier) {
   }
 }
 
+// Two warps that run `body`, after one barrier. %first: lane 0; %a: a word of the block in global memory.
+std::uint64_t waits(const std::string& body, const std::string& functions = "") {
+  TestDevice t(
+      functions +
+      ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %first, %p;\n  .reg .b32 %r, %target, %round;\n"
+      "  .reg .b64 %a, %s;\n  .shared .align 4 .b32 s_count[4];\n  mov.u32 %r, %ctaid.x;\n"
+      "  ld.param.u64 %a, [in];\n  mad.wide.u32 %a, %r, 4, %a;\n  mov.u32 %r, %laneid;\n"
+      "  setp.eq.u32 %first, %r, 0;\n  mov.u32 %target, 0;\n  mov.u32 %round, 0;\n"
+      "  st.shared.u32 [s_count], %round;\n  st.shared.u32 [s_count+4], %round;\n  bar.sync 0;\n" +
+      body + "  ret;\n}\n");
+  t.device.set_mode(kCounters);
+  return t.launch("k", 3, 64, t.array<int>(8, 0)).counters.barriers / 3 - 1;
+}
+
+TEST(Machine, EachWaitInAShortLoopCountsAsABarrier) {
+  const auto rounds = [](const std::string& space, const std::string& word, const std::string& besides) {
+    return waits(fmt::format(
+        "round:\n  @%first red.{0}.add.u32 [{1}], 1;\n  add.u32 %target, %target, 2;\n"
+        "again:\n  ld.volatile.{0}.u32 %r, [{1}];\n  setp.lt.u32 %p, %r, %target;\n  @%p bra again;\n{2}"
+        "  add.u32 %round, %round, 1;\n  setp.lt.u32 %p, %round, 5;\n  @%p bra round;\n",
+        space, word, besides));
+  };
+  EXPECT_EQ(rounds("shared", "s_count", ""), 5u);
+  EXPECT_EQ(rounds("global", "%a", ""), 5u);
+  // The loop around them may also look at something.
+  EXPECT_GE(rounds("shared", "s_count", "  ld.volatile.shared.u32 %r, [s_count+4];\n"), 5u);
+  EXPECT_GE(rounds("shared", "s_count", "  ld.volatile.global.u32 %r, [%a+12];\n"), 5u);
+  EXPECT_GE(rounds("global", "%a", "  ld.volatile.global.u32 %r, [%a+12];\n"), 5u);
+}
+
+TEST(Machine, AWaitInALoopInsideAnotherWaitCounts) {
+  for (const char* word : {"shared.u32 %r, [s_count]", "global.u32 %r, [%a]"}) {
+    const std::string add =
+        std::string(word).find("shared") == 0 ? "shared.add.u32 [s_count]" : "global.add.u32 [%a]";
+    EXPECT_GE(waits(fmt::format("  @%first red.{}, 1;\nagain:\n  ld.volatile.global.u32 %r, [%a+16];\n"
+                                "  setp.eq.u32 %p, %r, 1;\n  @%p bra again;\n  ld.volatile.{};\n"
+                                "  setp.lt.u32 %p, %r, 2;\n  @%p bra again;\n",
+                                add, word)),
+              1u)
+        << word;
+  }
+}
+
+TEST(Machine, LooksAtSeveralWordsInARowAreOneWait) {
+  const std::string looks =
+      "again{0}:\n  ld.volatile.shared.u32 %r, [s_count+{1}];\n  setp.lt.u32 %p, %r, 2;\n  @%p bra "
+      "again{0};\n";
+  const std::string adds =
+      "  @%first red.shared.add.u32 [s_count], 1;\n"
+      "  @%first red.shared.add.u32 [s_count+4], 1;\n";
+  EXPECT_EQ(waits(adds + fmt::format(fmt::runtime(looks), 1, 0) + fmt::format(fmt::runtime(looks), 2, 4)),
+            1u);
+  // Atomics write, so the other warp may wait for them in turn.
+  const std::string takes =
+      "again{0}:\n  mov.u32 %r, {0};\n  @%first atom.shared.cas.b32 %r, [s_count], {0}, {1};\n"
+      "  setp.ne.u32 %p, %r, {0};\n  @%p bra again{0};\n";
+  const std::string odd = "  mov.u32 %r, %tid.x;\n  setp.ge.u32 %p, %r, 32;\n  @%p bra odd;\n";
+  const auto take = [&](int k) { return fmt::format(fmt::runtime(takes), k, k + 1); };
+  EXPECT_EQ(waits(odd + take(0) + take(2) + take(4) + "  ret;\nodd:\n" + take(1) + take(3) + take(5)), 3u);
+}
+
+TEST(Machine, LongLoopsWaitIfWhatTheyReadEndsThem) {
+  std::string pad;
+  for (int k = 0; k < 80; ++k) pad += "  xor.b32 %round, %round, %target;\n";
+  const auto waits_of = [&](const std::string& look, const std::string& decide) {
+    return waits(
+        "  @%first red.shared.add.u32 [s_count], 1;\n  @%first red.global.add.u32 [%a], 1;\n"
+        "again:\n  add.u32 %target, %target, 1;\n  " +
+        look + "\n" + pad + "  " + decide + "\n  @%p bra again;\n");
+  };
+  const std::string enough = "setp.lt.u32 %p, %r, 2;";
+  for (const char* look : {"ld.volatile.shared.u32 %r, [s_count];", "atom.shared.or.b32 %r, [s_count], 0;",
+                           "ld.volatile.global.u32 %r, [%a];",
+                           "ld.volatile.shared.u32 %r, [s_count]; st.shared.u32 [s_count+8], %r;"})
+    EXPECT_EQ(waits_of(look, enough), 1u) << look;
+  EXPECT_EQ(waits_of("ld.volatile.shared.u32 %r, [s_count];",
+                     "setp.lt.u32 %p, %r, 2;\n  @!%p bra out;\n  bra again;\nout:\n  mov.u32 %r, 1;\n"
+                     "  setp.eq.u32 %p, %r, 0;"),
+            1u);
+  // It takes numbers, or ends after some rounds.
+  EXPECT_EQ(waits_of("atom.shared.add.u32 %r, [s_count+4], 1;", "setp.lt.u32 %p, %r, 200;"), 0u);
+  EXPECT_EQ(waits_of("ld.volatile.shared.u32 %r, [s_count];", "setp.lt.u32 %p, %target, 5;"), 0u);
+}
+
+TEST(Machine, WaitsInCalledFunctionsCount) {
+  const std::string function =
+      ".func (.param .b32 out) look(.param .b64 at)\n{{\n  .reg .b64 %a;\n  .reg .b32 %v;\n"
+      "  ld.param.u64 %a, [at];\n  ld.volatile{}.u32 %v, [%a];\n  st.param.b32 [out], %v;\n  ret;\n}}\n";
+  const auto rounds = [&](const std::string& space, const std::string& word, const std::string& where) {
+    return waits(
+        fmt::format(
+            "  mov.u64 %s, s_count;\n  cvta.shared.u64 %s, %s;\n"
+            "round:\n  @%first red.{0}.add.u32 [{1}], 1;\n  add.u32 %target, %target, 2;\n"
+            "again:\n  {{ .param .b64 at; .param .b32 out; st.param.b64 [at], {2};\n"
+            "  call (out), look, (at);\n  ld.param.b32 %r, [out]; }}\n  setp.lt.u32 %p, %r, %target;\n"
+            "  @%p bra again;\n  add.u32 %round, %round, 1;\n  setp.lt.u32 %p, %round, 5;\n  @%p bra "
+            "round;\n",
+            space, word, where),
+        fmt::format(fmt::runtime(function), space == "global" ? ".global" : ""));
+  };
+  EXPECT_EQ(rounds("shared", "s_count", "%s"), 5u);
+  EXPECT_EQ(rounds("global", "%a", "%a"), 5u);
+}
+
 TEST(Machine, WaitingForAnotherBlockIsNoBarrier) {
   TestDevice t(
       ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r;\n  .reg .b64 %a;\n"

@@ -120,9 +120,10 @@ struct alignas(64) Warp {
   } polled;
   std::uint64_t polled_time = 0;
   std::array<std::byte, 16 * kLanes> polled_values{};  // that the lanes of `polled` found
-  bool waits_in_block = false;  // in the basic block that ran last, as there, or for a word in global memory
-  bool only_polls = false;      // as the basic block that runs
-  bool sees_own = false;        // has, in a loop that polls, read a word that its block wrote last
+  std::uint32_t waits_in = 0;      // the BasicBlock::polling_loop in which it waits for threads of the block
+  std::uint32_t polling_loop = 0;  // of the basic block that runs
+  bool only_polls = false;         // as the basic block that runs
+  bool sees_own = false;  // has, in that loop, read a word in global memory that its block wrote last
   // The lines of global memory that the warp loaded last: line number, and 4 bits for the sectors; and the
   // time when they are there.
   static constexpr std::uint32_t kNearLines = 32;

@@ -213,6 +213,10 @@ RunEnd run(Warp& w, s64 budget) {
       }
       w.set_mask(w.groups[k].mask);
       w.only_polls = b.only_polling;
+      if (b.accesses) {
+        w.sees_own = w.sees_own && b.polling_loop == w.polling_loop;
+        w.polling_loop = b.polling_loop;
+      }
       worker.block_runs[number] += 1;
       worker.block_lanes[number] += static_cast<u64>(std::popcount(w.mask));
       const MicroOp* const last = program.ops.data() + b.last;
@@ -226,10 +230,11 @@ RunEnd run(Warp& w, s64 budget) {
       w.time += b.clocks + w.stall * b.waits;
       if (b.waits_for_all) w.stall = 0;
       if (!b.only_polling) w.polled.op = Warp::kNeverPolled;
-      w.sees_own = w.sees_own && b.polling;
-      if (const bool waits = b.waits_in_block || w.sees_own; waits != w.waits_in_block) {
-        w.waits_in_block = waits;
-        worker.waits_in_block += waits ? 1 : 0;
+      // A wait goes on until the warp accesses other memory, or the next wait writes.
+      const u32 waits_in = !b.accesses ? w.waits_in : b.waits_in_block || w.sees_own ? b.polling_loop : 0;
+      if (waits_in != w.waits_in) {
+        w.waits_in = waits_in;
+        worker.waits_in_block += waits_in != 0 ? 1 : 0;
       }
       budget -= b.cost;
       leave_block<Observed>(w, k, number, b);

@@ -67,7 +67,7 @@ void report_at_death(int number) {
 __attribute__((constructor)) void prepare_report() {
   on_exit(report_at_exit, nullptr);
   if (std::getenv("SIM_CHECK") == nullptr && std::getenv("SIM_REPORT") == nullptr) return;
-  for (const int number : {SIGABRT, SIGSEGV}) std::signal(number, report_at_death);
+  for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(number, report_at_death);
 }
 
 }  // namespace

@@ -210,6 +210,17 @@ class Environment(unittest.TestCase):
         self.assertEqual(code, -6)
         self.assertIn("global-race", err)
 
+        code, _, err = run(FINDINGS, "divides", SIM_CHECK="1")
+        self.assertEqual(code, -8)
+        self.assertIn("global-race", err)
+
+    def test_a_program_without_kernels_is_not_called_checked(self):
+        self.assertEqual(
+            run(FINDINGS, "nothing", SIM_CHECK="1")[2],
+            "simulator: not checked: kernels, since none was launched\n"
+            "simulator: checked: nothing found in what was checked\n",
+        )
+
     def test_findings_are_in_the_report(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "report.json")
@@ -238,6 +249,9 @@ class Environment(unittest.TestCase):
 
         self.assertEqual(sanitize(FINDINGS, "clean"), (0, "simulator: checked: nothing found\n"))
         self.assertEqual(sanitize(FINDINGS, "leak")[0], 86)
+        for what, found in ("leaves", ""), ("forks", "simulator: checked: nothing found\n"):
+            lost = "cusan: not checked: what 1 process(es) did that ended by _exit, a signal or exec, without their findings\n"
+            self.assertEqual(sanitize(FINDINGS, what), (0, found + lost))
         self.assertEqual(sanitize(FINDINGS, "code")[0], 3)
         code, err = sanitize("/bin/true")
         self.assertEqual(code, 2)
@@ -273,7 +287,10 @@ class Environment(unittest.TestCase):
             code, err = sanitize_text("int main() { int* d; cudaMalloc(&d, 4); return *d; }")
             self.assertEqual(code, 139, err)
             ended = "lab: exit code 139: SIGSEGV ended the program, unless it returned this number\n"
-            self.assertRegex(err, "host-access.*\n.*\nsimulator: checked: 1 error, 0 hints\n")
+            self.assertRegex(
+                err, "host-access.*\n.*\nsimulator: not checked: kernels, since none was launched\n"
+            )
+            self.assertIn("simulator: checked: 1 error, 0 hints\n", err)
             self.assertTrue(err.endswith(ended), err)
             code, err = sanitize_text("int main() { int* volatile p = nullptr; cudaFree(0); return *p; }")
             self.assertEqual(code, 139, err)

@@ -2,7 +2,10 @@
 // For environment_test.py: makes the mistake that its argument selects. The program itself never fails.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,12 +35,17 @@ __global__ void wait_for_all(int* out) {
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   const auto is = [&](const char* word) { return std::strcmp(what, word) == 0; };
+  const bool is_child = is("forks") && fork() == 0;
   int *in = nullptr, *out = nullptr, *lost = nullptr;
   cudaMalloc(&in, 256);
   cudaMalloc(&out, 256);
   cudaMemset(in, 0, 256);
   if (!is("copy")) cudaMemset(out, 0, 256);
-  if (is("race") || is("abort")) add_up<<<1, 64>>>(in, out);
+  if (is("race") || is("abort") || is("leaves") || is("divides") || is_child) add_up<<<1, 64>>>(in, out);
+  if (is("leaves") || is_child) cudaDeviceSynchronize(), _exit(0);
+  if (is("divides")) std::raise(SIGFPE);
+  while (is("forks") && wait(nullptr) > 0) {
+  }
   if (is("lines")) {
     cudaMalloc(&lost, 12);
     several_lines<<<1, 1>>>(lost, out);
@@ -61,7 +69,7 @@ int main(int argc, char** argv) {
     cudaFreeHost(pinned);
   }
   if (is("heap")) keep_heap<<<1, 2>>>(out);
-  if (is("clean")) fill<<<1, 64>>>(out);
+  if (is("clean") || is("forks")) fill<<<1, 64>>>(out);
   if (is("leak")) cudaMalloc(&lost, 100);
   if (is("reset")) cudaMalloc(&lost, 100), cudaDeviceReset(), std::exit(0);
   if (is("fault")) fill<<<1, 64>>>(nullptr), cudaDeviceSynchronize(), cudaDeviceReset(), std::exit(0);

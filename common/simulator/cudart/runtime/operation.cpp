@@ -83,6 +83,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
            attribute.val.cooperative != 0;  // the union's first member, as "allowed" is
   });
   (void)context.device().set_other_memory(memory_of_others(context));
+  note_activity(Activity::launch);
   sim::LaunchResult result = context.device().launch(request);
   footprint = std::move(result.footprint);
   if (!footprint.empty()) note_launch_wrote(context, request, footprint);
@@ -116,6 +117,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
 Status execute_host(const HostOp& host) {
   // Not under any lock, because the function may wait for another thread that uses the device.
   const InsideHostFunction inside;
+  note_activity(Activity::host_function);
   if (host.function != nullptr) host.function(host.data);
   if (host.callback != nullptr) host.callback(host.stream, cudaSuccess, host.data);
   // The function may have signalled to other host code that the work before it has ended.

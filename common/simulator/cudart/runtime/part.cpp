@@ -180,6 +180,7 @@ CUDART_EXPORT double simPartReady(SimPart* part) {
 CUDART_EXPORT void simRunParts(const SimPartWork* work, size_t n_parts, double start, double us,
                                void (*move)(void* user), void* user) {
   const InsideRuntime inside;
+  note_activity(Activity::launch);
   for (std::size_t i = 0; i < n_parts; ++i) check_sources(work[i]);
   open_device_memory();
   move(user);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "cudart/runtime/host/host_checks.hpp"
 #include "cudart/runtime/memory/pool.hpp"
 #include "cudart/runtime/part.hpp"
 #include "cudart/runtime/stream.hpp"
@@ -68,6 +69,7 @@ sim::Device& Context::device() {
     }
     device_->set_mode(env.mode);
     created.store(true, std::memory_order_release);
+    note_activity(Activity::other);
     if (env.verbose) {
       const sim::DevicePreset& chip = env.device.preset;
       say(

@@ -2,8 +2,12 @@
 #include "cudart/runtime/host/host_checks.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <sstream>
@@ -166,6 +170,26 @@ void check_leaks(Context& context) {
   context.device().find_heap_leaks();
 }
 
+namespace {
+
+std::atomic<bool> has_launched{false}, has_host_functions{false};
+
+void write_number_of_process() {
+  static const char* const descriptor = std::getenv("SIM_CHECK_FD");
+  if (descriptor != nullptr) ::dprintf(std::atoi(descriptor), "%d\n", ::getpid());
+}
+
+// The process that used a device last: a child of fork() is another one.
+std::atomic<::pid_t> last_user{0};
+
+}  // namespace
+
+void note_activity(Activity what) {
+  if (what == Activity::launch) has_launched = true;
+  if (what == Activity::host_function) has_host_functions = true;
+  if (last_user.exchange(::getpid()) != ::getpid()) write_number_of_process();
+}
+
 std::size_t print_findings() {
   std::size_t errors = 0, hints = 0;
   std::string unchecked;
@@ -181,6 +205,9 @@ std::size_t print_findings() {
     errors += found.errors;
     hints += found.hints;
   }
+  if (!has_launched) unchecked += "kernels, since none was launched\n";
+  if (has_host_functions)
+    unchecked += "whether what a function of cudaLaunchHostFunc accesses is in use by other host code\n";
   if (ever_registered()) unchecked += "whether host code waits before it uses memory of cudaHostRegister\n";
   const auto count = [](std::size_t n, const char* what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
@@ -191,6 +218,7 @@ std::size_t print_findings() {
     say(unchecked.empty() ? "checked: nothing found" : "checked: nothing found in what was checked");
   else
     say(fmt::format("checked: {}, {}", count(errors, "error"), count(hints, "hint")));
+  if (last_user == ::getpid()) write_number_of_process();
   return errors;
 }
 

@@ -37,6 +37,11 @@ void check_waits();
 // Must be called before the program ends or resets the device: reports what has not been freed.
 void check_leaks(Context& context);
 
+// Records that the process uses a device, and what it does. With SIM_CHECK_FD, writes the number of the process
+// there, and again when its findings are printed: so that whoever reads it knows whose findings are lost.
+enum class Activity : std::uint8_t { other, launch, host_function };
+void note_activity(Activity what);
+
 // At the end of the process: prints the findings of all devices and a summary line on stderr. Returns the
 // number of errors.
 std::size_t print_findings();

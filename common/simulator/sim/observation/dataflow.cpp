@@ -182,13 +182,21 @@ void Dataflow::block_begins(Block& block) {
 
 // --- the algebra of origins --------------------------------------------------------------------------------
 
-Dataflow::Origin Dataflow::combined(Origin a, Origin b, bool counts) {
+Dataflow::Origin Dataflow::combined(Origin a, Origin b, bool counts, bool is_known) {
   if (a.depth == 0) return b;
   if (b.depth == 0) return a;
   if (counts) ++work_;
   const std::uint32_t depth = std::max(a.depth, b.depth) + 1;
   deepest_ = std::max<std::uint64_t>(deepest_, depth - 1);
-  return {depth, a.id == b.id ? a.id : mixed(a.id, b.id)};
+  if (a.id == b.id) return {depth, a.id};
+  ++n_values_;
+  return is_known ? Origin{depth, mixed(a.id, b.id)} : distinct({depth, mixed(a.id, b.id)});
+}
+
+// With kAbsences: a value of its own, since there may be several results of the same values. Where a lane writes
+// both halves of one value, n_values_ stays.
+Dataflow::Origin Dataflow::distinct(Origin value) {
+  return {value.depth, absences_ ? mixed(value.id, n_values_) : value.id};
 }
 
 // Two parts of one value, or two values that are not combined by an operation: combines them only if they are
@@ -213,7 +221,7 @@ Dataflow::Origin Dataflow::chosen(Origin value, Origin by, bool counts) {
   const std::uint32_t depth = (absences_ ? std::max(value.depth, by.depth) : value.depth) + 1;
   if (depth > by.depth && counts) ++work_;
   deepest_ = std::max<std::uint64_t>(deepest_, std::max(depth, by.depth) - 1);
-  return {std::max(depth, by.depth), mixed(value.id, by.id)};
+  return distinct({std::max(depth, by.depth), mixed(value.id, by.id)});
 }
 
 // Of a and b, without an operation.
@@ -235,7 +243,7 @@ Dataflow::Origin Dataflow::selected(Origin a, Origin b, Origin by) {
   const std::uint32_t depth = compared ? std::max(deepest, std::min(a.depth, b.depth) + 1) : deepest + 1;
   if (depth > deepest) ++work_;
   deepest_ = std::max<std::uint64_t>(deepest_, depth - 1);
-  return {depth, mixed(mixed(a.id, b.id), by.id)};
+  return distinct({depth, mixed(mixed(a.id, b.id), by.id)});
 }
 
 // --- registers ---------------------------------------------------------------------------------------------
@@ -259,6 +267,7 @@ void Dataflow::assign(const MicroOp& op, int lane, Origin& at, Origin value) {
 
 void Dataflow::write(const MicroOp& op, int k, int lane, Origin low_word, Origin high_word) {
   if (op.dst[k] == MicroOp::kNoSlot) return;
+  n_values_ += op.guard != MicroOp::kNoSlot ? 1 : 0;
   if ((op.pred_dst >> k & 1) != 0) return assign(op, lane, predicate(op.dst[k])[lane], low_word);
   assign(op, lane, low(op.dst[k])[lane], low_word);
   if ((op.wide_dst >> k & 1) != 0) assign(op, lane, low(op.dst[k])[kLanes + lane], high_word);
@@ -598,6 +607,7 @@ void Dataflow::move(Warp& w, const MicroOp& op) {
     const Origin *a = low(op.src[0]), *b = low(op.src[1]);
     for_lanes(w.mask, [&](int lane) {
       const Origin by = source(op, 2, lane);
+      ++n_values_;
       const auto one = [&](int at) {
         if (by.depth != 0 || !by_predicate) return selected(a[at], b[at], by);
         return (taken >> lane & 1) != 0 ? a[at] : b[at];
@@ -629,13 +639,15 @@ void Dataflow::combine(Warp& w, const MicroOp& op) {
     if (!repeated) operands[n++] = k;
   }
   Origin* const carry = (role & (kCarryIn | kCarryOut)) != 0 ? predicate(program_->carry_slot) : nullptr;
+  // A comparison must be known as one of these values, and the parts of a sum as one value.
+  const bool is_known = role != 0 || (op.pred_dst & 1) != 0;
   bool combines = false;
   for_lanes(w.mask, [&](int lane) {
     Origin value;
     for (int k = 0; k < n; ++k) {
       const Origin operand = source(op, operands[k], lane);
       combines = combines || (value.depth != 0 && operand.depth != 0);
-      value = combined(value, operand);
+      value = combined(value, operand, true, is_known);
     }
     if ((role & kCarryIn) != 0) value = merged(value, carry[lane], true);
     write(op, 0, lane, value);
@@ -683,7 +695,8 @@ Dataflow::Origin Dataflow::gathered(const Gathered& lanes, std::uint32_t steps) 
   Origin all = lanes.all;
   all.depth += steps;
   deepest_ = std::max<std::uint64_t>(deepest_, all.depth - 1);
-  return all;
+  ++n_values_;
+  return distinct(all);
 }
 
 // What decides that of `lanes` these are here, and others have ended. If `op` names no members, lanes may
@@ -747,6 +760,7 @@ void Dataflow::guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) {
   if (absences_ && (roles_[op.index] & kClock) != 0)
     for_lanes(by_data, [&](int lane) { flows(w, guard[lane]); });
   for_lanes(by_data, [&](int lane) {
+    ++n_values_;
     const auto depends = [&](Origin& at) { at = chosen(at, guard[lane]); };
     if ((roles_[op.index] & kCarryOut) != 0) depends(predicate(program_->carry_slot)[lane]);
     for (int k = 0; k < 4 && op.kind != OpKind::store; ++k) {
@@ -813,6 +827,7 @@ void Dataflow::leave_regions(Warp& w, std::uint32_t block, std::uint32_t functio
       const Origin by = d.by[static_cast<std::size_t>(lane)];
       Origin& ended = here_->ended[static_cast<std::size_t>(lane)];
       ended = deeper(ended, by);
+      ++n_values_;
       bool grew = false;
       const auto depends = [&](Origin& at) {
         const Origin now = chosen(at, by, false);

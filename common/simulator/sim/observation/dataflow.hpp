@@ -19,7 +19,8 @@
 // block has taken, also from the arguments of earlier calls; and votes and shuffles derive from the branches
 // that their lanes are in, or that they took before they ended. What is selected is then one step deeper than
 // what decides, unless this compares the very values of which one is selected: a chain can select its next
-// value by the last one.
+// value by the last one. Results of the same values, as of two votes of the same lanes, are then values of
+// different origin, but for comparisons and carries.
 // Not followed: in which order warps execute atomics; and the registers that a recursive call saves.
 // Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
 #pragma once
@@ -125,7 +126,8 @@ class Dataflow final : public Observer {
     std::uint32_t first, deepest;
   };
 
-  Origin combined(Origin a, Origin b, bool counts = true);
+  Origin combined(Origin a, Origin b, bool counts = true, bool is_known = false);
+  Origin distinct(Origin value);
   Origin merged(Origin a, Origin b, bool counts);
   bool is_free(Origin value, Origin by) const;
   Origin chosen(Origin value, Origin by, bool counts = true);
@@ -194,6 +196,7 @@ class Dataflow final : public Observer {
   Addresses addresses_{};
   std::uint32_t from_lane_[kLanes] = {};
   std::uint64_t work_ = 0, operation_lanes_ = 0, deepest_ = 0;
+  std::uint32_t n_values_ = 0;  // see distinct()
 };
 
 }  // namespace course::sim

@@ -86,9 +86,11 @@ TEST(Dataflow, StatesThatSelectTheirSuccessorAreSteps) {
   }
 }
 
-TEST(Dataflow, SelectionsAmongVotesAreSteps) {
-  const Counters c = counted("parity_by_selections", kCounters | kDataflow | kAbsences);
-  EXPECT_GE(c.steps, 31u);
+TEST(Dataflow, ChainsOfValuesThatAllItemsMadeAreSteps) {
+  for (const char* way : {"parity_by_selections", "votes_packed", "votes_permuted", "votes_by_bytes",
+                          "votes_voted", "votes_swapped", "votes_present", "copies_combined",
+                          "copies_selected", "copies_guarded", "copies_branched"})
+    EXPECT_GE(counted(way, kCounters | kDataflow | kAbsences).steps, 31u) << way;
 }
 
 TEST(Dataflow, ChoosingByDataIsAnOperation) {

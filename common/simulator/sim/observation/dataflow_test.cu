@@ -708,3 +708,106 @@ KERNEL parity_by_selections(const unsigned* in, unsigned* out) {
   }
   out[0] = parity;
 }
+
+// --- The same with votes of the same lanes: each bit of the items in turn. Real values of one origin, such as the
+// halves of a number, are combined without an operation.
+template <typename Next>
+__device__ void follow_votes(const unsigned* in, unsigned* out, Next next) {
+  unsigned state = __ballot_sync(~0u, (in[threadIdx.x] & 1) != 0) & 1;
+#pragma unroll 1
+  for (unsigned b = 1; b < 32; ++b)
+    state = next(state, __ballot_sync(~0u, (in[threadIdx.x] >> b & 1) != 0) & 1);
+  if (threadIdx.x == 0) out[0] = state;
+}
+
+KERNEL votes_packed(const unsigned* in, unsigned* out) {
+  follow_votes(in, out, [](unsigned state, unsigned vote) {
+    asm volatile("{.reg .b64 t; mov.b64 t, {%0, %1}; popc.b64 %0, t;}" : "+r"(state) : "r"(vote));
+    return state & 1;
+  });
+}
+
+KERNEL votes_permuted(const unsigned* in, unsigned* out) {
+  follow_votes(in, out, [](unsigned state, unsigned vote) {
+    asm volatile("{.reg .b32 t; prmt.b32 t, %0, %1, 0x1140; popc.b32 %0, t;}" : "+r"(state) : "r"(vote));
+    return state & 1;
+  });
+}
+
+KERNEL votes_by_bytes(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_words[32];
+  volatile auto* const bytes = reinterpret_cast<volatile unsigned char*>(s_words + threadIdx.x);
+  follow_votes(in, out, [bytes](unsigned state, unsigned vote) {
+    bytes[0] = static_cast<unsigned char>(state);
+    bytes[1] = static_cast<unsigned char>(vote);
+    return __popc(*reinterpret_cast<volatile unsigned short*>(bytes)) & 1u;
+  });
+}
+
+KERNEL votes_voted(const unsigned* in, unsigned* out) {
+  follow_votes(in, out, [](unsigned state, unsigned vote) {
+    const unsigned mine = threadIdx.x == 0 ? vote : threadIdx.x == 1 ? state : 0;
+    return __popc(__ballot_sync(~0u, mine != 0)) & 1u;
+  });
+}
+
+KERNEL votes_swapped(const unsigned* in, unsigned* out) {
+  __shared__ unsigned s_cells[32];
+  follow_votes(in, out, [](unsigned state, unsigned vote) {
+    static_cast<volatile unsigned*>(s_cells)[threadIdx.x] = vote;
+    atomicCAS(&s_cells[threadIdx.x], state, 2u);
+    return (static_cast<volatile unsigned*>(s_cells)[threadIdx.x] & 2u) == 0 ? 1u : 0u;
+  });
+}
+
+KERNEL votes_present(const unsigned* in, unsigned* out) {
+  follow_votes(in, out, [](unsigned state, unsigned vote) {
+    unsigned here = 0;
+    if (vote == (threadIdx.x & 1))
+      if (state == (threadIdx.x >> 1 & 1)) asm volatile("activemask.b32 %0;" : "=r"(here));
+    return __popc(__ballot_sync(~0u, here != 0) & 0x66666666u) != 0 ? 1u : 0u;
+  });
+}
+
+// Lane j makes a copy of item j, to which all items contribute, by a tree. Thread 0 adds the copies.
+template <typename Fold>
+__device__ void add_copies(const unsigned* in, unsigned* out, Fold fold) {
+  unsigned v[32];
+#pragma unroll
+  for (unsigned i = 0; i < 32; ++i)
+    asm volatile("and.b32 %0, %1, %2;" : "=r"(v[i]) : "r"(in[i]), "r"(i == threadIdx.x ? ~0u : 0u));
+#pragma unroll
+  for (unsigned stride = 16; stride > 0; stride /= 2)
+#pragma unroll
+    for (unsigned i = 0; i < stride; ++i) fold(v[i], v[i + stride]);
+  unsigned total = v[0];
+#pragma unroll 1
+  for (unsigned j = 1; j < 32; ++j)
+    asm volatile(
+        "{.reg .b64 t; mov.b64 t, {%0, %1}; mul.lo.u64 t, t, 0x100000001; shr.u64 t, t, 32; "
+        "cvt.u32.u64 %0, t;}"
+        : "+r"(total)
+        : "r"(__shfl_sync(~0u, v[0], j)));
+  if (threadIdx.x == 0) out[0] = total;
+}
+
+KERNEL copies_combined(const unsigned* in, unsigned* out) {
+  add_copies(in, out, [](unsigned& a, unsigned b) { asm volatile("or.b32 %0, %0, %1;" : "+r"(a) : "r"(b)); });
+}
+KERNEL copies_selected(const unsigned* in, unsigned* out) {
+  add_copies(in, out, [](unsigned& a, unsigned b) {
+    asm volatile("{.reg .pred p; setp.gt.u32 p, %1, %0; selp.u32 %0, %1, %0, p;}" : "+r"(a) : "r"(b));
+  });
+}
+KERNEL copies_guarded(const unsigned* in, unsigned* out) {
+  add_copies(in, out, [](unsigned& a, unsigned b) {
+    asm volatile("{.reg .pred p; setp.gt.u32 p, %1, %0; @p mov.u32 %0, %1;}" : "+r"(a) : "r"(b));
+  });
+}
+KERNEL copies_branched(const unsigned* in, unsigned* out) {
+  add_copies(in, out, [](unsigned& a, unsigned b) {
+    asm volatile("{.reg .pred p; setp.le.u32 p, %1, %0; @p bra DONE; mov.u32 %0, %1; DONE: mov.u32 %0, %0;}"
+                 : "+r"(a)
+                 : "r"(b));
+  });
+}

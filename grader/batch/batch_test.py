@@ -1019,6 +1019,13 @@ class GradeAll(InFolder):
             "without --only everybody is graded with the same",
         )
 
+    def test_each_file_is_graded_with_a_seed_of_its_own(self):
+        self.grade("--seed", "7")
+        seeds = [json.loads(path.read_text())["seed"] for path in self.out.glob("results/*/1.json")]
+        self.assertEqual(len(seeds), len(set(HAND_INS.values())))
+        self.assertEqual(len(set(seeds)), len(seeds))
+        self.assertNotIn("0x7", seeds, "the class's seed")
+
     def test_new_cases_start_from_earlier_results(self):
         self.grade("--seed", "7")
         n_before = self.n_graded()
@@ -1215,11 +1222,11 @@ class GradeAll(InFolder):
             self.assertIn(f": {points} of" if status == "graded" else "has not been graded yet", text)
 
     def test_wrong_usage_says_what_is_right(self):
-        self.assertIn("is no folder", self.run_on("nothing here"))
+        self.assertIn("is not a folder", self.run_on("nothing here"))
         (self.folder / "nobody").mkdir()
         self.assertIn("holds no hand-ins", self.run_on("nobody"))
         self.assertIn("can't go into", self.grade("--out", str(self.folder / "in/grades"), code=1))
-        self.assertIn("is no seed", self.grade("--seed", "12x", code=1))
+        self.assertIn("is not a seed", self.grade("--seed", "12x", code=1))
         self.grade("--seed", "5")
         self.assertIn("was begun with --seed 0x5", self.grade("--seed", "6", code=1))
         self.assertIn("--jobs", self.grade("--jobs", "0", code=1))
@@ -1237,15 +1244,18 @@ class GradeAll(InFolder):
         self.put("in/<script>/reduction.cu", "// points 3\n")
         self.put("in/<script>2/reduction.cu", "")  # refused: plain text names the file
         self.grade("--seed", "0x5eed")
+        instructors = (self.out / "reports/instructors/ada/reduction.json").read_text()
+        seed = json.loads(instructors)["seed"]
         for path in (self.out / "reports/students").glob("*/*"):
             self.assertNotIn("5eed", path.read_text())
+            self.assertNotIn(seed, path.read_text())
             if path.suffix != ".txt" or "empty" not in path.read_text():
                 self.assertNotIn("<script>", path.read_text())
         self.assertIn(
             "one: OK, 70 of 100 points\n  rerun\n",
             (self.out / "reports/students/ada/reduction.txt").read_text(),
         )
-        self.assertIn("5eed", (self.out / "reports/instructors/ada/reduction.json").read_text())
+        self.assertIn(f"--seed {seed}", instructors)
         self.assertIn("'=1+1", (self.out / "grades.csv").read_text())
         self.assertIn("' =2+2", (self.out / "grades.csv").read_text())
         for path in self.out.glob("**/*"):

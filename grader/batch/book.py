@@ -15,6 +15,7 @@ gradebook.sqlite, grades.csv, tasks.csv, reports/    made from the above, any ti
 
 import fcntl
 import hashlib
+import hmac
 import json
 import os
 import pathlib
@@ -222,7 +223,7 @@ class Book:
         def check(name: str, where: str, kind: str, known) -> None:
             if name not in known:
                 where = f"{self.folder / settings.NAME}: points.{where}{name}"
-                raise Problem(f"{where} is no {kind}. {settings.meant(name, known)}")
+                raise Problem(f"{where} is not a {kind}. {settings.meant(name, known)}")
 
         for lab, tasks in wishes.items():
             check(lab, "", "lab", labs)
@@ -299,7 +300,14 @@ class Book:
     def result(self, unit: Unit, attempt: int) -> dict | None:
         """A whole and fitting result, or nothing."""
         result = read_result(self.result_path(unit, attempt), unit.lab)
-        return result if result and result.get("seed") == hex(int(self.settings["seed"], 0)) else None
+        return result if result and result.get("seed") == self.seed_of(unit) else None
+
+    def seed_of(self, unit: Unit) -> str:
+        """The secret seed with which a file is graded. If it leaks, it shows nothing about the class's seed, nor
+        about the seed of any other file, such as the student's next one."""
+        secret = int(self.settings["seed"], 0).to_bytes(8, "little")
+        digest = hmac.digest(secret, f"{unit.lab} {unit.sha256}".encode(), "sha256")
+        return hex(int.from_bytes(digest[:8], "little"))
 
     def grade(self, key: str, lab: str) -> tuple[dict, dict] | None:
         """The attempt that counts and its result, without its cases: the first whose result is still

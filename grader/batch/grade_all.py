@@ -172,9 +172,11 @@ def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
     seed = options.seed
     if seed is not None:
         try:
-            seed = hex(int(seed, 0))
-        except ValueError:
-            raise Problem(f'"{seed}" is no seed: give a number of up to 64 bits, 12345 or 0x1b2c.') from None
+            seed = hex(int.from_bytes(int(seed, 0).to_bytes(8, "little"), "little"))
+        except (ValueError, OverflowError):
+            raise Problem(
+                f'"{seed}" is not a seed: give a number of up to 64 bits, 12345 or 0x1b2c.'
+            ) from None
     book.settle({"seed": seed, "device": options.device, "task": options.task})
     return book
 
@@ -283,7 +285,7 @@ def run(options: argparse.Namespace) -> int:
     folder = pathlib.Path(options.folder)
     if not folder.is_dir():
         raise Problem(
-            f"{folder} is no folder. Give the folder with the hand-ins, one folder, archive or .cu file for each student."
+            f"{folder} is not a folder. Give the folder with the hand-ins, one folder, archive or .cu file for each student."
         )
     book = open_book(options, folder)
     harness = prepare(book, options)

@@ -124,7 +124,7 @@ Result<Harness> harness_from(const json& from) {
     harness.toolchain = from.at("toolchain").get<std::string>();
     return harness;
   } catch (const json::exception& error) {
-    return Error{fmt::format("This is no description of a harness: {}.", error.what())};
+    return Error{fmt::format("This is not a description of a harness: {}.", error.what())};
   }
 }
 

@@ -31,13 +31,17 @@ def baselines_command(book: Book, lab: str) -> list[str]:
     return [book.labcli, "batch-baselines", lab, *how(book), *options(out=book.baselines(lab))]
 
 
-def how(book: Book) -> list[str]:
-    return options(**{name: book.settings.get(name) for name in ("seed", "device", "task")})
+def how(book: Book, seed: str = "") -> list[str]:
+    """`seed`: another one than the class's."""
+    return options(
+        **{name: book.settings.get(name) for name in ("seed", "device", "task")}
+        | ({"seed": seed} if seed else {})
+    )
 
 
 def _command(book: Book, unit: Unit, attempt: int) -> list[str]:
     files = options(
         harness=book.folder / "harness.json", source=book.source(unit.sha256), work=book.work(unit, attempt)
     )
-    command = [book.labcli, "grade-one", unit.lab, *how(book), *files]
+    command = [book.labcli, "grade-one", unit.lab, *how(book, book.seed_of(unit)), *files]
     return [*command, "--graded", "--isolation", book.isolation]

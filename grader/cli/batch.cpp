@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -97,9 +98,8 @@ Result<Ready> get_ready(const BatchOptions& options) {
 json asked_of(const lab::Manifest& manifest) {
   json tasks = json::array(), times = json::array();
   for (const lab::Task& task : manifest.tasks) {
-    bool dataflow = false;
-    for (const lab::EfficiencyGoal& goal : task.efficiency)
-      dataflow |= goal.metric == lab::Metric::work_ratio || goal.metric == lab::Metric::step_ratio;
+    const bool dataflow =
+        std::ranges::any_of(task.efficiency, lab::needs_dataflow, &lab::EfficiencyGoal::metric);
     tasks.push_back({task.id, !task.efficiency.empty(), dataflow, !task.speedup.empty()});
   }
   for (const lab::Task& rung : manifest.further_rungs) tasks.push_back({rung.id});

@@ -120,7 +120,7 @@ class Collector {
         slowest_case_ = c.name;
       }
       if (step.stage == Stage::efficiency && report.readable)
-        keep_worst(report, ideal), find_places(step, c, seed);
+        keep_worst(report, ideal, step.measure.dataflow), find_places(step, c, seed);
       if (step.stage == Stage::speedup) keep_times(step, c, outcome);
       return true;
     }
@@ -251,8 +251,9 @@ class Collector {
             (no_output || n_failed_with_items_ == 0 || lab::is_ambiguous(failed_cases())));
   }
 
-  void keep_worst(const lab::SimReport& report, const lab::Ideal& ideal) {
+  void keep_worst(const lab::SimReport& report, const lab::Ideal& ideal, bool has_dataflow) {
     for (const lab::Metric metric : lab::kAllMetrics) {
+      if (lab::needs_dataflow(metric) && !has_dataflow) continue;
       const std::optional<double> value = measure(metric, report.totals, ideal, report.traffic);
       if (!value) continue;
       const auto [entry, is_new] = evidence_.metrics.try_emplace(metric, *value);

@@ -76,6 +76,16 @@ TEST(Collect, RunsEveryStepOfAGoodTask) {
   EXPECT_DOUBLE_EQ(all.evidence.metrics.at(lab::Metric::work_ratio), 1.0);
 }
 
+TEST(Collect, KeepsNoMetricThatNeedsDataflowFromARunWithoutIt) {
+  const Collected all = run_first_task(nullptr, lab::DeviceKind::sim, 5, [](Plan& plan) {
+    for (Step& step : plan.steps) step.measure.dataflow = false;
+  });
+  EXPECT_TRUE(all.evidence.metrics.contains(lab::Metric::bytes_ratio));
+  for (const lab::Metric metric :
+       {lab::Metric::work_ratio, lab::Metric::step_ratio, lab::Metric::active_lanes})
+    EXPECT_FALSE(all.evidence.metrics.contains(metric)) << lab::name_of(metric);
+}
+
 TEST(Collect, StopsAfterAFewWrongAnswers) {
   const Collected some = run_first_task([](auto&, auto&, auto&) { return failing(Verdict::wrong_answer); });
   EXPECT_EQ(some.asked.size(), static_cast<std::size_t>(kMaxFailures));

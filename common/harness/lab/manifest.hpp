@@ -41,6 +41,10 @@ std::string_view name_of(Metric metric);
 constexpr bool at_least(Metric metric) {
   return metric == Metric::active_lanes;
 }
+// True if the metric can only be measured in a run that follows the data flow.
+constexpr bool needs_dataflow(Metric metric) {
+  return metric == Metric::work_ratio || metric == Metric::step_ratio || metric == Metric::active_lanes;
+}
 
 struct EfficiencyGoal {
   Metric metric;

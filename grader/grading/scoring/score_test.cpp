@@ -118,7 +118,7 @@ TEST(Score, MissedGoalNamesMeasurementLimitAndPoints) {
   const TaskResult result = score_task(first_task(), evidence);
   EXPECT_EQ(result.verdict, Verdict::ok);
   EXPECT_EQ(result.points, 45);
-  EXPECT_THAT(result.message, HasSubstr("active_lanes is 0.5, at least 0.9 is asked for (5 points lost)."));
+  EXPECT_THAT(result.message, HasSubstr("active_lanes is 0.5, at least 0.9 is required (5 points lost)."));
 }
 
 TEST(Score, UnmeasuredGoalEarnsNothing) {
@@ -222,11 +222,11 @@ TEST(Score, StaysWithinBoundsForAnyEvidence) {
     evidence.cases_planned = static_cast<int>(below(5));
     evidence.complete = below(3) != 0;
     for (std::uint64_t i = below(4); i > 0; --i) {
-      const Verdict verdict = below(3) == 0 ? static_cast<Verdict>(below(11)) : Verdict::ok;
+      const Verdict verdict = below(3) == 0 ? static_cast<Verdict>(below(kVerdicts.size())) : Verdict::ok;
       evidence.cases.push_back(record(verdict, static_cast<Stage>(below(4))));
     }
     for (std::uint64_t i = below(6); i > 0; --i) {
-      evidence.metrics[static_cast<lab::Metric>(below(6))] = odd[below(std::size(odd))];
+      evidence.metrics[lab::kAllMetrics[below(lab::kAllMetrics.size())]] = odd[below(std::size(odd))];
     }
     for (std::uint64_t i = below(3); i > 0; --i) {
       Timing timing;

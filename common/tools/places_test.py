@@ -54,7 +54,7 @@ PLACES = {
     "a verdict": (
         r"\bmemory_limit\b|\bMEMORY_LIMIT\b",
         {
-            "common/harness/verifier/session.hpp",
+            "common/harness/verifier/verdict.hpp",
             "common/harness/verifier/session.cpp",
             "common/harness/verifier/judge.cpp",
         },

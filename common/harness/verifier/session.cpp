@@ -181,6 +181,10 @@ struct Session::Impl {
   // orders of blocks, warps and lanes, and wrong in others.
   bool comes_of_order(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                       const Attempt& known);
+  void explain_by_old_value(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                            Attempt& failed);
+  void look_for_cause(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                      const Measure& measure, Attempt& failed);
   // What the runner's reply says of the case; `ran`: its run, without a judgement.
   Judgement judge_reply(const Submitted& given, const CaseReply& reply, const Attempt& ran) const;
   // What the simulator's report adds: findings, a case without a kernel, the modelled time.
@@ -227,7 +231,7 @@ std::optional<Judgement> Session::Impl::ensure_runner(const Manifest& manifest) 
   if (waited.event != Event::message) {
     // Student code has not run yet, so this text is not from it.
     if (const auto failure = runner->launch_failure())
-      return judged(Verdict::infra, "could not be shut in", *failure);
+      return judged(Verdict::infra, "could not be sandboxed", *failure);
     Judgement judgement = judge_silence(waited, options.seconds_to_start);
     judgement.failure.notes.emplace_back("this happened before the program took the case");
     return judgement;
@@ -600,6 +604,57 @@ Outcome Session::Impl::timed_once(const Problem& problem, const Task& task, cons
   return {};
 }
 
+// Does it fail because a load got an old value? Without the checkers none does.
+void Session::Impl::explain_by_old_value(const Problem& problem, const Task& task, const Case& c,
+                                         std::uint64_t seed, Attempt& failed) {
+  const SimReport report = read_sim_report(failed.outcome.sim_report);
+  const auto old = std::ranges::find_if(report.findings, is_old_value);
+  if (old == report.findings.end()) return;
+  runner.reset();
+  if (attempt(problem, task, c, seed, {}).judgement.verdict == Verdict::ok)
+    failed.judgement.failure.explain(*old, true);
+  runner.reset();
+}
+
+// Runs the case again in a fresh process with all checkers on. (Invalid accesses are found without them, but
+// not their reasons.) `measure`: how the case ran before.
+void Session::Impl::look_for_cause(const Problem& problem, const Task& task, const Case& c,
+                                   std::uint64_t seed, const Measure& measure, Attempt& failed) {
+  const Verdict verdict = failed.judgement.verdict;
+  Failure& failure = failed.judgement.failure;
+  if (failure.proved && !reads_unwritten(failure) && (!failed.ended_by_cuda_error || measure.checks)) return;
+  runner.reset();
+  Measure checks;
+  checks.checks = true;
+  const Attempt again = attempt(problem, task, c, seed, checks);
+  runner.reset();  // this case must not affect the next one
+  const bool proved = again.judgement.failure.proved;
+  // With the checkers it may end otherwise (after a crash, by its time limit): no cause of what happened.
+  const bool alike = again.judgement.verdict == Verdict::ok || again.judgement.verdict == verdict;
+  if (proved || (alike && !failure.has_cause())) {  // else a hint
+    failure.findings = again.judgement.failure.findings;
+    failure.diagnosis = again.judgement.failure.diagnosis;
+    failure.proved = again.judgement.failure.proved;
+  }
+  if (proved && !reads_unwritten(failure)) return;
+  if (verdict == Verdict::wrong_answer && comes_of_order(problem, task, c, seed, again)) {
+    const std::vector<SimFinding> found = read_sim_report(again.outcome.sim_report).findings;
+    const bool races =
+        std::ranges::any_of(found, [](const SimFinding& one) { return one.checker == "racecheck"; });
+    failure.notes.push_back(fmt::format(
+        "with its blocks, warps and atomic operations in another order, the case is right: its "
+        "result depends on that order.{}",
+        races ? ""
+              : " No race was found in this case: look for what uses the order in which threads reach an "
+                "atomic operation (such as a rank from atomicAdd), or what a loop saw while it waited"));
+  } else if (!proved && again.judgement.verdict == Verdict::ok && failed.reused_runner &&
+             attempt(problem, task, c, seed, measure).judgement.verdict == Verdict::ok) {
+    failure.notes.emplace_back(
+        "alone in a fresh process the case is right: something stays behind from an earlier one");
+  }
+  runner.reset();
+}
+
 Outcome Session::Impl::conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                                 Attempt attempt) const {
   Outcome outcome = std::move(attempt.outcome);
@@ -656,59 +711,11 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
   }
   if (measure.only_verdict) return impl_->conclude(problem, task, c, seed, std::move(attempt));
 
-  // Does it fail because a load got an old value? Without the checkers none does.
-  if (first.checks && attempt.judgement.verdict == Verdict::wrong_answer &&
-      !attempt.judgement.failure.proved) {
-    const SimReport report = read_sim_report(attempt.outcome.sim_report);
-    const auto old = std::ranges::find_if(report.findings, is_old_value);
-    if (old != report.findings.end()) {
-      impl_->runner.reset();
-      if (impl_->attempt(problem, task, c, seed, {}).judgement.verdict == Verdict::ok)
-        attempt.judgement.failure.explain(*old, true);
-      impl_->runner.reset();
-    }
-  }
-
-  // To find the cause of the failure, run the case again in a fresh process with all checkers on. (Invalid
-  // accesses are found without them, but not their reasons.)
+  if (first.checks && attempt.judgement.verdict == Verdict::wrong_answer && !attempt.judgement.failure.proved)
+    impl_->explain_by_old_value(problem, task, c, seed, attempt);
   const Verdict verdict = attempt.judgement.verdict;
-  Failure& failure = attempt.judgement.failure;
-  const bool may_come_of_more =
-      !failure.proved || reads_unwritten(failure) || (attempt.ended_by_cuda_error && !first.checks);
-  if (simulated && may_come_of_more && (verdict == Verdict::wrong_answer || verdict == Verdict::crash)) {
-    impl_->runner.reset();
-    Measure checks;
-    checks.checks = true;
-    const Impl::Attempt again = impl_->attempt(problem, task, c, seed, checks);
-    impl_->runner.reset();  // this case must not affect the next one
-    const auto take_cause = [&] {
-      failure.findings = again.judgement.failure.findings;
-      failure.diagnosis = again.judgement.failure.diagnosis;
-      failure.proved = again.judgement.failure.proved;
-    };
-    const bool proved = again.judgement.failure.proved;
-    // With the checkers it may end otherwise (after a crash, by its time limit): no cause of what happened.
-    const bool alike = again.judgement.verdict == Verdict::ok || again.judgement.verdict == verdict;
-    if (proved || (alike && !failure.has_cause())) take_cause();  // else a hint
-    if (proved && !reads_unwritten(failure))
-      return impl_->conclude(problem, task, c, seed, std::move(attempt));
-    if (verdict == Verdict::wrong_answer && impl_->comes_of_order(problem, task, c, seed, again)) {
-      const std::vector<SimFinding> found = read_sim_report(again.outcome.sim_report).findings;
-      const bool races =
-          std::ranges::any_of(found, [](const SimFinding& one) { return one.checker == "racecheck"; });
-      failure.notes.push_back(fmt::format(
-          "with its blocks, warps and atomic operations in another order, the case is right: its "
-          "result depends on that order.{}",
-          races ? ""
-                : " No race was found in this case: look for what uses the order in which threads reach an "
-                  "atomic operation (such as a rank from atomicAdd), or what a loop saw while it waited"));
-    } else if (!proved && again.judgement.verdict == Verdict::ok && attempt.reused_runner &&
-               impl_->attempt(problem, task, c, seed, first).judgement.verdict == Verdict::ok) {
-      failure.notes.emplace_back(
-          "alone in a fresh process the case is right: something stays behind from an earlier one");
-    }
-    impl_->runner.reset();
-  }
+  if (simulated && (verdict == Verdict::wrong_answer || verdict == Verdict::crash))
+    impl_->look_for_cause(problem, task, c, seed, first, attempt);
   return impl_->conclude(problem, task, c, seed, std::move(attempt));
 }
 

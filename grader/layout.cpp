@@ -41,7 +41,7 @@ Result<Toolchain> read_toolchain(const std::string& path, std::string& toolkit_l
     else if (key == "libraries")
       toolkit_lib_dir = value;
     else
-      return Error{path + ": \"" + key + "\" is no key."};
+      return Error{path + ": \"" + key + "\" is not a key."};
   }
   if (found.nvcc.empty() || found.cxx.empty() || found.gpu_archs.empty())
     return Error{path + " names no compiler or no generation of GPUs."};
@@ -68,12 +68,12 @@ Result<Layout> find_layout() {
     if (!toolchain) return toolchain.error();
     layout.toolchain = std::move(*toolchain);
   } else if (!fs::exists(fs::path(layout.build) / "build.ninja", ignored)) {
-    return Error{fmt::format("\"{}\" is no build folder. Run ./lab from the checkout, or set LAB_BUILD.",
+    return Error{fmt::format("\"{}\" is not a build folder. Run ./lab from the checkout, or set LAB_BUILD.",
                              layout.build)};
   }
   if (layout.root.empty()) layout.root = kSourceRoot;
   if (!fs::exists(fs::path(layout.root) / "labs", ignored)) {
-    return Error{fmt::format("\"{}\" is no checkout of this project: it has no labs folder. Set LAB_ROOT.",
+    return Error{fmt::format("\"{}\" is not a checkout of this project: it has no labs folder. Set LAB_ROOT.",
                              layout.root)};
   }
   return layout;

@@ -22,8 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE = ROOT / "handouts/results/registers/sm_90.json"
 LABS = ["radix_sort"]
 # CUDA C++ Programming Guide, technical specifications of compute capability 9.0: registers and warps of a
-# multiprocessor, registers that are allocated together.
-REGISTERS, WARPS, TOGETHER = 65536, 64, 256
+# multiprocessor, register allocation unit of a warp.
+REGISTERS, WARPS, ALLOCATED = 65536, 64, 256
 
 
 def compiled(lab, nvcc):
@@ -56,7 +56,7 @@ def compiled(lab, nvcc):
 def resident_warps(kernel):
     """For how many warps of whole blocks the registers are enough."""
     warps = kernel["threads"] // 32
-    of_warp = -(-32 * kernel["registers"] // TOGETHER) * TOGETHER
+    of_warp = -(-32 * kernel["registers"] // ALLOCATED) * ALLOCATED
     return min(REGISTERS // (warps * of_warp), WARPS // warps) * warps
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# ./lab doctor: a table of what the course needs, what is here, and the command that mends what is missing.
+# ./lab doctor: a table of what the course needs, what is here, and the command that installs what is missing.
 # Needs nothing but bash; changes nothing. Exit status 1 when something that "needed" names is missing.
 set -uo pipefail
 tools=$LAB_ROOT/common/tools
@@ -153,7 +153,7 @@ else
   row note 'GPU' 'none; labs run on the simulator' 'none'
 fi
 
-# How far a student's program is shut in: the built grader tries it; before there is one, a guess.
+# How well a student's program is isolated: the built grader tries it; before there is one, a guess.
 isolation_needed='full for "grade --graded", none for practice'
 if level=$("$LAB_BUILD/grader/labcli" isolation 2>/dev/null) && [[ -n $level ]]; then
   found=$(sed -n '1p' <<<"$level")

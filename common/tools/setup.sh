@@ -119,10 +119,10 @@ install_packages() {
     ((${#missing[@]} > 0)) || return 0
   fi
   if ((${#programs[@]} + ${#libraries[@]} == 0)); then
-    ((${#for_safety[@]} == 0)) || say "Going on without ${for_safety[*]}: student code is shut in less (./lab doctor says how far)."
+    ((${#for_safety[@]} == 0)) || say "Going on without ${for_safety[*]}: student code is isolated less well (./lab doctor says how)."
     ((${#for_tests[@]} == 0)) || say "Going on without ${for_tests[*]}: grading works, \"./lab test\" does not."
   elif command -v apt-get >/dev/null; then
-    fail 'Some packages are missing. Please run this, or have it run by who may, then try again:' \
+    fail 'Some packages are missing. Please run this, or ask an administrator to, then try again:' \
       "sudo apt-get install -y ${missing[*]}"
   else
     fail "Some packages are missing. Please install what Debian calls so, then try again:" "${missing[*]}"
@@ -134,8 +134,7 @@ pip_install() { # pip_install FILE [OPTION]
   "$LAB_VENV/bin/python" -m pip install --disable-pip-version-check --no-input --retries 1 --timeout 10 "${@:2}" -r "$1"
 }
 
-# Chained by hand: `set -e` is off in a command whose failure is looked at.
-# Whoever ends a set-up early leaves an environment without pip: that one is made again, over what is there.
+# An interrupted set-up leaves an environment without pip; `venv` completes it.
 make_python() { "$LAB_VENV/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv "$LAB_VENV"; }
 
 # pip's own scripts hold the path of the environment, so these take their place: they work wherever the folder is moved.

@@ -184,7 +184,7 @@ explain_failure() {
     say 'Free some space ("df -h" shows how much there is), then run the same command again.'
   else
     failure_cause=unknown
-    say "$title did not work. The last it said:"
+    say "$title did not work. Its last lines:"
     output | sed 's/\x1b\[[0-9;]*[mK]//g; /^ *$/d' | tail -n 4 | cut -c 1-200 | sed 's/^/    /' >&2
     say '"./lab doctor" says whether something is missing here, and how to get it.'
   fi

@@ -87,7 +87,7 @@ TEST_F(Labcli, ExplainsWrongUsage) {
       {{"grade", "redcution"}, "There is no lab \"redcution\"; did you mean reduction?"},
       {{"grade", "reduction", "--task", "shufle"}, "did you mean shuffle?"},
       {{"grade", "reduction", "--case", "sum_i32_n102_randm"}, "did you mean sum_i32_n"},
-      {{"grade", "--seed", "12x"}, "is no seed"},
+      {{"grade", "--seed", "12x"}, "is not a seed"},
       {{"grade", "--device", "tpu"}, "--device"},
       {{"grade", "--jobs", "0"}, "--jobs"},
       {{"grade", "--device", "sim", "--json", "/no/such/folder/out.json"},

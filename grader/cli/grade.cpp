@@ -217,7 +217,7 @@ int run_grade(GradeArguments options) {
     if (!options.first.empty()) {
       const auto done = write_report(options.first, json_text(result));
       if (!done) return fail(done.error().text);
-      // The other cases show no more than short ones that are wrong.
+      // If a short case failed, the long ones add nothing.
       const lab::Verdict found = result.labs.front().tasks.front().verdict;
       if (found == lab::Verdict::ok || found == lab::Verdict::not_implemented)
         result = grade_cases(options.quick);

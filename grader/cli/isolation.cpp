@@ -11,7 +11,7 @@
 namespace course::grader::cli {
 
 void add_isolation(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("isolation", "How far student code is shut in on this machine");
+  CLI::App* command = app.add_subcommand("isolation", "How well student code is isolated on this machine");
   command->footer(
       "\nGrades that count need \"full\": ./lab grade --graded. LAB_SANDBOX=limits (or\nnone, namespaces) "
       "in the environment asks for less.");

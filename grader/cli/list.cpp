@@ -21,7 +21,7 @@ void add_list(CLI::App& app, Run& run) {
   command->add_flag("--instructions", *instructions,
                     "What kernels in labs may use instead, and which checks do not follow the rest");
   auto markdown = std::make_shared<bool>(false);
-  command->add_flag("--markdown", *markdown, "With --instructions: as rules.md shows it (it always is)");
+  command->add_flag("--markdown", *markdown, "With --instructions: as rules.md shows it (the default there)");
   command->footer("\nExamples:\n  ./lab list\n  ./lab list --json | jq '.labs[].id'");
   command->callback([&run, json, instructions, markdown] {
     run = [json, instructions] {

@@ -173,7 +173,7 @@ void add_model(CLI::App& app, Run& run) {
   command->add_flag("--kernels", options->kernels,
                     "Each kernel beside what a profiler counted on a GPU, in place of times");
   command->add_flag("--strict", options->strict, "Fails when the model is worse than it has to be");
-  command->add_flag("--markdown", options->markdown, "As Markdown, which it is anyway");
+  command->add_flag("--markdown", options->markdown, "As Markdown (the default)");
   command->footer(kModelFooter);
   command->callback([&run, options] { run = [options] { return run_model(*options); }; });
 }

@@ -49,7 +49,7 @@ std::unique_ptr<CaseRunner> runner_for(const Layout& layout, const std::string& 
   return session_runner(layout, program, lab::DeviceKind::sim, context, kSecondsPerCase);
 }
 
-// The first of the task's cases that fails, by growing length.
+// The shortest case, of those that the search takes, that fails in a way that a smaller one may show.
 std::optional<lab::Case> first_failure(const OneTask& one, CaseRunner& runner, Progress& progress) {
   std::vector<lab::Case> cases = one.problem->cases(*one.task);
   std::ranges::stable_sort(cases, {}, &lab::Case::n);

@@ -60,7 +60,7 @@ Result<TraceChoice> parse_choice(const TraceOptions& options) {
   choice.exchanges = !options.no_exchanges;
   if (options.steps.empty()) return choice;
   const Error wrong{fmt::format(
-      "\"{}\" is no range of steps: write --steps 3-7, or 3- for all from the third on", options.steps)};
+      "\"{}\" is not a range of steps: write --steps 3-7, or 3- for all from the third on", options.steps)};
   const auto dash = options.steps.find('-');
   const auto number = [&](const std::string& text, int otherwise) -> std::optional<int> {
     if (text.empty()) return otherwise;
@@ -202,7 +202,7 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_flag("--step", options->step,
                     "One step at a time, by key: who stored what, at which line, made of what");
   command->add_option("--svg", options->svg, "Write a picture to a file");
-  command->add_option("--title", options->title, "What the picture shows, for who does not see it");
+  command->add_option("--title", options->title, "Text alternative of the picture, for screen readers");
   command->add_option("--html", options->html, "Write a page with a slider over the steps");
   command->add_option("--fragment", options->fragment, "Write the list of steps alone, for another page");
   command->add_option("--runner", options->runner, "For tests: a runner program to watch instead")->group("");

@@ -67,7 +67,7 @@ BuildOutcome ingest(const Layout& layout, const std::string& lab) {
     return {Verdict::compile_error, fmt::format("{} is not there, so there is nothing to compile", source)};
   if (!fs::is_regular_file(status))
     return {Verdict::policy,
-            fmt::format("{} is no plain file: hand in the file itself, no link and nothing else", source)};
+            fmt::format("{} is not a plain file: hand in the file itself, no link and nothing else", source)};
   if (fs::file_size(layout.root + "/" + source, failed) > kMaxSource)
     return {Verdict::policy, fmt::format("{} is larger than {} KiB", source, kMaxSource / 1024)};
   return {Verdict::ok, ""};

@@ -98,7 +98,7 @@ Result<void> take_file(const std::string& from, const std::string& to, std::uint
   const bool plain = fstat(in, &status) == 0 && S_ISREG(status.st_mode);
   if (!plain || static_cast<std::uintmax_t>(status.st_size) > most_bytes) {
     close(in);
-    return Error{from + (plain ? " is too large" : " is no plain file")};
+    return Error{from + (plain ? " is too large" : " is not a plain file")};
   }
   std::remove(to.c_str());
   const int out = open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
@@ -174,7 +174,7 @@ class SandboxedShell {
     // As in lab::Session: it is not the submission's fault if the sandbox does not start.
     if (!done->output.starts_with(kEntered))
       return BuildOutcome{Verdict::infra,
-                          "It could not be shut in for compiling: " + tame(first_lines(done->output, 3))};
+                          "Compiling could not be sandboxed: " + tame(first_lines(done->output, 3))};
     const std::string said = first_errors(std::string_view(done->output).substr(kEntered.size()), kMaxErrors);
     return BuildOutcome{
         Verdict::compile_error,

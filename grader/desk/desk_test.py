@@ -308,7 +308,7 @@ class Desk(InFolder):
         self.assertIn("overrides: nobody is not in the roster", said)
         self.settings("[points.scan.blelloch]\ncorrectness = 3\n")
         self.assertIn(
-            "points.scan.blelloch is no task. There is: extra, fast, plain",
+            "points.scan.blelloch is not a task. There is: extra, fast, plain",
             self.desk("grades", "term.graded", code=1),
         )
 
@@ -316,7 +316,7 @@ class Desk(InFolder):
         self.desk("grades", "term.graded")
         self.settings("[points.scan.fast.efficiency]\nwrk_ratio = { limit = 1, points = 2 }\n")
         self.assertIn(
-            "points.scan.fast.efficiency.wrk_ratio is no metric. Did you mean work_ratio?",
+            "points.scan.fast.efficiency.wrk_ratio is not a metric. Did you mean work_ratio?",
             self.desk("grades", "term.graded", code=1),
         )
 
@@ -563,7 +563,7 @@ class Desk(InFolder):
         for rows, part in [
             ("s003,,scan,19,1,\n", "19 is not from 0 to 18"),
             ("s003,,scan,nan,1,\n", "nan is not from 0 to 18"),
-            ("s003,,scan,good,1,\n", "is no number"),
+            ("s003,,scan,good,1,\n", "is not a number"),
             ("s003,,scna,1,1,\n", "[labs.scna.manual] is not in class.toml"),
             ("s003,,scan,1,1,\ns003,,scan,2,1,\n", "two different numbers"),
         ]:
@@ -574,7 +574,7 @@ class Desk(InFolder):
         self.assertIn("nobody is not in the roster", self.desk("grades", "term.graded"))
         self.manual("s003,,scan,1,1,\n", parts="predictions = 18\nstile = 10\n")
         self.assertIn(
-            '"style" is no part of scan. Did you mean stile?', self.desk("grades", "term.graded", code=1)
+            '"style" is not a part of scan. Did you mean stile?', self.desk("grades", "term.graded", code=1)
         )
 
     def test_an_anonymous_sheet_names_nobody_and_is_read_back(self):

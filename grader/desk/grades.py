@@ -126,7 +126,7 @@ def read_times(
         try:
             time = parse_time(text, settings.zone)
         except ValueError:
-            raise Problem(f'{settings.times}: "{text}" is no time; write 2026-10-05 23:59:00.') from None
+            raise Problem(f'{settings.times}: "{text}" is not a time; write 2026-10-05 23:59:00.') from None
         if student := roster.by_id(who):
             found[student.id, lab] = time
         else:

@@ -70,7 +70,7 @@ def read(
                     others = [part.casefold() for one in settings.labs.values() for part in one.manual]
                     if head in others and not cell:
                         continue  # another lab's part
-                    raise Problem(f'{path}: the column "{head}" is no part of {lab}. {meant(head, parts)}')
+                    raise Problem(f'{path}: the column "{head}" is not a part of {lab}. {meant(head, parts)}')
                 if head in parts and cell:
                     part = parts[head]
                     value = number(path, who, part, cell, settings.lab(lab).manual[part])
@@ -85,7 +85,7 @@ def number(path: pathlib.Path, who: str, part: str, cell: str, most: float) -> f
     try:
         value = float(cell.replace(",", "."))
     except ValueError:
-        raise Problem(f'{path}: {who}, {part}: "{cell}" is no number.') from None
+        raise Problem(f'{path}: {who}, {part}: "{cell}" is not a number.') from None
     if not 0 <= value <= most:
         raise Problem(f"{path}: {who}, {part}: {cell} is not from 0 to {most:g}.")
     return value

@@ -37,7 +37,7 @@ Examples:
 def points(text: str) -> float:
     value = float(text)
     if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is no number of points")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of points")
     return value
 
 

@@ -221,7 +221,9 @@ def record_file(build, path, folder):
     named = re.search(r"^namespace course::(\w+) \{", text, re.M)
     lab = named[1] if named else ""
     if not (ROOT / f"labs/{lab}/lab.hpp").is_file() or not lab:
-        sys.exit(f"{path} is no file of a lab: it has no line `namespace course::LAB {{` with a lab's name")
+        sys.exit(
+            f"{path} is not a file of a lab: it has no line `namespace course::LAB {{` with a lab's name"
+        )
     try:
         _, copy = make_mutant.in_namespace(text, "m_file", path)
     except make_mutant.MutantError as error:

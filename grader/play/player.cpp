@@ -48,7 +48,7 @@ struct Refused : std::runtime_error {
 // A number as the item type has it; throws Refused.
 void put_number(const Json& number, DType dtype, std::byte* to) {
   const auto put = [&]<typename T>(T) {
-    if (!number.is_number()) throw Refused("an item is no number");
+    if (!number.is_number()) throw Refused("an item is not a number");
     const T value = number.get<T>();
     std::memcpy(to, &value, sizeof value);
   };

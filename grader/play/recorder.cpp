@@ -167,7 +167,7 @@ class Records {
   const Json& works() const { return works_; }
   Json ptx;
 
-  // By variant, the items that it can have in every task.
+  // For each variant, the patterns of items that all tasks accept.
   static Json items(const lab::Problem& problem) {
     Json names = Json::object();
     for (int k = 0; k <= static_cast<int>(lab::Pattern::example); ++k) {

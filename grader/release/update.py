@@ -90,7 +90,7 @@ def update(root, out, more, closed, with_tools=False):
     do = release.in_repository(out)
     top = do("rev-parse", "--show-toplevel", check=False)
     if top.returncode != 0 or pathlib.Path(top.stdout.strip()).resolve() != out:
-        release.refuse(f"{out} is no git repository: make an edition with ./lab release {out}")
+        release.refuse(f"{out} is not a git repository: make an edition with ./lab release {out}")
     if changed := do("status", "--porcelain", "--untracked-files=no").stdout.splitlines():
         head = f"{out} has changes that are not committed: commit them first:"
         release.refuse("\n  ".join([head, *changed[:10]]))

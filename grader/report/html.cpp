@@ -146,7 +146,7 @@ std::string to_html(const RunResult& result) {
                              result.commit.empty() ? "unknown" : result.commit, seed_text(result),
                              result.started, result.seconds)));
   if (result.partial)
-    document.body += page::paragraph(text("Only a part was run: this is no grade."), Tone::fair);
+    document.body += page::paragraph(text("Only a part was run: this is not a grade."), Tone::fair);
   document.body += overview(result);
   for (const LabResult& lab : result.labs) {
     document.sections.push_back(lab.title);

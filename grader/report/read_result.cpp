@@ -218,7 +218,7 @@ Result<RunResult> read_result(const std::string& path) {
   if (failed) return Error{fmt::format("{} can't be read: {}.", path, std::strerror(reason))};
   Result<RunResult> result = parse_result(text);
   if (!result) {
-    return Error{fmt::format("{} is no result of ./lab grade --json: {}.", path, result.error().text)};
+    return Error{fmt::format("{} is not a result of ./lab grade --json: {}.", path, result.error().text)};
   }
   return result;
 }

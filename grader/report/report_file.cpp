@@ -35,8 +35,9 @@ Result<void> check_writable(const std::string& path) {
 
 Result<void> write_report(const std::string& path, const std::string& text) {
   if (path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return {};
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+      return {};
+    return Error{fmt::format("The output could not be written: {}.", std::strerror(errno))};
   }
   // A device or pipe (/dev/stdout) is written directly, because it cannot be replaced.
   std::error_code ignored;

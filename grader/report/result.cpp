@@ -69,7 +69,7 @@ namespace {
 std::string lost_goal_text(const GoalScore& goal) {
   const std::string_view name = lab::name_of(goal.metric);
   if (!goal.measured) return fmt::format("{}: {} ({} points lost).", name, goal.note, goal.max_points);
-  return fmt::format("{} is {}, {} {:.4g} is asked for ({} point{} lost){}{}.", name,
+  return fmt::format("{} is {}, {} {:.4g} is required ({} point{} lost){}{}.", name,
                      beside(*goal.measured, goal.limit), lab::at_least(goal.metric) ? "at least" : "at most",
                      goal.limit, goal.max_points, goal.max_points == 1 ? "" : "s",
                      goal.note.empty() ? "" : ": ", goal.note);
@@ -81,7 +81,7 @@ std::string lost_points_text(const TaskResult& out) {
     if (goal.points < goal.max_points) text += lost_goal_text(goal) + "\n";
   for (const TierScore& tier : out.tiers) {
     if (tier.points == tier.max_points) continue;
-    text += out.speedup ? fmt::format("speedup is {}, {:.4g} is asked for ({} points lost).\n",
+    text += out.speedup ? fmt::format("speedup is {}, {:.4g} is required ({} points lost).\n",
                                       beside(*out.speedup, tier.speedup), tier.speedup, tier.max_points)
                         : fmt::format("speedup was not measured ({} points lost).\n", tier.max_points);
   }

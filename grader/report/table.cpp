@@ -213,8 +213,8 @@ std::string to_table(const RunResult& result, const TableStyle& style) {
              Colour::dim);
   }
   if (any_not_implemented(result))
-    out.line("NOT_IMPLEMENTED: nothing is there yet; the handout and the TODO say what to do.", Colour::dim);
-  if (result.partial) out.line("Only what was asked for was run: this is no grade.", Colour::dim);
+    out.line("NOT_IMPLEMENTED: not written yet; the handout and the TODO say what to do.", Colour::dim);
+  if (result.partial) out.line("Only a part was run: this is not a grade.", Colour::dim);
   return out.take();
 }
 

@@ -25,7 +25,7 @@ class Reader {
   Result<ObjectFile> read() {
     GElf_Ehdr header;
     if (elf_kind(elf_) != ELF_K_ELF || gelf_getehdr(elf_, &header) == nullptr || header.e_type != ET_REL)
-      return Error{"it is no object file"};
+      return Error{"it is not an object file"};
     for (Elf_Scn* section = elf_nextscn(elf_, nullptr); section != nullptr;
          section = elf_nextscn(elf_, section)) {
       GElf_Shdr shape;
@@ -186,7 +186,7 @@ class Reader {
   // The linker must leave its bytes as they are.
   void check_code_section(Elf_Scn* section, const GElf_Shdr& shape) {
     if (shape.sh_type != SHT_PROGBITS || shape.sh_flags != SHF_ALLOC || !relocations_of(section).empty())
-      odd(fmt::format("{} is no section of constants", kCodeSection));
+      odd(fmt::format("{} is not a section of constants", kCodeSection));
   }
 
   // The wrapper's pointer to the container is its only relocation; its other bytes are always the same.
@@ -205,7 +205,7 @@ class Reader {
         (data = elf_getdata(relocations[0], nullptr)) == nullptr ||
         gelf_getrela(data, 0, &pointer) == nullptr || pointer.r_offset != kPointer ||
         !is_start_of_code(GELF_R_SYM(pointer.r_info), pointer.r_addend))
-      odd(fmt::format("{} is no wrapper of nvcc's", kWrapperSection));
+      odd(fmt::format("{} is not a wrapper of nvcc's", kWrapperSection));
   }
 
   bool is_start_of_code(std::uint64_t symbol, std::int64_t addend) {

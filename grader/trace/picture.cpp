@@ -325,7 +325,7 @@ std::string head(const char* id) {
 }
 
 // Light and dark as on the pages (page/style.css). The card under the picture follows the same setting, so
-// texts are readable on any ground.
+// texts are readable on any background.
 constexpr const char* kOwnStyle =
     "text { font-family: system-ui, 'DejaVu Sans', sans-serif; font-size: 13px; fill: #1b1b1f; }\n"
     ".card { fill: #ffffff; stroke: #c9ccd4; } .box { stroke: #767a86; fill: #ffffff; }\n"

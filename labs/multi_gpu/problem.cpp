@@ -533,7 +533,7 @@ class MultiGpuProblem : public Problem {
     }
     if (is_sort(task)) {
       // Comparisons; a merge of two runs of n / 2 keys in log2 n steps, for each length. Of random keys in
-      // equal shards, all but an n_ranks-th belong to other ranks.
+      // equal shards, a rank keeps 1 / n_ranks.
       const double levels = n > 1 ? std::ceil(std::log2(n)) : 0;
       return {n * levels, levels * (levels + 1) / 2, 2 * n * item, (ranks - 1) / ranks * n / ranks * item};
     }

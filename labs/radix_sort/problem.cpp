@@ -433,8 +433,8 @@ std::vector<Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits
     const std::string printed = print_element(c.dtype, reinterpret_cast<const std::byte*>(&key));
     return {
         {"keys_lost",
-         times(had) == 0 ? fmt::format("the output holds {}, which is no key of the input", printed)
-                         : fmt::format("the output does not hold the keys of the input: {} stands {} time{} "
+         times(had) == 0 ? fmt::format("the output holds {}, which is not a key of the input", printed)
+                         : fmt::format("the output does not hold the keys of the input: {} occurs {} time{} "
                                        "in the input and {} time{} in the output",
                                        printed, times(had), times(had) == 1 ? "" : "s", times(has),
                                        times(has) == 1 ? "" : "s"),

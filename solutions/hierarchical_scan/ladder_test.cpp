@@ -85,7 +85,7 @@ TEST(Ladder, LaunchesGrowWithTheLevels) {
     EXPECT_EQ(counted(rung, kThreeLevels)["launches"], 2) << rung;
   }
   for (const char* rung : {"one_word", "warp_look_back", "state_of_the_art"}) {
-    EXPECT_EQ(counted(rung, kThreeLevels)["launches"], 1) << rung << ": clearing is no kernel there";
+    EXPECT_EQ(counted(rung, kThreeLevels)["launches"], 1) << rung << ": clearing is not a kernel there";
   }
 }
 

@@ -837,7 +837,7 @@ Status state_of_the_art(const Job<T, Bins>& job) {
       job.n >= (searches_far ? kPackedSearchesFrom : kPackedFrom))
     return count_packed(job);
 
-  // If there are two windows, each of them gets half of the multiprocessors, so that all blocks run at once.
+  // The windows share the multiprocessors equally, so that all blocks run at once.
   const std::uint64_t at_once = std::uint64_t{layout.blocks_per_processor} *
                                 static_cast<std::uint64_t>(job.multiprocessors) / layout.n_windows;
   // A thread's searches in global memory follow each other, so it gets few samples, though more blocks merge.

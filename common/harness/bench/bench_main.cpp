@@ -443,7 +443,7 @@ std::uint64_t number(const std::string& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    stop(fmt::format("\"{}\" is no number", text));
+    stop(fmt::format("\"{}\" is not a number", text));
   return value;
 }
 

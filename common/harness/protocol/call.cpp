@@ -54,7 +54,7 @@ Result<Call> decode_call(const Packet& packet) {
   const std::uint64_t n_buffers = std::uint64_t{head.n_inputs} + head.n_outputs;
   if (packet.kind != PacketKind::call || !in.ok() || n_buffers > protocol::kMaxBuffers ||
       head.n_ranks > kMaxDevices || head.dtype > kLastDType)
-    return Error{"that is no call"};
+    return Error{"that is not a call"};
   Call call;
   for (std::uint64_t i = 0; i < n_buffers; ++i) {
     const auto one = in.get<Buffer>();
@@ -95,7 +95,7 @@ Result<FinishedCall> decode_finished(const Packet& packet) {
   const auto status = static_cast<std::int32_t>(finished.status);
   if (packet.kind != PacketKind::finished || !in.complete() || finished.out_of_memory > 1 ||
       finished.unordered > 1)
-    return Error{"that is no end of a call"};
+    return Error{"that is not an end of a call"};
   if (status < 0 || status > static_cast<std::int32_t>(Status::unsupported))
     return Error{"the answer " + std::to_string(status) + " is none of the values of Status"};
   return finished;

@@ -49,7 +49,7 @@ Result<SharedMemory> SharedMemory::open(int fd) {
   struct stat status {};
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(fd, &status) != 0 || status.st_size <= 0) {
     close(fd);
-    return Error{"the descriptor is no sealed memory"};
+    return Error{"the descriptor is not sealed memory"};
   }
   auto bytes = map(fd, static_cast<std::uint64_t>(status.st_size));
   if (!bytes) {

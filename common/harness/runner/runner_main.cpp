@@ -132,8 +132,10 @@ int main(int argc, char** argv) {
   // Each line at once, so that it comes before what a kernel prints later, and is there after a crash.
   static_cast<void>(std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ));
   if (!is_a_channel(protocol::kChannelFd)) {
-    std::fputs("This program runs a lab's kernels for the grader and is of no use alone: try ./lab grade\n",
-               stderr);
+    std::fputs(
+        "This program runs a lab's kernels for the grader and is not meant to be run directly: try ./lab "
+        "grade\n",
+        stderr);
     return 2;
   }
   if (argc > 1 && std::strcmp(argv[1], kCalled) == 0) return serve_calls();

@@ -48,7 +48,7 @@ Ruling ruling_on(std::int32_t cuda_code) {
     // error.
     case kInvalidDeviceFunction:
     case kNoKernelImage:
-      return {Verdict::wrong_answer, "launches something that is no kernel of its file for this device"};
+      return {Verdict::wrong_answer, "launches a function that is not a kernel of its file for this device"};
     case kIllegalAddress:
     case kInvalidAddressSpace: return {Verdict::wrong_answer, "reads or writes outside its buffers"};
     case kMisalignedAddress:

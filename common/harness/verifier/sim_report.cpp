@@ -92,7 +92,7 @@ std::array<std::uint32_t, 3> triple(const Json& object, const char* key) {
   return out;
 }
 
-// The standard term for what a checker finds.
+// The label of a checker's findings; "" if it has none.
 std::string label_of(const std::string& checker) {
   for (const sim::CheckerRow& row : sim::kCheckers)
     if (checker == row.name) return row.label;

@@ -241,7 +241,7 @@ class Terminal:
 
     def times(self, rest: str) -> int:
         if rest and not rest.isdigit():
-            raise Refused(f'"{rest}" is no number of times')
+            raise Refused(f'"{rest}" is not a number of times')
         return int(rest or 1)
 
     def step(self, rest: str, forwards: bool = True, over: bool = False) -> None:

@@ -137,7 +137,7 @@ def try_one(build, fault):
     if old not in text:
         return f"{path} no longer holds: {old}"
     if test not in short_tests(build):
-        return f"'{test}' is no test of the short suite"
+        return f"'{test}' is not a test of the short suite"
     try:
         file.write_text(text.replace(old, new, 1), encoding="utf-8")
         return "" if notices(build, test) else f"'{test}' passes all the same"

@@ -183,7 +183,7 @@ def meets(goal, measured):
 def lost_by_hand(goals, tiers, speedup):
     """As the grader words it."""
     lines = [
-        f"{one['metric']} is {one['measured']:.4g}, {'at least' if one['at_least'] else 'at most'} {one['limit']:.4g} is asked for "
+        f"{one['metric']} is {one['measured']:.4g}, {'at least' if one['at_least'] else 'at most'} {one['limit']:.4g} is required "
         f"({one['max_points']} points lost)."
         for one in goals
         if not one["points"]
@@ -191,7 +191,7 @@ def lost_by_hand(goals, tiers, speedup):
     return "\n".join(
         lines
         + [
-            f"speedup is {speedup:.3g}, {one['speedup']:.4g} is asked for ({one['max_points']} points lost)."
+            f"speedup is {speedup:.3g}, {one['speedup']:.4g} is required ({one['max_points']} points lost)."
             for one in tiers
             if not one["points"]
         ]

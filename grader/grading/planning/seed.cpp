@@ -28,7 +28,7 @@ Result<std::uint64_t> parse_seed(const std::string& text) {
   std::uint64_t seed = 0;
   const auto [stop, error] = std::from_chars(begin, end, seed, hex ? 16 : 10);
   if (error != std::errc() || stop != end || begin == end) {
-    return Error{fmt::format("\"{}\" is no seed: give a number of up to 64 bits, 12345 or 0x1b2c.", text)};
+    return Error{fmt::format("\"{}\" is not a seed: give a number of up to 64 bits, 12345 or 0x1b2c.", text)};
   }
   return seed;
 }

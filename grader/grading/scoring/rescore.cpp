@@ -18,13 +18,13 @@ using nlohmann::json;
 lab::Metric metric_named(const std::string& name) {
   for (const lab::MetricRow& row : lab::kMetricRows)
     if (row.name == name) return row.metric;
-  throw std::invalid_argument(fmt::format("\"{}\" is no metric", name));
+  throw std::invalid_argument(fmt::format("\"{}\" is not a metric", name));
 }
 
 lab::Verdict verdict_named(const std::string& name) {
   for (const lab::VerdictRow& row : lab::kVerdicts)
     if (row.name == name) return row.verdict;
-  throw std::invalid_argument(fmt::format("\"{}\" is no verdict", name));
+  throw std::invalid_argument(fmt::format("\"{}\" is not a verdict", name));
 }
 
 const json& member(const json& object, const char* key) {
@@ -89,7 +89,7 @@ Result<PointsTable> PointsTable::parse(std::string_view text) {
         points.bonus = task.at("bonus");
         for (const json& goal : task.at("efficiency"))
           points.goals.push_back({metric_named(goal.at("metric")), goal.at("limit"), goal.at("points")});
-        // A metric that the wish has replaces the same one; its tiers replace all tiers.
+        // class.toml replaces the goal of the same metric, and all tiers together.
         for (const auto& [name, goal] : member(wish, "efficiency").items()) {
           const lab::EfficiencyGoal wanted{metric_named(name), goal.at("limit"), goal.at("points")};
           const auto same = std::ranges::find_if(
@@ -109,7 +109,7 @@ Result<PointsTable> PointsTable::parse(std::string_view text) {
       }
     }
   } catch (const std::exception& error) {
-    return Error{fmt::format("The table of points is not as it should be: {}.", error.what())};
+    return Error{fmt::format("The table of points is invalid: {}.", error.what())};
   }
   return table;
 }
@@ -132,7 +132,7 @@ Result<std::string> PointsTable::rescored(std::string_view text) const {
     lab.update(sums);
     return lab.dump();
   } catch (const std::exception& error) {
-    return Error{fmt::format("This is no lab of a result: {}.", error.what())};
+    return Error{fmt::format("This is not a lab of a result: {}.", error.what())};
   }
 }
 

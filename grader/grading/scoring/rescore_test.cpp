@@ -59,7 +59,7 @@ TEST(Rescore, KeepsWhatPointsDoNotDependOn) {
   const json task = rescored({}).at("tasks").at(0);
   EXPECT_EQ(task.at("unknown"), "kept");
   EXPECT_EQ(task.at("metrics"), kTask.at("metrics"));
-  EXPECT_EQ(task.at("message"), "speedup is 9, 9.5 is asked for (2 points lost).");
+  EXPECT_EQ(task.at("message"), "speedup is 9, 9.5 is required (2 points lost).");
 }
 
 TEST(Rescore, WithholdsPointsOfWrongAndDoubtfulTasks) {

@@ -2,7 +2,7 @@
 // about: Makes the device fail: frees the output, leaks, launches no function, uses too large a block.
 // expect: neighboured WRONG_ANSWER outside its buffers
 // expect: sequential WRONG_ANSWER
-// expect: shuffle WRONG_ANSWER no kernel of its file
+// expect: shuffle WRONG_ANSWER not a kernel of its file
 // expect: coarsened WRONG_ANSWER
 // expect: single_launch OK
 #include "right.cuh"

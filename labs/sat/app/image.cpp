@@ -202,7 +202,7 @@ Result<DepthMap> read_depth(const std::string& path) {
     return depth;
   }
   if (!is_plain(*bytes, "5f"))
-    return error_in(path, "is no depth map: PNG, PGM (P5) or PFM with one channel (Pf)");
+    return error_in(path, "is not a depth map: PNG, PGM (P5) or PFM with one channel (Pf)");
   const auto header = read_header(path, *bytes);
   if (!header) return header.error();
   depth.width = header->width;
@@ -222,7 +222,7 @@ Result<DepthMap> read_depth(const std::string& path) {
                 : at[3] | std::uint32_t{at[2]} << 8 | std::uint32_t{at[1]} << 16 | std::uint32_t{at[0]} << 24;
         value = std::bit_cast<float>(bits);
         if (!std::isfinite(value))
-          return error_in(path, fmt::format("the depth in row {}, column {} is no finite number", r, c));
+          return error_in(path, fmt::format("the depth in row {}, column {} is not a finite number", r, c));
       } else if (header->last == 255) {
         value = static_cast<float>(from[r * depth.width + c]) / 255.0f;
       } else {

@@ -367,7 +367,7 @@ bool HostLink::launch(PacketReader& in) {
          reply(PacketWriter().put(launch_answer).put_text(""));
 }
 
-// After a fault no kernel runs any more. The process ends with this call.
+// After a fault the device runs no further kernel.
 void HostLink::run_kernel(Opened& on, sim::LaunchRequest request, std::span<const std::byte> parameters) {
   if (on.fault != sim::Fault::none) return;
   request.parameters = parameters;
@@ -486,14 +486,14 @@ bool HostLink::read(PacketReader& in) {
 }
 
 namespace {
-// The kinds of Status in the student's process.
+// The values of Status::kind() that the student's process may report.
 bool is_finding_of_call(std::string_view kind) {
   constexpr std::string_view kKinds[] = {"api-error", "double-free", "invalid-free", "host-variable"};
   return std::ranges::find(kKinds, kind) != std::end(kKinds);
 }
 }  // namespace
 
-// The text comes from the student's process. Only the author of the submission sees it.
+// The text comes from the student's process, so it is made printable.
 bool HostLink::report(PacketReader& in) {
   const std::string kind = in.get_text();
   sim::SourcePlace place;

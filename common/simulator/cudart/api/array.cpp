@@ -69,7 +69,7 @@ Status check_format(const cudaChannelFormatDesc& f) {
 Status array_rows(cudaArray_const_t array, std::uint64_t offset, std::uint64_t row, std::uint64_t width,
                   std::uint64_t height, std::byte*& start) {
   if (!is_array(array))
-    return fail(cudaErrorInvalidResourceHandle, "that is no array: freed, or never allocated");
+    return fail(cudaErrorInvalidResourceHandle, "that is not an array: freed, or never allocated");
   const std::uint64_t row_bytes = array->row_bytes(), rows = array->height();
   if (offset > row_bytes || width > row_bytes - offset || row > rows || height > rows - row)
     return fail(cudaErrorInvalidValue,
@@ -112,7 +112,7 @@ CUDART_API cudaFreeArray(cudaArray_t array) {
     if (Status status = forbid_while_capturing("cudaFreeArray"); !status.ok()) return status;
     const auto taken = arrays().take(array);
     if (!taken)
-      return fail(cudaErrorContextIsDestroyed, "that is no array: freed already, or never allocated");
+      return fail(cudaErrorContextIsDestroyed, "that is not an array: freed already, or never allocated");
     return release(*taken->context,
                    reinterpret_cast<std::uint64_t>(taken->base));  // NOLINT: an address of our arena
   });
@@ -121,7 +121,7 @@ CUDART_API cudaFreeArray(cudaArray_t array) {
 CUDART_API cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
                             cudaArray_t array) {
   return device_api([&]() -> Status {
-    if (!is_array(array)) return fail(cudaErrorInvalidResourceHandle, "that is no array");
+    if (!is_array(array)) return fail(cudaErrorInvalidResourceHandle, "that is not an array");
     if (format != nullptr) *format = array->format;
     if (extent != nullptr) *extent = array->extent;
     if (flags != nullptr) *flags = array->flags;
@@ -132,7 +132,7 @@ CUDART_API cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, u
 CUDART_API cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array) {
   return device_api([&]() -> Status {
     if (format == nullptr) return cudaErrorInvalidValue;
-    if (!is_array(array)) return fail(cudaErrorInvalidResourceHandle, "that is no array");
+    if (!is_array(array)) return fail(cudaErrorInvalidResourceHandle, "that is not an array");
     *format = array->format;
     return cudaSuccess;
   });

@@ -18,7 +18,7 @@ constexpr std::uint64_t kSharedGranularity = 128;  // bytes
 Status no_kernel(const void* key) {
   // CUDA 13 treats an unknown address as a kernel handle.
   return fail(key == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
-              "{} is no kernel of this program", key);
+              "{} is not a kernel of this program", key);
 }
 
 // Finds the kernel on the current device and calls `body` with it, under the context's lock.
@@ -167,7 +167,7 @@ CUDART_API cudaGetKernel(cudaKernel_t* kernel, const void* host) {
     Function* function = runtime().registry().find_function(host);
     if (kernel == nullptr) return cudaErrorInvalidValue;
     if (function == nullptr)
-      return fail(cudaErrorInvalidDeviceFunction, "{} is no kernel of this program", host);
+      return fail(cudaErrorInvalidDeviceFunction, "{} is not a kernel of this program", host);
     *kernel = reinterpret_cast<cudaKernel_t>(function);  // NOLINT: the ABI's opaque handle
     return cudaSuccess;
   });

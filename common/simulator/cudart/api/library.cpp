@@ -24,7 +24,7 @@ cudaError_t with_library(cudaLibrary_t library, Body&& body, const char* call = 
       [&](Context& context) -> Status {
         FatBinary* image = image_of(library);
         if (!runtime().registry().is_library(image))
-          return fail(cudaErrorInvalidResourceHandle, "that is no library");
+          return fail(cudaErrorInvalidResourceHandle, "that is not a library");
         return call_with(body, context, *image);
       },
       call);

@@ -13,7 +13,7 @@ Status check_peer(const void* pointer, int device, const char* what) {
   if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
   const auto place = locate(pointer);
   if (!place || place->context->ordinal != device) {
-    return fail(cudaErrorInvalidValue, "the {} {} is no memory of device {}", what, pointer, device);
+    return fail(cudaErrorInvalidValue, "the {} {} is not memory of device {}", what, pointer, device);
   }
   return cudaSuccess;
 }

@@ -53,7 +53,7 @@ template <typename Body>
 cudaError_t with_pool(cudaMemPool_t pool, Body&& body, const char* call = CALLER) {
   return device_api(
       [&]() -> Status {
-        if (!is_pool(pool)) return fail(cudaErrorInvalidValue, "that is no memory pool");
+        if (!is_pool(pool)) return fail(cudaErrorInvalidValue, "that is not a memory pool");
         const std::lock_guard guard(pool->context->lock);
         return body(*pool);
       },
@@ -97,7 +97,7 @@ CUDART_API cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
   return api([&]() -> Status {
     if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
     if (!is_pool(pool) || pool->context->ordinal != device)
-      return fail(cudaErrorInvalidValue, "that is no pool of device {}", device);
+      return fail(cudaErrorInvalidValue, "that is not a pool of device {}", device);
     const std::lock_guard guard(pool->context->lock);
     pool->context->current_pool = pool;
     return cudaSuccess;
@@ -122,7 +122,7 @@ CUDART_API cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* proper
 CUDART_API cudaMemPoolDestroy(cudaMemPool_t pool) {
   return device_api([&]() -> Status {
     const auto owned = pools().take(pool);
-    if (owned == nullptr) return fail(cudaErrorInvalidValue, "that is no pool of cudaMemPoolCreate");
+    if (owned == nullptr) return fail(cudaErrorInvalidValue, "that is not a pool of cudaMemPoolCreate");
     Context& context = *owned->context;
     const std::lock_guard guard(context.lock);
     if (context.current_pool == pool) context.current_pool = nullptr;

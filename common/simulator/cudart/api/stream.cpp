@@ -188,7 +188,7 @@ CUDART_API TWIN(cudaStreamIsCapturing)(cudaStream_t stream, cudaStreamCaptureSta
 CUDART_API TWIN(cudaGraphLaunch)(cudaGraphExec_t executable, cudaStream_t stream) {
   return with_stream(stream, [&](CUstream_st& s) -> Status {
     if (!executable_graphs().contains(executable))
-      return fail(cudaErrorInvalidValue, "that is no executable graph");
+      return fail(cudaErrorInvalidValue, "that is not an executable graph");
     if (s.capture != nullptr) {
       std::shared_ptr<CUgraph_st> child = clone(*executable->graph);
       child->is_child = true;
@@ -203,7 +203,7 @@ CUDART_API TWIN(cudaGraphUpload)(cudaGraphExec_t executable, cudaStream_t stream
   return with_stream(stream, [&](CUstream_st&) -> Status {
     return executable_graphs().contains(executable)
                ? Status()
-               : fail(cudaErrorInvalidValue, "that is no executable graph");
+               : fail(cudaErrorInvalidValue, "that is not an executable graph");
   });
 }
 
@@ -226,7 +226,7 @@ CUDART_API TWIN(cudaMallocAsync)(void** out, size_t n_bytes, cudaStream_t stream
 CUDART_API TWIN(cudaMallocFromPoolAsync)(void** out, size_t n_bytes, cudaMemPool_t pool,
                                          cudaStream_t stream) {
   return with_stream(stream, [&](CUstream_st& s) -> Status {
-    if (!is_pool(pool)) return fail(cudaErrorInvalidValue, "that is no memory pool");
+    if (!is_pool(pool)) return fail(cudaErrorInvalidValue, "that is not a memory pool");
     return allocate_in(s, out, n_bytes, pool);
   });
 }

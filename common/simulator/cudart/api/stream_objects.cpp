@@ -64,7 +64,7 @@ CUDART_API cudaStreamCreateWithPriority(cudaStream_t* out, unsigned flags, int p
 CUDART_API cudaStreamDestroy(cudaStream_t stream) {
   return device_api([&]() -> Status {
     if (!streams().contains(stream))
-      return fail(cudaErrorInvalidResourceHandle, "that is no stream: destroyed, or never created");
+      return fail(cudaErrorInvalidResourceHandle, "that is not a stream: destroyed, or never created");
     if (Status status = wait_for_parts(*stream); !status.ok()) return status;
     destroy_stream(stream);
     return cudaSuccess;
@@ -90,7 +90,7 @@ CUDART_API cudaEventCreateWithFlags(cudaEvent_t* out, unsigned flags) {
 CUDART_API cudaEventDestroy(cudaEvent_t event) {
   return device_api([&]() -> Status {
     if (events().take(event) == nullptr)
-      return fail(cudaErrorInvalidResourceHandle, "that is no event: destroyed, or never created");
+      return fail(cudaErrorInvalidResourceHandle, "that is not an event: destroyed, or never created");
     return cudaSuccess;
   });
 }

@@ -81,7 +81,8 @@ Status describe(const cudaResourceDesc& r, TextureDescriptor& d) {
     }
     case cudaResourceTypeMipmappedArray:
       return fail(cudaErrorNotSupported, "mipmapped arrays are not implemented");
-    default: return fail(cudaErrorInvalidValue, "{} is no resource type", static_cast<unsigned>(r.resType));
+    default:
+      return fail(cudaErrorInvalidValue, "{} is not a resource type", static_cast<unsigned>(r.resType));
   }
   // The alignment that a texture resource must have.
   constexpr std::uint64_t kAlignment = 32;
@@ -93,7 +94,8 @@ Status describe(const cudaResourceDesc& r, TextureDescriptor& d) {
 Status set_sampling(const cudaTextureDesc& t, TextureDescriptor& d) {
   for (int k = 0; k < 3; ++k) {
     if (t.addressMode[k] > cudaAddressModeBorder)
-      return fail(cudaErrorInvalidValue, "{} is no address mode", static_cast<unsigned>(t.addressMode[k]));
+      return fail(cudaErrorInvalidValue, "{} is not an address mode",
+                  static_cast<unsigned>(t.addressMode[k]));
     constexpr course::sim::AddressMode kModes[] = {
         course::sim::AddressMode::wrap, course::sim::AddressMode::clamp, course::sim::AddressMode::mirror,
         course::sim::AddressMode::border};
@@ -135,7 +137,7 @@ Status destroy(unsigned long long handle, bool is_surface) {
     const std::lock_guard guard(objects().lock);
     const auto found = objects().live.find(handle);
     if (found == objects().live.end() || found->second.is_surface != is_surface)
-      return fail(cudaErrorInvalidValue, "{:#x} is no live {} object", handle,
+      return fail(cudaErrorInvalidValue, "{:#x} is not a live {} object", handle,
                   is_surface ? "surface" : "texture");
     object = found->second;
     objects().live.erase(found);
@@ -158,7 +160,7 @@ cudaError_t read_object(unsigned long long handle, bool is_surface, const Read& 
         const std::lock_guard guard(objects().lock);
         const auto found = objects().live.find(handle);
         if (found == objects().live.end() || found->second.is_surface != is_surface)
-          return fail(cudaErrorInvalidValue, "{:#x} is no live {} object", handle,
+          return fail(cudaErrorInvalidValue, "{:#x} is not a live {} object", handle,
                       is_surface ? "surface" : "texture");
         return read(found->second);
       },

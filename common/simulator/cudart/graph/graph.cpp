@@ -73,7 +73,7 @@ Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* depe
   auto node = std::make_unique<CUgraphNode_st>();
   for (std::size_t i = 0; i < n_dependencies; ++i) {
     if (!belongs(graph, dependencies[i]))
-      return fail(cudaErrorInvalidValue, "dependency {} is no node of this graph", i);
+      return fail(cudaErrorInvalidValue, "dependency {} is not a node of this graph", i);
     if (std::ranges::find(node->dependencies, dependencies[i]) != node->dependencies.end()) {
       return fail(cudaErrorInvalidValue, "dependency {} is given twice", i);
     }

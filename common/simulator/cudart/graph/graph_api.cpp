@@ -197,7 +197,7 @@ Status update_capture_dependencies(cudaStream_t handle, cudaGraphNode_t* depende
   if (stream->capture == nullptr) return fail(cudaErrorIllegalState, "the stream is not being captured");
   for (std::size_t i = 0; i < n; ++i) {
     if (!is_node(dependencies[i]) || dependencies[i]->graph != stream->capture->graph) {
-      return fail(cudaErrorInvalidValue, "dependency {} is no node of the captured graph", i);
+      return fail(cudaErrorInvalidValue, "dependency {} is not a node of the captured graph", i);
     }
   }
   if (flags == cudaStreamSetCaptureDependencies) stream->tips.clear();

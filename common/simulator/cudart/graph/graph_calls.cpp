@@ -4,13 +4,13 @@
 namespace course::cudart {
 
 Status no_graph() {
-  return fail(cudaErrorInvalidValue, "that is no graph: destroyed, or never created");
+  return fail(cudaErrorInvalidValue, "that is not a graph: destroyed, or never created");
 }
 Status no_node() {
-  return fail(cudaErrorInvalidValue, "that is no graph node: destroyed, or never created");
+  return fail(cudaErrorInvalidValue, "that is not a graph node: destroyed, or never created");
 }
 Status no_executable() {
-  return fail(cudaErrorInvalidValue, "that is no executable graph");
+  return fail(cudaErrorInvalidValue, "that is not an executable graph");
 }
 
 Status replace_kernel(CUgraphNode_st& node, KernelOp& kernel, const cudaKernelNodeParams* p) {

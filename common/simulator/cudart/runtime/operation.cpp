@@ -249,7 +249,7 @@ Status make_kernel(Context& context, const void* function, dim3 grid, dim3 block
   if (out.function == nullptr) {
     // As in CUDA 13, which takes an unknown address for a kernel handle.
     return fail(function == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
-                "{} is no kernel: pass a __global__ function of this program", function);
+                "{} is not a kernel: pass a __global__ function of this program", function);
   }
   out.grid = to_sim(grid);
   out.block = to_sim(block);
@@ -299,7 +299,8 @@ Status make_copy(const cudaMemcpy3DParms& p, CopyOp& out) {
   const cudaArray_const_t array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
   std::uint64_t unit = 1;
   if (array != nullptr) {
-    if (!is_array(array)) return fail(cudaErrorInvalidValue, "that is no array: freed, or never allocated");
+    if (!is_array(array))
+      return fail(cudaErrorInvalidValue, "that is not an array: freed, or never allocated");
     unit = array->element_bytes();
   }
   const std::uint64_t width = p.extent.width * unit;

@@ -21,7 +21,7 @@ Context::Context(int which) : ordinal(which) {}
 Context::~Context() = default;
 
 namespace {
-// The host's clock in µs, with several devices.
+// The modelled time of the host in µs, shared by all devices.
 std::atomic<double>& host_clock() {
   static auto& clock = *new std::atomic<double>(0);
   return clock;
@@ -85,7 +85,7 @@ sim::Device& Context::device() {
 
 ThreadState::ThreadState() = default;
 ThreadState::~ThreadState() {
-  // A stream that other threads still have to work in outlives its thread.
+  // A stream with pending work of several devices must outlive its thread.
   for (auto& [ordinal, stream] : default_streams)
     if (stream != nullptr && has_parts(*stream)) (void)stream.release();
 }

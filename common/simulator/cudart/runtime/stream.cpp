@@ -274,7 +274,7 @@ Status resolve(cudaStream_t handle, CUstream_st*& stream) {
     return cudaSuccess;
   }
   if (!streams().contains(handle)) {
-    return fail(cudaErrorInvalidResourceHandle, "{} is no stream: destroyed, or never created",
+    return fail(cudaErrorInvalidResourceHandle, "{} is not a stream: destroyed, or never created",
                 static_cast<void*>(handle));
   }
   stream = handle;
@@ -283,7 +283,7 @@ Status resolve(cudaStream_t handle, CUstream_st*& stream) {
 
 Status resolve(cudaEvent_t handle, CUevent_st*& event) {
   if (!events().contains(handle)) {
-    return fail(cudaErrorInvalidResourceHandle, "{} is no event: destroyed, or never created",
+    return fail(cudaErrorInvalidResourceHandle, "{} is not an event: destroyed, or never created",
                 static_cast<void*>(handle));
   }
   event = handle;

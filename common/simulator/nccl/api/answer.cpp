@@ -34,7 +34,7 @@ ncclResult_t finish(const char* function, const ncclComm* comm, const void* code
 Outcome check_communicator(const ncclComm* comm, bool for_call) {
   if (comm == nullptr) return {ncclInvalidArgument, "the communicator is a null pointer"};
   if (!is_communicator(comm))
-    return {ncclInvalidArgument, fmt::format("{} is no communicator", static_cast<const void*>(comm))};
+    return {ncclInvalidArgument, fmt::format("{} is not a communicator", static_cast<const void*>(comm))};
   const std::lock_guard guard(comm->clique->lock());
   if (comm->state == ncclComm::State::destroyed)
     return {ncclInvalidArgument, "the communicator has been destroyed"};

@@ -24,7 +24,7 @@ Outcome find_operator(ncclComm& comm, ncclRedOp_t op, Operator& out) {
   const std::size_t index = static_cast<std::size_t>(op) - ncclNumOps;
   if (op < ncclNumOps || index >= comm.operators.size() || !comm.operators[index].scaled)
     return {ncclInvalidArgument,
-            fmt::format("{} is no reduction of this communicator", static_cast<int>(op))};
+            fmt::format("{} is not a reduction of this communicator", static_cast<int>(op))};
   out = comm.operators[index];
   return {};
 }
@@ -56,7 +56,7 @@ Outcome check_buffers(const Call& call, int device) {
 
 Outcome check(const Call& call) {
   if (size_of(call.type) == 0)
-    return {ncclInvalidArgument, fmt::format("{} is no data type", static_cast<int>(call.type))};
+    return {ncclInvalidArgument, fmt::format("{} is not a data type", static_cast<int>(call.type))};
   if (call.count > kMostElements)
     return {ncclInvalidArgument, fmt::format("a count of {}: a negative number?", call.count)};
   if ((has_root(call.kind) || is_point_to_point(call.kind)) && (call.peer < 0 || call.peer >= call.n_ranks)) {

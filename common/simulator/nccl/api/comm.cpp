@@ -77,7 +77,7 @@ Outcome get(const ncclComm* comm, Value* out, Value value) {
 Outcome make_operator(ncclRedOp_t* op, const void* scalar, ncclDataType_t type,
                       ncclScalarResidence_t residence, ncclComm_t comm) {
   if (op == nullptr || scalar == nullptr) return null_pointer("the operator or the scalar");
-  if (size_of(type) == 0) return {ncclInvalidArgument, "that is no data type"};
+  if (size_of(type) == 0) return {ncclInvalidArgument, "that is not a data type"};
   if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
   Operator made;
   made.scaled = true;
@@ -210,7 +210,7 @@ NCCL_API ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
     const std::lock_guard guard(comm->clique->lock());
     const std::size_t index = static_cast<std::size_t>(op) - ncclNumOps;
     if (op < ncclNumOps || index >= comm->operators.size() || !comm->operators[index].scaled)
-      return {ncclInvalidArgument, "that is no operator of ncclRedOpCreatePreMulSum"};
+      return {ncclInvalidArgument, "that is not an operator of ncclRedOpCreatePreMulSum"};
     comm->operators[index].scaled = false;
     return {};
   });

@@ -115,7 +115,8 @@ Outcome Matcher::add(std::unique_ptr<ncclComm> comm, int n_devices, ncclComm_t* 
   n_devices_[rank] = n_devices;
   for (const ncclComm_t other : ranks_) {
     if (other == nullptr || other->device != comm->device) continue;
-    // Processes that have devices for all ranks are taken for processes of a host that all see its devices.
+    // Two processes that see a device for every rank are assumed to run on one host, where equal numbers mean
+    // the same device.
     const bool one_host = std::min(n_devices, n_devices_[static_cast<std::size_t>(other->rank)]) >= size();
     if (other->process == comm->process || one_host) {
       return {ncclInvalidUsage, fmt::format("rank {} and rank {} are both on device {}: call cudaSetDevice "

@@ -112,7 +112,7 @@ FAULTS = {
         "4100 bytes",
     ),
     "finalized_communicator": ("call: invalid usage\n", "the communicator has been finalized"),
-    "scalar_of_another_rank": ("call: invalid argument\n", "5 is no reduction of this communicator"),
+    "scalar_of_another_rank": ("call: invalid argument\n", "5 is not a reduction of this communicator"),
     "wrong_in_place": (
         "call: invalid usage\n",
         r"the send and receive buffers overlap: in place, the send buffer is the receive buffer \+ rank",

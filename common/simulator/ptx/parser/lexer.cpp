@@ -157,7 +157,7 @@ Lexer::Number Lexer::take_number() {
     if (!small) fail_at(start, "this number is above the largest double");
     value = 0;
   } else if (status != std::errc() || rest != scan) {
-    fail_at(start, "this is no number");
+    fail_at(start, "this is not a number");
   }
   at_ = scan;
   if (is_class(*at_, kNamePart)) fail_expected("the end of the number");

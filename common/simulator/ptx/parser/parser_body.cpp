@@ -111,7 +111,7 @@ void Parser::resolve(const Reference& reference, const Label& label) {
   if (reference.in_table) {
     if (label.table != Operand::Table::none) {
       lexer_.fail_at(reference.place,
-                     fmt::format("'{}' is no label of an instruction", names_.text(label.name)));
+                     fmt::format("'{}' is not a label of an instruction", names_.text(label.name)));
     }
     BranchTargets& table = function_->branch_targets[static_cast<std::size_t>(reference.instruction)];
     table.targets[static_cast<std::size_t>(reference.operand)] =

@@ -254,7 +254,7 @@ std::uint64_t Parser::element_bytes_of(const Operand& symbol) const {
 void Parser::subscript(Operand& base) {
   const std::uint64_t bytes = element_bytes_of(base);
   if (bytes == 0)
-    lexer_.fail_at(lexer_.place(), fmt::format("'{}' is no variable and has no elements", base.name));
+    lexer_.fail_at(lexer_.place(), fmt::format("'{}' is not a variable and has no elements", base.name));
   lexer_.advance();
   if (opcode_ != "mov") base.kind = Operand::Kind::address;
   if (is_class(lexer_.peek(), kNameStart)) {

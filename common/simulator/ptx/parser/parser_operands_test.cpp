@@ -240,7 +240,7 @@ TEST(PtxOperand, BadOnesAreErrors) {
   EXPECT_EQ(body_error("@q ret;"), "PTX line 7, column 2: the guard 'q' is not a declared register");
   EXPECT_EQ(body_error("%r1 = 5;"), "PTX line 7, column 1: expected an opcode, found '%r1'");
   EXPECT_EQ(body_error("mov.u32 %r1, k[0];"),
-            "PTX line 7, column 15: 'k' is no variable and has no elements");
+            "PTX line 7, column 15: 'k' is not a variable and has no elements");
   EXPECT_EQ(body_error("mov.u32 %r1, \x01;"),
             "PTX line 7, column 14: expected an operand, found the byte 0x01");
 }

@@ -118,7 +118,7 @@ struct List {
         m.ftz = ftz;
         m.sat = sat && format_of(to) != nullptr;
         Operation& o = add(rounding + (ftz ? ".ftz" : "") + (sat ? ".sat" : ""), to, from, m);
-        // sm_90 rounds a subnormal like any other number, away from zero, although it should be flushed.
+        // sm_90 rounds a subnormal in the given direction instead of flushing it.
         const bool away = m.mode == Mode::up || (m.mode == Mode::down && !sat);
         if (ftz && away && to == Type::f16 && from == Type::f32) {
           Modifiers kept = m;

@@ -206,8 +206,8 @@ std::uint32_t callee_of(const Warp& w, const CallSite& site, std::uint64_t addre
   for (std::size_t k = 1; k < known.size(); ++k)
     if (known[k] != 0 && known[k] == address && w.program->reaches(site, k))
       return static_cast<std::uint32_t>(k);
-  throw DeviceFault(Fault::illegal_address, "call through a pointer that is no function of its type", w.mask,
-                    address);
+  throw DeviceFault(Fault::illegal_address, "call through a pointer that is not a function of its type",
+                    w.mask, address);
 }
 
 void make_call(Warp& w, std::size_t k, const BasicBlock& b) {

@@ -710,7 +710,7 @@ TEST(Machine, ForgedTextureDescriptorIsRefused) {
   auto forged = t.array<TextureDescriptor>(1, d);
   const auto refused = t.try_launch("fetch", 1, 256, forged, out);
   EXPECT_EQ(refused.fault, Fault::illegal_address);
-  EXPECT_NE(refused.text.find("this is no texture object"), std::string::npos) << refused.text;
+  EXPECT_NE(refused.text.find("this is not a texture object"), std::string::npos) << refused.text;
   auto made = t.array<TextureDescriptor>(1, d, MemoryKind::texture);
   const auto result = t.launch("fetch", 1, 256, made, out);
   EXPECT_EQ(out.values(), values);

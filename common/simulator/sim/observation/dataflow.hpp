@@ -180,7 +180,7 @@ class Dataflow final : public Observer {
   std::unordered_map<std::uint64_t, Origin> local_, outside_;
   bool absences_ = false;
   Missed missed_globally_, missed_locally_;
-  // By word, as Missed::now was when it was last written. Those of global memory are made when first needed.
+  // For each word, Missed::now at its last write. The array for global memory is allocated on first use.
   std::uint32_t* global_stamps_ = nullptr;
   std::unordered_map<std::uint64_t, std::uint32_t> local_stamps_;
   std::vector<Allocation> inputs_;

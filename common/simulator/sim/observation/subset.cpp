@@ -149,8 +149,10 @@ bool runs_without_waiting(const Program& program) {
 // --- the observers are asked -------------------------------------------------------------------------------
 
 Gaps gaps_of(const OpRow& row, const MicroOp* op) {
-  return {Boundcheck::gap(row), Racecheck::gap(row), Initcheck::gap(row),      Synccheck::gap(row),
-          gap_of_results(row),  Dataflow::gap(row),  gap_of_counters(row, op), gap_of_timing(row)};
+  // to_array counts them: a watcher that is forgotten here does not compile.
+  return std::to_array<Gap>({Boundcheck::gap(row), Racecheck::gap(row), Initcheck::gap(row),
+                             Synccheck::gap(row), gap_of_results(row), Dataflow::gap(row),
+                             gap_of_counters(row, op), gap_of_timing(row)});
 }
 
 Gaps gaps_of(const Program& program, const LaunchRequest& launch) {

@@ -65,8 +65,8 @@ TextureDescriptor descriptor(Warp& w, const MicroOp& op, int lane, u64 mark) {
   throw DeviceFault(
       Fault::illegal_address,
       mark == TextureDescriptor::kTextureMark
-          ? "this is no texture object: destroyed, or never created; or its memory has been freed"
-          : "this is no surface object: destroyed, or never created; or its array has been freed",
+          ? "this is not a texture object: destroyed, or never created; or its memory has been freed"
+          : "this is not a surface object: destroyed, or never created; or its array has been freed",
       1u << lane, handle);
 }
 

@@ -248,7 +248,7 @@ void note_last_writer(const void* dst, const void* src, std::uint64_t n_bytes) {
   }
   const std::lock_guard guard(to->context->lock);
   LastWriter& writer = to->context->last_writers[to->base];
-  // What wrote the source explains its copy, if both begin at the same byte of their allocations.
+  // A copy to the same offset of an allocation of the same size keeps the source's last writer.
   const std::uint64_t first = address_of(dst) - to->base;
   if (before && first == address_of(src) - from->base && to->size == from->size)
     writer = std::move(*before);

@@ -122,7 +122,7 @@ bool Racecheck::is_systems(const MicroOp& op) {
 
 void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                        bool old_writes) {
-  // Tiles of several warps exchange values in the shared memory that the system reserves, without barriers.
+  // cooperative_groups' tiles of several warps exchange values in reserved shared memory without barriers.
   if (h.shadow.shared && offset < program_->reserved_shared && is_systems(h.op) &&
       is_systems(program_->ops[record(id).what]))
     return;

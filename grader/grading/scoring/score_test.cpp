@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "lab/metrics.hpp"
 #include "testing/scripted.hpp"
 
 namespace course::grader {
@@ -222,7 +223,8 @@ TEST(Score, StaysWithinBoundsForAnyEvidence) {
     evidence.cases_planned = static_cast<int>(below(5));
     evidence.complete = below(3) != 0;
     for (std::uint64_t i = below(4); i > 0; --i) {
-      const Verdict verdict = below(3) == 0 ? static_cast<Verdict>(below(kVerdicts.size())) : Verdict::ok;
+      const Verdict verdict =
+          below(3) == 0 ? static_cast<Verdict>(below(lab::kVerdicts.size())) : Verdict::ok;
       evidence.cases.push_back(record(verdict, static_cast<Stage>(below(4))));
     }
     for (std::uint64_t i = below(6); i > 0; --i) {

@@ -340,7 +340,7 @@ class Desk(InFolder):
                 said = self.desk("grades", "term.graded", code=1)
                 self.assertRegex(
                     said,
-                    r'(there is no lab "reductoin"|points.reductoin is no lab). Did you mean reduction\?',
+                    r'(there is no lab "reductoin"|points.reductoin is not a lab). Did you mean reduction\?',
                 )
         self.assertEqual((self.term.folder / "final.json").read_text(), before, "nobody's grade has changed")
 

@@ -82,7 +82,9 @@ PYTHON
 tidy() {
   if [[ ${1-} = --list ]]; then compiled_sources && return; fi
   # The build's commands may hold options of g++ that clang does not know.
-  local clang_tidy options=(--quiet -p "$LAB_BUILD" --extra-arg=-Wno-unknown-warning-option)
+  local clang_tidy commands=$LAB_BUILD/tidy/compile_commands.json
+  mkdir -p "${commands%/*}" && sed 's/ -fno-gnu-unique / /' "$LAB_BUILD/compile_commands.json" >"$commands"
+  local options=(--quiet -p "$LAB_BUILD/tidy" --extra-arg=-Wno-unknown-warning-option)
   if [[ ${1-} = --fix ]]; then options+=(--fix) && shift; fi
   clang_tidy=${CLANG_TIDY:-$(tool clang-tidy 14)}
   if (($# > 0)); then printf '%s\0' "$@"; else compiled_sources | tr '\n' '\0'; fi |

@@ -872,7 +872,7 @@ class Update(InFolder):
         self.assertEqual(self.git("log", "-1", "--format=%s", at=student), "my work")
 
     def test_what_is_no_edition_is_refused(self):
-        self.assertIn("no git repository", self.update(self.dir / "nothing", code=1))
+        self.assertIn("not a git repository", self.update(self.dir / "nothing", code=1))
         other = self.dir / "other"
         self.git("init", "--quiet", other)
         self.git("commit", "--quiet", "--allow-empty", "--message", "x", at=other)

@@ -3,7 +3,7 @@
 // expect: split WRONG_ANSWER
 // expect: tile_sort WRONG_ANSWER
 // expect: merge WRONG_ANSWER
-// expect: digits WRONG_ANSWER no key of the input
+// expect: digits WRONG_ANSWER not a key of the input
 // expect: any_key WRONG_ANSWER
 #include "radix_sort/lab.hpp"
 

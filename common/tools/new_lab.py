@@ -75,7 +75,8 @@ def main():
     root, lab = arguments.root, arguments.id
     if not re.fullmatch(r"[a-z][a-z0-9_]*", lab):
         refuse(
-            f'"{lab}" cannot name a folder and a namespace: use lower-case letters, digits and underscores, a letter first'
+            f'"{lab}" cannot name a folder and a namespace: use lower-case letters, digits and underscores, '
+            "a letter first"
         )
     for taken, why in (
         (KEYWORDS, f'"{lab}" is a word of C++ and can be no namespace'),

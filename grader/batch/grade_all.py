@@ -285,7 +285,8 @@ def run(options: argparse.Namespace) -> int:
     folder = pathlib.Path(options.folder)
     if not folder.is_dir():
         raise Problem(
-            f"{folder} is not a folder. Give the folder with the hand-ins, one folder, archive or .cu file for each student."
+            f"{folder} is not a folder. Give the folder with the hand-ins, one folder, archive or .cu file for "
+            "each student."
         )
     book = open_book(options, folder)
     harness = prepare(book, options)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Rungs 7 and 8 of the radix sort. radix_sort.cu includes this file inside its namespace, after rung 6, because
-// these rungs continue the ones before: they use the passes, the digits and the words of the sweep that are
-// explained there. Read: k07_sweep; then, for rung 8, Shape, sweep_tile and state_of_the_art.
+// Rungs 7 and 8 of the radix sort. radix_sort.cu includes this file inside its namespace, after rung 6,
+// because these rungs continue the ones before: they use the passes, the digits and the words of the sweep
+// that are explained there. Read: k07_sweep; then, for rung 8, Shape, sweep_tile and state_of_the_art.
 #include "device/each_item.cuh"
 #include "device/launch.hpp"
 #include "lab/atomic_access.cuh"
@@ -279,8 +279,8 @@ __device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile
   }
 }
 
-// The position in the pass's output where the calling thread's digit begins, from the pass's counts. All threads
-// of the block must call it; valid in the first kDigits threads.
+// The position in the pass's output where the calling thread's digit begins, from the pass's counts. All
+// threads of the block must call it; valid in the first kDigits threads.
 __device__ std::uint32_t start_of_digit(const std::uint32_t* d_counts, std::uint32_t* s_warp_sums) {
   const unsigned warp = threadIdx.x / kWarp;
   const std::uint32_t count = threadIdx.x < kDigits ? d_counts[threadIdx.x] : 0;
@@ -424,8 +424,8 @@ __global__ void __launch_bounds__(kShape<Bits, Value, kLarge>.threads, kShape<Bi
   }
 }
 
-// Sets the words of a sort to 0, while k08_histograms counts already. `d_words` is aligned to 16 bytes; as many
-// words as fill the last 16 are written.
+// Sets the words of a sort to 0, while k08_histograms counts already. `d_words` is aligned to 16 bytes; as
+// many words as fill the last 16 are written.
 inline constexpr unsigned kClearingBlock = 256;
 __global__ void k08_clear(std::uint32_t* d_words, std::uint64_t n_words) {
   device::let_next_kernel_start();
@@ -437,8 +437,8 @@ __global__ void k08_clear(std::uint32_t* d_words, std::uint64_t n_words) {
 }
 
 // Like k06_histograms. The copies of a counter are in neighbouring banks, one per lane (64-bit keys: one per
-// two lanes). A counter's address takes a shift and an operation of three operands (LOP3): the digit is masked
-// where its distance to the first counter has it, and the lane's copy is in bits that are 0 then.
+// two lanes). A counter's address takes a shift and an operation of three operands (LOP3): the digit is
+// masked where its distance to the first counter has it, and the lane's copy is in bits that are 0 then.
 inline constexpr unsigned kCountingBlock = 1024;
 template <typename Bits>
 inline constexpr unsigned kPassesOf = 8 * sizeof(Bits) / kDigitBits;

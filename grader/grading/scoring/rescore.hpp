@@ -18,7 +18,8 @@ class PointsTable {
  public:
   // {"catalogue": what list --json prints, "points": {LAB: {TASK: [points.LAB.TASK] of class.toml}}}
   static Result<PointsTable> parse(std::string_view text);
-  // `lab`, the JSON of one lab of a result, with the points of this table. What the table lacks keeps its points.
+  // `lab`, the JSON of one lab of a result, with the points of this table. What the table lacks keeps its
+  // points.
   Result<std::string> rescored(std::string_view lab) const;
 
  private:

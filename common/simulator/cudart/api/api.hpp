@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// An exported function consists of CUDART_API, the CUDA signature, and one call of api() or device_api() whose
-// body returns a Status. These store the Status as the thread's last error and print its text to stderr, with
-// the name of the function that called them, which is their argument by default. Functions with a stream have
-// a second version for programs built with --default-stream per-thread:
-// such files are compiled twice, the second time with CUDART_PER_THREAD, and write these names with TWIN
-// (asynchronous) or TWIN_SYNC.
+// An exported function consists of CUDART_API, the CUDA signature, and one call of api() or device_api()
+// whose body returns a Status. These store the Status as the thread's last error and print its text to
+// stderr, with the name of the function that called them, which is their argument by default. Functions with
+// a stream have a second version for programs built with --default-stream per-thread: such files are compiled
+// twice, the second time with CUDART_PER_THREAD, and write these names with TWIN (asynchronous) or TWIN_SYNC.
 #pragma once
 
 #include <exception>
@@ -80,8 +79,8 @@ cudaError_t api(Body&& body, const char* call = CALLER) {
   }
 }
 
-// For calls that use the current device, whose context `body` may take. After a kernel's fault they all return
-// its error.
+// For calls that use the current device, whose context `body` may take. After a kernel's fault they all
+// return its error.
 template <typename Body>
 cudaError_t device_api(Body&& body, const char* call = CALLER) {
   return api(

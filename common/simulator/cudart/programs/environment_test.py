@@ -250,7 +250,10 @@ class Environment(unittest.TestCase):
         self.assertEqual(sanitize(FINDINGS, "clean"), (0, "simulator: checked: nothing found\n"))
         self.assertEqual(sanitize(FINDINGS, "leak")[0], 86)
         for what, found in ("leaves", ""), ("forks", "simulator: checked: nothing found\n"):
-            lost = "cusan: not checked: what 1 process(es) did that ended by _exit, a signal or exec, without their findings\n"
+            lost = (
+                "cusan: not checked: what 1 process(es) did that ended by _exit, a signal or exec, "
+                "without their findings\n"
+            )
             self.assertEqual(sanitize(FINDINGS, what), (0, found + lost))
         self.assertEqual(sanitize(FINDINGS, "code")[0], 3)
         code, err = sanitize("/bin/true")

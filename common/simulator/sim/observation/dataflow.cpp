@@ -193,8 +193,8 @@ Dataflow::Origin Dataflow::combined(Origin a, Origin b, bool counts, bool is_kno
   return is_known ? Origin{depth, mixed(a.id, b.id)} : distinct({depth, mixed(a.id, b.id)});
 }
 
-// With kAbsences: a value of its own, since there may be several results of the same values. Where a lane writes
-// both halves of one value, n_values_ stays.
+// With kAbsences: a value of its own, since there may be several results of the same values. Where a lane
+// writes both halves of one value, n_values_ stays.
 Dataflow::Origin Dataflow::distinct(Origin value) {
   return {value.depth, absences_ ? mixed(value.id, n_values_) : value.id};
 }
@@ -206,8 +206,9 @@ Dataflow::Origin Dataflow::merged(Origin a, Origin b, bool counts) {
   return a.depth >= b.depth ? a : b;
 }
 
-// Whether values of the same origin select each other without a step: what was computed from one item. Of what
-// was combined from many, such as several votes of the same lanes, a selection can compute another result.
+// Whether values of the same origin select each other without a step: what was computed from one item. Of
+// what was combined from many, such as several votes of the same lanes, a selection can compute another
+// result.
 bool Dataflow::is_free(Origin value, Origin by) const {
   return !absences_ || std::max(value.depth, by.depth) == 1;
 }

@@ -709,8 +709,8 @@ KERNEL parity_by_selections(const unsigned* in, unsigned* out) {
   out[0] = parity;
 }
 
-// --- The same with votes of the same lanes: each bit of the items in turn. Real values of one origin, such as the
-// halves of a number, are combined without an operation.
+// --- The same with votes of the same lanes: each bit of the items in turn. Real values of one origin, such
+// as the halves of a number, are combined without an operation.
 template <typename Next>
 __device__ void follow_votes(const unsigned* in, unsigned* out, Next next) {
   unsigned state = __ballot_sync(~0u, (in[threadIdx.x] & 1) != 0) & 1;

@@ -37,8 +37,9 @@ void check_waits();
 // Must be called before the program ends or resets the device: reports what has not been freed.
 void check_leaks(Context& context);
 
-// Records that the process uses a device, and what it does. With SIM_CHECK_FD, writes the number of the process
-// there, and again when its findings are printed: so that whoever reads it knows whose findings are lost.
+// Records that the process uses a device, and what it does. With SIM_CHECK_FD, writes the number of the
+// process there, and again when its findings are printed: so that whoever reads it knows whose findings are
+// lost.
 enum class Activity : std::uint8_t { other, launch, host_function };
 void note_activity(Activity what);
 

@@ -552,8 +552,8 @@ KERNEL(flags_set_by_a_vector) {
   out[blockIdx.x] = scratch[blockIdx.x];
 }
 
-// Each of four warps sets a flag of one byte. Another one waits for all of them with one load, and the last one
-// for each of them.
+// Each of four warps sets a flag of one byte. Another one waits for all of them with one load, and the last
+// one for each of them.
 // EXPECT nothing
 // LAUNCH 1 192
 KERNEL(byte_flags_read_as_a_word) {

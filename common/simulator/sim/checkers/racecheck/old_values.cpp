@@ -157,8 +157,8 @@ void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
       there->second.lanes |= m & -m;  // an earlier lane of this instruction has written it, too
       continue;
     }
-    // Additions whose results are not used nearly always come first: a write that all of them miss is one that
-    // their sum lacks.
+    // Additions whose results are not used nearly always come first: a write that all of them miss is one
+    // that their sum lacks.
     const bool hears = h.op.dst[0] != MicroOp::kNoSlot;
     if (there != unseen_.end() && may_precede(h, there->second, lanes, lane) &&
         dice_.below(hears ? 2 : 8) != 0) {

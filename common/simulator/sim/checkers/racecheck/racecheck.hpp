@@ -413,7 +413,8 @@ class Racecheck final : public KernelChecker {
   void order_by(CurrentAccess& h, std::uint32_t lanes);
   void observe(CurrentAccess& h, int lane, const Published& from, bool acquires, Scope scope);
   static Keys keys_of(const MicroOp& op, std::uint64_t address);
-  // Calls `each(key, variable)` for what has been published at these bytes, also by smaller and larger writes.
+  // Calls `each(key, variable)` for what has been published at these bytes, also by smaller and larger
+  // writes.
   template <typename Each>
   static void for_variables(const SyncVariables& variables, Keys keys, const Each& each) {
     const auto visit = [&](std::uint64_t key) {

@@ -183,8 +183,8 @@ def meets(goal, measured):
 def lost_by_hand(goals, tiers, speedup):
     """As the grader words it."""
     lines = [
-        f"{one['metric']} is {one['measured']:.4g}, {'at least' if one['at_least'] else 'at most'} {one['limit']:.4g} is required "
-        f"({one['max_points']} points lost)."
+        f"{one['metric']} is {one['measured']:.4g}, {'at least' if one['at_least'] else 'at most'} {one['limit']:.4g} "
+        f"is required ({one['max_points']} points lost)."
         for one in goals
         if not one["points"]
     ]

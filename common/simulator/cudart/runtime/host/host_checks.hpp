@@ -38,8 +38,8 @@ void check_waits();
 void check_leaks(Context& context);
 
 // Records that the process uses a device, and what it does. With SIM_CHECK_FD, writes the number of the
-// process there, and again when its findings are printed: so that whoever reads it knows whose findings are
-// lost.
+// process there, and again when its findings are printed. A process whose number was written once lost its
+// findings.
 enum class Activity : std::uint8_t { other, launch, host_function };
 void note_activity(Activity what);
 

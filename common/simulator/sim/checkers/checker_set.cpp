@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "sim/checkers/boundcheck.hpp"
-#include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/initcheck/initcheck.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/checkers/synccheck.hpp"
 #include "sim/types.hpp"

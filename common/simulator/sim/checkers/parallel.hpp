@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sim/checkers/checker_set.hpp"
-#include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/initcheck/initcheck.hpp"
 #include "sim/checkers/undo.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/warp.hpp"

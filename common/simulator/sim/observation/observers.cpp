@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sim/checkers/checks.hpp"
-#include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/initcheck/initcheck.hpp"
 #include "sim/checkers/parallel.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/machine/composite_observer.hpp"

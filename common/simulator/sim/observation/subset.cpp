@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "sim/checkers/boundcheck.hpp"
-#include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/initcheck/initcheck.hpp"
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/checkers/synccheck.hpp"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "sim/checkers/kernel_checker.hpp"
-#include "sim/checkers/missing_bits.hpp"
+#include "sim/checkers/initcheck/missing_bits.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/gap.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/checkers/missing_bits.hpp"
+#include "sim/checkers/initcheck/missing_bits.hpp"
 
 #include <algorithm>
 #include <cstring>

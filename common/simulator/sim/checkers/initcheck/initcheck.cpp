@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/initcheck/initcheck.hpp"
 
 #include <fmt/format.h>
 

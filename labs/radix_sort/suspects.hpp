@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// What common mistakes do with the keys of a case: problem.cpp looks for the ones that give a wrong output.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "radix_sort/baseline.hpp"
+#include "radix_sort/lab.hpp"
+
+namespace course::radix_sort {
+
+inline bool is_merge(Rung rung) {
+  return rung == Rung::merge || rung == Rung::merge_path;
+}
+
+// Calls f with each tile of the items.
+template <typename T, typename F>
+void for_tiles(std::span<T> items, F f) {
+  for (std::size_t first = 0; first < items.size(); first += kTile)
+    f(items.subspan(first, std::min<std::size_t>(kTile, items.size() - first)));
+}
+
+template <typename Bits>
+struct Suspect {
+  std::string rule;
+  std::function<void(std::vector<Bits>&)> treat;  // changes the input as a certain mistake would
+  std::string hint;
+};
+
+template <typename Bits>
+void stable_sort_by(std::vector<Bits>& keys, const Order<Bits>& order) {
+  std::ranges::stable_sort(keys, [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
+}
+
+template <typename Bits>
+void sort_runs_by(std::vector<Bits>& keys, const Order<Bits>& order, std::uint64_t run) {
+  for (std::size_t first = 0; first < keys.size(); first += run) {
+    const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = keys.size() - first < run ? keys.end() : begin + static_cast<std::ptrdiff_t>(run);
+    std::stable_sort(begin, end, [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
+  }
+}
+
+// The stages of task merge without the flip: the second run of a pair is not read backwards.
+template <typename Bits>
+void merge_without_flip(std::vector<Bits>& keys) {
+  for (std::uint64_t run = kTile; run < keys.size(); run *= 2) {
+    for (std::uint64_t stride = run; stride > 0; stride /= 2) {
+      for (std::uint64_t low = 0; low + stride < keys.size(); ++low)
+        if (low / stride % 2 == 0 && keys[low + stride] < keys[low]) std::swap(keys[low], keys[low + stride]);
+    }
+  }
+}
+
+// What common mistakes do with the keys of a case.
+template <typename Bits>
+class Suspects {
+ public:
+  Suspects(Rung rung, const Order<Bits>& right, std::uint64_t n) : rung_(rung), right_(right) {
+    all.push_back(
+        {"nothing_moved", [](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
+    add_runs(n);
+    if (is_merge(rung)) {
+      all.push_back(
+          {"no_flip", [](std::vector<Bits>& keys) { merge_without_flip(keys); },
+           "this is what the stages give without the flip: the second run of a pair must be met backwards"});
+      return;
+    }
+    add_orders();
+    add_bits();
+    add_passes();
+  }
+
+  std::vector<Suspect<Bits>> all;
+
+ private:
+  // What a mistake does with the keys, or with each tile alone if the task sorts tiles.
+  void add_sort(std::string rule, auto sort, std::string hint) {
+    all.push_back({std::move(rule),
+                   [sort, rung = rung_](std::vector<Bits>& keys) {
+                     if (rung != Rung::tile_sort) return sort(keys);
+                     for_tiles(std::span(keys), [&](std::span<Bits> tile) {
+                       std::vector<Bits> part(tile.begin(), tile.end());
+                       sort(part);
+                       std::ranges::copy(part, tile.begin());
+                     });
+                   },
+                   std::move(hint)});
+  }
+  // The right order with a change.
+  void add_with(std::string rule, auto change, std::string hint) {
+    Order<Bits> order = right_;
+    change(order);
+    add_sort(
+        std::move(rule), [order](std::vector<Bits>& keys) { stable_sort_by(keys, order); }, std::move(hint));
+  }
+
+  // Runs that are too long or too short.
+  void add_runs(std::uint64_t n) {
+    const auto right = right_;
+    if (rung_ == Rung::tile_sort) {
+      all.push_back(
+          {"whole_array", [right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
+           fmt::format("the whole array is in order: sort each tile of {} keys for itself", kTile)});
+    }
+    const char* advice = is_merge(rung_)            ? "merge on until one is left"
+                         : rung_ == Rung::tile_sort ? "sort each tile as a whole"
+                                                    : "what the tiles hold together decides where a key goes";
+    // After a wrong merge, too, the last few keys can stand as they did.
+    const std::uint64_t telling = is_merge(rung_) ? 8 : 1;
+    for (std::uint64_t run = 256; run + telling <= n; run *= 2) {
+      if (rung_ == Rung::tile_sort && run == kTile) continue;
+      all.push_back({fmt::format("sorted_runs {}", run),
+                     [right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
+                     fmt::format("these are sorted runs of {} keys: {}", run, advice)});
+    }
+  }
+
+  // Orders of another kind of keys, or in the other direction.
+  void add_orders() {
+    if (right_.kind != KeyKind::unsigned_number) {
+      add_with(
+          "as_unsigned", [](auto& o) { o.kind = KeyKind::unsigned_number; },
+          "this is the order of the bits as unsigned numbers: flip them as the kind of key asks for");
+    }
+    if (right_.kind != KeyKind::unsigned_number) {
+      add_sort(
+          "only_positive_flipped",
+          [right = right_](std::vector<Bits>& keys) {
+            constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1);
+            Order<Bits> order = right;
+            order.kind = KeyKind::unsigned_number;
+            std::ranges::stable_sort(
+                keys, [&](Bits a, Bits b) { return order.rank(a | kTop) < order.rank(b | kTop); });
+          },
+          "negative keys stand among the positive ones: the flips must set the sign bit of positive keys and "
+          "clear that of negative ones");
+    }
+    if (right_.kind == KeyKind::floating) {
+      add_with(
+          "as_signed", [](auto& o) { o.kind = KeyKind::signed_number; },
+          "this is the order of the bits as signed numbers: of two negative floats the one with the "
+          "larger bits is the smaller one");
+      add_sort(
+          "zeros_equal",
+          [right = right_](std::vector<Bits>& keys) {
+            constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(Bits) - 1);
+            const auto rank = [&](Bits key) { return right.rank(key == kMinusZero ? Bits{0} : key); };
+            std::ranges::stable_sort(keys, [&](Bits a, Bits b) { return rank(a) < rank(b); });
+          },
+          "-0.0 and 0.0 are taken for equal: by their bits -0.0 comes before 0.0");
+    }
+    add_with(
+        "other_direction", [](auto& o) { o.descending = !o.descending; },
+        right_.descending ? "this is ascending order" : "this is descending order");
+  }
+
+  // Other ranges of bits than the case's.
+  void add_bits() {
+    if (right_.begin_bit != 0 || right_.end_bit != 8 * sizeof(Bits)) {
+      add_with(
+          "all_bits", [](auto& o) { o.begin_bit = 0, o.end_bit = 8 * sizeof(Bits); },
+          fmt::format("this is in order by all bits: only bits {} to {} count, and keys that are equal "
+                      "there keep their order",
+                      right_.begin_bit, static_cast<int>(right_.end_bit) - 1));
+      if (right_.begin_bit != 0)
+        add_with(
+            "bits_below", [](auto& o) { o.begin_bit = 0; },
+            "the bits below begin_bit count, too, in this order");
+    }
+    if (sizeof(Bits) == 8 && right_.end_bit > 32) {
+      add_with(
+          "lower_half", [](auto& o) { o.begin_bit = std::min(o.begin_bit, 32u), o.end_bit = 32; },
+          fmt::format(
+              "only the lower 32 of 64 bits count in this order{}: were digits taken from a 32-bit variable?",
+              right_.begin_bit < 32 ? "" : ", so nothing was moved"));
+    }
+  }
+
+  // Passes that are missing, that take too many bits, or in the wrong order.
+  void add_passes() {
+    // If several match, the ends of whole digits come first.
+    std::vector<unsigned> ends;
+    for (unsigned end = right_.begin_bit + 1; end < right_.end_bit; ++end)
+      if (sizeof(Bits) == 4 || end != 32) ends.push_back(end);
+    std::ranges::stable_sort(
+        ends, [](unsigned a, unsigned b) { return std::countr_zero(a) > std::countr_zero(b); });
+    for (const unsigned end : ends) {
+      add_with(
+          fmt::format("upper_bits_missing {}", end), [end](auto& o) { o.end_bit = end; },
+          fmt::format(
+              "this is in order by bits {} to {} alone: the passes for the bits above left nothing behind",
+              right_.begin_bit, end - 1));
+      add_with(
+          fmt::format("lower_bits_missing {}", end), [end](auto& o) { o.begin_bit = end; },
+          fmt::format(
+              "this is in order by bits {} to {} alone: the passes for the bits below left nothing behind",
+              end, right_.end_bit - 1));
+    }
+    for (unsigned end = right_.end_bit + 1; end <= 8 * sizeof(Bits); ++end) {
+      if (right_.begin_bit == 0 && end == 8 * sizeof(Bits)) break;  // all bits
+      add_with(
+          fmt::format("bits_above {}", end), [end](auto& o) { o.end_bit = end; },
+          fmt::format("bits {} to {} count, too, in this order: only the bits below end_bit = {} may. Mask "
+                      "the last digit, which has fewer bits than the others",
+                      right_.end_bit, end - 1, right_.end_bit));
+    }
+    for (const unsigned digit : {1u, 4u, 8u}) {
+      if (right_.end_bit - right_.begin_bit <= digit) continue;
+      add_sort(
+          fmt::format("top_digit_first {}", digit),
+          [right = right_, digit](std::vector<Bits>& keys) {
+            for (unsigned end = right.end_bit; end > right.begin_bit;
+                 end -= std::min(digit, end - right.begin_bit)) {
+              Order<Bits> one = right;
+              one.begin_bit = std::max(right.begin_bit + digit, end) - digit;
+              one.end_bit = end;
+              stable_sort_by(keys, one);
+            }
+          },
+          "this is what passes from the most significant bits down give: start with the least significant");
+    }
+  }
+
+  Rung rung_;
+  Order<Bits> right_;
+};
+
+}  // namespace course::radix_sort

@@ -195,37 +195,52 @@ std::optional<unsigned> last_digit_alone(const Order<Bits>& right, std::span<con
 
 constexpr const char* kUndone = "all keys are there, but not in order";
 
+// If a key is in the output more often than in the input, it was written in the place of another one.
+template <typename Bits>
+std::optional<Cause> lost_keys(const Case& c, std::span<const Bits> in, std::span<const Bits> out) {
+  std::vector<Bits> had(in.begin(), in.end()), has(out.begin(), out.end());
+  std::ranges::sort(had);
+  std::ranges::sort(has);
+  if (had == has) return {};
+  const auto differs = std::mismatch(had.begin(), had.end(), has.begin());
+  const Bits key = std::min(*differs.first, *differs.second);
+  const auto times = [key](const std::vector<Bits>& keys) {
+    const auto range = std::equal_range(keys.begin(), keys.end(), key);
+    return range.second - range.first;
+  };
+  const std::string printed = print_element(c.dtype, reinterpret_cast<const std::byte*>(&key));
+  return Cause{
+      "keys_lost",
+      times(had) == 0 ? fmt::format("the output holds {}, which is not a key of the input", printed)
+                      : fmt::format("the output does not hold the keys of the input: {} occurs {} time{} "
+                                    "in the input and {} time{} in the output",
+                                    printed, times(had), times(had) == 1 ? "" : "s", times(has),
+                                    times(has) == 1 ? "" : "s"),
+      true,
+      "the output does not hold the keys of the input: some are lost, and others stand there more often"};
+}
+
+template <typename Bits>
+bool is_in_order(Rung rung, const Order<Bits>& order, std::span<const Bits> keys) {
+  const auto before = [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); };
+  if (rung != Rung::tile_sort) return std::ranges::is_sorted(keys, before);
+  bool sorted = true;
+  for_tiles(keys, [&](auto tile) { sorted = sorted && std::ranges::is_sorted(tile, before); });
+  return sorted;
+}
+
 // The cause of wrong keys.
 template <typename Bits>
 std::vector<Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits> in,
                                   std::span<const Bits> out) {
   constexpr std::uint64_t kTelling = 8, kWorthTrying = 1 << 17;  // so few keys are in many orders at once
-  std::vector<Cause> causes;
-  if (auto cause = last_passes_missing(rung, order_of<Bits>(c), in, out)) causes.push_back(std::move(*cause));
-  std::vector<Bits> had(in.begin(), in.end()), has(out.begin(), out.end());
-  std::ranges::sort(had);
-  std::ranges::sort(has);
-  if (had != has) {
-    if (!causes.empty()) return causes;
-    // If a key is in the output more often than in the input, it was written in the place of another one.
-    const auto differs = std::mismatch(had.begin(), had.end(), has.begin());
-    const Bits key = std::min(*differs.first, *differs.second);
-    const auto times = [key](const std::vector<Bits>& keys) {
-      const auto range = std::equal_range(keys.begin(), keys.end(), key);
-      return range.second - range.first;
-    };
-    const std::string printed = print_element(c.dtype, reinterpret_cast<const std::byte*>(&key));
-    return {
-        {"keys_lost",
-         times(had) == 0 ? fmt::format("the output holds {}, which is not a key of the input", printed)
-                         : fmt::format("the output does not hold the keys of the input: {} occurs {} time{} "
-                                       "in the input and {} time{} in the output",
-                                       printed, times(had), times(had) == 1 ? "" : "s", times(has),
-                                       times(has) == 1 ? "" : "s"),
-         true,
-         "the output does not hold the keys of the input: some are lost, and others stand there more often"}};
-  }
   const Order<Bits> right = order_of<Bits>(c);
+  std::vector<Cause> causes;
+  if (auto cause = last_passes_missing(rung, right, in, out)) causes.push_back(std::move(*cause));
+  if (auto lost = lost_keys(c, in, out)) {
+    if (causes.empty()) causes.push_back(std::move(*lost));
+    return causes;
+  }
   // The same without the last digits is one mistake.
   const bool without_last = !causes.empty();
   if (c.n >= kTelling && c.n <= kWorthTrying) {
@@ -242,14 +257,8 @@ std::vector<Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits
         causes.push_back({suspect.rule, std::move(suspect.hint)});
     }
   }
-  const auto before = [&](Bits a, Bits b) { return right.rank(a) < right.rank(b); };
-  bool sorted = true;
-  if (rung == Rung::tile_sort) {
-    for_tiles(out, [&](auto tile) { sorted = sorted && std::ranges::is_sorted(tile, before); });
-  } else {
-    sorted = std::ranges::is_sorted(out, before);
-  }
   if (is_merge(rung)) return causes;
+  const bool sorted = is_in_order(rung, right, out);
   const auto last = sorted || rung == Rung::tile_sort ? std::nullopt : last_digit_alone(right, out);
   if (last && causes.empty())
     causes.push_back(

@@ -10,6 +10,7 @@
 
 #include "base/rng.hpp"
 #include "grading/baseline.hpp"
+#include "grading/explain.hpp"
 #include "grading/scoring/metrics.hpp"
 #include "grading/scoring/places.hpp"
 #include "lab/diagnosis.hpp"
@@ -25,7 +26,7 @@ using lab::Verdict;
 // (lab::Session does this itself for failures on the simulator.)
 constexpr std::uint64_t kExplainedItems = std::uint64_t{1} << 20;
 
-// After kMaxFailures, cases are run to decide between several causes. In shorter ones many look alike.
+// After kFailuresShown, cases are run to decide between several causes. In shorter ones many look alike.
 constexpr std::uint64_t kTellingItems = 32;
 
 // What the counters show although the case is right: its verdict and failure. (The findings have been judged
@@ -80,7 +81,7 @@ class Collector {
   // Returns false if the task is decided and no further step is needed.
   bool run(const Step& step) {
     const lab::Case& c = plan_.cases[step.case_index];
-    if (n_failed() >= kMaxFailures && c.n < kTellingItems) return true;
+    if (n_failed() >= kFailuresShown && c.n < kTellingItems) return true;
     if (hooks_.progress) hooks_.progress(std::string(task_.id) + " " + c.name);
     const std::uint64_t seed = seed_of_round(step.stage);
     const auto begin = std::chrono::steady_clock::now();
@@ -127,72 +128,11 @@ class Collector {
     return may_go_on(step, c, record.verdict);
   }
 
-  // Explains the deciding case by the causes that all failed cases show.
-  void diagnose_together() {
-    if (const CaseRecord* deciding = deciding_record(evidence_.cases); hides_output(deciding)) {
-      show_output_of_others(evidence_.cases[static_cast<std::size_t>(deciding - evidence_.cases.data())]);
-      return;
-    }
-    if (evidence_.failed.size() < 2) return;
-    CaseRecord& record = evidence_.cases[evidence_.failed.front()];
-    if (&record != deciding_record(evidence_.cases)) return;
-    lab::Failure failure = *record.failure;
-    lab::Diagnosis common = lab::likely_cause(failed_cases());
-    const bool explains_all =
-        !common.causes.empty() && !common.causes.front().is_sign && common.n_failed == 0;
-    if (failure.proved) {
-      if (failure.findings.empty()) return;  // the diagnosis is the proof
-      failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
-      set_failure(record, std::move(failure));
-      return;
-    }
-    const auto proved = std::ranges::find_if(
-        evidence_.failed, [&](std::size_t i) { return evidence_.cases[i].failure->proved; });
-    if (proved != evidence_.failed.end()) {
-      const CaseRecord& other = evidence_.cases[*proved];
-      failure.findings = other.failure->findings;
-      if (failure.findings.empty())
-        failure.diagnosis = other.failure->diagnosis;
-      else
-        failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
-      failure.found_in = other.name;
-    } else if (!text_of(common).empty() || failure.findings.empty()) {
-      // What all outputs have in common, else what a checker has noticed in the first case.
-      failure.findings.clear();
-      failure.diagnosis = std::move(common);
-    }
-    set_failure(record, std::move(failure));
-  }
-
  private:
-  // Whether the case ended at an access outside of its buffers: where it ended is known, but not its output.
-  static bool hides_output(const CaseRecord* record) {
-    return record != nullptr && record->failure && !record->failure->mismatch &&
-           !record->failure->findings.empty() && record->failure->findings.front().checker == "memcheck" &&
-           record->failure->findings.front().kind.starts_with("out-of-bounds");
-  }
   std::ptrdiff_t n_failed() const {
     return std::ranges::count_if(evidence_.cases,
                                  [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
   }
-  // The mistake that explains the outputs of all other failed cases.
-  void show_output_of_others(CaseRecord& record) {
-    const std::vector<lab::FailedCase> others = failed_cases();
-    lab::Diagnosis shown = lab::likely_cause(others);
-    if (shown.causes.empty() || shown.causes.front().is_sign || shown.n_failed > 0) return;
-    shown.in_case = others.front().name;
-    lab::Failure failure = *record.failure;
-    failure.diagnosis = std::move(shown);
-    set_failure(record, std::move(failure));
-  }
-
-  std::vector<lab::FailedCase> failed_cases() const {
-    std::vector<lab::FailedCase> cases;
-    for (const std::size_t i : evidence_.failed)
-      cases.push_back({evidence_.cases[i].name, evidence_.cases[i].failure->mismatch->causes});
-    return cases;
-  }
-
   std::uint64_t seed_of_round(Stage stage) const {
     const std::uint64_t seed = context_.seed_of(stage, task_.id);
     return round_ == 0 ? seed : seed_for(seed, fmt::format("round {}", round_));
@@ -238,7 +178,7 @@ class Collector {
     outcome.failure.proved = outcome.failure.found_on_simulator = true;
   }
 
-  // After a failure correctness continues until kMaxFailures cases have failed, so that a student sees
+  // After a failure correctness continues until kFailuresShown cases have failed, so that a student sees
   // whether one case or all are wrong.
   bool may_go_on(const Step& step, const lab::Case& c, Verdict verdict) {
     if (step.stage != Stage::correctness) return false;
@@ -246,9 +186,9 @@ class Collector {
     // A few more, if they may decide between several causes, or one of them may have an output, or items.
     const bool no_output = evidence_.failed.empty() && hides_output(deciding_record(evidence_.cases));
     if (c.n > 0) ++n_failed_with_items_;
-    return n_failed() < kMaxFailures ||
-           (n_failed() < kMostFailures &&
-            (no_output || n_failed_with_items_ == 0 || lab::is_ambiguous(failed_cases())));
+    return n_failed() < kFailuresShown ||
+           (n_failed() < kFailuresToDecide &&
+            (no_output || n_failed_with_items_ == 0 || lab::is_ambiguous(failed_cases(evidence_))));
   }
 
   void keep_worst(const lab::SimReport& report, const lab::Ideal& ideal, bool has_dataflow) {
@@ -331,7 +271,7 @@ void collect(const lab::Problem& problem, const lab::Task& task, const Plan& pla
     if (failed && step.stage != Stage::correctness) break;
     if (!collector.run(step)) break;
   }
-  if (share == Share::shared) collector.diagnose_together();
+  if (share == Share::shared) diagnose_together(evidence);
   const CaseRecord* wrong = deciding_record(evidence.cases);
   evidence.complete =
       (wrong == nullptr || wrong->verdict == Verdict::suspect) && evidence.cases.size() >= plan.steps.size();

@@ -88,8 +88,8 @@ TEST(Collect, KeepsNoMetricThatNeedsDataflowFromARunWithoutIt) {
 
 TEST(Collect, StopsAfterAFewWrongAnswers) {
   const Collected some = run_first_task([](auto&, auto&, auto&) { return failing(Verdict::wrong_answer); });
-  EXPECT_EQ(some.asked.size(), static_cast<std::size_t>(kMaxFailures));
-  EXPECT_EQ(some.result.cases_run, kMaxFailures);
+  EXPECT_EQ(some.asked.size(), static_cast<std::size_t>(kFailuresShown));
+  EXPECT_EQ(some.result.cases_run, kFailuresShown);
   EXPECT_EQ(some.result.cases_planned, 5);
   EXPECT_EQ(some.result.verdict, Verdict::wrong_answer);
 }
@@ -124,7 +124,7 @@ TEST(Collect, NamesMistakeThatExplainsAllFailures) {
     if (c.n <= 1) causes.insert(causes.begin(), {"some", "the one that explains small cases"});
     return wrong_output(c, causes);
   });
-  EXPECT_EQ(all.asked.size(), static_cast<std::size_t>(kMaxFailures));
+  EXPECT_EQ(all.asked.size(), static_cast<std::size_t>(kFailuresShown));
   EXPECT_THAT(all.result.message, HasSubstr("likely cause: the one that explains all"));
   EXPECT_THAT(all.result.message, Not(HasSubstr("small cases")));
   EXPECT_THAT(all.result.message, HasSubstr("case " + all.evidence.cases[0].name + " is wrong"));

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -20,6 +22,17 @@ std::string base_name(std::string_view path) {
 std::string triple(const std::array<std::uint32_t, 3>& id) {
   if (id[1] == 0 && id[2] == 0) return fmt::format("{}", id[0]);
   return fmt::format("({},{},{})", id[0], id[1], id[2]);
+}
+
+// The mistake that explains the outputs of all other failed cases.
+void show_output_of_others(const Evidence& evidence, CaseRecord& record) {
+  const std::vector<lab::FailedCase> others = failed_cases(evidence);
+  lab::Diagnosis shown = lab::likely_cause(others);
+  if (shown.causes.empty() || shown.causes.front().is_sign || shown.n_failed > 0) return;
+  shown.in_case = others.front().name;
+  lab::Failure failure = *record.failure;
+  failure.diagnosis = std::move(shown);
+  set_failure(record, std::move(failure));
 }
 
 }  // namespace
@@ -74,6 +87,55 @@ std::string printed_lines(std::string_view printed, std::size_t limit, std::size
   for (const std::string_view line : lines_of(shown))
     out += std::string(indent, ' ') + tame_line(line) + "\n";
   return out;
+}
+
+bool hides_output(const CaseRecord* record) {
+  return record != nullptr && record->failure && !record->failure->mismatch &&
+         !record->failure->findings.empty() && record->failure->findings.front().checker == "memcheck" &&
+         record->failure->findings.front().kind.starts_with("out-of-bounds");
+}
+
+std::vector<lab::FailedCase> failed_cases(const Evidence& evidence) {
+  std::vector<lab::FailedCase> cases;
+  for (const std::size_t i : evidence.failed)
+    cases.push_back({evidence.cases[i].name, evidence.cases[i].failure->mismatch->causes});
+  return cases;
+}
+
+void diagnose_together(Evidence& evidence) {
+  if (const CaseRecord* deciding = deciding_record(evidence.cases); hides_output(deciding)) {
+    show_output_of_others(evidence,
+                          evidence.cases[static_cast<std::size_t>(deciding - evidence.cases.data())]);
+    return;
+  }
+  if (evidence.failed.size() < 2) return;
+  CaseRecord& record = evidence.cases[evidence.failed.front()];
+  if (&record != deciding_record(evidence.cases)) return;
+  lab::Failure failure = *record.failure;
+  lab::Diagnosis common = lab::likely_cause(failed_cases(evidence));
+  const bool explains_all = !common.causes.empty() && !common.causes.front().is_sign && common.n_failed == 0;
+  if (failure.proved) {
+    if (failure.findings.empty()) return;  // the diagnosis is the proof
+    failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
+    set_failure(record, std::move(failure));
+    return;
+  }
+  const auto proved =
+      std::ranges::find_if(evidence.failed, [&](std::size_t i) { return evidence.cases[i].failure->proved; });
+  if (proved != evidence.failed.end()) {
+    const CaseRecord& other = evidence.cases[*proved];
+    failure.findings = other.failure->findings;
+    if (failure.findings.empty())
+      failure.diagnosis = other.failure->diagnosis;
+    else
+      failure.diagnosis = explains_all ? std::move(common) : lab::Diagnosis{};
+    failure.found_in = other.name;
+  } else if (!text_of(common).empty() || failure.findings.empty()) {
+    // What all outputs have in common, else what a checker has noticed in the first case.
+    failure.findings.clear();
+    failure.diagnosis = std::move(common);
+  }
+  set_failure(record, std::move(failure));
 }
 
 }  // namespace course::grader

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The parts of a run that its messages repeat, and findings and a program's output as text for a terminal.
+// What explains failed cases: the cause that they have in common, findings and a program's output as text for
+// a terminal, and the parts of a run that messages repeat.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "grading/planning/plan.hpp"
-#include "grading/scoring/metrics.hpp"
+#include "grading/scoring/score.hpp"
+#include "lab/diagnosis.hpp"
 
 namespace course::grader {
 
@@ -39,5 +42,11 @@ constexpr std::ptrdiff_t kMostLinesInMessage = 8;
 // What a case printed, for a terminal: the first `limit` lines, each indented by `indent`; "" if it printed
 // nothing.
 std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent);
+
+// Whether the case ended at an access outside of its buffers: where it ended is known, but not its output.
+bool hides_output(const CaseRecord* record);
+std::vector<lab::FailedCase> failed_cases(const Evidence& evidence);
+// Explains the deciding case by the causes that all failed cases show.
+void diagnose_together(Evidence& evidence);
 
 }  // namespace course::grader

@@ -48,10 +48,10 @@ struct PlanOptions {
 };
 
 // Correctness stops after this many failed cases.
-constexpr int kMaxFailures = 3;
+constexpr int kFailuresShown = 3;
 // The limit if several mistakes explain all failed cases, because further ones may decide
 // (lab/diagnosis.hpp).
-constexpr int kMostFailures = 12;
+constexpr int kFailuresToDecide = 12;
 // If a lab marks no case with kChecks, this many cases of up to this many items are chosen.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;

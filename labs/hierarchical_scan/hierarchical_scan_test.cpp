@@ -82,9 +82,9 @@ TEST(Cases, CoverEveryKindOperatorAndTypeThatIsOffered) {
     seen.emplace(c.op, c.dtype);
     kinds.emplace(c.op, c.params[0]);
   }
-  EXPECT_EQ(kinds.size(), 2 * kOpCount);
+  EXPECT_EQ(kinds.size(), 2 * lab::kScanOps);
   using lab::DType;
-  for (std::uint32_t op = 0; op < kOpCount; ++op) {
+  for (std::uint32_t op = 0; op < lab::kScanOps; ++op) {
     for (const auto dtype :
          {DType::u8, DType::i32, DType::u32, DType::i64, DType::u64, DType::f32, DType::f64}) {
       EXPECT_EQ(seen.count({op, dtype}) == 1, offers(static_cast<OpId>(op), dtype)) << op;

@@ -11,6 +11,7 @@
 
 #include "lab/operators.hpp"
 #include "lab/request.hpp"
+#include "lab/scan_kinds.hpp"
 
 namespace course::hierarchical_scan {
 
@@ -23,18 +24,10 @@ using lab::Sum;
 // --- Operators: lab/operators.hpp defines them. Affine combines maps x -> scale * x + shift of 32-bit
 // numbers: first a, then b. It is not commutative. A map is an item of 8 bytes (DType::u64): scale, then
 // shift.
-enum class OpId : std::uint32_t { sum, max, affine };
-constexpr std::uint32_t kOpCount = 3;
-constexpr const char* name_of(OpId op) {
-  constexpr const char* kNames[] = {"sum", "max", "affine"};
-  return kNames[static_cast<std::uint32_t>(op)];
-}
+using OpId = lab::ScanOp;
 
 // inclusive: d_out[i] = x0 op x1 op … op xi. exclusive: without xi itself, so d_out[0] is the identity.
-enum class Kind : std::uint32_t { inclusive, exclusive };
-constexpr const char* name_of(Kind kind) {
-  return kind == Kind::inclusive ? "inclusive" : "exclusive";
-}
+using Kind = lab::ScanKind;
 
 // --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
 // never write d_in.

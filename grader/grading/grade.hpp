@@ -2,7 +2,7 @@
 // Grades labs: plans every task, runs the steps on several runners in parallel, then times what must not be
 // disturbed, then computes the scores.
 // Reading order: planning/plan.hpp (which cases in which stage), collect.hpp (runs them; explain.hpp finds
-// their causes), scoring/score.hpp (points), grade.cpp (all tasks of a run), scoring/rescore.hpp (new points).
+// their causes), scoring/score.hpp (points), grade.cpp (all tasks of a run), scoring/rescore.hpp.
 // Invariant: every requested task of every requested lab is in the result, whatever happened to the others.
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The checkers that a mode asks for, as one observer of a launch.
 // Reading order: checker.hpp (their names), finding.hpp (their output), kernel_checker.hpp (their interface),
-// checks.cpp (how they are called), initcheck/initcheck.hpp, synccheck.hpp, racecheck/racecheck.hpp (what they
-// look for), checker_set.hpp (how they are created), parallel.hpp with undo.hpp (checked launches on several
-// host threads).
+// checks.cpp (how they are called), initcheck/, synccheck.hpp, racecheck/racecheck.hpp (what they look for),
+// checker_set.hpp (how they are created), parallel.hpp with undo.hpp (checked launches on several host
+// threads).
 // Bounds, alignment and freed memory are always checked by the machine itself (ops/memory.hpp).
 // boundcheck.hpp adds the bounds between shared arrays.
 #pragma once

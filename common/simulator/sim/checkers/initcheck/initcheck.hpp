@@ -16,8 +16,8 @@
 #include <set>
 #include <vector>
 
-#include "sim/checkers/kernel_checker.hpp"
 #include "sim/checkers/initcheck/missing_bits.hpp"
+#include "sim/checkers/kernel_checker.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/gap.hpp"

@@ -62,7 +62,12 @@ FAULTS = [
         "if (packet) return result;",
         "remote",
     ),
-    ("common/simulator/sim/checkers/initcheck/initcheck.cpp", "return missing == 0;", "return true;", "checkers"),
+    (
+        "common/simulator/sim/checkers/initcheck/initcheck.cpp",
+        "return missing == 0;",
+        "return true;",
+        "checkers",
+    ),
     ("common/simulator/sim/memory/cache.cpp", "return copies;", "return {};", "sim"),
     ("common/tools/run_tests.py", 'counts["failed"] += 1', 'counts["passed"] += 1', "tools"),
     ("grader/batch/names.py", "return name[: -len(ending)]", "return name", "batch"),

@@ -71,7 +71,7 @@ Status find_global(Context& context, FatBinary& image, const char* name, void** 
 using GetProcAddress = int (*)(const char* symbol, void** function, int version, std::uint64_t flags,
                                int* found);
 
-// The driver API is libcuda.so.1 in the folder of this library, built from driver.cpp; NVIDIA's is never
+// The driver API is libcuda.so.1 in the folder of this library, built from driver/; NVIDIA's is never
 // used.
 GetProcAddress driver() {
   static const auto found = []() -> GetProcAddress {

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// Errors, devices and contexts.
+#include "cudart/driver/driver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+namespace course::driver {
+
+// --- initialisation, errors
+
+struct Named {
+  CUresult code;
+  const char* name;
+};
+constexpr Named kNames[] = {{0, "CUDA_SUCCESS"},
+                            {1, "CUDA_ERROR_INVALID_VALUE"},
+                            {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+                            {3, "CUDA_ERROR_NOT_INITIALIZED"},
+                            {4, "CUDA_ERROR_DEINITIALIZED"},
+                            {100, "CUDA_ERROR_NO_DEVICE"},
+                            {101, "CUDA_ERROR_INVALID_DEVICE"},
+                            {200, "CUDA_ERROR_INVALID_IMAGE"},
+                            {201, "CUDA_ERROR_INVALID_CONTEXT"},
+                            {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+                            {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"},
+                            {218, "CUDA_ERROR_INVALID_PTX"},
+                            {301, "CUDA_ERROR_FILE_NOT_FOUND"},
+                            {400, "CUDA_ERROR_INVALID_HANDLE"},
+                            {401, "CUDA_ERROR_ILLEGAL_STATE"},
+                            {500, "CUDA_ERROR_NOT_FOUND"},
+                            {600, "CUDA_ERROR_NOT_READY"},
+                            {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                            {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
+                            {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+                            {710, "CUDA_ERROR_ASSERT"},
+                            {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
+                            {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
+                            {717, "CUDA_ERROR_INVALID_ADDRESS_SPACE"},
+                            {718, "CUDA_ERROR_INVALID_PC"},
+                            {719, "CUDA_ERROR_LAUNCH_FAILED"},
+                            {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"},
+                            {800, "CUDA_ERROR_NOT_PERMITTED"},
+                            {801, "CUDA_ERROR_NOT_SUPPORTED"},
+                            {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+                            {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+                            {902, "CUDA_ERROR_STREAM_CAPTURE_MERGE"},
+                            {903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED"},
+                            {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"},
+                            {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"},
+                            {906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT"},
+                            {907, "CUDA_ERROR_CAPTURED_EVENT"},
+                            {999, "CUDA_ERROR_UNKNOWN"}};
+
+DRIVER cuGetErrorName(CUresult code, const char** name) {
+  if (name == nullptr) return kInvalidValue;
+  const auto* found = std::ranges::find(kNames, code, &Named::code);
+  *name = found == std::end(kNames) ? nullptr : found->name;
+  return *name == nullptr ? kInvalidValue : kSuccess;
+}
+DRIVER cuGetErrorString(CUresult code, const char** text) {
+  if (CUresult r = cuGetErrorName(code, text); r != kSuccess) return r;
+  auto* const text_of = reinterpret_cast<const char* (*)(int)>(runtime_symbol("cudaGetErrorString"));
+  if (text_of != nullptr) *text = text_of(code);
+  return kSuccess;
+}
+DRIVER cuInit(unsigned flags) {
+  int n = 0;
+  return flags != 0 ? kInvalidValue : call("cudaGetDeviceCount", &n);
+}
+FORWARD(cuDriverGetVersion, cudaDriverGetVersion, (int* version), version)
+
+// --- devices
+
+FORWARD(cuDeviceGetCount, cudaGetDeviceCount, (int* n), n)
+DRIVER cuDeviceGet(CUdevice* device, int ordinal) {
+  int n = 0;
+  if (CUresult r = call("cudaGetDeviceCount", &n); r != kSuccess) return r;
+  constexpr CUresult kInvalidDevice = 101;
+  if (device == nullptr) return kInvalidValue;
+  if (ordinal < 0 || ordinal >= n) return kInvalidDevice;
+  *device = ordinal;
+  return kSuccess;
+}
+// The first fields of cudaDeviceProp, which are equal in all versions.
+struct Properties {
+  char name[256];
+  char uuid[16];
+  char luid[8];
+  unsigned luid_mask;
+  std::size_t global_memory;
+  char rest[4096];
+};
+static CUresult properties_of(CUdevice device, Properties& out) {
+  const char* name = "cudaGetDeviceProperties_v2";  // the name in CUDA 12
+  return call(runtime_symbol(name) != nullptr ? name : "cudaGetDeviceProperties", &out, device);
+}
+
+DRIVER cuDeviceGetName(char* name, int n, CUdevice device) {
+  Properties p{};
+  if (name == nullptr || n < 1) return kInvalidValue;
+  if (CUresult r = properties_of(device, p); r != kSuccess) return r;
+  std::snprintf(name, static_cast<std::size_t>(n), "%s", p.name);
+  return kSuccess;
+}
+DRIVER cuDeviceGetUuid_v2(char* uuid, CUdevice device) {
+  Properties p{};
+  if (uuid == nullptr) return kInvalidValue;
+  if (CUresult r = properties_of(device, p); r != kSuccess) return r;
+  std::copy(std::begin(p.uuid), std::end(p.uuid), uuid);
+  return kSuccess;
+}
+DRIVER cuDeviceTotalMem_v2(std::size_t* n_bytes, CUdevice device) {
+  Properties p{};
+  if (n_bytes == nullptr) return kInvalidValue;
+  if (CUresult r = properties_of(device, p); r != kSuccess) return r;
+  *n_bytes = p.global_memory;
+  return kSuccess;
+}
+FORWARD(cuDeviceGetAttribute, cudaDeviceGetAttribute, (int* value, int attribute, CUdevice device), value,
+        attribute, device)
+FORWARD(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer, (int* can, CUdevice device, CUdevice peer), can,
+        device, peer)
+FORWARD(cuDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool, (Handle * pool, CUdevice device), pool,
+        device)
+FORWARD(cuDeviceGetMemPool, cudaDeviceGetMemPool, (Handle * pool, CUdevice device), pool, device)
+FORWARD(cuDeviceSetMemPool, cudaDeviceSetMemPool, (CUdevice device, Handle pool), device, pool)
+
+DRIVER_ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);
+
+// --- contexts: each device has its primary context and any number of contexts that programs create. All
+// contexts of a device share its memory and code, so allocations outlive the context in which they were made.
+
+namespace {
+
+struct DriverContext {
+  CUdevice device = 0;
+  int retained = 0;  // reference count of a primary context
+};
+constexpr int kMostDevices = 64;
+std::array<DriverContext, kMostDevices> primary_contexts;
+
+struct CreatedContexts {
+  std::mutex lock;
+  std::set<std::unique_ptr<DriverContext>> all;
+  auto find(Handle context) {
+    return std::ranges::find_if(all, [&](const auto& c) { return c.get() == context; });
+  }
+};
+CreatedContexts& created_contexts() {
+  static auto& created = *new CreatedContexts;
+  return created;
+}
+
+thread_local Handle chosen = nullptr;     // current, unless the runtime has chosen another device since
+thread_local std::vector<Handle> pushed;  // the stack of previous contexts
+
+CUresult device_of(Handle context, CUdevice& device) {
+  auto* const c = static_cast<DriverContext*>(context);
+  if (c >= primary_contexts.data() && c < primary_contexts.data() + primary_contexts.size()) {
+    device = static_cast<CUdevice>(c - primary_contexts.data());
+    return kSuccess;
+  }
+  CreatedContexts& created = created_contexts();
+  const std::lock_guard guard(created.lock);
+  if (created.find(context) == created.all.end()) return kInvalidContext;
+  device = c->device;
+  return kSuccess;
+}
+}  // namespace
+
+CUresult primary_of(CUdevice device, Handle* context) {
+  CUdevice same = 0;
+  if (context == nullptr) return kInvalidValue;
+  if (CUresult r = cuDeviceGet(&same, device); r != kSuccess) return r;
+  *context = &primary_contexts.at(static_cast<std::size_t>(device));
+  return kSuccess;
+}
+
+FORWARD(cuCtxGetDevice, cudaGetDevice, (CUdevice * device), device)
+FORWARD(cuCtxGetFlags, cudaGetDeviceFlags, (unsigned* flags), flags)
+DRIVER cuDevicePrimaryCtxRetain(Handle* context, CUdevice device) {
+  CUresult r = primary_of(device, context);
+  if (r == kSuccess) ++static_cast<DriverContext*>(*context)->retained;
+  return r;
+}
+DRIVER cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  Handle context = nullptr;
+  if (CUresult r = primary_of(device, &context); r != kSuccess) return r;
+  auto& retained = static_cast<DriverContext*>(context)->retained;
+  if (retained == 0) return kInvalidContext;
+  --retained;
+  return kSuccess;
+}
+DRIVER cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  Handle context = nullptr;
+  if (CUresult r = primary_of(device, &context); r != kSuccess) return r;
+  if (flags != nullptr) *flags = 0;
+  if (active != nullptr) *active = static_cast<DriverContext*>(context)->retained > 0 ? 1 : 0;
+  return kSuccess;
+}
+DRIVER cuCtxGetCurrent(Handle* context) {
+  CUdevice device = 0, of_chosen = 0;
+  if (context == nullptr) return kInvalidValue;
+  if (CUresult r = cuCtxGetDevice(&device); r != kSuccess) return r;
+  if (chosen != nullptr && device_of(chosen, of_chosen) == kSuccess && of_chosen == device) {
+    *context = chosen;
+    return kSuccess;
+  }
+  return primary_of(device, context);
+}
+DRIVER cuCtxSetCurrent(Handle context) {
+  CUdevice device = 0;
+  if (context != nullptr) {
+    if (CUresult r = device_of(context, device); r != kSuccess) return r;
+    if (CUresult r = call("cudaSetDevice", device); r != kSuccess) return r;
+  }
+  chosen = context;  // nullptr: the next runtime call makes the primary context current
+  return kSuccess;
+}
+DRIVER cuCtxPushCurrent_v2(Handle context) {
+  Handle before = nullptr;
+  if (CUresult r = cuCtxGetCurrent(&before); r != kSuccess) return r;
+  if (CUresult r = context == nullptr ? kInvalidContext : cuCtxSetCurrent(context); r != kSuccess) return r;
+  pushed.push_back(before);
+  return kSuccess;
+}
+DRIVER cuCtxPopCurrent_v2(Handle* context) {
+  if (pushed.empty()) return kInvalidContext;
+  if (context != nullptr)
+    if (CUresult r = cuCtxGetCurrent(context); r != kSuccess) return r;
+  const Handle before = pushed.back();
+  pushed.pop_back();
+  // if it was destroyed in the meantime, there is no current context
+  return cuCtxSetCurrent(before) == kSuccess ? kSuccess : cuCtxSetCurrent(nullptr);
+}
+DRIVER cuCtxCreate_v2(Handle* context, unsigned, CUdevice device) {
+  CUdevice same = 0;
+  if (context == nullptr) return kInvalidValue;
+  if (CUresult r = cuDeviceGet(&same, device); r != kSuccess) return r;
+  auto made = std::make_unique<DriverContext>(DriverContext{.device = device});
+  *context = made.get();
+  {
+    CreatedContexts& created = created_contexts();
+    const std::lock_guard guard(created.lock);
+    created.all.insert(std::move(made));
+  }
+  return cuCtxPushCurrent_v2(*context);
+}
+DRIVER cuCtxCreate_v3(Handle* context, const void* affinities, int n, unsigned flags, CUdevice device) {
+  if (affinities == nullptr && n == 0) return cuCtxCreate_v2(context, flags, device);
+  say("cuCtxCreate: an affinity to multiprocessors is not supported; pass NULL");
+  return kNotSupported;
+}
+DRIVER cuCtxCreate_v4(Handle* context, const void* parameters, unsigned flags, CUdevice device) {
+  if (parameters == nullptr) return cuCtxCreate_v2(context, flags, device);
+  say("cuCtxCreate: parameters (CUctxCreateParams) are not supported; pass NULL");
+  return kNotSupported;
+}
+DRIVER cuCtxDestroy_v2(Handle context) {
+  Handle current = nullptr;
+  if (CUresult r = cuCtxGetCurrent(&current); r != kSuccess) return r;
+  {
+    CreatedContexts& created = created_contexts();
+    const std::lock_guard guard(created.lock);
+    const auto found = created.find(context);
+    if (found == created.all.end()) return kInvalidContext;
+    created.all.erase(found);
+  }
+  return current == context && !pushed.empty() ? cuCtxPopCurrent_v2(nullptr) : kSuccess;
+}
+FORWARD(cuCtxSynchronize, cudaDeviceSynchronize, ())
+FORWARD(cuCtxGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange, (int* least, int* greatest), least,
+        greatest)
+FORWARD(cuCtxGetLimit, cudaDeviceGetLimit, (std::size_t * value, int limit), value, limit)
+FORWARD(cuCtxSetLimit, cudaDeviceSetLimit, (int limit, std::size_t value), limit, value)
+
+}  // namespace course::driver

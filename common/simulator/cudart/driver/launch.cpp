@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Streams and events; modules, kernels and launches.
+#include "cudart/driver/driver.hpp"
+
+namespace course::driver {
+
+// --- streams and events
+
+FORWARD(cuStreamCreate, cudaStreamCreateWithFlags, (Handle * stream, unsigned flags), stream, flags)
+FORWARD(cuStreamCreateWithPriority, cudaStreamCreateWithPriority,
+        (Handle * stream, unsigned flags, int priority), stream, flags, priority)
+FORWARD(cuStreamDestroy_v2, cudaStreamDestroy, (Handle stream), stream)
+FORWARD(cuStreamSynchronize, cudaStreamSynchronize, (Handle stream), stream)
+FORWARD(cuStreamQuery, cudaStreamQuery, (Handle stream), stream)
+FORWARD(cuStreamWaitEvent, cudaStreamWaitEvent, (Handle stream, Handle event, unsigned flags), stream, event,
+        flags)
+FORWARD(cuStreamGetPriority, cudaStreamGetPriority, (Handle stream, int* priority), stream, priority)
+FORWARD(cuStreamGetFlags, cudaStreamGetFlags, (Handle stream, unsigned* flags), stream, flags)
+FORWARD(cuStreamGetId, cudaStreamGetId, (Handle stream, unsigned long long* id), stream, id)
+FORWARD(cuStreamIsCapturing, cudaStreamIsCapturing, (Handle stream, int* status), stream, status)
+FORWARD(cuStreamBeginCapture_v2, cudaStreamBeginCapture, (Handle stream, int mode), stream, mode)
+FORWARD(cuStreamEndCapture, cudaStreamEndCapture, (Handle stream, Handle* graph), stream, graph)
+FORWARD(cuLaunchHostFunc, cudaLaunchHostFunc, (Handle stream, void (*function)(void*), void* data), stream,
+        function, data)
+FORWARD(cuEventCreate, cudaEventCreateWithFlags, (Handle * event, unsigned flags), event, flags)
+FORWARD(cuEventRecord, cudaEventRecord, (Handle event, Handle stream), event, stream)
+FORWARD(cuEventRecordWithFlags, cudaEventRecordWithFlags, (Handle event, Handle stream, unsigned flags),
+        event, stream, flags)
+FORWARD(cuEventQuery, cudaEventQuery, (Handle event), event)
+FORWARD(cuEventSynchronize, cudaEventSynchronize, (Handle event), event)
+FORWARD(cuEventElapsedTime, cudaEventElapsedTime, (float* ms, Handle begin, Handle end), ms, begin, end)
+FORWARD(cuEventDestroy_v2, cudaEventDestroy, (Handle event), event)
+DRIVER_ALIAS(cuEventElapsedTime_v2, cuEventElapsedTime);
+
+// --- code and launches
+
+FORWARD(cuModuleLoadData, cudaLibraryLoadData, (Handle * module, const void* image), module, image, nullptr,
+        nullptr, 0u, nullptr, nullptr, 0u)
+DRIVER cuModuleLoadDataEx(Handle* module, const void* image, unsigned, void*, void*) {
+  return cuModuleLoadData(module, image);
+}
+FORWARD(cuModuleUnload, cudaLibraryUnload, (Handle module), module)
+DRIVER cuLibraryLoadData(Handle* library, const void* image, void*, void**, unsigned, void*, void**,
+                         unsigned) {
+  return cuModuleLoadData(library, image);
+}
+FORWARD(cuModuleGetFunction, cudaLibraryGetKernel, (Handle * function, Handle module, const char* name),
+        function, module, name)
+FORWARD(cuModuleGetGlobal_v2, cudaLibraryGetGlobal,
+        (CUdeviceptr * p, std::size_t* n_bytes, Handle module, const char* name), p, n_bytes, module, name)
+DRIVER cuKernelGetFunction(Handle* out, Handle in) {
+  if (out == nullptr) return kInvalidValue;
+  *out = in;
+  return kSuccess;
+}
+// The first fields of cudaFuncAttributes, which are equal in all versions.
+struct FunctionAttributes {
+  std::size_t shared, constant, local;
+  // Maximum threads, registers, PTX version, machine code version, cache mode, maximum dynamic shared
+  // memory, carve-out.
+  int others[32];
+};
+DRIVER cuFuncGetAttribute(int* value, int attribute, Handle function) {
+  FunctionAttributes a{};
+  if (value == nullptr) return kInvalidValue;
+  if (CUresult r = call("cudaFuncGetAttributes", &a, function); r != kSuccess) return r;
+  const int all[] = {a.others[0],
+                     static_cast<int>(a.shared),
+                     static_cast<int>(a.constant),
+                     static_cast<int>(a.local),
+                     a.others[1],
+                     a.others[2],
+                     a.others[3],
+                     a.others[4],
+                     a.others[5],
+                     a.others[6]};
+  if (attribute < 0 || attribute >= static_cast<int>(std::size(all))) return kNotSupported;
+  *value = all[attribute];
+  return kSuccess;
+}
+DRIVER cuKernelGetAttribute(int* value, int attribute, Handle kernel, CUdevice) {
+  return cuFuncGetAttribute(value, attribute, kernel);
+}
+FORWARD(cuKernelSetAttribute, cudaFuncSetAttribute, (int attribute, int value, Handle kernel, CUdevice),
+        kernel, attribute, value)
+FORWARD(cuFuncSetAttribute, cudaFuncSetAttribute, (Handle function, int attribute, int value), function,
+        attribute, value)
+struct Dim3 {
+  unsigned x, y, z;
+};
+static CUresult refuse_packed_arguments() {
+  say("cuLaunchKernel: arguments in one buffer (CU_LAUNCH_PARAM_BUFFER_POINTER) are not supported; pass "
+      "kernelParams");
+  return kNotSupported;
+}
+DRIVER cuLaunchKernel(Handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                      unsigned bz, unsigned shared, Handle stream, void** arguments, void** packed) {
+  if (packed != nullptr) return refuse_packed_arguments();
+  return call("cudaLaunchKernel", function, Dim3{gx, gy, gz}, Dim3{bx, by, bz}, arguments,
+              std::size_t{shared}, stream);
+}
+DRIVER cuLaunchCooperativeKernel(Handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                 unsigned by, unsigned bz, unsigned shared, Handle stream, void** arguments) {
+  return call("cudaLaunchCooperativeKernel", function, Dim3{gx, gy, gz}, Dim3{bx, by, bz}, arguments,
+              std::size_t{shared}, stream);
+}
+struct DriverLaunch {
+  Dim3 grid, block;
+  unsigned shared;
+  Handle stream;
+  void* attributes;  // cudaLaunchAttribute, as in the runtime
+  unsigned n_attributes;
+};
+struct RuntimeLaunch {
+  Dim3 grid, block;
+  std::size_t shared;
+  Handle stream;
+  void* attributes;
+  unsigned n_attributes;
+};
+DRIVER cuLaunchKernelEx(const DriverLaunch* l, Handle function, void** arguments, void** packed) {
+  if (l == nullptr) return kInvalidValue;
+  if (packed != nullptr) return refuse_packed_arguments();
+  const RuntimeLaunch r{l->grid, l->block, l->shared, l->stream, l->attributes, l->n_attributes};
+  return call("cudaLaunchKernelExC", &r, function, arguments);
+}
+FORWARD(cuOccupancyMaxActiveBlocksPerMultiprocessor, cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+        (int* blocks, Handle function, int threads, std::size_t shared), blocks, function, threads, shared)
+FORWARD(cuGraphLaunch, cudaGraphLaunch, (Handle graph, Handle stream), graph, stream)
+FORWARD(cuGraphInstantiateWithFlags, cudaGraphInstantiate,
+        (Handle * executable, Handle graph, unsigned long long flags), executable, graph, flags)
+FORWARD(cuGraphDestroy, cudaGraphDestroy, (Handle graph), graph)
+FORWARD(cuGraphExecDestroy, cudaGraphExecDestroy, (Handle executable), executable)
+DRIVER_ALIAS(cuLibraryUnload, cuModuleUnload);
+DRIVER_ALIAS(cuLibraryGetKernel, cuModuleGetFunction);
+DRIVER_ALIAS(cuLibraryGetGlobal, cuModuleGetGlobal_v2);
+DRIVER_ALIAS(cuLibraryGetModule, cuKernelGetFunction);
+
+}  // namespace course::driver

@@ -86,13 +86,13 @@ ROOMS = {
     "common/simulator/cudart": [
         "error_table cuda_abi sim_control sim_parts environment device_properties",
         "runtime code graph api",
-        "abi",
+        "abi driver",
     ],
     "common/simulator/cudart/runtime": [
         "status handles call_stack runtime",
         "memory",
         "host",
-        "operation stream part",
+        "operation stream device_part",
     ],
     "common/simulator/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": [

@@ -4,11 +4,11 @@
 
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
+#include "cudart/runtime/device_part.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
-#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/host/work_order.hpp"
 #include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/memory/registered.hpp"
-#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "sim/memory/memory.hpp"
 

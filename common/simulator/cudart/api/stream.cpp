@@ -4,9 +4,9 @@
 
 #include "cudart/api/api.hpp"
 #include "cudart/graph/graph.hpp"
+#include "cudart/runtime/device_part.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
 #include "cudart/runtime/memory/pool.hpp"
-#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face

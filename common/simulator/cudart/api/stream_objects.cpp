@@ -8,7 +8,7 @@
 
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
-#include "cudart/runtime/part.hpp"
+#include "cudart/runtime/device_part.hpp"
 #include "cudart/runtime/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face

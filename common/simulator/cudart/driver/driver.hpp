@@ -5,8 +5,8 @@
 // for a device. A function that is not implemented has no entry point: asking for it gives an error and,
 // once, its name on stderr. The per-thread default stream is the legacy stream here, because the simulator
 // never overlaps streams.
-// Files: runtime.cpp (the runtime that is called), context.cpp (errors, devices, contexts), memory.cpp, launch.cpp
-// (streams, events, code, launches), entry_points.cpp (how programs look functions up, and what they lack).
+// Files: runtime.cpp (the runtime that is called), context.cpp (errors, devices, contexts), memory.cpp,
+// launch.cpp (streams, events, code, launches), entry_points.cpp (how programs look functions up).
 // Source: NVIDIA, "CUDA Driver API", version 13.0.
 #pragma once
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cudart/runtime/handles.hpp"
-#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/host/work_order.hpp"
 #include "cudart/runtime/operation.hpp"
 
 struct CUgraphNode_st {
@@ -72,7 +72,7 @@ std::vector<CUgraphNode_st*> topological_order(const CUgraph_st& graph);
 
 Status instantiate(const CUgraph_st& graph, unsigned long long flags, cudaGraphExec_t* out);
 Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExecUpdateResultInfo& result);
-// Executes the nodes. To be called while the launch is the current work (order.hpp).
+// Executes the nodes. To be called while the launch is the current work (work_order.hpp).
 Status run_graph(const CUgraph_st& graph, bool frees_on_launch);
 void release_user_object(cudaUserObject_t object, long count);
 

@@ -7,7 +7,7 @@
 #include "cudart/graph/graph.hpp"
 #include "cudart/runtime/host/host_access.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
-#include "cudart/runtime/host/written.hpp"
+#include "cudart/runtime/host/never_written.hpp"
 #include "cudart/runtime/memory/array.hpp"
 #include "cudart/runtime/memory/registered.hpp"
 #include "cudart/runtime/stream.hpp"

@@ -9,9 +9,9 @@
 #include <thread>
 #include <utility>
 
+#include "cudart/runtime/device_part.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
 #include "cudart/runtime/memory/pool.hpp"
-#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "sim/timing/timeline.hpp"
 

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "cudart/graph/graph.hpp"
+#include "cudart/runtime/device_part.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
 #include "cudart/runtime/memory/registered.hpp"
-#include "cudart/runtime/part.hpp"
 
 void CUevent_st::stamp() {
   const course::sim::Timeline& timeline = context->device().timeline();

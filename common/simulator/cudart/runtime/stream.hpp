@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cudart/runtime/handles.hpp"
-#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/host/work_order.hpp"
 #include "cudart/runtime/operation.hpp"
 #include "cudart/runtime/runtime.hpp"
 
@@ -105,7 +105,7 @@ Status submit(Submission where, Operation operation);
 Status submit_to(CUstream_st& stream, Operation operation, bool waits = false);
 // Launches an executable graph in a stream that is not captured.
 Status submit_graph(CUstream_st& stream, const CUgraph_st& graph, bool frees_on_launch);
-// Begins work that other code executes (part.hpp), and makes the stream's next work wait for its end.
+// Begins work that other code executes (device_part.hpp), and makes the stream's next work wait for its end.
 Work begin_in(CUstream_st& stream);
 void end_in(CUstream_st& stream, const Clock& after);
 
@@ -120,7 +120,7 @@ void host_waited(const CUevent_st& event);
 bool has_ended(CUstream_st& stream);
 bool has_ended(CUevent_st& event);
 // Whether there has been, since the last call, work that nothing orders before the stream's next work: see
-// order.hpp.
+// work_order.hpp.
 bool take_unordered_work(const CUstream_st& stream);
 
 Status record_event(cudaEvent_t handle, cudaStream_t stream, bool external);

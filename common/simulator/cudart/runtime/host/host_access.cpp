@@ -18,8 +18,8 @@
 
 #include "cudart/runtime/call_stack.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
-#include "cudart/runtime/host/order.hpp"
 #include "cudart/runtime/host/system_calls.hpp"
+#include "cudart/runtime/host/work_order.hpp"
 #include "cudart/runtime/memory/memory.hpp"
 
 namespace course::cudart {

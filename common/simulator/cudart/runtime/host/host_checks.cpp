@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "cudart/runtime/call_stack.hpp"
-#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/host/work_order.hpp"
 #include "cudart/runtime/memory/registered.hpp"
 #include "sim/observation/report.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cudart/runtime/memory/memory.hpp"
 
+#include "cudart/runtime/device_part.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
-#include "cudart/runtime/host/order.hpp"
-#include "cudart/runtime/host/written.hpp"
+#include "cudart/runtime/host/never_written.hpp"
+#include "cudart/runtime/host/work_order.hpp"
 #include "cudart/runtime/memory/pool.hpp"
 #include "cudart/runtime/memory/registered.hpp"
-#include "cudart/runtime/part.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::cudart {

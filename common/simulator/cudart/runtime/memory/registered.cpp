@@ -10,7 +10,7 @@
 #include <map>
 #include <mutex>
 
-#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/host/work_order.hpp"
 #include "cudart/runtime/memory/memory.hpp"
 
 namespace course::cudart {

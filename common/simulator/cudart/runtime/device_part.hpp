@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/host/work_order.hpp"
 #include "cudart/sim_parts.h"
 
 struct CUstream_st;

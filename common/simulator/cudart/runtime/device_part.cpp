@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/part.hpp"
+#include "cudart/runtime/device_part.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,7 @@
 
 #include "cudart/api/api.hpp"
 #include "cudart/runtime/host/host_checks.hpp"
-#include "cudart/runtime/host/written.hpp"
+#include "cudart/runtime/host/never_written.hpp"
 #include "cudart/runtime/memory/memory.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "sim/timing/timeline.hpp"

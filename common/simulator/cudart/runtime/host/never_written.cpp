@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/host/written.hpp"
+#include "cudart/runtime/host/never_written.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cudart/runtime/host/order.hpp"
+#include "cudart/runtime/host/work_order.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -53,7 +53,7 @@ TEST_F(WrittenToolchain, WithoutACompilerIsAnError) {
   EXPECT_FALSE(read_toolchain("/nowhere/toolchain.txt", libraries_));
 }
 
-// Set-up (common/tools/setup.sh) writes the file of prebuilt tools; what it leaves out is compiled in.
+// Set-up (common/tools/setup/setup.sh) writes the file of prebuilt tools; what it leaves out is compiled in.
 TEST(Toolchain, OfTheBuildNamesCompilersAndAGpu) {
   const Toolchain built = toolchain_of_build();
   EXPECT_FALSE(built.nvcc.empty());

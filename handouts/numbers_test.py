@@ -19,7 +19,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
-sys.path.insert(0, str(HANDOUTS.parent / "common/tools"))
+sys.path.insert(0, str(HANDOUTS.parent / "common/tools/checks"))
 import wrap_markdown
 
 BLOCK = re.compile(r"<!-- (generated|quote): .*?<!-- end \1 -->", re.S)

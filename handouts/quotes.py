@@ -43,7 +43,8 @@ import textwrap
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "instructor"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common/tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common/tools/authoring"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common/tools/checks"))
 import charts
 import counted
 import limits

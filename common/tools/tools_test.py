@@ -15,12 +15,12 @@ import time
 import unittest
 import unittest.mock
 
-import check_includes
-import lines
 import run_tests
 import waiting
 
-sys.path.append(str(pathlib.Path(__file__).with_name("testing")))
+sys.path += [str(pathlib.Path(__file__).with_name(folder)) for folder in ("checks", "testing")]
+import check_includes
+import lines
 import systems_table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -388,7 +388,7 @@ class Help(unittest.TestCase):
             ("grader/batch/submit.py",),
             ("grader/batch/grade_all.py",),
             ("grader/desk/desk.py",),
-            ("common/tools/new_lab.py", ROOT),
+            ("common/tools/authoring/new_lab.py", ROOT),
             ("grader/release/release.py", ROOT),
             ("grader/gradescope/package.py", ROOT),
         ]:

@@ -1422,7 +1422,7 @@ class Similarity(unittest.TestCase):
             folder = pathlib.Path(name)
             for part, text in [
                 ("solutions/scan/scan.cu", "// reference\n" + self.CODE),
-                ("common/tools/make_skeleton.py", "import sys; open(sys.argv[2], 'w')"),
+                ("common/tools/authoring/make_skeleton.py", "import sys; open(sys.argv[2], 'w')"),
             ]:
                 (folder / part).parent.mkdir(parents=True)
                 (folder / part).write_text(text)

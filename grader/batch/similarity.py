@@ -111,7 +111,7 @@ def pairs_of(prints: dict[str, dict[int, int]], threshold: float) -> list[dict]:
 
 def skeleton_and_solution(root: pathlib.Path, lab: str) -> tuple[str, str | None]:
     """What students start from, and the reference. A student edition has the first alone."""
-    solution, tool = root / "solutions" / lab / f"{lab}.cu", root / "common/tools/make_skeleton.py"
+    solution, tool = root / "solutions" / lab / f"{lab}.cu", root / "common/tools/authoring/make_skeleton.py"
     if not solution.exists():
         return (root / "labs" / lab / f"{lab}.cu").read_text(encoding="utf-8"), None
     command = [sys.executable, str(tool), str(solution), "/dev/stdout"]

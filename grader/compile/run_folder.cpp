@@ -145,7 +145,7 @@ BuildLock::BuildLock(const Layout& layout) {
     fd_ = lock_file(file, LOCK_EX);
   }
   if (fd_ < 0) return;
-  // For those that wait (take_lock in common/tools/step.sh reads it, too).
+  // For those that wait (take_lock in common/tools/setup/step.sh reads it, too).
   const std::string holder = fmt::format("{}\t./lab\n", getpid());
   if (ftruncate(fd_, 0) == 0 && pwrite(fd_, holder.data(), holder.size(), 0) < 0) return;
 }

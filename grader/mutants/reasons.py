@@ -7,7 +7,7 @@
     grader/mutants/reasons.py page                  writes handouts/instructor/reason-matrix.md from reasons.json
     grader/mutants/reasons.py check                 are page, reasons.json and mistakes of one state?
 
-A mistake is a .mutant file (common/tools/make_mutant.py) with a verdict other than OK: a wrong submission of
+A mistake is a .mutant file (authoring/make_mutant.py) with a verdict other than OK: a wrong submission of
 grader/mutants/LAB/, or one of the slips in LAB/slips/, which only this script runs. Each is graded as a
 student's file of one task, by the built labcli, in a copy of the labs' folder.
 
@@ -28,7 +28,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "common/tools"))
+sys.path[:0] = [str(ROOT / "common/tools" / folder) for folder in ("authoring", "checks")]
 import make_mutant
 import make_skeleton
 import wrap_markdown

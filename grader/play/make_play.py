@@ -28,7 +28,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "common/tools"))
+sys.path.insert(0, str(ROOT / "common/tools/authoring"))
 import make_mutant
 import make_versions
 import records

@@ -15,7 +15,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "common/tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "common/tools/authoring"))
 import make_mutant
 
 # A warp of 8 or 4 threads: the other lanes of the hardware's warp do not exist. Then tiles are small enough

@@ -51,7 +51,7 @@ def text_of(path):
 
 
 def skeleton(root, solution):
-    command = [sys.executable, root / "common/tools/make_skeleton.py", solution, "/dev/stdout"]
+    command = [sys.executable, root / "common/tools/authoring/make_skeleton.py", solution, "/dev/stdout"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

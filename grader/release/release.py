@@ -30,7 +30,8 @@ import time
 import given
 import leaks
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "common/tools"))
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "common/tools"
+sys.path += [str(TOOLS), str(TOOLS / "authoring")]
 import check_course
 import hint
 import make_mutant
@@ -59,8 +60,7 @@ ALLOWED = [
     "common/simulator/sim/conformance/functions/h100.tsv",
     "common/tools/cache/ccache",
     "common/tools/nvcc_with_depfile",
-    "common/tools/requirements.txt",
-    "common/tools/requirements-cuda*.txt",
+    "common/tools/setup/requirements*.txt",
     "common/tools/vscode/*",
     "grader/page/embed.py",
     "handouts/figures/*.svg",
@@ -87,16 +87,16 @@ ALLOWED += [
     for name in (
         "compile_program.sh",
         "completion.py",
-        "doctor.sh",
         "hint.py",
-        "host_isa.sh",
-        "prebuilt.sh",
-        "probe.sh",
         "run_tests.py",
         "sanitize.sh",
-        "setup.sh",
-        "step.sh",
-        "toolkit.sh",
+        "setup/doctor.sh",
+        "setup/host_isa.sh",
+        "setup/prebuilt.sh",
+        "setup/probe.sh",
+        "setup/setup.sh",
+        "setup/step.sh",
+        "setup/toolkit.sh",
         "waiting.py",
         "watch.py",
         "watch_page.py",

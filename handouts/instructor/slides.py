@@ -35,7 +35,8 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "common/tools")]
+TOOLS = HERE.parents[1] / "common/tools"
+sys.path[:0] = [str(HERE), str(TOOLS), str(TOOLS / "authoring")]
 import hint
 import make_mutant
 from typeset import ROOT, blocks, inline, quoted, table, write

@@ -11,7 +11,7 @@
 // Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
 // The lines "Predicted (…)" are written by handouts/comments.py, from predictions.toml and the newest run. They
 // are for int32 items of which half are kept.
-// Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
+// Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: every rung gives the same output for every (item type, predicate, n), n = 0 included. No rung
 // writes d_in, or d_out past the kept items.
 // Source: flags, scan, scatter: G. Blelloch, "Prefix Sums and Their Applications" (1990), section 1.3;

@@ -11,7 +11,7 @@
 // Read from the top. The given part scans one tile in registers. Each rung says what changed, why that should
 // be faster, and what drawbacks remain. The lines "Predicted (…)" are written by handouts/comments.py, from
 // predictions.toml and the newest run, for int32 items.
-// Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
+// Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariants: every rung gives a right answer for every (item type, operator, kind, n), n = 0 included,
 // except that two_levels refuses long arrays. Operands keep their order, since Affine is not commutative. No
 // rung writes d_in, and no rung reads scratch memory that it has not written.

@@ -8,7 +8,7 @@
 //@reference
 // Beyond one GPU: all rungs of the ladder, on NCCL. Read from the top: what is given works within one device,
 // then each task says what its ranks exchange and why.
-// Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
+// Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariants: one host thread drives all ranks. Each rank's kernels and NCCL calls are in its own stream, so
 // they need no synchronisation by the host. Every rank makes every NCCL call, also if its shard is empty.
 // Shards are combined in the order of the ranks, since Affine is not commutative. Nothing writes d_in.

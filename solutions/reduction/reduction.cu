@@ -10,7 +10,7 @@
 // top. Each rung says what changed, why that should be faster, and which drawbacks remain. The lines
 // "Predicted (…)" are written by handouts/comments.py, from predictions.toml and the newest run, for int32
 // items.
-// Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
+// Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: every rung gives a right answer for every (item type, operator, n), n = 0 included, and no rung
 // writes d_in.
 // Source: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for rungs 1 to 6. The ticket of rung 7

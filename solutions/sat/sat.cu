@@ -12,7 +12,7 @@
 // Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
 // The lines "Predicted (…)" are written by handouts/comments.py, from predictions.toml and the newest run, for
 // images of floats.
-// Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
+// Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: every rung gives the same table (floats: up to rounding, and the same bits in every run) for any
 // width, height and corner, and no rung writes its input.
 // Source: F. Crow, "Summed-Area Tables for Texture Mapping" (1984) for the table and the four look-ups; J.

@@ -43,9 +43,9 @@ prepare() {
   # shellcheck disable=SC2016
   in_tree --at /course bash -ec 'python3 -m venv .venv
     pip=(.venv/bin/python -m pip -q --disable-pip-version-check)
-    "${pip[@]}" install -r common/tools/requirements.txt -r common/tools/requirements-cuda.txt
+    "${pip[@]}" install -r common/tools/setup/requirements.txt -r common/tools/setup/requirements-cuda.txt
     "${pip[@]}" download --no-deps --only-binary=:all: --platform manylinux2014_aarch64 --platform manylinux_2_17_aarch64 --dest /wheels \
-      -r common/tools/requirements-cuda.txt
+      -r common/tools/setup/requirements-cuda.txt
     cuda=$(dirname "$(find "$PWD/.venv" -path "*/bin/nvcc")")/..
     rm -rf "$cuda/lib"
     for wheel in /wheels/*.whl; do python3 -m zipfile -e "$wheel" /wheels/arm64; done

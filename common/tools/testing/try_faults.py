@@ -50,7 +50,7 @@ FAULTS = [
         "nccl collectives of 3 in group",
     ),
     (
-        "common/tools/make_mutant.py",
+        "common/tools/authoring/make_mutant.py",
         "source.count(old, start, end)) != 1",
         "source.count(old, start, end)) == 0",
         "make_mutant",

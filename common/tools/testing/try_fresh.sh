@@ -61,7 +61,7 @@ if [[ -n $meson ]]; then
   # As whoever keeps an environment of their own: install_meson in setup.sh leaves it alone.
   # shellcheck disable=SC2016
   in_tree "${as_user[@]}" --at "$at" bash -c 'python3 -m venv .venv && .venv/bin/python -m pip install -q --disable-pip-version-check "meson==$1" \
-    "$(grep "^ninja" common/tools/requirements.txt)" && cp common/tools/requirements.txt .venv/' bash "$meson"
+    "$(grep "^ninja" common/tools/setup/requirements.txt)" && cp common/tools/setup/requirements.txt .venv/' bash "$meson"
 fi
 
 # What stands after "$ " in the README's first block.

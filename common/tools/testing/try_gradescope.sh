@@ -89,7 +89,7 @@ submit misnamed
 python3 - "$root" "$lab" "$tree/autograder/submission/$lab.cu" <<'PYTHON'
 import pathlib, sys
 root, lab, out = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
-sys.path.insert(0, str(root / "common/tools"))
+sys.path.insert(0, str(root / "common/tools/authoring"))
 import make_mutant
 _, changes = make_mutant.parse((root / f"grader/mutants/{lab}/missing_barrier.mutant").read_text(), lab)
 out.write_text(make_mutant.apply((root / f"solutions/{lab}/{lab}.cu").read_text(), changes, lab))

@@ -23,7 +23,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
-sys.path.insert(0, str(HERE.parents[3] / "common/tools"))
+sys.path.insert(0, str(HERE.parents[3] / "common/tools/authoring"))
 
 import make_mutant
 import names

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # make_tools.sh EDITION WORK [ARCH…]: builds the tools of the edition in the folder EDITION so that they run on every Linux with glibc 2.31
-# or later, and puts them into EDITION/prebuilt, with digests (common/tools/prebuilt.sh uses them). ARCH: x86_64 or aarch64; by default this
+# or later, and puts them into EDITION/prebuilt, with digests (common/tools/setup/prebuilt.sh uses them). ARCH: x86_64 or aarch64; by default this
 # machine's, and the other one if its cross compiler is here. Called by release.py, which has copied the edition to WORK/source.
 # WORK/ARCH also keeps what a later call needs again: the old glibc, and what has been built.
 #
@@ -16,9 +16,9 @@ shift 2
 tools=$here/../../../common/tools
 export CCACHE_COMPILERCHECK=content # g++ is a script that is written anew
 LAB_ROOT=$edition LAB_BUILD=$work LAB_TOOLS=''
-source "$tools/probe.sh"
-source "$tools/toolkit.sh"
-source "$tools/prebuilt.sh"
+source "$tools/setup/probe.sh"
+source "$tools/setup/toolkit.sh"
+source "$tools/setup/prebuilt.sh"
 
 fail() { printf '%s\n' "$*" >&2 && exit 1; }
 

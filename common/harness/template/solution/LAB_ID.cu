@@ -3,7 +3,7 @@
 //@student // Until you write it, a task is "not implemented". Do not change the given lines at the end.
 //@reference
 // LAB_TITLE: the ladder. Each rung says what changed, why that should be faster, what drawbacks remain. Lines
-// that start with //@ steer the generator of the students' file (common/tools/make_skeleton.py).
+// that start with //@ steer the generator of the students' file (make_skeleton.py).
 //@end
 #include "LAB_ID/lab.hpp"
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-TOOLS = pathlib.Path(__file__).resolve().parent
+TOOLS = pathlib.Path(__file__).resolve().parents[1]
 # The scripts use these as they are.
 REAL = (
     "bash cat awk basename chmod cmp cp cut date df dirname env find flock grep gzip head iconv id ln ls mkdir mv nproc paste printf readlink "
@@ -97,7 +97,7 @@ class Machine(unittest.TestCase):
         if user:
             for path in [self.dir, *self.dir.rglob("*")]:
                 os.chown(path, 65534, 65534, follow_symlinks=False)
-        script = self.dir / f"common/tools/{tool}.sh"
+        script = self.dir / f"common/tools/setup/{tool}.sh"
         done = subprocess.run(
             [shutil.which("bash"), script, *arguments],
             capture_output=True,
@@ -159,7 +159,7 @@ class Progress(Machine):
 
     def logged(self, *command):
         """What stands in a log, with a line a second."""
-        program = f'set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; progress_every=1; step --quiet "Doing it" "$@"'
+        program = f'set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/setup/step.sh; progress_every=1; step --quiet "Doing it" "$@"'
         done = subprocess.run(
             ["bash", "-c", program, "step", *command],
             stdin=subprocess.DEVNULL,
@@ -178,7 +178,7 @@ class Progress(Machine):
         self.assertEqual(self.logged("true"), "")
 
     def test_a_wait_is_announced_after_two_seconds(self):
-        program = f'LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; step --quiet "Doing it" sleep 2.9'
+        program = f'LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/setup/step.sh; step --quiet "Doing it" sleep 2.9'
         done = subprocess.run(
             ["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20
         )
@@ -189,7 +189,7 @@ class Progress(Machine):
             log.write("[41/44] Compiling C++ object grader/libgrader.a.p/grading_collect.cpp.o")
             log.flush()
             script = (
-                f"LAB_BUILD=/; source {TOOLS / 'step.sh'}; show_line 'Building what it needs' 30 {log.name}"
+                f"LAB_BUILD=/; source {TOOLS / 'setup/step.sh'}; show_line 'Building what it needs' 30 {log.name}"
             )
             done = subprocess.run(
                 ["bash", "-c", script], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
@@ -199,7 +199,7 @@ class Progress(Machine):
 
     def test_nothing_outlives_a_step(self):
         """A progress that still slept would keep a pipe open, and the lock of the build."""
-        program = f"""set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; sleep() {{ command sleep 30; }}
+        program = f"""set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/setup/step.sh; sleep() {{ command sleep 30; }}
             take_lock "$LAB_BUILD.lock"; step --quiet "Doing it" bash -c "command sleep 0.2"; release_lock; flock -n "$LAB_BUILD.lock" echo free"""
         done = subprocess.run(
             ["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20
@@ -209,7 +209,7 @@ class Progress(Machine):
     def seen(self, *command):
         """What a terminal shows of a step."""
         screen, terminal = pty.openpty()
-        program = f'set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; step --quiet "Doing it" "$@"'
+        program = f'set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/setup/step.sh; step --quiet "Doing it" "$@"'
         subprocess.run(
             ["bash", "-c", program, "step", *command],
             stdin=terminal,
@@ -241,7 +241,7 @@ class Failure(Machine):
     time."""
 
     def said(self, script, **environment):
-        program = f'set -euo pipefail; source {self.dir}/common/tools/step.sh; LAB_LOG=$LAB_BUILD/lab-build.log; step --quiet Building bash -c "$1"'
+        program = f'set -euo pipefail; source {self.dir}/common/tools/setup/step.sh; LAB_LOG=$LAB_BUILD/lab-build.log; step --quiet Building bash -c "$1"'
         variables = {
             "PATH": f"{self.dir}/bin",
             "LAB_ROOT": str(self.dir),
@@ -894,7 +894,7 @@ class WithTools(Machine):
 
     def pack(self, labcli):
         """As the release's script does."""
-        script = """cd "$1" && source common/tools/prebuilt.sh && mkdir -p prebuilt tools/grader tools/common && cat >tools/grader/labcli &&
+        script = """cd "$1" && source common/tools/setup/prebuilt.sh && mkdir -p prebuilt tools/grader tools/common && cat >tools/grader/labcli &&
             chmod +x tools/grader/labcli && touch tools/common/library.so && here=$PWD && cd tools && sha256sum grader/labcli common/library.so >"$PREBUILT.tools.sha256" &&
             tar -czf "$PREBUILT.tar.gz" . && cd "$here" && rm -r tools && list_sources | LC_ALL=C sort -z | xargs -0 sha256sum >"$PREBUILT.sha256" &&
             sha256sum "prebuilt/$(uname -m).tar.gz" "prebuilt/$(uname -m).tools.sha256" >>"$PREBUILT.sha256"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Writes the students' file of a lab from its solution: labs/<lab>/<lab>.cu from solutions/<lab>/<lab>.cu.
 
-    common/tools/make_skeleton.py solutions/reduction/reduction.cu labs/reduction/reduction.cu
-    common/tools/make_skeleton.py reduction       # the same
-    common/tools/make_skeleton.py --check ...     # changes nothing; exit code 1 when the file has drifted
-    common/tools/make_skeleton.py --guided ...    # a file whose TODOs also say how, step by step
+    common/tools/authoring/make_skeleton.py solutions/reduction/reduction.cu labs/reduction/reduction.cu
+    common/tools/authoring/make_skeleton.py reduction       # the same
+    common/tools/authoring/make_skeleton.py --check ...     # changes nothing; exit code 1 when the file has drifted
+    common/tools/authoring/make_skeleton.py --guided ...    # a file whose TODOs also say how, step by step
 
 Lines of the solution that start with //@ steer it:
 
@@ -87,7 +87,7 @@ def main():
     parser.add_argument("skeleton", type=pathlib.Path, nargs="?", help="the file to write")
     arguments = parser.parse_args()
     if arguments.skeleton is None:
-        lab, root = arguments.solution.name, pathlib.Path(__file__).resolve().parents[2]
+        lab, root = arguments.solution.name, pathlib.Path(__file__).resolve().parents[3]
         arguments.solution = root / "solutions" / lab / f"{lab}.cu"
         arguments.skeleton = root / "labs" / lab / f"{lab}.cu"
         if not arguments.solution.is_file():
@@ -107,7 +107,7 @@ def main():
 
     both = (found.splitlines(True), wanted.splitlines(True))
     sys.stdout.writelines([*difflib.unified_diff(*both, "committed", "generated")][:40])
-    root = pathlib.Path(__file__).resolve().parents[2]
+    root = pathlib.Path(__file__).resolve().parents[3]
 
     def from_root(path):
         path = path.resolve()

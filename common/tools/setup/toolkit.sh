@@ -10,7 +10,7 @@ NVCC12_PACKAGE='nvidia-cuda-toolkit=12.4.131~12.4.1-2'
 # The wheels of CUDA 13: of 13.0 pinned, of a later release its newest. CCCL has version numbers of its own since 13.3.
 requirements13() {
   local release=$1 part
-  if [[ $release = 13 || $release = 13.0 ]]; then cat "$tools/requirements-cuda.txt" && return 0; fi
+  if [[ $release = 13 || $release = 13.0 ]]; then cat "$tools/setup/requirements-cuda.txt" && return 0; fi
   for part in nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime; do printf '%s==%s.*\n' "$part" "$release"; done
   printf 'nvidia-cuda-cccl>=13,<13.%d\n' $((${release#13.} + 1))
 }
@@ -50,7 +50,7 @@ download_packages() {
 # Everything is copied: a compiler in the sandbox sees the toolkit's folder alone.
 make_toolkit12() {
   local work=$LAB_VENV/cuda12.new parts=$LAB_VENV/cuda12.new/parts part
-  make_python && pip_install "$tools/requirements-cuda12.txt" --force-reinstall && rm -rf "$work" && mkdir -p "$parts" || return 1
+  make_python && pip_install "$tools/setup/requirements-cuda12.txt" --force-reinstall && rm -rf "$work" && mkdir -p "$parts" || return 1
   download_packages "$parts" "$DEBIAN_WITH_CUDA12" non-free "$NVCC12_PACKAGE" && dpkg -x "$parts"/nvidia-cuda-toolkit_*.deb "$parts" || return 1
   mkdir -p "$work"/{bin,nvvm/bin,include,lib64} &&
     cp -r "$parts"/usr/bin/{cudafe++,fatbinary,ptxas,nvlink} "$parts"/usr/lib/nvidia-cuda-toolkit/bin/{nvcc,crt} "$work/bin/" &&

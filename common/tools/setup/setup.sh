@@ -6,11 +6,11 @@
 # `setup.sh --package NAME` only installs a package that one command needs, where it may.
 set -euo pipefail
 tools=$LAB_ROOT/common/tools
-source "$tools/probe.sh"
-source "$tools/step.sh"
-source "$tools/toolkit.sh"
-source "$tools/host_isa.sh"
-source "$tools/prebuilt.sh"
+source "$tools/setup/probe.sh"
+source "$tools/setup/step.sh"
+source "$tools/setup/toolkit.sh"
+source "$tools/setup/host_isa.sh"
+source "$tools/setup/prebuilt.sh"
 
 fail() {
   say "$1"
@@ -148,16 +148,16 @@ write_scripts() {
 }
 
 has_tools() {
-  cmp -s "$tools/requirements.txt" "$LAB_VENV/requirements.txt" && "$LAB_VENV/bin/meson" --version >/dev/null 2>&1 &&
+  cmp -s "$tools/setup/requirements.txt" "$LAB_VENV/requirements.txt" && "$LAB_VENV/bin/meson" --version >/dev/null 2>&1 &&
     "$LAB_VENV/bin/ninja" --version >/dev/null 2>&1
 }
 
 # What is there but does not run was made for another machine, or is incomplete: pip has to fetch it again.
 make_venv() {
   local again=()
-  ! cmp -s "$tools/requirements.txt" "$LAB_VENV/requirements.txt" || again=(--force-reinstall)
-  make_python && pip_install "$tools/requirements.txt" "${again[@]}" && write_scripts &&
-    cp "$tools/requirements.txt" "$LAB_VENV/requirements.txt"
+  ! cmp -s "$tools/setup/requirements.txt" "$LAB_VENV/requirements.txt" || again=(--force-reinstall)
+  make_python && pip_install "$tools/setup/requirements.txt" "${again[@]}" && write_scripts &&
+    cp "$tools/setup/requirements.txt" "$LAB_VENV/requirements.txt"
 }
 
 install_meson() {

@@ -4,7 +4,7 @@
 # Needs nothing but bash; changes nothing. Exit status 1 when something that "needed" names is missing.
 set -uo pipefail
 tools=$LAB_ROOT/common/tools
-source "$tools/probe.sh"
+source "$tools/setup/probe.sh"
 
 n_missing=0
 mends=()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Counts the lines of product code by room, and compares them with the budget in lines.tsv.
 
-    common/tools/lines.py            # prints the table; exit code 1 if a room has more lines than its budget
+    common/tools/checks/lines.py            # prints the table; exit code 1 if a room has more lines than its budget
 
 Product code is what runs in the course: no blank lines, no comments, no docstrings, no tests, and none of the
 programs that tests run.
@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 GOAL = 80_000  # for all rooms together
 BUDGET = pathlib.Path(__file__).with_suffix(".tsv")
 LANGUAGES = {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Wraps the prose of Markdown files at 110 columns. ./lab format calls it.
 
-    common/tools/wrap_markdown.py FILE…            # rewraps paragraphs and list items
-    common/tools/wrap_markdown.py --check FILE…    # changes nothing; exit code 1 if a line of prose is too long
+    common/tools/checks/wrap_markdown.py FILE…            # rewraps paragraphs and list items
+    common/tools/checks/wrap_markdown.py --check FILE…    # changes nothing; exit code 1 if a line of prose is too long
 
 Left alone: code blocks, tables, headings, HTML, comments, and what tools write between `<!-- generated: … -->` and
 `<!-- end generated -->`. Inline code and links are not broken, and no line begins with a sign that would start a

@@ -25,7 +25,7 @@ tool() {
 
 # pinned NAME: the path of that program for Python, in the pinned version.
 pinned() {
-  local wanted=common/tools/requirements-format.txt program=$LAB_VENV/bin/$1
+  local wanted=common/tools/checks/requirements-format.txt program=$LAB_VENV/bin/$1
   if ! "$program" --version 2>/dev/null | cut -d ' ' -f 1,2 | sed 's/ /==/' | grep -qxFf $wanted; then
     { "$LAB_VENV/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv "$LAB_VENV"; } &&
       "$LAB_VENV/bin/python" -m pip install -q --disable-pip-version-check --no-input -r $wanted >&2 ||
@@ -50,7 +50,7 @@ format() {
   for file; do
     case $file in *.py) python_files+=("$file") ;; *.md | *.md.in) texts+=("$file") ;; *) c_files+=("$file") ;; esac
   done
-  if ((${#texts[@]} > 0)); then python3 common/tools/wrap_markdown.py "${wrap_mode[@]}" "${texts[@]}"; fi
+  if ((${#texts[@]} > 0)); then python3 common/tools/checks/wrap_markdown.py "${wrap_mode[@]}" "${texts[@]}"; fi
   if ((${#c_files[@]} > 0)); then
     clang_format=${CLANG_FORMAT:-$(tool clang-format 14)}
     printf '%s\0' "${c_files[@]}" | xargs -0 "$clang_format" "${clang_mode[@]}"

@@ -77,7 +77,7 @@ class PrebuiltTools(unittest.TestCase):
             and not path.startswith(os.path.realpath(BUILD) + "/")
             and os.path.isfile(path)  # ninja also remembers what is gone
         }
-        script = "source common/tools/prebuilt.sh && list_sources"
+        script = "source common/tools/setup/prebuilt.sh && list_sources"
         known = set(
             "".join(lines("bash", "-ec", script, cwd=ROOT, env=os.environ | {"LAB_ROOT": str(ROOT)})).split(
                 "\0"

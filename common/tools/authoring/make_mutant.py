@@ -3,9 +3,9 @@
 """Writes changed copies of a solution: plausible mistakes, or other right ways. Tests of the grader run
 these.
 
-    common/tools/make_mutant.py OUTPUT.cu OUTPUT.cpp solutions/reduction/reduction.cu
+    common/tools/authoring/make_mutant.py OUTPUT.cu OUTPUT.cpp solutions/reduction/reduction.cu
     grader/mutants/reduction/x.mutant ...
-    common/tools/make_mutant.py --check REPOSITORY     # can every mutant be made of its solution?
+    common/tools/authoring/make_mutant.py --check REPOSITORY     # can every mutant be made of its solution?
 
 Several copies become one program, since the headers take most of the time to compile. Each copy is a file of
 its own beside OUTPUT.cu (mutant_reduction_x.cu, where error messages point to) with a namespace of its own;

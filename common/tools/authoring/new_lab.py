@@ -112,7 +112,7 @@ def main():
     text = filled((template / "handout.md").read_text(encoding="utf-8"))
     (root / "handouts" / handout).write_text(text, encoding="utf-8")
     files = [root / f"{folder}/{lab}/{lab}.cu" for folder in ("solutions", "labs")]
-    subprocess.run([sys.executable, root / "common/tools/make_skeleton.py", *files], check=True)
+    subprocess.run([sys.executable, root / "common/tools/authoring/make_skeleton.py", *files], check=True)
     add_to_list(root / "meson.build", "labs = [\n", lab)
     add_to_list(root / "handouts/meson.build", "handouts = files(\n", handout)
     page = pathlib.PurePosixPath(handout).stem

@@ -16,7 +16,7 @@ import tempfile
 import unittest
 
 ROOT, LABCLI = pathlib.Path(sys.argv[1]), sys.argv[2]
-sys.path.insert(0, str(ROOT / "common/tools"))
+sys.path.insert(0, str(ROOT / "common/tools/authoring"))
 import check_course
 
 CATALOGUE = json.loads(
@@ -140,7 +140,7 @@ class Completeness(Copy):
 
 class NewLab(Copy):
     def new(self, *arguments):
-        command = [sys.executable, self.root / "common/tools/new_lab.py", self.root, *arguments]
+        command = [sys.executable, self.root / "common/tools/authoring/new_lab.py", self.root, *arguments]
         return subprocess.run(command, capture_output=True, text=True)
 
     def test_is_one_line_in_the_list_and_lacks_but_its_own_content(self):
@@ -200,7 +200,7 @@ class NewLab(Copy):
         labcli.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(self.built())}\nEND\n")
         labcli.chmod(0o755)
         done = subprocess.run(
-            [sys.executable, self.root / "common/tools/check_course.py", self.root, labcli],
+            [sys.executable, self.root / "common/tools/authoring/check_course.py", self.root, labcli],
             capture_output=True,
             text=True,
         )
@@ -243,7 +243,7 @@ class NewLab(Copy):
         self.assertEqual((self.root / "meson.build").read_text(), before)
 
     def remove(self, *arguments):
-        command = [sys.executable, self.root / "common/tools/remove_lab.py", self.root, *arguments]
+        command = [sys.executable, self.root / "common/tools/authoring/remove_lab.py", self.root, *arguments]
         return subprocess.run(command, capture_output=True, text=True)
 
     def contents(self):

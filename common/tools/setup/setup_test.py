@@ -188,9 +188,7 @@ class Progress(Machine):
         with tempfile.NamedTemporaryFile("w") as log:
             log.write("[41/44] Compiling C++ object grader/libgrader.a.p/grading_collect.cpp.o")
             log.flush()
-            script = (
-                f"LAB_BUILD=/; source {TOOLS / 'setup/step.sh'}; show_line 'Building what it needs' 30 {log.name}"
-            )
+            script = f"LAB_BUILD=/; source {TOOLS / 'setup/step.sh'}; show_line 'Building what it needs' 30 {log.name}"
             done = subprocess.run(
                 ["bash", "-c", script], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
             )

@@ -3,9 +3,10 @@
 """./lab grade-all: grades everything in a folder of hand-ins, unattended, and goes on where it was when it
 was stopped.
 
-Reading order: main here; ingest.py (what was handed in), book.py (the class's folder), pool.py and slurm.py
-(who does the work), gradebook.py, reports.py, similarity.py (what comes out). A submission's grade depends on
-its file, the harness, the toolchain and the class's seed: neither on the order nor on who else handed in.
+Reading order: main here, with command_line.py; ingest.py (what was handed in), book.py (the class's folder),
+pool.py and slurm.py (who does the work), gradebook.py, reports.py, similarity.py (what comes out). A
+submission's grade depends on its file, the harness, the toolchain and the class's seed: neither on the order
+nor on who else handed in.
 """
 
 import argparse
@@ -33,109 +34,10 @@ import similarity
 import slurm
 import worker
 from book import Book, Problem, Unit
+from command_line import LEVELS, arguments
 from ledger import uninterrupted
 from pool import Pool
 from progress import Progress
-
-LEVELS = ["none", "limits", "namespaces", "full"]
-EPILOG = """
-A hand-in is a folder, a .zip, a .tar.gz or a .cu file named after its student,
-as Moodle and Canvas export them. Run the same command again after a stop, a
-crash, a full disk or new hand-ins: only what is new, changed or was the
-machine's fault is graded. What failed twice in the same way waits for a person,
-who then grades it with --again. Exit code 0: everybody has a grade; 1: somebody
-has none (see the list), or it could not run.
-
-Examples:
-  ./lab grade-all hand-ins/
-  ./lab grade-all hand-ins/ --labs reduction scan --similarity pairs.json
-  ./lab grade-all hand-ins/ --slurm --device gpu \\
-    --slurm-time='--partition=gpu --gres=gpu:1 --exclusive'
-"""
-
-
-def arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="./lab grade-all",
-        description="Grades a whole class.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folder", metavar="DIR", help="the hand-ins")
-    parser.add_argument("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
-    parser.add_argument(
-        "--labs",
-        nargs="+",
-        metavar="LAB",
-        default=[],
-        help="only these; default: all that somebody handed in",
-    )
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        metavar="STUDENT",
-        default=[],
-        help="grade these only, named as in the tables; the others keep what they have",
-    )
-    parser.add_argument(
-        "--new-cases",
-        action="store_true",
-        help="run only the cases that stored results lack; you say that nothing else has changed",
-    )
-    parser.add_argument("--task", help="only this task; such grades are partial")
-    parser.add_argument("--device", choices=["sim", "gpu"], help="where kernels run; default: sim")
-    parser.add_argument("--seed", help="of the class; fresh and secret when not given")
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=os.cpu_count() or 2,
-        help="submissions at a time on this machine (default: its cores)",
-    )
-    parser.add_argument(
-        "--slurm",
-        action="store_true",
-        help="let Slurm's nodes do it; all see this checkout, its build folder and --out",
-    )
-    parser.add_argument(
-        "--slurm-compile",
-        default="",
-        metavar="OPTIONS",
-        help="of sbatch, for compiling: --partition=cpu --cpus-per-task=1",
-    )
-    parser.add_argument(
-        "--slurm-time",
-        default=None,
-        metavar="OPTIONS",
-        help="of sbatch, for running; default with --device gpu: --gres=gpu:1 --exclusive",
-    )
-    parser.add_argument("--retries", type=int, default=2, help="after a fault of the machine (default: 2)")
-    parser.add_argument(
-        "--again",
-        action="store_true",
-        help="also what has failed twice in the same way and waits for a person",
-    )
-    parser.add_argument(
-        "--minutes", type=float, default=30, help="that one submission may take (default: 30)"
-    )
-    parser.add_argument("--isolation", choices=LEVELS, default="full", help="that is needed (default: full)")
-    parser.add_argument(
-        "--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder"
-    )
-    parser.add_argument("--similarity", metavar="FILE", help="write similar pairs as JSON")
-    parser.add_argument(
-        "--against",
-        nargs="+",
-        metavar="FOLDER",
-        default=[],
-        help="with --similarity: also compare with these classes, their --out",
-    )
-    parser.add_argument("--threshold", type=float, default=0.5, help="how similar: 0 to 1 (default: 0.5)")
-    options = parser.parse_args(argv)
-    if not 1 <= options.jobs <= 1024:
-        parser.error("--jobs takes 1 to 1024")
-    if not 0 <= options.retries <= 100:
-        parser.error("--retries takes 0 to 100")
-    return options
 
 
 def labcli_of() -> str:
@@ -280,14 +182,8 @@ def summary(
     return 1 if n_without else 0
 
 
-def run(options: argparse.Namespace) -> int:
-    begun = time.monotonic()
-    folder = pathlib.Path(options.folder)
-    if not folder.is_dir():
-        raise Problem(
-            f"{folder} is not a folder. Give the folder with the hand-ins, one folder, archive or .cu file for "
-            "each student."
-        )
+def open_class(options: argparse.Namespace, folder: pathlib.Path) -> tuple[Book, dict]:
+    """The class's folder, ready to be graded on this machine, and how submissions are compiled here."""
     book = open_book(options, folder)
     harness = prepare(book, options)
     book.use_harness(harness)
@@ -298,7 +194,13 @@ def run(options: argparse.Namespace) -> int:
             f"The ledger has {book.ledger.n_damaged} damaged lines, as a kill leaves; they count as not written.",
             file=sys.stderr,
         )
+    return book, harness
 
+
+def take_in(
+    options: argparse.Namespace, folder: pathlib.Path, harness: dict
+) -> tuple[list[ingest.HandIn], list[str]]:
+    """What was handed in, and of which labs."""
     all_labs = list(harness["labs"])
     hand_ins, labs = ingest.ingest(
         str(folder), all_labs, options.labs, skeletons_of(pathlib.Path(harness["root"]), all_labs)
@@ -311,6 +213,19 @@ def run(options: argparse.Namespace) -> int:
         of_first = [one for one in hand_ins if one.lab == labs[0]]
         reasons = "\n".join(f"  {one.student}: {one.refused or one.origin}" for one in of_first)
         raise Problem(f"Nothing in {folder} can be graded; --labs LAB records that for a lab.\n{reasons}")
+    return hand_ins, labs
+
+
+def run(options: argparse.Namespace) -> int:
+    begun = time.monotonic()
+    folder = pathlib.Path(options.folder)
+    if not folder.is_dir():
+        raise Problem(
+            f"{folder} is not a folder. Give the folder with the hand-ins, one folder, archive or .cu file for "
+            "each student."
+        )
+    book, harness = open_class(options, folder)
+    hand_ins, labs = take_in(options, folder, harness)
     chosen = only(options.only, hand_ins)
     try:
         book.keep_earlier(labs, bool(options.only))

@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "batch/baselines.hpp"
-#include "batch/harness.hpp"
+#include "batch/harness/baselines.hpp"
+#include "batch/harness/harness.hpp"
 #include "cli/commands.hpp"
 #include "compile/compile_file.hpp"
 #include "compile/session_runner.hpp"

@@ -115,6 +115,7 @@ LEFT_OUT = [
     "handouts/top-rungs.md",
     "common/harness/template/*",
     # what only instructors need
+    "grader/batch/README.md",
     "grader/release/*",
     "grader/gradescope/*",
     "grader/desk/*",

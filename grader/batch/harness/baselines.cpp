@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "batch/baselines.hpp"
+#include "batch/harness/baselines.hpp"
 
 #include <fmt/format.h>
 

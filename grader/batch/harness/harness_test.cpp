@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "batch/harness.hpp"
+#include "batch/harness/harness.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "batch/baselines.hpp"
+#include "batch/harness/baselines.hpp"
 
 namespace course::grader::batch {
 namespace {

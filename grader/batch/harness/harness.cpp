@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "batch/harness.hpp"
+#include "batch/harness/harness.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+# What ./lab grade-all takes; --help ends with this text:
+"""
+A hand-in is a folder, a .zip, a .tar.gz or a .cu file named after its student,
+as Moodle and Canvas export them. Run the same command again after a stop, a
+crash, a full disk or new hand-ins: only what is new, changed or was the
+machine's fault is graded. What failed twice in the same way waits for a person,
+who then grades it with --again. Exit code 0: everybody has a grade; 1: somebody
+has none (see the list), or it could not run.
+
+Examples:
+  ./lab grade-all hand-ins/
+  ./lab grade-all hand-ins/ --labs reduction scan --similarity pairs.json
+  ./lab grade-all hand-ins/ --slurm --device gpu \\
+    --slurm-time='--partition=gpu --gres=gpu:1 --exclusive'
+"""
+
+import argparse
+import os
+from collections.abc import Callable
+
+LEVELS = ["none", "limits", "namespaces", "full"]
+
+
+def choose_what(add: Callable) -> None:
+    add("folder", metavar="DIR", help="the hand-ins")
+    add("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
+    some: dict = {"nargs": "+", "default": []}
+    add("--labs", metavar="LAB", help="only these; default: all that somebody handed in", **some)
+    only = "grade these only, named as in the tables; the others keep what they have"
+    add("--only", metavar="STUDENT", help=only, **some)
+    new_cases = "run only the cases that stored results lack; you say that nothing else has changed"
+    add("--new-cases", action="store_true", help=new_cases)
+    add("--task", help="only this task; such grades are partial")
+    add("--device", choices=["sim", "gpu"], help="where kernels run; default: sim")
+    add("--seed", help="of the class; fresh and secret when not given")
+
+
+def choose_how(add: Callable) -> None:
+    jobs = "submissions at a time on this machine (default: its cores)"
+    add("--jobs", type=int, default=os.cpu_count() or 2, help=jobs)
+    nodes = "let Slurm's nodes do it; all see this checkout, its build folder and --out"
+    add("--slurm", action="store_true", help=nodes)
+    compiling = "of sbatch, for compiling: --partition=cpu --cpus-per-task=1"
+    add("--slurm-compile", default="", metavar="OPTIONS", help=compiling)
+    running = "of sbatch, for running; default with --device gpu: --gres=gpu:1 --exclusive"
+    add("--slurm-time", metavar="OPTIONS", help=running)
+    add("--retries", type=int, default=2, help="after a fault of the machine (default: 2)")
+    again = "also what has failed twice in the same way and waits for a person"
+    add("--again", action="store_true", help=again)
+    add("--minutes", type=float, default=30, help="that one submission may take (default: 30)")
+    add("--isolation", choices=LEVELS, default="full", help="that is needed (default: full)")
+    add("--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder")
+
+
+def choose_comparison(add: Callable) -> None:
+    add("--similarity", metavar="FILE", help="write similar pairs as JSON")
+    against = "with --similarity: also compare with these classes, their --out"
+    add("--against", nargs="+", metavar="FOLDER", default=[], help=against)
+    add("--threshold", type=float, default=0.5, help="how similar: 0 to 1 (default: 0.5)")
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    form = argparse.RawDescriptionHelpFormatter
+    about = "Grades a whole class."
+    parser = argparse.ArgumentParser("./lab grade-all", None, about, __doc__, formatter_class=form)
+    for choose in (choose_what, choose_how, choose_comparison):
+        choose(parser.add_argument)
+    options = parser.parse_args(argv)
+    if not 1 <= options.jobs <= 1024:
+        parser.error("--jobs takes 1 to 1024")
+    if not 0 <= options.retries <= 100:
+        parser.error("--retries takes 0 to 100")
+    return options

@@ -82,26 +82,9 @@ ALLOWED += [
     "grader/page/*.css",
     "grader/page/*.js",
 ]
-ALLOWED += [
-    f"common/tools/{name}"
-    for name in (
-        "compile_program.sh",
-        "completion.py",
-        "hint.py",
-        "run_tests.py",
-        "sanitize.sh",
-        "setup/doctor.sh",
-        "setup/host_isa.sh",
-        "setup/prebuilt.sh",
-        "setup/probe.sh",
-        "setup/setup.sh",
-        "setup/step.sh",
-        "setup/toolkit.sh",
-        "waiting.py",
-        "watch.py",
-        "watch_page.py",
-    )
-]
+SCRIPTS = """compile_program.sh completion.py hint.py run_tests.py sanitize.sh waiting.py watch.py watch_page.py
+setup/doctor.sh setup/host_isa.sh setup/prebuilt.sh setup/probe.sh setup/setup.sh setup/step.sh setup/toolkit.sh"""
+ALLOWED += [f"common/tools/{name}" for name in SCRIPTS.split()]
 ALLOWED += [
     f"grader/batch/{name}.py" for name in ("submit", "ingest", "names", "source_text", "unpack")
 ]  # ./lab submit
@@ -122,6 +105,7 @@ LEFT_OUT = [
     "grader/play/*",
     "handouts/instructor-guide.md",
     "handouts/instructor/*",
+    "handouts/scripts/*",
     "common/tools/site/*",
     "grader/page/browser/*",
     # the project's own tests and development

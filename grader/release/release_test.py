@@ -325,7 +325,9 @@ class Edition(unittest.TestCase):
 
     def test_links_lead_somewhere(self):
         done = subprocess.run(
-            [sys.executable, "-B", ROOT / "handouts/links_test.py", self.out], capture_output=True, text=True
+            [sys.executable, "-B", ROOT / "handouts/scripts/links_test.py", self.out],
+            capture_output=True,
+            text=True,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
 

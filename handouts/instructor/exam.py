@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "scripts")]
 from typeset import blocks, inline, quoted, table, write
 from variants import VARIANTS
 

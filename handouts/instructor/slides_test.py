@@ -14,7 +14,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
-sys.path[:0] = [str(HANDOUTS / "instructor"), str(HANDOUTS)]
+sys.path[:0] = [str(HANDOUTS / "instructor"), str(HANDOUTS / "scripts")]
 import charts
 import figures
 import slides

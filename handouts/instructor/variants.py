@@ -2,7 +2,7 @@
 """Exam questions whose numbers can be drawn anew, with the key to them.
 
 VARIANTS[page, number] has the original's values, how to draw others, and the texts of question and answer for
-given values. The keys are computed by the functions of handouts/worked/, which make the handouts' examples.
+given values. The keys are computed by the functions of handouts/scripts/worked/, which make the handouts' examples.
 """
 
 from collections.abc import Callable

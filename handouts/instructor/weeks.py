@@ -8,7 +8,7 @@ import sys
 from typing import NamedTuple
 
 HANDOUTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(HANDOUTS.parent / "common/tools"), str(HANDOUTS)]
+sys.path[:0] = [str(HANDOUTS.parent / "common/tools"), str(HANDOUTS / "scripts")]
 import hint
 from worked import table
 

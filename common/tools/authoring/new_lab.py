@@ -126,7 +126,7 @@ def main():
         f"./lab grade {lab} --solutions --device sim": "it grades",
         f"labs/{lab}/lab.hpp": "its API; points.hpp beside it says what it is worth",
         f"solutions/{lab}/{lab}.cu": f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it",
-        f"handouts/{handout}": "its text; handouts/quotes.py fills in its tables, and handouts/instructor/syllabus.md",
+        f"handouts/{handout}": "its text; handouts/scripts/quotes.py fills in its tables, and handouts/instructor/syllabus.md",
         "README.md, handouts/README.md": "their tables of labs have it; the second one with words to replace",
         "./lab test 'course is complete'": "names what is still missing",
     }

@@ -40,25 +40,12 @@ ALLOWED = {
     "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share
     "solutions/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
     # Runs the solutions' kernels with other constants.
-    "solutions/tune": [
-        "solutions/device",
-        "solutions/compaction",
-        "solutions/hierarchical_scan",
-        "labs/compaction",
-        "labs/hierarchical_scan",
-        "lab",
-        "base",
-    ],
-    "solutions/lessons": [
-        "bench",
-        "solutions/device",
-        "solutions/histogram",
-        "labs/histogram",
-        "labs/compaction",
-        "labs/radix_sort",
-        "lab",
-        "base",
-    ],
+    "solutions/tune": (
+        "solutions/device solutions/compaction solutions/hierarchical_scan labs/compaction labs/hierarchical_scan lab base"
+    ).split(),
+    "solutions/lessons": (
+        "bench solutions/device solutions/histogram labs/histogram labs/compaction labs/radix_sort lab base"
+    ).split(),
     "solutions/peers/{lab}": ["bench", "labs/{lab}", "lab", "base"],
     # Submissions that the grader is tested with stand where a student's file would.
     "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],

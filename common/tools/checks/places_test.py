@@ -44,7 +44,7 @@ PLACES = {
             "common/harness/lab/metrics.hpp",
             "grader/grading/scoring/metrics.cpp",
             "grader/grading/scoring/places.cpp",
-            "handouts/counted.py",
+            "handouts/scripts/counted.py",
         },
     ),
     "a command": (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Four look-ups of a summed area table: the reader drags a box over the image, or moves it with the arrow keys (with
-// shift, its far corner). The image and the table come from handouts/explorers.py; here is only D − B − C + A.
+// shift, its far corner). The image and the table come from handouts/scripts/explorers.py; here is only D − B − C + A.
 (() => {
   const SVG = 'http://www.w3.org/2000/svg';
   const [SIDE, WIDE, TOP] = [34, 42, 26]; // cells of the image and of the table; room for the titles

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Players in the pages of the site: in place of a figure that has steps, its steps with a slider.
 
-A figure that is a trace is run again, by the command that draws it (handouts/figures.py), for the list of
-steps of `./lab trace --html`; a picture has marks between its steps (handouts/pictures.py). The player is
+A figure that is a trace is run again, by the command that draws it (handouts/scripts/figures.py), for the list of
+steps of `./lab trace --html`; a picture has marks between its steps (handouts/scripts/pictures.py). The player is
 that of all traces, grader/page/trace.js, and so are the colours. The figure itself is what one sees without
-scripts, on paper, and in the Markdown page. Explorers (handouts/explorers.py) are below their figures.
+scripts, on paper, and in the Markdown page. Explorers (handouts/scripts/explorers.py) are below their figures.
 """
 
 import html
@@ -14,7 +14,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "handouts"))
+sys.path.insert(0, str(ROOT / "handouts/scripts"))
 import explorers
 import figures
 import pictures
@@ -50,7 +50,7 @@ def style():
         r"(.*)@media \(prefers-color-scheme: dark\) \{\n(.*)\}\n", pictures.STYLE, re.S
     ).groups()
     return (
-        "/* Made by players.py from grader/page/style.css and handouts/pictures.py. */\n"
+        "/* Made by players.py from grader/page/style.css and handouts/scripts/pictures.py. */\n"
         + scoped(".stepper", light)
         + scoped("[data-md-color-scheme=slate] .stepper", dark)
         + scoped(".stepper", series + traces)

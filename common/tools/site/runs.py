@@ -5,7 +5,7 @@ kernel of the errata and each wrong version that is quoted, to the state that sh
 import re
 import urllib.parse
 
-# Where a worked example (handouts/worked) stands, the kernel that does the same, by lab and name. Most have the
+# Where a worked example (handouts/scripts/worked) stands: the kernel that does the same. Most have the
 # items 3 1 7 0 4 1 6 3; several tiles need more.
 WORKED = {
     "scan both": {"task": "hillis_steele", "variant": "inclusive_sum_i32"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For handouts/scaling.py: what operation/model.hpp says of collectives. For each line "all_reduce 1048576 8"
+// For handouts/scripts/scaling.py: what operation/model.hpp says of collectives. For each line "all_reduce 1048576 8"
 // of the input (operation, bytes of each rank as the call counts them, ranks) prints the microseconds, the
 // algorithm, and the messages and bytes of the rank that sends most.
 //

@@ -10,7 +10,7 @@ import sys
 
 from worked import table
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What is bounded, where its constant stands, and its unit in bytes; 0 for what is not bytes.
 SANDBOX = "grader/sandbox/sandbox.hpp"
 LIMITS = [

@@ -3,8 +3,8 @@
 """Fills what the texts quote: lines of a command's output, faulty kernels, wrong submissions, counts,
 measured results, worked examples.
 
-    handouts/quotes.py --labcli build/grader/labcli handouts/00-ideas.md
-    handouts/quotes.py --check ...       # changes nothing; exit code 1 when one has drifted (by more than line numbers)
+    handouts/scripts/quotes.py --labcli build/grader/labcli handouts/00-ideas.md
+    handouts/scripts/quotes.py --check ...       # changes nothing; exit code 1 when one has drifted (by more than line numbers)
 
 Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIND:
 
@@ -41,10 +41,9 @@ import sys
 import textwrap
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "instructor"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common/tools/authoring"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "common/tools/checks"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("handouts/scripts", "handouts/instructor", "common/tools/authoring", "common/tools/checks")
+sys.path[:0] = [str(ROOT / folder) for folder in FOLDERS]
 import charts
 import counted
 import limits
@@ -58,7 +57,6 @@ import worked
 import wrap_markdown
 from worked import fenced
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- quote: (\w+) (.*?) -->\n)(.*?)(<!-- end quote -->)", re.S)
 
 
@@ -255,7 +253,9 @@ def main():
             path.write_text(wanted, encoding="utf-8")
     if drifted:
         paths = " ".join(map(str, drifted))
-        sys.exit(f"Quotations are out of date. Run\n  handouts/quotes.py --labcli {arguments.labcli} {paths}")
+        sys.exit(
+            f"Quotations are out of date. Run\n  handouts/scripts/quotes.py --labcli {arguments.labcli} {paths}"
+        )
 
 
 if __name__ == "__main__":

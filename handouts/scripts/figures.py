@@ -5,7 +5,7 @@ computes, or as a chart of results (charts.py).
 
     meson compile -C build figures                                   # writes handouts/figures/*.svg
     meson compile -C build charts                                    # those of results alone, in seconds
-    handouts/figures.py --labcli build/grader/labcli [--check] [--charts] [NAME...]
+    handouts/scripts/figures.py --labcli build/grader/labcli [--check] [--charts] [NAME...]
 
 FIGURES says for each how it is drawn; the page that shows it says what it shows. --check changes nothing: exit
 code 1 when one has drifted, is not used by any handout, or is used with different words for those who do not
@@ -22,8 +22,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+HANDOUTS = HERE.parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(HERE.parent / "common/tools")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "common/tools")]
 import charts
 import packages
 import pictures
@@ -107,7 +108,7 @@ def is_drawn(path, chart):
 def alternatives():
     """By figure: the words for those who do not see it, each with the page that has them."""
     found = {}
-    for page in sorted(HERE.glob("*.md")):
+    for page in sorted(HANDOUTS.glob("*.md")):
         for words, name in USED.findall(page.read_text(encoding="utf-8")):
             found.setdefault(name, {})[words] = page.name
     return found
@@ -123,14 +124,14 @@ def misused(made):
         elif len(pages) > 1 or (name in made and made[name].alt not in pages):
             yield f"figures/{name}.svg is shown with different words: {' / '.join(pages)}"
     yield from (f"no handout shows figures/{name}.svg" for name in known - used.keys())
-    for path in (HERE / "figures").glob("*"):
+    for path in (HANDOUTS / "figures").glob("*"):
         if path.suffix != ".svg" or path.stem not in known:
             yield f"figures/{path.name} is none of figures.py"
 
 
 def write_captions(names, labcli):
     """Writes the captions and numbers of the charts into the pages."""
-    for page in HERE.glob("*.md"):
+    for page in HANDOUTS.glob("*.md"):
         text = page.read_text(encoding="utf-8")
         wanted = quotes.filled(text, labcli, lambda kind, name: kind == "chart" and name in names)
         if wanted != text:
@@ -159,7 +160,7 @@ def main():
     used = alternatives()
     complaints = list(misused(made)) if arguments.check and len(names) > len(charts.CHARTS) else []
     for name in names:
-        path = HERE / "figures" / f"{name}.svg"
+        path = HANDOUTS / "figures" / f"{name}.svg"
         if name in made:
             if is_drawn(path, made[name]):
                 continue

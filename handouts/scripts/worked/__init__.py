@@ -14,7 +14,7 @@ def worked(arguments, _labcli=None):
     try:
         make = getattr(importlib.import_module(f"worked.{lab}"), name)
     except (ImportError, AttributeError):
-        sys.exit(f"handouts/worked/{lab}.py has no {name}")
+        sys.exit(f"handouts/scripts/worked/{lab}.py has no {name}")
     return make(*rest)
 
 

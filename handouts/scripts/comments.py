@@ -3,8 +3,8 @@
 """Fills the lines "Predicted (RUNG, …)" in the comments of solutions/ from predictions.toml and the newest
 run.
 
-    handouts/comments.py            # writes
-    handouts/comments.py --check    # changes nothing; exit code 1 when a line has drifted
+    handouts/scripts/comments.py            # writes
+    handouts/scripts/comments.py --check    # changes nothing; exit code 1 when a line has drifted
 
 To add one, write `// Predicted (RUNG)` above a rung, and its row in PREDICTIONS. Further lines are indented.
 """
@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import measured
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 WIDTH = 110
 
 
@@ -68,7 +68,9 @@ def main():
         text = path.read_text(encoding="utf-8")
         wanted = filled(lab, text)
         if wanted != text and arguments.check:
-            sys.exit(f"{path.relative_to(ROOT)}: the predictions are out of date. Run handouts/comments.py")
+            sys.exit(
+                f"{path.relative_to(ROOT)}: the predictions are out of date. Run handouts/scripts/comments.py"
+            )
         if wanted != text:
             path.write_text(wanted, encoding="utf-8")
 

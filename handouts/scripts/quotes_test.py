@@ -118,7 +118,7 @@ class Quotes(unittest.TestCase):
         self.assertGreater(len(found), 7)
         for lab, path in found:
             text = path.read_text(encoding="utf-8")
-            self.assertEqual(comments.filled(lab, text), text, f"Run handouts/comments.py: {path}")
+            self.assertEqual(comments.filled(lab, text), text, f"Run handouts/scripts/comments.py: {path}")
 
     def test_a_comment_gets_every_prediction_of_its_rung(self):
         start = "// Why.\n// Predicted (sequential)\n//   old\n// Predicted (sequential, against x): 3\n// Drawback.\n"

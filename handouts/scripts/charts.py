@@ -28,7 +28,7 @@ import measured
 import scaling
 from worked import table
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 WIDTH = 500  # of a picture, so that texts stay readable on a telephone
 CHARACTER = 7.4  # the width of a character in a wide font
 TOP, GAP, BOTTOM = 36, 36, 46  # above, between and below the plots: their titles and axes

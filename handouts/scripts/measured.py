@@ -37,7 +37,7 @@ import tomllib
 import counted
 from worked import table
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP = "state_of_the_art"
 
 

@@ -17,7 +17,7 @@ import tempfile
 
 from worked import fenced
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 WIDTH = 110  # columns of a quoted message
 
 

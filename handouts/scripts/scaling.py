@@ -20,7 +20,7 @@ import sys
 import measured
 from worked import table
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NODE = 8
 DEVICES = [8, 16, 32, 64, 128, 256, 512, 1024]
 KEY_BYTES, BINS, COUNT_BYTES, DIGITS, DIGIT_VALUES = 4, 65536, 8, 8, 16
@@ -386,7 +386,7 @@ def scaling(name, labcli):
     made = (assumptions, fit, checked, checked_on_four, rungs_on_four, collectives, weak, strong, exchange)
     tables = {f.__name__: f for f in made} | {"measured": measured_on_two}
     if name not in tables:
-        sys.exit(f"handouts/scaling.py has no {name}")
+        sys.exit(f"handouts/scripts/scaling.py has no {name}")
     return tables[name](labcli)
 
 

@@ -16,9 +16,9 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "handouts"))
+sys.path.insert(0, str(ROOT / "handouts/scripts"))
 import links_test as links
 
 LABCLI = pathlib.Path(sys.argv[1]).resolve()

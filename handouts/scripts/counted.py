@@ -17,7 +17,7 @@ import sys
 
 from worked import table
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # A column's head, by the name of a metric or of a figure in the profile.
 HEADS = {
     "work": "operations",

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Registers of the solutions' kernels, as ptxas allocates them, and for how many warps they are enough.
 
-    handouts/registers.py            # compiles the solutions in LABS and writes results/registers/sm_90.json
-    handouts/registers.py --check    # changes nothing; exit code 1 when the file is out of date
+    handouts/scripts/registers.py            # compiles the solutions in LABS and writes results/registers/sm_90.json
+    handouts/scripts/registers.py --check    # changes nothing; exit code 1 when the file is out of date
 
 The table `registers LAB KERNELS` of quotes.py comes from this file.
 """
@@ -18,7 +18,7 @@ import tempfile
 
 from worked import table
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE = ROOT / "handouts/results/registers/sm_90.json"
 LABS = ["radix_sort"]
 # CUDA C++ Programming Guide, technical specifications of compute capability 9.0: registers and warps of a
@@ -107,7 +107,7 @@ def main():
         FILE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     elif (known := json.loads(FILE.read_text(encoding="utf-8"))) != made and known["cuda"] == cuda:
         sys.exit(
-            f"{FILE.relative_to(ROOT)} is out of date. Run handouts/registers.py, then handouts/quotes.py"
+            f"{FILE.relative_to(ROOT)} is out of date. Run handouts/scripts/registers.py, then handouts/scripts/quotes.py"
         )
 
 

@@ -479,6 +479,35 @@ void order_by_cluster(std::vector<std::uint64_t>& blocks, const LaunchRequest& l
                    [&](std::uint64_t a, std::uint64_t b) { return cluster_of(a) < cluster_of(b); });
 }
 
+// One worker for each host thread. `signals`: what the timing model of waiting blocks needs; nullptr if the
+// blocks need not start in order.
+std::vector<std::unique_ptr<Worker>> make_workers(const Program& program, const LaunchRequest& launch,
+                                                  Arena& arena, const DevicePreset& preset,
+                                                  const GridOptions& options, int n_threads,
+                                                  Signals* signals) {
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int k = 0; k < n_threads; ++k) {
+    auto worker = std::make_unique<Worker>();
+    worker->program = &program;
+    worker->arena = &arena;
+    worker->launch = &launch;
+    worker->preset = &preset;
+    worker->grid_workspace = options.grid_workspace;
+    worker->observer =
+        options.parallel.empty() ? options.observer : options.parallel[static_cast<std::size_t>(k)];
+    worker->counting = options.counting;
+    worker->alone = n_threads == 1 && !arena.shares_memory();
+    if (options.counting) prepare_model(*worker, options, signals);
+    worker->block_runs.assign(program.blocks.size(), 0);
+    worker->block_lanes.assign(program.blocks.size(), 0);
+    worker->diverged.assign(program.blocks.size(), 0);
+    worker->guarded_off.assign(program.ops.size(), 0);
+    worker->op_counters.assign(program.ops.size(), OpCounters{});
+    workers.push_back(std::move(worker));
+  }
+  return workers;
+}
+
 }  // namespace
 
 GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena& arena,
@@ -515,26 +544,8 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   const bool in_order = program.order_sensitive || launch.cooperative || clustered;
   if (options.counting && in_order) shared.schedule.emplace(places);
   if (options.counting && !in_order) shared.block_clocks.assign(blocks.size(), 0);
-  std::vector<std::unique_ptr<Worker>> workers;
-  for (int k = 0; k < n_threads; ++k) {
-    auto worker = std::make_unique<Worker>();
-    worker->program = &program;
-    worker->arena = &arena;
-    worker->launch = &launch;
-    worker->preset = &preset;
-    worker->grid_workspace = options.grid_workspace;
-    worker->observer =
-        options.parallel.empty() ? options.observer : options.parallel[static_cast<std::size_t>(k)];
-    worker->counting = options.counting;
-    worker->alone = n_threads == 1 && !arena.shares_memory();
-    if (options.counting) prepare_model(*worker, options, in_order ? &signals : nullptr);
-    worker->block_runs.assign(program.blocks.size(), 0);
-    worker->block_lanes.assign(program.blocks.size(), 0);
-    worker->diverged.assign(program.blocks.size(), 0);
-    worker->guarded_off.assign(program.ops.size(), 0);
-    worker->op_counters.assign(program.ops.size(), OpCounters{});
-    workers.push_back(std::move(worker));
-  }
+  const std::vector<std::unique_ptr<Worker>> workers =
+      make_workers(program, launch, arena, preset, options, n_threads, in_order ? &signals : nullptr);
   for (const auto& w : workers)
     if (w->observer != nullptr) w->observer->launch_begins(program, launch);
   std::vector<std::thread> threads;

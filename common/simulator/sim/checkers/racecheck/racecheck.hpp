@@ -484,6 +484,9 @@ class Racecheck final : public KernelChecker {
                   std::uint32_t other) const;
   Finding describe(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                    Hazard hazard, bool old_writes) const;
+  std::string reason_of(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
+                        std::uint32_t other, Hazard hazard, bool old_writes, Missing missing,
+                        const MicroOp& one, const MicroOp& two) const;
   std::string reason_between_blocks(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                                     std::uint32_t other, bool old_writes, Missing missing) const;
 

@@ -205,6 +205,34 @@ bool Racecheck::has_run(std::uint32_t op, std::uint32_t block, std::uint32_t war
   });
 }
 
+// Why two accesses, of which `one` reads if only one of them does, are a finding.
+std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
+                                 std::uint32_t other, Hazard hazard, bool old_writes, Missing missing,
+                                 const MicroOp& one, const MicroOp& two) const {
+  const Record& r = record(id);
+  const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
+  if (hazard == Hazard::same_value) return "both write the same value, so nothing is lost here";
+  if (id == h.id && hazard != Hazard::read_write)  // at once
+    return changes_what_it_reads(*program_, one) ? kLostChange : "one of the two values is lost";
+  if (missing == Missing::lock_fence)
+    return fmt::format("{}{}", kLockWithoutFence, same_warp ? kLockInOneWarp : "");
+  if (missing == Missing::fence)
+    return "a flag or counter passes between them, but no __threadfence() before it is set, or after it is "
+           "read";
+  const bool second_is_old = &two == &program_->ops[r.what];
+  if (are_of_one_change(*program_, one, two) &&
+      has_run(one.index, second_is_old ? r.block : h.b.number, second_is_old ? warp_of(r) : h.w.number,
+              second_is_old ? other : static_cast<std::uint32_t>(lane)))
+    return kLostChange;
+  if ((r.warp & kByBarrier) != 0)
+    return "only threads that have waited for the mbarrier know that the copy is done";
+  if (same_warp) return "no barrier or __syncwarp() between them, and lanes of a warp need not run in step";
+  if (same_block) return "no barrier between them";
+  if (one.kind == OpKind::atomic && two.kind == OpKind::atomic)
+    return "an atomic of block scope does not reach other blocks";
+  return reason_between_blocks(h, lane, offset, id, other, old_writes, missing);
+}
+
 Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                             std::uint32_t other, Hazard hazard, bool old_writes) const {
   const Record& r = record(id);
@@ -217,9 +245,8 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
   Side two{&old, thread_of(*launch_, r.block, warp_of(r) * kLanes + other)};
   if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader comes first
 
-  const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
+  const bool same_block = r.block == h.b.number;
   const Missing missing = missing_between(h, lane, r, id, other);
-  const bool at_once = id == h.id && hazard != Hazard::read_write;
   Finding f;
   f.checker = Checker::racecheck;
   const char* const space = h.shadow.shared ? "shared" : "global";
@@ -239,31 +266,7 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
 
   std::string second = describe_thread(two.thread);
   if (same_block) second.resize(second.find(" of block"));
-  std::string why;
-  if (hazard == Hazard::same_value)
-    why = "both write the same value, so nothing is lost here";
-  else if (at_once)
-    why = changes_what_it_reads(*program_, *one.op) ? kLostChange : "one of the two values is lost";
-  else if (missing == Missing::lock_fence)
-    why = fmt::format("{}{}", kLockWithoutFence, same_warp ? kLockInOneWarp : "");
-  else if (missing == Missing::fence)
-    why =
-        "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
-  else if (are_of_one_change(*program_, *one.op, *two.op) &&
-           has_run(one.op->index, two.op == &old ? r.block : h.b.number,
-                   two.op == &old ? warp_of(r) : h.w.number,
-                   two.op == &old ? other : static_cast<std::uint32_t>(lane)))
-    why = kLostChange;
-  else if ((r.warp & kByBarrier) != 0)
-    why = "only threads that have waited for the mbarrier know that the copy is done";
-  else if (same_warp)
-    why = "no barrier or __syncwarp() between them, and lanes of a warp need not run in step";
-  else if (same_block)
-    why = "no barrier between them";
-  else if (one.op->kind == OpKind::atomic && two.op->kind == OpKind::atomic)
-    why = "an atomic of block scope does not reach other blocks";
-  else
-    why = reason_between_blocks(h, lane, offset, id, other, old_writes, missing);
+  std::string why = reason_of(h, lane, offset, id, other, hazard, old_writes, missing, *one.op, *two.op);
   if (hazard == Hazard::read_write && !h.shadow.shared && is_library_kernel(f.kernel)) {
     f.severity = Severity::hint;
     why += kLibraryNote;

@@ -326,10 +326,9 @@ def title_of(lab, labcli):
 # ------------------------------------------------------------------------------------------------
 
 
-def ladder(lab, labcli):
-    """The time of each rung at the largest size, of the libraries, and of the memory for the same bytes."""
-    path, run = newest()
-    entry, order = next(e for e in run["labs"] if e["lab"] == lab), counted.ladder(lab, labcli)
+def ladder_panels(entry, order):
+    """Of each table at the largest size: what its rungs do, and (name, µs, kind) of the rungs, of the libraries,
+    and of the memory for the same bytes."""
     size, panels = entry["sizes"][-1], []
     for one in size["tables"]:
         rungs = sorted(measured.of_kind(one, "rung"), key=lambda r: order.index(r["name"]))
@@ -341,10 +340,10 @@ def ladder(lab, labcli):
         rows.append(("memory alone", limit, "limit"))
         first = rungs[0]["name"]
         panels.append((order.index(first), work_of(measured.case_of(one), first), rows))
-    panels = [panel[1:] for panel in sorted(panels, key=lambda panel: panel[0])]
-    names = [name for _, rows in panels for name, _, _ in rows]
-    left = 24 + round(CHARACTER * max(map(len, names)))
-    width = WIDTH - left - 84
+    return [panel[1:] for panel in sorted(panels, key=lambda panel: panel[0])]
+
+
+def ladder_plots(panels, width):
     x = logarithmic([us for _, rows in panels for _, us, _ in rows], short_time)
     looks = {"rung": (SERIES[0], "circle"), "library": (SERIES[1], "square"), "limit": (QUIET, "diamond")}
     plots = []
@@ -362,6 +361,11 @@ def ladder(lab, labcli):
         layers.append(layer(values, text, field("us", across), y, text={"field": "words"}))
         plots.append(Plot(layers, 20 * len(rows), work if len(panels) > 1 else ""))
     plots[0].title = ": ".join(filter(None, ("GPU time (logarithmic)", plots[0].title)))
+    return plots
+
+
+def ladder_words(title, items, panels):
+    """The text alternative and the caption."""
     rungs = [(name, us, *panel) for panel in panels for name, us, kind in panel[1] if kind == "rung"]
     slowest = max(rungs, key=lambda rung: rung[1])
     _, us, work, beside = next(rung for rung in rungs if rung[0] == measured.TOP)
@@ -374,23 +378,32 @@ def ladder(lab, labcli):
         against += f", and {us / libraries[best]:.2f} times that of the fastest library, {best}"
     top = f"{measured.TOP} ({work})" if work else measured.TOP
     alt = (
-        f"{title_of(lab, labcli)}, GPU time of every rung for {power(size['n'])} items: the slowest is "
+        f"{title}, GPU time of every rung for {items} items: the slowest is "
         f"{slowest[0]} with {measured.time_of(slowest[1])}; {top} takes {measured.time_of(us)}, {against}."
     )
     caption = (
-        f"GPU time for {power(size['n'])} items: rungs from the bottom of the ladder to its top (circles), "
+        f"GPU time for {items} items: rungs from the bottom of the ladder to its top (circles), "
         "libraries (squares), and a plain copy or read of the same bytes (diamonds). Each step of the axis "
         f"multiplies the time. The memory alone takes {100 * limit / us:.0f} % of the time of `{measured.TOP}`"
         f"{f' ({work})' if work else ''}, and {100 * far / slowest[1]:.2g} % of that of `{slowest[0]}`. "
-        + source(path, entry["device"], run["date"])
     )
-    return Chart(plots, left, width, alt, caption)
+    return alt, caption
 
 
-def rate(lab, labcli):
-    """The rate of the top rung and of CUB by size, and the memory's."""
-    path, run = newest("curve")
+def ladder(lab, labcli):
+    """The time of each rung at the largest size, of the libraries, and of the memory for the same bytes."""
+    path, run = newest()
     entry = next(e for e in run["labs"] if e["lab"] == lab)
+    panels = ladder_panels(entry, counted.ladder(lab, labcli))
+    left = 24 + round(CHARACTER * max(len(name) for _, rows in panels for name, _, _ in rows))
+    width = WIDTH - left - 84
+    alt, caption = ladder_words(title_of(lab, labcli), power(entry["sizes"][-1]["n"]), panels)
+    caption += source(path, entry["device"], run["date"])
+    return Chart(ladder_plots(panels, width), left, width, alt, caption)
+
+
+def rate_panels(entry):
+    """By case and name: the rate by size, in TB/s, with the memory's as the last name."""
     panels = {}
     for size in entry["sizes"]:
         for one in size["tables"]:
@@ -403,10 +416,12 @@ def rate(lab, labcli):
                 of = panel.setdefault(name, {})
                 of[size["n"]] = max(one["ideal_bytes"] / row["median_us"] / 1e6, of.get(size["n"], 0))
             memory[size["n"]] = measured.ceiling_of(size, one) / 1e3
-    panels = {case: panel | {"memory": memory} for case, (panel, memory) in panels.items() if panel}
-    sizes = [size["n"] for size in entry["sizes"]]
-    many, last = len(panels) > 1, sizes[-1]
-    plots, said = [], []
+    return {case: panel | {"memory": memory} for case, (panel, memory) in panels.items() if panel}
+
+
+def rate_plots(panels, sizes):
+    """The plots, and what the caption says of the memory."""
+    many, plots = len(panels) > 1, []
     memory = "“memory” is a plain copy or read of as many items."
     for case, panel in panels.items():
         # A limit far above all others would press their curves to the bottom.
@@ -414,21 +429,31 @@ def rate(lab, labcli):
         most = max(most)
         is_far = not many and limit > 4 * most
         y = linear(most if is_far else max(most, limit))
-        work = work_of(case) if many else ""
         curves = [
             Curve(name, sorted(of.items()), k, name == "memory")
             for k, (name, of) in enumerate(panel.items())
             if name != "memory" or not is_far
         ]
         if is_far:
-            rate_of_memory = f"{panel['memory'][last]:.2f} TB/s"
+            rate_of_memory = f"{panel['memory'][sizes[-1]]:.2f} TB/s"
             memory = f"a plain copy or read of as many items reaches {rate_of_memory}, beyond the axis."
         x = doubling(sizes, "items")
         x = x if panel is list(panels.values())[-1] else unlabelled(x)
-        title = ": ".join(filter(None, ("TB/s", work)))
+        title = ": ".join(filter(None, ("TB/s", work_of(case) if many else "")))
         plots.append(functools.partial(lines, curves, x, y, 120 if many else 200, title))
+    return plots, memory
+
+
+def rate(lab, labcli):
+    """The rate of the top rung and of CUB by size, and the memory's."""
+    path, run = newest("curve")
+    entry = next(e for e in run["labs"] if e["lab"] == lab)
+    panels, sizes = rate_panels(entry), [size["n"] for size in entry["sizes"]]
+    plots, memory = rate_plots(panels, sizes)
+    last, said = sizes[-1], []
+    for case, panel in panels.items():
         each = ", ".join(f"{name} {of[last]:.2f}" for name, of in panel.items())
-        said.append(f"{work}: {each}" if many else each)
+        said.append(f"{work_of(case)}: {each}" if len(panels) > 1 else each)
     top = next(iter(panels.values()))["top rung"]
     half = next(n for n in sizes if top[n] >= top[last] / 2)
     first = min(r["median_us"] for one in entry["sizes"][0]["tables"] for r in measured.of_kind(one, "rung"))
@@ -566,25 +591,26 @@ IN_ROOFLINE = {
 }
 
 
-def roofline(labcli):
-    """The rungs of the first two labs: operations and bytes as counted, times as measured."""
+def roofline_points(labcli):
+    """Of each rung: its name, operations per byte as counted, 10¹² operations a second as measured, its lab's
+    index."""
     found, n = [], 2**28
     for k, (lab, rungs) in enumerate(IN_ROOFLINE.items()):
         alone = measured.rungs_of(lab, labcli)
         for rung, case in rungs.items():
             of = counted.profile(labcli, lab, rung, case)
-            worth = of["work"] / of["n"] * n / (alone[rung][n][0] * 1e6)  # 10¹² operations a second
+            worth = of["work"] / of["n"] * n / (alone[rung][n][0] * 1e6)
             found.append((rung, of["work"] / of["bytes"], worth, k))
-    chip = measured.simulated(labcli)
-    sms, ghz = chip["multiprocessors"], chip["clock_ghz"]
-    flat, slope = sms * 64 * ghz / 1e3, measured.rate_of("reduction", "copy") / 1e3
-    ridge = flat / slope
+    return found
+
+
+def roofline_plot(found, flat, slope, width):
+    """The points below the roof of additions, `flat`, and that of the memory, of this `slope`."""
+    ridge, height = flat / slope, 236
     title = "operations per byte of device memory (logarithmic)"
     x = axis([0.1, 0.2, 0.5, 1, 2, 5, 10, 20], lambda t: f"{t:g}", title, True)
     y = logarithmic([*(worth for _, _, worth, _ in found), flat], lambda t: f"{t:g}")
     low, high = x["scale"]["domain"]
-    left, height = 52, 236
-    width = WIDTH - left - 30
     roof = Curve("", [(low, low * slope), (ridge, flat), (high, flat)], reference=True)
     layers, ends = lines([roof], x, y, height, "", width).layer, []
     for name, intensity, worth, k in found:
@@ -600,6 +626,15 @@ def roofline(labcli):
         words_at(place, position(y, flat, height) - 9, "32-bit additions", QUIET, 0),
         words_at(8, position(y, low * slope, height) - 42, "memory", QUIET, 0),
     ]
+    return Plot(layers, height, "10¹² operations per second (logarithmic)")
+
+
+def roofline(labcli):
+    """The rungs of the first two labs: operations and bytes as counted, times as measured."""
+    found, chip = roofline_points(labcli), measured.simulated(labcli)
+    flat = chip["multiprocessors"] * 64 * chip["clock_ghz"] / 1e3
+    slope = measured.rate_of("reduction", "copy") / 1e3
+    ridge = flat / slope
     ends = [found[0], found[len(IN_ROOFLINE["reduction"]) - 1]]
     reach = ", ".join(f"{name} {100 * w / (i * slope):.0f} percent" for name, i, w, _ in ends)
     alt = (
@@ -621,7 +656,8 @@ def roofline(labcli):
         for name, i, w, k in found
     ]
     head = ["rung", "operations per byte", "10¹² operations per second", "share of the lower roof"]
-    plot = Plot(layers, height, "10¹² operations per second (logarithmic)")
+    left, width = 52, WIDTH - 82
+    plot = roofline_plot(found, flat, slope, width)
     return Chart([plot], left, width, alt, caption, table(head, rows, "lr"))
 
 

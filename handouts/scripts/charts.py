@@ -22,6 +22,7 @@ import json
 import math
 import pathlib
 import re
+from collections.abc import Callable, Iterable
 
 import counted
 import measured
@@ -29,6 +30,9 @@ import scaling
 from worked import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+Panel = tuple[
+    str, list[tuple[str, float, str]]
+]  # of a ladder: what its rungs do; name, µs and kind of each row
 WIDTH = 500  # of a picture, so that texts stay readable on a telephone
 CHARACTER = 7.4  # the width of a character in a wide font
 TOP, GAP, BOTTOM = 36, 36, 46  # above, between and below the plots: their titles and axes
@@ -71,16 +75,18 @@ STYLE = {
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def layer(values, mark, x, y, **more):
+def layer(values: list[dict], mark: dict, x: dict, y: dict, **more: dict) -> dict:
     """A layer of a plot; `x`, `y` and more are encodings."""
     return {"data": {"values": values}, "mark": mark, "encoding": {"x": x, "y": y, **more}}
 
 
-def field(name, axis):
+def field(name: str, axis: dict) -> dict:
     return {"field": name, **axis}
 
 
-def points(values, x, y, ink, shape=None, size=70, opacity=1):
+def points(
+    values: list, x: dict, y: dict, ink: str, shape: str = "", size: int = 70, opacity: float = 1
+) -> dict:
     mark = {"type": "point", "filled": True, "opacity": opacity, "size": size, "color": ink}
     return layer(values, mark | ({"shape": shape} if shape else {}), x, y)
 
@@ -103,7 +109,7 @@ class Chart:
     caption: str
     data: str = ""  # a table in Markdown, if the page has none with these numbers
 
-    def specification(self):
+    def specification(self) -> dict:
         titles = [
             layer(
                 [{}],
@@ -124,7 +130,7 @@ class Chart:
             ],
         }
 
-    def digest(self):
+    def digest(self) -> str:
         """Of the specification with six digits of each number: the last ones differ between versions of Python."""
         six = json.loads(
             json.dumps(self.specification()), parse_float=lambda digits: float(f"{float(digits):.6g}")
@@ -133,7 +139,7 @@ class Chart:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def render(chart):
+def render(chart: Chart) -> str:
     """The chart as SVG, which follows the reader's light or dark setting."""
     import vl_convert
 
@@ -164,15 +170,17 @@ def render(chart):
 # ------------------------------------------------------------------------------------------------
 
 
-def power(n):
+def power(n: float) -> str:
     return "2" + str(int(n).bit_length() - 1).translate(SUPERSCRIPTS)
 
 
-def short_time(us):
+def short_time(us: float) -> str:
     return f"{us * 1000:g} ns" if us < 1 else f"{us:g} µs" if us < 1000 else f"{us / 1000:g} ms"
 
 
-def axis(ticks, words, title="", logarithmic=False, low=None, high=None, grid=True):
+def axis(
+    ticks: list, words: Callable, title: str = "", logarithmic=False, low=None, high=None, grid=True
+) -> dict:
     """An axis with these ticks; `words` of a tick is its label."""
     cases = " : ".join(f"datum.value == {t!r} ? {json.dumps(words(t), ensure_ascii=False)}" for t in ticks)
     domain = [ticks[0] if low is None else low, ticks[-1] if high is None else high]
@@ -181,7 +189,7 @@ def axis(ticks, words, title="", logarithmic=False, low=None, high=None, grid=Tr
     return {"type": "quantitative", "title": title or None, "scale": scale, "axis": shown}
 
 
-def logarithmic(values, words, title=""):
+def logarithmic(values: list[float], words: Callable[[float], str], title: str = "") -> dict:
     """From the step below the least value to the one above the greatest, of 1, 2, 5, 10 …; labelled at
     powers of ten alone if there are many."""
     steps = [m * 10**e if e >= 0 else round(m * 10.0**e, 6) for e in range(-3, 10) for m in (1, 2, 5)]
@@ -192,19 +200,19 @@ def logarithmic(values, words, title=""):
     return axis(within if len(within) <= 5 else tens, words, title, True, low=first, high=last)
 
 
-def linear(most, title=""):
+def linear(most: float, title: str = "") -> dict:
     step = next(m * 10.0**e for e in range(-3, 6) for m in (1, 2, 5) if m * 10.0**e * 5 >= most)
     ticks = [round(step * k, 6) for k in range(math.ceil(most / step - 1e-9) + 1)]
     return axis(ticks, lambda t: f"{t:g}", title)
 
 
-def doubling(values, title, words=power):
+def doubling(values: list[int], title: str, words: Callable[[float], str] = power) -> dict:
     ticks = sorted(set(values))
     shown = [t for k, t in enumerate(reversed(ticks)) if k % (2 if len(ticks) > 7 else 1) == 0][::-1]
     return axis(shown, words, title, True, low=ticks[0], high=ticks[-1], grid=False)
 
 
-def unlabelled(of):
+def unlabelled(of: dict) -> dict:
     """An axis above another one with the same values."""
     return {**of, "title": None, "axis": {**of["axis"], "labels": False, "ticks": False}}
 
@@ -218,7 +226,7 @@ class Curve:
     thin: bool = False  # the model's, in the colour and beside the line of what was measured
 
 
-def position(of, value, height):
+def position(of: dict, value: float, height: float) -> float:
     """Where a value of an axis is, in pixels from the top."""
     low, high = of["scale"]["domain"]
     if of["scale"]["type"] == "log":
@@ -226,7 +234,7 @@ def position(of, value, height):
     return height * (1 - (value - low) / (high - low))
 
 
-def apart(ends, height, room=15):
+def apart(ends: list[list], height: float, room: float = 15) -> list[list]:
     """Moves texts at (y, …) so that none covers another, and none is far below the plot."""
     ends = sorted(ends)
     for above, below in itertools.pairwise(ends):
@@ -238,12 +246,12 @@ def apart(ends, height, room=15):
     return ends
 
 
-def words_at(x, y, text, ink=TEXT, dx=8):
+def words_at(x: float, y: float, text: str, ink: str = TEXT, dx: float = 8) -> dict:
     mark = {"type": "text", "align": "left", "dx": dx, "text": text, "color": ink}
     return layer([{}], mark, {"value": x}, {"value": round(y, 1)})
 
 
-def lines(curves, x, y, height, title, width):
+def lines(curves: list[Curve], x: dict, y: dict, height: int, title: str, width: int) -> Plot:
     layers, ends = [], []
     for one in curves:
         ink = EDGE if one.reference else SERIES[one.look % len(SERIES)]
@@ -262,13 +270,13 @@ def lines(curves, x, y, height, title, width):
     return Plot(layers, height, title)
 
 
-def chart_of_lines(plots, names, left, *words):
+def chart_of_lines(plots: list[functools.partial], names: list[str], left: int, *words: str) -> Chart:
     """`plots`: functions of the width that is left beside the names."""
     width = WIDTH - left - 20 - round(CHARACTER * max(map(len, names)))
     return Chart([plot(width=width) for plot in plots], left, width, *words)
 
 
-def one_plot(curves, x, y, height, title, left, *words):
+def one_plot(curves: list[Curve], x: dict, y: dict, height: int, title: str, left: int, *words: str) -> Chart:
     plot = functools.partial(lines, curves, x, y, height, title)
     return chart_of_lines([plot], [one.name for one in curves], left, *words)
 
@@ -277,18 +285,18 @@ def one_plot(curves, x, y, height, title, left, *words):
 # ------------------------------------------------------------------------------------------------
 
 
-def newest(folder=""):
+def newest(folder: str = "") -> tuple[pathlib.Path, dict]:
     """The newest published run on any device: its file, and what is in it."""
     path = max((ROOT / "handouts/results" / folder).glob("*-h*.json"))
     return path, json.loads(path.read_text(encoding="utf-8"))
 
 
-def source(path, device, date):
+def source(path: pathlib.Path, device: str, date: str) -> str:
     name = path.relative_to(ROOT / "handouts").as_posix()
     return f"{device}, {date}. Data: [{path.name}]({name})."
 
 
-def library_name(name, versions):
+def library_name(name: str, versions: list[str] | None) -> str:
     """ "CUB 3.0": with the toolkit's version where two are compared, and without the call."""
     library, second, *_ = name.split()
     if second[0].isdigit():
@@ -311,14 +319,14 @@ WORK = {
 }
 
 
-def work_of(case, first=""):
+def work_of(case: str, first: str = "") -> str:
     """What a table's rungs do: "rows of 1,024, inclusive"."""
     about = measured.ABOUT.get(first, "")
     words = [text for key, text in WORK.items() if key in case and first != "segmented"]
     return ", ".join([*words, *([about] if about else [])])
 
 
-def title_of(lab, labcli):
+def title_of(lab: str, labcli: str) -> str:
     return counted.labs(labcli)[lab]["title"]
 
 
@@ -326,7 +334,7 @@ def title_of(lab, labcli):
 # ------------------------------------------------------------------------------------------------
 
 
-def ladder_panels(entry, order):
+def ladder_panels(entry: dict, order: list[str]) -> list[Panel]:
     """Of each table at the largest size: what its rungs do, and (name, µs, kind) of the rungs, of the libraries,
     and of the memory for the same bytes."""
     size, panels = entry["sizes"][-1], []
@@ -343,14 +351,14 @@ def ladder_panels(entry, order):
     return [panel[1:] for panel in sorted(panels, key=lambda panel: panel[0])]
 
 
-def ladder_plots(panels, width):
+def ladder_plots(panels: list[Panel], width: int) -> list[Plot]:
     x = logarithmic([us for _, rows in panels for _, us, _ in rows], short_time)
     looks = {"rung": (SERIES[0], "circle"), "library": (SERIES[1], "square"), "limit": (QUIET, "diamond")}
     plots = []
     for work, rows in panels:
         across = x if rows is panels[-1][1] else unlabelled(x)
         labels = {"ticks": False, "domain": False, "labelPadding": 8, "grid": True, "gridDash": [2, 3]}
-        y = {"field": "name", "type": "nominal", "sort": [name for name, _, _ in rows], "title": None}
+        y: dict = {"field": "name", "type": "nominal", "sort": [name for name, _, _ in rows], "title": None}
         y |= {"scale": {"type": "point", "padding": 0.5}, "axis": labels}
         values = [{"name": n, "us": us, "words": measured.time_of(us), "kind": k} for n, us, k in rows]
         layers = []
@@ -364,7 +372,7 @@ def ladder_plots(panels, width):
     return plots
 
 
-def ladder_words(title, items, panels):
+def ladder_words(title: str, items: str, panels: list[Panel]) -> tuple[str, str]:
     """The text alternative and the caption."""
     rungs = [(name, us, *panel) for panel in panels for name, us, kind in panel[1] if kind == "rung"]
     slowest = max(rungs, key=lambda rung: rung[1])
@@ -390,7 +398,7 @@ def ladder_words(title, items, panels):
     return alt, caption
 
 
-def ladder(lab, labcli):
+def ladder(lab: str, labcli: str) -> Chart:
     """The time of each rung at the largest size, of the libraries, and of the memory for the same bytes."""
     path, run = newest()
     entry = next(e for e in run["labs"] if e["lab"] == lab)
@@ -402,9 +410,9 @@ def ladder(lab, labcli):
     return Chart(ladder_plots(panels, width), left, width, alt, caption)
 
 
-def rate_panels(entry):
+def rate_panels(entry: dict) -> dict[str, dict]:
     """By case and name: the rate by size, in TB/s, with the memory's as the last name."""
-    panels = {}
+    panels: dict = {}
     for size in entry["sizes"]:
         for one in size["tables"]:
             panel, memory = panels.setdefault(measured.case_of(one), ({}, {}))
@@ -419,14 +427,14 @@ def rate_panels(entry):
     return {case: panel | {"memory": memory} for case, (panel, memory) in panels.items() if panel}
 
 
-def rate_plots(panels, sizes):
+def rate_plots(panels: dict[str, dict], sizes: list[int]) -> tuple[list[functools.partial], str]:
     """The plots, and what the caption says of the memory."""
     many, plots = len(panels) > 1, []
     memory = "“memory” is a plain copy or read of as many items."
     for case, panel in panels.items():
         # A limit far above all others would press their curves to the bottom.
-        *most, limit = (max(of.values()) for of in panel.values())
-        most = max(most)
+        *others, limit = (max(of.values()) for of in panel.values())
+        most = max(others)
         is_far = not many and limit > 4 * most
         y = linear(most if is_far else max(most, limit))
         curves = [
@@ -444,7 +452,7 @@ def rate_plots(panels, sizes):
     return plots, memory
 
 
-def rate(lab, labcli):
+def rate(lab: str, labcli: str) -> Chart:
     """The rate of the top rung and of CUB by size, and the memory's."""
     path, run = newest("curve")
     entry = next(e for e in run["labs"] if e["lab"] == lab)
@@ -486,7 +494,7 @@ def lesson(name, *keys):
     return run[name], of, source(path, run["device"], run["date"])
 
 
-def divergence(_labcli):
+def divergence(_labcli: str) -> Chart:
     rows, of, where = lesson("divergence", "rounds", "paths")
     paths = sorted({row["paths"] for row in rows})
     rounds = sorted({row["rounds"] for row in rows})
@@ -513,7 +521,7 @@ def divergence(_labcli):
     return one_plot(found, x, y, 220, "time against one path", 56, alt, caption)
 
 
-def shared_atomics(_labcli):
+def shared_atomics(_labcli: str) -> Chart:
     rows, of, where = lesson("atomics", "addition", "addresses")
     addresses = sorted({row["addresses"] for row in rows})
 
@@ -539,7 +547,7 @@ def shared_atomics(_labcli):
     return one_plot(found, x, y, 220, "additions to shared memory", 60, f"{alt}.", caption)
 
 
-def contention(labcli):
+def contention(labcli: str) -> Chart:
     rows, of, where = lesson("contention", "n", "bins", "rung", "percent")
     n = measured.lessons("model", "contention")["contention"][0]["n"]
     shares = sorted({row["percent"] for row in rows})
@@ -591,7 +599,7 @@ IN_ROOFLINE = {
 }
 
 
-def roofline_points(labcli):
+def roofline_points(labcli: str) -> list[tuple[str, float, float, int]]:
     """Of each rung: its name, operations per byte as counted, 10¹² operations a second as measured, its lab's
     index."""
     found, n = [], 2**28
@@ -604,7 +612,7 @@ def roofline_points(labcli):
     return found
 
 
-def roofline_plot(found, flat, slope, width):
+def roofline_plot(found: list[tuple[str, float, float, int]], flat: float, slope: float, width: int) -> Plot:
     """The points below the roof of additions, `flat`, and that of the memory, of this `slope`."""
     ridge, height = flat / slope, 236
     title = "operations per byte of device memory (logarithmic)"
@@ -629,7 +637,7 @@ def roofline_plot(found, flat, slope, width):
     return Plot(layers, height, "10¹² operations per second (logarithmic)")
 
 
-def roofline(labcli):
+def roofline(labcli: str) -> Chart:
     """The rungs of the first two labs: operations and bytes as counted, times as measured."""
     found, chip = roofline_points(labcli), measured.simulated(labcli)
     flat = chip["multiprocessors"] * 64 * chip["clock_ghz"] / 1e3
@@ -661,7 +669,7 @@ def roofline(labcli):
     return Chart([plot], left, width, alt, caption, table(head, rows, "lr"))
 
 
-def model(_labcli):
+def model(_labcli: str) -> Chart:
     """The rungs' modelled times against the measured ones: the numbers of the page's own table."""
     page = (ROOT / "handouts/model.md").read_text(encoding="utf-8")
     block = re.search(r"<!-- quote: table model --strict -->\n(.*?)<!-- end quote -->", page, re.S)[1]
@@ -706,14 +714,14 @@ def model(_labcli):
     return Chart([Plot(layers, height, "modelled")], left, width, alt, caption)
 
 
-def scaled(curves, y, heading, alt, caption, ideal=()):
+def scaled(curves: dict, y: dict, heading: str, alt: str, caption: str, ideal: Iterable = ()) -> Chart:
     found = [Curve(name, points, k) for k, (name, points) in enumerate(curves.items())]
     found += [Curve("ideal", list(ideal), reference=True)] if ideal else []
     x = doubling(scaling.DEVICES, "GPUs", lambda n: f"{n:,}")
     return one_plot(found, x, y, 230, heading, 58, alt, caption)
 
 
-def weak(labcli):
+def weak(labcli: str) -> Chart:
     curves = {
         task: [(n, 100 * scaling.efficiency(labcli, task, n)) for n in scaling.DEVICES]
         for task in scaling.BEST
@@ -730,7 +738,7 @@ def weak(labcli):
     return scaled(curves, y, "modelled efficiency, 2³⁰ items on each GPU", alt, caption)
 
 
-def strong(labcli):
+def strong(labcli: str) -> Chart:
     curves = {task: [(n, scaling.speedup(labcli, task, n)) for n in scaling.DEVICES] for task in scaling.BEST}
     ends = ", ".join(f"{task} {points[-1][1]:.0f} times" for task, points in curves.items())
     alt = f"Modelled speedup for 8 to 1,024 GPUs with 2³³ items altogether. With 1,024 GPUs: {ends}."
@@ -743,7 +751,7 @@ def strong(labcli):
     return scaled(curves, y, "modelled speedup, 2³³ items on all GPUs", alt, caption, ideal)
 
 
-def collective_cost(labcli):
+def collective_cost(labcli: str) -> Chart:
     """Of an all-reduce, by its bytes: the model's fastest algorithm, and the time of the bytes alone."""
     program, sizes = scaling.estimator(labcli), [2**k for k in range(3, 31)]
     curves = {
@@ -792,11 +800,11 @@ SIMULATED = {"roofline"}  # those that need runs of the simulator
 
 
 @functools.lru_cache
-def made(name, labcli):
+def made(name: str, labcli: str) -> Chart:
     return CHARTS[name](labcli)
 
 
-def chart(name, labcli):
+def chart(name: str, labcli: str) -> str:
     one = made(name, labcli)
     folded = f"\n<details><summary>The numbers of this chart</summary>\n\n{one.data}\n</details>\n"
     return f"![{one.alt}](figures/{name}.svg)\n\n*{one.caption}*\n{folded if one.data else ''}"

@@ -14,6 +14,7 @@ import pathlib
 import re
 import sys
 import textwrap
+from collections.abc import Iterator
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -23,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WIDTH = 110
 
 
-def lines_of(lab, rung):
+def lines_of(lab: str, rung: str) -> str:
     """A comment for each prediction of a rung."""
     run = measured.published(lab)
     found = []
@@ -42,7 +43,7 @@ def lines_of(lab, rung):
     return "\n".join(found) + "\n"
 
 
-def filled(lab, text):
+def filled(lab: str, text: str) -> str:
     """A source of a lab's solution with what its comments should say."""
     pattern = re.compile(
         r"(?:^// Predicted \((\w+)\b[^\n]*\n(?://   [^\n]*\n)*)(?:^// Predicted \(\1\b[^\n]*\n(?://   [^\n]*\n)*)*",
@@ -51,14 +52,14 @@ def filled(lab, text):
     return pattern.sub(lambda lines: lines_of(lab, lines[1]), text)
 
 
-def sources():
+def sources() -> Iterator[tuple[str, pathlib.Path]]:
     """The sources of the solutions that have predictions, by lab."""
     for lab in measured.PREDICTIONS:
         for path in sorted((ROOT / "solutions" / lab).glob("*.cu*")):
             yield lab, path
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(
         description="Fills predictions and measurements in the comments of solutions/."
     )

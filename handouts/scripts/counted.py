@@ -38,16 +38,16 @@ HEADS = {
 
 
 @functools.lru_cache
-def catalogue(labcli):
+def catalogue(labcli: str) -> dict:
     listed = subprocess.run([labcli, "list", "--json"], check=True, capture_output=True, text=True).stdout
     return json.loads(listed)
 
 
-def labs(labcli):
+def labs(labcli: str) -> dict:
     return {lab["id"]: lab for lab in catalogue(labcli)["labs"]}
 
 
-def ladder(lab, labcli):
+def ladder(lab: str, labcli: str) -> list[str]:
     """The lab's rungs: the solution's files, read from the top, are the ladder from the bottom."""
     folder = ROOT / "solutions" / lab
     text = "".join(
@@ -55,7 +55,7 @@ def ladder(lab, labcli):
     )
     ids = [r["id"] for r in labs(labcli)[lab]["tasks"] + labs(labcli)[lab]["further_rungs"]]
 
-    def place(name):
+    def place(name: str) -> tuple[int, int]:
         # Some are called by another one's function, with an argument of their own.
         called = re.search(rf"\bRung::{name}: return (\w+)<", text)
         names = [name, called[1]] if called else [name]
@@ -66,7 +66,7 @@ def ladder(lab, labcli):
 
 
 @functools.lru_cache
-def profile(labcli, lab, rung, case=None):
+def profile(labcli: str, lab: str, rung: str, case: str | None = None) -> dict:
     command = [labcli, "profile", lab, rung, "--solutions", "--json", *(["--case", case] if case else [])]
     done = subprocess.run(command, capture_output=True, text=True)
     complaints = re.sub(r"^lab: \d+ s  .*\n", "", done.stderr, flags=re.M)  # without what shows how far it is
@@ -75,7 +75,7 @@ def profile(labcli, lab, rung, case=None):
     return json.loads(done.stdout)
 
 
-def figure(profiled, column):
+def figure(profiled: dict, column: str) -> str:
     # For active lanes, the plain share: the grading metric of the same name is lower where a kernel runs
     # useless instructions or operations.
     value = profiled.get(column, profiled["metrics"].get(column))
@@ -88,7 +88,7 @@ def figure(profiled, column):
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
-def counted(arguments, labcli):
+def counted(arguments: str, labcli: str) -> str:
     lab, *columns = arguments.split()
     rungs = ladder(lab, labcli)
     labs_tasks = {task["id"] for task in labs(labcli)[lab]["tasks"]}
@@ -110,9 +110,9 @@ def counted(arguments, labcli):
     )
 
 
-def cases(arguments, labcli):
-    lab, tasks, column, *named = arguments.split()
-    named = [one.split("=") for one in named]
+def cases(arguments: str, labcli: str) -> str:
+    lab, tasks, column, *pairs = arguments.split()
+    named = [one.split("=") for one in pairs]
     rows = [
         [f"`{task}`", *(figure(profile(labcli, lab, task, case), column) for case, _ in named)]
         for task in tasks.split(",")
@@ -120,7 +120,7 @@ def cases(arguments, labcli):
     return table([HEADS[column], *(words.replace("_", " ") for _, words in named)], rows, "lr")
 
 
-def goals(arguments, labcli):
+def goals(arguments: str, labcli: str) -> str:
     lab, name = arguments.split()
     task = next((t for t in labs(labcli)[lab]["tasks"] if t["id"] == name), None)
     if task is None:
@@ -141,8 +141,8 @@ def goals(arguments, labcli):
     return " ".join(said) + "\n"
 
 
-def tried(lab, labcli):
-    alike = {}  # tasks by their cases
+def tried(lab: str, labcli: str) -> str:
+    alike: dict = {}  # tasks by their cases
     for task in labs(labcli)[lab]["tasks"]:
         counted_on = task["counted_on"] if task["efficiency"] else []
         timed_on = task["timed_on"] if task["speedup"] else []
@@ -154,11 +154,12 @@ def tried(lab, labcli):
     return table(["task", "counted on", "timed on"], rows)
 
 
-def effort(_all, labcli):
+def effort(_all: str, labcli: str) -> str:
     sys.path.insert(0, str(ROOT / "common/tools"))
     import hint
 
-    rows, hours = [], 0
+    rows: list = []
+    hours = 0
     for lab, page in hint.handouts(ROOT).items():
         known, one = hint.tasks_of(page.read_text(encoding="utf-8")), labs(labcli)[lab]
         name, of_lab = one["title"], 0

@@ -63,12 +63,12 @@ FIGURES = {
 USED = re.compile(r"!\[([^\]]*)\]\((?:handouts/)?figures/([\w-]+)\.svg\)")
 
 
-def output_of(labcli, name, command, *options):
+def output_of(labcli: str, name: str, command: str, *options: str) -> str:
     """What labcli prints for a figure."""
-    command = [labcli, *command.split(), "--solutions", *options]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    words = [labcli, *command.split(), "--solutions", *options]
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        sys.exit(f"{name}: {' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
+        sys.exit(f"{name}: {' '.join(map(str, words))} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
@@ -88,11 +88,11 @@ def drawn(labcli, name, title):
     return FIGURES[name](run).svg(title)
 
 
-def venv_of(labcli):
+def venv_of(labcli: str) -> pathlib.Path:
     return pathlib.Path(labcli).resolve().parents[1] / "charts-venv"
 
 
-def use_packages(venv):
+def use_packages(venv: pathlib.Path) -> None:
     """Lets this program import what is in an environment."""
     sys.path += map(str, venv.glob("lib/python*/site-packages"))
 
@@ -105,9 +105,9 @@ def is_drawn(path, chart):
     return f"<!-- specification {chart.digest()} -->" in text
 
 
-def alternatives():
+def alternatives() -> dict[str, str]:
     """By figure: the words for those who do not see it, each with the page that has them."""
-    found = {}
+    found: dict = {}
     for page in sorted(HANDOUTS.glob("*.md")):
         for words, name in USED.findall(page.read_text(encoding="utf-8")):
             found.setdefault(name, {})[words] = page.name
@@ -138,7 +138,7 @@ def write_captions(names, labcli):
             page.write_text(wanted, encoding="utf-8")
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Draws the handouts' figures.")
     parser.add_argument("--check", action="store_true", help="compare only")
     parser.add_argument("--charts", action="store_true", help="only charts that need no simulation")

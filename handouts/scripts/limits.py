@@ -35,7 +35,7 @@ LIMITS = [
 ]
 
 
-def constant(path, pattern):
+def constant(path: str, pattern: str) -> int:
     """A number, or a shift of two as C++ writes it: std::uint64_t{64} << 20, 4u << 20."""
     found = re.search(pattern, (ROOT / path).read_text(encoding="utf-8"))
     value = found and re.fullmatch(r"(?:std::uint64_t\{)?(\d+)[uU]?\}?(?: << (\d+))?", found[1])
@@ -44,7 +44,7 @@ def constant(path, pattern):
     return int(value[1]) << int(value[2] or 0)
 
 
-def limits(_arguments, _labcli):
+def limits(_arguments: str, _labcli: str) -> str:
     rows = [
         [what, f"{constant(path, pattern) >> shift} {unit}".strip()]
         for what, path, pattern, shift, unit in LIMITS

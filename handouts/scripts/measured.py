@@ -41,13 +41,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP = "state_of_the_art"
 
 
-def runs_of(device):
+def runs_of(device: str) -> list[dict]:
     """All published runs on a device, the newest first. The files are named by date, then by device."""
     files = sorted((ROOT / "handouts/results").glob(f"*-{device}.json"), reverse=True)
     return [json.loads(p.read_text(encoding="utf-8")) for p in files]
 
 
-def published(lab, device="h200"):
+def published(lab: str, device: str = "h200") -> dict:
     """What the newest published run measured of a lab, and its date."""
     run = runs_of(device)[0]
     mhz = max(entry.get("clocks", {}).get("while_measuring_mhz", 0) for entry in run["labs"])
@@ -88,34 +88,34 @@ def result_of(lab, name, other, exponent):
     return f"{factor:.{2 if factor < 1.05 else 1 if factor < 10 else 0}f}×"
 
 
-def power(n):
+def power(n: int) -> str:
     return f"2^{n.bit_length() - 1}"
 
 
-def time_of(microseconds):
+def time_of(microseconds: float) -> str:
     return f"{microseconds:.1f} µs" if microseconds < 1000 else f"{microseconds / 1000:.2f} ms"
 
 
-def of_kind(rows, kind):
+def of_kind(rows: dict, kind: str) -> list[dict]:
     return [row for row in rows["rows"] if row["kind"] == kind]
 
 
-def case_of(measured):
+def case_of(measured: dict) -> str:
     return re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", measured["case"])
 
 
-def ceiling_of(size, measured):
+def ceiling_of(size: dict, measured: dict) -> float:
     """As `./lab bench` does it: what is hardly written is compared with reading."""
     reading = measured["ideal_bytes"] < 1.25 * size["ceilings"]["bytes"]
     return size["ceilings"]["read" if reading else "copy"]["gb_per_s"]
 
 
-def simulated(labcli):
+def simulated(labcli: str) -> dict:
     """The chip that is simulated by default."""
     return counted.catalogue(labcli)["chips"]["h200"]
 
 
-def ceilings(lab, _labcli):
+def ceilings(lab: str, _labcli: str) -> str:
     measured = published(lab)
     runs = measured["sizes"][0]["ceilings"]["copy"]["runs"]
     rows = [
@@ -129,7 +129,7 @@ def ceilings(lab, _labcli):
     )
 
 
-def roof(lab, labcli):
+def roof(lab: str, labcli: str) -> str:
     chip = simulated(labcli)
     sms, ghz = chip["multiprocessors"], chip["clock_ghz"]
     lanes = 64  # 32-bit integer additions a cycle and multiprocessor: CUDA C++ Programming Guide, 9.0
@@ -156,23 +156,23 @@ def both_times(row):
     return f"{row['median_us'] / 1000:.2f} ({launched / 1000:.2f}) ms"
 
 
-def libraries_of(measured, versions):
+def libraries_of(measured: dict, versions: list[str]) -> list:
     """The fastest right row of each library version, None where it has none: the toolkit's, then a newer
     one's."""
     newest = versions[1].rsplit(".", 1)[0] if len(versions) > 1 else ""
     newer = tuple(f"{name} {newest} " for name in ("CUB", "Thrust")) if newest else ()
-    groups = [[], []] if newer else [[]]
+    groups: list[list[dict]] = [[], []] if newer else [[]]
     for row in of_kind(measured, "peer"):
         if row["right"]:
             groups[bool(newer) and row["name"].startswith(newer)].append(row)
     return [min(group, key=lambda r: r["median_us"], default=None) for group in groups]
 
 
-def tops(arguments, _labcli):
+def tops(arguments: str, _labcli: str) -> str:
     """A row for each table of a device's published run that holds a lab's top rung: the device, then labs."""
     name, *labs = arguments.split()
     device = published(labs[0], name)
-    versions = next((entry["cccl"] for entry in runs_of(name)[0]["labs"] if entry.get("cccl")), [])
+    versions: list[str] = next((entry["cccl"] for entry in runs_of(name)[0]["labs"] if entry.get("cccl")), [])
     has_launch = any("launched_us" in r for s in device["sizes"] for t in s["tables"] for r in t["rows"])
     what = "without the time that the host takes to launch"
     ratios = ["library's time ÷ top rung's"]
@@ -218,11 +218,11 @@ def compared(run, lab):
                 yield size["n"], case_of(measured), rungs[0], of_kind(measured, "peer")
 
 
-def foreign(device, _labcli):
+def foreign(device: str, _labcli: str) -> str:
     folder = ROOT / "common/simulator/sim/calibration"
     names = (f"foreign_{device}", f"foreign_{device}_modelled", f"foreign_profiler_{device}")
     files = [folder / f"data/{name}.json" for name in names]
-    command = [sys.executable, folder / "foreign/compare.py", *files]
+    command: list = [sys.executable, folder / "foreign/compare.py", *files]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -233,9 +233,10 @@ def by_size(head, found):
     return table([*head, *map(power, sizes)], rows, "l" * len(head) + "r")
 
 
-def curve(arguments, _labcli):
+def curve(arguments: str, _labcli: str) -> str:
     device, *labs = arguments.split()
-    (run, about), found = of_top_rungs("curve", device), {}
+    run, about = of_top_rungs("curve", device)
+    found: dict = {}
     for lab in labs:
         for n, case, top, peers in compared(run, lab):
             best = min((r["median_us"] for r in peers if r["right"]), default=None)
@@ -247,7 +248,7 @@ def curve(arguments, _labcli):
     )
 
 
-def kinds(arguments, _labcli):
+def kinds(arguments: str, _labcli: str) -> str:
     device, *labs = arguments.split()
     (run, about), rows, slower = of_top_rungs("kinds", device), [], []
     for lab in labs:
@@ -271,8 +272,9 @@ def kinds(arguments, _labcli):
     )
 
 
-def frameworks(device, _labcli):
-    (run, about), found = of_top_rungs("frameworks", device), {}
+def frameworks(device: str, _labcli: str) -> str:
+    run, about = of_top_rungs("frameworks", device)
+    found: dict = {}
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
     for entry in run["labs"]:
         for n, case, top, peers in compared(run, entry["lab"]):
@@ -287,7 +289,7 @@ def frameworks(device, _labcli):
     )
 
 
-def profile(device, _labcli):
+def profile(device: str, _labcli: str) -> str:
     path = max((ROOT / "handouts/results/profile").glob(f"*-{device}.json"))
     run = json.loads(path.read_text(encoding="utf-8"))
     rows = [
@@ -350,7 +352,7 @@ def rungs_of(lab, labcli, case="", kind="rung", device="h200"):
     }
 
 
-def version(number):
+def version(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
@@ -358,7 +360,7 @@ def version(number):
 RENEWED = {"histogram", "sat"}
 
 
-def times(lab, labcli):
+def times(lab: str, labcli: str) -> str:
     run, alone = published(lab), rungs_of(lab, labcli)
     sizes = [size["n"] for size in run["sizes"]]
     text = [
@@ -396,7 +398,7 @@ def times(lab, labcli):
     return "\n".join(text)
 
 
-def rivals(lab, labcli):
+def rivals(lab: str, labcli: str) -> str:
     rungs = ("hillis_steele", "blelloch")
     of = rungs_of(lab, labcli)
     counts = [counted.profile(labcli, lab, rung) for rung in rungs]
@@ -414,7 +416,7 @@ def rivals(lab, labcli):
     return table(["rows of 1,024 items", *(f"`{rung}`" for rung in rungs)], rows, "lr")
 
 
-def by_sorting(_lab, labcli):
+def by_sorting(_lab: str, labcli: str) -> str:
     """Reduce-by-key over a whole array begins with a sort of all bins."""
     counting = rungs_of("histogram", labcli, "b256_")
     many = rungs_of("histogram", labcli, "b65536_")
@@ -430,7 +432,7 @@ def by_sorting(_lab, labcli):
     return table(["", *map(power, sizes)], rows, "lr")
 
 
-def backwards(labs, labcli):
+def backwards(labs: str, labcli: str) -> str:
     rows = []
     for lab in labs.split():
         order = counted.ladder(lab, labcli)
@@ -464,7 +466,7 @@ GOALS = [
 ]
 
 
-def reached(devices, _labcli):
+def reached(devices: str, _labcli: str) -> str:
     runs = {device: published("reduction", device) for device in devices.split()}
     rows = []
     for lab, what, goal, sizes, case in GOALS:
@@ -494,11 +496,11 @@ def reached(devices, _labcli):
     return table(["lab", "goal", "at", *names], rows, "llrl")
 
 
-def rate_of(lab, what):
+def rate_of(lab: str, what: str) -> float:
     return max(size["ceilings"][what]["gb_per_s"] for size in published(lab)["sizes"])
 
 
-def trips(lab, _labcli):
+def trips(lab: str, _labcli: str) -> str:
     """What n items cost that cross the bus in whole passes: 2^24 of 4 bytes."""
     rate, n_bytes = rate_of(lab, "copy"), 4 * 2**24
     ways = [
@@ -513,7 +515,7 @@ def trips(lab, _labcli):
     return table(head, rows, "llllr")
 
 
-def in_flight(lab, labcli):
+def in_flight(lab: str, labcli: str) -> str:
     chip = simulated(labcli)
     sms = chip["multiprocessors"]
     rate, wait = rate_of(lab, "read") * 1e9, chip["memory_latency"] / chip["clock_ghz"] * 1e-9
@@ -526,7 +528,7 @@ def in_flight(lab, labcli):
     return table("quantity | computed from | value", rows, "llr")
 
 
-def predicted(lab, _labcli):
+def predicted(lab: str, _labcli: str) -> str:
     rows = []
     for name, other, exponent, prediction, explanation in PREDICTIONS[lab]:
         found = result_of(lab, name, other, exponent)
@@ -549,7 +551,7 @@ def both(device, lesson, *keys):
     return runs["run"], of
 
 
-def divergence(device, _labcli):
+def divergence(device: str, _labcli: str) -> str:
     run, of = both(device, "divergence", "rounds", "paths")
     rounds = sorted({row["rounds"] for row in run["divergence"]})
     rows = []
@@ -578,7 +580,7 @@ ADDITIONS = {
 }
 
 
-def shared_atomics(device, _labcli):
+def shared_atomics(device: str, _labcli: str) -> str:
     run, of = both(device, "atomics", "addition", "addresses")
     rows = []
     for addresses in sorted({row["addresses"] for row in run["atomics"]}):
@@ -593,7 +595,7 @@ def shared_atomics(device, _labcli):
     )
 
 
-def contention(arguments, labcli):
+def contention(arguments: str, labcli: str) -> str:
     device, bins = arguments.split()
     run, of = both(device, "contention", "n", "bins", "rung", "percent")
     n = lessons("model", "contention")["contention"][0]["n"]
@@ -613,13 +615,13 @@ def contention(arguments, labcli):
     )
 
 
-def source(run):
+def source(run: dict) -> str:
     """Where and when a run of solutions/lessons was measured, or that it was modelled."""
     said = "Modelled time." if run["modelled"] else "GPU time, median."
     return f"{run['device']}, {run['date']}. {said}"
 
 
-def networks(device, _labcli):
+def networks(device: str, _labcli: str) -> str:
     run = lessons(device, "networks")
     of = {(row["network"], row["n"]): row for row in run["networks"]}
     sizes = sorted({n for _, n in of})
@@ -632,7 +634,7 @@ def networks(device, _labcli):
     return f"{source(run)}\n\n{table([*head, *(f'{power(n)} items' for n in sizes)], rows, 'lr')}"
 
 
-def levels(device, labcli):
+def levels(device: str, labcli: str) -> str:
     run, rows = lessons(device, "levels"), []
     if run["modelled"]:
         head = ["items", "launches", "bytes per item", "time"]
@@ -648,7 +650,7 @@ def levels(device, labcli):
     return f"{source(run)}\n\n{table(head, rows, 'r')}"
 
 
-def transfers(device, _labcli):
+def transfers(device: str, _labcli: str) -> str:
     run = lessons(device, "transfers")
     rows = [
         [
@@ -670,7 +672,7 @@ def transfers(device, _labcli):
     )
 
 
-def sorting(device, _labcli):
+def sorting(device: str, _labcli: str) -> str:
     run = lessons(device, "sorting")
     of = {(row["bins"], row["method"], row["n"]): row["median_us"] for row in run["sorting"]}
     sizes = sorted({row["n"] for row in run["sorting"]})

@@ -39,6 +39,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable, Iterable
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -60,13 +61,13 @@ from worked import fenced
 BLOCK = re.compile(r"(<!-- quote: (\w+) (.*?) -->\n)(.*?)(<!-- end quote -->)", re.S)
 
 
-def without_places(text):
+def without_places(text: str) -> str:
     """Line numbers of sources go their own ways: a quotation with another one has not drifted."""
     text = re.sub(r"\b(line|time|\w+\.cu:)\s*\d+", r"\1#", text)
     return re.sub(r"\s+\d+  (?=[A-Za-z_}(])", " # ", text)
 
 
-def printed(labcli, *command):
+def printed(labcli: str, *command: str) -> str:
     # A line of code stands in one piece.
     environment = {**os.environ, "COLUMNS": "200"}
     done = subprocess.run([labcli, *command], capture_output=True, text=True, env=environment)
@@ -75,11 +76,11 @@ def printed(labcli, *command):
     return done.stdout
 
 
-def table(command, labcli):
+def table(command: str, labcli: str) -> str:
     return printed(labcli, *command.split(), "--markdown").rstrip() + "\n"
 
 
-def output(arguments, labcli):
+def output(arguments: str, labcli: str) -> str:
     command, _, pattern = arguments.partition(" /")
     lines = [
         line
@@ -95,11 +96,11 @@ def output(arguments, labcli):
 PROGRAMS = {"erratum": "errata", "example": "memory_model"}  # by the first word of a kernel's name
 
 
-def program_of(name):
+def program_of(name: str) -> str:
     return f"common/simulator/sim/checkers/kernels/{PROGRAMS[name.partition('_')[0]]}.cu"
 
 
-def marked_kernel(name):
+def marked_kernel(name: str) -> tuple[str, ...]:
     """What the checkers must report of a kernel, its launch, and its lines, with their marks."""
     text = (ROOT / program_of(name)).read_text(encoding="utf-8")
     found = re.search(
@@ -113,7 +114,7 @@ def marked_kernel(name):
 MARK = re.compile(r" *// (?:FAULT OTHER|FAULT|OTHER)$", re.M)
 
 
-def kernel(name, _labcli):
+def kernel(name: str, _labcli: str) -> str:
     _, launch, code = marked_kernel(name)
     blocks, threads, *n = launch.split()
     how = f"{blocks} block{'s' * (blocks != '1')} of {threads} threads"
@@ -126,7 +127,7 @@ def kernel(name, _labcli):
     return f"{fenced(code, 'cuda')}\nThe kernel is launched with {how}. To run it, type {run}.\n"
 
 
-def finding(name, _labcli):
+def finding(name: str, _labcli: str) -> str:
     kind, _, code = marked_kernel(name)
     lines = [MARK.sub("", line).strip() for line in code.splitlines() if MARK.search(line)]
     if kind == "nothing":
@@ -137,7 +138,7 @@ def finding(name, _labcli):
     )
 
 
-def mutant(name, _labcli):
+def mutant(name: str, _labcli: str) -> str:
     header, changes, _ = make_mutant.changed(ROOT, name)
     verdict = f"the verdict is {header['verdict'][0]}"
     verdict += f", found by the checker `{header['checker'][0]}`" if "checker" in header else ""
@@ -148,7 +149,7 @@ def mutant(name, _labcli):
     )
 
 
-def diff_of(changes):
+def diff_of(changes: Iterable[tuple[str, str, str]]) -> str:
     diff = []
     for function, old, new in changes:
         diff += [f"@@ {function} @@", *(f"-{line}" for line in old.splitlines())]
@@ -156,20 +157,20 @@ def diff_of(changes):
     return fenced("\n".join(diff), "diff")
 
 
-def without_comments(code):
+def without_comments(code: str) -> str:
     """A function as a student would write it: the comments would give the answer away."""
     code = re.sub(r"^\s*//.*\n", "", code, flags=re.M)
     code = re.sub(r" *//.*$", "", code, flags=re.M)
     return re.sub(r"\n\s*\n(?= *\})", "\n", code)  # where a statement is missing
 
 
-def faulty(name, _labcli):
+def faulty(name: str, _labcli: str) -> str:
     _, changes, source = make_mutant.changed(ROOT, name)
     start, end = make_mutant.function_range(source, changes[0][0], name)
     return fenced(without_comments(source[start:end]), "cuda")
 
 
-def mended(name, _labcli):
+def mended(name: str, _labcli: str) -> str:
     header, changes, _ = make_mutant.changed(ROOT, name)
     found = f", found by the checker `{header['checker'][0]}`" if "checker" in header else ""
     return (
@@ -179,7 +180,7 @@ def mended(name, _labcli):
     )
 
 
-def function(arguments, _labcli):
+def function(arguments: str, _labcli: str) -> str:
     lab, name = arguments.split()
     source = (ROOT / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
     source = re.sub(r"^\s*//@.*\n", "", source, flags=re.M)
@@ -187,14 +188,14 @@ def function(arguments, _labcli):
     return fenced(source[start:end], "cuda")
 
 
-def said(name, _labcli):
+def said(name: str, _labcli: str) -> str:
     lab, submission = name.split("/")
     task, verdict, words = make_mutant.answer_to(ROOT, lab, submission)
     words = textwrap.fill(words, 110, initial_indent="  ", subsequent_indent="  ")
     return fenced(f"{lab} / {task}: {verdict}\n{words}")
 
 
-def code(arguments, _labcli):
+def code(arguments: str, _labcli: str) -> str:
     name, _, section = arguments.partition(" ")
     text = (ROOT / name).read_text(encoding="utf-8")
     found = re.search(rf"^// --- {re.escape(section)}\n(.*?)(?=^// --- )", text, re.M | re.S)
@@ -203,7 +204,7 @@ def code(arguments, _labcli):
     return fenced(found[1], "cuda")
 
 
-def comment(arguments, _labcli):
+def comment(arguments: str, _labcli: str) -> str:
     name, rung = arguments.split()
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     first = next((i for i, line in enumerate(lines) if line.startswith(f"// --- Rung {rung}:")), None)
@@ -222,7 +223,7 @@ MODULES = (charts, counted, limits, measured, registers, scaling, sessions, week
 KINDS = {f.__name__: f for f in [*OWN, *(f for module in MODULES for f in module.KINDS)]}
 
 
-def filled(text, labcli, wanted=lambda kind, arguments: True):
+def filled(text: str, labcli: str, wanted: Callable[[str, str], bool] = lambda kind, arguments: True) -> str:
     """A text with its quotations, those that are wanted."""
     return BLOCK.sub(
         lambda m: (
@@ -232,7 +233,7 @@ def filled(text, labcli, wanted=lambda kind, arguments: True):
     )
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Fills what the texts quote.")
     parser.add_argument("--check", action="store_true", help="compare only")
     parser.add_argument("--only", choices=KINDS, metavar="KIND", help="leave other kinds alone")

@@ -26,12 +26,12 @@ LABS = ["radix_sort"]
 REGISTERS, WARPS, ALLOCATED = 65536, 64, 256
 
 
-def compiled(lab, nvcc):
+def compiled(lab: str, nvcc: list[str]) -> dict:
     """The registers and the largest block of each kernel of a solution, by name with template arguments."""
     with tempfile.TemporaryDirectory() as folder:
         include = [f"-I{ROOT / name}" for name in ("common", "common/harness", "labs", "solutions")]
         options = f"-std=c++20 -O2 -arch=sm_90 -cubin -Xptxas -v --keep --keep-dir={folder}".split()
-        files = [ROOT / f"solutions/{lab}/{lab}.cu", "-o", pathlib.Path(folder) / "out.cubin"]
+        files: list = [ROOT / f"solutions/{lab}/{lab}.cu", "-o", pathlib.Path(folder) / "out.cubin"]
         done = subprocess.run([*nvcc, *options, *include, *files], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr)
@@ -53,7 +53,7 @@ def compiled(lab, nvcc):
     return found
 
 
-def resident_warps(kernel):
+def resident_warps(kernel: dict) -> int:
     """For how many warps of whole blocks the registers are enough."""
     warps = kernel["threads"] // 32
     of_warp = -(-32 * kernel["registers"] // ALLOCATED) * ALLOCATED
@@ -65,10 +65,10 @@ TYPES = {"unsigned int": "32-bit keys", "unsigned long": "64-bit keys"}
 VALUES = {"NoValue": "", "unsigned int": " with values"}
 
 
-def registers(arguments, _labcli):
+def registers(arguments: str, _labcli: str) -> str:
     lab, *kernels = arguments.split()
     known = json.loads(FILE.read_text(encoding="utf-8"))
-    rows = {}
+    rows: dict = {}
     for name, kernel in known["labs"][lab].items():
         base, types = re.fullmatch(r"(\w+)<(.*)>", name).groups() if "<" in name else (name, "")
         if base not in kernels:
@@ -77,7 +77,7 @@ def registers(arguments, _labcli):
         large = ", large tiles" if "true" in rest else ""
         rows.setdefault((TYPES[bits] + VALUES[value] + large, base, kernel["threads"]), []).append(kernel)
 
-    def span(numbers):
+    def span(numbers: list[int]) -> str:
         low, high = min(numbers), max(numbers)
         return f"{low}" if low == high else f"{low} to {high}"
 
@@ -93,7 +93,7 @@ def registers(arguments, _labcli):
 KINDS = (registers,)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Records the registers of the solutions' kernels.")
     parser.add_argument("--check", action="store_true", help="compare only")
     parser.add_argument("nvcc", nargs="*", default=["nvcc"], help="the compiler's command, after --")

@@ -44,17 +44,17 @@ class Network:
 # --- Inside a node: common/simulator/nccl/operation/model.cpp.
 
 
-def estimator(labcli):
+def estimator(labcli: str) -> str:
     return str(pathlib.Path(labcli).resolve().parent.parent / "handouts/nccl_estimate")
 
 
-def answer_of(program, query):
+def answer_of(program: str, query: str) -> str:
     done = subprocess.run([program, "nvlink"], input=query, check=True, capture_output=True, text=True)
     return done.stdout
 
 
 @functools.lru_cache(None)
-def estimated(program, kind, n_bytes, n_ranks):
+def estimated(program: str, kind: str, n_bytes: float, n_ranks: int) -> tuple[float, str, int, int]:
     """Of a collective: µs, algorithm, messages and bytes of the rank that sends most."""
     answer = answer_of(program, f"{kind} {n_bytes} {n_ranks}\n")
     us, algorithm, messages, sent = answer.splitlines()[1].split()
@@ -74,7 +74,7 @@ class Machine:
         self.program, self.n = estimator(labcli), n
         self.local, self.nodes = min(n, NODE), max(1, n // NODE)
 
-    def inside(self, kind, n_bytes):
+    def inside(self, kind: str, n_bytes: float) -> float:
         return estimated(self.program, kind, max(1, round(n_bytes)), self.local)[0]
 
     def between(self, passes, n_bytes):
@@ -87,23 +87,23 @@ class Machine:
         steps = passes * math.ceil(math.log2(self.nodes))
         return min(ring, steps * Network.short_step_us + moved / Network.short_rate)
 
-    def sum_between(self, n_bytes):
+    def sum_between(self, n_bytes: float) -> float:
         """Of the slices that a reduce-scatter in each node has left."""
         return self.between(2, 2 * n_bytes / self.local * (self.nodes - 1) / self.nodes)
 
-    def all_reduce(self, n_bytes):
+    def all_reduce(self, n_bytes: float) -> float:
         return self.inside("all_reduce", n_bytes) + self.sum_between(n_bytes)
 
-    def sum_by_slices(self, n_bytes):
+    def sum_by_slices(self, n_bytes: float) -> float:
         """A reduce-scatter, then an all-gather."""
         slice_bytes = n_bytes / self.local
         inside = self.inside("reduce_scatter", slice_bytes) + self.inside("all_gather", slice_bytes)
         return inside + self.sum_between(n_bytes)
 
-    def all_gather(self, n_bytes):
+    def all_gather(self, n_bytes: float) -> float:
         return self.between(1, n_bytes * (self.nodes - 1)) + self.inside("all_gather", n_bytes * self.nodes)
 
-    def all_to_all(self, n_bytes):
+    def all_to_all(self, n_bytes: float) -> float:
         """Each device has n_bytes, of which it sends an equal part to each device, and keeps its own."""
         if self.nodes == 1:
             return self.inside("all_to_all", n_bytes / self.n)
@@ -180,33 +180,33 @@ def parts(labcli, task, n_devices, n):
     ]
 
 
-def time_of(labcli, task, n_devices, n):
+def time_of(labcli: str, task: str, n_devices: int, n: int) -> float:
     return sum(us for _, us in parts(labcli, task, n_devices, n))
 
 
-def efficiency(labcli, task, n_devices):
+def efficiency(labcli: str, task: str, n_devices: int) -> float:
     return alone(task, WEAK) / time_of(labcli, task, n_devices, WEAK)
 
 
-def speedup(labcli, task, n_devices):
+def speedup(labcli: str, task: str, n_devices: int) -> float:
     return alone(task, STRONG) / time_of(labcli, task, n_devices, STRONG // n_devices)
 
 
 # --- What the pages show.
 
 
-def words_of(us):
+def words_of(us: float) -> str:
     return f"{us:.0f} µs" if us < 1000 else f"{us / 1000:.1f} ms" if us < 1e5 else f"{us / 1000:,.0f} ms"
 
 
-def size_of(n_bytes):
+def size_of(n_bytes: int) -> str:
     for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if n_bytes >= scale:
             return f"{n_bytes / scale:g} {unit}"
     return f"{n_bytes} bytes"
 
 
-def assumptions(labcli):
+def assumptions(labcli: str) -> str:
     one = link(estimator(labcli))
     rows = [
         f"links of a node | start of a collective | {one['launch_us']:g} µs | "
@@ -241,12 +241,12 @@ def measurements():
     return [("all_reduce", *one) for one in found[:3]] + [("all_to_all", *one) for one in found[3:]], us
 
 
-def percent(ratio):
+def percent(ratio: float) -> str:
     rounded = round(100 * (ratio - 1))
     return f"{rounded:+} %" if rounded else "0 %"
 
 
-def fit(labcli):
+def fit(labcli: str) -> str:
     rates, us = measurements()
     program, rows = estimator(labcli), []
     for kind, n_bytes, rate in rates:
@@ -261,7 +261,7 @@ def fit(labcli):
 
 
 @functools.lru_cache(None)
-def bench_output(n_gpus):
+def bench_output(n_gpus: int) -> dict:
     """What `./lab bench multi_gpu --gpus 1,2,…` printed on a machine with n_gpus GPUs, in the newest run:
     {(log2 n, rung, GPUs): words of the row}."""
     text = max((ROOT / "handouts/results/multi_gpu").glob(f"*x{n_gpus}.txt")).read_text(encoding="utf-8")
@@ -275,7 +275,7 @@ def bench_output(n_gpus):
     return found
 
 
-def us_of(value, unit):
+def us_of(value: str, unit: str) -> float:
     return float(value) * {"µs": 1, "ms": 1000}[unit]
 
 
@@ -289,7 +289,7 @@ def rows_of(rung, n_gpus=2):
     ]
 
 
-def measured_on_two(_labcli):
+def measured_on_two(_labcli: str) -> str:
     """The ladder of lab 8 on two GPUs."""
     rows = []
     for rung in "reduce reduce_in_order scan_then_add scan histogram_all_reduce histogram sort".split():
@@ -305,7 +305,7 @@ def measured_on_two(_labcli):
     return table(head, rows, "lr")
 
 
-def compared(labcli, n_gpus, device):
+def compared(labcli: str, n_gpus: int, device: str) -> str:
     """The model against measurements that it was not fitted to."""
     program, rows = estimator(labcli), []
     for name, kind, share in (("ncclAllReduce", "all_reduce", 1), ("all to all", "all_to_all", n_gpus)):
@@ -319,15 +319,15 @@ def compared(labcli, n_gpus, device):
     return table(head, rows, "lr")
 
 
-def checked(labcli):
+def checked(labcli: str) -> str:
     return compared(labcli, 2, "H100s")
 
 
-def checked_on_four(labcli):
+def checked_on_four(labcli: str) -> str:
     return compared(labcli, 4, "H200s")
 
 
-def rungs_on_four(labcli):
+def rungs_on_four(labcli: str) -> str:
     """Weak scaling of lab 8's rungs on four GPUs, measured and modelled."""
     rows = []
     for task in BEST:
@@ -345,15 +345,15 @@ def by_devices(title, cell):
     return table([title, *(f"{n:,}" for n in DEVICES)], rows, "lr")
 
 
-def weak(labcli):
+def weak(labcli: str) -> str:
     return by_devices("modelled efficiency", lambda task, n: f"{100 * efficiency(labcli, task, n):.0f} %")
 
 
-def strong(labcli):
+def strong(labcli: str) -> str:
     return by_devices("modelled speedup", lambda task, n: f"{speedup(labcli, task, n):.0f}×")
 
 
-def exchange(labcli):
+def exchange(labcli: str) -> str:
     """Where the time of `sort` goes, with WEAK keys on each device."""
     rows = []
     for n in DEVICES:
@@ -364,7 +364,7 @@ def exchange(labcli):
     return table(["GPUs", "modelled time", *(name for name, _ in phases)], rows, "r")
 
 
-def collectives(labcli):
+def collectives(labcli: str) -> str:
     """What a rank of eight sends for 1 MiB a rank, and for 8 bytes: the model's choice."""
     program, rows = estimator(labcli), []
     for kind, name in (
@@ -382,7 +382,7 @@ def collectives(labcli):
     return table("collective | buffer | algorithm | messages | bytes sent | modelled time", rows, "lrlr")
 
 
-def scaling(name, labcli):
+def scaling(name: str, labcli: str) -> str:
     made = (assumptions, fit, checked, checked_on_four, rungs_on_four, collectives, weak, strong, exchange)
     tables = {f.__name__: f for f in made} | {"measured": measured_on_two}
     if name not in tables:

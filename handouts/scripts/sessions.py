@@ -54,11 +54,11 @@ class Course:
         self.folder.cleanup()
 
 
-def build_of(labcli):
+def build_of(labcli: str) -> pathlib.Path:
     return pathlib.Path(labcli).resolve().parent.parent
 
 
-def session(arguments, labcli):
+def session(arguments: str, labcli: str) -> str:
     with Course(arguments) as course:
         script = pathlib.Path(course.folder.name) / "commands"
         script.write_text("".join(step + "\n" for step in course.steps))
@@ -82,7 +82,7 @@ def messages(data):
         data = rest[length:]
 
 
-def adapter(arguments, labcli):
+def adapter(arguments: str, labcli: str) -> str:
     with Course(arguments) as course:
         requests = [
             ("initialize", {"adapterID": "lab-kernel"}),

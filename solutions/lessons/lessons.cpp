@@ -10,7 +10,7 @@
 //   sorting      a histogram by sort and reduce over all keys
 //   lessons [--only networks,levels] [--logs 22,24] [--json FILE]     sizes, as powers of two
 // Writes JSON; every result is checked on the host, and a wrong one ends the program with exit code 1.
-// handouts/measured.py makes the pages' tables from handouts/results/lessons/.
+// handouts/scripts/measured.py makes the pages' tables from handouts/results/lessons/.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 

@@ -90,20 +90,15 @@ std::optional<std::string> guard_violation(const protocol::Buffer& buffer, std::
   return std::nullopt;
 }
 
-}  // namespace
+Judgement wrong(std::string headline, std::string note = "") {
+  return judged(Verdict::wrong_answer, std::move(headline), std::move(note));
+}
+constexpr const char* kOutside = "writes outside its buffers";
 
-Judgement judge_results(const Problem& problem, const Task& task, const Case& c, const CaseRequest& request,
+// Each of these gives a judgement with the verdict OK if nothing is wrong.
+Judgement judge_outputs(const Problem& problem, const Task& task, const Case& c, const CaseRequest& request,
                         std::span<const std::byte> shared, std::span<const HostBuffer> inputs,
                         std::span<const BufferSpec> outputs) {
-  const auto wrong = [](std::string headline, std::string note) {
-    Judgement judgement;
-    judgement.verdict = Verdict::wrong_answer;
-    judgement.failure.headline = std::move(headline);
-    if (!note.empty()) judgement.failure.notes.push_back(std::move(note));
-    return judgement;
-  };
-  constexpr const char* kOutside = "writes outside its buffers";
-
   for (std::uint32_t run = 0; run < request.n_runs(); ++run) {
     std::vector<HostBuffer> copies;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -118,8 +113,7 @@ Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
     if (auto mismatch = problem.check(task, c, inputs, copies)) {
       Judgement judgement = wrong(
           run == 0 ? "is wrong"
-                   : fmt::format("is wrong in run {} of {}, after right ones", run + 1, request.n_runs()),
-          "");
+                   : fmt::format("is wrong in run {} of {}, after right ones", run + 1, request.n_runs()));
       judgement.failure.diagnosis = {mismatch->causes};
       judgement.failure.mismatch = std::move(mismatch);
       std::size_t n_bytes = 0;
@@ -128,7 +122,11 @@ Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
       return judgement;
     }
   }
+  return {};
+}
 
+Judgement judge_inputs(const CaseRequest& request, std::span<const std::byte> shared,
+                       std::span<const HostBuffer> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto& buffer = request.buffers[i];
     const auto whole =
@@ -145,7 +143,10 @@ Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
                                element));
     }
   }
+  return {};
+}
 
+Judgement judge_workspace(const CaseRequest& request, std::span<const std::byte> shared) {
   std::uint64_t back = request.workspace_back_offset;
   const auto bands = protocol::bands_of(request);
   for (std::size_t i = 0; i < bands.size(); ++i) {
@@ -162,6 +163,24 @@ Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
                              request.n_parts > part ? request.parts[part].name.str() : "the workspace"));
   }
   return {};
+}
+
+}  // namespace
+
+Judgement judged(Verdict verdict, std::string headline, std::string note) {
+  Judgement judgement;
+  judgement.verdict = verdict;
+  judgement.failure.headline = std::move(headline);
+  if (!note.empty()) judgement.failure.notes.push_back(std::move(note));
+  return judgement;
+}
+
+Judgement judge_results(const Problem& problem, const Task& task, const Case& c, const CaseRequest& request,
+                        std::span<const std::byte> shared, std::span<const HostBuffer> inputs,
+                        std::span<const BufferSpec> outputs) {
+  Judgement judgement = judge_outputs(problem, task, c, request, shared, inputs, outputs);
+  if (judgement.verdict == Verdict::ok) judgement = judge_inputs(request, shared, inputs);
+  return judgement.verdict == Verdict::ok ? judge_workspace(request, shared) : judgement;
 }
 
 Judgement judge_cuda_error(std::int32_t cuda_code, std::string text) {

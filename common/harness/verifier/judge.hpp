@@ -21,6 +21,9 @@ struct Judgement {
   std::vector<HostBuffer> outputs = {};  // wrong ones, if they are small (Outcome::outputs)
 };
 
+// A failure; "": without a note.
+Judgement judged(Verdict verdict, std::string headline, std::string note = "");
+
 // For a case whose runner reported that every run finished.
 Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
                         const protocol::CaseRequest& request, std::span<const std::byte> shared,

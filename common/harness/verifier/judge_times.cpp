@@ -25,21 +25,13 @@ double median_of(std::span<const double> values) {
   return *middle;
 }
 
-Judgement suspect(std::string headline, std::string note) {
-  Judgement judgement;
-  judgement.verdict = Verdict::suspect;
-  judgement.failure.headline = std::move(headline);
-  judgement.failure.notes.push_back(std::move(note));
-  return judgement;
-}
-
 }  // namespace
 
 Judgement judge_digest(const protocol::CaseRequest& request, std::span<const std::byte> shared,
                        std::uint64_t key, const Digest& reported, bool stopped) {
   if (!stopped)
-    return suspect("gave an answer without stopping the clock",
-                   "its time could not be taken: a person has to look");
+    return judged(Verdict::suspect, "gave an answer without stopping the clock",
+                  "its time could not be taken: a person has to look");
   Digest digest;
   for (std::uint32_t i = request.n_inputs; i < request.n_inputs + request.n_outputs; ++i) {
     const auto& buffer = request.buffers[i];
@@ -48,9 +40,7 @@ Judgement judge_digest(const protocol::CaseRequest& request, std::span<const std
     add_digest(digest, data, key_of_buffer(key, i));
   }
   if (digest == reported) return {};
-  Judgement judgement;
-  judgement.verdict = Verdict::wrong_answer;
-  judgement.failure.headline = "had not finished its answer when it said so";
+  Judgement judgement = judged(Verdict::wrong_answer, "had not finished its answer when it said so");
   judgement.failure.explain("work in another stream, or after the task returned", false);
   return judgement;
 }
@@ -76,21 +66,21 @@ Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double
   if (!(memory_gb_per_s > 0)) return {};
   const double floor = kLeastShare * ideal_bytes / (memory_gb_per_s * 1e3);
   if (modelled_us >= floor) return {};
-  return suspect("is faster than memory can be",
-                 fmt::format("{:.1f} us modelled for bytes that take {:.1f} us to move: a person has to look",
-                             modelled_us, floor));
+  return judged(Verdict::suspect, "is faster than memory can be",
+                fmt::format("{:.1f} us modelled for bytes that take {:.1f} us to move: a person has to look",
+                            modelled_us, floor));
 }
 
 Judgement judge_times(std::span<const double> times_us, std::span<const double> clock_us,
                       std::span<const double> events_us, double ideal_bytes) {
   const double time = median_of(times_us), clock = median_of(clock_us), events = median_of(events_us);
   if (const double floor = ideal_bytes / kFastestMemory; time < floor)
-    return suspect(
-        "is faster than memory can be",
+    return judged(
+        Verdict::suspect, "is faster than memory can be",
         fmt::format("{:.1f} us for bytes that take {:.1f} us to move: a person has to look", time, floor));
   if (std::abs(clock - events) > std::max(kSlackUs, kSlackShare * std::max(clock, events)))
-    return suspect(
-        "has two different times",
+    return judged(
+        Verdict::suspect, "has two different times",
         fmt::format("{:.1f} us by the grader's clock, {:.1f} us by its own events: a person has to look",
                     clock, events));
   return {};

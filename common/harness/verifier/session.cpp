@@ -41,14 +41,6 @@ std::uint64_t fresh_nonce() {
   return nonce;
 }
 
-Judgement judged(Verdict verdict, std::string headline, std::string note = "") {
-  Judgement judgement;
-  judgement.verdict = verdict;
-  judgement.failure.headline = std::move(headline);
-  if (!note.empty()) judgement.failure.notes.push_back(std::move(note));
-  return judgement;
-}
-
 // Whether the case has outputs. Without any, it is right to launch no kernel.
 bool has_outputs(const Shape& shape) {
   return std::ranges::any_of(shape.outputs, [](const BufferSpec& spec) { return spec.count > 0; });

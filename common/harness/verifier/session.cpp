@@ -185,8 +185,8 @@ struct Session::Impl {
   double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& reported) const;
   Outcome timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                 const Measure& measure);
-  Outcome timed_once(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
-                     const Measure& measure);
+  Outcome timed_on_gpu(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                       const Measure& once, std::size_t n_runs);
   Outcome conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                    Attempt attempt) const;
 };
@@ -512,20 +512,11 @@ void for_each_at_once(std::size_t n, const F& f) {
 }
 }  // namespace
 
-// Doubtful times on a GPU are taken again, on other items in a fresh process: the machine may have been busy.
-// Work that hides from a clock each time is found again.
+// On the simulator only one run, because modelled time is always the same. Doubtful times on a GPU are taken
+// again, on other items in a fresh process: the machine may have been busy. Work that hides from a clock each
+// time is found again.
 Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                              const Measure& measure) {
-  Outcome outcome = timed_once(problem, task, c, seed, measure);
-  if (outcome.verdict != Verdict::suspect || options.device == DeviceKind::sim) return outcome;
-  runner.reset();
-  return timed_once(problem, task, c, seed_for(seed, "again"), measure);
-}
-
-// One warm-up run, then the timed ones; on the simulator only one run, because modelled time is always the
-// same. Each run has its own input from its own seed, so that a cached answer is wrong.
-Outcome Session::Impl::timed_once(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
-                                  const Measure& measure) {
   Measure once = measure;
   once.timed_runs = 1;
   if (options.device == DeviceKind::sim) {
@@ -535,6 +526,17 @@ Outcome Session::Impl::timed_once(const Problem& problem, const Task& task, cons
     if (outcome.verdict == Verdict::suspect) outcome.times_us = std::move(modelled_us);
     return outcome;
   }
+  const auto n_runs = static_cast<std::size_t>(measure.timed_runs) + 1;
+  Outcome outcome = timed_on_gpu(problem, task, c, seed, once, n_runs);
+  if (outcome.verdict != Verdict::suspect) return outcome;
+  runner.reset();
+  return timed_on_gpu(problem, task, c, seed_for(seed, "again"), once, n_runs);
+}
+
+// One warm-up run, then the timed ones. Each run has its own input from its own seed, so that a cached answer
+// is wrong.
+Outcome Session::Impl::timed_on_gpu(const Problem& problem, const Task& task, const Case& c,
+                                    std::uint64_t seed, const Measure& once, std::size_t n_runs) {
   std::vector<double> times_us, events_us;
   std::vector<std::array<double, 2>> clocks;
   // The items of several runs are made at the same time, while the runner starts, and their results are
@@ -543,7 +545,6 @@ Outcome Session::Impl::timed_once(const Problem& problem, const Task& task, cons
       lay_out(problem, task, c, problem.shape(task, c), options.device, once).shared_bytes;
   const std::size_t at_once = std::clamp<std::size_t>(kReadyBytes / bytes, 1, n_cores());
   const auto own_seed = [&](std::size_t k) { return k == 0 ? seed : mix(seed + k); };
-  const auto n_runs = static_cast<std::size_t>(measure.timed_runs) + 1;
   for (std::size_t first = 0; first < n_runs; first += at_once) {
     const std::size_t n = std::min(at_once, n_runs - first);
     std::vector<std::optional<Submitted>> given(n);

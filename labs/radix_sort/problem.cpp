@@ -3,13 +3,10 @@
 // runner.
 // Reading order: CaseList has what is tried and why, fill() makes the keys, check() decides what is
 // accepted: every output is exact, bit by bit. suspects.hpp lists the mistakes that may explain a wrong one.
-#include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <utility>
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"

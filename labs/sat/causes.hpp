@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: MIT
+// Likely causes of wrong tables and means, for problem.cpp: one rule for each mistake that explains an output
+// (lab/diagnosis.hpp).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
+#include "sat/baseline.hpp"
+#include "sat/lab.hpp"
+
+namespace course::sat {
+
+using namespace lab;  // NOLINT: this file is written in that library's terms
+
+struct Size {
+  std::size_t width = 0, height = 0;
+};
+inline Size size_of(const Case& c) {
+  return {static_cast<std::size_t>(c.params[kWidth]), static_cast<std::size_t>(c.params[kHeight])};
+}
+inline Corner corner_of(const Case& c) {
+  return static_cast<Corner>(c.op);
+}
+
+// --- Likely causes of a wrong table: one rule for each mistake. Each computes the table that the mistake
+// gives.
+
+// The data of the rules, for tables and boxes: `got` and the right answer.
+template <typename Sum>
+struct Output {
+  Size size;
+  std::span<const Sum> got;
+  std::span<const Expected> expected;
+  std::size_t first_wrong;
+
+  // Whether all of `got` equals wanted(r, c), exactly or, for floats, approximately, and differs from the
+  // right answer: in an image of one row or column, for example, many mistakes change nothing. `fine`: the
+  // mistake is one of rounding.
+  template <typename Wanted>
+  bool is_all(Wanted wanted, bool fine = false) const {
+    const auto here = static_cast<long double>(wanted(first_wrong / size.width, first_wrong % size.width));
+    const Expected& right = expected[first_wrong];
+    const long double least = fine || std::is_integral_v<Sum> ? 0 : 1e-4L * (1 + std::abs(right.value));
+    if (!(std::abs(here - right.value) > static_cast<long double>(right.bound) + least)) return false;
+    for (std::size_t r = 0; r < size.height; ++r) {
+      for (std::size_t c = 0; c < size.width; ++c) {
+        const Sum a = got[r * size.width + c];
+        const Sum b = wanted(r, c);
+        if constexpr (std::is_integral_v<Sum>) {
+          if (a != b) return false;
+        } else {
+          if (!(std::abs(a - b) <= static_cast<Sum>(1e-4) * (1 + std::abs(b)))) return false;
+        }
+      }
+    }
+    return true;
+  }
+  bool is_right(std::size_t i) const {
+    const auto difference = std::abs(static_cast<long double>(got[i]) - expected[i].value);
+    return difference <= static_cast<long double>(expected[i].bound);
+  }
+  bool is_table(const std::vector<Sum>& table) const {
+    return is_all([&](std::size_t r, std::size_t c) { return table[r * size.width + c]; });
+  }
+};
+
+template <typename T>
+struct TableFacts {
+  using Sum = typename SumOf<T>::Type;
+  const Case& c;
+  std::span<const T> items;
+  Output<Sum> out;
+
+  Size size() const { return size_of(c); }
+  // The number of row r, counted from the corner, and the reverse.
+  std::size_t row(std::size_t r) const { return row_from(corner_of(c), r, size().height); }
+  std::vector<Sum> table(Size as, Corner corner) const {
+    std::vector<Sum> result(items.size());
+    table_one_thread<T>(items, as.width, as.height, corner, result);
+    return result;
+  }
+  // The columns of value(i) are scanned.
+  template <typename Value>
+  std::vector<Sum> columns_of(Value value) const {
+    std::vector<Sum> result(items.size());
+    const std::size_t width = size().width;
+    for (std::size_t k = 0; k < size().height; ++k)
+      for (std::size_t col = 0; col < width; ++col)
+        result[row(k) * width + col] =
+            wrapping_add(k == 0 ? Sum{0} : result[row(k - 1) * width + col], value(row(k) * width + col));
+    return result;
+  }
+  // The rows are scanned, in pieces; the columns are not.
+  std::vector<Sum> rows(std::size_t piece = SIZE_MAX) const {
+    std::vector<Sum> result(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i)
+      result[i] =
+          wrapping_add(i % size().width % piece == 0 ? Sum{0} : result[i - 1], static_cast<Sum>(items[i]));
+    return result;
+  }
+};
+
+std::string other_corner(const auto& f) {
+  const Corner corner = corner_of(f.c);
+  const Corner other = corner == Corner::top_left ? Corner::lower_left : Corner::top_left;
+  if (!f.out.is_table(f.table(f.size(), other))) return "";
+  return fmt::format("this is the table from the other corner: these rectangles must start at the {}",
+                     corner == Corner::top_left ? "top left" : "lower left");
+}
+
+std::string sides_swapped(const auto& f) {
+  const auto [width, height] = f.size();
+  if (!(f.out.is_table(f.table({height, width}, corner_of(f.c))))) return "";
+  return fmt::format(
+      "width and height are swapped: this is the table of an image {} wide and {} high, and "
+      "this one is {} wide and {} high",
+      height, width, width, height);
+}
+
+std::string columns_forgotten(const auto& f) {
+  return f.out.is_table(f.rows()) ? "the rows are scanned, the columns are not" : "";
+}
+
+// The rows are scanned, and so are the columns, except in the rows after the last whole group of them.
+std::vector<Cause> column_tails(const auto& f) {
+  const auto [width, height] = f.size();
+  const auto right = f.table(f.size(), corner_of(f.c)), rows = f.rows();
+  std::vector<Cause> causes;
+  const auto tail = [&, w = width, h = height](std::string rule, std::size_t n_whole, std::string text) {
+    if (n_whole >= h) return;
+    const bool fits = f.out.is_all(
+        [&](std::size_t r, std::size_t col) { return (f.row(r) < n_whole ? right : rows)[r * w + col]; });
+    if (fits) causes.push_back({std::move(rule), std::move(text)});
+  };
+  // Of which length the groups are, an image does not show: 3 rows are left over from groups of 4 and of 16.
+  for (std::size_t group = 2; group <= 32; group *= 2) {
+    const std::size_t n_left = height % group;
+    tail(fmt::format("column_tail {}", group), height - n_left,
+         fmt::format(
+             "the last {} of {} rows, counted from the corner, are not added to the columns: those after "
+             "the last whole group of rows",
+             n_left, height));
+  }
+  if (height > 1) tail("last_row_alone", height - 1, "the last row is not added to the columns");
+  return causes;
+}
+
+// The rows are scanned, but only the first columns, or the columns only in the first rows: a grid or a loop of
+// the wrong length.
+std::vector<Cause> part_of_the_columns(const auto& f) {
+  const auto [width, height] = f.size();
+  const auto right = f.table(f.size(), corner_of(f.c)), rows = f.rows();
+  std::size_t column = width, row = height;  // the first of the wrong entries, counted from the corner
+  for (std::size_t i = 0; i < f.out.got.size(); ++i) {
+    if (f.out.is_right(i)) continue;
+    column = std::min(column, i % width);
+    row = std::min(row, f.row(i / width));
+  }
+  const char* swapped = "; were width and height swapped?";
+  std::vector<Cause> causes;
+  if (column > 0 && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
+        return (col < column ? right : rows)[r * w + col];
+      }))
+    causes.push_back(
+        {"columns_not_scanned",
+         fmt::format("the columns from {} on are not scanned, only their rows are{}", column,
+                     column == height ? fmt::format(": {} is the height{}", height, swapped) : "")});
+  if (row > 1 && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
+        return (f.row(r) < row ? right : rows)[r * w + col];
+      }))
+    causes.push_back(
+        {"rows_not_added",
+         fmt::format("the rows from {} on, counted from the corner, are not added to the columns{}", row,
+                     row == width ? fmt::format(": {} is the width{}", width, swapped) : "")});
+  return causes;
+}
+
+// The rows are scanned in pieces; a new piece begins in the first column with a wrong entry.
+std::string pieces_of_rows(const auto& f) {
+  const std::size_t width = f.size().width;
+  std::size_t piece = width;
+  for (std::size_t i = 0; i < f.out.got.size(); ++i)
+    if (!f.out.is_right(i)) piece = std::min(piece, i % width);
+  if (piece < 2) return "";
+  const auto rows = f.rows(piece), other = f.columns_of([&](std::size_t i) { return rows[i]; });
+  return f.out.is_table(other) ? fmt::format(
+                                     "the sums of the rows begin anew at column {}: the sum of the items "
+                                     "before it is not carried on",
+                                     piece)
+                               : "";
+}
+
+// The scan of the transposed rows got the sizes of the image. If its rows overlapped, the result would be a race.
+template <typename T>
+std::string second_scan_swapped(const TableFacts<T>& f) {
+  using Sum = typename TableFacts<T>::Sum;
+  const auto [width, height] = f.size();
+  if (width == height || (width > height && height > 1)) return "";
+  const auto rows = f.rows();
+  std::vector<Sum> turned(std::max(width * height, (height - 1) * height + width));
+  for (std::size_t i = 0; i < rows.size(); ++i) turned[i % width * height + f.row(i / width)] = rows[i];
+  for (std::size_t r = 0; r < height; ++r)
+    for (std::size_t c = 1; c < width; ++c)
+      turned[r * height + c] = wrapping_add(turned[r * height + c - 1], turned[r * height + c]);
+  const bool fits =
+      f.out.is_all([&, h = height](std::size_t r, std::size_t col) { return turned[col * h + f.row(r)]; });
+  return fits ? fmt::format(
+                    "width and height are swapped in the second scan: the transposed table has {} rows of {}",
+                    width, height)
+              : "";
+}
+
+template <typename T>
+std::string rows_forgotten(const TableFacts<T>& f) {
+  const auto columns =
+      f.columns_of([&](std::size_t i) { return static_cast<typename TableFacts<T>::Sum>(f.items[i]); });
+  return f.out.is_table(columns) ? "the columns are scanned, the rows are not" : "";
+}
+
+template <typename T>
+std::string exclusive_table(const TableFacts<T>& f) {
+  const auto right = f.table(f.size(), corner_of(f.c));
+  const bool exclusive = f.out.is_all([&](std::size_t r, std::size_t col) {
+    const std::size_t k = f.row(r);
+    return k == 0 || col == 0 ? typename TableFacts<T>::Sum{0}
+                              : right[f.row(k - 1) * f.size().width + col - 1];
+  });
+  if (!exclusive) return "";
+  return "this is the exclusive table: every rectangle must include the entry's own row and column";
+}
+
+std::string transposed(const auto& f) {
+  const auto [width, height] = f.size();
+  const auto right = f.table(f.size(), corner_of(f.c));
+  const bool turned = width == height && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
+    return right[col * w + r];
+  });
+  return turned ? "rows and columns are swapped: this is the transposed table" : "";
+}
+
+template <typename T>
+std::string integers_in_floats(const TableFacts<T>& f) {
+  using Sum = typename TableFacts<T>::Sum;
+  if constexpr (std::is_integral_v<Sum>) {
+    // Every wrong sum has more than a float's 24 significant bits, and the error is no larger than that of
+    // many roundings.
+    bool rounded = true, short_ones = false;
+    for (std::size_t i = 0; i < f.out.got.size() && rounded; ++i) {
+      const auto got = static_cast<long double>(f.out.got[i]), right = f.out.expected[i].value;
+      const bool is_float = static_cast<long double>(static_cast<float>(f.out.got[i])) == got;
+      rounded = is_float && std::abs(got - right) <= 1e-3L * std::abs(right);
+      short_ones = short_ones || std::abs(right) > 0x1p24L;
+    }
+    if (rounded && short_ones)
+      return "the sums have the digits of a float only: integers were added as floats. Keep them in "
+             "TableJob::Sum";
+  }
+  return "";
+}
+
+template <typename T>
+constexpr Rule<TableFacts<T>> kTableRules[] = {
+    {"other_corner", other_corner<TableFacts<T>>},   {"sides_swapped", sides_swapped<TableFacts<T>>},
+    {"second_scan_swapped", second_scan_swapped<T>}, {"columns_forgotten", columns_forgotten<TableFacts<T>>},
+    {"rows_forgotten", rows_forgotten<T>},           {"pieces_of_rows", pieces_of_rows<TableFacts<T>>},
+    {"exclusive_table", exclusive_table<T>},         {"transposed", transposed<TableFacts<T>>},
+    {"integers_in_floats", integers_in_floats<T>},
+};
+
+// --- Likely causes of wrong means: one rule for each mistake.
+
+template <typename Sum>
+struct BoxFacts {
+  using Mean = MeanOf<Sum>;
+  const Case& c;
+  std::span<const Sum> table;
+  std::span<const std::uint32_t> radii;
+  Output<Mean> out;
+
+  Corner corner() const { return corner_of(c); }
+  std::size_t width() const { return size_of(c).width; }
+  std::size_t height() const { return size_of(c).height; }
+  std::size_t radius(std::size_t r, std::size_t col) const {
+    return radii.empty() ? static_cast<std::size_t>(c.params[kRadius]) : radii[r * width() + col];
+  }
+  Box box(std::size_t r, std::size_t col) const {
+    return box_around(r, col, radius(r, col), width(), height());
+  }
+  Mean sum(const Box& box) const {
+    return static_cast<Mean>(box_sum(table, width(), edges_of(box, corner(), height())));
+  }
+  Mean entry(std::size_t r, std::size_t col) const { return static_cast<Mean>(table[r * width() + col]); }
+};
+
+std::string not_divided(const auto& f) {
+  if (!(f.out.is_all([&](std::size_t r, std::size_t col) { return f.sum(f.box(r, col)); }))) return "";
+  return "these are the sums of the boxes: divide by how many items each has";
+}
+
+template <typename F>
+std::string whole_window(const F& f) {
+  const bool whole = f.out.is_all([&](std::size_t r, std::size_t col) {
+    const auto side = 2 * static_cast<typename F::Mean>(f.radius(r, col)) + 1;
+    return f.sum(f.box(r, col)) / (side * side);
+  });
+  return whole ? "divided by the size of the whole box everywhere: at the border only the part inside the "
+                 "image counts"
+               : "";
+}
+
+template <typename F>
+std::string table_of_other_corner(const F& f) {
+  const Corner other = f.corner() == Corner::top_left ? Corner::lower_left : Corner::top_left;
+  const bool turned = f.out.is_all([&](std::size_t r, std::size_t col) {
+    const Box box = f.box(r, col);
+    return static_cast<typename F::Mean>(box_sum(f.table, f.width(), edges_of(box, other, f.height()))) /
+           static_cast<typename F::Mean>(box.area());
+  });
+  return turned ? "the table was read as one from the other corner" : "";
+}
+
+template <typename F>
+std::string overlap_not_added_back(const F& f) {
+  const bool lacks = f.out.is_all([&](std::size_t r, std::size_t col) {
+    const Box box = f.box(r, col);
+    const Edges edges = edges_of(box, f.corner(), f.height());
+    auto sum = box_sum(f.table, f.width(), edges);
+    if (edges.cut_rows && edges.cut_columns)
+      sum = wrapping_subtract(sum, f.table[edges.near * f.width() + edges.left]);
+    return static_cast<typename F::Mean>(sum) / static_cast<typename F::Mean>(box.area());
+  });
+  return lacks ? "the rectangle that is subtracted twice, with the rows and with the columns, must be added "
+                 "back once"
+               : "";
+}
+
+template <typename Sum>
+std::string floats_too_early(const BoxFacts<Sum>& f) {
+  using Mean = typename BoxFacts<Sum>::Mean;
+  if constexpr (std::is_integral_v<Sum>) {
+    const auto in_floats = [&](std::size_t r, std::size_t col) {
+      const Box box = f.box(r, col);
+      const Edges edges = edges_of(box, f.corner(), f.height());
+      Mean sum = f.entry(edges.far, edges.right);
+      if (edges.cut_columns) sum -= f.entry(edges.far, edges.left);
+      if (edges.cut_rows) sum -= f.entry(edges.near, edges.right);
+      if (edges.cut_rows && edges.cut_columns) sum += f.entry(edges.near, edges.left);
+      return sum / static_cast<Mean>(box.area());
+    };
+    if (f.out.is_all(in_floats, true))
+      return "the look-ups were converted to floats before they were subtracted: as integers they lose no "
+             "digit";
+  }
+  return "";
+}
+
+// Near edges were looked up inside the box instead of one position before it: in some of the three look-ups
+// that are subtracted or added back.
+template <typename F>
+std::string near_edge_inside(const F& f) {
+  using Mean = typename F::Mean;
+  enum Inside : unsigned { row = 1, column = 2, row_of_corner = 4, column_of_corner = 8 };
+  // Those with the fewest mistakes first: in an image of one column, a mistake of columns changes nothing.
+  for (const unsigned inside : {1u, 2u, 4u, 8u, 3u, 5u, 6u, 9u, 10u, 12u, 7u, 11u, 13u, 14u, 15u}) {
+    const bool fits = f.out.is_all([&](std::size_t r, std::size_t col) {
+      const Box box = f.box(r, col);
+      const Edges edges = edges_of(box, f.corner(), f.height());
+      const auto entry = [&](std::size_t at, bool in_row, std::size_t left, bool in_column) {
+        const std::size_t moved = f.corner() == Corner::lower_left ? at - 1 : at + 1;
+        return f.table[(in_row ? moved : at) * f.width() + left + (in_column ? 1 : 0)];
+      };
+      auto sum = entry(edges.far, false, edges.right, false);
+      if (edges.cut_columns)
+        sum = wrapping_subtract(sum, entry(edges.far, false, edges.left, (inside & column) != 0));
+      if (edges.cut_rows)
+        sum = wrapping_subtract(sum, entry(edges.near, (inside & row) != 0, edges.right, false));
+      if (edges.cut_rows && edges.cut_columns)
+        sum = wrapping_add(sum, entry(edges.near, (inside & row_of_corner) != 0, edges.left,
+                                      (inside & column_of_corner) != 0));
+      return static_cast<Mean>(sum) / static_cast<Mean>(box.area());
+    });
+    if (!fits) continue;
+    const bool rows = (inside & (row | row_of_corner)) != 0;
+    const bool columns = (inside & (column | column_of_corner)) != 0;
+    return fmt::format(
+        "each box lacks the {} next to the corner: what is subtracted ends one *before* the box",
+        rows && columns ? "row and column"
+        : rows          ? "row"
+                        : "column");
+  }
+  return "";
+}
+
+// All wrong entries, and no others, have a radius that exceeds the range of int when it is added to a row or
+// column.
+std::string radius_overflows(const auto& f) {
+  constexpr std::size_t kIntMax = 0x7fffffff;
+  const auto is_right = [&](std::size_t i) {
+    const Expected& right = f.out.expected[i];
+    return std::abs(static_cast<long double>(f.out.got[i]) - right.value) <=
+           static_cast<long double>(right.bound) + 1e-6L * std::abs(right.value);
+  };
+  bool some_right = false;
+  for (std::size_t i = 0; i < f.out.got.size(); ++i) {
+    const std::size_t r = i / f.width(), col = i % f.width();
+    const bool leaves = f.radius(r, col) + std::max(r, col) > kIntMax;
+    if (!leaves && !is_right(i)) return "";
+    some_right = some_right || !leaves;
+  }
+  if (!(some_right || f.radii.empty())) return "";
+  return fmt::format(
+      "only entries with a radius as large as {} are wrong: a row or column plus the radius "
+      "leaves the range of 32 bits. Compute it in 64 bits, or cut the radius first",
+      f.radius(f.out.first_wrong / f.width(), f.out.first_wrong % f.width()));
+}
+
+template <typename Sum>
+constexpr Rule<BoxFacts<Sum>> kBoxRules[] = {
+    {"not_divided", not_divided<BoxFacts<Sum>>},
+    {"whole_window", whole_window<BoxFacts<Sum>>},
+    {"table_of_other_corner", table_of_other_corner<BoxFacts<Sum>>},
+    {"overlap_not_added_back", overlap_not_added_back<BoxFacts<Sum>>},
+    {"floats_too_early", floats_too_early<Sum>},
+    {"near_edge_inside", near_edge_inside<BoxFacts<Sum>>},
+    {"radius_overflows", radius_overflows<BoxFacts<Sum>>, false,
+     "only entries with a very large radius are wrong: a row or column plus the radius leaves the range of "
+     "32 bits. Compute it in 64 bits, or cut the radius first"},
+};
+
+}  // namespace course::sat

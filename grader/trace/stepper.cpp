@@ -5,8 +5,11 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <span>
+#include <string_view>
 
 namespace course::grader {
 namespace {
@@ -42,40 +45,31 @@ class RawKeys {
 
 enum class Key { next, back, first, last, end, other };
 
+struct Keys {
+  std::string_view characters;
+  Key key;
+};
+constexpr Keys kKeys[] = {
+    {" \n\rnj", Key::next}, {"bpk\177", Key::back}, {"g", Key::first}, {"G", Key::last}, {"q\4", Key::end}};
+constexpr Keys kArrows[] = {{"AD", Key::back}, {"BC", Key::next}, {"H", Key::first}, {"F", Key::last}};
+
+Key find_key(std::span<const Keys> all, char c) {
+  const auto found = std::ranges::find_if(
+      all, [&](const Keys& k) { return k.characters.find(c) != std::string_view::npos; });
+  return found != all.end() ? found->key : Key::other;
+}
+
 Key read_key() {
+  constexpr char kEscape = 27;
   char c = 0;
   if (read(STDIN_FILENO, &c, 1) != 1 || interrupted != 0) return Key::end;
-  switch (c) {
-    case ' ':
-    case '\n':
-    case '\r':
-    case 'n':
-    case 'j': return Key::next;
-    case 'b':
-    case 'p':
-    case 'k':
-    case 127: return Key::back;
-    case 'g': return Key::first;
-    case 'G': return Key::last;
-    case 'q':
-    case 4: return Key::end;
-    case 27: break;
-    default: return Key::other;
-  }
+  if (c != kEscape) return find_key(kKeys, c);
   // An arrow key sends three characters at once. Escape alone ends.
   pollfd more{STDIN_FILENO, POLLIN, 0};
   char rest[2] = {};
   for (char& r : rest)
     if (poll(&more, 1, 50) != 1 || read(STDIN_FILENO, &r, 1) != 1) return Key::end;
-  switch (rest[1]) {
-    case 'A':
-    case 'D': return Key::back;
-    case 'B':
-    case 'C': return Key::next;
-    case 'H': return Key::first;
-    case 'F': return Key::last;
-    default: return Key::other;
-  }
+  return find_key(kArrows, rest[1]);
 }
 
 }  // namespace

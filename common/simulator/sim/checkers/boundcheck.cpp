@@ -15,26 +15,13 @@ namespace course::sim {
 
 // The ops themselves stop accesses outside of allocations, of shared and of local memory (ops/memory.hpp).
 Gap Boundcheck::gap(const OpRow& row) {
-  switch (row.kind) {
-    case OpKind::move:
-    case OpKind::combine:
-    case OpKind::load:
-    case OpKind::store:
-    case OpKind::atomic:
-    case OpKind::shuffle:
-    case OpKind::vote:
-    case OpKind::reduce:
-    case OpKind::sync:
-    case OpKind::fence:
-    case OpKind::control: return nullptr;
-    case OpKind::copy:
-      return is_of(row, {"cp.async.bulk"}) ? "the arrays that a bulk copy reads and writes are not told apart"
-                                           : nullptr;
-    case OpKind::mbarrier:
-      return is_of(row, {"st.async"}) ? "the mbarrier of an asynchronous store is not compared with an array"
-                                      : nullptr;
-    case OpKind::other: break;
-  }
+  if (is_plain(row.kind)) return nullptr;
+  if (row.kind == OpKind::copy)
+    return is_of(row, {"cp.async.bulk"}) ? "the arrays that a bulk copy reads and writes are not told apart"
+                                         : nullptr;
+  if (row.kind == OpKind::mbarrier)
+    return is_of(row, {"st.async"}) ? "the mbarrier of an asynchronous store is not compared with an array"
+                                    : nullptr;
   if (is_of(row, {"tex", "suld", "sust", "txq", "suq"})) return "textures and surfaces are not checked";
   if (is_of(row, {"mapa"})) return "accesses to the shared memory of other blocks are not checked";
   return nullptr;  // the others access no memory, or make no fault, as a prefetch

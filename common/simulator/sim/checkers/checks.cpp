@@ -36,7 +36,8 @@ void Checks::launch_ends() {
 
 void Checks::block_begins(Block& block) {
   CompositeObserver::block_begins(block);
-  for (Warp& w : block.warps) w.observed = kinds_;
+  for (Warp& w : block.warps)
+    if (!follow(w)) w.observed = kinds_;
 }
 
 void Checks::before(Warp& w, const MicroOp& op) {
@@ -50,10 +51,7 @@ void Checks::before(Warp& w, const MicroOp& op) {
     resolve(w, op, a);
     for (KernelChecker* c : checkers_) c->access(w, op, a);
   }
-  if (w.observed == kinds_) return;
-  for (const KernelChecker* c : checkers_)
-    if (c->follows(w)) return;
-  w.observed = kinds_;
+  if (w.observed != kinds_ && !follow(w)) w.observed = kinds_;
 }
 
 }  // namespace course::sim

@@ -8,6 +8,7 @@
 // boundcheck.hpp adds the bounds between shared arrays.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,11 @@ class Checks : public CompositeObserver {
   void check_with(std::vector<KernelChecker*> checkers);
 
  private:
+  // Whether some checker tracks a value of this warp.
+  bool follow(const Warp& w) const {
+    return std::any_of(checkers_.begin(), checkers_.end(), [&](const auto* c) { return c->follows(w); });
+  }
+
   std::vector<KernelChecker*> checkers_;
   WriteHistory history_;
   std::uint32_t kinds_ = 0;  // kinds of ops that some checker observes

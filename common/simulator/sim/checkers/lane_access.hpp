@@ -11,7 +11,7 @@
 
 namespace course::sim {
 
-enum class Place : std::uint8_t { global, shared, local };
+enum class Place : std::uint8_t { global, shared, local, registers };
 
 inline Place place_of(std::uint64_t address) {
   if (address >= kLocalWindow && address < kLocalWindow + kWindowSize) return Place::local;

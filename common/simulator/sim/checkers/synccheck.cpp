@@ -49,22 +49,8 @@ const char* name_of_op(const MicroOp& op) {
 // --- begin and end -----------------------------------------------------------------------------------------
 
 Gap Synccheck::gap(const OpRow& row) {
-  switch (row.kind) {
-    case OpKind::move:
-    case OpKind::combine:
-    case OpKind::load:
-    case OpKind::store:
-    case OpKind::atomic:
-    case OpKind::shuffle:
-    case OpKind::vote:
-    case OpKind::reduce:
-    case OpKind::sync:
-    case OpKind::fence:
-    case OpKind::control:
-    case OpKind::copy: return nullptr;
-    case OpKind::mbarrier: return "arrivals at mbarriers are not checked";
-    case OpKind::other: break;
-  }
+  if (is_plain(row.kind) || row.kind == OpKind::copy) return nullptr;
+  if (row.kind == OpKind::mbarrier) return "arrivals at mbarriers are not checked";
   if (is_of(row, {"mma", "movmatrix"}))
     return "which lanes take part in an operation on matrices is not checked";
   return nullptr;  // the others do not synchronise

@@ -27,6 +27,50 @@ std::vector<std::uint32_t> successors(const Program& program, std::uint32_t numb
   }
 }
 
+int n_results(const MicroOp& op) {
+  return op.kind == OpKind::store ? 0 : op.kind == OpKind::atomic && op.width == 16 ? 3 : 4;
+}
+bool writes(const MicroOp& op, std::uint32_t slot) {
+  return std::find(op.dst, op.dst + n_results(op), slot) != op.dst + n_results(op);
+}
+
+namespace {
+bool reads(const MicroOp& op, std::uint32_t slot) {
+  return std::find(op.src, op.src + 4, slot) != op.src + 4 ||
+         std::find(op.dst + n_results(op), op.dst + 4, slot) != op.dst + 4 || op.guard == slot;
+}
+}  // namespace
+
+bool may_read(const Program& program, std::vector<std::uint32_t> open, std::uint32_t slot) {
+  std::vector<bool> seen(program.blocks.size(), false);
+  while (!open.empty()) {
+    const std::uint32_t number = open.back();
+    open.pop_back();
+    if (seen[number]) continue;
+    seen[number] = true;
+    const BasicBlock& b = program.blocks[number];
+    bool written = false;
+    for (std::uint32_t i = b.first; i < b.last && !written; ++i) {
+      const MicroOp& op = program.ops[i];
+      if (reads(op, slot)) return true;
+      written = op.guard == MicroOp::kNoSlot && writes(op, slot);
+    }
+    if (written) continue;
+    if (b.predicate == slot) return true;
+    if (b.exit == Exit::call_indirect && program.calls[b.target].selector == slot) return true;
+    const std::vector<std::uint32_t> next = successors(program, number);
+    open.insert(open.end(), next.begin(), next.end());
+  }
+  return false;
+}
+
+void find_unset_slots(Program& program) {
+  for (ProgramFunction& f : program.functions)
+    for (const auto* slots : {&f.narrow_slots, &f.wide_slots, &f.predicate_slots})
+      for (const std::uint32_t slot : *slots)
+        if (may_read(program, {f.entry_block}, slot)) f.unset_slots.push_back(slot);
+}
+
 namespace {
 
 using Blocks = std::vector<std::uint32_t>;

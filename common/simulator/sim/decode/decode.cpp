@@ -115,7 +115,7 @@ Program Decoder::run(const ptx::Function& kernel) {
   note_taken_addresses();
   if (slot_names_ != nullptr) slot_names_->shared = shared_offsets_;
 
-  program_.register_image.assign(program_.register_bytes, std::byte{0});
+  program_.register_image.assign(program_.register_bytes, std::byte{0xA5});
   for (const auto& [key, slot] : constants_) {
     std::byte* at = program_.register_image.data() + slot;
     if (key.first == SlotKind::predicate) {
@@ -130,6 +130,7 @@ Program Decoder::run(const ptx::Function& kernel) {
   }
   check_operands();
   rank_blocks(program_);
+  find_unset_slots(program_);
   // The order of threads can be observed through old values of atomics (also in shared memory), strong loads,
   // and polls of an mbarrier.
   program_.shows_order = program_.order_sensitive ||

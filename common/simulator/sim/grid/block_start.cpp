@@ -72,7 +72,7 @@ void fill_specials(Warp& w, const Worker& worker, bool fresh) {
   for (const SpecialSlot& s : program.specials) {
     if (!fresh && !per_block(s.name)) continue;
     auto* out = w.slot<std::uint32_t>(s.slot);
-    if (per_block(s.name)) {  // the same in all lanes
+    if (!s.name.starts_with("%tid") && !s.name.starts_with("%lane")) {  // the same in all lanes
       std::fill_n(out, kLanes, special_value(s.name, *w.block, worker, program, 0, w.number));
       continue;
     }
@@ -99,7 +99,7 @@ void fill_parameters(Warp& w, const LaunchRequest& launch) {
   }
 }
 
-// Constants, special registers and parameters; all other registers are zero.
+// Constants, special registers and parameters; all other registers contain a fixed pattern.
 void set_registers(Warp& w, const Worker& worker) {
   std::memcpy(w.registers, w.program->register_image.data(), w.program->register_image.size());
   fill_specials(w, worker, true);
@@ -167,12 +167,12 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
   // reproducible.
   std::memset(block.shared, 0xA5, block.shared_bytes);
   for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
-    begin_warp(block.warps[k], block, k, block.n_threads);
     // Registers and local memory would otherwise pass values from block to block, past all observers.
     if (worker.observer != nullptr) {
       set_registers(block.warps[k], worker);
       std::fill(block.warps[k].local.begin(), block.warps[k].local.end(), std::byte{0xA5});
     }
+    begin_warp(block.warps[k], block, k, block.n_threads);
     fill_specials(block.warps[k], worker, false);
   }
   if (worker.observer == nullptr) return;

@@ -121,26 +121,12 @@ void add_spills(Counters& c, std::uint64_t n_bytes, std::uint64_t in_l1, const L
 }  // namespace
 
 Gap gap_of_counters(const OpRow& row, const MicroOp* op) {
-  switch (row.kind) {
-    case OpKind::load:
-    case OpKind::store:
-    case OpKind::atomic:
-      // Such as the elements of a vector of atomics, and of a matrix. Those of a call are in local memory.
-      return op != nullptr && !op->counted && op->space != MemorySpace::local
-                 ? "several accesses in one instruction count as one"
-                 : nullptr;
-    case OpKind::move:
-    case OpKind::combine:
-    case OpKind::shuffle:
-    case OpKind::vote:
-    case OpKind::reduce:
-    case OpKind::sync:
-    case OpKind::fence:
-    case OpKind::control:
-    case OpKind::copy: return nullptr;
-    case OpKind::mbarrier: return "accesses to mbarriers are not counted";
-    case OpKind::other: break;
-  }
+  const bool accesses = row.kind == OpKind::load || row.kind == OpKind::store || row.kind == OpKind::atomic;
+  // Such as the elements of a vector of atomics, and of a matrix. Those of a call are in local memory.
+  if (accesses && op != nullptr && !op->counted && op->space != MemorySpace::local)
+    return "several accesses in one instruction count as one";
+  if (is_plain(row.kind) || row.kind == OpKind::copy) return nullptr;
+  if (row.kind == OpKind::mbarrier) return "accesses to mbarriers are not counted";
   return is_of(row, {"mma"}) ? "an operation on matrices counts as one instruction" : nullptr;
 }
 

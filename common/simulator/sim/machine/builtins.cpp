@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
@@ -178,15 +179,11 @@ int print(Warp& w, int lane, const CallSite& site) {
       case 'c': put(specification + kind, take(std::int32_t{})); break;
       case 's': put(specification + kind, text_at(w, lane, take(std::uint64_t{})).c_str()); break;
       case 'p': put(specification + kind, reinterpret_cast<void*>(take(std::uint64_t{}))); break;
-      case 'e':
-      case 'E':
-      case 'f':
-      case 'F':
-      case 'g':
-      case 'G':
-      case 'a':
-      case 'A': put(specification + kind, take(double{})); break;
-      default: out.append(format, k, end + 1 - k); break;
+      default:
+        if (std::string_view("eEfFgGaA").find(kind) != std::string_view::npos)
+          put(specification + kind, take(double{}));
+        else
+          out.append(format, k, end + 1 - k);
     }
     k = end + 1;
   }

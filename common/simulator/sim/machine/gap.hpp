@@ -3,7 +3,14 @@
 // op table, for a launch, and so on; observation/subset.hpp asks all of them.
 #pragma once
 
+#include "sim/machine/program.hpp"
+
 namespace course::sim {
+
+// The kinds of op that every observer follows, apart from rows that it names. Each decides about the others.
+constexpr bool is_plain(OpKind kind) {
+  return kind < OpKind::copy;
+}
 
 // A clause: "the carry flag is not followed". nullptr: everything is followed.
 using Gap = const char*;

@@ -37,7 +37,7 @@ enum class OpKind : std::uint8_t {
   reduce,
   sync,
   fence,
-  control,
+  control,   // up to here: is_plain
   copy,      // asynchronous; reported by Observer::copies_issued
   mbarrier,  // accesses an mbarrier
   other
@@ -132,6 +132,7 @@ struct ProgramFunction {
   // Its registers in the register file. They are saved lane by lane when the function is re-entered
   // (recursion).
   std::vector<std::uint32_t> narrow_slots, wide_slots, predicate_slots;
+  std::vector<std::uint32_t> unset_slots;  // those that may be read before they are written
   std::vector<std::uint32_t> parameter_offsets, result_offsets;  // in its frame
   std::vector<std::uint32_t> parameter_sizes, result_sizes;
 };
@@ -159,7 +160,7 @@ struct Program {
   std::vector<std::vector<std::uint32_t>> jump_tables;  // of indexed branches: block numbers
   std::vector<std::uint64_t> function_addresses;        // of functions[i], for indirect calls
   std::vector<bool> address_taken;                      // of functions[i]: an indirect call may reach it
-  std::vector<std::byte> register_image;                // constants; the rest is zero
+  std::vector<std::byte> register_image;                // constants; the rest is a pattern
   std::vector<SpecialSlot> specials;
   std::vector<ParameterSlot> parameters;
   std::uint32_t register_bytes = 0;  // per warp

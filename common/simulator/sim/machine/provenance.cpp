@@ -79,35 +79,28 @@ std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchR
 
 namespace {
 
-// All registers from which a register's value may have been copied, including itself.
-std::set<std::int32_t> moved_from(const ptx::Function& f, std::int32_t reg) {
-  std::set<std::int32_t> sources{reg};
-  for (bool more = true; more;) {
-    more = false;
-    for (const ptx::Instruction& i : f.instructions)
-      if ((i.opcode == "mov" || i.opcode == "cvt") && i.operands.size() == 2 &&
-          i.operands[0].kind == Operand::Kind::reg && i.operands[1].kind == Operand::Kind::reg &&
-          sources.contains(i.operands[0].index))
-        more = sources.insert(i.operands[1].index).second || more;
-  }
-  return sources;
-}
-
-// Whether an instruction compares what a swap has found, in register `found`, with what it expected.
-bool is_compared(const ptx::Function& f, std::int32_t found, std::set<std::int32_t> expected) {
-  std::set<std::int32_t> copies{found};
-  const auto holds = [](const Operand& o, const std::set<std::int32_t>& registers) {
-    return o.kind == Operand::Kind::reg && registers.contains(o.index);
-  };
+// Adds the registers from which values in `registers` may have been copied; `onwards`: those to which.
+std::set<std::int32_t> with_copies(const ptx::Function& f, std::set<std::int32_t> registers, bool onwards) {
   for (bool more = true; more;) {
     more = false;
     for (const ptx::Instruction& i : f.instructions) {
       if ((i.opcode != "mov" && i.opcode != "cvt") || i.operands.size() != 2) continue;
-      for (std::set<std::int32_t>* one : {&copies, &expected})
-        if (i.operands[0].kind == Operand::Kind::reg && holds(i.operands[1], *one))
-          more = one->insert(i.operands[0].index).second || more;
+      const Operand &known = i.operands[onwards ? 1 : 0], &fresh = i.operands[onwards ? 0 : 1];
+      if (known.kind == Operand::Kind::reg && fresh.kind == Operand::Kind::reg &&
+          registers.contains(known.index))
+        more = registers.insert(fresh.index).second || more;
     }
   }
+  return registers;
+}
+
+// Whether an instruction compares what a swap has found, in register `found`, with what it expected.
+bool is_compared(const ptx::Function& f, std::int32_t found, const std::set<std::int32_t>& before) {
+  const std::set<std::int32_t> copies = with_copies(f, {found}, true),
+                               expected = with_copies(f, before, true);
+  const auto holds = [](const Operand& o, const std::set<std::int32_t>& registers) {
+    return o.kind == Operand::Kind::reg && registers.contains(o.index);
+  };
   return std::any_of(f.instructions.begin(), f.instructions.end(), [&](const ptx::Instruction& i) {
     const auto& o = i.operands;
     if (o.size() < 3 || !(i.opcode == "setp" || i.opcode == "set" || i.opcode == "xor" || i.opcode == "sub"))
@@ -193,7 +186,7 @@ std::set<std::uint32_t> loads_before_swaps(const Program& program) {
     const ptx::Function& f = *program.functions[swap.function].source;
     const ptx::Instruction& i = f.instructions[swap.ptx_index];
     if (!i.has("cas") || i.operands.size() < 4 || i.operands[2].kind != Operand::Kind::reg) continue;
-    const std::set<std::int32_t> expected = moved_from(f, i.operands[2].index);
+    const std::set<std::int32_t> expected = with_copies(f, {i.operands[2].index}, false);
     if (i.operands[0].kind != Operand::Kind::reg || !is_compared(f, i.operands[0].index, expected)) continue;
     const Definitions& defined = definitions.try_emplace(swap.function, f).first->second;
     const Start swapped = defined.start_of(i.operands[1]);

@@ -70,29 +70,14 @@ void for_lanes(std::uint32_t mask, const Each& each) {
 }  // namespace
 
 Gap Dataflow::gap(const OpRow& row) {
-  switch (row.kind) {
-    case OpKind::move:
-    case OpKind::combine:
-      if (is_of(row, {"dp2a", "dp4a", "video"}) || row.key.ends_with("x2"))
-        return row.kind == OpKind::move ? nullptr : "several operations in one instruction count as one";
-      return nullptr;
-    case OpKind::atomic:
-      return row.key.ends_with("x2") || row.key.ends_with("b128")
-                 ? "several operations in one instruction count as one"
-                 : nullptr;
-    case OpKind::load:
-    case OpKind::store:
-    case OpKind::shuffle:
-    case OpKind::vote:
-    case OpKind::reduce:
-    case OpKind::sync:
-    case OpKind::fence:
-    case OpKind::control: return nullptr;
-    case OpKind::copy:
-      return is_of(row, {"cp.async.bulk"}) ? "copies of parts of words are not followed" : nullptr;
-    case OpKind::mbarrier: return "the state of an mbarrier is not followed";
-    case OpKind::other: break;
-  }
+  const bool of_several = row.key.ends_with("x2") || is_of(row, {"dp2a", "dp4a", "video"});
+  if ((row.kind == OpKind::combine && of_several) ||
+      (row.kind == OpKind::atomic && (row.key.ends_with("x2") || row.key.ends_with("b128"))))
+    return "several operations in one instruction count as one";
+  if (is_plain(row.kind)) return nullptr;
+  if (row.kind == OpKind::copy)
+    return is_of(row, {"cp.async.bulk"}) ? "copies of parts of words are not followed" : nullptr;
+  if (row.kind == OpKind::mbarrier) return "the state of an mbarrier is not followed";
   if (is_of(row, {"mma", "movmatrix"})) return "values that pass between lanes in a matrix are not followed";
   if (is_of(row, {"tex", "suld", "sust", "mbarrier", "mapa"}))
     return "values in such memory are not followed";

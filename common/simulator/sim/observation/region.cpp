@@ -14,18 +14,6 @@
 namespace course::sim {
 namespace {
 
-// How many of an op's dst are written. The last one of a store, and of an atomic of 128 bits, is a source.
-int n_results(const MicroOp& op) {
-  return op.kind == OpKind::store ? 0 : op.kind == OpKind::atomic && op.width == 16 ? 3 : 4;
-}
-bool writes(const MicroOp& op, std::uint32_t slot) {
-  return std::find(op.dst, op.dst + n_results(op), slot) != op.dst + n_results(op);
-}
-bool reads(const MicroOp& op, std::uint32_t slot) {
-  return std::find(op.src, op.src + 4, slot) != op.src + 4 ||
-         std::find(op.dst + n_results(op), op.dst + 4, slot) != op.dst + 4 || op.guard == slot;
-}
-
 bool writes_memory(const MicroOp& op) {
   return op.kind == OpKind::store || op.kind == OpKind::atomic || op.kind == OpKind::copy;
 }
@@ -151,7 +139,6 @@ std::optional<std::vector<const MicroOp*>> Regions::address_of(
 
 // Whether a register that the region may have written is read after it, before it is written again.
 bool Regions::read_after(const Region& region, std::uint32_t slot) const {
-  std::vector<bool> seen(program_->blocks.size(), false);
   std::vector<std::uint32_t> open;
   const auto leave = [&](std::uint32_t from) {
     for (const std::uint32_t b : successors(*program_, from))
@@ -160,25 +147,7 @@ bool Regions::read_after(const Region& region, std::uint32_t slot) const {
   leave(region.branch);
   for (std::uint32_t b = 0; b < program_->blocks.size(); ++b)
     if (region.blocks[b]) leave(b);
-  while (!open.empty()) {
-    const std::uint32_t number = open.back();
-    open.pop_back();
-    if (seen[number]) continue;
-    seen[number] = true;
-    const BasicBlock& b = program_->blocks[number];
-    bool written = false;
-    for (std::uint32_t i = b.first; i < b.last && !written; ++i) {
-      const MicroOp& op = program_->ops[i];
-      if (reads(op, slot)) return true;
-      written = op.guard == MicroOp::kNoSlot && writes(op, slot);
-    }
-    if (written) continue;
-    if (b.predicate == slot) return true;
-    if (b.exit == Exit::call_indirect && program_->calls[b.target].selector == slot) return true;
-    const std::vector<std::uint32_t> next = successors(*program_, number);
-    open.insert(open.end(), next.begin(), next.end());
-  }
-  return false;
+  return may_read(*program_, std::move(open), slot);
 }
 
 // Whether an access to local memory stays in the variables of its function.

@@ -191,22 +191,12 @@ InstructionKind kind_of(const ptx::Instruction& i) {
 }
 
 Gap gap_of_timing(const OpRow& row) {
-  switch (row.kind) {
-    case OpKind::move:
-    case OpKind::combine: return is_of(row, {"video"}) ? "video instructions count as additions" : nullptr;
-    case OpKind::load:
-    case OpKind::store:
-    case OpKind::atomic:
-    case OpKind::shuffle:
-    case OpKind::vote:
-    case OpKind::reduce:
-    case OpKind::sync:
-    case OpKind::fence:
-    case OpKind::control: return nullptr;
-    case OpKind::copy: return is_of(row, {"cp.async.bulk"}) ? "bulk copies are not modelled" : nullptr;
-    case OpKind::mbarrier: return "waiting for an mbarrier takes no time";
-    case OpKind::other: break;
-  }
+  if (row.kind == OpKind::move || row.kind == OpKind::combine)
+    return is_of(row, {"video"}) ? "video instructions count as additions" : nullptr;
+  if (is_plain(row.kind)) return nullptr;
+  if (row.kind == OpKind::copy)
+    return is_of(row, {"cp.async.bulk"}) ? "bulk copies are not modelled" : nullptr;
+  if (row.kind == OpKind::mbarrier) return "waiting for an mbarrier takes no time";
   if (is_of(row, {"cp.async.bulk", "mbarrier"}))
     return "waiting for an mbarrier or a bulk copy takes no time";
   if (is_of(row, {"clock", "clock_hi", "clock64"})) return "clocks count instructions, not the modelled time";

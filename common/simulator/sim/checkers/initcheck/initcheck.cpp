@@ -84,37 +84,18 @@ bool only_writes(const MicroOp& op) {
 }  // namespace
 
 Gap Initcheck::gap(const OpRow& row) {
-  switch (row.kind) {
-    case OpKind::move:
-    case OpKind::combine:
-    case OpKind::load:
-    case OpKind::store:
-    case OpKind::atomic:
-    case OpKind::shuffle:
-    case OpKind::vote:
-    case OpKind::reduce:
-    case OpKind::sync:
-    case OpKind::fence:
-    case OpKind::control:
-    case OpKind::copy: return nullptr;
-    case OpKind::mbarrier:
-      return is_of(row, {"st.async"}) ? "what an asynchronous store writes is not followed" : nullptr;
-    case OpKind::other: break;
-  }
+  if (is_plain(row.kind) || row.kind == OpKind::copy) return nullptr;
+  if (row.kind == OpKind::mbarrier)
+    return is_of(row, {"st.async"}) ? "what an asynchronous store writes is not followed" : nullptr;
   if (is_of(row, {"tex", "suld", "sust"})) return "accesses to textures and surfaces are not followed";
   if (is_of(row, {"mapa"})) return "accesses to the shared memory of other blocks are not followed";
   return nullptr;  // before() treats registers that the others read as used
 }
 
 Gap Initcheck::gap(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::device:
-    case MemoryKind::module_variable: return nullptr;
-    case MemoryKind::pinned_host:
-    case MemoryKind::managed: return "what host code writes there is not followed";
-    case MemoryKind::texture: return "accesses to textures and surfaces are not followed";
-  }
-  return "an unknown kind of memory";
+  if (kind == MemoryKind::device || kind == MemoryKind::module_variable) return nullptr;
+  return kind == MemoryKind::texture ? "accesses to textures and surfaces are not followed"
+                                     : "what host code writes there is not followed";
 }
 
 Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
@@ -212,6 +193,7 @@ void Initcheck::block_begins(Block& block) {
   auto& slot = blocks_[block.storage];
   if (slot == nullptr) slot = std::make_unique<BlockState>();
   slot->followed.assign(block.warps.size(), {});
+  for (Warp& w : block.warps) function_begins(w, 0, w.live);
   slot->shared.assign(block.shared_bytes / 64 + 1, 0);
   set(slot->shared.data(), 0, program_->reserved_shared);  // the system uses it without initialising
   slot->shared_whole = false;
@@ -233,6 +215,9 @@ Initcheck::Bits& Initcheck::local_bits(const Warp& w, int lane, std::uint64_t en
 
 void Initcheck::frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
   clear(local_bits(w, lane, std::uint64_t{offset} + bytes).data(), offset, bytes);
+  // What a recursive function had in its registers comes back, so they are not followed.
+  const CallFrame& call = w.calls[lane].back();
+  if (!call.spilled) function_begins(w, call.function, 1u << lane);
 }
 
 void Initcheck::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
@@ -366,6 +351,7 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
       first = a.at(lane) - kLocalWindow;
       size = w.local_stride;
       break;
+    case Place::registers: return;
   }
   if (first >= size || first + a.bytes > size) return;  // a fault follows
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
@@ -418,7 +404,39 @@ void Initcheck::begin_to_follow(Warp& w, const MicroOp& load, int lane, Place pl
   w.observed = ~0u;
 }
 
+// A function begins in `lanes`, and has written no register.
+void Initcheck::function_begins(Warp& w, u32 function, u32 lanes) {
+  auto& list = blocks_[w.block->storage]->followed[w.number];
+  for (const u32 slot : program_->functions[function].unset_slots) {
+    auto it = std::find_if(list.begin(), list.end(),
+                           [&](const Followed& f) { return f.slot == slot && f.load == nullptr; });
+    if (it == list.end())
+      it = list.insert(list.end(), {slot, 0, nullptr, 0, 0, 0, 0, Place::registers, {}, {}});
+    it->lanes |= lanes;
+    it->missing.fill(~std::uint64_t{0});
+    w.observed = ~0u;
+  }
+}
+
+// Whether `lanes` go on depends on a register.
+void Initcheck::decides(Warp& w, u32 slot, u32 lanes) {
+  auto& list = blocks_[w.block->storage]->followed[w.number];
+  if (list.empty() || slot == MicroOp::kNoSlot) return;
+  for (Followed& f : list) {
+    if (f.slot != slot || (f.lanes & lanes) == 0) continue;
+    if (f.load == nullptr) f.load = w.current;
+    used(w, f, f.lanes & lanes);
+    f.lanes &= ~lanes;
+  }
+  std::erase_if(list, [](const Followed& f) { return f.lanes == 0; });
+}
+
+void Initcheck::branches(Warp& w, const BasicBlock& b, u32 mask) {
+  decides(w, b.exit == Exit::call_indirect ? program_->calls[b.target].selector : b.predicate, mask);
+}
+
 void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
+  if (value.place == Place::registers) return report(w, *value.load, std::countr_zero(lanes), value.place, 0);
   const std::uint64_t bytes = std::uint64_t{value.load->width} * value.load->count;
   std::set<std::uint64_t> reported_addresses;
   for (u32 m = lanes; m != 0; m &= m - 1) {
@@ -471,7 +489,7 @@ u32 Initcheck::follow_bits(Warp& w, const MicroOp& op, const Followed& f, std::v
   for (const Followed& other : blocks_[w.block->storage]->followed[w.number])
     for (u32 k = 0; k < 4; ++k) {
       if (op.src[k] != other.slot) continue;
-      if (other.load->kind == OpKind::atomic) swapped |= other.lanes;
+      if (other.load != nullptr && other.load->kind == OpKind::atomic) swapped |= other.lanes;
       for (u32 m = other.lanes; m != 0; m &= m - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(m));
         missing[k][i] |= other.missing[i];
@@ -516,12 +534,22 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
   // Ops such as those of matrices read more registers than their sources list.
   const bool reads_anything =
       op.kind == OpKind::other || op.kind == OpKind::control || op.kind == OpKind::copy;
+  const bool calculates = op.kind == OpKind::move || op.kind == OpKind::combine || op.kind == OpKind::shuffle;
   const bool fourth_is_read = op.kind == OpKind::store || op.kind == OpKind::atomic;
+  const auto concerned = [&](const Followed& f) {
+    const auto is_it = [&](u32 slot) { return slot == f.slot; };
+    return (reads_anything && f.place != Place::registers) || is_it(op.guard) ||
+           std::any_of(std::begin(op.src), std::end(op.src), is_it) ||
+           std::any_of(std::begin(op.dst), std::end(op.dst), is_it);
+  };
+  if (std::none_of(list.begin(), list.end(), concerned)) return;
+  decides(w, op.guard, w.mask);
   std::vector<Followed> kept, passed;
   // Lanes; other elements of the same vector load are not reported again.
   std::map<const MicroOp*, u32> reported;
-  for (const Followed& f : list) {
+  for (Followed f : list) {
     const auto reads = [&](u32 slot) { return slot == f.slot; };
+    kept.push_back(f);
     const u32 whole = f.lanes & f.whole & w.mask;
     u32 lanes = 0, goes_on = 0;
     const bool listed =
@@ -543,7 +571,21 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
           }
       lanes &= ~f.padded;
     }
-    if (listed && (f.lanes & ~f.whole) != 0) lanes |= follow_bits(w, op, f, passed);
+    if (f.load == nullptr) f.load = &op;
+    const u32 in_part = listed && (f.lanes & ~f.whole) != 0 ? follow_bits(w, op, f, passed) : 0;
+    if (f.place != Place::registers || !calculates)
+      lanes |= in_part;
+    else if (in_part != 0)
+      for (const u32 to : op.dst) {
+        u32 fresh = to == MicroOp::kNoSlot ? 0 : in_part;
+        for (const Followed& other : passed)
+          if (other.slot == to) fresh &= ~other.lanes;
+        if (fresh == 0) continue;
+        passed.push_back(f);
+        passed.back().slot = to;
+        passed.back().lanes = passed.back().changed = fresh;
+        passed.back().missing.fill(~std::uint64_t{0});
+      }
     lanes &= ~reported[f.load];
     if (lanes != 0) used(w, f, lanes);
     reported[f.load] |= lanes;
@@ -554,7 +596,6 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
     }
     const bool overwritten =
         op.kind != OpKind::store && std::any_of(std::begin(op.dst), std::end(op.dst), reads);
-    kept.push_back(f);
     kept.back().lanes &= overwritten ? ~w.mask : ~lanes;
   }
   kept.insert(kept.end(), passed.begin(), passed.end());
@@ -565,7 +606,8 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
 
 void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address,
                        bool in_part) {
-  const bool in_library_kernel = place == Place::shared && is_library_kernel(program_->demangled);
+  const bool in_library_kernel =
+      (place == Place::shared || place == Place::registers) && is_library_kernel(program_->demangled);
   const auto [it, fresh] = reported_.try_emplace(in_library_kernel ? kAnyOp : op.index);
   Finding& f = it->second;
   if (!fresh) {
@@ -573,22 +615,24 @@ void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::u
     return;
   }
   static constexpr const char* kKinds[] = {"uninitialised-global", "uninitialised-shared",
-                                           "uninitialised-local"};
+                                           "uninitialised-local", "uninitialised-variable"};
   static constexpr const char* kSince[] = {"nothing has been written there since it was allocated",
                                            "no thread of the block has written it",
-                                           "the thread has not written it"};
+                                           "the thread has not written it", "has not set it"};
   f.checker = Checker::initcheck;
   if (in_library_kernel) f.severity = Severity::hint;
   f.kind = kKinds[static_cast<int>(place)];
   f.kernel = program_->demangled;
   f.where = places_of(*program_, op);
   f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
-  f.object = describe_address(*program_, arena_, address, op.width);
+  f.object =
+      place == Place::registers ? "a variable" : describe_address(*program_, arena_, address, op.width);
   f.message =
       fmt::format("{} {} {} at {}, but {}{}", describe_thread(f.thread),
-                  op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ? "updates"
-                  : op.kind == OpKind::copy                                ? "copies"
-                                                                           : "reads",
+                  place == Place::registers                                  ? "reads"
+                  : op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ? "updates"
+                  : op.kind == OpKind::copy                                  ? "copies"
+                                                                             : "reads",
                   f.object, one_line(f.where),
                   in_part ? "some of its bytes have never been written" : kSince[static_cast<int>(place)],
                   in_library_kernel ? kLibraryNote : "");

@@ -7,6 +7,9 @@
 // If only some bytes of a word have never been written, these bits are followed (missing_bits.hpp), because
 // structures are copied together with their padding. What drops the bits does no harm; a copy has not been
 // initialised there, either.
+// A register that is read before it is written is followed bit by bit, through arithmetic and shuffles, too,
+// until a branch, an address, a store or another operation with an effect uses it: what compilers calculate
+// before they know that it is needed does no harm.
 #pragma once
 
 #include <array>
@@ -60,6 +63,8 @@ class Initcheck final : public KernelChecker {
     return !blocks_[w.block->storage]->followed[w.number].empty();
   }
   void before(Warp& w, const MicroOp& op) override;
+  void guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) override { decides(w, op.guard, lanes); }
+  void branches(Warp& w, const BasicBlock& b, std::uint32_t mask) override;
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override;
@@ -75,7 +80,8 @@ class Initcheck final : public KernelChecker {
  private:
   using Bits = std::vector<std::uint64_t>;
   static constexpr std::uint32_t kFirstLook = 4;  // accesses before the first check of `shared_whole`
-  // A register slot that contains, in some lanes, an uninitialised value that `load` read.
+  // A register slot that contains, in some lanes, an uninitialised value that `load` read. If place is
+  // `registers`, that is the op that read the register before it was written, or nullptr if none has yet.
   struct Followed {
     std::uint32_t slot, lanes;
     const MicroOp* load;
@@ -112,6 +118,8 @@ class Initcheck final : public KernelChecker {
   void stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a);
   std::uint32_t follow_bits(Warp& w, const MicroOp& op, const Followed& f, std::vector<Followed>& passed);
   void used(Warp& w, const Followed& value, std::uint32_t lanes);
+  void decides(Warp& w, std::uint32_t slot, std::uint32_t lanes);
+  void function_begins(Warp& w, std::uint32_t function, std::uint32_t lanes);
   void report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address, bool in_part = false);
   Bits& local_bits(const Warp& w, int lane, std::uint64_t end);
 

@@ -51,7 +51,7 @@ BitRule rule_of(std::string_view key) {
              ((is_integer(parts[1]) && is_integer(type)) || parts[1] == type)) {
     rule.how = BitRule::routes;
     rule.data = 1;
-  } else if (const auto table = kLogic.find(family); table != kLogic.end() && type != "pred") {
+  } else if (const auto table = kLogic.find(family); table != kLogic.end()) {
     rule.how = BitRule::logic;
     rule.table = table->second;
   } else if (is_integer(type) &&
@@ -118,9 +118,10 @@ LaneBits missing_after(Warp& w, const MicroOp& op, const BitRule& rule,
   if (rule.how == BitRule::routes) return result_of(w, op, missing.data(), rule.data);
   const auto value = [&](u32 k, std::size_t i) -> u64 {
     if (op.src[k] == MicroOp::kNoSlot) return 0;
+    if ((op.pred_src >> k & 1) != 0) return w.predicate(op.src[k]) >> i & 1;
     return (op.wide_src >> k & 1) != 0 ? w.slot<u64>(op.src[k])[i] : w.slot<u32>(op.src[k])[i];
   };
-  const u64 slot = (op.wide_dst & 1) != 0 ? ~u64{0} : 0xffff'ffff;
+  const u64 slot = (op.pred_dst & 1) != 0 ? 1 : (op.wide_dst & 1) != 0 ? ~u64{0} : 0xffff'ffff;
   LaneBits result{};
   if (rule.how == BitRule::orders) {
     std::array<LaneBits, 2> first, second;  // the first source as low and the second as high as can be

@@ -324,3 +324,54 @@ KERNEL(sums_in_a_padded_word) {
   reinterpret_cast<short*>(out)[2 * threadIdx.x] = static_cast<short>(sum);
   reinterpret_cast<short*>(out)[2 * threadIdx.x + 1] = static_cast<short>(pair);
 }
+
+// EXPECT uninitialised-variable
+// LAUNCH 2 64
+KERNEL(sum_never_set) {
+  UNUSED;
+  int sum;
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += 64) sum += in[i];  // FAULT
+  out[blockIdx.x * 64 + threadIdx.x] = sum;
+}
+
+// EXPECT uninitialised-variable
+// LAUNCH 1 32
+KERNEL(condition_never_set) {
+  UNUSED;
+  int value;
+  asm volatile("{ .reg .b32 unset; add.s32 %0, unset, 1; }" : "=r"(value));  // FAULT
+  if (value > in[threadIdx.x]) atomicAdd(counter, 1u);
+}
+
+// Another function than the kernel has the variable.
+__device__ int total_of(const int* from, int n);
+// EXPECT uninitialised-variable
+// LAUNCH 1 32
+KERNEL(sum_of_a_function_never_set) {
+  UNUSED;
+  out[threadIdx.x] = total_of(in, static_cast<int>(threadIdx.x) + 1) * 2;
+}
+__device__ __noinline__ int total_of(const int* from, int n) {
+  int sum;
+  for (int i = 0; i < n; ++i) sum += from[i];  // FAULT
+  return sum;
+}
+
+// What threads past the end calculate and exchange is dropped.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(variable_set_where_needed) {
+  UNUSED;
+  const int i = static_cast<int>(threadIdx.x), limit = in[0] & 15;
+  int value, wide[2];
+  bool odd;
+  asm volatile("{ .reg .pred p; .reg .b32 u; setp.lt.s32 p, %1, %2; @p mov.b32 u, %1; mov.b32 %0, u; }"
+               : "=r"(value)
+               : "r"(i), "r"(limit));
+  if (i < limit) wide[i & 1] = value, odd = (value & 1) != 0;
+  __syncwarp();
+  value = value * 3 + __shfl_down_sync(kFull, value, 1) / 7;
+  const bool both = i + 1 < limit && value > 5;
+  const unsigned votes = __ballot_sync(kFull, both);
+  if (i < limit - 1) out[i] = value + static_cast<int>(votes) + (odd ? wide[i & 1] : 0);
+}

@@ -16,23 +16,9 @@ constexpr std::size_t kMostReplaced = std::size_t{1} << 16;  // a limit for reas
 }  // namespace
 
 Gap Racecheck::gap(const OpRow& row) {
-  switch (row.kind) {
-    case OpKind::move:
-    case OpKind::combine:
-    case OpKind::load:
-    case OpKind::store:
-    case OpKind::atomic:
-    case OpKind::shuffle:
-    case OpKind::vote:
-    case OpKind::reduce:
-    case OpKind::sync:
-    case OpKind::fence:
-    case OpKind::control:
-    case OpKind::copy: return nullptr;
-    case OpKind::mbarrier:
-      return is_of(row, {"st.async"}) ? "an asynchronous store counts as an access to its mbarrier" : nullptr;
-    case OpKind::other: break;
-  }
+  if (is_plain(row.kind) || row.kind == OpKind::copy) return nullptr;
+  if (row.kind == OpKind::mbarrier)
+    return is_of(row, {"st.async"}) ? "an asynchronous store counts as an access to its mbarrier" : nullptr;
   if (is_of(row, {"tex", "suld", "sust"})) return "accesses to textures and surfaces are not followed";
   if (is_of(row, {"mapa"})) return "accesses to the shared memory of other blocks are not followed";
   return nullptr;  // the others access no memory, as a prefetch, or are reported as copies

@@ -37,7 +37,6 @@ namespace {
 
 constexpr std::uint64_t kParameterArea = 32768;  // bytes
 constexpr std::uint64_t kMostThreads = 1 << 20;  // of a block, as far as facts tell more
-constexpr std::uint64_t kGridWorkspace = 256;    // bytes: the size, then the word that counts arrivals
 
 struct LoadedModule {
   ptx::Module module;

@@ -100,7 +100,7 @@ void scatter(Warp& w, std::size_t k, const To& to) {
     if (first)
       w.groups[k] = part;
     else
-      w.groups.push_back(part);
+      w.groups.push_back(part), w.went_apart = true;
     first = false;
   }
 }
@@ -343,7 +343,7 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
   w.polled.op = Warp::kNeverPolled;
   w.waits_in = 0;
   std::fill(std::begin(w.near_lines), std::end(w.near_lines), 0);
-  w.has_calls = false;
+  w.has_calls = w.went_apart = false;
   for (int lane = 0; lane < kLanes; ++lane) {
     w.calls[lane].clear();
     w.spilled[lane].clear();

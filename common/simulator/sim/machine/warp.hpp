@@ -143,6 +143,7 @@ struct alignas(64) Warp {
   // Block::cluster_phase when the lane last arrived at the cluster's barrier.
   std::uint32_t cluster_phase[kLanes] = {};
   std::uint32_t first_lane = 0;  // the lane that comes first in an atomic; the others follow in turn
+  bool went_apart = false;       // lanes have taken different paths since all live lanes last synchronised
 
   // The time at which an op of the current basic block is issued.
   std::uint64_t time_of(const MicroOp& op) const {
@@ -274,13 +275,16 @@ class Observer {
 class Cache;
 class Signals;
 
+inline constexpr std::uint64_t kGridWorkspace = 256;  // bytes: the size, then the word that counts arrivals
+
 // One host thread's share of a launch.
 struct Worker {
   const Program* program = nullptr;
   Arena* arena = nullptr;
   const LaunchRequest* launch = nullptr;
   const DevicePreset* preset = nullptr;
-  std::uint64_t grid_workspace = 0;  // value of %envreg1 (high half) and %envreg2
+  // Where grid.sync() counts arrivals in a cooperative launch: the value of %envreg1 (high half) and %envreg2.
+  std::uint64_t grid_workspace = 0;
   Observer* observer = nullptr;
   bool counting = false;
   bool alone = true;                       // no other host thread runs this launch or uses its memory

@@ -236,7 +236,9 @@ inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, 
   }
   s64 sectors[kLanes];
   const int n = find_sectors(w, a, sectors);
-  counters.sectors += static_cast<u64>(n);
+  // The words of the grid's barrier are the system's, and move no data.
+  if (a.at[std::countr_zero(w.mask)] - w.worker->grid_workspace >= kGridWorkspace)
+    counters.sectors += static_cast<u64>(n);
   // A store that writes only parts of sectors.
   const bool partial = op.kind == OpKind::store && count_lanes(w.mask) * bytes < static_cast<u64>(n) * 32;
   if (partial) w.worker->partial_sectors += static_cast<u64>(n);

@@ -166,6 +166,7 @@ void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
         go(g, b.next);
       } else {
         ++w.worker->diverged[number];
+        w.went_apart = true;
         Group other = g;
         other.mask = taken;
         g.mask = fell;
@@ -212,6 +213,7 @@ RunEnd run(Warp& w, s64 budget) {
         w.groups[k].passed = true;
       }
       w.set_mask(w.groups[k].mask);
+      if (b.entry != Entry::none) w.went_apart = w.went_apart && w.mask != w.live;
       w.only_polls = b.only_polling;
       if (b.accesses) {
         w.sees_own = w.sees_own && b.polling_loop == w.polling_loop;

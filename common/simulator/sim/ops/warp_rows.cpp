@@ -91,7 +91,11 @@ void ballot(Warp& w, const MicroOp& op) {
 }
 
 void active_mask(Warp& w, const MicroOp& op) {
-  write_lanes<u32>(w, op.dst[0], [mask = w.mask](int) { return mask; });
+  // Lanes that have taken different paths may come together again, or not: a schedule's seed decides.
+  const bool splits = w.went_apart && !w.worker->counting;
+  const u32 part = splits ? std::rotl(~u32{0} >> w.first_lane / 2, static_cast<int>(w.first_lane)) : ~u32{0};
+  write_lanes<u32>(w, op.dst[0],
+                   [=, mask = w.mask](int i) { return mask & ((part >> i & 1) != 0 ? part : ~part); });
 }
 
 template <typename T>

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Random numbers that are the same on every machine: SplitMix64, and functions that mix seeds. Not suitable
-// for secrets.
-// Source: G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+// for secrets, except one_way.
+// Source: G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014;
+// J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -26,6 +29,33 @@ constexpr std::uint64_t hash_of(std::string_view text) {
 // Derives the seed of a part from a common seed. Parts with different names get unrelated seeds.
 constexpr std::uint64_t seed_for(std::uint64_t seed, std::string_view part) {
   return mix(seed + 0x9e3779b97f4a7c15u * (hash_of(part) | 1));
+}
+
+// Like seed_for, but who learns the seeds of some parts can calculate neither the common seed nor that of
+// another part: SipHash-2-4, with the seed as the first half of the key.
+constexpr std::uint64_t one_way(std::uint64_t seed, std::string_view part, std::uint64_t half = 0) {
+  std::uint64_t v[4] = {seed ^ 0x736f6d6570736575u, half ^ 0x646f72616e646f6du, seed ^ 0x6c7967656e657261u,
+                        half ^ 0x7465646279746573u};
+  const auto rounds = [&](int n) {
+    for (; n > 0; --n) {
+      v[0] += v[1], v[2] += v[3];
+      v[1] = std::rotl(v[1], 13) ^ v[0], v[3] = std::rotl(v[3], 16) ^ v[2];
+      v[0] = std::rotl(v[0], 32) + v[3], v[2] += v[1];
+      v[1] = std::rotl(v[1], 17) ^ v[2], v[3] = std::rotl(v[3], 21) ^ v[0];
+      v[2] = std::rotl(v[2], 32);
+    }
+  };
+  for (std::size_t at = 0; at <= part.size(); at += 8) {
+    std::uint64_t word = at + 8 > part.size() ? std::uint64_t{part.size()} << 56 : 0;
+    for (std::size_t k = 0; k < 8 && at + k < part.size(); ++k)
+      word |= std::uint64_t{static_cast<unsigned char>(part[at + k])} << 8 * k;
+    v[3] ^= word;
+    rounds(2);
+    v[0] ^= word;
+  }
+  v[2] ^= 0xff;
+  rounds(4);
+  return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 // A stream of random numbers. Satisfies UniformRandomBitGenerator, but the distributions of <random> differ

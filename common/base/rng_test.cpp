@@ -38,6 +38,17 @@ TEST(Rng, UnitIsHalfOpenAndCentred) {
   EXPECT_NEAR(sum / 10000, 0.5, 0.02);
 }
 
+TEST(OneWay, HasThePublishedValuesOfSipHash) {
+  const std::string_view text("\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16", 15);
+  // With the key 00 01 … 0f, from the reference implementation's test vectors.
+  const auto hash = [&](std::size_t n) {
+    return one_way(0x0706050403020100, text.substr(0, n), 0x0f0e0d0c0b0a0908);
+  };
+  EXPECT_EQ(hash(0), 0x726fdb47dd0e0e31u);
+  EXPECT_EQ(hash(8), 0x93f5f5799a932462u);
+  EXPECT_EQ(hash(15), 0xa129ca6149be45e5u);
+}
+
 TEST(SeedFor, DependsOnlyOnSeedAndPart) {
   EXPECT_EQ(seed_for(7, "a"), seed_for(7, "a"));
   EXPECT_NE(seed_for(7, "a"), seed_for(7, "b"));

@@ -71,7 +71,7 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
       const lab::Case& c = plan.cases[step.case_index];
       if (progress) progress(fmt::format("{} {} {}", report.lab, task.id, c.name));
       const lab::Outcome outcome =
-          runner.run(problem, task, c, context.seed_of(Stage::checks, task.id), step.measure);
+          runner.run(problem, task, c, context.seed_of(Stage::checks, task.id, c.name), step.measure);
       ++checked.cases_run;
       for (const lab::SimFinding& finding : lab::read_sim_report(outcome.sim_report).findings)
         merge(report, finding, checked.id, c.name);

@@ -83,7 +83,8 @@ class Collector {
     const lab::Case& c = plan_.cases[step.case_index];
     if (n_failed() >= kFailuresShown && c.n < kTellingItems) return true;
     if (hooks_.progress) hooks_.progress(std::string(task_.id) + " " + c.name);
-    const std::uint64_t seed = seed_of_round(step.stage);
+    const std::string drawn = round_ == 0 ? c.name : fmt::format("{} round {}", c.name, round_);
+    const std::uint64_t seed = context_.seed_of(step.stage, task_.id, drawn);
     const auto begin = std::chrono::steady_clock::now();
     lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, step.measure);
     // Nothing is run again with fewer checkers: how the submission spends its time must not decide what is
@@ -108,7 +109,7 @@ class Collector {
     record.stage = step.stage;
     record.device = step.device;
     record.verdict = outcome.verdict;
-    if (context_.seed_is_of_stage) record.printed = outcome.printed;
+    if (context_.seed_is_of_case) record.printed = outcome.printed;
     if (outcome.verdict != Verdict::ok) set_failure(record, outcome.failure);
     if (step.stage == Stage::correctness && outcome.failure.mismatch)
       evidence_.failed.push_back(evidence_.cases.size());
@@ -132,10 +133,6 @@ class Collector {
   std::ptrdiff_t n_failed() const {
     return std::ranges::count_if(evidence_.cases,
                                  [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
-  }
-  std::uint64_t seed_of_round(Stage stage) const {
-    const std::uint64_t seed = context_.seed_of(stage, task_.id);
-    return round_ == 0 ? seed : seed_for(seed, fmt::format("round {}", round_));
   }
 
   // Adds to a case that reached the time limit a time for comparison: that of the course's solution for the

@@ -310,11 +310,11 @@ TEST(Collect, TimesAloneOnGpuUnlessFailed) {
                            [](const Asked& one) { return one.measure.timed_runs > 0; }));
 }
 
-TEST(Collect, StagesDoNotShareSeeds) {
-  std::map<std::uint64_t, std::set<bool>> timed_by_seed;
+TEST(Collect, StagesAndCasesDoNotShareSeeds) {
+  std::map<std::uint64_t, std::set<std::pair<std::string, bool>>> by_seed;
   for (const Asked& one : run_first_task(nullptr).asked)
-    timed_by_seed[one.seed].insert(one.measure.timed_runs > 0);
-  for (const auto& [seed, timed] : timed_by_seed) EXPECT_EQ(timed.size(), 1U);
+    by_seed[one.seed].insert({one.case_name, one.measure.timed_runs > 0});
+  for (const auto& [seed, cases] : by_seed) EXPECT_EQ(cases.size(), 1U);
 }
 
 TEST(Collect, SameSeedGivesSameInputs) {

@@ -42,8 +42,9 @@ std::string RunContext::rerun_flags() const {
          (solutions ? " --solutions" : "");
 }
 
-std::uint64_t RunContext::seed_of(Stage stage, std::string_view task) const {
-  return seed_is_of_stage ? seed : seed_for(stage_seed(seed, lab, stage), task);
+std::uint64_t RunContext::seed_of(Stage stage, std::string_view task, std::string_view case_name) const {
+  if (seed_is_of_case) return seed;
+  return one_way(seed, fmt::format("{} {} {} {}", lab, name_of(stage), task, case_name));
 }
 
 std::string place_of(const lab::SimFinding& finding) {

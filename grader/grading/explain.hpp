@@ -20,14 +20,14 @@ struct RunContext {
   std::uint64_t seed = 0;
   bool solutions = false;
   lab::DeviceKind device = lab::DeviceKind::sim;
-  // With --case, `seed` is the one that a failure message prints: the stage's seed.
-  bool seed_is_of_stage = false;
+  // With --case, `seed` is the one that a failure message prints: the case's seed.
+  bool seed_is_of_case = false;
   unsigned gpus = 0;  // GradeOptions
 
   std::string rerun_flags() const;  // "--device sim --solutions"
-  // The seed of a task's cases in a stage. Each task has its own, so that an answer found for one task is
-  // useless for the next, which may run in the same process.
-  std::uint64_t seed_of(Stage stage, std::string_view task) const;
+  // The seed of a case in a stage. Nothing that is found out in one case, not even all of its items, is of
+  // use in another, which may run in the same process.
+  std::uint64_t seed_of(Stage stage, std::string_view task, std::string_view case_name) const;
 };
 
 // "reduction.cu:31", or "reduction.cu:31 and reduction.cu:33" for the two accesses of a race; "" without line

@@ -151,7 +151,7 @@ class Grading {
         });
       }
       PlanOptions plan{device, options_.only_case, options_.check_every_size};
-      plan.seed = seed_for(seed_for(options_.seed, problem.manifest().id), task.id);
+      plan.seed = one_way(options_.seed, fmt::format("{} {} plan", problem.manifest().id, task.id));
       if (several)
         plan.needs_simulator = [&](const lab::Case& c) {
           return problem.shape(task, c).n_devices > options_.gpus;
@@ -180,7 +180,8 @@ class Grading {
     if (!options_.only_case) {
       std::vector<lab::Case> all = problem.cases(task);
       if (!options_.check_every_size) return all;
-      for (lab::Case& c : lab::drawn_cases(problem, task, seed_for(options_.seed, task.id))) {
+      for (lab::Case& c :
+           lab::drawn_cases(problem, task, one_way(options_.seed, fmt::format("{} lengths", task.id)))) {
         const auto same = [&](const lab::Case& other) { return other.name == c.name; };
         if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(c));
       }

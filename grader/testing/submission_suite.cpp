@@ -298,7 +298,7 @@ class Graded : public ::testing::Test {
     lab::Measure checks;
     checks.checks = true;
     const lab::Outcome outcome =
-        runner->run(problem, *task, *c, context.seed_of(record->stage, expected.task), checks);
+        runner->run(problem, *task, *c, context.seed_of(record->stage, expected.task, c->name), checks);
     const lab::SimReport report = lab::read_sim_report(outcome.sim_report);
     ASSERT_FALSE(report.findings.empty()) << "no finding at all in " << record->name;
     EXPECT_EQ(report.findings[0].checker, expected.checker) << describe(report.findings[0]);

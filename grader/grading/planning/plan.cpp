@@ -125,8 +125,4 @@ Plan checks_plan(std::vector<lab::Case> cases) {
   return plan;
 }
 
-std::uint64_t stage_seed(std::uint64_t run_seed, std::string_view lab, Stage stage) {
-  return seed_for(seed_for(run_seed, lab), name_of(stage));
-}
-
 }  // namespace course::grader

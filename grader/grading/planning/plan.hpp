@@ -73,8 +73,4 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
 // A plan with only the cases that run with all checkers, on the simulator.
 Plan checks_plan(std::vector<lab::Case> cases);
 
-// The seed of a stage. (RunContext mixes in the task, lab::Session the case's name.) An answer stored during
-// the correctness run is wrong in the measured run.
-std::uint64_t stage_seed(std::uint64_t run_seed, std::string_view lab, Stage stage);
-
 }  // namespace course::grader

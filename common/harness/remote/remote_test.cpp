@@ -22,6 +22,7 @@
 #include "nccl/operation/call.hpp"
 #include "remote/device/host_link.hpp"
 #include "remote/requests.hpp"
+#include "sim/timing/timeline.hpp"
 
 namespace course::remote {
 namespace {
@@ -313,6 +314,34 @@ TEST_F(DevicesProcess, ReadsFewBytesOnlyInsideAllocations) {
     TearDown();
     SetUp();
   }
+}
+
+TEST_F(DevicesProcess, CountsWhatHostCodeCarriesFromOneDeviceToAnother) {
+  const auto has_sent = [&](std::size_t device, const std::string& traffic) {
+    const std::string report = devices_[device]->report_json();
+    EXPECT_NE(report.find(traffic), std::string::npos) << report;
+  };
+  call([&] {
+    const auto store = [&](std::uint32_t device) {
+      return ask(PacketKind::store, about(device).put(buffers_[device]).put(std::uint64_t{9}));
+    };
+    EXPECT_TRUE(store(0));  // before it has read anything
+    EXPECT_TRUE(ask(PacketKind::read, about(1).put(ReadRequest{buffers_[1], 4})));
+    EXPECT_TRUE(store(1));  // back to the same device
+    EXPECT_TRUE(store(0));
+    finish();
+  });
+  has_sent(1, R"("messages":1,"bytes_sent":8)");
+  has_sent(0, R"("messages":0,"bytes_sent":0)");
+}
+
+TEST_F(DevicesProcess, StoresTakeModelledTime) {
+  const double before = devices_[0]->timeline().device();
+  call([&] {
+    EXPECT_TRUE(ask(PacketKind::store, about().put(buffer_).put(std::uint32_t{9})));
+    finish();
+  });
+  EXPECT_GT(devices_[0]->timeline().device(), before);
 }
 
 TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {

@@ -71,7 +71,7 @@ CallResult HostLink::run(const lab::Request& request) {
   work_bytes_ = 0;
   too_much_work_ = false;
   n_launches_ = 0;
-  for (Opened& one : opened_) one.releasing.clear();
+  for (Opened& one : opened_) one.releasing.clear(), one.was_read = false;
   if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return result;
   for (;;) {
     const auto packet = lab::receive_packet(fd_);
@@ -233,14 +233,8 @@ bool HostLink::answer_about_device(const Packet& request) {
     case PacketKind::fill: return fill(in);
     case PacketKind::read: return read(in);
     case PacketKind::report: return report(in);
-    case PacketKind::operate:
-    case PacketKind::ready:
-    case PacketKind::finished:
-    case PacketKind::crashed:
-    case PacketKind::call:
-    case PacketKind::answer: break;
+    default: return false;
   }
-  return false;
 }
 
 bool HostLink::reply(const PacketWriter& body) {
@@ -434,10 +428,18 @@ bool HostLink::store(PacketReader& in) {
   const auto bytes = in.rest();
   if (!in.ok()) return false;
   if (!is_inside_one_allocation(address, bytes.size())) return refuse("outside of device memory");
-  const auto work = [&on = *about_, address, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
+  const auto work = [this, &on = *about_, address,
+                     kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
     auto* dst = reinterpret_cast<std::byte*>(address);  // NOLINT: inside the arena
     static_cast<void>(on.device->copy(dst, kept.data(), kept.size()));
     on.device->host_wrote(address, kept.size());
+    begin_work(*on.device);
+    on.device->timeline().transfer(cudart::from_host_us(on.device->options().preset, kept.size()));
+    on.device->timeline().synchronise();
+    end_work(*on.device);
+    // What host code has read on other devices may be among the bytes: each has sent them.
+    for (const Opened& other : opened_)
+      if (other.was_read && &other != &on) other.device->count_sent(1, kept.size());
   };
   return later(bytes.size(), work) && reply(PacketWriter().put(std::uint32_t{1}));
 }
@@ -474,6 +476,7 @@ bool HostLink::read(PacketReader& in) {
                   " bytes out of the devices' memory: counts, but not items");
   n_bytes_read_ += request.n_bytes;
   perform();
+  about_->was_read = true;
   std::vector<std::byte> bytes(request.n_bytes);
   const auto* src = reinterpret_cast<const std::byte*>(request.address);  // NOLINT: inside the arena
   if (const auto copied = about_->device->copy(bytes.data(), src, bytes.size()); !copied)

@@ -63,6 +63,7 @@ class HostLink : public lab::Submission {
     std::set<sim::KernelId> known_kernels;             // kernels that the other process knows
     std::set<std::uint64_t> allocated;                 // addresses allocated by the other process
     std::map<std::uint64_t, std::uint64_t> releasing;  // allocations whose release is recorded: their sizes
+    bool was_read = false;                             // by the host code of this call
     sim::Fault fault = sim::Fault::none;               // the fault of a kernel, after which no kernel runs
   };
   Opened& opened(std::uint32_t ordinal);

@@ -446,6 +446,10 @@ Status run_copy(Context& context, const CopyOp& copy) {
   return cudaSuccess;
 }
 
+double from_host_us(const sim::DevicePreset& chip, std::uint64_t n_bytes) {
+  return chip.timing.kernel_us + static_cast<double>(n_bytes) / kPageableBytesPerUs;
+}
+
 double fill_us(const sim::DevicePreset& chip, std::uint64_t n_bytes) {
   return chip.timing.kernel_us + static_cast<double>(n_bytes) / (chip.memory_gb_per_s * kBytesPerUsPerGbPerS);
 }

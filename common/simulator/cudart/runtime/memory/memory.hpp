@@ -79,6 +79,8 @@ Status run_copy(Context& context, const CopyOp& copy);
 Status run_fill(Context& context, const FillOp& fill);
 // The modelled time of a fill, in µs.
 double fill_us(const sim::DevicePreset& chip, std::uint64_t n_bytes);
+// The time of a copy from ordinary memory of the host.
+double from_host_us(const sim::DevicePreset& chip, std::uint64_t n_bytes);
 
 // An error unless [pointer, pointer + n_bytes) is inside one allocation of device-accessible memory. `what`
 // names it in the message.

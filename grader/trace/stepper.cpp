@@ -60,10 +60,9 @@ Key find_key(std::span<const Keys> all, char c) {
 }
 
 Key read_key() {
-  constexpr char kEscape = 27;
   char c = 0;
   if (read(STDIN_FILENO, &c, 1) != 1 || interrupted != 0) return Key::end;
-  if (c != kEscape) return find_key(kKeys, c);
+  if (c != '\33') return find_key(kKeys, c);
   // An arrow key sends three characters at once. Escape alone ends.
   pollfd more{STDIN_FILENO, POLLIN, 0};
   char rest[2] = {};

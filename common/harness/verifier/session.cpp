@@ -251,7 +251,7 @@ void put_inputs(const Submitted& given) {
   for (std::size_t i = 0; i < given.inputs.size(); ++i) {
     const auto& bytes = given.inputs[i].bytes;
     const auto to = given.shared.subspan(given.request.buffers[i].data_offset, bytes.size());
-    std::ranges::copy(bytes, to.begin());
+    std::copy_n(bytes.data(), bytes.size(), to.data());
     if (given.request.is_keyed != 0) mask(to, key_of_buffer(given.key, i));
   }
 }

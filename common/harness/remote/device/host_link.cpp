@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "base/demangle.hpp"
@@ -251,8 +252,8 @@ bool HostLink::refuse(const std::string& why) {
 Result<void> HostLink::read_program() {
   if (!load_failure_.empty()) return Error{load_failure_};
   if (codes_) return {};
-  std::ifstream file(code_, std::ios::binary);
-  const std::string contents{std::istreambuf_iterator<char>(file), {}};
+  const std::ifstream file(code_, std::ios::binary);
+  const std::string contents = (std::ostringstream() << file.rdbuf()).str();
   if (!file) return Error{load_failure_ = "the program's file can't be read"};
   const auto& chip = about_->device->options().preset;
   auto codes = cudart::code_of_program(std::as_bytes(std::span(contents)),

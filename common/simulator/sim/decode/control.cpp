@@ -13,14 +13,12 @@ std::string of_device_runtime(std::string_view name) {
   constexpr std::string_view kPrefix = "__cudaCDP2";
   if (name == "cudaGraphSetConditional")
     return "cudaGraphSetConditional: conditional graph nodes are not simulated (copy the condition to the "
-           "host, and "
-           "launch there the graph that it chooses)";
+           "host, and launch there the graph that it chooses)";
   if (!name.starts_with(kPrefix)) return "";
   const std::string_view call = name.substr(kPrefix.size());
   if (call.starts_with("GetParameterBuffer") || call.starts_with("LaunchDevice"))
     return "a kernel launched by a kernel (dynamic parallelism) is not simulated (launch the inner kernel "
-           "from the host, "
-           "or let the outer one's threads do its work in a loop)";
+           "from the host, or let the outer one's threads do its work in a loop)";
   return fmt::format("cuda{}, called by a kernel, is not simulated (call it on the host and pass the result)",
                      call.substr(0, call.find('_')));
 }

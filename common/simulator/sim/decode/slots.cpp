@@ -57,14 +57,13 @@ std::uint32_t Decoder::special(std::string_view name, SlotKind kind) {
   for (const SpecialSlot& s : program_.specials)
     if (s.name == name) return s.slot;
   static const std::vector<std::string> kKnown = words(
-      "%tid.x %tid.y %tid.z %ntid.x %ntid.y %ntid.z %ctaid.x %ctaid.y %ctaid.z %nctaid.x %nctaid.y "
-      "%nctaid.z %laneid %warpid %nwarpid %smid %nsmid %gridid %lanemask_eq %lanemask_le %lanemask_lt "
-      "%lanemask_ge %lanemask_gt %dynamic_smem_size %total_smem_size %aggr_smem_size "
-      "%reserved_smem_offset_begin %reserved_smem_offset_end %reserved_smem_offset_cap "
-      "%reserved_smem_offset_0 %reserved_smem_offset_1 %envreg0 %envreg1 %envreg2 %clusterid.x "
-      "%clusterid.y %clusterid.z %nclusterid.x %nclusterid.y %nclusterid.z %cluster_ctaid.x "
-      "%cluster_ctaid.y %cluster_ctaid.z %cluster_nctaid.x %cluster_nctaid.y %cluster_nctaid.z "
-      "%cluster_ctarank %cluster_nctarank %is_explicit_cluster");
+      "%tid.x %tid.y %tid.z %ntid.x %ntid.y %ntid.z %ctaid.x %ctaid.y %ctaid.z %nctaid.x %nctaid.y %nctaid.z "
+      "%laneid %warpid %nwarpid %smid %nsmid %gridid %lanemask_eq %lanemask_le %lanemask_lt %lanemask_ge "
+      "%lanemask_gt %dynamic_smem_size %total_smem_size %aggr_smem_size %reserved_smem_offset_begin "
+      "%reserved_smem_offset_end %reserved_smem_offset_cap %reserved_smem_offset_0 %reserved_smem_offset_1 "
+      "%envreg0 %envreg1 %envreg2 %clusterid.x %clusterid.y %clusterid.z %nclusterid.x %nclusterid.y "
+      "%nclusterid.z %cluster_ctaid.x %cluster_ctaid.y %cluster_ctaid.z %cluster_nctaid.x %cluster_nctaid.y "
+      "%cluster_nctaid.z %cluster_ctarank %cluster_nctarank %is_explicit_cluster");
   // All other registers of the driver and the performance monitor are 0.
   if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end() && !name.starts_with("%envreg") &&
       !name.starts_with("%pm"))

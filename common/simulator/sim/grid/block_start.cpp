@@ -11,23 +11,17 @@
 namespace course::sim {
 namespace {
 
-std::uint32_t special_value(const std::string& name, const Block& block, const Worker& worker,
+std::uint32_t special_value(std::string_view n, const Block& block, const Worker& worker,
                             const Program& program, int lane, std::uint32_t warp) {
-  const Dim3& grid = worker.launch->grid;
-  const Dim3& size = worker.launch->block;
+  const Dim3 &grid = worker.launch->grid, &size = worker.launch->block, &c = worker.launch->cluster;
   const std::uint32_t thread = warp * kLanes + static_cast<std::uint32_t>(lane);
   const auto bit = 1u << lane;
-  const std::string_view n = name;
-  if (n == "%tid.x") return thread % size.x;
-  if (n == "%tid.y") return thread / size.x % size.y;
-  if (n == "%tid.z") return thread / size.x / size.y;
-  if (n == "%ntid.x") return size.x;
-  if (n == "%ntid.y") return size.y;
-  if (n == "%ntid.z") return size.z;
-  const std::uint32_t sizes[3] = {grid.x, grid.y, grid.z};
-  const Dim3& c = worker.launch->cluster;
+  const std::uint32_t ids[3] = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
+  const std::uint32_t threads[3] = {size.x, size.y, size.z}, sizes[3] = {grid.x, grid.y, grid.z};
   const std::uint32_t in_cluster[3] = {std::max(c.x, 1u), std::max(c.y, 1u), std::max(c.z, 1u)};
   const auto axis = static_cast<std::size_t>(std::clamp(n.back() - 'x', 0, 2));
+  if (n.starts_with("%tid.")) return ids[axis];
+  if (n.starts_with("%ntid.")) return threads[axis];
   if (n.starts_with("%ctaid.")) return block.index[axis];
   if (n.starts_with("%nctaid.")) return sizes[axis];
   if (n.starts_with("%clusterid.")) return block.index[axis] / in_cluster[axis];
@@ -106,6 +100,18 @@ void set_registers(Warp& w, const Worker& worker) {
   fill_parameters(w, *worker.launch);
 }
 
+// As set_registers, but special registers, which no op writes, stay.
+void reset_registers(Warp& w) {
+  const Program& program = *w.program;
+  auto reset_up_to = [&, done = 0u](std::uint32_t slot) mutable {  // the specials' slots ascend
+    std::memcpy(w.registers + done, program.register_image.data() + done, slot - done);
+    done = slot + 4 * kLanes;
+  };
+  for (const SpecialSlot& s : program.specials) reset_up_to(s.slot);
+  reset_up_to(program.register_bytes);
+  fill_parameters(w, *w.worker->launch);
+}
+
 }  // namespace
 
 Gap gap_of_special(std::string_view name) {
@@ -169,7 +175,7 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
   for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
     // Registers and local memory would otherwise pass values from block to block, past all observers.
     if (worker.observer != nullptr) {
-      set_registers(block.warps[k], worker);
+      reset_registers(block.warps[k]);
       std::fill(block.warps[k].local.begin(), block.warps[k].local.end(), std::byte{0xA5});
     }
     begin_warp(block.warps[k], block, k, block.n_threads);

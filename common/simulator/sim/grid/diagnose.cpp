@@ -62,10 +62,8 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
     const SourcePlace own = own_place(o.where);
     f.message = fmt::format(
         "{} at {}: waits for all blocks of the grid, but the kernel was launched with <<<>>>, which does not "
-        "run "
-        "all "
-        "blocks at the same time. Launch it with cudaLaunchCooperativeKernel, or with cudaLaunchKernelEx and "
-        "the attribute cudaLaunchAttributeCooperative",
+        "run all blocks at the same time. Launch it with cudaLaunchCooperativeKernel, or with "
+        "cudaLaunchKernelEx and the attribute cudaLaunchAttributeCooperative",
         describe_thread(o.thread), file_and_line(own.file, own.line));
     return f;
   }

@@ -69,6 +69,41 @@ TEST(Machine, ManyVirtualRegistersStillFitAMultiprocessor) {
   EXPECT_GE(t.device.occupancy(*bounded, 384, 0), 1);
 }
 
+// Each kernel stores what a register holds before the thread has written it. A block writes 7 to it, which the
+// next one must not get.
+TEST(Machine, RegistersHoldNothingOfOtherBlocksForObservers) {
+  const std::pair<std::string, std::string> kKernels[] = {
+      {"its first op", "mov.u32 %v, %x;\n  mov.u32 %x, 7;"},
+      {"in both halves", "cvt.u32.u64 %v, %w;\n  mov.u64 %w, 7;"},
+      {"a predicate", "selp.u32 %v, 7, 0, %q;\n  setp.ne.u32 %q, %n, 99;"},
+      {"a guard that is false", "@%odd mov.u32 %x, 7;\n  mov.u32 %v, %x;"},
+      {"one way of two", "@!%odd bra over;\n  mov.u32 %x, 7;\nover:\n  mov.u32 %v, %x;"},
+      {"a loop's first round",
+       "mov.u32 %v, 0;\nagain:\n  add.u32 %v, %v, %x;\n  mov.u32 %x, 7;\n  sub.u32 %n, %n, 1;\n"
+       "  setp.gt.s32 %p, %n, 100;\n  @%p bra again;"},
+      {"lanes elsewhere",
+       "mov.u32 %v, 0;\n  setp.lt.u32 %p, %n, 16;\n  @!%p bra over;\n  mov.u32 %x, 7;\n"
+       "  shfl.sync.idx.b32 %v, %x, 31, 31, 0xffff;\n  bra end;\nover:\n  mov.u32 %x, 7;\nend:"},
+      {"half of a vector's",
+       "st.global.v2.u32 [%a+16], {%n, %x};\n  ld.global.u32 %v, [%a+20];\n"
+       "  mov.u32 %x, 7;"},
+      {"a value to add", "red.global.add.u32 [%a+24], %x;\n  ld.global.u32 %v, [%a+24];\n  mov.u32 %x, 7;"},
+  };
+  for (const auto& [what, body] : kKernels) {
+    TestDevice t(
+        ".visible .entry k(.param .u64 out)\n{\n  .reg .pred %p, %q, %odd;\n  .reg .b32 %v, %x, %n, %b;\n"
+        "  .reg .b64 %a, %w;\n  ld.param.u64 %a, [out];\n  mov.u32 %b, %ctaid.x;\n"
+        "  and.b32 %n, %b, 1;\n  setp.eq.u32 %odd, %n, 1;\n  mov.u32 %n, %laneid;\n"
+        "  mad.wide.u32 %a, %b, 32, %a;\n  " +
+        body + "\n  add.u32 %b, %v, 0;\n  st.global.u32 [%a], %b;\n  ret;\n}\n");
+    t.device.set_mode(kRacecheck);
+    const auto out = t.array<int>(8 * 64, 0);
+    t.launch("k", 64, 32, out);
+    const bool is_odd_right = body.find("%odd") != std::string::npos;
+    for (std::size_t b = 0; b < 64; ++b) EXPECT_EQ(out[8 * b], is_odd_right && b % 2 == 1 ? 7 : 0) << what;
+  }
+}
+
 // --- control flow ------------------------------------------------------------------------------------------
 
 TEST(Machine, NestedIfsReconverge) {

@@ -79,7 +79,7 @@ int pick(Warp& w) {
 bool warp_sync_holds(Warp& w, Group& g, const MicroOp& op) {
   const u32* members = w.slot<u32>(op.src[3]);
   u32 wanted = 0;
-  for (u32 m = g.mask; m != 0; m &= m - 1) wanted |= members[std::countr_zero(m)];
+  SIM_FOR_LANES(i) wanted |= members[i] & w.lane_mask[i];  // of the lanes g.mask
   wanted &= w.live;
   if ((wanted & ~g.mask) == 0) {
     if (op.kind == OpKind::sync && w.worker->observer != nullptr)

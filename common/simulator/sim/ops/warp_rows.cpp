@@ -18,7 +18,7 @@ void shuffle(Warp& w, const MicroOp& op) {
   const u32* a = w.slot<u32>(op.src[0]);
   const u32* b = w.slot<u32>(op.src[1]);
   const u32* c = w.slot<u32>(op.src[2]);
-  alignas(64) u32 value[kLanes], in_range[kLanes];
+  alignas(64) u32 value[kLanes], in_range[kLanes], source[kLanes];
   SIM_FOR_LANES(i) {
     const s32 lane = i;
     const s32 by = static_cast<s32>(b[i] & 0x1f);
@@ -42,10 +42,10 @@ void shuffle(Warp& w, const MicroOp& op) {
       from = first | (by & ~segment);
       valid = from <= last;
     }
-    from = valid ? from : lane;
-    value[i] = a[from & 31];
+    source[i] = static_cast<u32>(valid ? from : lane) & 31;
     in_range[i] = valid ? ~0u : 0u;
   }
+  SIM_FOR_LANES(i) value[i] = a[source[i]];  // a loop of its own, so that the other one is vectorised
   if (op.dst[0] != MicroOp::kNoSlot) write_lanes<u32>(w, op.dst[0], [&](int i) { return value[i]; });
   if (op.dst[1] != MicroOp::kNoSlot) {
     u32& out = w.predicate(op.dst[1]);

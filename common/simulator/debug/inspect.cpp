@@ -139,7 +139,8 @@ std::pair<std::uint32_t, std::uint32_t> Inspector::position(const sim::Warp& w, 
   if (&w == current_warp_ && current_op_ != nullptr && current_op_->index >= b.first &&
       current_op_->index < b.last && (g.mask & w.mask) != 0)
     return {current_op_->function, current_op_->ptx_index};
-  return {b.function, b.first < b.last ? program.ops[b.first].ptx_index : b.ptx_index};
+  const std::uint32_t next = b.first + g.done;
+  return {b.function, next < b.last ? program.ops[next].ptx_index : b.ptx_index};
 }
 
 const sim::Group* Inspector::group_of(const sim::Warp& w, int lane) {

@@ -785,10 +785,8 @@ Session::Json Session::answer_frames(const Json& request) const {
 // Every resident block's warps, and where their groups of threads are.
 Session::Json Session::answer_threads() const {
   Json blocks = Json::array();
-  std::set<std::uint64_t> numbers;
-  for (const auto& [number, block] : resident_) numbers.insert(number);
-  for (const std::uint64_t number : numbers) {
-    const sim::Block& block = *resident_.at(number);
+  for (const auto& [number, resident] : resident_) {
+    const sim::Block& block = *resident;
     Json warps = Json::array();
     for (const sim::Warp& w : block.warps) {
       Json groups = Json::array();
@@ -817,18 +815,16 @@ Session::Json Session::answer_state() const {
   };
   const auto add_number = [&](std::uint64_t n) { add(&n, sizeof n); };
   add_number(now_);
-  std::set<std::uint64_t> numbers;
-  for (const auto& [number, block] : resident_) numbers.insert(number);
-  for (const std::uint64_t number : numbers) {
-    const sim::Block& block = *resident_.at(number);
+  for (const auto& [number, resident] : resident_) {
+    const sim::Block& block = *resident;
     add_number(number);
     add(block.shared, block.shared_bytes);
     for (const sim::Warp& w : block.warps) {
       add(w.registers, w.program->register_bytes);
       add_number(w.live);
       for (const sim::Group& g : w.groups)
-        for (const std::uint64_t n :
-             {std::uint64_t{g.block}, std::uint64_t{g.mask}, static_cast<std::uint64_t>(g.wait)})
+        for (const std::uint64_t n : {std::uint64_t{g.block}, std::uint64_t{g.done}, std::uint64_t{g.mask},
+                                      static_cast<std::uint64_t>(g.wait)})
           add_number(n);
       for (int lane = 0; lane < sim::kLanes; ++lane) add_number(w.calls[lane].size());
     }

@@ -8,10 +8,10 @@
 
 #include <csignal>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -168,7 +168,7 @@ class Session final : public sim::Attachment, public sim::Observer {
   bool kernel_has_variables_ = false;  // compiled with -G
   std::string kernel_;
   sim::LaunchRequest request_;
-  std::unordered_map<std::uint64_t, sim::Block*> resident_;  // by number in the grid
+  std::map<std::uint64_t, sim::Block*> resident_;  // by number in the grid
   sim::Warp* last_warp_ = nullptr;
   struct Hit {
     int id;

@@ -96,11 +96,17 @@ Runtime::Runtime() : environment_(parse_environment([](const char* name) { retur
   for (int i = 0; i < environment_.n_devices; ++i) contexts_.push_back(std::make_unique<Context>(i));
 }
 
+std::vector<Context*> Runtime::created() {
+  std::vector<Context*> all;
+  for (const auto& context : contexts_)
+    if (context->created.load(std::memory_order_acquire)) all.push_back(context.get());
+  return all;
+}
+
 void Runtime::write_report() {
   if (environment_.report_file.empty()) return;
   std::vector<std::string> reports;
-  for (const auto& context : contexts_) {
-    if (!context->created.load(std::memory_order_acquire)) continue;
+  for (Context* const context : created()) {
     const std::lock_guard guard(context->lock);
     reports.push_back(context->device().report_json());
   }

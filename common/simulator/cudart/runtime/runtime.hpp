@@ -132,6 +132,7 @@ class Runtime {
   Registry& registry() { return registry_; }
   int n_devices() const { return static_cast<int>(contexts_.size()); }
   Context& context(int ordinal) { return *contexts_[static_cast<std::size_t>(ordinal)]; }
+  std::vector<Context*> created();  // the contexts that exist
   bool is_device(int ordinal) const { return ordinal >= 0 && ordinal < n_devices(); }
   // Writes the JSON report of all devices that were used to the file SIM_REPORT.
   void write_report();

@@ -37,11 +37,7 @@ class Boundcheck final : public KernelChecker {
     if (op.space == MemorySpace::constant) look_at_constants(w, op, a);
   }
   void copies_issued(Warp& w, const CopyBatch& batch) override;
-  std::vector<const Finding*> found() const override {
-    std::vector<const Finding*> all;
-    for (const auto& [key, finding] : reported_) all.push_back(&finding);
-    return all;
-  }
+  std::vector<const Finding*> found() const override { return findings_of(reported_); }
   std::size_t n_found() const override { return reported_.size(); }
 
  private:

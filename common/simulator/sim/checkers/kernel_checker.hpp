@@ -20,6 +20,14 @@ constexpr std::uint32_t bits_of(Kinds... kinds) {
   return ((1u << static_cast<std::uint32_t>(kinds)) | ... | 0u);
 }
 
+// Pointers to the findings of a map.
+template <typename Map>
+std::vector<const Finding*> findings_of(const Map& known) {
+  std::vector<const Finding*> all;
+  for (const auto& [key, finding] : known) all.push_back(&finding);
+  return all;
+}
+
 class KernelChecker : public Observer {
  public:
   // before() is called for ops of `kinds`, and for all ops of a warp while follows() returns true for it.

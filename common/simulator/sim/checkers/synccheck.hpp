@@ -51,11 +51,7 @@ class Synccheck final : public KernelChecker {
   void barrier_released(Block& block, std::uint32_t barrier) override;
   void threads_exit(Warp& w, const Group& group, const BasicBlock& b) override;
   void stuck(Block& block) override;
-  std::vector<const Finding*> found() const override {
-    std::vector<const Finding*> all;
-    for (const auto& [key, finding] : reported_) all.push_back(&finding);
-    return all;
-  }
+  std::vector<const Finding*> found() const override { return findings_of(reported_); }
   std::size_t n_found() const override { return reported_.size(); }
 
  private:

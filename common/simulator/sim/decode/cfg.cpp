@@ -202,12 +202,6 @@ class Ranker {
     }
   };
 
-  static bool is_look(const MicroOp& op) {
-    return op.space != MemorySpace::local && op.dst[0] != MicroOp::kNoSlot &&
-           (op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ||
-            (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak));
-  }
-
   // Calls `each(op, block)` for the ops of some basic blocks.
   template <typename Each>
   void for_ops(const std::vector<char>& blocks, const Each& each) const {
@@ -231,6 +225,7 @@ class Ranker {
     for (BasicBlock& b : program_.blocks) b.accesses = b.entry == Entry::barrier;
     for_ops(std::vector<char>(n_, 1), [&](const MicroOp& op, std::uint32_t b) {
       if (op.space != MemorySpace::none) program_.blocks[b].accesses = true;
+      if (is_look(op)) program_.blocks[b].looks = true;
     });
     const auto size = [](const Loop& loop) { return std::count(loop.inside.begin(), loop.inside.end(), 1); };
     std::sort(loops.begin(), loops.end(), [&](const Loop& a, const Loop& b) { return size(a) < size(b); });

@@ -131,13 +131,14 @@ Program Decoder::run(const ptx::Function& kernel) {
   check_operands();
   rank_blocks(program_);
   find_unset_slots(program_);
+  for (const MicroOp& op : program_.ops)
+    if (op.kind == OpKind::load && op.space != MemorySpace::shared && is_look(op))
+      program_.order_sensitive = true;
   // The order of threads can be observed through old values of atomics (also in shared memory), strong loads,
   // and polls of an mbarrier.
   program_.shows_order = program_.order_sensitive ||
                          std::any_of(program_.ops.begin(), program_.ops.end(), [](const MicroOp& op) {
-                           return op.kind == OpKind::mbarrier ||
-                                  (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot) ||
-                                  (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak);
+                           return op.kind == OpKind::mbarrier || is_look(op);
                          });
   return std::move(program_);
 }

@@ -29,11 +29,6 @@ std::uint64_t window_of(const Instruction& i) {
   return i.has("local") ? kLocalWindow : 0;
 }
 
-// Whether the access is strong, so that it may observe other threads.
-bool is_strong(std::uint8_t order) {
-  return (order & kOrderMask) != kWeak;
-}
-
 }  // namespace
 
 void Decoder::convert_address(const Instruction& i) {
@@ -181,8 +176,6 @@ void Decoder::load(const Instruction& i) {
     op.dst[k] = out[k].slot;
     if (kind == SlotKind::wide) op.wide_dst |= static_cast<std::uint8_t>(1u << k);
   }
-  if (is_strong(a.order) && a.kind != MemorySpace::shared && a.kind != MemorySpace::local)
-    program_.order_sensitive = true;
   for (std::size_t k = 0; k < targets.size(); ++k) finish(out[k]);
 }
 
@@ -205,8 +198,6 @@ void Decoder::load_double_wide(const Instruction& i, const Access& a) {
   op.dst[0] = low;
   op.dst[1] = high;
   op.wide_dst = 3;
-  if (is_strong(a.order) && a.kind != MemorySpace::shared && a.kind != MemorySpace::local)
-    program_.order_sensitive = true;
 }
 void Decoder::store_double_wide(const Instruction& i, const Access& a) {
   if (a.count != 1) unsupported("element type");

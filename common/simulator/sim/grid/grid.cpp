@@ -4,7 +4,8 @@
 // may be waiting for another one, so the next block gets a turn.
 // A program whose results may depend on the order of blocks runs on one host thread, so that the results
 // never depend on the number of host threads. If the launch is interleaved, its blocks get short turns at
-// random instead, the same in every run.
+// random instead, the same in every run. Besides, the turn of a warp may end directly after a strong load or
+// an atomic, in shared memory, too (Block::one_pause_in).
 // A schedule's seed changes the order of blocks, the order of a block's warps in each round, and the order of
 // the lanes of an atomic. In a counted launch, and with a calm schedule (calm.hpp), warps and lanes keep the
 // natural order if another one could change the counters.
@@ -104,7 +105,8 @@ void shuffle(std::vector<T>& order, std::uint64_t seed) {
 // each round. It does not depend on the host thread that runs the block.
 class WarpOrder {
  public:
-  WarpOrder(std::size_t n_warps, std::uint64_t seed) : order_(n_warps), seed_(seed) {
+  WarpOrder(std::size_t n_warps, std::uint64_t seed, bool pauses)
+      : order_(n_warps), seed_(seed), pauses_(pauses) {
     std::iota(order_.begin(), order_.end(), 0u);
   }
   const std::vector<std::uint32_t>& next_round(Block& block) {
@@ -115,6 +117,8 @@ class WarpOrder {
   }
   void begin(Block& block) const {
     block.rounds = 0;
+    block.dice = Rng(~seed_of(block));
+    block.one_pause_in = pauses_ ? std::uint32_t{2} << block.dice.below(4) : 0;
     for (Warp& w : block.warps)
       w.first_lane = seed_ == 0 ? 0 : static_cast<std::uint32_t>(mix(seed_of(block) ^ ~w.number) % kLanes);
   }
@@ -124,6 +128,7 @@ class WarpOrder {
 
   std::vector<std::uint32_t> order_;
   std::uint64_t seed_;  // 0: natural order
+  bool pauses_;
 };
 
 // Lets the warps take turns until all threads have exited or the block's turn is over. Throws DeviceFault on
@@ -204,7 +209,8 @@ class HostThread {
         options_(options),
         shared_(shared),
         blocks_(blocks),
-        warp_order_((worker.launch->block.count() + kLanes - 1) / kLanes, options.schedule_seed),
+        warp_order_((worker.launch->block.count() + kLanes - 1) / kLanes, options.schedule_seed,
+                    options.interleave && !options.short_turns),
         dice_(options.schedule_seed + 1) {
     interleaved_ = options.interleave && (worker.program->order_sensitive || options.short_turns) &&
                    !worker.launch->cooperative;
@@ -301,6 +307,7 @@ class HostThread {
         (next_ == end_ && shared_.next_block >= blocks_.size()) || resident_.size() >= most_resident();
     {
       ProgressWatch watch(worker_);
+      worker_.pauses = false;
       for (std::size_t k = 0; k < resident_.size() && stuck; ++k) {
         asked_ = resident_[k].get();
         const Verdict verdict = watch.watch(*asked_, [&] {
@@ -310,6 +317,7 @@ class HostThread {
             verdict == Verdict::repeats || (verdict == Verdict::polls && waited / kMuchLonger >= patience());
       }
       asked_ = nullptr;
+      worker_.pauses = true;
     }
     next_question_ = later(worker_.instructions, std::max(patience(), stuck ? 0 : waited));
     const bool was_stuck = std::exchange(stuck_, stuck);
@@ -321,7 +329,10 @@ class HostThread {
     HangScene scene{worker_, engine_, {}, blocks_.size(), 0};
     for (const auto& block : resident_) scene.resident.push_back(block.get());
     if (worker_.alone) scene.n_started = std::min<std::uint64_t>(shared_.next_block, blocks_.size());
-    return describe_hang(scene);
+    worker_.pauses = false;
+    Hang hang = describe_hang(scene);
+    worker_.pauses = true;
+    return hang;
   }
 
   // Ends the launch and reports which threads wait or run forever, and where.

@@ -54,8 +54,8 @@ Hash state_of(const Block& block) {
     h.add(w.local.data(), w.local.size());
     for (const Group& g : w.groups)
       for (const std::uint64_t n :
-           {std::uint64_t{g.block}, std::uint64_t{g.mask}, static_cast<std::uint64_t>(g.wait),
-            std::uint64_t{g.barrier}, std::uint64_t{g.passed}})
+           {std::uint64_t{g.block}, std::uint64_t{g.done}, std::uint64_t{g.mask},
+            static_cast<std::uint64_t>(g.wait), std::uint64_t{g.barrier}, std::uint64_t{g.passed}})
         h.mix(n);
     for (const auto& calls : w.calls) h.mix(calls.size());
   }

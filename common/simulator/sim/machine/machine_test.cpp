@@ -714,6 +714,82 @@ TEST(Machine, ScheduleSeedChangesTheTurnsOfBlocks) {
   EXPECT_GE(interleavings.size(), 4u);
 }
 
+// Each warp adds 1 to the word of its block `n` times, without an atomic operation: a load, an addition and a
+// store in one basic block. The block's sum in `out`. `load` and `store` are of `word`.
+std::string counting_kernel(const std::string& load, const std::string& store, const std::string& word) {
+  return R"(
+.visible .entry count(.param .u64 out, .param .u32 n)
+{
+  .reg .pred %p;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<4>;
+  .shared .align 4 .u32 s_sum;
+  ld.param.u64 %rd1, [out];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  mov.u32 %r3, %ctaid.x;
+  mul.wide.u32 %rd2, %r3, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  and.b32 %r4, %r2, 31;
+  setp.eq.u32 %p, %r2, 0;
+  @%p st.shared.u32 [s_sum], 0;
+  bar.sync 0;
+  setp.ne.u32 %p, %r4, 0;
+  @%p bra all;
+  mov.u32 %r5, 0;
+again:
+  )" + load +
+         " %r6, [" + word + R"(];
+  add.u32 %r6, %r6, 1;
+  )" + store +
+         " [" + word + R"(], %r6;
+  add.u32 %r5, %r5, 1;
+  setp.lt.u32 %p, %r5, %r1;
+  @%p bra again;
+all:
+  bar.sync 0;
+  setp.ne.u32 %p, %r2, 0;
+  @%p bra end;
+  )" + (word == "s_sum" ? "ld.shared.u32 %r7, [s_sum];\n  st.global.u32 [%rd3], %r7;" : "") +
+         R"(
+end:
+  ret;
+})";
+}
+
+TEST(Machine, ChecksLetOtherWarpsRunBetweenAStrongLoadAndAStore) {
+  constexpr std::uint32_t kBlocks = 12;
+  constexpr int kTimes = 20, kWarps = 4;
+  const auto sums = [&](const std::string& kernel, std::uint32_t mode, std::uint64_t seed, int threads = 1) {
+    DeviceOptions options;
+    options.host_threads = threads;
+    TestDevice t(kernel, options);
+    t.device.set_mode(mode);
+    t.device.set_schedule(seed);
+    auto out = t.array<int>(kBlocks);
+    t.launch("count", kBlocks, kWarps * 32, out, kTimes);
+    return out.values();
+  };
+  const std::vector<int> right(kBlocks, kTimes * kWarps);
+  const std::tuple<const char*, const char*, const char*> forms[] = {
+      {"ld.volatile.shared.u32", "st.volatile.shared.u32", "s_sum"},
+      {"ld.relaxed.cta.shared.u32", "st.relaxed.cta.shared.u32", "s_sum"},
+      {"ld.relaxed.gpu.global.u32", "st.relaxed.gpu.global.u32", "%rd3"},
+      {"ld.volatile.global.u32", "st.volatile.global.u32", "%rd3"},
+  };
+  for (const auto& [load, store, word] : forms) {
+    const std::string kernel = counting_kernel(load, store, word);
+    for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
+      const auto lost = sums(kernel, kAllChecks, seed);
+      for (const int sum : lost) EXPECT_LT(sum, kTimes * kWarps) << load << ", seed " << seed;
+      EXPECT_EQ(lost, sums(kernel, kAllChecks, seed)) << "the same in every run";
+      EXPECT_EQ(lost, sums(kernel, kAllChecks, seed, 3)) << "on any number of host threads";
+      EXPECT_EQ(sums(kernel, kAllChecks | kCounters, seed), right) << "what is counted is not interleaved";
+    }
+    EXPECT_NE(sums(kernel, kFast, 1), right) << "another schedule, without checks";
+  }
+}
+
 // --- counters that a kernel cannot deceive
 // ------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 // The state of a running warp and block, shared by the op handlers (ops/), the run loop (ops/run.cpp) and the
 // observers. Threads of a warp that are at the same position in the code form a group. A warp that has not
 // diverged has one group.
-// Invariant: the groups of a warp have disjoint masks and different basic blocks. The union of the masks is
-// the set of live lanes.
+// Invariant: the groups of a warp have disjoint masks and different positions. The union of the masks is the
+// set of live lanes.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rng.hpp"
 #include "sim/machine/copies.hpp"
 #include "sim/machine/hot_spots.hpp"
 #include "sim/machine/program.hpp"
@@ -58,11 +59,21 @@ enum MemoryOrder : std::uint8_t {
   kNonCoherent = 1 << 5,  // ld.global.nc: a load of memory that no thread writes during the kernel
 };
 
+// Whether the op may get what another thread has just written: a strong load, an atomic whose old value is
+// used, a test of an mbarrier.
+inline bool is_look(const MicroOp& op) {
+  return op.space != MemorySpace::local && op.dst[0] != MicroOp::kNoSlot &&
+         (op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ||
+          (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak));
+}
+
 enum class Wait : std::uint8_t { none, warp_sync, barrier };
 
 // Threads of one warp at the same position.
 struct Group {
   std::uint32_t block = 0;  // the basic block that runs next
+  std::uint32_t done =
+      0;  // of its ops, how many have run: if a turn has ended within it (Block::one_pause_in)
   std::uint32_t mask = 0;
   Wait wait = Wait::none;
   std::uint32_t barrier = 0;      // where it waits, if wait == Wait::barrier
@@ -197,6 +208,10 @@ struct Block {
   std::vector<CopyBatch> counted_copies;  // copies under way that an mbarrier counts
   std::uint64_t n_copies = 0;             // copy instructions executed so far
   std::uint64_t rounds = 0;               // number of rounds in which each of its warps had a turn
+  // One in so many ops that look (is_look) ends the warp's turn, at random, so that other warps run between a
+  // load and the store that follows from it. 0: none.
+  std::uint32_t one_pause_in = 0;
+  Rng dice{0};  // for these pauses; does not depend on the host thread
   std::uint32_t live_threads = 0;
   std::uint64_t start = 0;  // in clocks of the timing model
   std::uint32_t n_threads = 0;
@@ -287,6 +302,7 @@ struct Worker {
   std::uint64_t grid_workspace = 0;
   Observer* observer = nullptr;
   bool counting = false;
+  bool pauses = true;                      // see Block::one_pause_in
   bool alone = true;                       // no other host thread runs this launch or uses its memory
   std::uint64_t instructions = 0;          // warp instructions since the launch began
   std::vector<std::uint64_t> block_runs;   // by basic block: warp-wide executions

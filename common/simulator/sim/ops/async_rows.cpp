@@ -7,6 +7,7 @@
 #include "sim/machine/copies.hpp"
 #include "sim/machine/mbarrier.hpp"
 #include "sim/ops/memory.hpp"
+#include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
 
@@ -339,19 +340,10 @@ void map_to_block(Warp& w, const MicroOp& op) {
   });
 }
 
-struct AsyncRows {
-  OpTable& table;
-
-  void row(std::string key, Handler fn, OpKind kind, std::vector<SlotKind> sources = {},
-           std::vector<SlotKind> results = {}) {
-    table.add(OpRow{std::move(key), fn, kind, std::move(sources), std::move(results)});
-  }
-};
-
 }  // namespace
 
 void add_async_rows(OpTable& table) {
-  AsyncRows r{table};
+  PlainRows r{table};
   using enum SlotKind;
   r.row("cp.async", &copy_small, OpKind::copy);
   r.row("cp.async.bulk", &copy_bulk, OpKind::copy);

@@ -122,6 +122,16 @@ struct Rows {
   }
 };
 
+// Rows of ops that are not computed lane by lane.
+struct PlainRows {
+  OpTable& table;
+
+  void row(std::string key, Handler fn, OpKind kind, std::vector<SlotKind> sources = {},
+           std::vector<SlotKind> results = {}) {
+    table.add(OpRow{std::move(key), fn, kind, std::move(sources), std::move(results)});
+  }
+};
+
 void add_integer_rows(OpTable& table);
 void add_bit_rows(OpTable& table);
 void add_float_rows(OpTable& table);

@@ -18,13 +18,14 @@ namespace {
 
 constexpr u32 kPatience = 64;  // back edges that a diverged group may take before another group runs
 
-// Merges groups at the same block. A waiting group that gains lanes checks its barrier again.
+// Merges groups at the same position. A waiting group that gains lanes checks its barrier again.
 void merge(Warp& w) {
   for (std::size_t i = 0; i < w.groups.size(); ++i) {
     for (std::size_t k = i + 1; k < w.groups.size();) {
       Group& a = w.groups[i];
       Group& b = w.groups[k];
-      if (a.block == b.block && a.passed == b.passed && a.wait != Wait::barrier && b.wait != Wait::barrier) {
+      if (a.block == b.block && a.done == b.done && a.passed == b.passed && a.wait != Wait::barrier &&
+          b.wait != Wait::barrier) {
         if (((a.mask | b.mask) & w.favoured) != 0) w.favoured = 0;
         a.mask |= b.mask;
         a.wait = Wait::none;
@@ -181,6 +182,15 @@ void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
   }
 }
 
+// The first of these ops after which the warp's turn ends before the block does; nullptr if none.
+const MicroOp* pause_in(Warp& w, const MicroOp* op, const MicroOp* last) {
+  Block& block = *w.block;
+  if (block.one_pause_in == 0 || !w.worker->pauses) return nullptr;
+  for (; op != last; ++op)
+    if (is_look(*op) && block.dice.below(block.one_pause_in) == 0) return op;
+  return nullptr;
+}
+
 template <bool Observed>
 RunEnd run(Warp& w, s64 budget) {
   const Program& program = *w.program;
@@ -219,15 +229,23 @@ RunEnd run(Warp& w, s64 budget) {
         w.sees_own = w.sees_own && b.polling_loop == w.polling_loop;
         w.polling_loop = b.polling_loop;
       }
-      worker.block_runs[number] += 1;
-      worker.block_lanes[number] += static_cast<u64>(std::popcount(w.mask));
-      const MicroOp* const last = program.ops.data() + b.last;
-      for (const MicroOp* op = program.ops.data() + b.first; op != last; ++op) {
+      const MicroOp* const first = program.ops.data() + b.first;
+      const MicroOp *const last = program.ops.data() + b.last, *op = first + w.groups[k].done;
+      if (op == first) {
+        worker.block_runs[number] += 1;
+        worker.block_lanes[number] += static_cast<u64>(std::popcount(w.mask));
+      }
+      const MicroOp* const pause = b.looks ? pause_in(w, op, last) : nullptr;
+      for (const MicroOp* const stop = pause != nullptr ? pause + 1 : last; op != stop; ++op) {
         w.current = op;
         if constexpr (Observed)
           observe_op(w, *op);
         else
           run_op(w, *op);
+      }
+      if (pause != nullptr) {
+        w.groups[k].done = static_cast<u32>(op - first);
+        return finish(RunEnd::slice_over);
       }
       w.time += b.clocks + w.stall * b.waits;
       if (b.waits_for_all) w.stall = 0;
@@ -239,6 +257,7 @@ RunEnd run(Warp& w, s64 budget) {
         worker.waits_in_block += waits_in != 0 ? 1 : 0;
       }
       budget -= b.cost;
+      w.groups[k].done = 0;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
       // A warp that has not diverged continues directly. If one of two groups has ended, the groups are

@@ -172,19 +172,10 @@ void barrier_result(Warp& w, const MicroOp& op) {
                   (R == BarrierResult::all ? barrier.result_and : barrier.result_or) ? ~0u : 0u);
 }
 
-struct WarpRows {
-  OpTable& table;
-
-  void row(std::string key, Handler fn, OpKind kind, std::vector<SlotKind> sources = {},
-           std::vector<SlotKind> results = {}) {
-    table.add(OpRow{std::move(key), fn, kind, std::move(sources), std::move(results)});
-  }
-};
-
 }  // namespace
 
 void add_warp_rows(OpTable& table) {
-  WarpRows r{table};
+  PlainRows r{table};
   r.row("shfl.up", &shuffle<Shuffle::up>, OpKind::shuffle);
   r.row("shfl.down", &shuffle<Shuffle::down>, OpKind::shuffle);
   r.row("shfl.bfly", &shuffle<Shuffle::butterfly>, OpKind::shuffle);

@@ -256,11 +256,10 @@ std::vector<Range> wanted_ranges() {
 void close_device_memory() {
   Protection& all = protection();
   std::vector<Range> wanted;
-  for (int i = 0; i < runtime().n_devices(); ++i) {
-    Context& context = runtime().context(i);
-    if (!context.created.load(std::memory_order_acquire) || !checks_host(context)) continue;
-    const std::lock_guard guard(context.lock);
-    const std::span<std::byte> memory = context.device().device_only_memory();
+  for (Context* const context : runtime().created()) {
+    if (!checks_host(*context)) continue;
+    const std::lock_guard guard(context->lock);
+    const std::span<std::byte> memory = context->device().device_only_memory();
     if (memory.empty()) continue;
     wanted.push_back({address_of(memory.data()), address_of(memory.data()) + memory.size(), PROT_NONE});
     if ((runtime().environment().mode & sim::kHostcheck) != 0 &&
@@ -357,13 +356,11 @@ bool is_protected(std::uint64_t address) {
 void report_host_access(const HostAccess& access) {
   const CallStack calls = call_stack_from(access.code);
   const InsideRuntime inside;
-  for (int i = 0; i < runtime().n_devices(); ++i) {
-    Context& context = runtime().context(i);
-    if (!context.created.load(std::memory_order_acquire)) continue;
-    const std::lock_guard guard(context.lock);
-    const std::span<std::byte> memory = context.device().device_only_memory();
+  for (Context* const context : runtime().created()) {
+    const std::lock_guard guard(context->lock);
+    const std::span<std::byte> memory = context->device().device_only_memory();
     if (access.address - address_of(memory.data()) < memory.size())
-      add_host_access(context, access, place_of(calls));
+      add_host_access(*context, access, place_of(calls));
   }
 }
 

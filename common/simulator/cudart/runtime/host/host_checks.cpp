@@ -193,13 +193,10 @@ void note_activity(Activity what) {
 std::size_t print_findings() {
   std::size_t errors = 0, hints = 0;
   std::string unchecked;
-  Runtime& all = runtime();
-  for (int i = 0; i < all.n_devices(); ++i) {
-    Context& context = all.context(i);
-    if (!context.created.load(std::memory_order_acquire)) continue;
-    const std::lock_guard guard(context.lock);
-    unchecked += context.device().unchecked_text();
-    const sim::FindingsText found = context.device().findings_text();
+  for (Context* const context : runtime().created()) {
+    const std::lock_guard guard(context->lock);
+    unchecked += context->device().unchecked_text();
+    const sim::FindingsText found = context->device().findings_text();
     if (found.text.empty()) continue;
     say(found.text);
     errors += found.errors;

@@ -153,12 +153,9 @@ void for_each_row(std::uint64_t height, std::uint64_t depth, Row row) {
 
 // Whether it was the start of an allocation that has been freed.
 bool was_freed(const void* pointer) {
-  Runtime& all = runtime();
-  for (int i = 0; i < all.n_devices(); ++i) {
-    Context& context = all.context(i);
-    if (!context.created.load(std::memory_order_acquire)) continue;
-    const std::lock_guard guard(context.lock);
-    const sim::Allocation* freed = context.device().find_freed(address_of(pointer));
+  for (Context* const context : runtime().created()) {
+    const std::lock_guard guard(context->lock);
+    const sim::Allocation* freed = context->device().find_freed(address_of(pointer));
     if (freed != nullptr && freed->base == address_of(pointer)) return true;
   }
   return false;
@@ -203,13 +200,10 @@ Status release_if(void* pointer, bool host) {
 
 std::optional<Place> locate(const void* pointer) {
   if (pointer == nullptr) return {};
-  Runtime& all = runtime();
-  for (int i = 0; i < all.n_devices(); ++i) {
-    Context& context = all.context(i);
-    if (!context.created.load(std::memory_order_acquire)) continue;
-    const std::lock_guard guard(context.lock);
-    if (const sim::Allocation* found = context.device().find(address_of(pointer))) {
-      return Place{&context, found->base, found->size, found->kind, found->name};
+  for (Context* const context : runtime().created()) {
+    const std::lock_guard guard(context->lock);
+    if (const sim::Allocation* found = context->device().find(address_of(pointer))) {
+      return Place{context, found->base, found->size, found->kind, found->name};
     }
   }
   return {};
@@ -218,12 +212,9 @@ std::optional<Place> locate(const void* pointer) {
 std::optional<std::string> past_an_array(const void* pointer) {
   constexpr std::uint64_t kNear = std::uint64_t{1} << 16;
   const std::uint64_t address = address_of(pointer);
-  Runtime& all = runtime();
-  for (int i = 0; i < all.n_devices(); ++i) {
-    Context& context = all.context(i);
-    if (!context.created.load(std::memory_order_acquire)) continue;
-    const std::lock_guard guard(context.lock);
-    const sim::Device& device = context.device();
+  for (Context* const context : runtime().created()) {
+    const std::lock_guard guard(context->lock);
+    const sim::Device& device = context->device();
     if (device.find(address) != nullptr || device.find_freed(address) != nullptr) return {};
     for (std::uint64_t past = 0; past < kNear; ++past) {
       if (const sim::Allocation* array = device.find(address - past - 1))

@@ -70,11 +70,7 @@ class Initcheck final : public KernelChecker {
                        std::uint64_t barrier) override;
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
-  std::vector<const Finding*> found() const override {
-    std::vector<const Finding*> all;
-    for (const auto& [key, finding] : reported_) all.push_back(&finding);
-    return all;
-  }
+  std::vector<const Finding*> found() const override { return findings_of(reported_); }
   std::size_t n_found() const override { return reported_.size(); }
 
  private:

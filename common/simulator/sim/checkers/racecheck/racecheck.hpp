@@ -472,6 +472,7 @@ class Racecheck final : public KernelChecker {
   // Lane `lane` of the current access conflicts with lane `other` of record `id`. `old_writes`: the earlier
   // access is a write.
   bool is_systems(const MicroOp& op);
+  bool counts_again(std::uint64_t key);
   static std::uint64_t pair_of(Hazard hazard, std::uint32_t one, std::uint32_t other);
   void report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
               bool old_writes);

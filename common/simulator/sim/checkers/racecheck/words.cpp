@@ -110,6 +110,13 @@ std::uint64_t Racecheck::pair_of(Hazard hazard, std::uint32_t one, std::uint32_t
          std::min(one, other);
 }
 
+// Whether the next of known_ was reported before; then it is counted once more.
+bool Racecheck::counts_again(std::uint64_t key) {
+  const auto [known, fresh] = reported_.try_emplace(key, known_.size());
+  if (!fresh) ++known_[known->second].finding.times;
+  return !fresh;
+}
+
 // Whether the op is a line of the toolkit's headers, such as those of cooperative groups.
 bool Racecheck::is_systems(const MicroOp& op) {
   const auto [known, fresh] = systems_.try_emplace(op.index);
@@ -129,12 +136,7 @@ void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordI
   Hazard hazard = Hazard::read_write;
   if (old_writes && h.writes)
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
-  const auto [known, fresh] =
-      reported_.try_emplace(pair_of(hazard, h.op.index, record(id).what), known_.size());
-  if (!fresh) {
-    ++known_[known->second].finding.times;
-    return;
-  }
+  if (counts_again(pair_of(hazard, h.op.index, record(id).what))) return;
   known_.push_back({describe(h, lane, offset, id, other, hazard, old_writes), h.op.index, record(id).what});
 }
 
@@ -144,11 +146,7 @@ void Racecheck::report_stale(const CurrentAccess& h, int lane, std::uint64_t off
   const MicroOp& write = program_->ops[r.what];
   const std::uint64_t key =
       static_cast<std::uint64_t>(Hazard::stale) << 60 | std::uint64_t{h.op.index} << 30 | write.index;
-  const auto [known, fresh] = reported_.try_emplace(key, known_.size());
-  if (!fresh) {
-    ++known_[known->second].finding.times;
-    return;
-  }
+  if (counts_again(key)) return;
   const bool in_library_kernel = is_library_kernel(program_->demangled);
   Finding f;
   f.checker = Checker::racecheck;
@@ -173,11 +171,7 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
   const MicroOp &load = program_->ops[miss.op], &write = program_->ops[writer.what];
   const std::uint64_t key =
       static_cast<std::uint64_t>(Hazard::missed) << 60 | std::uint64_t{load.index} << 30 | write.index;
-  const auto [known, fresh] = reported_.try_emplace(key, known_.size());
-  if (!fresh) {
-    ++known_[known->second].finding.times;
-    return;
-  }
+  if (counts_again(key)) return;
   Finding f;
   f.checker = Checker::racecheck;
   f.severity = Severity::hint;

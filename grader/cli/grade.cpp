@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli/commands.hpp"
@@ -36,7 +37,7 @@ struct GradeArguments {
   std::string device = "auto";
   std::string task, only_case, seed, first;
   ReportFiles reports;
-  unsigned jobs = 2, gpus = 0;
+  unsigned jobs = 0, gpus = 0;  // jobs: 0 for the default of the device
   bool graded = false, times = false, quick = false;
   std::string isolation = "full";
 };
@@ -143,6 +144,11 @@ bool is_for_several(const lab::Problem* problem) {
   return problem->manifest().most_devices > 1;
 }
 
+// Few, because each holds a case in the GPU's memory.
+unsigned jobs_on_gpu() {
+  return std::clamp(std::thread::hardware_concurrency() / 4, 2u, 4u);
+}
+
 // Where the labs run. Labs for several devices use GPUs only with --gpus.
 Result<ChosenDevice> device_for(const GradeArguments& options, Problems labs, const Layout& layout) {
   if (options.gpus == 0) {
@@ -172,6 +178,7 @@ int run_grade(GradeArguments options) {
   if (!layout) return fail(layout.error().text);
   const Result<ChosenDevice> device = device_for(options, *labs, *layout);
   if (!device) return fail(device.error().text);
+  if (options.jobs == 0) options.jobs = device->kind == lab::DeviceKind::gpu ? jobs_on_gpu() : 2;
   Result<GradeOptions> how = grade_options(options, *labs, device->kind);
   if (!how) return fail(how.error().text);
   if (const auto able = check_all_writable(options.reports); !able) return fail(able.error().text);
@@ -274,9 +281,10 @@ void add_grade(CLI::App& app, Run& run) {
   command
       ->add_option("--first", options->first, "With one task: first the cases of --quick, as JSON; then all")
       ->type_name("FILE");
-  command->add_option("--jobs", options->jobs, "Tasks graded at a time")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+  command
+      ->add_option("--jobs", options->jobs,
+                   "Tasks graded at a time; default: 2, on a GPU a quarter of the cores up to 4")
+      ->check(CLI::Range(1, 64));
   command->add_flag("--times", options->times, "Where the time went: compilers, linker, cases (on stderr)");
   command->footer(kGradeFooter);
   command->callback([&run, options] { run = [options] { return run_grade(*options); }; });

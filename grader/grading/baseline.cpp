@@ -127,7 +127,8 @@ std::string kept_baselines_folder() {
   return home != nullptr && *home == '/' ? std::string(home) + "/.cache/gpu-labs/baselines" : "";
 }
 
-BaselineTimer::BaselineTimer(const std::string& kept_in) {
+BaselineTimer::BaselineTimer(const std::string& kept_in, std::function<void()> before_timing)
+    : before_timing_(std::move(before_timing)) {
   if (kept_in.empty()) return;
   file_ = kept_in + "/" + name_of_machine_and_build() + ".json";
   struct stat status {};
@@ -138,7 +139,8 @@ BaselineTimer::BaselineTimer(const std::string& kept_in) {
   try {
     for (const auto& [key, all] : kept.items()) {
       for (const json& one : all) {
-        Known known{one.at("digest"), {one.at("one_thread_us"), one.at("all_cores_us")}, true};
+        Known known{
+            one.at("digest"), {one.at("one_thread_us"), one.at("all_cores_us")}, one.at("tasks"), true};
         if (is_stable(known.times.one_thread_us)) known_[key].push_back(std::move(known));
       }
     }
@@ -148,19 +150,17 @@ BaselineTimer::BaselineTimer(const std::string& kept_in) {
 }
 
 void BaselineTimer::keep() const {
-  if (file_.empty()) return;
+  if (file_.empty() || !changed_) return;
   json out = json::object();
-  bool anything_new = false;
   for (const auto& [key, all] : known_) {
     for (const Known& one : all) {
       if (!one.kept && !is_stable(one.times.one_thread_us)) continue;
-      anything_new = anything_new || !one.kept;
       out[key].push_back({{"digest", one.digest},
                           {"one_thread_us", one.times.one_thread_us},
-                          {"all_cores_us", one.times.all_cores_us}});
+                          {"all_cores_us", one.times.all_cores_us},
+                          {"tasks", one.tasks}});
     }
   }
-  if (!anything_new) return;
   // Without a cache the grader still works; it times the CPU in every run.
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), ignored);
@@ -176,6 +176,14 @@ void BaselineTimer::keep() const {
 
 BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                                   std::uint64_t seed, int runs) {
+  std::vector<Known>& known = known_[key_of(problem, c, problem.shape(task, c), seed)];
+  const auto has_enough = [runs](const Known& one) {
+    return one.kept || std::ssize(one.times.all_cores_us) >= runs;
+  };
+  const auto timed =
+      std::ranges::find_if(known, [&](const Known& one) { return one.tasks.contains(task.id); });
+  if (timed != known.end() && has_enough(*timed)) return timed->times;
+  if (before_timing_) before_timing_();
   // As in lab::Session.
   const std::vector<lab::HostBuffer> inputs = lab::inputs_of(problem, task, c, seed_for(seed, c.name));
   std::vector<lab::HostBuffer> outputs = lab::buffers_of(problem.shape(task, c).outputs);
@@ -193,12 +201,12 @@ BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& 
   // The untimed run also shows whether the same computation has already been timed for another task.
   run_once(lab::Baseline::one_thread);
   const std::uint64_t digest = digest_of(outputs);
-  std::vector<Known>& known = known_[key_of(problem, c, problem.shape(task, c), seed)];
   auto one = std::ranges::find(known, digest, &Known::digest);
-  if (one == known.end()) one = known.insert(known.end(), Known{digest, {}});
+  if (one == known.end()) one = known.insert(known.end(), Known{digest, {}, {}});
+  changed_ = one->tasks.emplace(task.id).second || changed_;
   BaselineTimes& times = one->times;
+  if (has_enough(*one)) return times;
   const auto n_of = [](const std::vector<double>& all) { return static_cast<int>(all.size()); };
-  if (one->kept || n_of(times.all_cores_us) >= runs) return times;
   const auto begin = std::chrono::steady_clock::now();
   const auto in_time = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < kMostSeconds;

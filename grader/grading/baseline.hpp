@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,8 +53,8 @@ std::string kept_baselines_folder();
 class BaselineTimer {
  public:
   // `kept_in`: a folder with one file per machine and build; "" for none. A file that other users may write
-  // is ignored.
-  explicit BaselineTimer(const std::string& kept_in = "");
+  // is ignored. `before_timing`: called before the CPU is timed; waits until nothing else runs.
+  explicit BaselineTimer(const std::string& kept_in = "", std::function<void()> before_timing = nullptr);
   // Writes new stable times to the file.
   void keep() const;
 
@@ -67,10 +69,13 @@ class BaselineTimer {
   struct Known {
     std::uint64_t digest;  // digest of the one-thread baseline's outputs
     BaselineTimes times;
+    std::set<std::string, std::less<>> tasks;  // that are known to compute this
     bool kept = false;
   };
   std::map<std::string, std::vector<Known>> known_;
   std::string file_;  // "" for none
+  bool changed_ = false;  // since it was read
+  std::function<void()> before_timing_;
 };
 
 }  // namespace course::grader

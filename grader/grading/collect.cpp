@@ -86,10 +86,11 @@ class Collector {
     const std::string drawn = round_ == 0 ? c.name : fmt::format("{} round {}", c.name, round_);
     const std::uint64_t seed = context_.seed_of(step.stage, task_.id, drawn);
     const auto begin = std::chrono::steady_clock::now();
-    lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, step.measure);
+    lab::Measure measure = step.measure;
+    if (step.alone) measure.before_timing = hooks_.before_timing;
+    lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, measure);
     // Nothing is run again with fewer checkers: how the submission spends its time must not decide what is
     // checked. The limit takes into account that checkers are slow (sim::kSlowdownByCheckers).
-    const lab::Measure& measure = step.measure;
     if (outcome.verdict == Verdict::time_limit) compare_time(step, c, seed, measure, outcome);
     const bool counted = measure.counters || measure.checks || measure.timed_runs > 0;
     lab::SimReport report;  // a refused case has none

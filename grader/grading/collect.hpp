@@ -24,6 +24,8 @@ struct CollectHooks {
   std::function<CaseRunner*(lab::DeviceKind)> reference;
   // Called before each case with its name. May be empty.
   std::function<void(const std::string&)> progress;
+  // Called before a case is timed on a GPU; waits until nothing else runs. May be empty.
+  std::function<void()> before_timing;
 };
 
 // The steps to run: those that may share the device with steps of other tasks, or those that may not.

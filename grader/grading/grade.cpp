@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -132,7 +133,7 @@ class Grading {
       : options_(options),
         make_runner_(make_runner),
         progress_(progress),
-        baselines_(options.baselines_kept_in) {}
+        baselines_(options.baselines_kept_in, [this] { wait_for_end(); }) {}
 
   void add(const lab::Problem& problem, const lab::Task& task) {
     Unit unit;
@@ -223,6 +224,7 @@ class Grading {
       };
     }
     hooks.progress = [&](const std::string& what) { progress_.step(unit.context.lab + " " + what); };
+    hooks.before_timing = [this] { wait_for_end(); };
     collect(*unit.problem, *unit.task, unit.plan, share, unit.context, hooks, unit.evidence, round);
   }
 
@@ -270,14 +272,18 @@ class Grading {
   void time_round(Unit& unit, int round, int rounds) {
     if (!unit.broken.empty()) return;
     guarded(unit, [&] {
-      {
-        // The runners end before the CPU is timed, because a thread that a submission left running would slow
-        // down the baseline.
-        Runners runners(make_runner_);
-        collect_steps(unit, runners, Share::alone, round);
-      }
+      // The runners end before anything is timed again, because a thread that a submission left running would
+      // slow it down. It takes long; the next runner starts meanwhile.
+      auto runners = std::make_unique<Runners>(make_runner_);
+      collect_steps(unit, *runners, Share::alone, round);
+      ending_ = std::async(std::launch::async, [ended = std::move(runners)]() mutable { ended.reset(); });
       if (unit.evidence.complete) time_baselines(unit, (kBaselineRuns * (round + 1) + rounds - 1) / rounds);
     });
+  }
+
+  // Waits until the runners that timed last have ended.
+  void wait_for_end() const {
+    if (ending_.valid()) ending_.wait();
   }
 
   // Times the baselines until there are `runs` times of each.
@@ -324,6 +330,7 @@ class Grading {
   std::vector<Unit> units_;
   BaselineTimer baselines_;
   DeviceName device_;
+  std::future<void> ending_;
 };
 
 TaskResult with_known(const lab::Task& task, const Unit& unit) {

@@ -249,13 +249,18 @@ TEST(Grade, TimesKernelsAndCpuInTurnsOnGpu) {
   FakeProblem problem;
   std::string order;
   std::set<std::uint64_t> seeds;
+  Script* asked = nullptr;
+  int n_while_timed = 0;
   const auto note = [&order](char what) {
     if (order.empty() || order.back() != what) order += what;
   };
   Script script([&](const lab::Task&, const lab::Case&, const lab::Measure& measure) {
-    if (measure.timed_runs > 0) note('k');
+    if (measure.timed_runs == 0) return std::nullopt;
+    note('k');
+    n_while_timed = std::max(n_while_timed, asked->n_alive());
     return std::nullopt;
   });
+  asked = &script;
   int n_alive = 0;
   problem.on_baseline = [&] {
     note('c');
@@ -266,8 +271,9 @@ TEST(Grade, TimesKernelsAndCpuInTurnsOnGpu) {
   const RunResult result = grade_fake(script, options, problem);
   ASSERT_TRUE(result.labs[0].tasks[0].timing.has_value());
   const Timing& timing = *result.labs[0].tasks[0].timing;
-  EXPECT_EQ(order, "kckckc");
+  EXPECT_EQ(order, "kckc");
   EXPECT_EQ(n_alive, 0);
+  EXPECT_EQ(n_while_timed, 1) << "a runner that has timed must have ended before another one times";
   EXPECT_EQ(timing.kernel_runs, kTimingRounds * kTimedRunsOnGpu);
   EXPECT_GE(timing.baseline_runs, kBaselineRuns);  // more until they agree
   for (const testing::Asked& one : script.asked()) {
@@ -319,6 +325,8 @@ TEST(BaselineTimer, TimesTheSameComputationOnce) {
   const BaselineTimes shared = timer.time(problem, testing::kTasks[2], c, 1);
   EXPECT_EQ(problem.baselines, after_first + 1);
   EXPECT_EQ(shared.one_thread_us, first.one_thread_us);
+  timer.time(problem, testing::kTasks[2], c, 1);  // known to compute the same
+  EXPECT_EQ(problem.baselines, after_first + 1);
   timer.time(problem, testing::kTasks[1], c, 1);  // a task with another result
   const int after_other = problem.baselines;
   EXPECT_GT(after_other, after_first + 1 + kBaselineRuns);
@@ -349,7 +357,13 @@ TEST(BaselineTimer, KeepsStableTimesForLaterRuns) {
   const int after_first = problem.baselines;
   EXPECT_EQ(BaselineTimer(folder).time(problem, testing::kTasks[0], c, 1, 100).one_thread_us,
             first.one_thread_us);
-  EXPECT_EQ(problem.baselines, after_first + 1) << "one run, to see what it computes";
+  EXPECT_EQ(problem.baselines, after_first) << "this build has seen that the task computes this";
+  BaselineTimer later(folder);
+  EXPECT_EQ(later.time(problem, testing::kTasks[2], c, 1).one_thread_us, first.one_thread_us);
+  EXPECT_EQ(problem.baselines, after_first + 1) << "one run, to see what another task computes";
+  later.keep();
+  BaselineTimer(folder).time(problem, testing::kTasks[2], c, 1);
+  EXPECT_EQ(problem.baselines, after_first + 1);
   for (const auto& file : std::filesystem::directory_iterator(folder))
     std::filesystem::permissions(file, std::filesystem::perms::others_write,
                                  std::filesystem::perm_options::add);

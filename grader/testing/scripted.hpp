@@ -142,6 +142,7 @@ class Script {
         const std::lock_guard lock(script_.mutex_);
         script_.asked_.push_back({std::string(task.id), c.name, seed, measure, device_});
       }
+      if (measure.before_timing) measure.before_timing();
       std::optional<lab::Outcome> scripted;
       if (script_.answer_) scripted = script_.answer_(task, c, measure);
       if (!scripted) return good_outcome(c, measure);

@@ -71,6 +71,8 @@ struct Measure {
   // > 0: on a GPU one warm-up run and this many timed runs, each with its own input; on the simulator one
   // run.
   int timed_runs = 0;
+  // On a GPU: called when a case is ready, before it is timed. Waits until nothing else runs. May be empty.
+  std::function<void()> before_timing;
 };
 
 // The outputs of a wrong run are kept up to this size, to be shown beside the right ones.

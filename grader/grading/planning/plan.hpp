@@ -65,8 +65,8 @@ constexpr std::uint64_t kSmallForTwice = std::uint64_t{1} << 18;
 constexpr std::uint64_t kOneOfSmallTwice = 4, kOneOfLargeTwice = 8;
 // On a GPU a case is timed in rounds, with the CPU baselines between them, so that heat, throttling and load
 // affect both.
-constexpr int kTimingRounds = 3;
-constexpr int kTimedRunsOnGpu = 4;  // per round
+constexpr int kTimingRounds = 2;
+constexpr int kTimedRunsOnGpu = 6;  // per round
 
 Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOptions& options);
 

@@ -144,11 +144,6 @@ bool is_for_several(const lab::Problem* problem) {
   return problem->manifest().most_devices > 1;
 }
 
-// Few, because each holds a case in the GPU's memory.
-unsigned jobs_on_gpu() {
-  return std::clamp(std::thread::hardware_concurrency() / 4, 2u, 4u);
-}
-
 // Where the labs run. Labs for several devices use GPUs only with --gpus.
 Result<ChosenDevice> device_for(const GradeArguments& options, Problems labs, const Layout& layout) {
   if (options.gpus == 0) {
@@ -178,7 +173,9 @@ int run_grade(GradeArguments options) {
   if (!layout) return fail(layout.error().text);
   const Result<ChosenDevice> device = device_for(options, *labs, *layout);
   if (!device) return fail(device.error().text);
-  if (options.jobs == 0) options.jobs = device->kind == lab::DeviceKind::gpu ? jobs_on_gpu() : 2;
+  // On a GPU few, because each holds a case in the GPU's memory.
+  const unsigned most = device->kind == lab::DeviceKind::gpu ? 4 : 2;
+  if (options.jobs == 0) options.jobs = std::clamp(std::thread::hardware_concurrency() / 4, 2u, most);
   Result<GradeOptions> how = grade_options(options, *labs, device->kind);
   if (!how) return fail(how.error().text);
   if (const auto able = check_all_writable(options.reports); !able) return fail(able.error().text);

@@ -206,15 +206,15 @@ BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& 
   changed_ = one->tasks.emplace(task.id).second || changed_;
   BaselineTimes& times = one->times;
   if (has_enough(*one)) return times;
-  const auto n_of = [](const std::vector<double>& all) { return static_cast<int>(all.size()); };
   const auto begin = std::chrono::steady_clock::now();
   const auto in_time = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < kMostSeconds;
   };
-  for (int i = n_of(times.one_thread_us); i < runs || (!is_stable(times.one_thread_us) && in_time()); ++i)
+  for (auto i = std::ssize(times.one_thread_us); i < runs || (!is_stable(times.one_thread_us) && in_time());
+       ++i)
     times.one_thread_us.push_back(run_once(lab::Baseline::one_thread));
   run_once(lab::Baseline::all_cores);
-  for (int i = n_of(times.all_cores_us); i < runs; ++i)
+  while (std::ssize(times.all_cores_us) < runs)
     times.all_cores_us.push_back(run_once(lab::Baseline::all_cores));
   return times;
 }

@@ -73,7 +73,7 @@ class BaselineTimer {
     bool kept = false;
   };
   std::map<std::string, std::vector<Known>> known_;
-  std::string file_;  // "" for none
+  std::string file_;      // "" for none
   bool changed_ = false;  // since it was read
   std::function<void()> before_timing_;
 };

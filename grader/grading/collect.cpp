@@ -97,6 +97,7 @@ class Collector {
     if (step.device == lab::DeviceKind::sim && counted && !problem_.refuses(task_, c))
       report = lab::read_sim_report(outcome.sim_report);
     const lab::Ideal ideal = problem_.ideal(task_, c);
+    if (step.device == context_.device && evidence_.device.empty()) evidence_.device = outcome.device;
 
     if (outcome.verdict == Verdict::ok && report.readable) {
       outcome.verdict = object_to(report, step, ideal, outcome.failure);

@@ -11,7 +11,6 @@
 #include <exception>
 #include <future>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "base/rng.hpp"
@@ -95,38 +94,6 @@ const TaskResult* find_known(const RunResult* result, const lab::Manifest& manif
   return nullptr;
 }
 
-class DeviceName {
- public:
-  void learn(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    if (name_.empty()) name_ = name;
-  }
-  std::string get() const {
-    const std::lock_guard lock(mutex_);
-    return name_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::string name_;
-};
-
-// Passes cases to a runner and stores the name of its device.
-class Watched : public CaseRunner {
- public:
-  Watched(CaseRunner& inner, DeviceName* name) : inner_(inner), name_(name) {}
-  lab::Outcome run(const lab::Problem& problem, const lab::Task& task, const lab::Case& c, std::uint64_t seed,
-                   const lab::Measure& measure) override {
-    lab::Outcome outcome = inner_.run(problem, task, c, seed, measure);
-    if (name_ != nullptr && !outcome.device.empty()) name_->learn(outcome.device);
-    return outcome;
-  }
-
- private:
-  CaseRunner& inner_;
-  DeviceName* name_;
-};
-
 class Grading {
  public:
   Grading(const GradeOptions& options, const RunnerFactory& make_runner, Progress& progress)
@@ -171,7 +138,13 @@ class Grading {
     const auto found = std::ranges::find(units_, &task, &Unit::task);
     return found == units_.end() ? nullptr : &*found;
   }
-  std::string device() const { return device_.get(); }
+  // The name of the device; "" if no case has run there.
+  std::string device() const {
+    const auto named = std::ranges::find_if(units_, [&](const Unit& unit) {
+      return unit.context.device == options_.device && !unit.evidence.device.empty();
+    });
+    return named == units_.end() ? "" : named->evidence.device;
+  }
 
  private:
   // The task's cases, if it is graded also some of secret lengths; with --case also one that is not graded,
@@ -205,16 +178,8 @@ class Grading {
   }
 
   void collect_steps(Unit& unit, Runners& runners, Share share, int round = 0) {
-    std::map<lab::DeviceKind, std::unique_ptr<Watched>> watched;
     CollectHooks hooks;
-    hooks.runner = [&](lab::DeviceKind device) -> CaseRunner& {
-      std::unique_ptr<Watched>& runner = watched[device];
-      if (!runner) {
-        DeviceName* name = device == options_.device ? &device_ : nullptr;
-        runner = std::make_unique<Watched>(runners.of(*unit.problem, device), name);
-      }
-      return *runner;
-    };
+    hooks.runner = [&](lab::DeviceKind device) -> CaseRunner& { return runners.of(*unit.problem, device); };
     std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> references;
     if (options_.reference) {
       hooks.reference = [&](lab::DeviceKind device) {
@@ -329,7 +294,6 @@ class Grading {
   Progress& progress_;
   std::vector<Unit> units_;
   BaselineTimer baselines_;
-  DeviceName device_;
   std::future<void> ending_;
 };
 

@@ -24,6 +24,7 @@ struct Evidence {
   // For a metric the line with most of it in the worst case, if it is known.
   std::map<lab::Metric, std::string> places;
   std::vector<Timing> timings;  // of the speedup cases
+  std::string device;           // the name of the task's device; "" if no case has run there
 };
 
 // Computes the verdict, the points and their parts, and the message from the records and missed goals. Empty

@@ -72,7 +72,7 @@ struct Measure {
   // run.
   int timed_runs = 0;
   // On a GPU: called when a case is ready, before it is timed. Waits until nothing else runs. May be empty.
-  std::function<void()> before_timing;
+  std::function<void()> before_timing = nullptr;
 };
 
 // The outputs of a wrong run are kept up to this size, to be shown beside the right ones.

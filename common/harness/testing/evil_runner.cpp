@@ -298,6 +298,7 @@ void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases,
   if (is("many_times")) reply.n_times = 1000000;
   if (is("unknown_stage")) reply.stage = static_cast<Stage>(77);
   if (is("uses_another_stream")) reply.stage = Stage::unordered_work;
+  if (is("refuses_after_a_launch")) reply.stage = Stage::unsupported;
   if (is("repeats_the_schedule")) {  // outputs the schedule's seed for one case
     static std::uint64_t first = 0;
     if (first == 0) first = request.schedule_seed;

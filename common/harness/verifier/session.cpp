@@ -326,6 +326,10 @@ void Session::Impl::judge_by_report(const Submitted& given, Stage stage, bool ti
   const SimReport report = read_sim_report(result.outcome.sim_report);
   judge_report(report, !given.problem.refuses(given.task, given.c),
                stage == Stage::done && has_outputs(given.shape), judgement);
+  if (stage == Stage::unsupported && judgement.verdict == Verdict::ok && report.did_work())
+    judgement = judged(Verdict::wrong_answer,
+                       "was refused after a kernel had been launched or memory filled: the task must return "
+                       "Status::unsupported before that");
   if (!timed) return;
   result.outcome.times_us.assign(1, report.modelled_us);
   if (judgement.verdict == Verdict::ok)

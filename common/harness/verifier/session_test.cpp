@@ -125,6 +125,10 @@ TEST(Session, WantsARefusalWhereTheProblemDoesAndNowhereElse) {
   EXPECT_NE(refused.message().find("was refused"), std::string::npos) << refused.message();
   EXPECT_EQ(answered.verdict, Verdict::wrong_answer);
   EXPECT_NE(answered.message().find("must be refused"), std::string::npos) << answered.message();
+  Session late(options_for("refuses_after_a_launch"));
+  const Outcome refused_late = run(late, a_case("too_long"));
+  EXPECT_EQ(refused_late.verdict, Verdict::wrong_answer);
+  EXPECT_NE(refused_late.message().find("after a kernel had been launched"), std::string::npos);
 }
 
 TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 
 #include "cudart/sim_parts.h"
 #include "remote/requests.hpp"
@@ -54,6 +55,24 @@ std::uint64_t address_of(const std::byte* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
+// Whether the address is in an allocation of the device.
+bool is_of(const DeviceOptions& device, const std::byte* pointer) {
+  const Packet packet = ask(PacketKind::find, about(device).put(address_of(pointer)));
+  PacketReader answer(packet);
+  return bool{agreed(answer)};
+}
+
+// The options of all devices in use. A copy may use memory of a device other than its stream's.
+std::mutex devices_lock;
+std::map<int, DeviceOptions> devices;
+
+const DeviceOptions* owner_of(const std::byte* pointer) {
+  const std::lock_guard guard(devices_lock);
+  for (const auto& [ordinal, device] : devices)
+    if (is_of(device, pointer)) return &device;
+  return nullptr;
+}
+
 }  // namespace
 
 struct Device::Impl {
@@ -67,6 +86,8 @@ struct Device::Impl {
 
 Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->options = std::move(options);
+  const std::lock_guard guard(devices_lock);
+  devices.insert_or_assign(static_cast<int>(impl_->options.ordinal), impl_->options);
 }
 Device::~Device() = default;
 
@@ -114,11 +135,12 @@ std::span<std::byte> Device::device_only_memory() const {
 }
 
 Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
-  if (find(address_of(src)) != nullptr) {
-    if (find(address_of(dst)) != nullptr)
+  const DeviceOptions* const to = owner_of(dst);
+  if (const DeviceOptions* const from = owner_of(src)) {
+    if (to != nullptr)
       return Error{"a lab's host code may not copy in the device's memory: kernels are to make the answer"};
     const Packet packet =
-        ask(PacketKind::read, about(impl_->options).put(remote::ReadRequest{address_of(src), n_bytes}));
+        ask(PacketKind::read, about(*from).put(remote::ReadRequest{address_of(src), n_bytes}));
     PacketReader answer(packet);
     if (auto yes = agreed(answer); !yes) return yes;
     const auto bytes = answer.rest();
@@ -130,7 +152,9 @@ Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_
     const std::uint64_t now = std::min<std::uint64_t>(n_bytes - done, remote::kChunkBytes);
     const Packet packet =
         ask(PacketKind::store,
-            about(impl_->options).put(address_of(dst) + done).put_bytes(std::span(src + done, now)));
+            about(to != nullptr ? *to : impl_->options)
+                .put(address_of(dst) + done)
+                .put_bytes(std::span(src + done, now)));
     PacketReader answer(packet);
     if (auto yes = agreed(answer); !yes) return yes;
     done += now;

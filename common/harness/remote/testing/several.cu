@@ -54,6 +54,16 @@ lab::Status run(const lab::Request& request) {
     clear<<<1, 1, 0, stream>>>(how == How::unset ? d_sum + 1 : d_sum);
     if (how == How::unset) continue;
     add_items<<<1, 128, 0, stream>>>(shard.d_in, shard.n, d_sum);
+    if (how != How::copied) continue;
+    cudaStreamSynchronize(stream);
+    const cudaStream_t first = request.ranks[0].stream;
+    Sum sum = 0;
+    cudaMemcpyAsync(&sum, d_sum, sizeof sum, cudaMemcpyDeviceToHost, first);
+    cudaStreamSynchronize(first);
+    clear<<<1, 1, 0, stream>>>(d_sum);
+    cudaStreamSynchronize(stream);
+    cudaMemcpyAsync(d_sum, &sum, sizeof sum, cudaMemcpyHostToDevice, first);
+    cudaStreamSynchronize(first);
   }
   const bool grouped = how != How::without_group;
   if (grouped) ncclGroupStart();

@@ -33,7 +33,7 @@ class Several : public testing::Test {
 };
 
 TEST_F(Several, RightOnesAreRight) {
-  for (const How how : {How::reduced, How::gathered}) {
+  for (const How how : {How::reduced, How::gathered, How::copied}) {
     for (const int n_devices : {1, 2, 3, 4, 8}) {
       for (const std::uint64_t n : {0u, 1u, 1001u}) {
         const Outcome outcome = run(how, n_devices, n, {.checks = true});

@@ -77,8 +77,14 @@ bool any_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
 }
 
 // mbarrier.init is a write, too.
+bool exchanges(const MicroOp& op) {
+  const BitRule rule = op.kind == OpKind::atomic ? bit_rule(op) : BitRule{};
+  return rule.how == BitRule::swaps && rule.data == 1;
+}
+
 bool only_writes(const MicroOp& op) {
-  return op.kind == OpKind::store || (op.kind == OpKind::mbarrier && (op.order & kOrderMask) == kWeak);
+  return op.kind == OpKind::store || (op.kind == OpKind::mbarrier && (op.order & kOrderMask) == kWeak) ||
+         (op.dst[0] == MicroOp::kNoSlot && exchanges(op));
 }
 
 }  // namespace
@@ -358,7 +364,8 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   if (!only_writes(op) && !all_set(bits, first, a.bytes)) {
     if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // a fault follows
     const bool again = parallel_ && place == Place::global;                    // the launch will be repeated
-    const bool swaps = bit_rule(op).how == BitRule::swaps && any_set(bits, first, a.bytes);
+    const bool swaps =
+        exchanges(op) || (bit_rule(op).how == BitRule::swaps && any_set(bits, first, a.bytes));
     if ((op.kind == OpKind::load || swaps) && !again) {
       begin_to_follow(w, op, lane, place, a.at(lane), bits, first);
     } else {

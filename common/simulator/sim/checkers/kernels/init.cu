@@ -374,4 +374,23 @@ KERNEL(variable_set_where_needed) {
   const bool both = i + 1 < limit && value > 5;
   const unsigned votes = __ballot_sync(kFull, both);
   if (i < limit - 1) out[i] = value + static_cast<int>(votes) + (odd ? wide[i & 1] : 0);
+// An exchange whose result is not used only writes.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(cleared_by_an_exchange) {
+  UNUSED;
+  __shared__ unsigned s_flags[64];
+  auto* const flags = reinterpret_cast<unsigned*>(scratch);
+  atomicExch(&flags[threadIdx.x], 0u);
+  atomicExch(&s_flags[threadIdx.x], 0u);
+  __syncthreads();
+  out[threadIdx.x] = static_cast<int>(flags[threadIdx.x ^ 1] + s_flags[threadIdx.x ^ 1]);
+}
+
+// EXPECT uninitialised-shared
+// LAUNCH 1 64
+KERNEL(result_of_the_first_exchange) {
+  UNUSED;
+  __shared__ unsigned s_flags[64];
+  out[threadIdx.x] = static_cast<int>(atomicExch(&s_flags[threadIdx.x], 1u)) + 1;  // FAULT
 }

@@ -224,6 +224,8 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
   if (same_block) return "no barrier between them";
   if (one.kind == OpKind::atomic && two.kind == OpKind::atomic)
     return "an atomic of block scope does not reach other blocks";
+  if (is_strong(one) && is_strong(two) && !(reaches_device(one) && reaches_device(two)))
+    return "an access of block scope does not reach other blocks";
   return reason_between_blocks(h, lane, offset, id, other, old_writes, missing);
 }
 

@@ -261,9 +261,8 @@ class Case {
       return stop;
     }
     if (result.status == Status::not_implemented) return failed(Stage::not_implemented, "");
-    if (result.status != Status::ok) return failed(Stage::unsupported, "");
-    if (result.unordered) {
-      CaseReply stop = failed(Stage::unordered_work, "");
+    if (result.status != Status::ok || result.unordered) {
+      CaseReply stop = failed(result.unordered ? Stage::unordered_work : Stage::unsupported, "");
       stop.report_bytes = fetch_report();
       return stop;
     }

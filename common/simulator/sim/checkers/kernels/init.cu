@@ -374,6 +374,8 @@ KERNEL(variable_set_where_needed) {
   const bool both = i + 1 < limit && value > 5;
   const unsigned votes = __ballot_sync(kFull, both);
   if (i < limit - 1) out[i] = value + static_cast<int>(votes) + (odd ? wide[i & 1] : 0);
+}
+
 // An exchange whose result is not used only writes.
 // EXPECT nothing
 // LAUNCH 1 64

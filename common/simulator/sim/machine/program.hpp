@@ -37,7 +37,7 @@ enum class OpKind : std::uint8_t {
   reduce,
   sync,
   fence,
-  control,   // up to here: is_plain
+  control,
   copy,      // asynchronous; reported by Observer::copies_issued
   mbarrier,  // accesses an mbarrier
   other

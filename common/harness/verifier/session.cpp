@@ -560,7 +560,7 @@ Outcome Session::Impl::timed_on_gpu(const Problem& problem, const Task& task, co
     // A runner that does not start is reported when it is needed.
     if (ensure_runner(problem.manifest())) runner.reset();
     made.get();
-    if (measure.before_timing) measure.before_timing();
+    if (once.before_timing) once.before_timing();
     std::vector<Attempt> attempts;
     std::vector<std::optional<CaseReply>> replies;
     for (bool done = true; done && attempts.size() < n;) {

@@ -150,11 +150,9 @@ Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_
   }
   for (std::uint64_t done = 0; done < n_bytes;) {
     const std::uint64_t now = std::min<std::uint64_t>(n_bytes - done, remote::kChunkBytes);
-    const Packet packet =
-        ask(PacketKind::store,
-            about(to != nullptr ? *to : impl_->options)
-                .put(address_of(dst) + done)
-                .put_bytes(std::span(src + done, now)));
+    const Packet packet = ask(PacketKind::store, about(to != nullptr ? *to : impl_->options)
+                                                     .put(address_of(dst) + done)
+                                                     .put_bytes(std::span(src + done, now)));
     PacketReader answer(packet);
     if (auto yes = agreed(answer); !yes) return yes;
     done += now;

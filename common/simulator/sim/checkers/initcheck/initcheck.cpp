@@ -364,8 +364,7 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   if (!only_writes(op) && !all_set(bits, first, a.bytes)) {
     if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // a fault follows
     const bool again = parallel_ && place == Place::global;                    // the launch will be repeated
-    const bool swaps =
-        exchanges(op) || (bit_rule(op).how == BitRule::swaps && any_set(bits, first, a.bytes));
+    const bool swaps = exchanges(op) || (bit_rule(op).how == BitRule::swaps && any_set(bits, first, a.bytes));
     if ((op.kind == OpKind::load || swaps) && !again) {
       begin_to_follow(w, op, lane, place, a.at(lane), bits, first);
     } else {

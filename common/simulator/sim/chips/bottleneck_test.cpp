@@ -148,8 +148,9 @@ TEST(Bottleneck, OfAtomicsAtOneAddressIsTheirSerialisation) {
 TEST(Bottleneck, OfDependentReadsIsLatency) {
   EXPECT_EQ(
       bound_of(
-          {repeated(
-               R"(mul.wide.u32 %rd2, %r10, 4096; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3];)"),
+          {"mov.u32 %r10, 0;" +
+               repeated(
+                   R"(mul.wide.u32 %rd2, %r10, 4096; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3];)"),
            1, 32, 64, 1 << 20}),
       name_of(Bound::latency));
 }

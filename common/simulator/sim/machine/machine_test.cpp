@@ -12,6 +12,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "sim/grid/calm.hpp"
 #include "sim/machine/builtins.hpp"

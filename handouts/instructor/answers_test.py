@@ -385,8 +385,8 @@ def numbers():
             grouped(network),
             f"{network / k:.1f} per item",
             grouped(sweeps),
-            grouped(sweeps - 10 + k),
-            f"{(sweeps - 10 + k) / (k - 1):.2f} times",
+            grouped(sweeps - 10),
+            f"{(sweeps - 10) / (k - 1):.2f} times",
         ],
     )
     yield (

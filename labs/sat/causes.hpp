@@ -151,8 +151,8 @@ std::vector<Cause> column_tails(const auto& f) {
   return causes;
 }
 
-// The rows are scanned, but only the first columns, or the columns only in the first rows: a grid or a loop of
-// the wrong length.
+// The rows are scanned, but only the first columns, or the columns only in the first rows: a grid or a loop
+// of the wrong length.
 std::vector<Cause> part_of_the_columns(const auto& f) {
   const auto [width, height] = f.size();
   const auto right = f.table(f.size(), corner_of(f.c)), rows = f.rows();
@@ -196,7 +196,8 @@ std::string pieces_of_rows(const auto& f) {
                                : "";
 }
 
-// The scan of the transposed rows got the sizes of the image. If its rows overlapped, the result would be a race.
+// The scan of the transposed rows got the sizes of the image. If its rows overlapped, the result would be a
+// race.
 template <typename T>
 std::string second_scan_swapped(const TableFacts<T>& f) {
   using Sum = typename TableFacts<T>::Sum;

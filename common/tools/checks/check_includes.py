@@ -41,7 +41,8 @@ ALLOWED = {
     "solutions/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
     # Runs the solutions' kernels with other constants.
     "solutions/tune": (
-        "solutions/device solutions/compaction solutions/hierarchical_scan labs/compaction labs/hierarchical_scan lab base"
+        "solutions/device solutions/compaction solutions/hierarchical_scan labs/compaction "
+        "labs/hierarchical_scan lab base"
     ).split(),
     "solutions/lessons": (
         "bench solutions/device solutions/histogram labs/histogram labs/compaction labs/radix_sort lab base"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How programs look functions up, and what they are told about those that the simulator lacks.
+// Looks up functions for programs, and reports those that the simulator lacks.
 #include "cudart/driver/driver.hpp"
 
 #include <dlfcn.h>

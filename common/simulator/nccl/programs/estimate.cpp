@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// For handouts/scripts/scaling.py: what operation/model.hpp says of collectives. For each line "all_reduce 1048576 8"
-// of the input (operation, bytes of each rank as the call counts them, ranks) prints the microseconds, the
-// algorithm, and the messages and bytes of the rank that sends most.
+// For handouts/scripts/scaling.py: what operation/model.hpp says of collectives. For each line
+// "all_reduce 1048576 8" of the input (operation, bytes of each rank as the call counts them, ranks) prints the
+// microseconds, the algorithm, and the messages and bytes of the rank that sends most.
 //
 //     nccl_estimate nvlink < queries          nccl_estimate nvlink          # without queries: the link's constants
 #include <algorithm>

@@ -70,8 +70,8 @@ TEST(Machine, ManyVirtualRegistersStillFitAMultiprocessor) {
   EXPECT_GE(t.device.occupancy(*bounded, 384, 0), 1);
 }
 
-// Each kernel stores what a register holds before the thread has written it. A block writes 7 to it, which the
-// next one must not get.
+// Each kernel stores what a register holds before the thread has written it. A block writes 7 to it, which
+// the next one must not get.
 TEST(Machine, RegistersHoldNothingOfOtherBlocksForObservers) {
   const std::pair<std::string, std::string> kKernels[] = {
       {"its first op", "mov.u32 %v, %x;\n  mov.u32 %x, 7;"},

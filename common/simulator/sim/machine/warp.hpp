@@ -72,8 +72,8 @@ enum class Wait : std::uint8_t { none, warp_sync, barrier };
 // Threads of one warp at the same position.
 struct Group {
   std::uint32_t block = 0;  // the basic block that runs next
-  std::uint32_t done =
-      0;  // of its ops, how many have run: if a turn has ended within it (Block::one_pause_in)
+  // The ops of it that have run: if a turn has ended within it (Block::one_pause_in).
+  std::uint32_t done = 0;
   std::uint32_t mask = 0;
   Wait wait = Wait::none;
   std::uint32_t barrier = 0;      // where it waits, if wait == Wait::barrier
@@ -298,7 +298,8 @@ struct Worker {
   Arena* arena = nullptr;
   const LaunchRequest* launch = nullptr;
   const DevicePreset* preset = nullptr;
-  // Where grid.sync() counts arrivals in a cooperative launch: the value of %envreg1 (high half) and %envreg2.
+  // Where grid.sync() counts arrivals in a cooperative launch: the value of %envreg1 (high half) and
+  // %envreg2.
   std::uint64_t grid_workspace = 0;
   Observer* observer = nullptr;
   bool counting = false;

@@ -481,6 +481,7 @@ class Lines(unittest.TestCase):
                 "common/base/a_test.cpp": "int c();\n",
                 "common/harness/lab/a.cpp": "int d();\n",
                 "grader/batch/a.py": '"""What\n\nit does."""\n\n# why\nx = 1\n',
+                "grader/desk/a.py": 'def f():\n    """What."""\n    return """\n  2\n"""\n\n\ny = """\n3\n"""\n',
             }.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text)
@@ -489,7 +490,12 @@ class Lines(unittest.TestCase):
             found = {room: dict(counter) for room, counter in lines.count(root).items()}
         self.assertEqual(
             found,
-            {"common/base": {"C++": 2}, "common/harness/lab": {"C++": 1}, "grader/batch": {"Python": 1}},
+            {
+                "common/base": {"C++": 2},
+                "common/harness/lab": {"C++": 1},
+                "grader/batch": {"Python": 1},
+                "grader/desk": {"Python": 7},
+            },
         )
 
     def test_every_room_is_within_its_budget(self):

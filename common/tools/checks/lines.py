@@ -8,6 +8,7 @@ Product code is what runs in the course: no blank lines, no comments, no docstri
 programs that tests run.
 """
 
+import ast
 import collections
 import pathlib
 import re
@@ -28,11 +29,8 @@ TESTS = re.compile(
     r"_test\.|(^|/)fuzz_|(^|/)(testing|mutants|hostile|programs|kernels|conformance|fuzz|testdata|cub|browser|foreign"
     r"|corpus)/|kernel_cases|hostile_kernel"
 )
-COMMENTS = {
-    "Python": re.compile(r'^\s*"""(?:.|\n)*?"""|^\s*#.*', re.MULTILINE),
-    "shell": re.compile(r"^\s*#.*", re.MULTILINE),
-}
 C_COMMENTS = re.compile(r"^\s*/\*(?:.|\n)*?\*/|^\s*//.*", re.MULTILINE)
+HASH_COMMENTS = re.compile(r"^\s*#.*", re.MULTILINE)
 
 
 def room_of(path: pathlib.PurePosixPath) -> str:
@@ -50,6 +48,17 @@ def language_of(path: pathlib.PurePosixPath) -> str | None:
     return next((name for name, endings in LANGUAGES.items() if path.suffix in endings), None)
 
 
+def code_of(text: str, language: str) -> list[str]:
+    """The lines that are neither blank nor comments."""
+    comments = HASH_COMMENTS if language in ("Python", "shell") else C_COMMENTS
+    docstrings: set[int] = set()
+    for node in ast.walk(ast.parse(text)) if language == "Python" else ():
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            docstrings.update(range(node.lineno - 1, node.value.end_lineno or 0))
+    lines = [line for i, line in enumerate(text.split("\n")) if i not in docstrings]
+    return [line for line in comments.sub("", "\n".join(lines)).splitlines() if line.strip()]
+
+
 def count(root: pathlib.Path = ROOT) -> dict[str, collections.Counter]:
     """Lines by room and language, of the files that git knows."""
     files = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, text=True, check=True)
@@ -60,8 +69,7 @@ def count(root: pathlib.Path = ROOT) -> dict[str, collections.Counter]:
         if language is None or TESTS.search(name) or not (root / path).is_file():
             continue
         text = (root / path).read_text(encoding="utf-8", errors="replace")
-        text = COMMENTS.get(language, C_COMMENTS).sub("", text)
-        lines[room_of(path)][language] += sum(1 for line in text.splitlines() if line.strip())
+        lines[room_of(path)][language] += len(code_of(text, language))
     return lines
 
 

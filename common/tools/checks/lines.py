@@ -53,8 +53,9 @@ def code_of(text: str, language: str) -> list[str]:
     comments = HASH_COMMENTS if language in ("Python", "shell") else C_COMMENTS
     docstrings: set[int] = set()
     for node in ast.walk(ast.parse(text)) if language == "Python" else ():
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            docstrings.update(range(node.lineno - 1, node.value.end_lineno or 0))
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())):
+                docstrings.update(range(node.lineno - 1, node.end_lineno or 0))
     lines = [line for i, line in enumerate(text.split("\n")) if i not in docstrings]
     return [line for line in comments.sub("", "\n".join(lines)).splitlines() if line.strip()]
 

@@ -86,6 +86,9 @@ class Ranker {
     before_.resize(n_);
     for (std::uint32_t b = 0; b < n_; ++b)
       for (const std::uint32_t s : next_[b]) before_[s].push_back(b);
+    // An atomic tells the thread that goes one way or the other what others have done before.
+    for (MicroOp& op : program_.ops)
+      if (is_look(op) && only_decides(op)) op.order |= op.kind == OpKind::atomic ? kWaits : kOnlyDecides;
   }
 
   void run() {
@@ -151,21 +154,13 @@ class Ranker {
       std::vector<char> inside(n_, 0);
       inside[header] = 1;
       Blocks work;
-      for (; k < edges.size() && edges[k].first == header; ++k) {
-        if (inside[edges[k].second] == 0) {
-          inside[edges[k].second] = 1;
-          work.push_back(edges[k].second);
-        }
-      }
+      for (; k < edges.size() && edges[k].first == header; ++k) work.push_back(edges[k].second);
       while (!work.empty()) {
         const std::uint32_t b = work.back();
         work.pop_back();
-        for (const std::uint32_t p : before_[b]) {
-          if (inside[p] != 0) continue;
-          inside[p] = 1;
-          work.push_back(p);
-        }
+        if (std::exchange(inside[b], 1) == 0) work.insert(work.end(), before_[b].begin(), before_[b].end());
       }
+      reasons_to_leave({header, inside, false}, inside);
       for (std::uint32_t b = 0; b < n_; ++b) depth_[b] += static_cast<std::uint32_t>(inside[b]);
       const Polling kind = polls(inside);
       const bool is_short = kind.length <= kPollLength;
@@ -285,8 +280,24 @@ class Ranker {
     return true;
   }
 
+  // Whether the value of a look reaches no other access, so that it decides at most which way is taken.
+  bool only_decides(const MicroOp& look) const {
+    std::set<std::uint32_t> reached(look.dst, look.dst + look.n_dst);
+    for (std::size_t before = 0; before != reached.size();) {
+      before = reached.size();
+      for (const MicroOp& op : program_.ops)
+        if (std::any_of(reached.begin(), reached.end(),
+                        [&](std::uint32_t slot) { return reads(op, slot); })) {
+          if (op.space != MemorySpace::none) return false;
+          reached.insert(op.dst, op.dst + op.n_dst);
+        }
+    }
+    return true;
+  }
+
   // Which looks in `own`, or in functions called there, decide whether the loop is left. Additions do not
-  // count, because a loop may take numbers from them.
+  // count, because a loop may take numbers from them. Marks these looks, and additions, as kWaits. A loop that
+  // writes to memory as well may only be told when to end, so what it loads must have no other use.
   Polling reasons_to_leave(const Loop& loop, const std::vector<char>& own) const {
     const auto adds = [&](const MicroOp& op) {
       const auto& source = program_.functions[op.function].source->instructions[op.ptx_index];
@@ -319,6 +330,13 @@ class Ranker {
                          [&](std::uint32_t slot) { return needed.contains(slot); }))
           return;
         if (own[b] != 0 && is_look(op) && !adds(op)) kind.add(op);
+        std::uint8_t& order = program_.ops[op.index].order;
+        if (is_look(op) &&
+            (op.kind == OpKind::atomic || (order & kOnlyDecides) != 0 || !polls(loop.inside).writes))
+          order |= kWaits;
+        for_ops(loop.inside, [&](const MicroOp& other, std::uint32_t) {
+          if (op.src[0] != MicroOp::kNoSlot && writes(other, op.src[0])) order &= kOnlyDecides - 1;
+        });
         if (op.space == MemorySpace::local && called.looks) {  // may be a call's result
           kind.looks = true;
           kind.in_block = kind.in_block || called.in_block;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "sim/decode/decoder.hpp"
+#include "sim/machine/provenance.hpp"
 #include "sim/memory/memory.hpp"
 
 namespace course::sim {
@@ -130,6 +131,7 @@ Program Decoder::run(const ptx::Function& kernel) {
   }
   check_operands();
   rank_blocks(program_);
+  mark_harmless_looks(program_);
   find_unset_slots(program_);
   for (const MicroOp& op : program_.ops)
     if (op.kind == OpKind::load && op.space != MemorySpace::shared && is_look(op))

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "ptx/ir.hpp"
 
@@ -199,6 +200,22 @@ std::set<std::uint32_t> loads_before_swaps(const Program& program) {
     }
   }
   return loads;
+}
+
+void mark_harmless_looks(Program& program) {
+  for (MicroOp& look : program.ops) {
+    if (look.kind != OpKind::load || (look.order & kOnlyDecides) == 0) continue;
+    const ptx::Function& f = *program.functions[look.function].source;
+    const auto start = [&f, defined = Definitions(f)](const MicroOp& op) {
+      const auto& o = f.instructions[op.ptx_index].operands;
+      return defined.start_of(o[o[0].kind == Operand::Kind::address ? 0 : 1]);
+    };
+    for (const MicroOp& op : std::span(program.ops).subspan(look.index + 1))
+      if ((op.kind == OpKind::store || op.kind == OpKind::atomic || (op.order & kWaits) != 0) &&
+          op.function == look.function && start(op) == start(look))
+        look.order |= kWaits;
+    if ((look.order & kWaits) == 0) look.order &= kOnlyDecides - 1;
+  }
 }
 
 std::set<std::uint32_t> swaps_of(const Program& program) {

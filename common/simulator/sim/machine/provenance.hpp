@@ -22,6 +22,11 @@ std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchR
 //   old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
 std::set<std::uint32_t> loads_before_swaps(const Program& program);
 
+// Marks strong loads as kWaits that do no harm if they are too early or too late: their value decides at most
+// which way the thread takes, and it then changes the same word, or waits for it in a loop.
+//   if (*flag == 0) *flag = 1;       if (*most < x) atomicMax(most, x);
+void mark_harmless_looks(Program& program);
+
 // Atomics that swap a value: atom.exch, atom.cas. Ops are given by number.
 std::set<std::uint32_t> swaps_of(const Program& program);
 

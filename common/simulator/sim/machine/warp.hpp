@@ -57,6 +57,11 @@ enum MemoryOrder : std::uint8_t {
   kScopeSystem = 3 << 3,
   kScopeMask = 3 << 3,
   kNonCoherent = 1 << 5,  // ld.global.nc: a load of memory that no thread writes during the kernel
+  // What the decoder finds out about a look (is_look): its thread goes by whatever others have done, because
+  // it waits, or because that does no harm; such a look is always at the same place, and its value decides at
+  // most which way is taken.
+  kWaits = 1 << 6,
+  kOnlyDecides = 1 << 7,
 };
 
 // Whether the op may get what another thread has just written: a strong load, an atomic whose old value is

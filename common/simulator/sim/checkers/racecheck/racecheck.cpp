@@ -25,7 +25,7 @@ Gap Racecheck::gap(const OpRow& row) {
 }
 
 Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
-    : KernelChecker(bits_of(OpKind::fence)),
+    : KernelChecker(bits_of(OpKind::fence, OpKind::shuffle, OpKind::vote, OpKind::reduce)),
       arena_(arena),
       findings_(findings),
       written_(arena.size() / 4),
@@ -98,7 +98,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   known_.clear();
   if (base_ >= most_records / 2) start_afresh();
   one_block_ = launch.grid.count() == 1;
-  fences_ = sync_global_ = updates_ = false;
+  fences_ = sync_global_ = updates_ = exchanges_ = false;
   swap_loads_ = loads_before_swaps(program);
   unseen_step_ = 4;
   if (gives_old_values_) {
@@ -110,6 +110,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
     const int order = op.order & kOrderMask;
     const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
     if (op.kind == OpKind::fence && order != kWeak) fences_ = true;
+    if (is_access && op.kind != OpKind::atomic && order != kWeak) exchanges_ = true;
     if (is_access && order >= kAcquire) fences_ = true;
     const bool anywhere = op.space == MemorySpace::global || op.space == MemorySpace::generic;
     const bool hears = (op.kind == OpKind::load && order != kWeak) ||
@@ -429,7 +430,7 @@ bool Racecheck::all_ordered(const CurrentAccess& h, Cell cell, int lane) const {
 
 // Whether two accesses may be unordered without being a race: strong ones, and a load whose value a swap
 // compares, with that swap.
-bool Racecheck::may_be_unordered(const CurrentAccess& h, const Record& r, int lane) const {
+bool Racecheck::may_be_unordered(const CurrentAccess& h, const Record& r, RecordId id, int lane) const {
   const MicroOp& other = program_->ops[r.what];
   if ((h.op.kind == OpKind::atomic && swap_loads_.contains(r.what)) ||
       (other.kind == OpKind::atomic && swap_loads_.contains(h.op.index)))
@@ -438,10 +439,21 @@ bool Racecheck::may_be_unordered(const CurrentAccess& h, const Record& r, int la
   // Accesses that overlap only partly are not morally strong (PTX ISA 8.7.2).
   if (r.block != h.b.number)
     return h.op.width == other.width && reaches_device(h.op) && reaches_device(other);
-  // Volatile accesses of lanes that ran the earlier one together: they rely on lock-step.
-  const bool both_volatile =
-      (h.op.order & kOrderMask) == kVolatile && (other.order & kOrderMask) == kVolatile;
-  return !(h.shadow.shared && both_volatile && r.warp == h.w.number && (r.lanes >> lane & 1) != 0);
+  return r.warp != h.w.number || !need_step(h, other, (r.lanes >> lane & 1) != 0, id < h.ws.waited[lane]);
+}
+
+// Whether strong accesses of two lanes of a warp are right only if its lanes run in step. `ran_both`: this lane
+// also ran the earlier op. `follows_wait`: this lane has waited since.
+bool Racecheck::need_step(const CurrentAccess& h, const MicroOp& other, bool ran_both, bool follows_wait) {
+  if (h.op.kind == OpKind::mbarrier || other.kind == OpKind::mbarrier) return false;
+  if (h.shadow.shared && ran_both && ((h.op.order | other.order) & kOrderMask) == kVolatile)
+    return ((h.op.order | other.order) & kOnlyDecides) == 0;
+  if (follows_wait || ((h.op.order | other.order) & kWaits) != 0) return false;
+  if (h.op.kind == OpKind::atomic) return other.kind != OpKind::atomic;
+  // Of several lanes that store in one place, any may be the last. A lane that has taken a ticket may reset
+  // the counter.
+  return h.op.kind == OpKind::load ||
+         (other.kind == OpKind::atomic ? !ran_both || !is_look(other) : other.index != h.op.index);
 }
 
 bool Racecheck::has_weak(Cell written) const {
@@ -463,11 +475,11 @@ void Racecheck::check(CurrentAccess& h, int lane, std::uint64_t offset, Cell cel
   // of them are its readers.
   RecordId harmless = 0;
   any_of_cell(cell, [&](RecordId id, std::uint32_t other_lane) {
-    if (h.strong && (id == harmless || may_be_unordered(h, record(id), lane))) {
+    if (h.strong && (id == harmless || may_be_unordered(h, record(id), id, lane))) {
       harmless = id;
       return false;
     }
-    if (ordered(h, id, other_lane, lane) || (!h.strong && may_be_unordered(h, record(id), lane)))
+    if (ordered(h, id, other_lane, lane) || (!h.strong && may_be_unordered(h, record(id), id, lane)))
       return false;
     report(h, lane, offset, id, other_lane, old_writes);
     return true;

@@ -30,8 +30,15 @@
 //   thread), and it acquires what the reads of its threads have seen.
 //   A plain load does not race with atomics if a compare-and-swap of the same address then expects its value
 //   (atomicAdd() for doubles in the Programming Guide): if the load was too early, the swap fails.
-// One rule is stricter: volatile accesses to shared memory race if the lanes of a warp rely on lock-step,
-// that is, if both lanes ran the earlier access together (warp-synchronous code without __syncwarp).
+// One rule is stricter: strong accesses of two lanes of a warp race, too, because such lanes are written as if
+// they ran in step (warp-synchronous code without __syncwarp). need_step() has the exceptions:
+//   A lane that waits for others may find anything, and so may all that follows (note_wait()): in a loop that
+//   goes round until it has read what it needs; by a lock; by an atomic whose result decides what to do.
+//   All *_sync operations count, because both lanes have executed what comes before (but not for plain
+//   accesses, nor for volatile ones in shared memory that both lanes ran together).
+//   Atomics that update a word may have any order among each other.
+//   A load may be early or late if it only decides whether to change the same word.
+//   If several lanes store by one op, any may be the last one.
 //
 // Strong accesses do not race, but a strong load that is not ordered after a strong write may still get the
 // value from before it. old_values.cpp makes such loads return that value.
@@ -187,6 +194,9 @@ class Racecheck final : public KernelChecker {
     bool split = false;  // the lanes know different things
     ThreadClocks whole;
     std::vector<ThreadClocks> lane;
+    // By lane: strong accesses of the warp before this one came before a wait of the lane, see note_wait().
+    RecordId waited[kLanes] = {};
+    bool may_exchange = false;  // there have been others since
     static constexpr std::uint32_t kRecent = 64;
     struct Recent {
       std::uint32_t what = 0, lanes = 0;
@@ -379,7 +389,8 @@ class Racecheck final : public KernelChecker {
   Cell with_reader(CurrentAccess& h, Cell cell, int lane, std::uint32_t lanes);
   bool ordered(const CurrentAccess& h, RecordId id, std::uint32_t his_lane, int lane) const;
   bool all_ordered(const CurrentAccess& h, Cell cell, int lane) const;
-  bool may_be_unordered(const CurrentAccess& h, const Record& r, int lane) const;
+  bool may_be_unordered(const CurrentAccess& h, const Record& r, RecordId id, int lane) const;
+  static bool need_step(const CurrentAccess& h, const MicroOp& other, bool ran_both, bool follows_wait);
   std::span<const Reader> readers(const Record& r) const { return {readers_.data() + r.what, r.lanes}; }
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;
@@ -410,6 +421,7 @@ class Racecheck final : public KernelChecker {
   void give(Warp& w, WarpState& ws, std::uint32_t lanes, const ThreadClocks& news);
   void prepare(ThreadClocks& k, const WarpState& ws, const BlockState& b, Scope scope) const;
   void acquire_seen(ThreadClocks& k, Scope scope) const;
+  void note_wait(WarpState& ws, std::uint32_t lanes, RecordId before);
   void order_by(CurrentAccess& h, std::uint32_t lanes);
   void observe(CurrentAccess& h, int lane, const Published& from, bool acquires, Scope scope);
   static Keys keys_of(const MicroOp& op, std::uint64_t address);
@@ -497,7 +509,8 @@ class Racecheck final : public KernelChecker {
   const LaunchRequest* launch_ = nullptr;
   bool updates_ = false;                // the kernel has atomics on global memory
   std::set<std::uint32_t> swap_loads_;  // see loads_before_swaps()
-  bool fences_ = false, sync_global_ = false, one_block_ = false;
+  // exchanges_: the kernel has strong accesses by which lanes of a warp may exchange values.
+  bool fences_ = false, sync_global_ = false, one_block_ = false, exchanges_ = false;
   bool shortcuts_ = true;
 
   std::vector<Record> log_;  // of this launch

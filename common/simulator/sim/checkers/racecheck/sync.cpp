@@ -169,6 +169,7 @@ void Racecheck::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
       own.add({w.number, tile, next()});
       news.known.add(b.number, own);
       give(w, ws, tile, news);
+      note_wait(ws, tile, *std::max_element(ws.waited, ws.waited + kLanes));
     }
   }
   ws.fresh = next();
@@ -191,6 +192,7 @@ void Racecheck::acquire_seen(ThreadClocks& k, Scope scope) const {
 }
 
 void Racecheck::before(Warp& w, const MicroOp& op) {
+  if (op.kind != OpKind::fence && exchanges_) note_wait(state(*w.block).warps[w.number], w.mask, next());
   if ((op.order & kOrderMask) == kWeak) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
@@ -212,6 +214,13 @@ void Racecheck::before(Warp& w, const MicroOp& op) {
   ws.fresh = next();
 }
 
+// From now on the lanes go by what others of their warp have done before record `before`.
+void Racecheck::note_wait(WarpState& ws, std::uint32_t lanes, RecordId before) {
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1)
+    ws.waited[std::countr_zero(m)] = std::max(ws.waited[std::countr_zero(m)], before);
+  if (std::exchange(ws.may_exchange, false)) ws.fresh = next();
+}
+
 // Each element of a vector is an access of its own (PTX ISA 8.2, vector data types).
 Racecheck::Keys Racecheck::keys_of(const MicroOp& op, std::uint64_t address) {
   const std::uint64_t bytes = std::uint64_t{op.width} * op.count;
@@ -224,6 +233,9 @@ Racecheck::Keys Racecheck::keys_of(const MicroOp& op, std::uint64_t address) {
 void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool shared = h.shadow.shared;
   if (!swaps_.empty() && h.writes) note_lock_uses(h, lanes);
+  const bool waits = (h.op.order & kWaits) != 0, ticket = h.op.kind == OpKind::atomic && is_look(h.op);
+  h.ws.may_exchange = h.ws.may_exchange || !waits;
+  if (exchanges_ && (waits || ticket)) note_wait(h.ws, lanes, waits ? next() : h.id);
   if (shared ? !fences_ : !sync_global_) return;
   SyncVariables& variables = shared ? h.b.sync_variables : sync_variables_;
   const int order = h.op.order & kOrderMask;
@@ -233,8 +245,10 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool hears = h.reads || (atomic && h.op.dst[0] != MicroOp::kNoSlot);
   const bool acquires = atomic || order == kAcquire || order == kAcquireRelease || order == kSequential;
   const bool releases = h.writes && Racecheck::releases(h.op);
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  // The lanes of an atomic come in this order (atomic_rows.cpp).
+  const auto first = static_cast<int>(atomic ? h.w.first_lane : 0);
+  for (std::uint32_t m = std::rotr(lanes, first); m != 0; m &= m - 1) {
+    const int lane = (std::countr_zero(m) + first) % kLanes;
     const Keys keys = keys_of(h.op, h.a.at(lane));
     Published* const old = (h.gets_old >> lane & 1) != 0 ? &unseen_.at(h.a.at(lane)).old_published : nullptr;
     if (hears && old != nullptr) {

@@ -66,13 +66,11 @@ bool changes_what_it_reads(const Program& program, const MicroOp& store) {
 
 constexpr const char* kLostChange =
     "both read it, change it and write it back, so one of the two changes is lost: an atomic, such as "
-    "atomicAdd, does "
-    "the three steps as one";
+    "atomicAdd, does the three steps as one";
 
 constexpr const char* kLockWithoutFence =
     "a lock passes between them, but no __threadfence() after it is taken, or before it is released, so the "
-    "next "
-    "holder may see the old value";
+    "next holder may see the old value";
 constexpr const char* kLockInOneWarp =
     ". These lanes of one warp wait for each other's lock, which hangs on GPUs before Volta";
 
@@ -184,8 +182,7 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
   f.object = describe_address(*program_, arena_, address, load.width);
   f.message = fmt::format(
       "{} reads {} at {} and gets the value from before {} {} it at {}: no __threadfence() before the flag "
-      "or "
-      "counter that passes between them is set, or after it is read",
+      "or counter that passes between them is set, or after it is read",
       describe_thread(f.thread), f.object, one_line(f.where), describe_thread(f.other_thread), verb(write),
       one_line(f.other_where));
   known_.push_back({std::move(f), load.index, write.index});
@@ -319,8 +316,7 @@ std::string Racecheck::reason_between_blocks(const CurrentAccess& h, int lane, s
   if (flag == Announced::before_by_another)
     return fmt::format(
         "the flag or counter by which block {} knows of block {} was set before this write, by another "
-        "thread "
-        "of block {}, which must wait for it at a barrier first",
+        "thread of block {}, which must wait for it at a barrier first",
         h.b.number, r.block, r.block);
   return "nothing orders two blocks within a kernel unless a fence and an atomic do";
 }

@@ -53,6 +53,10 @@ constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
 constexpr std::size_t kInterleavedBlocks = 6;
 constexpr std::uint64_t kShortTurnsThatCrowd = 64;
 
+// In every second interleaved launch, one block is held back after a short turn until each of a crowd of
+// others has had kTurnsOfCrowd turns on average. So these wait for it, and then have to look far back.
+constexpr std::uint64_t kLeastCrowd = 40, kMostCrowd = 100, kTurnsOfCrowd = 8;
+
 // Whether blocks that may wait for each other start in an order of the schedule's seed, only a few at once.
 bool scatters(const GridOptions& options, const Program& program, const LaunchRequest& launch) {
   return options.interleave && options.any_start_order && options.schedule_seed != 0 &&
@@ -217,6 +221,10 @@ class HostThread {
     scattered_ = scatters(options, *worker.program, *worker.launch);
     next_question_ = patience();
     usual_turn_.block = worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn;
+    const std::size_t most = blocks.size() / 2;  // the others have to wait for the end of one
+    if (!interleaved_ || options.short_turns || options.schedule_seed % 2 != 0 || most <= crowd_) return;
+    crowd_ = std::min<std::size_t>(kLeastCrowd + dice_.below(kMostCrowd - kLeastCrowd), most);
+    turns_of_crowd_ = kTurnsOfCrowd * crowd_;
   }
 
   void run() {
@@ -242,12 +250,14 @@ class HostThread {
         if (!(may_start && admit()) && resident_.empty()) return;
       }
       if (interleaved_) std::swap(resident_.front(), resident_[dice_.below(resident_.size())]);
+      if (resident_.front().get() == held_) std::swap(resident_.front(), resident_.back());
       Block& block = *resident_.front();
       bool timed_out = false;
       try {
         worker_.launch_warp = nullptr;
         const BlockEnd end = run_block(block, worker_, engine_, warp_order_, next_turn());
         if (awaited_) look_at_awaited(block);
+        if (turns_of_crowd_ != 0) hold(block, end);
         if (end == BlockEnd::finished) {
           n_turns_ = 0;
           patient_since_ = worker_.instructions;
@@ -289,6 +299,14 @@ class HostThread {
         asked_ = nullptr;
       }
     }
+  }
+
+  // `block` has just had a turn while a crowd is wanted. If it has ended, it did not wait for the one that is
+  // held: then hold another one.
+  void hold(const Block& block, BlockEnd end) {
+    if (held_ == nullptr) held_ = &block;
+    if (--turns_of_crowd_ == 0) crowd_ = kInterleavedBlocks;
+    if (turns_of_crowd_ == 0 || end == BlockEnd::finished) held_ = nullptr;
   }
 
   // since + patience, without overflow: a patience of ~0 never runs out.
@@ -389,7 +407,7 @@ class HostThread {
   std::size_t most_resident() const {
     const auto most = static_cast<std::size_t>(std::max(options_.resident_blocks, 1));
     if (!scattered_) return most;
-    return std::min(most, std::clamp<std::size_t>(blocks_.size() - 1, 1, kInterleavedBlocks));
+    return std::min(most, std::clamp<std::size_t>(blocks_.size() - 1, 1, crowd_));
   }
   std::uint64_t patience() const {
     return scattered_ ? std::min(options_.patience, kScatteredPatience) : options_.patience;
@@ -399,13 +417,14 @@ class HostThread {
   // waiting.
   std::size_t wanted() const {
     const std::size_t one_more = resident_.empty() || crowded_ ? resident_.size() + 1 : resident_.size();
-    return interleaved_ ? std::max(one_more, kInterleavedBlocks) : one_more;
+    return interleaved_ ? std::max(one_more, crowd_) : one_more;
   }
   // In an interleaved launch, turns range from a few instructions to a whole block: powers of two with equal
   // probability.
   Turn next_turn() {
     if (!interleaved_) return usual_turn_;
     if (options_.short_turns) return {std::int64_t{4} << dice_.below(5), std::int64_t{2} << dice_.below(4)};
+    if (turns_of_crowd_ != 0 && held_ == nullptr) return {1, std::int64_t{8} << dice_.below(6)};
     return {std::int64_t{8} << dice_.below(11), std::int64_t{8} << dice_.below(10)};
   }
 
@@ -462,8 +481,11 @@ class HostThread {
   bool crowded_ = false;
   Turn usual_turn_{kBlockTurn, kWarpSlice};
   bool interleaved_ = false;
-  Rng dice_;                   // of the schedule's seed, so the same in every run
-  std::uint64_t n_turns_ = 0;  // short turns since a block ended
+  Rng dice_;                                // of the schedule's seed, so the same in every run
+  std::uint64_t n_turns_ = 0;               // short turns since a block ended
+  std::size_t crowd_ = kInterleavedBlocks;  // blocks to choose from
+  std::uint64_t turns_of_crowd_ = 0;        // before the held block gets its next one
+  const Block* held_ = nullptr;
   // Warp instructions: when a block last ended, and when the launch is next checked for progress.
   std::uint64_t patient_since_ = 0, next_question_ = 0;
   Block* asked_ = nullptr;  // the block that is being checked for progress

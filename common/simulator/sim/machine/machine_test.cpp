@@ -791,6 +791,72 @@ TEST(Machine, ChecksLetOtherWarpsRunBetweenAStrongLoadAndAStore) {
   }
 }
 
+// The most blocks that a block of a chain finds without a prefix, one after the other, when it looks back.
+int farthest_look(std::uint32_t mode, std::uint64_t seed) {
+  const char* kLookBack = R"(
+.visible .entry look_back(.param .u64 ticket, .param .u64 state, .param .u64 out)
+{
+  .reg .pred %p;
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<8>;
+  mov.u32 %r1, %tid.x;
+  setp.ne.u32 %p, %r1, 0;
+  @%p bra end;
+  ld.param.u64 %rd1, [ticket];
+  ld.param.u64 %rd2, [state];
+  ld.param.u64 %rd3, [out];
+  atom.global.add.u32 %r2, [%rd1], 1;
+  mul.wide.u32 %rd4, %r2, 4;
+  add.u64 %rd5, %rd2, %rd4;
+  mov.u32 %r3, 0;
+work:
+  add.u32 %r3, %r3, 1;
+  setp.lt.u32 %p, %r3, 50;
+  @%p bra work;
+  st.relaxed.gpu.global.u32 [%rd5], 1;
+  mov.u64 %rd6, %rd5;
+  mov.u32 %r3, 0;
+look:
+  setp.eq.u64 %p, %rd6, %rd2;
+  @%p bra found;
+  ld.relaxed.gpu.global.u32 %r4, [%rd6 + -4];
+  setp.eq.u32 %p, %r4, 0;
+  @%p bra look;
+  add.u32 %r3, %r3, 1;
+  sub.u64 %rd6, %rd6, 4;
+  setp.eq.u32 %p, %r4, 1;
+  @%p bra look;
+found:
+  st.relaxed.gpu.global.u32 [%rd5], 2;
+  add.u64 %rd7, %rd3, %rd4;
+  st.global.u32 [%rd7], %r3;
+end:
+  ret;
+})";
+  constexpr int kBlocks = 200;
+  TestDevice t(kLookBack);
+  t.device.set_mode(mode);
+  t.device.set_schedule(seed);
+  auto ticket = t.array<int>(1), state = t.array<int>(kBlocks), out = t.array<int>(kBlocks, -1);
+  t.launch("look_back", kBlocks, 32, ticket, state, out);
+  for (std::size_t b = 0; b < kBlocks; ++b)
+    EXPECT_TRUE(b == 0 ? out[b] == 0 : out[b] > 0 && out[b] <= static_cast<int>(b));
+  return *std::max_element(out.data(), out.data() + kBlocks);
+}
+
+TEST(Machine, HeldBlockMakesOthersLookFarBackInSomeSchedules) {
+  int far = 0;
+  constexpr int kSeeds = 24;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const int farthest = farthest_look(kAllChecks, seed);
+    EXPECT_EQ(farthest, farthest_look(kAllChecks, seed)) << "the same in every run";
+    far += farthest > 32 ? 1 : 0;
+  }
+  EXPECT_GE(far, kSeeds / 3);
+  EXPECT_LT(far, kSeeds);
+  EXPECT_EQ(farthest_look(kCounters, 1), 1) << "what is counted runs block by block";
+}
+
 // --- counters that a kernel cannot deceive
 // ------------------------------------------------------------------
 

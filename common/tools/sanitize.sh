@@ -13,8 +13,8 @@ if (($# == 0)) || [[ $1 = -h || $1 = --help ]]; then
 usage: ./lab sanitize PROGRAM [ARGUMENT…]
        ./lab sanitize FILE.cu [ARGUMENT…] [-- OPTION…]
 
-Runs a CUDA program on the simulator with memcheck, racecheck (shared and
-global memory), initcheck, synccheck and the leak check.
+Runs a CUDA program on the simulator with memcheck, racecheck (also for lost
+updates, shared and global memory), initcheck, synccheck and the leak check.
 
 FILE.cu is compiled first, with the options after "--", as by
   nvcc -gencode arch=compute_90,code=[sm_90,compute_90] -lineinfo \

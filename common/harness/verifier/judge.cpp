@@ -234,7 +234,9 @@ void add_findings(const SimReport& report, Judgement& judgement) {
     const Weight weight = weight_of(finding);
     // Threads that write the same value to one word do not make it wrong.
     const bool is_harmless = finding.kind.ends_with("-same-value");
-    if (weight == Weight::hint && hint == nullptr && !is_harmless) hint = &finding;
+    // A lost update was seen, so it comes before what is guessed from the outputs.
+    if (weight == Weight::hint && !is_harmless && (hint == nullptr || finding.kind == "lost-update"))
+      hint = &finding;
     if (weight != Weight::fault) continue;
     if (judgement.verdict == Verdict::ok) {
       judgement.verdict = Verdict::wrong_answer;
@@ -246,7 +248,8 @@ void add_findings(const SimReport& report, Judgement& judgement) {
     if (const SimFinding* reason = reason_of(finding, report)) judgement.failure.findings.push_back(*reason);
     return;
   }
-  if (hint != nullptr && judgement.verdict != Verdict::ok && !judgement.failure.has_cause())
+  if (hint != nullptr && judgement.verdict != Verdict::ok &&
+      (!judgement.failure.has_cause() || hint->kind == "lost-update"))
     judgement.failure.explain(*hint, false);
 }
 

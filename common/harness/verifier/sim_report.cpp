@@ -305,9 +305,10 @@ std::string one_line(const SimFinding& finding) {
   if (!place.empty() && line.find(place) == std::string::npos) line = place + ": " + line;
   if (!finding.object.empty() && line.find(finding.object) == std::string::npos)
     line += " [" + finding.object + "]";
-  if (const std::string label = is_old_value(finding)     ? "missing fence"
-                                : is_failed_call(finding) ? "failed call"
-                                                          : label_of(finding.checker);
+  if (const std::string label = is_old_value(finding)           ? "missing fence"
+                                : finding.kind == "lost-update" ? "lost update"
+                                : is_failed_call(finding)       ? "failed call"
+                                                                : label_of(finding.checker);
       !label.empty())
     line = label + ": " + line;
   constexpr std::size_t kLongest = 400;  // about five lines of a terminal

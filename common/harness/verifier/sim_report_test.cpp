@@ -183,6 +183,25 @@ TEST(SimReport, FailedCallComesBeforeItsConsequences) {
   EXPECT_EQ(judgement.verdict, Verdict::ok) << "an error that the program takes into account";
 }
 
+// It was seen; the other cause is guessed from the output.
+TEST(SimReport, LostUpdateComesBeforeGuesses) {
+  SimReport report;
+  for (const char* kind : {"shuffle-offset", "lost-update"}) {
+    SimFinding& finding = report.findings.emplace_back();
+    finding.checker = "racecheck";
+    finding.kind = finding.message = kind;
+    finding.is_hint = true;
+  }
+  Judgement judgement;
+  judge_report(report, false, false, judgement);
+  EXPECT_EQ(judgement.verdict, Verdict::ok) << "a hint";
+  judgement.verdict = Verdict::wrong_answer;
+  judgement.failure.explain("0 is the identity", false);
+  judge_report(report, false, false, judgement);
+  EXPECT_EQ(cause_of(judgement.failure), "lost update: lost-update");
+  EXPECT_FALSE(judgement.failure.proved);
+}
+
 TEST(SimReport, WritesOfOneValueExplainNothing) {
   SimReport report;
   for (const char* kind : {"shared-write-write-same-value", "shuffle-offset"}) {

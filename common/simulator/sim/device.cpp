@@ -463,7 +463,8 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   const unsigned watched =
       request.cluster.count() > 1 ? mode & ~static_cast<unsigned>(kAllChecks | kTrace) : mode;
   if ((mode & kAllChecks) != 0)
-    for (std::string& what : unchecked_of(*program, request)) ++report.unchecked[std::move(what)];
+    for (std::string& what : unchecked_of(*program, request, grid.interleave))
+      ++report.unchecked[std::move(what)];
   grid.observer = observers.begin(watched, *kernel.program, request, options.schedule_seed);
   if (grid.counting) cache.launch_begins();
   // A launch on several host threads may have to be repeated, for which only the arena can be restored.

@@ -205,6 +205,25 @@ class Environment(unittest.TestCase):
         self.assertIn(f"at 2 other lines: {line + 1}, {line + 2}\n", err)
         self.assertIn("checked: 1 error, 0 hints", err)
 
+    def test_lost_updates_are_found_or_said_not_to_be_looked_for(self):
+        cases = {
+            "increment": (86, "error: lost-update", "] = s_count[threadIdx.x % 32] + 1"),
+            "total": (86, "error: lost-update", "total = total +"),
+            "most": (0, "hint: lost-update", "mine > s_most"),
+        }
+        for what, (expected, said, line) in cases.items():
+            code, _, err = run(FINDINGS, what, SIM_CHECK="1")
+            self.assertEqual(code, expected, err)
+            self.assertIn(said, err)
+            self.assertIn(f"findings.cu:{line_of(line)}", err)
+        for variables, why in (
+            ({}, "in cooperative mode: lost updates between blocks"),
+            ({"SIM_MODE": "counters"}, "with counters: lost updates"),
+        ):
+            err = run(FINDINGS, "together", SIM_CHECK="1", **variables)[2]
+            self.assertIn(f"not checked: 1 launch {why}\n", err)
+        self.assertEqual(run(FINDINGS, "together")[2], "")
+
     def test_findings_are_told_when_the_program_aborts(self):
         code, _, err = run(FINDINGS, "abort", SIM_CHECK="1")
         self.assertEqual(code, -6)

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda/atomic>
 
 __global__ void add_up(const int* in, int* out) {
   *out += in[threadIdx.x];
@@ -30,6 +31,29 @@ __global__ void fill(int* out) {
 __global__ void wait_for_all(int* out) {
   out[threadIdx.x] = 1;
   cooperative_groups::this_grid().sync();
+}
+
+// Lost updates: eight warps change a word with a load and a store.
+__global__ void increment(int* out) {
+  __shared__ volatile int s_count[32];
+  s_count[threadIdx.x % 32] = 0;
+  __syncthreads();
+  for (int k = 0; k < 64; ++k) s_count[threadIdx.x % 32] = s_count[threadIdx.x % 32] + 1;
+  __syncthreads();
+  if (threadIdx.x < 32) out[threadIdx.x] = s_count[threadIdx.x];
+}
+__global__ void add_once(int* out) {
+  const cuda::atomic_ref<int, cuda::thread_scope_device> total(out[blockIdx.x]);
+  if (threadIdx.x % 32 == 0) total = total + 1 + static_cast<int>(threadIdx.x);
+}
+__global__ void most(int* out) {
+  __shared__ volatile int s_most;
+  if (threadIdx.x == 0) s_most = 0;
+  __syncthreads();
+  const int mine = static_cast<int>(256 - threadIdx.x);
+  if (threadIdx.x % 32 == 0 && mine > s_most) s_most = mine;
+  __syncthreads();
+  if (threadIdx.x == 0) *out = s_most;
 }
 
 int main(int argc, char** argv) {
@@ -67,6 +91,13 @@ int main(int argc, char** argv) {
     cudaStreamSynchronize(stream);
     cudaStreamDestroy(stream);
     cudaFreeHost(pinned);
+  }
+  if (is("increment")) increment<<<1, 256>>>(out);
+  if (is("total")) add_once<<<4, 256>>>(out);
+  if (is("most")) most<<<1, 256>>>(out);
+  if (is("together")) {
+    void* arguments[] = {&out};
+    cudaLaunchCooperativeKernel(reinterpret_cast<void*>(add_once), 2, 32, arguments);
   }
   if (is("heap")) keep_heap<<<1, 2>>>(out);
   if (is("clean") || is("forks")) fill<<<1, 64>>>(out);

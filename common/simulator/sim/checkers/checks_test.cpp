@@ -85,9 +85,10 @@ TEST_P(Checkers, ReportNothingInOtherModes) {
     EXPECT_TRUE(f.checker == Checker::memcheck || f.checker == Checker::execution) << f.kind;
 }
 
-std::vector<Finding> findings_of(const std::string& file, const std::string& kernel) {
+std::vector<Finding> findings_of(const std::string& file, const std::string& kernel,
+                                 std::uint32_t mode = kCounters | kAllChecks) {
   for (const KernelCase& c : cases_of(file))
-    if (c.kernel == kernel) return run(c, kCounters | kAllChecks);
+    if (c.kernel == kernel) return run(c, mode);
   ADD_FAILURE() << "no kernel " << kernel << " in " << file;
   return {};
 }
@@ -110,6 +111,18 @@ TEST(CheckersMessages, WholeWarpsThatLeftAreAHint) {
   const auto part = findings_of("sync", "returns_before_barrier");
   ASSERT_FALSE(part.empty());
   EXPECT_EQ(part[0].severity, Severity::error);
+}
+
+// If the loaded value only decides, the thread may check again.
+TEST(CheckersMessages, LostUpdatesOfChecksAreHints) {
+  const auto computed = findings_of("lost_updates", "volatile_total_of_blocks", kAllChecks);
+  ASSERT_EQ(computed.size(), 1u);
+  EXPECT_EQ(computed[0].severity, Severity::error);
+  EXPECT_NE(computed[0].message.find("thread 0 of block "), std::string::npos) << computed[0].message;
+  EXPECT_EQ(computed[0].object, "out, element 0 of 4096");
+  const auto decided = findings_of("lost_updates", "maximum_by_check_and_store", kAllChecks);
+  ASSERT_EQ(decided.size(), 1u);
+  EXPECT_EQ(decided[0].severity, Severity::hint);
 }
 
 TEST(CheckersMessages, NameADynamicSharedArray) {

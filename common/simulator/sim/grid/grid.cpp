@@ -109,8 +109,10 @@ void shuffle(std::vector<T>& order, std::uint64_t seed) {
 // each round. It does not depend on the host thread that runs the block.
 class WarpOrder {
  public:
-  WarpOrder(std::size_t n_warps, std::uint64_t seed, bool pauses)
-      : order_(n_warps), seed_(seed), pauses_(pauses) {
+  // `first_pauses`: the first look of a block always ends a turn (see pause_in), so that in the natural order,
+  // too, other warps can come before the first one.
+  WarpOrder(std::size_t n_warps, std::uint64_t seed, bool pauses, bool first_pauses)
+      : order_(n_warps), seed_(seed), pauses_(pauses), first_pauses_(first_pauses) {
     std::iota(order_.begin(), order_.end(), 0u);
   }
   const std::vector<std::uint32_t>& next_round(Block& block) {
@@ -122,7 +124,7 @@ class WarpOrder {
   void begin(Block& block) const {
     block.rounds = 0;
     block.dice = Rng(~seed_of(block));
-    block.one_pause_in = pauses_ ? std::uint32_t{2} << block.dice.below(4) : 0;
+    block.one_pause_in = !pauses_ ? 0 : first_pauses_ ? 1 : std::uint32_t{2} << block.dice.below(4);
     for (Warp& w : block.warps)
       w.first_lane = seed_ == 0 ? 0 : static_cast<std::uint32_t>(mix(seed_of(block) ^ ~w.number) % kLanes);
   }
@@ -132,7 +134,7 @@ class WarpOrder {
 
   std::vector<std::uint32_t> order_;
   std::uint64_t seed_;  // 0: natural order
-  bool pauses_;
+  bool pauses_, first_pauses_;
 };
 
 // Lets the warps take turns until all threads have exited or the block's turn is over. Throws DeviceFault on
@@ -214,7 +216,8 @@ class HostThread {
         shared_(shared),
         blocks_(blocks),
         warp_order_((worker.launch->block.count() + kLanes - 1) / kLanes, options.schedule_seed,
-                    options.interleave && !options.short_turns),
+                    options.interleave && !options.short_turns,
+                    options.schedule_seed == 0 && !worker.program->order_sensitive),
         dice_(options.schedule_seed + 1) {
     interleaved_ = options.interleave && (worker.program->order_sensitive || options.short_turns) &&
                    !worker.launch->cooperative;

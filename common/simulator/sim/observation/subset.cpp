@@ -274,7 +274,7 @@ std::vector<Outside> outside_of(const Program& program, const LaunchRequest& lau
   return found;
 }
 
-std::vector<std::string> unchecked_of(const Program& program, const LaunchRequest& launch) {
+std::vector<std::string> unchecked_of(const Program& program, const LaunchRequest& launch, bool interleaved) {
   const auto checks = [](const Gaps& gaps) {
     std::vector<std::string_view> who;
     for (std::size_t k = 0; k < kCheckingWatchers; ++k)
@@ -285,6 +285,9 @@ std::vector<std::string> unchecked_of(const Program& program, const LaunchReques
   if (const std::string who = checks(gaps_of(program, launch)); !who.empty())
     found.push_back(
         fmt::format("{}: {}", launch.cluster.count() > 1 ? "with clusters" : "that overlap", who));
+  if ((launch.cooperative || !interleaved) && !Racecheck::changes_of(program).empty())
+    found.emplace_back(interleaved ? "in cooperative mode: lost updates between blocks"
+                                   : "with counters: lost updates");
   std::map<std::string, std::set<std::string>> instructions;  // by the checks that do not apply
   for (std::size_t k = 0; k < program.ops.size(); ++k) {
     const MicroOp& op = program.ops[k];

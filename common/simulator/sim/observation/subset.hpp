@@ -59,8 +59,8 @@ std::string describe(const Outside& one);           // both: "clock64 at scan.cu
 std::vector<Outside> outside_of(const Program& program, const OpTable& table);
 std::vector<Outside> outside_of(const Program& program, const LaunchRequest& launch);
 // The checks that do not apply to a launch of the program: "with clusters: race checks, …". The measures do
-// not count here.
-std::vector<std::string> unchecked_of(const Program& program, const LaunchRequest& launch);
+// not count here. `interleaved`: other threads may run between a load and the store that follows from it.
+std::vector<std::string> unchecked_of(const Program& program, const LaunchRequest& launch, bool interleaved);
 // What a module uses, in kernels and in functions that no kernel calls. Also an instruction that is unknown.
 std::vector<Outside> outside_of(const ptx::Module& module, const OpTable& table);
 

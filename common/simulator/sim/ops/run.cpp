@@ -6,6 +6,7 @@
 // so that locks inside a warp make progress.
 // Source: for the min-rank rule, Collange, "Stack-less SIMT reconvergence at low cost", 2011 (hal-00622654).
 #include <algorithm>
+#include <utility>
 
 #include "sim/machine/machine.hpp"
 #include "sim/ops/rows.hpp"
@@ -187,7 +188,9 @@ const MicroOp* pause_in(Warp& w, const MicroOp* op, const MicroOp* last) {
   Block& block = *w.block;
   if (block.one_pause_in == 0 || !w.worker->pauses) return nullptr;
   for (; op != last; ++op)
-    if (is_look(*op) && block.dice.below(block.one_pause_in) == 0) return op;
+    if (is_look(*op) &&
+        block.dice.below(std::exchange(block.one_pause_in, std::max(block.one_pause_in, 2u))) == 0)
+      return op;
   return nullptr;
 }
 

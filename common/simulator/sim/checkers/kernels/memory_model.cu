@@ -149,6 +149,17 @@ KERNEL(example_9_waits_for_an_earlier_ticket) {
   Item(out[ticket]).store(1, cuda::memory_order_release);
 }
 
+// 10. Each block adds its items to one total, with a load and a store.
+// EXPECT lost-update
+// LAUNCH 8 32
+KERNEL(example_10_load_and_store) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  Item total(out[0]);
+  for (unsigned k = blockIdx.x; k < 64; k += gridDim.x)
+    total.store(total.load(cuda::memory_order_relaxed) + in[k], cuda::memory_order_relaxed);  // FAULT OTHER
+}
+
 // --- The program.
 
 // As the lines LAUNCH say.
@@ -162,6 +173,7 @@ constexpr Example kExamples[] = {
     {7, example_7_ticket, 8, 32, 4096},
     {8, example_8_waits_for_a_later_block, 300, 1024, 4096},
     {9, example_9_waits_for_an_earlier_ticket, 300, 1024, 4096},
+    {10, example_10_load_and_store, 8, 32, 4096},
 };
 
 int main(int argc, char** argv) {

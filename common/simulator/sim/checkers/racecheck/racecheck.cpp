@@ -90,6 +90,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   sync_variables_.clear();
   n_writers_ = 0;
   swaps_ = swaps_of(program);
+  changes_ = changes_of(program);
   replaced_.clear();
   locks_.clear();
   n_lock_uses_ = 0;
@@ -136,6 +137,7 @@ void Racecheck::block_begins(Block& block) {
   b.warps.resize(block.warps.size());
   for (WarpState& ws : b.warps) {
     ws.fresh = ws.bound = b.first;
+    ws.loaded.clear();
     if (!b.trivial) {
       ws.split = false;
       ws.whole = ThreadClocks{};
@@ -178,6 +180,7 @@ Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
 inline void Racecheck::look(CurrentAccess& h, Place place, std::uint32_t lanes) {
   h.shadow = shadow_of(h.b, place);
   const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
+  if (h.writes && !changes_.empty()) check_changes(h, lanes);
   if (place == Place::shared) {
     if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
   } else if (!run || !whole_lines(h)) {
@@ -185,6 +188,7 @@ inline void Racecheck::look(CurrentAccess& h, Place place, std::uint32_t lanes) 
     if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
   }
   if (gives_old_values_ && place == Place::global) note_old_values(h, lanes);
+  if (h.reads && !changes_.empty()) note_loaded(h, lanes);
   if (h.strong) order_by(h, lanes);
 }
 

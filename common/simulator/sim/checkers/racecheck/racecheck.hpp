@@ -44,7 +44,7 @@
 // value from before it. old_values.cpp makes such loads return that value.
 //
 // Reading order: racecheck.hpp; racecheck.cpp for accesses; lines.cpp for whole lines; runs.cpp for adjacent
-// lanes; sync.cpp for what orders accesses; old_values.cpp; async.cpp; words.cpp.
+// lanes; sync.cpp for what orders accesses; old_values.cpp; lost_updates.cpp; async.cpp; words.cpp.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency
 // Model".
 #pragma once
@@ -73,6 +73,9 @@
 
 namespace course::sim {
 
+// Whether the store comes after the load and writes what it reads.
+bool comes_back_to(const Program& program, const MicroOp& load, const MicroOp& store);
+
 class Racecheck final : public KernelChecker {
  public:
   Racecheck(const Arena& arena, std::vector<Finding>& findings);
@@ -91,6 +94,10 @@ class Racecheck final : public KernelChecker {
   // Whether strong loads of the next launch may get old values, chosen at random with the schedule's seed:
   // see old_values.cpp.
   void give_old_values(bool on, std::uint64_t schedule_seed);
+  // The strong loads and stores, by number, that may together be one change of a word; and whether the stored
+  // value is computed from the loaded one. See lost_updates.cpp.
+  using Changes = std::map<std::pair<std::uint32_t, std::uint32_t>, bool>;
+  static Changes changes_of(const Program& program);
   // Whether the kernel has strong loads that can get old values.
   static bool may_get_old_values(const Program& program, const LaunchRequest& launch);
 
@@ -202,6 +209,8 @@ class Racecheck final : public KernelChecker {
       std::uint32_t what = 0, lanes = 0;
       RecordId id = 0;
     } recent[kRecent];
+    // By address and lane (as a bit): the value that it has loaded, and the op. See lost_updates.cpp.
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::pair<std::uint64_t, std::uint32_t>> loaded;
     const ThreadClocks& of(int l) const { return split ? lane[static_cast<std::size_t>(l)] : whole; }
   };
 
@@ -474,16 +483,30 @@ class Racecheck final : public KernelChecker {
   bool may_precede(const CurrentAccess& h, const Unseen& u, std::uint32_t lanes, int lane) const;
   void report_miss(std::uint64_t address, const Miss& miss);
 
+  // --- lost updates: lost_updates.cpp
+  void note_loaded(CurrentAccess& h, std::uint32_t lanes);
+  void check_changes(CurrentAccess& h, std::uint32_t lanes);
+  void report_lost(const CurrentAccess& h, int lane, const MicroOp& load, const Record& r,
+                   std::uint32_t his_lane, bool is_certain);
+
   // --- copies: async.cpp
   void touch(CurrentAccess& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes);
   void fly(Block& block, Flight& flight);
   void renew_flights(Block& block);
 
   // --- messages: words.cpp
-  enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed };
+  enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed, lost, maybe_lost };
   // Lane `lane` of the current access conflicts with lane `other` of record `id`. `old_writes`: the earlier
   // access is a write.
   bool is_systems(const MicroOp& op);
+  struct Side {
+    const MicroOp* op;
+    ThreadId thread;
+  };
+  Side side_of(const CurrentAccess& h, int lane) const;
+  Side side_of(const Record& r, std::uint32_t lane) const;
+  // Without kind and message.
+  Finding finding_of(const Side& one, const Side& two, std::uint64_t address, std::uint32_t width) const;
   bool counts_again(std::uint64_t key);
   static std::uint64_t pair_of(Hazard hazard, std::uint32_t one, std::uint32_t other);
   void report(CurrentAccess& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
@@ -542,6 +565,8 @@ class Racecheck final : public KernelChecker {
   std::uint64_t n_lock_uses_ = 0;
   // By word of global memory: the weak write of this launch that a later one has replaced.
   std::unordered_map<std::uint64_t, Cell> replaced_;
+
+  Changes changes_;  // changes_of() this launch's kernel
 
   bool gives_old_values_ = false;
   std::vector<Role> roles_;         // by op

@@ -48,15 +48,9 @@ bool comes_after(const Program& program, const MicroOp& load, const MicroOp& sto
   return false;
 }
 
-// Whether the store comes after the load and writes what it reads, addressed by the same register, as in
-// s_counts[b]++.
+// The same, addressed by the same register, as in s_counts[b]++.
 bool are_of_one_change(const Program& program, const MicroOp& load, const MicroOp& store) {
-  if (load.kind != OpKind::load || store.kind != OpKind::store || load.function != store.function ||
-      !comes_after(program, load, store))
-    return false;
-  const ptx::Operand *from = address_of(program, load), *to = address_of(program, store);
-  return from != nullptr && to != nullptr && to->index >= 0 && from->index == to->index &&
-         from->integer == to->integer && from->name == to->name;
+  return comes_back_to(program, load, store) && address_of(program, load)->index >= 0;
 }
 
 bool changes_what_it_reads(const Program& program, const MicroOp& store) {
@@ -75,6 +69,15 @@ constexpr const char* kLockInOneWarp =
     ". These lanes of one warp wait for each other's lock, which hangs on GPUs before Volta";
 
 }  // namespace
+
+bool comes_back_to(const Program& program, const MicroOp& load, const MicroOp& store) {
+  if (load.kind != OpKind::load || store.kind != OpKind::store || load.function != store.function ||
+      !comes_after(program, load, store))
+    return false;
+  const ptx::Operand *from = address_of(program, load), *to = address_of(program, store);
+  return from != nullptr && to != nullptr && from->index == to->index && from->integer == to->integer &&
+         from->name == to->name;
+}
 
 std::uint64_t Racecheck::stored(Warp& w, const MicroOp& op, int lane, std::uint64_t at) {
   const std::uint64_t k = at / op.width;
@@ -138,24 +141,34 @@ void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordI
   known_.push_back({describe(h, lane, offset, id, other, hazard, old_writes), h.op.index, record(id).what});
 }
 
+Racecheck::Side Racecheck::side_of(const CurrentAccess& h, int lane) const {
+  return {&h.op, thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane))};
+}
+Racecheck::Side Racecheck::side_of(const Record& r, std::uint32_t lane) const {
+  return {&program_->ops[r.what], thread_of(*launch_, r.block, warp_of(r) * kLanes + lane)};
+}
+
+Finding Racecheck::finding_of(const Side& one, const Side& two, std::uint64_t address,
+                              std::uint32_t width) const {
+  Finding f;
+  f.checker = Checker::racecheck;
+  f.kernel = program_->demangled;
+  f.where = places_of(*program_, *one.op);
+  f.other_where = places_of(*program_, *two.op);
+  f.thread = one.thread;
+  f.other_thread = two.thread;
+  f.object = describe_address(*program_, arena_, address, width);
+  return f;
+}
+
 void Racecheck::report_stale(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId writer,
                              std::uint32_t writers_lane) {
   const Record& r = record(writer);
-  const MicroOp& write = program_->ops[r.what];
-  const std::uint64_t key =
-      static_cast<std::uint64_t>(Hazard::stale) << 60 | std::uint64_t{h.op.index} << 30 | write.index;
-  if (counts_again(key)) return;
+  if (counts_again(pair_of(Hazard::stale, h.op.index, r.what))) return;
   const bool in_library_kernel = is_library_kernel(program_->demangled);
-  Finding f;
-  f.checker = Checker::racecheck;
+  Finding f = finding_of(side_of(h, lane), side_of(r, writers_lane), h.shadow.base + offset, h.op.width);
   f.severity = in_library_kernel ? Severity::hint : Severity::error;
   f.kind = "stale-read";
-  f.kernel = program_->demangled;
-  f.where = places_of(*program_, h.op);
-  f.other_where = places_of(*program_, write);
-  f.thread = thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane));
-  f.other_thread = thread_of(*launch_, r.block, warp_of(r) * kLanes + writers_lane);
-  f.object = describe_address(*program_, arena_, h.shadow.base + offset, h.op.width);
   f.message = fmt::format(
       "{} reads {} at {} as data that no thread of the kernel writes (ld.global.nc, from __ldg() or a const "
       "__restrict__ pointer), but {} has written it at {}: the load may give the old value{}",
@@ -167,19 +180,11 @@ void Racecheck::report_stale(const CurrentAccess& h, int lane, std::uint64_t off
 void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
   const Record& writer = record(miss.write);
   const MicroOp &load = program_->ops[miss.op], &write = program_->ops[writer.what];
-  const std::uint64_t key =
-      static_cast<std::uint64_t>(Hazard::missed) << 60 | std::uint64_t{load.index} << 30 | write.index;
-  if (counts_again(key)) return;
-  Finding f;
-  f.checker = Checker::racecheck;
+  if (counts_again(pair_of(Hazard::missed, load.index, write.index))) return;
+  Finding f = finding_of({&load, thread_of(*launch_, miss.block, miss.warp * kLanes + miss.lane)},
+                         side_of(writer, miss.writers_lane), address, load.width);
   f.severity = Severity::hint;
   f.kind = "missing-fence";
-  f.kernel = program_->demangled;
-  f.where = places_of(*program_, load);
-  f.other_where = places_of(*program_, write);
-  f.thread = thread_of(*launch_, miss.block, miss.warp * kLanes + miss.lane);
-  f.other_thread = thread_of(*launch_, writer.block, warp_of(writer) * kLanes + miss.writers_lane);
-  f.object = describe_address(*program_, arena_, address, load.width);
   f.message = fmt::format(
       "{} reads {} at {} and gets the value from before {} {} it at {}: no __threadfence() before the flag "
       "or counter that passes between them is set, or after it is read",
@@ -229,19 +234,12 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
 Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,
                             std::uint32_t other, Hazard hazard, bool old_writes) const {
   const Record& r = record(id);
-  const MicroOp& old = program_->ops[r.what];
-  struct Side {
-    const MicroOp* op;
-    ThreadId thread;
-  };
-  Side one{&h.op, thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane))};
-  Side two{&old, thread_of(*launch_, r.block, warp_of(r) * kLanes + other)};
+  Side one = side_of(h, lane), two = side_of(r, other);
   if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader comes first
 
   const bool same_block = r.block == h.b.number;
   const Missing missing = missing_between(h, lane, r, id, other);
-  Finding f;
-  f.checker = Checker::racecheck;
+  Finding f = finding_of(one, two, h.shadow.base + offset, h.op.width);
   const char* const space = h.shadow.shared ? "shared" : "global";
   if (hazard == Hazard::same_value) {
     f.severity = Severity::hint;
@@ -250,12 +248,6 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
     f.kind = missing == Missing::fence || missing == Missing::lock_fence ? "missing-fence"
                                                                          : fmt::format("{}-race", space);
   }
-  f.kernel = program_->demangled;
-  f.where = places_of(*program_, *one.op);
-  f.other_where = places_of(*program_, *two.op);
-  f.thread = one.thread;
-  f.other_thread = two.thread;
-  f.object = describe_address(*program_, arena_, h.shadow.base + offset, h.op.width);
 
   std::string second = describe_thread(two.thread);
   if (same_block) second.resize(second.find(" of block"));

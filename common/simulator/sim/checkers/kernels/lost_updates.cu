@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+// Changes of a word by a strong load and a strong store. kernels.cuh explains the comments.
+#include "sim/checkers/kernels/kernels.cuh"
+
+#include <cuda/atomic>
+
+// EXPECT lost-update
+// REASON atomicAdd
+// LAUNCH 1 256
+KERNEL(volatile_increments_of_warps) {
+  UNUSED;
+  __shared__ volatile int s_count[32];
+  if (threadIdx.x < 32) s_count[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += 256)
+    if (in[i] > 10) s_count[threadIdx.x % 32] = s_count[threadIdx.x % 32] + 1;  // FAULT OTHER
+  __syncthreads();
+  if (threadIdx.x < 32) out[threadIdx.x] = s_count[threadIdx.x];
+}
+
+// EXPECT lost-update
+// REASON one operation is needed here
+// LAUNCH 24 32
+KERNEL(volatile_total_of_blocks) {
+  UNUSED;
+  volatile int* const total = out;
+  if (threadIdx.x == 0)
+    for (int k = 0; k < 8; ++k) total[0] = total[0] + in[blockIdx.x * 8 + k];  // FAULT OTHER
+}
+
+// EXPECT lost-update
+// LAUNCH 4 256
+KERNEL(relaxed_total_of_warps) {
+  UNUSED;
+  const cuda::atomic_ref<int, cuda::thread_scope_device> total(out[blockIdx.x]);
+  if (threadIdx.x % 32 == 0)
+    for (int k = 0; k < 8; ++k) {
+      const int before = total.load(cuda::memory_order_relaxed);
+      total.store(before + in[threadIdx.x + k], cuda::memory_order_relaxed);  // FAULT OTHER
+    }
+}
+
+// Not even release and acquire make one operation of two.
+// EXPECT lost-update
+// LAUNCH 1 256
+KERNEL(sequential_increments) {
+  UNUSED;
+  const cuda::atomic_ref<int, cuda::thread_scope_device> total(out[0]);
+  if (threadIdx.x % 32 == 0)
+    for (int k = 0; k < 8; ++k) total = total + in[threadIdx.x + k];  // FAULT OTHER
+}
+
+// A hint, since a program that checks again later may be right.
+// EXPECT lost-update
+// LAUNCH 1 1024
+KERNEL(maximum_by_check_and_store) {
+  UNUSED;
+  __shared__ volatile int s_most[8];
+  if (threadIdx.x < 8) s_most[threadIdx.x] = 0;
+  __syncthreads();
+  const int mine = in[threadIdx.x];
+  if (threadIdx.x % 32 < 8 && mine > s_most[threadIdx.x % 32])
+    s_most[threadIdx.x % 32] = mine;  // FAULT OTHER
+  __syncthreads();
+  if (threadIdx.x < 8) out[threadIdx.x] = s_most[threadIdx.x];
+}
+
+// EXPECT lost-update
+// LAUNCH 1 256
+KERNEL(addition_that_an_assignment_loses) {
+  UNUSED;
+  __shared__ int s_total;
+  volatile int* const total = &s_total;
+  if (threadIdx.x == 0) s_total = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0)
+    for (int k = 0; k < 16; ++k)
+      if (threadIdx.x < 128)
+        *total = *total + 2;  // FAULT OTHER
+      else
+        atomicAdd(&s_total, 1);  // OTHER
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_total;
+}
+
+// EXPECT lost-update
+// LAUNCH 1 256
+KERNEL(volatile_counters_of_16_bits) {
+  UNUSED;
+  __shared__ volatile unsigned short s_count[32];
+  if (threadIdx.x < 32) s_count[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += 256)
+    s_count[threadIdx.x % 32] = static_cast<unsigned short>(s_count[threadIdx.x % 32] + 1);  // FAULT OTHER
+  __syncthreads();
+  if (threadIdx.x < 32) out[threadIdx.x] = s_count[threadIdx.x];
+}
+
+// A hint, since it could be the number of a round, to which all warps are to go on.
+// EXPECT lost-update
+// LAUNCH 1 512
+KERNEL(one_increment_of_each_warp) {
+  UNUSED;
+  __shared__ volatile int s_count;
+  if (threadIdx.x == 0) s_count = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) s_count = s_count + 1;  // FAULT OTHER
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_count;
+}
+
+// Even a warp that adds nothing loses what others have added.
+// EXPECT lost-update
+// LAUNCH 1 512
+KERNEL(total_to_which_most_add_nothing) {
+  UNUSED;
+  __shared__ volatile int s_total;
+  if (threadIdx.x == 0) s_total = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) s_total = s_total + (threadIdx.x == 96 ? n : 0);  // FAULT OTHER
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_total;
+}
+
+// The lock is none: two warps may both find 0.
+// EXPECT lost-update
+// LAUNCH 1 512
+KERNEL(total_under_a_broken_lock) {
+  UNUSED;
+  __shared__ volatile int s_locked, s_total;
+  if (threadIdx.x == 0) s_locked = 0, s_total = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) {
+    for (int k = 0; k < 8; ++k) {
+      while (s_locked != 0) {
+      }
+      s_locked = 1;
+      s_total = s_total + in[threadIdx.x + k];  // FAULT OTHER
+      s_locked = 0;
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_total;
+}
+
+// --- right ones --------------------------------------------------------------------------------------------
+
+// EXPECT nothing
+// LAUNCH 1 256
+KERNEL(every_warp_sets_the_same_flag) {
+  UNUSED;
+  __shared__ volatile int s_found, s_state;
+  if (threadIdx.x == 0) s_found = 0, s_state = 0;
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < n && threadIdx.x % 32 == 0; i += 256) {
+    if (in[i] > 50 && s_found == 0) s_found = 1;
+    s_state = s_state | 4;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_found + s_state;
+}
+
+// EXPECT nothing
+// LAUNCH 1 256
+KERNEL(resets_after_a_barrier) {
+  UNUSED;
+  __shared__ volatile int s_changed;
+  if (threadIdx.x == 0) s_changed = 0;
+  __syncthreads();
+  for (unsigned round = 0; round < 8; ++round) {
+    const int before = threadIdx.x % 32 == 0 ? s_changed : 0;
+    __syncthreads();
+    if (threadIdx.x == 32 * round) s_changed = before + 1;
+    __syncthreads();
+    if (threadIdx.x == 0 && s_changed > 3) s_changed = 0;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[0] = s_changed;
+}
+
+// EXPECT nothing
+// LAUNCH 4 256
+KERNEL(counts_in_words_of_its_own) {
+  UNUSED;
+  volatile int* const mine = out + blockIdx.x * 256 + threadIdx.x;
+  for (int k = 0; k < 8; ++k) *mine = *mine + in[k];
+}
+
+// Peterson's lock for two warps; and between them, his filter for four.
+__device__ void enter(volatile int* flag, volatile int* turn, int me) {
+  flag[me] = 1;
+  *turn = 1 - me;
+  __threadfence_block();
+  while (*turn == 1 - me && flag[1 - me] != 0) {
+  }
+  __threadfence_block();
+}
+
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(petersons_lock) {
+  UNUSED;
+  __shared__ volatile int s_flag[2], s_turn, s_total;
+  if (threadIdx.x == 0) s_flag[0] = 0, s_flag[1] = 0, s_turn = 0, s_total = 0;
+  __syncthreads();
+  const int me = static_cast<int>(threadIdx.x / 32);
+  if (threadIdx.x % 32 == 0)
+    for (int k = 0; k < 16; ++k) {
+      enter(s_flag, &s_turn, me);
+      s_total = s_total + in[k];
+      __threadfence_block();
+      s_flag[me] = 0;
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_total;
+}
+
+// EXPECT nothing
+// LAUNCH 1 128
+KERNEL(filter_lock) {
+  UNUSED;
+  __shared__ volatile int s_level[4], s_victim[4], s_total;
+  if (threadIdx.x < 4) s_level[threadIdx.x] = 0, s_victim[threadIdx.x] = 0;
+  if (threadIdx.x == 0) s_total = 0;
+  __syncthreads();
+  const int me = static_cast<int>(threadIdx.x / 32);
+  const auto others = [&](int level) {
+    for (int k = 0; k < 4; ++k)
+      if (k != me && s_level[k] >= level) return true;
+    return false;
+  };
+  if (threadIdx.x % 32 == 0)
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+#pragma unroll
+      for (int level = 1; level < 4; ++level) {
+        s_level[me] = level;
+        s_victim[level] = me;
+        __threadfence_block();
+        while (others(level) && s_victim[level] == me) {
+        }
+      }
+      __threadfence_block();
+      s_total = s_total + in[k];
+      __threadfence_block();
+      s_level[me] = 0;
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_total;
+}
+
+// EXPECT nothing
+// LAUNCH 1 256
+KERNEL(ticket_lock) {
+  UNUSED;
+  __shared__ unsigned s_next;
+  __shared__ volatile unsigned s_serves;
+  __shared__ volatile int s_total;
+  if (threadIdx.x == 0) s_next = 0, s_serves = 0, s_total = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0)
+    for (int k = 0; k < 4; ++k) {
+      const unsigned ticket = atomicAdd(&s_next, 1u);
+      while (s_serves != ticket) {
+      }
+      __threadfence_block();
+      s_total = s_total + in[k];
+      __threadfence_block();
+      s_serves = s_serves + 1;
+    }
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_total;
+}
+
+// Others try the swap in vain while the lock is held. The release follows from the look at the lock.
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(lock_that_looks_before_it_swaps) {
+  UNUSED;
+  volatile unsigned* const lock = counter;
+  volatile int* const total = out;
+  if (threadIdx.x % 32 == 0)
+    for (int left = 4; left > 0;)
+      if (*lock == 0 && atomicCAS(counter, 0u, 1u) == 0) {
+        __threadfence();
+        *total = *total + left;
+        __threadfence();
+        *lock = 0;
+        --left;
+      }
+}
+
+// EXPECT nothing
+// LAUNCH 6 32
+KERNEL(sequence_lock) {
+  UNUSED;
+  const cuda::atomic_ref<unsigned, cuda::thread_scope_device> sequence(counter[0]);
+  volatile int* const data = scratch;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    for (int k = 1; k < 16; ++k) {
+      sequence.store(sequence.load(cuda::memory_order_relaxed) + 1, cuda::memory_order_relaxed);
+      __threadfence();
+      data[0] = k, data[1] = -k;
+      __threadfence();
+      sequence.store(sequence.load(cuda::memory_order_relaxed) + 1, cuda::memory_order_relaxed);
+    }
+    return;
+  }
+  for (int tries = 0; tries < 64; ++tries) {
+    const unsigned before = sequence.load(cuda::memory_order_acquire);
+    if (before == 0 || before % 2 != 0) continue;
+    const int sum = data[0] + data[1];
+    __threadfence();
+    if (sequence.load(cuda::memory_order_relaxed) == before) out[blockIdx.x] = sum;
+  }
+}
+
+// Each block writes its own word twice, and reads those of the blocks before it.
+// EXPECT nothing
+// LAUNCH 24 32
+KERNEL(state_words_of_a_look_back) {
+  UNUSED;
+  auto* const state = reinterpret_cast<volatile unsigned long long*>(out);
+  if (threadIdx.x != 0) return;
+  const unsigned tile = atomicAdd(counter, 1u);
+  const auto own = static_cast<unsigned long long>(in[tile]);
+  if (state[tile] != 0) return;
+  state[tile] = 1ull << 32 | own;
+  unsigned long long sum = own;
+  for (unsigned k = tile; k > 0; --k) {
+    unsigned long long there = 0;
+    while ((there = state[k - 1]) == 0) {
+    }
+    sum += there & 0xffffffff;
+    if (there >> 32 == 2) break;
+  }
+  state[tile] = 2ull << 32 | sum;
+}
+
+// The total goes from block to block with a flag.
+// EXPECT nothing
+// LAUNCH 12 64
+KERNEL(total_that_is_handed_on) {
+  UNUSED;
+  volatile unsigned* const turn = counter;
+  volatile int* const total = out;
+  if (threadIdx.x == 0) {
+    const int early = *total;
+    while (*turn != blockIdx.x) {
+    }
+    __threadfence();
+    *total = *total + in[blockIdx.x] + early * 0;
+    __threadfence();
+    *turn = *turn + 1;
+  }
+}
+
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(sense_reversing_barrier) {
+  UNUSED;
+  volatile unsigned* const sense = counter + 1;
+  volatile int* const data = scratch;
+  for (int round = 0; round < 3; ++round) {
+    if (threadIdx.x == 0) data[blockIdx.x] = round;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      const unsigned before = *sense;
+      if (atomicAdd(counter, 1u) == gridDim.x - 1) {
+        counter[0] = 0;
+        __threadfence();
+        *sense = 1 - before;
+      } else {
+        while (*sense == before) {
+        }
+      }
+      __threadfence();
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
+}

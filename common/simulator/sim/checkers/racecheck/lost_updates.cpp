@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Lost updates: a thread loads a word, another thread changes it, and the first one stores a value that
+// follows from what it has loaded. Strong accesses never race, so such a change is no data race, but it is
+// not atomic. A finding needs all of this, so flags and protocols of waiting threads give none:
+//   The store comes after the load in the code, at the same address, and the thread has not written the word
+//   in between.
+//   The word now has another value than the one loaded.
+//   Another thread wrote it last, and nothing orders that write before the store.
+//   The load is not in a loop that only waits.
+// It is an error if the stored value is computed from the loaded one and differs from that of the other thread.
+// Else it is a hint; but nothing is reported if the loaded value can only have decided, and the stored one is
+// the one loaded or the one there.
+// The simulator lets other threads run between the two accesses (Block::one_pause_in).
+// Source: Lu, Tucek, Qin, Zhou, "AVIO: detecting atomicity violations via access interleaving invariants",
+// ASPLOS 2006, doi:10.1145/1168857.1168864 (the case read, remote write, write).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "sim/checkers/racecheck/racecheck.hpp"
+#include "sim/machine/access.hpp"
+#include "sim/machine/describe.hpp"
+#include "sim/machine/machine.hpp"
+
+namespace course::sim {
+namespace {
+
+// Whether the stored value is computed from the loaded one, not only chosen with its help. Follows registers.
+bool is_computed(const ptx::Function& f, const MicroOp& load, const MicroOp& store) {
+  constexpr std::string_view kChoose[] = {"setp", "selp", "min", "max", "and", "or", "ld", "atom"};
+  std::set<std::int32_t> from{f.instructions[load.ptx_index].operands[0].index};
+  const auto follows = [&](const ptx::Operand& o) {
+    return o.kind == ptx::Operand::Kind::reg && from.contains(o.index);
+  };
+  for (std::size_t n = 0; std::exchange(n, from.size()) != from.size();)
+    for (const ptx::Instruction& i : f.instructions)
+      if (std::ranges::find(kChoose, i.opcode) == std::end(kChoose) &&
+          std::ranges::any_of(i.operands, follows))
+        from.insert(i.operands[0].index);
+  return follows(f.instructions[store.ptx_index].operands[1]);
+}
+
+}  // namespace
+
+Racecheck::Changes Racecheck::changes_of(const Program& program) {
+  Changes changes;
+  for (const BasicBlock& b : program.blocks)
+    for (std::uint32_t k = b.only_polling ? b.last : b.first; k < b.last; ++k) {
+      const MicroOp& load = program.ops[k];
+      if (load.kind != OpKind::load || !is_strong(load) || load.count != 1 || load.width > 8) continue;
+      for (const MicroOp& store : program.ops)
+        if (store.width == load.width && is_strong(store) && comes_back_to(program, load, store))
+          changes[{load.index, store.index}] =
+              is_computed(*program.functions[load.function].source, load, store);
+    }
+  return changes;
+}
+
+// Must be called when memory contains the value that the load returns.
+void Racecheck::note_loaded(CurrentAccess& h, std::uint32_t lanes) {
+  const auto change = changes_.lower_bound({h.op.index, 0});
+  if (change == changes_.end() || change->first.first != h.op.index) return;
+  if (h.ws.loaded.size() >= 4096) h.ws.loaded.clear();  // a limit
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const std::uint64_t address = h.a.at(std::countr_zero(m));
+    h.ws.loaded[{address, m & -m}] = {
+        value_at(memory_at(arena_, *h.w.block, address, h.op.width), h.op.width), h.op.index};
+  }
+}
+
+// Must be called before the write is recorded.
+void Racecheck::check_changes(CurrentAccess& h, std::uint32_t lanes) {
+  for (std::uint32_t m = h.ws.loaded.empty() ? 0 : lanes; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t address = h.a.at(lane), offset = address - h.shadow.base;
+    const auto known = h.ws.loaded.extract({address, m & -m});
+    const auto change = known.empty() ? changes_.end() : changes_.find({known.mapped().second, h.op.index});
+    if (change == changes_.end() || !is_inside(h, offset)) continue;
+    const std::uint64_t before = known.mapped().first;
+    const std::uint64_t fresh = stored(h.w, h.op, lane, 0),
+                        there = value_at(memory_at(arena_, *h.w.block, address, h.op.width), h.op.width);
+    if (there == before || (!change->second && (there == fresh || fresh == before))) continue;
+    if (!h.shadow.shared) open_lines(h, m & -m);
+    Cell last = h.shadow.written[offset / 4];
+    if (is_bytes(h, last)) last = byte_cells(h, offset / 4)[offset % 4];
+    RecordId id = last >> kLaneBits;
+    if (id < h.shadow.bound) continue;
+    if (record(id).kind == Record::readers) {
+      last += readers(record(id)).back().offset;
+      id = readers(record(id)).back().record;
+    }
+    // A swap may have failed, and so have changed nothing.
+    if (!ordered(h, id, last & kLaneMask, lane) && !swaps_.contains(record(id).what))
+      report_lost(h, lane, program_->ops[change->first.first], record(id), last & kLaneMask,
+                  change->second && there != fresh);
+  }
+}
+
+void Racecheck::report_lost(const CurrentAccess& h, int lane, const MicroOp& load, const Record& r,
+                            std::uint32_t his_lane, bool is_certain) {
+  if (counts_again(pair_of(is_certain ? Hazard::lost : Hazard::maybe_lost, h.op.index, r.what))) return;
+  Finding f = finding_of(side_of(h, lane), side_of(r, his_lane), h.a.at(lane), h.op.width);
+  f.severity = is_certain ? Severity::error : Severity::hint;
+  f.kind = "lost-update";
+  f.message = fmt::format(
+      "one operation is needed here, such as atomicAdd, atomicMax or a loop with atomicCAS, not a load and a "
+      "store: {} reads {} at {} and then writes it at {}, but in between {} has changed it at "
+      "{}{}",
+      describe_thread(f.thread), f.object, one_line(places_of(*program_, load)), one_line(f.where),
+      describe_thread(f.other_thread), one_line(f.other_where),
+      is_certain ? "" : ". (No harm if it checks the word again later, or if all write the same value.)");
+  known_.push_back({std::move(f), h.op.index, r.what});
+}
+
+}  // namespace course::sim

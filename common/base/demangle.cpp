@@ -49,7 +49,7 @@ std::size_t count_of_expansions(std::string_view mangled) {
 bool demangle(const std::string& name, std::string& text);
 
 #ifdef LAB_HAVE_DEMANGLE_CALLBACK
-constexpr std::size_t kMostReferences = kLongestMangled;  // without expansions
+constexpr std::size_t kMaxReferences = kLongestMangled;  // without expansions
 
 struct Printed {
   std::size_t n = 0;
@@ -78,10 +78,10 @@ bool demangle(const std::string& name, std::string& text) {
 #else
 #ifdef __wasm__
 // The memory of the whole program has a bound, and its end is reported.
-constexpr std::size_t kMostReferences = kLongestMangled;
+constexpr std::size_t kMaxReferences = kLongestMangled;
 #else
 // The text is stored as a whole, so few references are allowed: 2^10 times the name.
-constexpr std::size_t kMostReferences = 10;
+constexpr std::size_t kMaxReferences = 10;
 #endif
 
 // LLVM's library writes "(a) == (b)" where GCC's writes "(a)==(b)".
@@ -108,14 +108,14 @@ bool demangle(const std::string& name, std::string& text) {
 }  // namespace
 
 std::string demangled(std::string_view mangled) {
-  constexpr std::size_t kMostExpansions = 3, kMostReferencesInThem = 12;
+  constexpr std::size_t kMaxExpansions = 3, kMaxReferencesInThem = 12;
   std::string name(mangled), text;
   if (!mangled.starts_with("_Z")) return name;  // else a variable `s` would be demangled as the type short
   if (name.size() > kLongestMangled) return name;
   const std::size_t n_references = count_of_references(mangled), n_expansions = count_of_expansions(mangled);
   const bool may_expand =
-      n_expansions == 0 || n_references <= (n_expansions > kMostExpansions ? 0 : kMostReferencesInThem);
-  return may_expand && n_references <= kMostReferences && demangle(name, text) ? text : name;
+      n_expansions == 0 || n_references <= (n_expansions > kMaxExpansions ? 0 : kMaxReferencesInThem);
+  return may_expand && n_references <= kMaxReferences && demangle(name, text) ? text : name;
 }
 
 }  // namespace course

@@ -258,15 +258,15 @@ class Unpack(InFolder):
         self.assertIn("larger than", self.refused(make_class.tarred([("scan.cu", zeros)])))
         self.assertIn(
             "unpacks to more",
-            self.refused(make_class.tarred([("filler", b"\0" * (unpack.MOST_BYTES + 1)), ("scan.cu", b"")])),
+            self.refused(make_class.tarred([("filler", b"\0" * (unpack.MAX_BYTES + 1)), ("scan.cu", b"")])),
         )
         self.assertIn(
             "entries",
-            self.refused(make_class.tarred([(f"{i}", b"") for i in range(unpack.MOST_ENTRIES + 1)])),
+            self.refused(make_class.tarred([(f"{i}", b"") for i in range(unpack.MAX_ENTRIES + 1)])),
         )
         self.assertIn(
             ".cu files",
-            self.refused(make_class.zipped([(f"{i}.cu", b"") for i in range(unpack.MOST_FILES + 1)])),
+            self.refused(make_class.zipped([(f"{i}.cu", b"") for i in range(unpack.MAX_FILES + 1)])),
         )
 
     def test_one_name_twice(self):
@@ -423,11 +423,11 @@ def hostile_hand_ins(test):
         "bomb.zip": (zipped([(cu, small_bomb)]), "larger than"),
         "bomb.tar.gz": (tarred([(cu, small_bomb)]), "larger than"),
         "bomb beside.tar.gz": (
-            tarred([("x", b"\0" * (unpack.MOST_BYTES + 1)), (cu, b"1")]),
+            tarred([("x", b"\0" * (unpack.MAX_BYTES + 1)), (cu, b"1")]),
             "unpacks to more",
         ),
-        "many entries.zip": (zipped([(f"{i}", b"") for i in range(unpack.MOST_ENTRIES + 1)]), "entries"),
-        "many files.tar.gz": (tarred([(f"{i}.cu", b"") for i in range(unpack.MOST_FILES + 1)]), ".cu files"),
+        "many entries.zip": (zipped([(f"{i}", b"") for i in range(unpack.MAX_ENTRIES + 1)]), "entries"),
+        "many files.tar.gz": (tarred([(f"{i}.cu", b"") for i in range(unpack.MAX_FILES + 1)]), ".cu files"),
         "large.zip": (b"PK" + b"\0" * unpack.LARGEST_ARCHIVE, "larger than"),
         "overlapping.zip": (overlapping, "can't be read"),
         # Lies
@@ -484,7 +484,7 @@ def hostile_hand_ins(test):
     os.symlink(".", test.folder / "loop/again")
     expected["loop"] = ("", None)
     test.put("many archives/x/reduction.cu", "fine")
-    for i in range(ingest.MOST_ARCHIVES + 1):
+    for i in range(ingest.MAX_ARCHIVES + 1):
         test.put(f"many archives/{i}.zip", plain)
     expected["many archives"] = ("", b"fine")
     os.symlink("/etc", test.folder / "link to a folder")
@@ -633,7 +633,7 @@ class Ingest(InFolder):
         self.put("ada/z/build.ninja")
         self.put("ada/z/lab/scan.cu", "made by the build")
         for name in ("ada/z", "ada/venv", "ada/.git"):
-            for i in range(unpack.MOST_ENTRIES // 2 if name != "ada/.git" else 10):
+            for i in range(unpack.MAX_ENTRIES // 2 if name != "ada/.git" else 10):
                 self.put(f"{name}/{i}")
         taken, _ = self.take()
         self.assertEqual((taken["ada", "scan"].source, taken["ada", "scan"].refused), (b"s", ""))
@@ -725,7 +725,7 @@ class Ingest(InFolder):
         self.put("ada/build.ninja")
         self.put("ada/scan.cu", "s")
         self.put("bob/.cache/scan.cu", "s")
-        for i in range(ingest.MOST_ARCHIVES + 1):
+        for i in range(ingest.MAX_ARCHIVES + 1):
             self.put(f"cy/subprojects/packagecache/{i}.zip", make_class.zipped([("x", b"")]))
         self.put("cy/labs/scan/scan.cu", "s")
         self.put("dan/reduction.cu", "int x;".encode("utf-16"))

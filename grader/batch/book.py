@@ -30,7 +30,7 @@ from ingest import HandIn
 from ledger import Ledger
 from settings import Problem
 
-LEAST_FREE = 16 << 20  # bytes on the class's disk
+MIN_FREE = 16 << 20  # bytes on the class's disk
 NO_CLASS = "{} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
 # nvcc's list of its steps begins with the caller's PATH, which must not be part of a key: the compilers'
 # versions are.
@@ -359,9 +359,9 @@ class Book:
 
     def check_disk(self) -> None:
         """Begins no further attempt on a full disk: it could fail without a fault of the file."""
-        if shutil.disk_usage(self.folder).free < LEAST_FREE:
+        if shutil.disk_usage(self.folder).free < MIN_FREE:
             raise Problem(
-                f"The disk with {self.folder} is full: less than {LEAST_FREE >> 20} MiB are free. Make room, then run the same "
+                f"The disk with {self.folder} is full: less than {MIN_FREE >> 20} MiB are free. Make room, then run the same "
                 f"command again; it goes on from here."
             )
 

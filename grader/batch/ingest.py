@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 
 import names
 from source_text import code_of, text_of
-from unpack import LARGEST_FILE, MOST_ENTRIES, MOST_FILES, is_wanted
+from unpack import LARGEST_FILE, MAX_ENTRIES, MAX_FILES, is_wanted
 
 DEPTH = 8
 SECONDS_TO_UNPACK = 60
-MOST_ARCHIVES = 4
+MAX_ARCHIVES = 4
 SAME_TIME = 2.0  # seconds: a zip counts in steps of two
-MOST_OTHERS = 20  # that are listed
+MAX_OTHERS = 20  # that are listed
 # Folders of files that no student wrote.
 MACHINE_MADE = tuple(".git .venv venv .deps .cache __pycache__ node_modules __MACOSX".split())
 HIDDEN = (".DS_Store", ".git", "__MACOSX", "Thumbs.db", "desktop.ini")
@@ -217,8 +217,8 @@ def add_folder(found: Found, path: str, inside: str) -> None:
                 found.passed_over.append(f"{seen_as}/{name}")
                 continue
             n_entries += 1
-            if n_entries > MOST_ENTRIES:
-                found.refused.append(f"{names.shown(inside)} holds more than {MOST_ENTRIES} files")
+            if n_entries > MAX_ENTRIES:
+                found.refused.append(f"{names.shown(inside)} holds more than {MAX_ENTRIES} files")
                 return
             full, seen = f"{folder}/{name}", f"{seen_as}/{name}"
             kind = kind_of(full)
@@ -231,19 +231,19 @@ def add_folder(found: Found, path: str, inside: str) -> None:
                     found.too_deep = True
             elif is_wanted(name):
                 n_files += 1
-                if n_files > MOST_FILES:
-                    found.refused.append(f"{names.shown(inside)} holds more than {MOST_FILES} .cu files")
+                if n_files > MAX_FILES:
+                    found.refused.append(f"{names.shown(inside)} holds more than {MAX_FILES} .cu files")
                     return
                 add_file(found, full, seen)
             elif is_archive(name) and kind == "file":
                 n_archives += 1
-                if n_archives <= MOST_ARCHIVES:
+                if n_archives <= MAX_ARCHIVES:
                     add_archive(found, full, seen)
-                elif n_archives == MOST_ARCHIVES + 1:
+                elif n_archives == MAX_ARCHIVES + 1:
                     found.refused.append(
-                        f"{names.shown(inside)} holds more than {MOST_ARCHIVES} archives; the others are not opened"
+                        f"{names.shown(inside)} holds more than {MAX_ARCHIVES} archives; the others are not opened"
                     )
-            elif len(found.others) < MOST_OTHERS:
+            elif len(found.others) < MAX_OTHERS:
                 found.others.append(seen)
 
 

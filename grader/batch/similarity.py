@@ -6,7 +6,7 @@ Winnowing: S. Schleimer, D. Wilkerson, A. Aiken, "Winnowing: local algorithms fo
 2003, sections 3 and 5 (DOI 10.1145/872757.872770). Names, numbers and comments do not count, so that renaming
 hides nothing; the skeleton that everybody starts from is left out; the reference solution takes part under
 its own name. Any copied run of K + WINDOW - 1 tokens has a fingerprint in common; pairs that share fewer than
-LEAST_SHARED fingerprints are not reported.
+MIN_SHARED fingerprints are not reported.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from settings import Problem
 from source_text import TOKEN
 
 K, WINDOW = 14, 10  # tokens in a gram; grams of which one is kept
-LEAST_SHARED = 6  # fingerprints: fewer say nothing
+MIN_SHARED = 6  # fingerprints: fewer say nothing
 NEAR = 8  # lines between two fingerprints of one stretch
 REFERENCE = "(reference solution)"
 KEYWORDS = set(
@@ -94,7 +94,7 @@ def pairs_of(prints: dict[str, dict[int, int]], threshold: float) -> list[dict]:
     pairs = []
     for (a, b), count in shared.items():
         part = count / min(len(prints[a]), len(prints[b]))
-        if count >= LEAST_SHARED and part >= threshold:
+        if count >= MIN_SHARED and part >= threshold:
             lines = [(prints[a][one], prints[b][one]) for one in prints[a].keys() & prints[b].keys()]
             pairs.append(
                 {

@@ -23,7 +23,7 @@ from book import Book, Problem, Unit
 LARGEST_ARRAY = 1000  # Slurm's own default bound is 1001
 POLL = 1.0  # seconds
 ASK = 4.0  # between questions to the controller
-MOST_LOST = 20  # times that the cluster may lose one submission
+MAX_LOST = 20  # times that the cluster may lose one submission
 PATIENCE = 3600.0  # seconds without a controller
 TASK = pathlib.Path(__file__).with_name("slurm_task.py")
 # Complaints about what will not mend itself.
@@ -145,7 +145,7 @@ class Slurm:
     def baselines(self, lab: str) -> None:
         path = self.book.baselines(lab)
         task = {"grade": worker.baselines_command(self.book, lab)}
-        for _ in range(MOST_LOST):
+        for _ in range(MAX_LOST):
             names = self.patiently(lambda: self.hand_over([task]))
             absent = 0
             while not path.exists() and absent < 2:
@@ -200,7 +200,7 @@ class Slurm:
                     if self.book.end(unit, attempt, "The cluster lost it.") == "graded":
                         progress.update(done=1)
                         continue
-                    counter, most = (failed, self.retries) if there else (lost, MOST_LOST)
+                    counter, most = (failed, self.retries) if there else (lost, MAX_LOST)
                     counter[unit.key] += 1
                     again = counter[unit.key] <= most and not (there and self.book.needs_a_person(unit))
                     waiting += [unit] if again else []

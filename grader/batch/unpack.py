@@ -26,9 +26,9 @@ from collections.abc import Callable
 
 LARGEST_FILE = 1 << 20
 LARGEST_ARCHIVE = 16 << 20
-MOST_BYTES = 64 << 20  # unpacked
-MOST_ENTRIES = 10000
-MOST_FILES = 32
+MAX_BYTES = 64 << 20  # unpacked
+MAX_ENTRIES = 10000
+MAX_FILES = 32
 SECONDS = 20  # of the processor, for one archive
 OTHER_KINDS = {b"Rar!": "RAR", b"7z\xbc\xaf": "7-Zip"}  # by their first bytes
 COMPRESSED: dict[bytes, Callable] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
@@ -60,8 +60,8 @@ class Found:
     def entry(self, name: str, is_folder: bool, is_file: bool, size: int, time: float, read) -> None:
         self.n_entries += 1
         self.time = max(self.time, time)
-        if self.n_entries > MOST_ENTRIES:
-            raise Refused(f"holds more than {MOST_ENTRIES} entries")
+        if self.n_entries > MAX_ENTRIES:
+            raise Refused(f"holds more than {MAX_ENTRIES} entries")
         check_name(name)
         if is_folder:
             return
@@ -72,8 +72,8 @@ class Found:
         if not is_file:
             what = "not a regular file: submit the file itself, no link"
             raise Refused(f"holds {name[:200]!r}, which is {what}")
-        if size <= LARGEST_FILE and len(self.files) >= MOST_FILES:
-            raise Refused(f"holds more than {MOST_FILES} .cu files")
+        if size <= LARGEST_FILE and len(self.files) >= MAX_FILES:
+            raise Refused(f"holds more than {MAX_FILES} .cu files")
         data = read(LARGEST_FILE + 1) if size <= LARGEST_FILE else b""
         if max(size, len(data)) > LARGEST_FILE:
             raise Refused(f"holds {name[:200]!r}, which is larger than {LARGEST_FILE >> 10} KiB")
@@ -87,13 +87,13 @@ class Bounded:
 
     def __init__(self, stream) -> None:
         self.stream = stream
-        self.left = MOST_BYTES
+        self.left = MAX_BYTES
 
     def read(self, n: int = -1) -> bytes:
         data = self.stream.read(min(n, self.left + 1) if n >= 0 else self.left + 1)
         self.left -= len(data)
         if self.left < 0:
-            raise Refused(f"unpacks to more than {MOST_BYTES >> 20} MiB")
+            raise Refused(f"unpacks to more than {MAX_BYTES >> 20} MiB")
         return data
 
 
@@ -120,8 +120,8 @@ def read_zip(file, found: Found) -> None:
 
             found.entry(info.filename, info.is_dir(), plain, info.file_size, seconds_of(info.date_time), read)
             total = sum(map(len, found.files.values()))
-            if total > MOST_BYTES:
-                raise Refused(f"unpacks to more than {MOST_BYTES >> 20} MiB")
+            if total > MAX_BYTES:
+                raise Refused(f"unpacks to more than {MAX_BYTES >> 20} MiB")
 
 
 def read_tar(stream, found: Found) -> None:

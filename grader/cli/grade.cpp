@@ -114,16 +114,16 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeAr
 
 // What the case of --case printed, once for each task, unless its message shows it all.
 std::string printed_by(const RunResult& result) {
-  constexpr std::size_t kMostLines = 200;
+  constexpr std::size_t kMaxLines = 200;
   std::string out;
   for (const LabResult& lab : result.labs) {
     for (const TaskResult& task : lab.tasks) {
       if (task.cases.empty() || task.cases.front().printed.empty()) continue;
       const CaseRecord& record = task.cases.front();
       const auto n_lines = std::ranges::count(record.printed, '\n');
-      if (record.verdict != lab::Verdict::ok && n_lines <= kMostLinesInMessage) continue;
+      if (record.verdict != lab::Verdict::ok && n_lines <= kMaxLinesInMessage) continue;
       out += fmt::format("\nPrinted by {} / {}, case {}:\n{}", lab.id, task.id, record.name,
-                         printed_lines(record.printed, kMostLines, 2));
+                         printed_lines(record.printed, kMaxLines, 2));
     }
   }
   return out;

@@ -151,13 +151,13 @@ int run_model(const ModelOptions& options) {
     return kRan;
   }
   std::fputs(model_markdown(points, fmt::format("{}, {}", results->device, results->date)).c_str(), stdout);
-  constexpr double kMostError = 0.25, kLeastRight = 0.95;
+  constexpr double kMaxError = 0.25, kMinRight = 0.95;
   const ModelQuality q = quality_of(points);
-  if (options.strict && (q.median_error > kMostError || q.n_right < kLeastRight * q.n_pairs))
+  if (options.strict && (q.median_error > kMaxError || q.n_right < kMinRight * q.n_pairs))
     return fail(fmt::format(
         "the model is off by {:.0f} % in the median ({:.0f} % are allowed), {} of {} pairs are in the right "
         "order ({:.0f} % are asked)",
-        100 * q.median_error, 100 * kMostError, q.n_right, q.n_pairs, 100 * kLeastRight));
+        100 * q.median_error, 100 * kMaxError, q.n_right, q.n_pairs, 100 * kMinRight));
   return kRan;
 }
 

@@ -26,7 +26,7 @@ namespace course::grader::cli {
 namespace {
 
 constexpr double kSecondsPerCase = 5;  // of processor time: these inputs are small
-constexpr int kMostTasks = 3;          // for which `grade` searches by itself
+constexpr int kMaxTasks = 3;           // for which `grade` searches by itself
 
 struct SmallestOptions {
   std::string lab, task, case_name;
@@ -124,7 +124,7 @@ std::string smallest_failures(const Layout& layout, const RunResult& result, boo
           result_of_task.cases, [](const CaseRecord& record) { return can_be_smaller(record.verdict); });
       if (task == nullptr || failed == result_of_task.cases.end()) continue;
       // Where runs do not end, the search takes longer than a student waits for a grade.
-      if (failed->verdict == lab::Verdict::time_limit || n_searched++ >= kMostTasks) {
+      if (failed->verdict == lab::Verdict::time_limit || n_searched++ >= kMaxTasks) {
         out += fmt::format("\nThe smallest input that {0} / {1} gets wrong:\n  ./lab smallest {0} {1}\n",
                            lab.id, task->id);
         continue;

@@ -39,7 +39,7 @@ struct TraceOptions {
   bool solutions = false, step = false, markdown = false, json = false, no_exchanges = false;
 };
 
-constexpr std::uint64_t kMostItems = 16384;
+constexpr std::uint64_t kMaxItems = 16384;
 
 constexpr const char* kTraceFooter = R"(
 Runs the kernel on the simulator, GPU or not, and shows its arrays after every
@@ -78,7 +78,7 @@ Result<TraceChoice> parse_choice(const TraceOptions& options) {
 // The task's example, with the items of --items if given.
 Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
   lab::Case c = one.problem->example(*one.task, options.n);
-  if (options.items.empty() || c.n > kMostItems) return c;
+  if (options.items.empty() || c.n > kMaxItems) return c;
   std::vector<std::string> known;
   for (int k = 0; k <= static_cast<int>(lab::Pattern::example); ++k)
     known.emplace_back(lab::name_of(static_cast<lab::Pattern>(k)));
@@ -113,8 +113,8 @@ int run_trace(const TraceOptions& options) {
     return fail("--items is for the example; a case (--case) has its own");
   const auto c = options.case_name.empty() ? example_of(*one, options) : named_case(*one, options.case_name);
   if (!c) return fail(c.error().text);
-  if (c->n > kMostItems)
-    return fail(fmt::format("{} items are too many to show: take {} at most (--n)", c->n, kMostItems));
+  if (c->n > kMaxItems)
+    return fail(fmt::format("{} items are too many to show: take {} at most (--n)", c->n, kMaxItems));
   const Result<std::uint64_t> seed =
       options.seed.empty() ? Result<std::uint64_t>(1) : parse_seed(options.seed);
   if (!seed) return fail(seed.error().text);
@@ -168,8 +168,8 @@ int run_trace(const TraceOptions& options) {
     show_steps(trace_steps_text(view, source_line, colour), trace_end(view, colour));
   else if (options.svg.empty() && options.html.empty() && options.fragment.empty())
     std::fputs(trace_text(view, colour).c_str(), stdout);
-  constexpr std::size_t kMostLines = 200;
-  if (const std::string printed = printed_lines(outcome->printed, kMostLines, 2);
+  constexpr std::size_t kMaxLines = 200;
+  if (const std::string printed = printed_lines(outcome->printed, kMaxLines, 2);
       !printed.empty() && !for_programs)
     std::fputs(("\nIt printed:\n" + printed).c_str(), stdout);
   if (outcome->verdict != lab::Verdict::ok && !for_programs)

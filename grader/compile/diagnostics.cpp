@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxMessageLines = 24;
 // What is read of a compiler's output, which a source can make as long as it wants.
-constexpr std::size_t kMostOutput = 16 << 20, kMostErrorLines = 1000;
+constexpr std::size_t kMaxOutput = 16 << 20, kMaxErrorLines = 1000;
 
 bool is_error_line(std::string_view line) {
   // nvcc's front end prints "file(12): error: …" or "file(12): error #20: …"; g++ and the linkers print ":
@@ -227,11 +227,11 @@ std::string first_errors(std::string_view compiler_output, std::size_t limit) {
   // there the place is enough; an error in a header also needs the lines that led to it
   bool in_own_file = false;
   std::size_t n_errors = 0;
-  compiler_output = compiler_output.substr(0, kMostOutput);
+  compiler_output = compiler_output.substr(0, kMaxOutput);
   for (const std::string_view line : lines_of(compiler_output)) {
     if (line.starts_with("collect2: error") && !places.empty()) continue;
     if (is_error_line(line)) {
-      if (++n_errors > kMostErrorLines) break;
+      if (++n_errors > kMaxErrorLines) break;
       const std::string readable = with_names_of_kernels(without_flags(line));
       const std::string place = place_of(readable);
       showing = !places.contains(place);

@@ -25,8 +25,8 @@ from settings import Problem
 STYLE = pathlib.Path(__file__).resolve().parents[1] / "page/style.css"
 BINS = ("0", "1–9", *(f"{low}–{low + 9}" for low in range(10, 100, 10)), "100")
 WIDTH, BAR = 80, 20
-MOST_ROWS = 15  # of a list on a terminal
-MOST_KINDS, MOST_PAIRS = 20, 20
+MAX_ROWS = 15  # of a list on a terminal
+MAX_KINDS, MAX_PAIRS = 20, 20
 SOLVED = "OK"
 
 
@@ -178,7 +178,7 @@ def commonest(term: Term) -> Part:
     common = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
     rows = [
         [task, verdict, len(examples), f"{examples[0][1] or 'no message'} ({examples[0][0]})"]
-        for (task, verdict, _), examples in common[:MOST_KINDS]
+        for (task, verdict, _), examples in common[:MAX_KINDS]
     ]
     note = "Of everybody's last submission. Messages that differ in numbers only are one kind."
     heads = ["task", "verdict", "students", "an example, and whose"]
@@ -262,7 +262,7 @@ def pairs(book: Book, term: Term, file: pathlib.Path) -> Part:
     note = "Read the code before you accuse anybody: the labs lead all students to similar kernels."
     note = f"{len(found)} pairs. {note}" if found else "No pairs."
     out = Part("Similar pairs", ["lab", "one", "the other", "similar"], rows, note)
-    for _, lab, a, b, regions in found[:MOST_PAIRS]:
+    for _, lab, a, b, regions in found[:MAX_PAIRS]:
         columns = "".join(
             side(name, source_of(book, term, name, lab), [(one[at], one[at + 1]) for one in regions])
             for name, at in ((a, 0), (b, 2))
@@ -326,12 +326,12 @@ def as_text(value) -> str:
 
 
 def text_table(part: Part, width: int = WIDTH) -> list[str]:
-    rows = [part.heads, *[[as_text(value) for value in row] for row in part.rows[:MOST_ROWS]]]
+    rows = [part.heads, *[[as_text(value) for value in row] for row in part.rows[:MAX_ROWS]]]
     widths = [max(width_of(row[at]) for row in rows) for at in range(len(part.heads))]
     while sum(widths) + 2 * (len(widths) - 1) > width:  # the widest gives way
         widths[widths.index(max(widths))] -= 1
     lines = ["  ".join(cut(text, size) for text, size in zip(row, widths)).rstrip() for row in rows]
-    n_more = len(part.rows) - MOST_ROWS
+    n_more = len(part.rows) - MAX_ROWS
     return lines + ([f"… and {n_more} more; --html FILE shows all"] if n_more > 0 else [])
 
 

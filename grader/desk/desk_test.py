@@ -759,7 +759,7 @@ class Desk(InFolder):
         self.assertEqual(after["status"], "late")
         self.assertGreaterEqual(after["points"], before["points"])
         self.assertEqual(
-            settings.read(self.term.folder).lab(lab).late.most_days, make_term.MOST_DAYS, "the class's"
+            settings.read(self.term.folder).lab(lab).late.most_days, make_term.MAX_DAYS, "the class's"
         )
 
     def test_the_batchs_health_is_shown(self):

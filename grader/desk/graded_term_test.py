@@ -116,7 +116,7 @@ class Run:
         self.check(f"killed within {lab}, after {self.n_ended()} attempts", not ended)
 
     def fill_the_disk(self, lab):
-        self.mount(f"remount,size={shutil.disk_usage(self.out).used + book.LEAST_FREE + LEFT}")
+        self.mount(f"remount,size={shutil.disk_usage(self.out).used + book.MIN_FREE + LEFT}")
         done = self.grade(lab)
         self.check(
             f"a full disk stops within {lab}",

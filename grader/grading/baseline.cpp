@@ -208,7 +208,7 @@ BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& 
   if (has_enough(*one)) return times;
   const auto begin = std::chrono::steady_clock::now();
   const auto in_time = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < kMostSeconds;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < kMaxSeconds;
   };
   for (auto i = std::ssize(times.one_thread_us); i < runs || (!is_stable(times.one_thread_us) && in_time());
        ++i)

@@ -59,9 +59,9 @@ class BaselineTimer {
   void keep() const;
 
   // Times both baselines, each after one untimed run: `runs` times each, and the one on one thread until its
-  // times are stable, for at most kMostSeconds. Times of earlier calls for this task, or for one that
+  // times are stable, for at most kMaxSeconds. Times of earlier calls for this task, or for one that
   // computes the same, are included; nothing is added to times from the file.
-  static constexpr double kMostSeconds = 5;
+  static constexpr double kMaxSeconds = 5;
   BaselineTimes time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                      std::uint64_t seed, int runs = kBaselineRuns);
 

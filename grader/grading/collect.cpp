@@ -60,8 +60,8 @@ std::vector<std::string> last_words(const lab::Outcome& outcome) {
     const std::string line = tame_line(one);
     lines.push_back(line.size() > kLongest ? line.substr(0, kLongest) + "…" : line);
   }
-  if (lines.size() <= kMostLinesInMessage) return lines;
-  lines.erase(lines.begin(), lines.end() - kMostLinesInMessage);
+  if (lines.size() <= kMaxLinesInMessage) return lines;
+  lines.erase(lines.begin(), lines.end() - kMaxLinesInMessage);
   lines.insert(lines.begin(), "…");
   return lines;
 }

@@ -38,7 +38,7 @@ std::string place_of(const lab::SimFinding& finding);
 std::string describe(const lab::SimFinding& finding);
 
 // The message of a failed case shows this many of the last lines that it printed.
-constexpr std::ptrdiff_t kMostLinesInMessage = 8;
+constexpr std::ptrdiff_t kMaxLinesInMessage = 8;
 // What a case printed, for a terminal: the first `limit` lines, each indented by `indent`; "" if it printed
 // nothing.
 std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent);

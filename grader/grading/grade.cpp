@@ -38,11 +38,11 @@ struct Unit {
 
 // The short cases with the operator and the type of the first one, for their output alone.
 std::vector<lab::Case> quick_cases(std::vector<lab::Case> all) {
-  constexpr std::uint64_t kMostItems = 1u << 16;
+  constexpr std::uint64_t kMaxItems = 1u << 16;
   if (all.empty()) return all;
   const lab::Case first = all.front();
   std::erase_if(all, [&](const lab::Case& c) {
-    return c.op != first.op || c.dtype != first.dtype || c.n > kMostItems ||
+    return c.op != first.op || c.dtype != first.dtype || c.n > kMaxItems ||
            (c.purpose & lab::kCorrectness) == 0;
   });
   for (lab::Case& c : all) c.purpose &= lab::kCorrectness | lab::kChecks;

@@ -13,7 +13,7 @@
 namespace course::lab {
 namespace {
 
-constexpr std::uint64_t kMostItems = 33;
+constexpr std::uint64_t kMaxItems = 33;
 
 TEST(SmallCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
   ASSERT_FALSE(all_problems().empty());
@@ -22,7 +22,7 @@ TEST(SmallCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
     for (const Task& task : problem->manifest().tasks) {
       for (const Case& variant : variants(*problem, task)) {
         for (const Case& c : smaller_cases(*problem, task, variant)) {
-          if (c.n > kMostItems) break;
+          if (c.n > kMaxItems) break;
           const std::vector<HostBuffer> inputs = inputs_of(*problem, task, c, 1);
           std::vector<HostBuffer> outputs = buffers_of(problem->shape(task, c).outputs, kPoison);
           problem->baseline(task, c, inputs, outputs, Baseline::one_thread);

@@ -35,7 +35,7 @@ import wrap_markdown
 
 KEPT = ROOT / "grader/mutants/reasons.json"
 PAGE = ROOT / "handouts/instructor/reason-matrix.md"
-MOST_SHOWN = 3  # diagnosis.cpp: more mistakes that fit equally well are not reported
+MAX_SHOWN = 3  # diagnosis.cpp: more mistakes that fit equally well are not reported
 
 
 def solved(source):
@@ -99,8 +99,8 @@ def reasons(failure):
         # As explains_reads() of failure.cpp: the mistake is named before the read that it makes.
         explained = first["checker"] == "initcheck" and not failure["diagnosis"]["in_case"]
         names = [name for name in names if name != "never_written"] if explained else []
-        return names[:MOST_SHOWN] or [f"{first['checker']}:{first['kind']}"]
-    if 0 < len(names) <= MOST_SHOWN:
+        return names[:MAX_SHOWN] or [f"{first['checker']}:{first['kind']}"]
+    if 0 < len(names) <= MAX_SHOWN:
         return names
     return [c["rule"] for c in causes if c["is_sign"]]
 

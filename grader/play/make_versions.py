@@ -26,7 +26,7 @@ RADIX = {
     "kScanRows": "1",
     "kRows": "8 / sizeof(Bits)",
     "kWideRows": "8 / sizeof(Bits)",
-    "kMostPasses": "(63 + kDigitBits) / kDigitBits",
+    "kMaxPasses": "(63 + kDigitBits) / kDigitBits",
 }
 # By lab and threads in a block: the constants that change. One that the file does not have stands in the
 # lab's header, and the copy gets its own.

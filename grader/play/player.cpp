@@ -35,10 +35,10 @@ namespace {
 using Json = nlohmann::json;
 using lab::DType;
 
-constexpr std::size_t kMostSteps = 30'000;
-constexpr std::uint64_t kMostInstructions = 2'000'000;  // of warps
+constexpr std::size_t kMaxSteps = 30'000;
+constexpr std::uint64_t kMaxInstructions = 2'000'000;  // of warps
 constexpr std::uint64_t kDeviceBytes = 4 << 20;
-constexpr std::uint64_t kMostShown = 1024;  // elements of an array
+constexpr std::uint64_t kMaxShown = 1024;  // elements of an array
 constexpr const char* kWorkspace = "d_workspace";
 
 struct Refused : std::runtime_error {
@@ -117,11 +117,11 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     last_.clear();
   }
   void before(sim::Warp& w, const sim::MicroOp& op) override {
-    if (++n_instructions_ > kMostInstructions || steps_.size() > kMostSteps)
+    if (++n_instructions_ > kMaxInstructions || steps_.size() > kMaxSteps)
       throw sim::DeviceFault(sim::Fault::launch_timeout,
                              fmt::format("stopped here: this page runs {} steps or {} instructions of warps "
                                          "at most",
-                                         kMostSteps, kMostInstructions));
+                                         kMaxSteps, kMaxInstructions));
     line_step(w, op);
     if (accesses_memory(op)) {
       addresses_ = sim::addresses_of(w, op);
@@ -192,7 +192,7 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     const std::uint32_t width = a->element_bytes;
     const std::size_t array = array_of({sim::plain_name(a->name), -1, -1, a->size / width, width, 0});
     const std::uint64_t before = address - a->base, first = before / width;
-    const std::uint64_t count = std::min(std::min(n_bytes, a->size - before) / width, kMostShown);
+    const std::uint64_t count = std::min(std::min(n_bytes, a->size - before) / width, kMaxShown);
     Json lanes = Json::array();
     for (std::uint64_t k = 0; k < count; ++k)
       lanes.push_back(
@@ -588,7 +588,7 @@ class Run {
   Json printed(const lab::BufferSpec& spec, const std::vector<std::byte>& bytes) const {
     Json all = Json::array();
     const std::size_t width = lab::bytes_of(spec.dtype);
-    for (std::uint64_t i = 0; i < std::min(spec.count, kMostShown); ++i)
+    for (std::uint64_t i = 0; i < std::min(spec.count, kMaxShown); ++i)
       all.push_back(problem_.print(case_, spec.dtype, bytes.data() + i * width));
     return all;
   }
@@ -642,7 +642,7 @@ Json answer_to(const Json& request) {
   if (lab_id.empty()) {
     static const NoLab kNoLab;
     const auto n = request.at("n").get<std::uint64_t>();
-    if (n > kMostShown) throw Refused("a kernel of no lab gets at most 1,024 items here");
+    if (n > kMaxShown) throw Refused("a kernel of no lab gets at most 1,024 items here");
     return Run(kNoLab, kNoLab.manifest().tasks[0], NoLab::make(n), request).run();
   }
   for (const lab::Problem* problem : lab::all_problems()) {

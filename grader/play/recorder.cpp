@@ -30,8 +30,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kMostItems = 64;
-constexpr std::uint64_t kMostElements = 128;  // of an array that is looked at
+constexpr std::uint64_t kMaxItems = 64;
+constexpr std::uint64_t kMaxElements = 128;  // of an array that is looked at
 
 class Recorder final : public sim::Attachment {
  public:
@@ -50,7 +50,7 @@ class Recorder final : public sim::Attachment {
     for (std::size_t at = 0; at + 8 <= parameters.size(); at += 8) {
       std::uint64_t word = 0;
       std::memcpy(&word, parameters.data() + at, 8);
-      if (word < kLeastAddress) continue;
+      if (word < kMinAddress) continue;
       const Json pointer = pointer_to(word);
       if (pointer.is_null()) continue;
       pointers.push_back({at, pointer});
@@ -86,7 +86,7 @@ class Recorder final : public sim::Attachment {
   const std::string& ptx() const { return ptx_; }
 
  private:
-  static constexpr std::uint64_t kLeastAddress = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kMinAddress = std::uint64_t{1} << 32;
 
   static std::string hex(std::span<const std::byte> bytes) {
     std::string text;
@@ -176,7 +176,7 @@ class Records {
       for (const auto* list : {&problem.manifest().tasks, &problem.manifest().further_rungs})
         for (const lab::Task& task : *list)
           for (const lab::Case& like : lab::variants(problem, task)) {
-            const bool one_can = problem.with_items(task, like, kMostItems, pattern).has_value();
+            const bool one_can = problem.with_items(task, like, kMaxItems, pattern).has_value();
             const auto [known, fresh] = can.try_emplace(like.words.variant, one_can);
             if (!fresh) known->second = known->second && one_can;
           }
@@ -190,7 +190,7 @@ class Records {
   Json of(const lab::Problem& problem, const lab::Task& task) {
     Json variants = Json::object();
     for (const lab::Case& like : lab::variants(problem, task))
-      for (std::uint64_t n = 0; n <= kMostItems; ++n) {
+      for (std::uint64_t n = 0; n <= kMaxItems; ++n) {
         const auto c = problem.with_items(task, like, n, lab::Pattern::random);
         if (!c || c->misalign != 0 || c->n != n || problem.refuses(task, *c) || is_large(problem, task, *c))
           continue;
@@ -202,7 +202,7 @@ class Records {
   static bool is_large(const lab::Problem& problem, const lab::Task& task, const lab::Case& c) {
     const std::vector<lab::BufferSpec> outputs = problem.shape(task, c).outputs;
     return std::ranges::any_of(outputs,
-                               [](const lab::BufferSpec& spec) { return spec.count > kMostElements; });
+                               [](const lab::BufferSpec& spec) { return spec.count > kMaxElements; });
   }
   // The same in a process of its own; {} if that crashes.
   Json in_a_process(const lab::Problem& problem, const lab::Task& task) {

@@ -37,7 +37,7 @@ Tried tried(const lab::Problem& problem, const lab::Task& task, const lab::Case&
 }
 
 constexpr std::uint64_t kSeed = 7'654'321'987;
-constexpr std::uint64_t kMostItems = 2100;  // so that no index has as many digits as a secret
+constexpr std::uint64_t kMaxItems = 2100;  // so that no index has as many digits as a secret
 constexpr std::size_t kSecretDigits = 7;
 
 using Elements = std::vector<std::vector<std::byte>>;
@@ -265,7 +265,7 @@ std::vector<lab::Case> cases_to_try(const lab::Problem& problem, const lab::Task
       return other.op == c.op && other.dtype == c.dtype && other.pattern == c.pattern;
     };
     const lab::Shape shape = problem.shape(task, c);
-    if (c.n > 300 && c.n <= kMostItems && !problem.refuses(task, c) && shape.inputs[0].count <= kMostItems &&
+    if (c.n > 300 && c.n <= kMaxItems && !problem.refuses(task, c) && shape.inputs[0].count <= kMaxItems &&
         std::none_of(some.begin(), some.end(), is_alike))
       some.push_back(c);
   }

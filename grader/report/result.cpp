@@ -132,11 +132,11 @@ void add_up(LabResult& lab) {
 }
 
 void cut_messages(TaskResult& task) {
-  constexpr std::size_t kMostOfATask = std::size_t{64} << 10, kMostOfOne = std::size_t{24} << 10;
-  std::size_t left = kMostOfATask;
+  constexpr std::size_t kMaxOfATask = std::size_t{64} << 10, kMaxOfOne = std::size_t{24} << 10;
+  std::size_t left = kMaxOfATask;
   const auto cut = [&](std::string& text) {
     std::size_t end = 0, used = 0;  // in JSON, escapes are longer than their characters
-    for (; end < text.size() && used < std::min(left, kMostOfOne); ++end) {
+    for (; end < text.size() && used < std::min(left, kMaxOfOne); ++end) {
       const auto c = static_cast<unsigned char>(text[end]);
       used += c < 32 && c != '\n' ? 6 : c < 128 ? 2 : 3;
     }

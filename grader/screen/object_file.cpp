@@ -88,10 +88,10 @@ class Reader {
   std::string_view name_at(std::size_t table, std::size_t at) {
     const char* text = elf_strptr(elf_, table, at);
     if (text == nullptr) return "";
-    const std::string_view name(text, strnlen(text, kMostNameBytes + 1));
-    if (name.size() > kMostNameBytes - name_bytes_) {
-      name_bytes_ = kMostNameBytes;
-      exceeds(fmt::format("names of more than {} MiB", kMostNameBytes >> 20));
+    const std::string_view name(text, strnlen(text, kMaxNameBytes + 1));
+    if (name.size() > kMaxNameBytes - name_bytes_) {
+      name_bytes_ = kMaxNameBytes;
+      exceeds(fmt::format("names of more than {} MiB", kMaxNameBytes >> 20));
       return "";
     }
     name_bytes_ += name.size();
@@ -102,7 +102,7 @@ class Reader {
     Elf_Data* data = elf_getdata(section, nullptr);
     if (data == nullptr || shape.sh_entsize == 0) return;
     const std::uint64_t n = shape.sh_size / shape.sh_entsize;
-    if (n > kMostSymbols) exceeds(fmt::format("more than {} symbols", kMostSymbols));
+    if (n > kMaxSymbols) exceeds(fmt::format("more than {} symbols", kMaxSymbols));
     for (std::uint64_t i = 0; i < n && object_.too_much.empty(); ++i) {
       GElf_Sym symbol;
       if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) continue;
@@ -234,8 +234,8 @@ class Reader {
           return odd("a fat binary with neither PTX nor machine code");
         const bool packed = entry.packing != cudart::Packing::plain;
         const std::uint64_t n_bytes = packed ? entry.unpacked_bytes : entry.payload.size();
-        if (n_bytes > kMostPtxBytes - ptx_bytes)
-          return odd(fmt::format("more than {} MiB of PTX", kMostPtxBytes >> 20));
+        if (n_bytes > kMaxPtxBytes - ptx_bytes)
+          return odd(fmt::format("more than {} MiB of PTX", kMaxPtxBytes >> 20));
         ptx_bytes += n_bytes;
         auto text = cudart::unpack(entry);
         if (!text) return odd(text.error().text);
@@ -261,9 +261,9 @@ Result<ObjectFile> read_object(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff n_bytes = file.tellg();
   if (!file || n_bytes < 0) return Error{"it can't be opened"};
-  if (static_cast<std::uint64_t>(n_bytes) > kMostObjectBytes) {
+  if (static_cast<std::uint64_t>(n_bytes) > kMaxObjectBytes) {
     ObjectFile object;
-    object.too_much = fmt::format("more than {} MiB", kMostObjectBytes >> 20);
+    object.too_much = fmt::format("more than {} MiB", kMaxObjectBytes >> 20);
     return object;
   }
   std::string bytes(static_cast<std::size_t>(n_bytes), '\0');

@@ -41,10 +41,10 @@ struct ObjectFile {
 };
 
 // Limits of what is read, well above what compilers make of a student's file.
-inline constexpr std::size_t kMostObjectBytes = std::size_t{64} << 20;
-inline constexpr std::size_t kMostSymbols = 100'000;
-inline constexpr std::size_t kMostNameBytes = std::size_t{16} << 20;  // of all symbols and sections together
-inline constexpr std::size_t kMostPtxBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxObjectBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxSymbols = 100'000;
+inline constexpr std::size_t kMaxNameBytes = std::size_t{16} << 20;  // of all symbols and sections together
+inline constexpr std::size_t kMaxPtxBytes = std::size_t{16} << 20;
 
 Result<ObjectFile> read_object(const std::string& path);
 

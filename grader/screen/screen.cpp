@@ -19,13 +19,13 @@ namespace course::grader::screen {
 namespace {
 
 constexpr std::size_t kShown = 6;
-constexpr std::size_t kMostOfAName = 100;
-constexpr std::size_t kMostObjections = 1000;  // further ones are not counted
+constexpr std::size_t kMaxOfAName = 100;
+constexpr std::size_t kMaxObjections = 1000;  // further ones are not counted
 
 // The demangled name, shortened and escaped.
 std::string readable(const std::string& name) {
-  std::string out = demangled(name).substr(0, kMostOfAName + 1);
-  if (out.size() > kMostOfAName) out = out.substr(0, kMostOfAName) + "…";
+  std::string out = demangled(name).substr(0, kMaxOfAName + 1);
+  if (out.size() > kMaxOfAName) out = out.substr(0, kMaxOfAName) + "…";
   return tame(out);
 }
 
@@ -71,32 +71,32 @@ std::string name_libraries(const std::set<std::string>& sources) {
       headers.size() > n ? fmt::format(" and {} more of their headers", headers.size() - n) : "");
 }
 
-constexpr std::size_t kMostOfAReason = 300;
+constexpr std::size_t kMaxOfAReason = 300;
 
 class Objections {
  public:
   void add(const std::string& what, const Reason& reason) {
-    if (is_new(what)) add_new(tame(what.substr(0, kMostOfAReason)), reason);
+    if (is_new(what)) add_new(tame(what.substr(0, kMaxOfAReason)), reason);
   }
   // A mangled name, in `words` ("its own {}"). Names take long to demangle, so only those that the message
   // shows are.
   void add_name(const std::string& name, const Reason& reason, std::string_view words = "{}") {
     if (!is_new(std::string(words) + name)) return;
     const std::string said =
-        all_.size() < kShown ? readable(name) : tame(std::string_view(name).substr(0, kMostOfAName));
+        all_.size() < kShown ? readable(name) : tame(std::string_view(name).substr(0, kMaxOfAName));
     add_new(fmt::format(fmt::runtime(words), said), reason);
   }
   // Device code that the checkers do not follow.
   void add_outside(const sim::Outside& one) {
     const std::string what = sim::name_and_place(one);
     if (is_new(what))
-      all_.push_back({tame(what.substr(0, kMostOfAReason)),
-                      tame(sim::reason_and_advice(one).substr(0, kMostOfAReason)), "kernels", false});
+      all_.push_back({tame(what.substr(0, kMaxOfAReason)),
+                      tame(sim::reason_and_advice(one).substr(0, kMaxOfAReason)), "kernels", false});
   }
   std::vector<Objection> take() { return std::move(all_); }
 
  private:
-  bool is_new(const std::string& what) { return all_.size() < kMostObjections && seen_.insert(what).second; }
+  bool is_new(const std::string& what) { return all_.size() < kMaxObjections && seen_.insert(what).second; }
   void add_new(std::string what, const Reason& reason) {
     all_.push_back({std::move(what), reason.why, reason.anchor, &reason == &unknown_name()});
   }

@@ -422,7 +422,7 @@ TEST(ReadObject, DecompressesDeviceCodeUpToALimit) {
   EXPECT_THAT(says(*bomb), HasSubstr("device code that no compiler made (more than 16 MiB of PTX)"));
   std::size_t n_bytes = 0;
   for (const std::string& ptx : bomb->ptx) n_bytes += ptx.size();
-  EXPECT_LE(n_bytes, kMostPtxBytes);
+  EXPECT_LE(n_bytes, kMaxPtxBytes);
 }
 
 // Unreadable device code is a fault of the submission, not of the machine: an INFRA verdict would repeat the
@@ -469,7 +469,7 @@ TEST(ReadObject, LimitsSymbolsAndTheirNames) {
                               ".altmacro\n.macro one n\n.globl s\\n\n.endm\n.set i, 0\n"
                               ".rept 110000\none %i\n.set i, i + 1\n.endr\n");
   ASSERT_TRUE(many) << many.error().text;
-  EXPECT_LE(many->symbols.size(), kMostSymbols);
+  EXPECT_LE(many->symbols.size(), kMaxSymbols);
   EXPECT_THAT(says(*many), HasSubstr("more than 100000 symbols"));
 }
 

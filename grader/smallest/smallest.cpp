@@ -12,7 +12,7 @@ namespace {
 using lab::Case;
 using lab::Verdict;
 
-constexpr std::uint64_t kMostTraced = 4096;
+constexpr std::uint64_t kMaxTraced = 4096;
 
 class Search {
  public:
@@ -129,7 +129,7 @@ std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const 
   lab::Measure measure;
   measure.fresh = true;
   result.outcome = search.run(*found, measure);
-  if (found->n <= kMostTraced && result.outcome.verdict != Verdict::time_limit) {
+  if (found->n <= kMaxTraced && result.outcome.verdict != Verdict::time_limit) {
     measure.trace = measure.counters = measure.only_verdict = true;
     lab::Outcome traced = search.run(*found, measure);
     result.is_traced = true;

@@ -20,10 +20,10 @@ namespace course::grader {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-constexpr std::uint64_t kMostRows = 16;  // of the table; a part of longer arrays is shown
-constexpr std::size_t kMostSources = 4;  // of a stored value
-constexpr int kMostCopies = 3;           // that are followed from a wrong value
-constexpr std::size_t kMostNames = 12;   // of operators and types in one list
+constexpr std::uint64_t kMaxRows = 16;  // of the table; a part of longer arrays is shown
+constexpr std::size_t kMaxSources = 4;  // of a stored value
+constexpr int kMaxCopies = 3;           // that are followed from a wrong value
+constexpr std::size_t kMaxNames = 12;   // of operators and types in one list
 
 using lab::differs;
 using Buffers = std::vector<lab::HostBuffer>;
@@ -115,8 +115,8 @@ std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& m
   for (const auto* list : {&data.inputs, &data.actual})
     for (const lab::HostBuffer& buffer : *list) n_rows = std::max(n_rows, buffer.spec.count);
   std::uint64_t first = 0;
-  if (mismatch && mismatch->index >= kMostRows) first = mismatch->index - kMostRows / 2;
-  const std::uint64_t last = std::min(n_rows, first + kMostRows);
+  if (mismatch && mismatch->index >= kMaxRows) first = mismatch->index - kMaxRows / 2;
+  const std::uint64_t last = std::min(n_rows, first + kMaxRows);
 
   Column index{{"index", row_length == 0 ? "" : "row,col"}, {}};
   for (std::uint64_t i = first; i < last; ++i) index.cells.push_back(index_text(i, row_length));
@@ -211,7 +211,7 @@ bool is_copy(const TraceStore& store) {
 std::string computed_from(const TraceStore& store) {
   std::vector<std::string> parts;
   for (const TraceSource& source : store.from) {
-    if (parts.size() == kMostSources) {
+    if (parts.size() == kMaxSources) {
       parts.push_back("others");
       break;
     }
@@ -268,7 +268,7 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
       first.step->number, first.store->line, first.store->thread, first.store->block,
       data.element(actual, index), actual.spec.name, index, data.element(data.expected[buffer], index));
   // A value that was only copied is followed to where it was computed.
-  for (int k = 0; k < kMostCopies; ++k) {
+  for (int k = 0; k < kMaxCopies; ++k) {
     out += computed_from(*first.store);
     if (!is_copy(*first.store)) break;
     const TraceSource source = first.store->from[0];
@@ -283,7 +283,7 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
 
 std::string list_of(const char* title, const std::vector<std::string>& names) {
   if (names.empty()) return "";
-  const std::size_t n = std::min(names.size(), kMostNames);
+  const std::size_t n = std::min(names.size(), kMaxNames);
   std::string text = fmt::format(
       "{}{}", title, fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(n), ", "));
   if (n < names.size()) text += fmt::format(" and {} more", names.size() - n);

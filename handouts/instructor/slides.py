@@ -43,7 +43,7 @@ from typeset import ROOT, blocks, inline, quoted, table, write
 from weeks import WEEKS, page_of
 
 HANDOUTS = ROOT / "handouts"
-MOST_WORDS = 30
+MAX_WORDS = 30
 MARKS = "①②③④⑤"
 SMALLEST = 14  # pt
 FRAME = 7  # px around a figure's drawing

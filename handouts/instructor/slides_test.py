@@ -55,7 +55,7 @@ class Slides(unittest.TestCase):
     def test_no_week_takes_more_than_twelve_hours(self):
         hours = {week: weeks.hours(week) for week in weeks.WEEKS}
         self.assertGreater(sum(hours.values()), 100)
-        self.assertEqual({week: h for week, h in hours.items() if h > weeks.MOST_HOURS}, {})
+        self.assertEqual({week: h for week, h in hours.items() if h > weeks.MAX_HOURS}, {})
 
     def test_long_tasks_are_not_called_easy(self):
         for page in PAGES:
@@ -78,7 +78,7 @@ class Slides(unittest.TestCase):
         for week, plan in self.plans.items():
             for slide in plan:
                 name = f"week {week}, “{slide['title']}”"
-                self.assertLessEqual(len(slide["words"].split()), slides.MOST_WORDS, name)
+                self.assertLessEqual(len(slide["words"].split()), slides.MAX_WORDS, name)
                 self.assertTrue(slide["notes"], name)
                 self.assertLessEqual(set(slide), KEYS, name)
             self.assertEqual([s["title"] for s in plan if s["title"] not in slides.notes(week)], [])

@@ -12,7 +12,7 @@ sys.path[:0] = [str(HANDOUTS.parent / "common/tools"), str(HANDOUTS / "scripts")
 import hint
 from worked import table
 
-MOST_HOURS = 12  # of a week's tasks, without the bonus
+MAX_HOURS = 12  # of a week's tasks, without the bonus
 
 
 class Part(NamedTuple):

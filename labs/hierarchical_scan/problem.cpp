@@ -255,12 +255,12 @@ std::string prefix_twice(const auto& f) {
 
 // A look back that combines what it finds, nearest tile first, in this order.
 std::string look_back_reversed(const auto& f) {
-  constexpr int kMostTiles = 32;
+  constexpr int kMaxTiles = 32;
   if (!f.is_telling()) return "";
   const auto tile = f.tile([&](std::uint64_t n) {
     auto found = f.op.identity();
     std::uint64_t end = f.first % n == 0 ? f.first : 0;
-    for (int k = 0; k < kMostTiles && end > n; ++k, end -= n) {
+    for (int k = 0; k < kMaxTiles && end > n; ++k, end -= n) {
       found = f.op(found, f.fold(end - n, end));
       if (f.goes_on_from(f.op(found, f.fold(0, end - n)))) return true;
     }

@@ -58,7 +58,7 @@ TEST(EvenBins, OfIntegersAreTheExactQuotient) {
     if (rng.below(8) == 0) b = std::int64_t{INT32_MAX} + 1;
     if (a == b) ++b;
     const std::int64_t lo = std::min(a, b), hi = std::max(a, b);
-    const auto n_bins = static_cast<std::uint32_t>(1 + rng.below(rng() % 2 == 0 ? kMostBins : 40));
+    const auto n_bins = static_cast<std::uint32_t>(1 + rng.below(rng() % 2 == 0 ? kMaxBins : 40));
     const EvenBins<std::int32_t> bins(n_bins, lo, hi);
     const auto range = static_cast<std::uint64_t>(hi - lo);
     // On both sides of an edge, and anywhere.
@@ -134,7 +134,7 @@ TEST(Params, CarryBoundsOfEveryType) {
 
 TEST(PrivateCounters, AreWholeWarpsAndFitTheirRoom) {
   for (const std::uint64_t n : {0ull, 1ull, 100000ull, 1ull << 24, 1ull << 40}) {
-    for (const std::uint32_t n_bins : {1u, 2u, 256u, 4096u, kMostBins}) {
+    for (const std::uint32_t n_bins : {1u, 2u, 256u, 4096u, kMaxBins}) {
       const std::uint64_t threads = n_private(n, n_bins);
       EXPECT_EQ(threads % 32, 0u);
       EXPECT_GE(threads, 32u);
@@ -153,7 +153,7 @@ TEST(Cases, HaveNamesOfTheirOwnAndAreSound) {
       EXPECT_TRUE(offers(static_cast<OpId>(c.op), c.dtype)) << c.name;
       EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
       EXPECT_GE(c.params[kBinsParam], 1) << c.name;
-      EXPECT_LE(c.params[kBinsParam], kMostBins) << c.name;
+      EXPECT_LE(c.params[kBinsParam], kMaxBins) << c.name;
     }
     EXPECT_GT(names.size(), 50u);
   }

@@ -25,7 +25,7 @@ using lab::Status;
 // fewer than 2^32 samples.
 using Count = unsigned long long;
 
-constexpr std::uint32_t kMostBins = 65536;
+constexpr std::uint32_t kMaxBins = 65536;
 
 // --- Bins. bin_of(bins, x) is the index of x's bin: 0 … n_bins − 1, or n_bins if x is in no bin (a NaN never
 // is).
@@ -52,7 +52,7 @@ struct EvenBins;
 
 template <typename T>
 struct EvenBins<T, true> {
-  std::uint32_t n_bins;                     // 1 … kMostBins
+  std::uint32_t n_bins;                     // 1 … kMaxBins
   std::int64_t lo, hi;                      // -2^31 ≤ lo < hi ≤ 2^31
   std::uint32_t last;                       // hi − 1 − lo
   std::uint32_t inverse_high, inverse_low;  // ⌈n_bins · 2^(32 + shift) / (hi − lo)⌉, in two halves
@@ -79,7 +79,7 @@ struct EvenBins<T, true> {
 
 template <typename T>
 struct EvenBins<T, false> {
-  std::uint32_t n_bins;  // 1 … kMostBins
+  std::uint32_t n_bins;  // 1 … kMaxBins
   T lo, hi;              // finite, lo < hi, and hi − lo is finite
   T scale;               // n_bins / (hi − lo), rounded
 
@@ -108,7 +108,7 @@ COURSE_HD constexpr std::uint32_t bin_of(const EvenBins<T>& bins, T sample) {
 // Bins between explicit edges: bin b is [edge[b], edge[b + 1]). You write bin_of for them, in histogram.cu.
 template <typename T>
 struct EdgeBins {
-  std::uint32_t n_bins;    // 1 … kMostBins
+  std::uint32_t n_bins;    // 1 … kMaxBins
   const Edge<T>* d_edges;  // n_bins + 1 of them, strictly ascending, no NaN; never written
 };
 

@@ -40,11 +40,11 @@ inline lab::Workspace shard_workspace(lab::DType value) {
   return lab::Workspace()
       .add("d_parts", value, kMaxParts)
       .add("d_total", value, 1)
-      .add("d_totals", value, kMostRanks);
+      .add("d_totals", value, kMaxRanks);
 }
 
 template <typename Value>
-using Shards = std::array<Shard<Value>, kMostRanks>;
+using Shards = std::array<Shard<Value>, kMaxRanks>;
 
 template <typename Value>
 Shards<Value> shards_of(const lab::Request& request) {
@@ -101,7 +101,7 @@ Status with_histogram_job(const lab::Request& request, Solve solve) {
   HistogramJob job;
   job.n_bins = static_cast<std::uint32_t>(request.params[3]);
   job.n_padded = padded_bins(job.n_bins, static_cast<std::uint32_t>(request.ranks.size()));
-  std::array<HistogramShard, kMostRanks> shards;
+  std::array<HistogramShard, kMaxRanks> shards;
   for (std::size_t r = 0; r < request.ranks.size(); ++r) {
     static_cast<Rank&>(shards[r]) = rank_of(request, r);
     shards[r].d_in = static_cast<const std::uint32_t*>(request.inputs[r].data);
@@ -119,11 +119,11 @@ inline lab::Workspace sort_workspace(std::uint64_t longest) {
   return lab::Workspace()
       .add("d_sorted", DType::u32, longest)
       .add("d_received", DType::u32, longest)
-      .add("d_splitters", DType::u32, kMostRanks)
-      .add("d_below", DType::u64, std::uint64_t{kMostRanks} * kDigitValues)
-      .add("d_counts", DType::u64, 2 * kMostRanks)
-      .add("d_all_counts", DType::u64, 2 * kMostRanks * kMostRanks)
-      .add("d_cuts", DType::u64, kMostRanks * (kMostRanks + 1));
+      .add("d_splitters", DType::u32, kMaxRanks)
+      .add("d_below", DType::u64, std::uint64_t{kMaxRanks} * kDigitValues)
+      .add("d_counts", DType::u64, 2 * kMaxRanks)
+      .add("d_all_counts", DType::u64, 2 * kMaxRanks * kMaxRanks)
+      .add("d_cuts", DType::u64, kMaxRanks * (kMaxRanks + 1));
 }
 
 template <typename Solve>
@@ -133,7 +133,7 @@ Status with_sort_job(const lab::Request& request, Solve solve) {
   for (const lab::DeviceBuffer& input : request.inputs)
     if (input.count > longest) longest = input.count;
   const lab::Workspace space = sort_workspace(longest);
-  std::array<SortShard, kMostRanks> shards;
+  std::array<SortShard, kMaxRanks> shards;
   for (std::size_t r = 0; r < request.ranks.size(); ++r) {
     static_cast<Rank&>(shards[r]) = rank_of(request, r);
     shards[r].d_in = static_cast<const Key*>(request.inputs[r].data);

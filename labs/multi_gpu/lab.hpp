@@ -40,7 +40,7 @@ using Key = std::uint32_t;
 
 // The most parts of a shard: one block reduces or scans one part.
 inline constexpr std::uint32_t kMaxParts = 1024;
-inline constexpr std::uint32_t kMostRanks = lab::kMaxDevices;
+inline constexpr std::uint32_t kMaxRanks = lab::kMaxDevices;
 // The digits of a key in the search for splitters: kDigits of kDigitBits bits.
 inline constexpr std::uint32_t kDigitBits = 4;
 inline constexpr std::uint32_t kDigits = 32 / kDigitBits;

@@ -329,7 +329,7 @@ Status any_key(const Job<Bits, Value>& job) {
 // --- Rung 6, task "onesweep" (bonus): every pass reads the keys once. The digits of all passes are counted
 // at the start, because these counts do not depend on the order of the keys. A tile still needs the number of
 // keys of each digit in the tiles before it; it finds it by looking back at them.
-inline constexpr unsigned kMostPasses = 64 / kDigitBits;
+inline constexpr unsigned kMaxPasses = 64 / kDigitBits;
 
 // The status of a tile for one digit, in one word, so a reader always sees a status and its count together:
 // 0, nothing is available; kOwn, the count of the tile's own keys (aggregate available); kAll, the count of

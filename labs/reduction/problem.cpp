@@ -519,9 +519,9 @@ std::string items_off(const Facts<T, Op>& f) {
   if constexpr (std::is_integral_v<Value>) {
     // If all of many are there twice, counted_twice says so; a few may be all of a part.
     // In a long array only few at once, so that hardly any other items match by chance.
-    constexpr std::size_t kMost = 2048, kTelling = 32, kMostOfLong = 16384, kFew = 32;
+    constexpr std::size_t kMost = 2048, kTelling = 32, kMaxOfLong = 16384, kFew = 32;
     const std::size_t n = f.items.size();
-    if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > kMostOfLong) return "";
+    if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > kMaxOfLong) return "";
     using U = std::make_unsigned_t<Value>;
     const U right = static_cast<U>(fold_one_thread(f.items, f.op)), got = static_cast<U>(f.got);
     U up_to = 0;  // the sum of the items before i

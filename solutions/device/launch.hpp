@@ -17,12 +17,12 @@ namespace course::device {
 // An attribute of the current device, for example the shared memory that a block can have. The driver is
 // asked once for each device and attribute, because for some of them (the clock rates) it is slow.
 [[maybe_unused]] static int attribute(cudaDeviceAttr which) {
-  constexpr int kMostDevices = 64;
+  constexpr int kMaxDevices = 64;
   constexpr std::int64_t kKnown = std::int64_t{1} << 32;  // beside the value's 32 bits
-  static std::atomic<std::int64_t> known[kMostDevices][cudaDevAttrMax];
+  static std::atomic<std::int64_t> known[kMaxDevices][cudaDevAttrMax];
   int device = 0, value = 0;
   static_cast<void>(cudaGetDevice(&device));
-  std::atomic<std::int64_t>* const cell = device < kMostDevices ? &known[device][which] : nullptr;
+  std::atomic<std::int64_t>* const cell = device < kMaxDevices ? &known[device][which] : nullptr;
   if (cell != nullptr)
     if (const std::int64_t kept = cell->load(std::memory_order_relaxed); kept != 0)
       return static_cast<int>(kept & (kKnown - 1));

@@ -31,7 +31,7 @@ __device__ float chosen(unsigned which, float x, unsigned rounds) {
 __global__ void k_along_paths(const float* d_in, const std::uint8_t* d_path, float* d_out, std::uint64_t n,
                               unsigned rounds) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
-  if (i < n) d_out[i] = chosen<0, kMostPaths>(d_path[i], d_in[i], rounds);
+  if (i < n) d_out[i] = chosen<0, kMaxPaths>(d_path[i], d_in[i], rounds);
 }
 
 }  // namespace

@@ -53,12 +53,12 @@ Json divergence(const BenchDevice& device) {
   copy_to(d_in, in.data(), kItems * 4);
   Json rows = Json::array();
   for (const unsigned rounds : {4u, 256u}) {
-    for (unsigned in_a_warp = 1; in_a_warp <= kMostPaths; in_a_warp *= 2) {
+    for (unsigned in_a_warp = 1; in_a_warp <= kMaxPaths; in_a_warp *= 2) {
       // Every warp has `in_a_warp` paths, neighbouring lanes have different ones, and over all warps each of
       // the 32 paths has the same number of items: the work is the same for every in_a_warp.
       for (std::uint64_t i = 0; i < kItems; ++i) {
         const auto warp = static_cast<unsigned>(i / 32);
-        paths[i] = static_cast<std::uint8_t>((warp * in_a_warp + i % in_a_warp) % kMostPaths);
+        paths[i] = static_cast<std::uint8_t>((warp * in_a_warp + i % in_a_warp) % kMaxPaths);
       }
       copy_to(d_path, paths.data(), kItems);
       Json row = timed(device, kItems, [&](std::size_t) {

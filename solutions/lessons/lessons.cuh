@@ -8,9 +8,9 @@ struct CUstream_st;
 
 namespace course::lessons {
 
-constexpr unsigned kMostPaths = 32;
+constexpr unsigned kMaxPaths = 32;
 
-// d_out[i] = d_in[i] after `rounds` multiply-adds with the constants of path d_path[i] < kMostPaths.
+// d_out[i] = d_in[i] after `rounds` multiply-adds with the constants of path d_path[i] < kMaxPaths.
 void along_paths(const float* d_in, const std::uint8_t* d_path, float* d_out, std::uint64_t n,
                  unsigned rounds, CUstream_st* stream);
 

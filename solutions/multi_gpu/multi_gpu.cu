@@ -392,7 +392,7 @@ __device__ inline std::uint64_t count_less(const Key* d_keys, std::uint64_t begi
 
 // Sorted runs one behind the other: run q begins at begin[q] and ends at begin[q + 1].
 struct Runs {
-  std::uint64_t begin[kMostRanks + 1] = {};
+  std::uint64_t begin[kMaxRanks + 1] = {};
   unsigned n_runs = 0;
 };
 
@@ -445,7 +445,7 @@ inline void sort_shard(const SortShard& shard) {
 
 // Where the shards begin in the whole array: boundary j is at first[j]; the array ends at first[n_ranks].
 struct Boundaries {
-  std::uint64_t first[kMostRanks + 1] = {};
+  std::uint64_t first[kMaxRanks + 1] = {};
   unsigned n_ranks = 0;
 };
 inline Boundaries boundaries_of(const SortJob& job) {
@@ -579,7 +579,7 @@ inline void find_cuts(const SortJob& job, const Boundaries& all) {
 
 // The cuts on the host, since NCCL needs to know there how many keys it sends.
 struct Cuts {
-  std::uint64_t index[kMostRanks * (kMostRanks + 1)];
+  std::uint64_t index[kMaxRanks * (kMaxRanks + 1)];
   unsigned n_ranks;
   std::uint64_t first(unsigned from, unsigned to) const { return index[from * (n_ranks + 1) + to]; }
   // Keys that rank `from` sends to rank `to`.

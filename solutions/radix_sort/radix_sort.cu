@@ -797,7 +797,7 @@ Status any_key(const Job<Bits, Value>& job) {
 // Source: Adinets and Merrill 2022; the look-back is that of Merrill and Garland, "Single-pass Parallel
 // Prefix Scan with Decoupled Look-back" (2016).
 //@end
-inline constexpr unsigned kMostPasses = 64 / kDigitBits;
+inline constexpr unsigned kMaxPasses = 64 / kDigitBits;
 
 // The status of a tile for one digit, in one word, so a reader always sees a status and its count together:
 // 0, nothing is available; kOwn, the count of the tile's own keys (aggregate available); kAll, the count of
@@ -830,8 +830,8 @@ __global__ void k06_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> 
   //@how barrier, each thread of the grid takes its keys, with a stride of one grid, and counts each key
   //@how once in every pass's row. After another barrier, add the counters that are not 0 to d_starts
   //@how with atomicAdd.
-  __shared__ std::uint32_t s_counts[kMostPasses][kDigits];
-  for (unsigned pass = 0; pass < kMostPasses; ++pass) s_counts[pass][threadIdx.x] = 0;
+  __shared__ std::uint32_t s_counts[kMaxPasses][kDigits];
+  for (unsigned pass = 0; pass < kMaxPasses; ++pass) s_counts[pass][threadIdx.x] = 0;
   __syncthreads();  // counters are 0 before any thread counts
   const std::uint64_t n_threads = std::uint64_t{gridDim.x} * kBlock;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += n_threads) {

@@ -255,7 +255,7 @@ inline constexpr unsigned kTilesAtOnce = 4;
 // are three kinds of words. 0 means that nothing is available. A word below kPlacesFrom is the number of the
 // tile's own keys plus 1. Other words are kPlacesFrom plus the position after its last key of the digit.
 inline constexpr std::uint32_t kPlacesFrom = 1u << 16;
-inline constexpr std::uint64_t kMostKeys = (std::uint64_t{1} << 32) - kPlacesFrom - 1;
+inline constexpr std::uint64_t kMaxKeys = (std::uint64_t{1} << 32) - kPlacesFrom - 1;
 
 // Like look_back, but it reads the words of several tiles at once: the output position of the tile's first
 // key of the digit. Publishes nothing. `tile` > 0.
@@ -502,7 +502,7 @@ inline constexpr unsigned kOneBlock = 512;  // threads at most
 inline constexpr unsigned kOneBlockBytes =
     40 * 1024;  // of items. Twice that and the counters: any GPU since sm_80
 template <typename Bits, typename Value>
-inline constexpr unsigned kMostInOneBlock =
+inline constexpr unsigned kMaxInOneBlock =
     kOneBlockBytes / (sizeof(Bits) + (kHasValues<Value> ? sizeof(Value) : 0)) / kOneBlock* kOneBlock;
 
 inline constexpr unsigned kRowsOfShort =
@@ -752,15 +752,15 @@ bool takes_large_tiles(const Job<Bits, Value>& job, std::size_t shared) {
 template <typename Bits, typename Value>
 Status state_of_the_art(const Job<Bits, Value>& job) {
   if (job.n == 0) return Status::ok;
-  if (job.n > kMostKeys) return Status::unsupported;
+  if (job.n > kMaxKeys) return Status::unsupported;
   if (job.begin_bit == job.end_bit) {
     k08_copy<<<blocks_for(job.n, CopyTile<Bits>::kItems), CopyTile<Bits>::kThreads, 0, job.stream>>>(
         job.in, job.n, job.out);
     return Status::ok;
   }
   const auto shared = static_cast<std::size_t>(device::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-  if (job.n <= kMostInOneBlock<Bits, Value> &&
-      shared >= OneBlockSpace<Bits, Value>::bytes(kMostInOneBlock<Bits, Value>, kOneBlock / kWarp))
+  if (job.n <= kMaxInOneBlock<Bits, Value> &&
+      shared >= OneBlockSpace<Bits, Value>::bytes(kMaxInOneBlock<Bits, Value>, kOneBlock / kWarp))
     return sort_in_one_block(job, flips_for<Bits>(job.kind, job.descending));
   // Consumer GPUs have too little shared memory for these kernels: 64 or 100 KB on a multiprocessor.
   static_assert(sizeof(SweepSpace<Bits, Value>) <= kCountersSpace<Bits>);

@@ -433,8 +433,8 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
     }
   }
   checks.finish(rows);
-  constexpr std::uint64_t kMostForCpu = std::uint64_t{1} << 26;
-  if (options.cpu && c.n <= kMostForCpu)
+  constexpr std::uint64_t kMaxForCpu = std::uint64_t{1} << 26;
+  if (options.cpu && c.n <= kMaxForCpu)
     for (Json& row : cpu_times(problem, first, c, sets)) rows.push_back(std::move(row));
   return {{"case", c.name}, {"n", c.n}, {"ideal_bytes", ideal_bytes}, {"rows", std::move(rows)}};
 }

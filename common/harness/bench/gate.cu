@@ -39,11 +39,11 @@ __device__ Instant now() {
 
 // Both kernels run with one thread.
 __global__ void wait_for_host(GateMemory* shared) {
-  constexpr std::uint64_t kMostNs = 200'000'000;
+  constexpr std::uint64_t kMaxNs = 200'000'000;
   const cuda::atomic_ref<unsigned, cuda::thread_scope_system> open(shared->open);
   const std::uint64_t from = nanoseconds();
   unsigned is_open = 0;
-  while (is_open == 0 && nanoseconds() - from < kMostNs) is_open = open.load(cuda::memory_order_acquire);
+  while (is_open == 0 && nanoseconds() - from < kMaxNs) is_open = open.load(cuda::memory_order_acquire);
   shared->held = is_open;
   shared->from = now();
 }

@@ -10,7 +10,7 @@
 namespace course::lab {
 namespace {
 
-constexpr std::size_t kMostReported = 3;  // more mistakes that fit equally well are not reported
+constexpr std::size_t kMaxReported = 3;  // more mistakes that fit equally well are not reported
 
 std::string_view family_of(const Cause& cause) {
   return std::string_view(cause.rule).substr(0, cause.rule.find(' '));
@@ -28,7 +28,7 @@ std::vector<Cause> one_of_each(std::span<const Cause> causes) {
 
 std::string one_of(std::span<const Cause> fitting) {
   const std::vector<Cause> causes = one_of_each(fitting);
-  if (causes.empty() || causes.size() > kMostReported) return "";
+  if (causes.empty() || causes.size() > kMaxReported) return "";
   if (causes.size() == 1) return causes[0].text;
   std::string text = "several mistakes look like this: ";
   for (std::size_t i = 0; i < causes.size(); ++i)

@@ -10,7 +10,7 @@
 namespace course::lab {
 namespace {
 
-constexpr std::uint64_t kMostExampleItems = 16384;
+constexpr std::uint64_t kMaxExampleItems = 16384;
 constexpr std::uint64_t kFew = 9;  // items that are easily looked at
 
 // drawn_cases: so many, with lengths from kShortest to kLongest, whose logarithms are uniform.
@@ -113,7 +113,7 @@ std::optional<Case> find_case(const Problem& problem, const Task& task, std::str
   for (const Case& c : graded)
     if (c.name == name) return c;
   if (name.ends_with(name_of(Pattern::example))) {
-    for (std::uint64_t n = 0; n <= kMostExampleItems; ++n)
+    for (std::uint64_t n = 0; n <= kMaxExampleItems; ++n)
       if (Case c = problem.example(task, n); c.name == name) return c;
   }
   for (const Case& like : graded) {

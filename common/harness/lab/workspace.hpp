@@ -16,7 +16,7 @@
 namespace course::lab {
 
 inline constexpr std::uint64_t kWorkspaceGap = 4096;  // bytes: a multiple of every alignment
-inline constexpr std::size_t kMostWorkspaceArrays = 8;
+inline constexpr std::size_t kMaxWorkspaceArrays = 8;
 
 // The item type that stands for T; a struct of 8 bytes is a u64.
 template <typename T>
@@ -65,7 +65,7 @@ class Workspace {
   constexpr std::uint64_t n_bytes() const { return n_bytes_; }
 
  private:
-  std::array<Array, kMostWorkspaceArrays> arrays_{};
+  std::array<Array, kMaxWorkspaceArrays> arrays_{};
   std::size_t n_arrays_ = 0;
   std::uint64_t n_bytes_ = 0;
 };

@@ -300,7 +300,7 @@ TEST_F(DevicesProcess, ReadsFewBytesOnlyInsideAllocations) {
       EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{0x1000, 4})));
       EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{buffer_ + 1020, 8})));
       EXPECT_FALSE(ask(PacketKind::read, about().put(ReadRequest{buffer_, ~std::uint64_t{0}})));
-      for (std::uint64_t n_bytes = 0; n_bytes < kMostBytesRead; n_bytes += kBufferBytes) {
+      for (std::uint64_t n_bytes = 0; n_bytes < kMaxBytesRead; n_bytes += kBufferBytes) {
         const auto packet = ask(PacketKind::read, about().put(ReadRequest{buffer_, kBufferBytes}));
         ASSERT_TRUE(packet);
         PacketReader in(*packet);

@@ -38,10 +38,10 @@ struct AllocateRequest {
 struct ReadRequest {
   std::uint64_t address = 0, n_bytes = 0;
 };
-inline constexpr std::uint64_t kMostBytesRead = 4096;  // in one call of the student's code
+inline constexpr std::uint64_t kMaxBytesRead = 4096;  // in one call of the student's code
 // `report`: the kind of a finding about NCCL ("nccl-mismatch"), a file, the line in it as u32, and a
 // sentence.
-inline constexpr std::size_t kMostReports = 20;  // of one call of the student's code
+inline constexpr std::size_t kMaxReports = 20;  // of one call of the student's code
 struct FillRequest {
   std::uint64_t address = 0, count = 0;
   std::uint32_t value = 0, element_bytes = 1;

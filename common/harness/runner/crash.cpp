@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kOwnStackBytes = 64 * 1024;
 alignas(16) std::array<std::byte, kOwnStackBytes> own_stack;
 
-constexpr std::uintptr_t kMostBelow = std::uintptr_t{1} << 32;  // bytes that a local array may be too large
+constexpr std::uintptr_t kMaxBelow = std::uintptr_t{1} << 32;  // bytes that a local array may be too large
 // Above the part of the stack that is known there are the program's arguments and its environment.
 constexpr std::uintptr_t kUnknownBytes = 256 * 1024;
 constexpr std::size_t kWordsSearched = 128 * 1024;  // of the stack, for return addresses
@@ -132,7 +132,7 @@ void send_note(const siginfo_t* info, const void* context) {
   const std::uintptr_t top = at.stack;
   // Beyond the lowest address, but not below what the function has reserved.
   const std::uintptr_t end = known.lowest + kUnknownBytes;
-  if (known.lowest != 0 && top < end && note.address < end && note.address + kMostBelow > end &&
+  if (known.lowest != 0 && top < end && note.address < end && note.address + kMaxBelow > end &&
       note.address + kUnknownBytes > top) {
     note.overflows_stack = 1;
     note.missing_bytes = end - top;

@@ -73,7 +73,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     buffer.name.set(spec.name);
     buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
   }
-  static_assert(kMostWorkspaceArrays <= protocol::kMaxParts);
+  static_assert(kMaxWorkspaceArrays <= protocol::kMaxParts);
   for (const Workspace::Array& array : shape.workspace.arrays()) {
     auto& part = r.parts[r.n_parts++];
     part.first_byte = array.first_byte;

@@ -62,9 +62,9 @@ std::vector<double> borne_out(std::span<const double> clock_us, std::span<const 
 
 Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double ideal_bytes) {
   // The model counts written bytes slightly less than read bytes (write_share in sim/timing.hpp).
-  constexpr double kLeastShare = 0.95;
+  constexpr double kMinShare = 0.95;
   if (!(memory_gb_per_s > 0)) return {};
-  const double floor = kLeastShare * ideal_bytes / (memory_gb_per_s * 1e3);
+  const double floor = kMinShare * ideal_bytes / (memory_gb_per_s * 1e3);
   if (modelled_us >= floor) return {};
   return judged(Verdict::suspect, "is faster than memory can be",
                 fmt::format("{:.1f} us modelled for bytes that take {:.1f} us to move: a person has to look",

@@ -233,7 +233,7 @@ LiveRunner::Waited LiveRunner::wait_within(double seconds, double device_slowdow
   constexpr double kTick = 0.1;
   // A process that uses less than this share of an interval counts as idle; even on a busy machine a running
   // process gets more.
-  constexpr double kLeastShare = 0.02;
+  constexpr double kMinShare = 0.02;
   const Deadline over_all(kWallFactor * seconds * device_slowdown);
   const double before = processor_seconds(device_slowdown).value_or(0);
   double used = before, idle = 0;
@@ -243,7 +243,7 @@ LiveRunner::Waited LiveRunner::wait_within(double seconds, double device_slowdow
       const auto now = processor_seconds(device_slowdown);
       const double step = now ? std::max(*now - used, 0.0) : kTick;  // else use wall-clock time
       used += step;
-      idle += std::max(kTick - step * device_slowdown / kLeastShare, 0.0);
+      idle += std::max(kTick - step * device_slowdown / kMinShare, 0.0);
       waited.event = used - before > seconds ? Event::deadline : Event::idle;
       if (waited.event == Event::deadline || idle > seconds || over_all.passed()) return waited;
       tick = Deadline(kTick);

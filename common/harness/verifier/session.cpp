@@ -492,9 +492,9 @@ Session::Impl::Attempt Session::Impl::run_calmly(const Problem& problem, const T
 
 bool Session::Impl::comes_of_order(const Problem& problem, const Task& task, const Case& c,
                                    std::uint64_t seed, const Attempt& known) {
-  constexpr std::uint64_t kOrders = 3, kMostItems = 1 << 16;
+  constexpr std::uint64_t kOrders = 3, kMaxItems = 1 << 16;
   const auto& mismatch = known.judgement.failure.mismatch;
-  if (c.n > kMostItems || (mismatch && is_explained(*mismatch))) return false;
+  if (c.n > kMaxItems || (mismatch && is_explained(*mismatch))) return false;
   Measure measure;
   measure.checks = true;
   for (measure.other_order = 1; measure.other_order <= kOrders; ++measure.other_order) {

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 
 SNAPSHOT_EVERY = 1 << 17  # events, at first
-MOST_SNAPSHOTS = 40
+MAX_SNAPSHOTS = 40
 NO_WAY_BACK = "This program cannot go back: it has several threads."
 
 
@@ -141,7 +141,7 @@ class Debugger:
                 break
             self.snapshots.append((accepted[0]["snapshot"], accepted[1]))
         self.snapshots.sort(key=lambda s: s[0])
-        while len(self.snapshots) > MOST_SNAPSHOTS:
+        while len(self.snapshots) > MAX_SNAPSHOTS:
             # Drop the one whose neighbours are closest, never the first.
             times = [time for time, _ in self.snapshots]
             gaps = [(times[k + 1] - times[k - 1], k) for k in range(1, len(times) - 1)]

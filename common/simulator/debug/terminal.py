@@ -85,7 +85,7 @@ SEVERAL = {
 }
 
 
-MOST_PRINTED = 64  # executions of printf that are shown at one stop
+MAX_PRINTED = 64  # executions of printf that are shown at one stop
 
 
 def change_text(why: dict) -> str:
@@ -133,11 +133,11 @@ class Terminal:
 
     def show_output(self) -> None:
         printed = self.debugger.take_printed()
-        for one in printed[:MOST_PRINTED]:
+        for one in printed[:MAX_PRINTED]:
             for line in one["text"].splitlines() or [""]:
                 self.say(f"thread {one['thread']} of block {one['block']} prints: {line}")
-        if len(printed) > MOST_PRINTED:
-            self.say(f"{len(printed) - MOST_PRINTED} more were printed by other threads or later.")
+        if len(printed) > MAX_PRINTED:
+            self.say(f"{len(printed) - MAX_PRINTED} more were printed by other threads or later.")
         for line in self.debugger.output().splitlines():
             self.say("program: " + line)
 

@@ -36,7 +36,7 @@ namespace course::sim {
 namespace {
 
 constexpr std::uint64_t kParameterArea = 32768;  // bytes
-constexpr std::uint64_t kMostThreads = 1 << 20;  // of a block, as far as facts tell more
+constexpr std::uint64_t kMaxThreads = 1 << 20;   // of a block, as far as facts tell more
 
 struct LoadedModule {
   ptx::Module module;
@@ -319,8 +319,8 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
   }
   facts.ptx_version = loaded.module.compute_capability();
   const auto product = [](const std::vector<std::uint32_t>& dims) {
-    std::uint64_t n = 1;  // not above the number that kMostThreads stands for: all blocks are smaller
-    for (const auto d : dims) n = std::min<std::uint64_t>(n * d, kMostThreads);
+    std::uint64_t n = 1;  // not above the number that kMaxThreads stands for: all blocks are smaller
+    for (const auto d : dims) n = std::min<std::uint64_t>(n * d, kMaxThreads);
     return static_cast<int>(n);
   };
   if (!f->required_threads.empty())

@@ -8,7 +8,7 @@
 namespace course::sim {
 namespace {
 
-constexpr std::size_t kMostFindings = 64;
+constexpr std::size_t kMaxFindings = 64;
 
 bool same(const std::vector<SourcePlace>& a, const std::vector<SourcePlace>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SourcePlace& x, const SourcePlace& y) {
@@ -28,7 +28,7 @@ void add_finding(std::vector<Finding>& findings, Finding finding) {
     known.times += finding.times;
     return;
   }
-  if (findings.size() < kMostFindings) return findings.push_back(std::move(finding));
+  if (findings.size() < kMaxFindings) return findings.push_back(std::move(finding));
   // Hints never keep an error from being reported.
   const auto hint = std::find_if(findings.rbegin(), findings.rend(),
                                  [](const Finding& known) { return known.severity == Severity::hint; });

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kLanes = 32;
 // Of a launch: even empty blocks would take minutes.
-constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 27;
+constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 27;
 
 std::string in_brackets(const Dim3& d) {
   return fmt::format("({}, {}, {})", d.x, d.y, d.z);
@@ -107,9 +107,9 @@ std::optional<LaunchRefusal> check_launch(const DevicePreset& chip, const Kernel
   if (r.cooperative && r.grid.count() > most)
     return refuse(cooperative, "{} blocks, but only {} fit the device at once ({} on each of {})",
                   r.grid.count(), most, resident, chip.multiprocessors);
-  if (r.grid.count() > kMostBlocks)
+  if (r.grid.count() > kMaxBlocks)
     return refuse(endless, "a grid of {} blocks would not end; the simulator runs at most {} in a launch",
-                  r.grid.count(), kMostBlocks);
+                  r.grid.count(), kMaxBlocks);
   return std::nullopt;
 }
 

@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-LEAST_WRONG, LEAST_RIGHT = 10, 5  # mutants of a lab
+MIN_WRONG, MIN_RIGHT = 10, 5  # mutants of a lab
 
 
 def text_of(path):
@@ -70,10 +70,10 @@ def missing_mutants(root, lab):
         verdicts[path.stem] = verdict.group(1) if verdict else None
     right = sum(verdict == "OK" for verdict in verdicts.values())
     wrong = len(verdicts) - right
-    if wrong < LEAST_WRONG:
-        yield f"{lab}: grader/mutants/{lab} has {wrong} wrong submissions, {LEAST_WRONG} are the least"
-    if right < LEAST_RIGHT:
-        yield f"{lab}: grader/mutants/{lab} has {right} right-but-different submissions, {LEAST_RIGHT} are the least"
+    if wrong < MIN_WRONG:
+        yield f"{lab}: grader/mutants/{lab} has {wrong} wrong submissions, {MIN_WRONG} are the least"
+    if right < MIN_RIGHT:
+        yield f"{lab}: grader/mutants/{lab} has {right} right-but-different submissions, {MIN_RIGHT} are the least"
     build = text_of(folder / "meson.build") or ""
     listed = set(re.findall(r"'(\w+)'", build))
     for name in sorted(verdicts.keys() - listed):

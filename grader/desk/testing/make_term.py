@@ -26,7 +26,7 @@ DUE = {
     lab: datetime.datetime(2026, 10, 5, 22, 0, tzinfo=datetime.UTC) + datetime.timedelta(weeks=at)
     for at, lab in enumerate(LABS)
 }
-GRACE, PERCENT, MOST_DAYS = 15, 20, 3
+GRACE, PERCENT, MAX_DAYS = 15, 20, 3
 OWN_PERCENT, OWN_MOST_DAYS = 50, 1  # of LATE_LAB
 SLIP_DAYS, SLIP_IN_LATE_LAB = 3, 1
 DROP_LOWEST = 1
@@ -558,7 +558,7 @@ class Term:
             "[late]",
             f"grace_minutes = {GRACE}",
             f"percent_per_day = {PERCENT}",
-            f"most_days = {MOST_DAYS}",
+            f"most_days = {MAX_DAYS}",
         ]
         for lab in LABS:
             lines += [f"[labs.{lab}]", f"due = {DUE[lab].isoformat()}"] + ['counts = "latest"'] * (
@@ -691,7 +691,7 @@ class Term:
                 due = max(
                     due, one["due"] if "due" in one else DUE[lab] + datetime.timedelta(days=one["days"])
                 )
-        percent, most_days = (OWN_PERCENT, OWN_MOST_DAYS) if lab == LATE_LAB else (PERCENT, MOST_DAYS)
+        percent, most_days = (OWN_PERCENT, OWN_MOST_DAYS) if lab == LATE_LAB else (PERCENT, MAX_DAYS)
         rated = []
         for one in made:
             minutes = (one["when"].replace(microsecond=0) - due).total_seconds() / 60 - GRACE

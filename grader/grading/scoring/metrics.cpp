@@ -49,13 +49,13 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
     case lab::Metric::bytes_ratio: return ratio(bytes_moved(totals), ideal.bytes);
     case lab::Metric::active_lanes: {
       // Further instructions could only hide idle lanes.
-      constexpr double kMostAnOperation = 32;
+      constexpr double kMaxPerOperation = 32;
       if (!(ideal.work > 0) || totals.warp_instructions == 0 || totals.lane_instructions == 0)
         return std::nullopt;
       const double issued = 32 * static_cast<double>(totals.warp_instructions);
       const double idle = std::max(issued - static_cast<double>(totals.lane_instructions), 0.0);
       return std::max(
-          0.0, 1 - (idle + useless_lanes(totals, ideal)) / std::min(issued, kMostAnOperation * ideal.work));
+          0.0, 1 - (idle + useless_lanes(totals, ideal)) / std::min(issued, kMaxPerOperation * ideal.work));
     }
     case lab::Metric::bank_conflicts: return excess(totals.launches, totals.shared_conflicts, ideal);
     case lab::Metric::launches: return ratio(static_cast<double>(totals.launches), 1);

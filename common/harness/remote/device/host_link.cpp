@@ -36,7 +36,7 @@ namespace {
 constexpr std::uint64_t kMaxShared = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMaxCluster = 16;
 // Of the work that one call records, including what the recording itself takes for each request.
-constexpr std::uint64_t kMostWorkBytes = std::uint64_t{128} << 20;
+constexpr std::uint64_t kMaxWorkBytes = std::uint64_t{128} << 20;
 constexpr std::uint64_t kBytesOfRecord = 128;
 constexpr std::uint64_t kManyLaunches = 10000;  // no program of the course needs so many
 
@@ -201,7 +201,7 @@ HostLink::Opened& HostLink::opened(std::uint32_t ordinal) {
 
 bool HostLink::later(std::size_t n_bytes, std::function<void()> work) {
   work_bytes_ += n_bytes + kBytesOfRecord;
-  too_much_work_ = too_much_work_ || work_bytes_ > kMostWorkBytes;
+  too_much_work_ = too_much_work_ || work_bytes_ > kMaxWorkBytes;
   if (!too_much_work_) work_.push_back(std::move(work));
   return !too_much_work_;
 }
@@ -472,8 +472,8 @@ bool HostLink::read(PacketReader& in) {
     return refuse(
         "a lab's host code may not copy out of the device's memory: kernels are to make the answer");
   if (!is_inside_one_allocation(request.address, request.n_bytes)) return refuse("outside of device memory");
-  if (request.n_bytes > kMostBytesRead - n_bytes_read_)
-    return refuse("a lab's host code may copy at most " + std::to_string(kMostBytesRead) +
+  if (request.n_bytes > kMaxBytesRead - n_bytes_read_)
+    return refuse("a lab's host code may copy at most " + std::to_string(kMaxBytesRead) +
                   " bytes out of the devices' memory: counts, but not items");
   n_bytes_read_ += request.n_bytes;
   perform();
@@ -506,7 +506,7 @@ bool HostLink::report(PacketReader& in) {
   const std::string message = in.get_text(), kernel = in.get_text();
   const bool of_nccl = is_finding_of_nccl(kind);
   if (!in.complete() || (!of_nccl && !is_finding_of_call(kind))) return false;
-  if (++n_reports_ <= kMostReports) {
+  if (++n_reports_ <= kMaxReports) {
     sim::Finding finding;
     finding.checker = of_nccl ? sim::Checker::execution : sim::Checker::memcheck;
     if (!of_nccl) finding.severity = sim::Severity::hint;  // the call's error decides

@@ -20,7 +20,7 @@ namespace {
 using nccl::Call;
 using nccl::Kind;
 
-constexpr std::uint64_t kMostElements = std::uint64_t{1} << 40;  // so that no number of bytes overflows
+constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 40;  // so that no number of bytes overflows
 
 const char* name_of(Kind kind) {
   constexpr std::array kNames{"ncclAllReduce",     "ncclReduce",   "ncclBroadcast", "ncclAllGather",
@@ -34,7 +34,7 @@ std::optional<Operand> operand_of(const SimOperand& raw, std::uint32_t n_devices
   if (raw.kind > static_cast<unsigned>(Kind::receive) || raw.type >= ncclNumTypes || raw.n_ranks < 1 ||
       static_cast<std::uint32_t>(raw.n_ranks) > n_devices || raw.rank < 0 || raw.rank >= raw.n_ranks ||
       raw.peer < 0 || raw.peer >= raw.n_ranks || raw.device < 0 ||
-      static_cast<std::uint32_t>(raw.device) >= n_devices || raw.count > kMostElements)
+      static_cast<std::uint32_t>(raw.device) >= n_devices || raw.count > kMaxElements)
     return std::nullopt;
   Operand one;
   one.device = static_cast<std::uint32_t>(raw.device);

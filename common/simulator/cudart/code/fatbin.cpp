@@ -157,7 +157,7 @@ Result<FatbinEntry> choose_ptx(std::span<const FatbinEntry> entries, int compute
 sim::ResourceTable resources_of_cubin(std::string_view elf) {
   constexpr std::uint8_t kSized = 4;
   constexpr std::uint8_t kFrameSize = 0x11, kRegisterCount = 0x2f;
-  constexpr std::uint32_t kMostFrame = 512 * 1024;
+  constexpr std::uint32_t kMaxFrame = 512 * 1024;
   const std::span<const std::byte> bytes = bytes_of(elf);
   const auto header = read_at<Elf64_Ehdr>(bytes, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -203,7 +203,7 @@ sim::ResourceTable resources_of_cubin(std::string_view elf) {
       const auto count = read_at<std::uint32_t>(info, at + 4);
       if (!index || !count) break;
       const auto symbol = read_at<Elf64_Sym>(symbols, std::uint64_t{*index} * sizeof(Elf64_Sym));
-      if (symbol && attribute == kFrameSize && *count <= kMostFrame)
+      if (symbol && attribute == kFrameSize && *count <= kMaxFrame)
         compiled[text_at(symbol_names, symbol->st_name)].frame_bytes = *count;
       if (symbol && attribute == kRegisterCount && *count <= 255)
         compiled[text_at(symbol_names, symbol->st_name)].registers = static_cast<int>(*count);

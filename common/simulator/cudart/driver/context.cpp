@@ -142,8 +142,8 @@ struct DriverContext {
   CUdevice device = 0;
   int retained = 0;  // reference count of a primary context
 };
-constexpr int kMostDevices = 64;
-std::array<DriverContext, kMostDevices> primary_contexts;
+constexpr int kMaxDevices = 64;
+std::array<DriverContext, kMaxDevices> primary_contexts;
 
 struct CreatedContexts {
   std::mutex lock;

@@ -22,7 +22,7 @@
 namespace course::cudart {
 namespace {
 
-constexpr std::size_t kMostCalls = 64;
+constexpr std::size_t kMaxCalls = 64;
 
 struct Unwinding {
   CallStack calls;
@@ -43,7 +43,7 @@ _Unwind_Reason_Code add_call(_Unwind_Context* context, void* user) {
   const bool begins = all.from != nullptr ? reinterpret_cast<const void*>(at) == all.from
                                           : library_of(code) != ours;  // NOLINT
   if (begins || !all.calls.empty()) all.calls.push_back(code);
-  return all.calls.size() < kMostCalls ? _URC_NO_REASON : _URC_END_OF_STACK;
+  return all.calls.size() < kMaxCalls ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 HostLine line_of(const void* code) {

@@ -12,7 +12,7 @@ using namespace course::nccl;  // NOLINT: this file is only their exported face
 
 namespace {
 
-constexpr std::size_t kMostElements = std::size_t{1} << 48;  // so that no number of bytes overflows
+constexpr std::size_t kMaxElements = std::size_t{1} << 48;  // so that no number of bytes overflows
 
 // The operator of this communicator that the program means.
 Outcome find_operator(ncclComm& comm, ncclRedOp_t op, Operator& out) {
@@ -57,7 +57,7 @@ Outcome check_buffers(const Call& call, int device) {
 Outcome check(const Call& call) {
   if (size_of(call.type) == 0)
     return {ncclInvalidArgument, fmt::format("{} is not a data type", static_cast<int>(call.type))};
-  if (call.count > kMostElements)
+  if (call.count > kMaxElements)
     return {ncclInvalidArgument, fmt::format("a count of {}: a negative number?", call.count)};
   if ((has_root(call.kind) || is_point_to_point(call.kind)) && (call.peer < 0 || call.peer >= call.n_ranks)) {
     return {ncclInvalidArgument,

@@ -13,7 +13,7 @@
 namespace course::sim {
 namespace {
 
-constexpr std::size_t kMostParts = 8;  // each reserves shadow address space for all of the arena
+constexpr std::size_t kMaxParts = 8;  // each reserves shadow address space for all of the arena
 
 bool is_global(const MicroOp& op) {
   return op.space == MemorySpace::global || op.space == MemorySpace::generic;
@@ -94,7 +94,7 @@ std::vector<Observer*> ParallelChecks::begin(std::uint32_t mode, std::size_t n, 
     if (undo_ == nullptr || init_ != init)
       undo_ = std::make_unique<Undo>(arena_, init != nullptr ? init->marks() : nullptr);
     init_ = init;
-    while (parts_.size() < std::min(n, kMostParts)) parts_.push_back(std::make_unique<Part>(arena_));
+    while (parts_.size() < std::min(n, kMaxParts)) parts_.push_back(std::make_unique<Part>(arena_));
   } catch (const std::bad_alloc&) {  // use those that exist
     if (undo_ == nullptr) return {};
   }

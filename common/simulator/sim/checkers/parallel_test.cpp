@@ -23,7 +23,7 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 kNone = ~0u, kWords = 1 << 15, kMostBlocks = 64, kBlockWords = 128;
+constexpr u32 kNone = ~0u, kWords = 1 << 15, kMaxBlocks = 64, kBlockWords = 128;
 
 std::string ptx() {
   std::ifstream file(std::string(SIM_KERNEL_PTX) + "/parallel.ptx");
@@ -39,7 +39,7 @@ struct Script {
 Script random_script(u64 seed, bool astray) {
   Rng rng(seed);
   Script s;
-  s.blocks = astray ? kMostBlocks : 2 + static_cast<u32>(rng.below(12));
+  s.blocks = astray ? kMaxBlocks : 2 + static_cast<u32>(rng.below(12));
   s.threads = 32;
   const u64 n_steps = 1 + rng.below(5);
   const u64 one_stray_in = 20 * s.blocks;

@@ -69,7 +69,7 @@ Wide sh(U x, int k) {
 U within(Wide v, Wide least, Wide most) {
   return static_cast<U>(v < least ? least : v > most ? most : v);
 }
-constexpr Wide kMostS = 0x7fffffff, kLeastS = -kMostS - 1, kMostU = 0xffffffff;
+constexpr Wide kMaxS = 0x7fffffff, kMinS = -kMaxS - 1, kMaxU = 0xffffffff;
 
 // Applies a function to each byte; the next one to each half.
 U bytes(const std::function<U(int)>& f) {
@@ -85,9 +85,9 @@ constexpr const char *kScalar = "video.scalar", *kMad = "video.mad", *kSimd = "v
 const std::vector<Video> kVideoInstructions = {
     {kScalar, "vadd.u32.u32.u32 %d, %a, %b", [](U a, U b, U) { return a + b; }},
     {kScalar, "vadd.s32.s32.s32.sat %d, %a, %b",
-     [](U a, U b, U) { return within(Wide{S(a)} + S(b), kLeastS, kMostS); }},
-    {kScalar, "vadd.u32.u32.s32.sat %d, %a, %b",
-     [](U a, U b, U) { return within(Wide{a} + S(b), 0, kMostU); }, true},
+     [](U a, U b, U) { return within(Wide{S(a)} + S(b), kMinS, kMaxS); }},
+    {kScalar, "vadd.u32.u32.s32.sat %d, %a, %b", [](U a, U b, U) { return within(Wide{a} + S(b), 0, kMaxU); },
+     true},
     {kScalar, "vadd.u32.u32.u32.add %d, %a.b0, %b.h1, %c",
      [](U a, U b, U c) { return U(ub(a, 0) + uh(b, 1)) + c; }},
     {kScalar, "vsub.s32.s32.s32.min %d, %a.b3, %b.h0, %c",
@@ -132,9 +132,9 @@ const std::vector<Video> kVideoInstructions = {
     {kMad, "vmad.s32.s32.s32.shr7 %d, %a.h0, %b.h1, %c",
      [](U a, U b, U c) { return U((sh(a, 0) * sh(b, 1) + S(c)) >> 7); }},
     {kMad, "vmad.u32.u32.u32.sat.shr15 %d, %a.h1, %b, %c",
-     [](U a, U b, U c) { return within((uh(a, 1) * Wide{b} + c) >> 15, 0, kMostU); }, true},
+     [](U a, U b, U c) { return within((uh(a, 1) * Wide{b} + c) >> 15, 0, kMaxU); }, true},
     {kMad, "vmad.s32.s32.u32.sat %d, %a.b0, -%b.h0, %c",
-     [](U a, U b, U c) { return within(-(sb(a, 0) * uh(b, 0)) + S(c), kLeastS, kMostS); }},
+     [](U a, U b, U c) { return within(-(sb(a, 0) * uh(b, 0)) + S(c), kMinS, kMaxS); }},
     {kMad, "vmad.s32.s32.s32 %d, %a, %b.b1, -%c", [](U a, U b, U c) { return a * U(sb(b, 1)) - c; }},
     {kMad, "vmad.s32.u32.u32.po %d, %a.b2, %b.b1, %c",
      [](U a, U b, U c) { return U(ub(a, 2) * ub(b, 1)) + c + 1; }},

@@ -87,10 +87,10 @@ std::vector<bool> leaders_of(const ptx::Function& f) {
 }  // namespace
 
 void Decoder::check_frame(std::uint64_t n_bytes) const {
-  if (n_bytes > kMostLocal)
+  if (n_bytes > kMaxLocal)
     throw DecodeError(
         fmt::format("'{}' uses too much local data: its variables take more than the {} KiB of a thread",
-                    demangled(source_->name), kMostLocal / 1024));
+                    demangled(source_->name), kMaxLocal / 1024));
 }
 
 void Decoder::lay_out_frame(ProgramFunction& f) {
@@ -98,7 +98,7 @@ void Decoder::lay_out_frame(ProgramFunction& f) {
   const auto size_of = [](const ptx::Variable& v) {
     const std::uint64_t n_bytes =
         v.space == Space::reg ? static_cast<std::uint64_t>(ptx::bits_of(v.type) / 8 * v.vector) : v.size;
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(n_bytes, kMostLocal + 1));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(n_bytes, kMaxLocal + 1));
   };
   std::uint64_t end = 0;
   const auto place = [&](const ptx::Variable& v) {

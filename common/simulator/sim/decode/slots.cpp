@@ -23,14 +23,14 @@ bool is_float(Type t) {
 
 namespace {
 constexpr std::uint32_t kNarrowBytes = 32 * 4, kWideBytes = 32 * 8;
-constexpr std::uint32_t kMostRegisterBytes = std::uint32_t{64} << 20;  // real kernels: a few MiB at most
+constexpr std::uint32_t kMaxRegisterBytes = std::uint32_t{64} << 20;  // real kernels: a few MiB at most
 }  // namespace
 
 std::uint32_t Decoder::new_slot(SlotKind kind) {
-  if (program_.register_bytes > kMostRegisterBytes)
+  if (program_.register_bytes > kMaxRegisterBytes)
     throw DecodeError(fmt::format("'{}' uses too many registers: more than {} MiB in a warp",
                                   demangled(source_ == nullptr ? program_.name : source_->name),
-                                  kMostRegisterBytes >> 20));
+                                  kMaxRegisterBytes >> 20));
   if (kind == SlotKind::predicate) {
     // predicates are allocated in chunks of 16, so that other slots stay 64-byte aligned
     if (predicates_left_ == 0) {

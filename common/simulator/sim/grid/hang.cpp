@@ -19,7 +19,7 @@ namespace course::sim {
 namespace {
 
 constexpr std::int64_t kWatch = 20'000;  // warp instructions for which each warp is observed
-constexpr std::size_t kMostListed = 3;   // blocks in the description
+constexpr std::size_t kMaxListed = 3;    // blocks in the description
 
 bool is_access(const MicroOp& op) {
   return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
@@ -202,7 +202,7 @@ Hang describe_hang(const HangScene& scene) {
   Polls polls;
   Observer* const observer = worker.observer;
   worker.observer = &polls;
-  for (std::size_t k = 0; k < std::min(blocks.size(), kMostListed); ++k) {
+  for (std::size_t k = 0; k < std::min(blocks.size(), kMaxListed); ++k) {
     for (Warp& w : blocks[k]->warps) {
       const std::uint32_t observed = w.observed;
       w.observed = ~0u;
@@ -220,14 +220,14 @@ Hang describe_hang(const HangScene& scene) {
   std::string& text = hang.text;
   std::size_t n_described = 0;
   for (Block* block : blocks) {
-    if (n_described == kMostListed) break;
+    if (n_described == kMaxListed) break;
     if (block->live_threads == 0) continue;
     ++n_described;
     const std::vector<std::string> groups = describe_polls(scene, polls, *block, hang);
-    constexpr std::size_t kMostPolls = 2;
-    for (std::size_t k = 0; k < std::min(groups.size(), kMostPolls); ++k) text += "; " + groups[k];
-    if (groups.size() > kMostPolls)
-      text += fmt::format("; {} more like these in block {}", groups.size() - kMostPolls, block->linear);
+    constexpr std::size_t kMaxPolls = 2;
+    for (std::size_t k = 0; k < std::min(groups.size(), kMaxPolls); ++k) text += "; " + groups[k];
+    if (groups.size() > kMaxPolls)
+      text += fmt::format("; {} more like these in block {}", groups.size() - kMaxPolls, block->linear);
     if (const std::string waits = describe_waits(*block, false); !waits.empty())
       text += fmt::format("; in block {}, {}", block->linear, waits);
   }

@@ -53,13 +53,13 @@ const std::byte* readable(Warp& w, int lane, std::uint64_t address, std::uint64_
 }
 
 // Bytes. Longer texts are cut; wider fields and more digits count as this many.
-constexpr std::size_t kMostText = 65536;
+constexpr std::size_t kMaxText = 65536;
 // Bytes that a launch prints; what follows is dropped. More than a graded run may print.
-constexpr std::size_t kMostPrinted = std::size_t{64} << 20;
+constexpr std::size_t kMaxPrinted = std::size_t{64} << 20;
 
 std::string text_at(Warp& w, int lane, std::uint64_t address) {
   std::string text;
-  for (; text.size() < kMostText; ++address) {
+  for (; text.size() < kMaxText; ++address) {
     const char c = static_cast<char>(*readable(w, lane, address, 1));
     if (c == '\0') break;
     text += c;
@@ -70,21 +70,21 @@ std::string text_at(Warp& w, int lane, std::uint64_t address) {
   return text;
 }
 
-// The longest text of one value: all digits of the largest double before the point, kMostText after it.
-constexpr std::size_t kMostOfValue = kMostText + 512;
+// The longest text of one value: all digits of the largest double before the point, kMaxText after it.
+constexpr std::size_t kMaxOfValue = kMaxText + 512;
 // Formats one value with the host's snprintf. The conversion specification must match its type.
 template <typename T>
 void append(std::string& out, const std::string& specification, T value) {
-  char text[kMostOfValue];
+  char text[kMaxOfValue];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #pragma GCC diagnostic ignored "-Wformat-security"
   const int n = std::snprintf(text, sizeof text, specification.c_str(), value);
 #pragma GCC diagnostic pop
-  out.append(text, std::min(static_cast<std::size_t>(std::max(n, 0)), kMostOfValue - 1));
+  out.append(text, std::min(static_cast<std::size_t>(std::max(n, 0)), kMaxOfValue - 1));
 }
 
-// The specification with no width or precision above kMostText, for which snprintf would need gigabytes. %g
+// The specification with no width or precision above kMaxText, for which snprintf would need gigabytes. %g
 // omits the zeros at the end, so it needs no more than all digits of a double, of which there are 767.
 std::string bounded(const std::string& specification, char kind) {
   const bool omits_zeros = (kind == 'g' || kind == 'G') && specification.find('#') == std::string::npos;
@@ -98,7 +98,7 @@ std::string bounded(const std::string& specification, char kind) {
     // A leading 0 is a flag.
     const bool is_precision = k > 0 && specification[k - 1] == '.';
     const bool zero = specification[k] == '0' && !is_precision;
-    const std::size_t most = is_precision && omits_zeros ? 800 : kMostText;
+    const std::size_t most = is_precision && omits_zeros ? 800 : kMaxText;
     const std::string number = specification.substr(k, end - k);
     const std::size_t digits = std::min(number.find_first_not_of('0'), number.size());
     if (zero) out += '0';
@@ -124,11 +124,11 @@ int print(Warp& w, int lane, const CallSite& site) {
   };
   std::string out;
   int conversions = 0;
-  const bool drops = w.worker->output.size() >= kMostPrinted;
+  const bool drops = w.worker->output.size() >= kMaxPrinted;
   const auto put = [&](const std::string& specification, auto value) {
     if (!drops) append(out, specification, value);
   };
-  for (std::size_t k = 0; k < format.size() && out.size() < kMostPrinted;) {
+  for (std::size_t k = 0; k < format.size() && out.size() < kMaxPrinted;) {
     if (format[k] != '%') {
       const std::size_t end = std::min(format.find('%', k), format.size());
       if (!drops) out.append(format, k, end - k);

@@ -23,25 +23,25 @@ struct Warp;
 
 // One execution of a copy instruction. Addresses are generic; arrays are by lane.
 struct CopyBatch {
-  static constexpr int kMostLanes = 32;
+  static constexpr int kMaxLanes = 32;
 
   const MicroOp* op = nullptr;
   std::uint32_t warp = 0;
   std::uint32_t lanes = 0;   // lanes whose copies are still under way
   std::uint64_t serial = 0;  // distinguishes the batches of a block
-  std::uint64_t to[kMostLanes], from[kMostLanes];
-  std::uint32_t bytes[kMostLanes];  // written
-  std::uint32_t read[kMostLanes];   // bytes that come from `from`; the rest of `bytes` is filled with zeros
-  std::uint32_t group[kMostLanes];  // number of the lane's group to which it belongs
-  std::uint64_t ready = 0;          // for the timing model: when the bytes are there
+  std::uint64_t to[kMaxLanes], from[kMaxLanes];
+  std::uint32_t bytes[kMaxLanes];  // written
+  std::uint32_t read[kMaxLanes];   // bytes that come from `from`; the rest of `bytes` is filled with zeros
+  std::uint32_t group[kMaxLanes];  // number of the lane's group to which it belongs
+  std::uint64_t ready = 0;         // for the timing model: when the bytes are there
   // Bulk copies to shared memory: the mbarrier that counts the bytes, otherwise 0.
-  std::uint64_t barrier[kMostLanes];
+  std::uint64_t barrier[kMaxLanes];
 };
 
 // The copies of a warp that its lanes wait for by groups.
 struct CopyQueue {
   std::vector<CopyBatch> pending;
-  std::uint32_t groups[CopyBatch::kMostLanes] = {};  // groups committed so far
+  std::uint32_t groups[CopyBatch::kMaxLanes] = {};  // groups committed so far
 
   void clear();
 };

@@ -112,10 +112,10 @@ std::byte* local_of(Warp& w, int lane) {
 // Grows the local memory of every lane to at least `bytes`.
 void reserve_local(Warp& w, std::uint32_t bytes) {
   if (bytes <= w.local_stride) return;
-  if (bytes > kMostLocal)
+  if (bytes > kMaxLocal)
     throw DeviceFault(Fault::illegal_address,
                       "the call stack is deeper than a thread's 512 KiB of local memory", w.mask);
-  const std::uint32_t stride = std::min(std::max(bytes, 2 * w.local_stride), kMostLocal);
+  const std::uint32_t stride = std::min(std::max(bytes, 2 * w.local_stride), kMaxLocal);
   std::vector<std::byte> grown(static_cast<std::size_t>(stride) * kLanes);
   for (int lane = 0; lane < kLanes && w.local_stride > 0; ++lane)
     std::memcpy(grown.data() + static_cast<std::size_t>(lane) * stride, local_of(w, lane), w.local_stride);
@@ -229,7 +229,7 @@ void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
     deepest = std::max(deepest, w.frame_base[lane] + program.functions[b.function].frame_bytes +
                                     program.functions[callee[lane]].frame_bytes);
     // Each call takes at least 16 bytes of a GPU's stack.
-    if (w.calls[lane].size() >= kMostLocal / 16) deepest = kMostLocal + 1;
+    if (w.calls[lane].size() >= kMaxLocal / 16) deepest = kMaxLocal + 1;
   }
   reserve_local(w, deepest);
   w.has_calls = true;

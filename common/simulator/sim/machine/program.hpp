@@ -124,7 +124,7 @@ struct CallSite {
 };
 
 // Bytes of local memory per thread, as on current GPUs.
-inline constexpr std::uint32_t kMostLocal = 512 * 1024;
+inline constexpr std::uint32_t kMaxLocal = 512 * 1024;
 
 struct ProgramFunction {
   const ptx::Function* source = nullptr;

@@ -129,7 +129,7 @@ class Definitions {
 
   Start start_of(const Operand& address) const {
     Start at{address.index, address.name, address.integer};
-    for (int steps = 0; at.reg >= 0 && at.symbol.empty() && steps < kMostSteps; ++steps) {
+    for (int steps = 0; at.reg >= 0 && at.symbol.empty() && steps < kMaxSteps; ++steps) {
       const auto reg = static_cast<std::size_t>(at.reg);
       const ptx::Instruction* const i = counts_[reg] == 1 ? by_register_[reg] : nullptr;
       if (i == nullptr || !follow(*i, at)) break;
@@ -148,7 +148,7 @@ class Definitions {
   }
 
  private:
-  static constexpr int kMostSteps = 16;
+  static constexpr int kMaxSteps = 16;
 
   void note(const Operand& o, const ptx::Instruction& i) {
     if (o.kind == Operand::Kind::reg && o.index >= 0) {

@@ -21,7 +21,7 @@ Cache::~Cache() {
 }
 
 void Cache::launch_begins() {
-  if (++launch_ == kMostLaunches) {
+  if (++launch_ == kMaxLaunches) {
     madvise(lines_, bytes_, MADV_DONTNEED);
     launch_ = oldest_ = 1;
     filled_.assign(1, 0);

@@ -87,7 +87,7 @@ class Cache {
     return launch_ << 16 | there << 12 | (line & 15);
   }
 
-  static constexpr std::uint32_t kMostLaunches = 1u << 16;
+  static constexpr std::uint32_t kMaxLaunches = 1u << 16;
 
   std::uint64_t base_, bytes_, capacity_;
   std::uint32_t* lines_ = nullptr;

@@ -25,7 +25,7 @@ constexpr std::uint64_t kWideGap = 64 << 10;
 // Addresses for the heap: room for a heap of the default size that consists of the smallest allocations.
 constexpr std::uint64_t kHeapZone = 32 * kHeapBytes;
 constexpr std::uint64_t kPage = 4096;
-constexpr std::size_t kMostFreed = 65536;  // that are kept for diagnosis
+constexpr std::size_t kMaxFreed = 65536;  // that are kept for diagnosis
 // How far around a freed allocation memory is returned. A page of shadow memory stands for up to 128 KiB.
 constexpr std::uint64_t kReturned = 1 << 20;
 
@@ -191,7 +191,7 @@ Result<void> Arena::release(std::uint64_t address, Range* range) {
   forbid(gone.base, gone.size);
   drop_pages(dead.address, dead_end);
   freed_.insert_or_assign(gone.base, std::move(gone));
-  if (freed_.size() > kMostFreed) freed_.erase(freed_.begin());  // about the oldest
+  if (freed_.size() > kMaxFreed) freed_.erase(freed_.begin());  // about the oldest
   if (range != nullptr) *range = dead;
   return {};
 }

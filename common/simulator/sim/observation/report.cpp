@@ -17,10 +17,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostName = 512, kMostMessage = 2000;  // characters that the report keeps
-constexpr std::size_t kMostLines = 2000;
+constexpr std::size_t kMaxName = 512, kMaxMessage = 2000;  // characters that the report keeps
+constexpr std::size_t kMaxLines = 2000;
 
-std::string cut(const std::string& text, std::size_t most = kMostName) {
+std::string cut(const std::string& text, std::size_t most = kMaxName) {
   return text.size() <= most ? text : text.substr(0, most - 3) + "...";
 }
 
@@ -49,7 +49,7 @@ Json json_of(const Finding& f) {
   j["other_file"] = cut(there.file);
   j["other_line"] = there.line;
   j["object"] = cut(f.object);
-  j["message"] = cut(f.message, kMostMessage);
+  j["message"] = cut(f.message, kMaxMessage);
   j["block"] = f.thread.block;
   j["thread"] = f.thread.thread;
   j["other_block"] = f.other_thread.block;
@@ -157,7 +157,7 @@ int rank(const Finding& f) {
 
 void Report::add(Launch launch) {
   totals += launch.counters;
-  if (launches.size() < kMostLaunches) {
+  if (launches.size() < kMaxLaunches) {
     launches.push_back(std::move(launch));
     return;
   }
@@ -247,14 +247,14 @@ std::string text_of(const Json& j) {
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// The lines in their order, without those that have fewer instructions than the first kMostLines.
+// The lines in their order, without those that have fewer instructions than the first kMaxLines.
 Json json_of(const std::vector<LineProfile>& lines) {
   std::uint64_t least = 0;
-  if (lines.size() > kMostLines) {
+  if (lines.size() > kMaxLines) {
     std::vector<std::uint64_t> costs;
     for (const LineProfile& line : lines) costs.push_back(line.warp_instructions);
-    std::nth_element(costs.begin(), costs.begin() + kMostLines, costs.end(), std::greater<>());
-    least = costs[kMostLines] + 1;
+    std::nth_element(costs.begin(), costs.begin() + kMaxLines, costs.end(), std::greater<>());
+    least = costs[kMaxLines] + 1;
   }
   Json list = Json::array();
   for (const LineProfile& line : lines)
@@ -298,14 +298,14 @@ std::string to_json(const Report& report, std::uint32_t mode) {
     for (const TraceRow& row : report.trace.rows) j["trace"]["rows"].push_back(json_of(row));
   }
   std::string text = text_of(j);
-  while (text.size() > kMostReportBytes && j.contains("trace") && !j["trace"]["rows"].empty()) {
+  while (text.size() > kMaxReportBytes && j.contains("trace") && !j["trace"]["rows"].empty()) {
     Json& rows = j["trace"]["rows"];
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2), rows.end());
     j["trace"]["truncated"] = true;
     text = text_of(j);
   }
   for (const char* list : {"lines", "launches", "findings"}) {
-    if (text.size() <= kMostReportBytes) break;
+    if (text.size() <= kMaxReportBytes) break;
     j[list] = Json::array();
     text = text_of(j);
   }

@@ -18,7 +18,7 @@ namespace course::sim {
 struct Report {
   // Later launches are added to an earlier one of the same kernel and shape; if there is none, they are only
   // in the totals.
-  static constexpr std::size_t kMostLaunches = 1024;
+  static constexpr std::size_t kMaxLaunches = 1024;
 
   struct Launch {
     std::string kernel;  // demangled
@@ -64,8 +64,8 @@ struct FindingsText {
 // other lines of code with the same cause.
 FindingsText to_text(const std::vector<Finding>& findings);
 
-// At most kMostReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out.
-inline constexpr std::size_t kMostReportBytes = (std::size_t{8} << 20) - 1;
+// At most kMaxReportBytes: long texts are cut, the cheapest source lines and the end of a trace left out.
+inline constexpr std::size_t kMaxReportBytes = (std::size_t{8} << 20) - 1;
 std::string to_json(const Report& report, std::uint32_t mode);
 
 }  // namespace course::sim

@@ -27,9 +27,9 @@ TEST(Report, AddsManyLaunchesToEarlierOnes) {
   for (int k = 0; k < 20000; ++k) report.add(launch_of(k % 2 == 0 ? "nothing" : "something", 3));
   report.add(launch_of("never before"));
   const std::string text = to_json(report, kCounters);
-  EXPECT_LT(text.size(), kMostReportBytes);
+  EXPECT_LT(text.size(), kMaxReportBytes);
   const Json j = Json::parse(text);
-  EXPECT_EQ(j["launches"].size(), Report::kMostLaunches);
+  EXPECT_EQ(j["launches"].size(), Report::kMaxLaunches);
   EXPECT_EQ(j["launches_left_out"], 1);
   EXPECT_EQ(j["totals"]["launches"], 20001);
   EXPECT_EQ(j["totals"]["barriers"], 60001);
@@ -48,7 +48,7 @@ TEST(Report, AddsManyLaunchesToEarlierOnes) {
 TEST(Report, FitsWhateverItsTextsAre) {
   Report report;
   const std::string lengthy(1 << 20, '\x01');
-  for (std::size_t k = 0; k < 2 * Report::kMostLaunches; ++k)
+  for (std::size_t k = 0; k < 2 * Report::kMaxLaunches; ++k)
     report.add(launch_of(std::to_string(k) + lengthy.substr(0, 4096)));
   for (std::uint32_t k = 0; k < 100; ++k) {
     Finding f;
@@ -62,8 +62,8 @@ TEST(Report, FitsWhateverItsTextsAre) {
     report.lines[k].warp_instructions = report.lines[k].line = k;
   }
   const std::string text = to_json(report, kCounters | kProfile);
-  EXPECT_LE(text.size(), kMostReportBytes);
-  EXPECT_EQ(Json::parse(text)["totals"]["launches"], 2 * Report::kMostLaunches);
+  EXPECT_LE(text.size(), kMaxReportBytes);
+  EXPECT_EQ(Json::parse(text)["totals"]["launches"], 2 * Report::kMaxLaunches);
 }
 
 TEST(Report, HintsLeaveRoomForErrors) {
@@ -114,7 +114,7 @@ TEST(Report, ShortensATraceThatDoesNotFit) {
   report.trace.rows.resize(64);
   for (TraceRow& row : report.trace.rows) row.contents.resize(1 << 17);
   const std::string text = to_json(report, kTrace);
-  EXPECT_LE(text.size(), kMostReportBytes);
+  EXPECT_LE(text.size(), kMaxReportBytes);
   const Json j = Json::parse(text);
   EXPECT_EQ(j["trace"]["truncated"], true);
   EXPECT_GT(j["trace"]["rows"].size(), 4u);

@@ -28,8 +28,8 @@ namespace course::sim {
 namespace {
 
 // Limits of a module, well above what a lab's file has, since kernels are decoded one by one.
-constexpr std::size_t kMostInstructions = 4'000'000;  // of all kernels with the functions that they reach
-constexpr std::size_t kMostFunctions = 4000, kMostVariables = 20'000;
+constexpr std::size_t kMaxInstructions = 4'000'000;  // of all kernels with the functions that they reach
+constexpr std::size_t kMaxFunctions = 4000, kMaxVariables = 20'000;
 constexpr std::size_t kFunctionCost = 100;  // as much as so many instructions
 
 std::string_view watcher(std::size_t k) {
@@ -307,10 +307,10 @@ std::vector<Outside> outside_of(const ptx::Module& module, const OpTable& table)
     all.push_back({fmt::format("device code of more than {} {}", most, what), "it is not looked at", ""});
     return std::move(all);
   };
-  if (module.functions.size() > kMostFunctions) return too_much(kMostFunctions, "functions");
+  if (module.functions.size() > kMaxFunctions) return too_much(kMaxFunctions, "functions");
   std::size_t n_variables = module.variables.size();
   for (const ptx::Function& f : module.functions) n_variables += f.variables.size();
-  if (n_variables > kMostVariables) return too_much(kMostVariables, "variables");
+  if (n_variables > kMaxVariables) return too_much(kMaxVariables, "variables");
   ModuleImage image;
   image.module = &module;
   // Any addresses will do, as nothing is run.
@@ -334,7 +334,7 @@ std::vector<Outside> outside_of(const ptx::Module& module, const OpTable& table)
   for (const bool kernels : {true, false})
     for (const ptx::Function& f : module.functions) {
       if (f.is_declaration || f.is_entry != kernels || (!kernels && looked_at.contains(&f))) continue;
-      if (n_instructions > kMostInstructions) return too_much(kMostInstructions, "instructions");
+      if (n_instructions > kMaxInstructions) return too_much(kMaxInstructions, "instructions");
       const auto program = decode(image, f, table);
       if (!program) {
         all.push_back({program.error().text, "none of the checks knows it", ""});

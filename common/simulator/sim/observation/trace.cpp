@@ -55,7 +55,7 @@ Trace::Position Trace::position_of(const MicroOp& op) {
 // --- rows --------------------------------------------------------------------------------------------------
 
 void Trace::add(TraceRow row) {
-  if (log_.rows.size() >= TraceLog::kMostRows) {
+  if (log_.rows.size() >= TraceLog::kMaxRows) {
     log_.truncated = true;
     return;
   }
@@ -106,7 +106,7 @@ void Trace::flush_one(std::uint64_t base, Pending& pending, const Block* block, 
                                 block->shared_bytes - std::min<std::uint64_t>(offset, block->shared_bytes));
     from = block->shared + offset;
   }
-  n = std::min(n, TraceLog::kMostBytes);  // the rest is not recorded
+  n = std::min(n, TraceLog::kMaxBytes);  // the rest is not recorded
   row.contents.assign(from, from + n);
   add(std::move(row));
 }
@@ -133,7 +133,7 @@ void Trace::launch_begins(const Program& program, const LaunchRequest& launch) {
     row.object = plain_name(data.name);
     row.width = data.element_bytes;
     const auto* from = reinterpret_cast<const std::byte*>(data.base);
-    row.contents.assign(from, from + std::min(data.size, TraceLog::kMostBytes));
+    row.contents.assign(from, from + std::min(data.size, TraceLog::kMaxBytes));
     add(std::move(row));
   }
 }
@@ -228,7 +228,7 @@ void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, c
                   const TracePlace& place, Origins::Set from) {
   Pending& pending = (object.shared ? blocks_[&block].shared : global_)[object.base];
   pending.width = pending.width == 0 ? op.width : std::min<std::uint32_t>(pending.width, op.width);
-  if (log_.n_writes >= TraceLog::kMostWrites) {
+  if (log_.n_writes >= TraceLog::kMaxWrites) {
     log_.truncated = true;
     return;
   }
@@ -272,12 +272,12 @@ void Trace::access(Warp& w, const MicroOp& op, int lane, std::uint32_t k) {
 
 // Records which lanes took part in an access.
 void Trace::note(Warp& w, const MicroOp& op) {
-  constexpr std::size_t kMostAccesses = 512;  // of a step
+  constexpr std::size_t kMaxAccesses = 512;  // of a step
   auto& accesses = blocks_[w.block].accesses;
   const std::uint32_t line = position_of(op).line;
   const auto known = std::find_if(accesses.begin(), accesses.end(),
                                   [&](const TraceAccess& a) { return a.warp == w.number && a.line == line; });
-  if (known == accesses.end() && accesses.size() >= kMostAccesses) return;
+  if (known == accesses.end() && accesses.size() >= kMaxAccesses) return;
   TraceAccess& a =
       known != accesses.end() ? *known : accesses.emplace_back(TraceAccess{w.block->linear, w.number, line});
   a.lanes |= w.mask;

@@ -70,8 +70,8 @@ struct TraceRow {
 };
 
 struct TraceLog {
-  static constexpr std::size_t kMostRows = 4096, kMostWrites = 1 << 16;
-  static constexpr std::uint64_t kMostBytes = 8192;  // per array
+  static constexpr std::size_t kMaxRows = 4096, kMaxWrites = 1 << 16;
+  static constexpr std::uint64_t kMaxBytes = 8192;  // per array
 
   std::vector<TraceRow> rows;
   std::size_t n_writes = 0;

@@ -248,7 +248,7 @@ struct HalfEx2 {
     const f32 value = std::bit_cast<f32>(bits);
     if (value != value) return u16{0x7fff};
     if (value >= 65536.0f) return u16{0x7c00};
-    if (value < F16::kLeastNormal) return static_cast<u16>(value * 0x1p24f);
+    if (value < F16::kMinNormal) return static_cast<u16>(value * 0x1p24f);
     return static_cast<u16>((bits >> 13) - ((127 - 15) << 10));
   }
 };

@@ -17,7 +17,7 @@ using namespace alu;
 
 namespace {
 
-constexpr int kMostCells = 1024;  // of a form with elements of at least one byte
+constexpr int kMaxCells = 1024;  // of a form with elements of at least one byte
 
 // FP8: sign, exponent, fraction. e4m3 has no infinity; e5m2 is the high half of an f16.
 f32 from_e4m3(u32 bits) {
@@ -72,8 +72,8 @@ inline void for_cells(Warp& w, u32 slot, const Fragment& f, int p, const Each& e
 template <typename Term, typename Sum, typename Read, typename Write>
 inline void multiply(Warp& w, const MicroOp& op, const Read& read, const Write& write) {
   const MatrixForm form = MatrixForm::from_packed(op.imm);
-  alignas(64) Term a[kMostCells], b[kMostCells];
-  alignas(64) Sum sum[kMostCells];
+  alignas(64) Term a[kMaxCells], b[kMaxCells];
+  alignas(64) Sum sum[kMaxCells];
   const auto n = static_cast<std::size_t>(form.n), k = static_cast<std::size_t>(form.k);
   const auto at = [](Cell c, std::size_t columns) {
     return static_cast<std::size_t>(c.row) * columns + static_cast<std::size_t>(c.column);

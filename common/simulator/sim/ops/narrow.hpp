@@ -13,7 +13,7 @@ namespace course::sim::SIM_ISA::alu {
 
 struct F16 {
   static constexpr int kPrecision = 11, kMinExponent = -14;
-  static constexpr f32 kLeastNormal = 0x1p-14f;
+  static constexpr f32 kMinNormal = 0x1p-14f;
   static constexpr u32 kInfinity = 0x7c00, kNan = 0x7fff, kOne = 0x3c00;
 
   static f32 widen(u16 bits) {
@@ -27,7 +27,7 @@ struct F16 {
 };
 struct BF16 {
   static constexpr int kPrecision = 8, kMinExponent = -126;
-  static constexpr f32 kLeastNormal = 0x1p-126f;
+  static constexpr f32 kMinNormal = 0x1p-126f;
   static constexpr u32 kInfinity = 0x7f80, kNan = 0x7fff, kOne = 0x3f80;
 
   static f32 widen(u16 bits) { return std::bit_cast<f32>(static_cast<u32>(bits) << 16); }
@@ -112,7 +112,7 @@ struct Half {
 template <typename Format, typename T>
 inline u16 narrow_or_flush(T value, s64 flags) {
   // The smallest value that rounds to it (a tie, rounded to even).
-  constexpr T kLeast = Format::kLeastNormal * (1 - T{1} / (1 << (Format::kPrecision + 1)));
+  constexpr T kLeast = Format::kMinNormal * (1 - T{1} / (1 << (Format::kPrecision + 1)));
   const bool flush = (flags & kFtz) != 0 && std::fabs(value) < kLeast;
   return narrow<Format>(flush ? std::copysign(T{0}, value) : value);
 }

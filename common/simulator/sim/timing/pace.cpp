@@ -47,7 +47,7 @@ double load_latency(const MicroOp& op, const Timing& timing) {
 
 // The most instructions that a forward branch may skip for the assembler to guard them with a predicate
 // instead.
-constexpr std::uint32_t kMostGuarded = 12;
+constexpr std::uint32_t kMaxGuarded = 12;
 
 // Whether block `number` ends in a branch over the few instructions that follow it, up to its target. The
 // assembler turns such instructions into guarded ones and schedules them together with those around them.
@@ -58,7 +58,7 @@ bool guards_next(const Program& program, std::uint32_t number) {
   for (std::uint32_t k = b.next; k < b.target; ++k) {
     const BasicBlock& skipped = program.blocks[k];
     n += skipped.counted;
-    if (n > kMostGuarded || skipped.exit != Exit::fall || skipped.next != k + 1 ||
+    if (n > kMaxGuarded || skipped.exit != Exit::fall || skipped.next != k + 1 ||
         skipped.entry != Entry::none)
       return false;
   }

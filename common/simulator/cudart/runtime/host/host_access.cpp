@@ -25,9 +25,9 @@
 namespace course::cudart {
 namespace {
 
-constexpr std::size_t kMostAccesses = 64;  // the most that are recorded between two calls of the runtime
+constexpr std::size_t kMaxAccesses = 64;  // the most that are recorded between two calls of the runtime
 // Protected at once; the operating system limits the mappings of a process.
-constexpr std::size_t kMostRanges = 1000;
+constexpr std::size_t kMaxRanges = 1000;
 constexpr std::uint64_t kOpenedAtOnce = std::uint64_t{256} << 10;  // bytes of a device's memory
 
 struct Range {
@@ -55,7 +55,7 @@ struct Protection {
   std::vector<Range> ranges;
   std::vector<Range> device;  // memory of devices: inaccessible, except for what is …
   std::vector<Range> opened;  // … opened during calls of the runtime
-  std::array<Access, kMostAccesses> accesses;
+  std::array<Access, kMaxAccesses> accesses;
   std::size_t n_accesses = 0;
   struct sigaction before {};       // the program's handler, for other faults
   std::set<std::uint64_t> watched;  // by watch_system_calls(): addresses of memory of devices
@@ -113,7 +113,7 @@ void record(const Range& range, std::uint64_t address, const void* code, bool wr
       return;
     }
   }
-  if (all.n_accesses < kMostAccesses) all.accesses[all.n_accesses++] = {range, address, 1, code, writes};
+  if (all.n_accesses < kMaxAccesses) all.accesses[all.n_accesses++] = {range, address, 1, code, writes};
 }
 
 // Opens memory of a device around an address that a call of the runtime accesses. Not all of it, because that
@@ -246,7 +246,7 @@ std::vector<Range> wanted_ranges() {
     const int allowed = readable ? PROT_READ : PROT_NONE;
     if (!ranges.empty() && ranges.back().last == address && ranges.back().allowed == allowed)
       ranges.back().last += sim::kHostPage;
-    else if (ranges.size() < kMostRanges)
+    else if (ranges.size() < kMaxRanges)
       ranges.push_back({address, address + sim::kHostPage, allowed});
   }
   return ranges;

@@ -12,8 +12,8 @@
 namespace course::cudart {
 namespace {
 
-constexpr std::uint64_t kMostPadding = 16;  // bytes: the alignment of float4, double2 …
-constexpr std::uint64_t kPitch = 512;       // rows of cudaMallocPitch end at multiples of this
+constexpr std::uint64_t kMaxPadding = 16;  // bytes: the alignment of float4, double2 …
+constexpr std::uint64_t kPitch = 512;      // rows of cudaMallocPitch end at multiples of this
 
 void append(std::vector<sim::ByteRange>& ranges, const std::vector<sim::ByteRange>& more) {
   for (const sim::ByteRange& range : more) {
@@ -95,7 +95,7 @@ bool is_row_padding(const std::vector<sim::ByteRange>& gaps) {
 void drop_padding(std::vector<sim::ByteRange>& gaps, std::uint64_t base, bool is_pitched,
                   bool has_structures) {
   std::erase_if(gaps, [&](const sim::ByteRange& gap) {
-    return (has_structures && gap.n_bytes < kMostPadding) ||
+    return (has_structures && gap.n_bytes < kMaxPadding) ||
            (is_pitched && gap.n_bytes < kPitch && (gap.first + gap.n_bytes - base) % kPitch == 0);
   });
   if (is_row_padding(gaps)) gaps.clear();

@@ -13,9 +13,9 @@ namespace course::cudart {
 namespace {
 
 // If there is more unfinished work than this, or its footprints take more memory, the oldest is forgotten.
-constexpr std::size_t kMostUnderWay = 512;
-constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;  // bytes
-constexpr std::size_t kLookedAt = 16;                            // free agents that are tried for reuse
+constexpr std::size_t kMaxUnderWay = 512;
+constexpr std::uint64_t kMaxMemory = std::uint64_t{256} << 20;  // bytes
+constexpr std::size_t kLookedAt = 16;                           // free agents that are tried for reuse
 
 // Work that the host does not know to have ended.
 struct UnderWay {
@@ -229,7 +229,7 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
                              std::move(pages), call_stack()});
     std::uint64_t memory = 0;
     for (const UnderWay& w : all.under_way) memory += w.footprint.memory_bytes();
-    while (memory > kMostMemory || all.under_way.size() > kMostUnderWay) {
+    while (memory > kMaxMemory || all.under_way.size() > kMaxUnderWay) {
       memory -= all.under_way.front().footprint.memory_bytes();
       all.under_way.pop_front();
     }

@@ -34,8 +34,8 @@
 namespace course::sim {
 namespace {
 
-constexpr std::size_t kMostUnseen = std::size_t{1} << 18;
-constexpr std::size_t kMostMisses = std::size_t{1} << 12;
+constexpr std::size_t kMaxUnseen = std::size_t{1} << 18;
+constexpr std::size_t kMaxMisses = std::size_t{1} << 12;
 constexpr std::uint64_t kMisses = 4;  // a write is missed by fewer loads than this
 
 }  // namespace
@@ -167,7 +167,7 @@ void Racecheck::note_write(CurrentAccess& h, std::uint32_t lanes) {
       continue;
     }
     forget_unseen(address, h.a.bytes);
-    if (unseen_.size() >= kMostUnseen) continue;
+    if (unseen_.size() >= kMaxUnseen) continue;
     if (one_write_in_ > 1 && dice_.below(one_write_in_) != 0) continue;
     const auto misses = static_cast<std::uint8_t>(dice_.below(kMisses));
     if (misses == 0 || !arena_.has(address, h.a.bytes)) continue;  // in the second case a fault follows
@@ -216,7 +216,7 @@ void Racecheck::give_old(CurrentAccess& h, UnseenWrites::iterator it, int lane) 
   h.gets_old |= 1u << lane;
   // Of a word that has changed twice, such as a tile's status in a look-back, either value may be correct.
   const auto his_lane = static_cast<std::uint32_t>(std::countr_zero(u.lanes));
-  if ((h.reads || h.op.dst[0] != MicroOp::kNoSlot) && u.is_first && misses_.size() < kMostMisses &&
+  if ((h.reads || h.op.dst[0] != MicroOp::kNoSlot) && u.is_first && misses_.size() < kMaxMisses &&
       missing_between(h, lane, record(u.id), u.id, his_lane, keys_of(h.op, it->first).first) ==
           Missing::fence)
     misses_.try_emplace(it->first, Miss{h.op.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane),

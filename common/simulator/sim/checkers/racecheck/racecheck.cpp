@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kSteps = 4096;
 constexpr std::uint32_t kNobody = ~0u;
-constexpr std::size_t kMostReplaced = std::size_t{1} << 16;  // a limit for reasons only
+constexpr std::size_t kMaxReplaced = std::size_t{1} << 16;  // a limit for reasons only
 
 }  // namespace
 
@@ -493,7 +493,7 @@ void Racecheck::check(CurrentAccess& h, int lane, std::uint64_t offset, Cell cel
 // Remembers that this access replaces what an earlier weak write of the launch left in a word: a thread that
 // knows of the earlier write may still be reading it.
 void Racecheck::note_replaced(const CurrentAccess& h, std::uint64_t word, Cell written) {
-  if (h.shadow.shared || h.strong || !sync_global_ || replaced_.size() >= kMostReplaced) return;
+  if (h.shadow.shared || h.strong || !sync_global_ || replaced_.size() >= kMaxReplaced) return;
   if (record(written >> kLaneBits).kind == Record::access) replaced_[word] = written;
 }
 
@@ -537,7 +537,7 @@ Racecheck::Cell Racecheck::with_reader(CurrentAccess& h, Cell cell, int lane, st
   if (step.reader == h.id && step.from == from && step.lanes == lanes && step.offset == offset)
     return step.to << kLaneBits | tag;
 
-  Reader all[kMostReaders];
+  Reader all[kMaxReaders];
   std::uint32_t n = 0;
   if (from != 0 && record(from).kind == Record::readers)
     for (const Reader& r : readers(record(from))) all[n++] = r;
@@ -552,7 +552,7 @@ Racecheck::Cell Racecheck::with_reader(CurrentAccess& h, Cell cell, int lane, st
     known = known || (lanes != 0 ? (lanes & ~r.lanes) == 0 : r.lanes == 0 && r.offset == offset);
   }
   RecordId to = from;
-  if (!known && n < kMostReaders) {
+  if (!known && n < kMaxReaders) {
     all[n++] = {h.id, lanes, offset};
     to = new_record({kNobody, static_cast<std::uint32_t>(readers_.size()), n, 0, Record::readers});
     readers_.insert(readers_.end(), all, all + n);

@@ -166,7 +166,7 @@ class Racecheck final : public KernelChecker {
     std::uint32_t lanes;   // 0: one lane, namely the cell's lane + `offset`
     std::uint32_t offset;  // modulo 32
   };
-  static constexpr std::uint32_t kMostReaders =
+  static constexpr std::uint32_t kMaxReaders =
       32;  // per cell, as warps in a block; further ones are not remembered
 
   // What a fence has prepared to be published by the thread's next strong write: the thread's own accesses

@@ -9,11 +9,11 @@
 namespace course::sim {
 namespace {
 
-constexpr std::size_t kMostSyncVariables = std::size_t{1} << 20;  // a limit for hints only
+constexpr std::size_t kMaxSyncVariables = std::size_t{1} << 20;  // a limit for hints only
 // Limits: writers that all synchronisation variables together remember, and writers that each of them may
 // always remember.
-constexpr std::size_t kMostWriters = std::size_t{1} << 21, kLeastWriters = 4;
-constexpr std::uint64_t kMostLockUses = 1 << 16;  // changes of locks in a launch; a limit for reasons only
+constexpr std::size_t kMaxWriters = std::size_t{1} << 21, kMinWriters = 4;
+constexpr std::uint64_t kMaxLockUses = 1 << 16;  // changes of locks in a launch; a limit for reasons only
 
 }  // namespace
 
@@ -284,7 +284,7 @@ void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, st
   const bool silent = k.ready[kBlockWide].empty() && k.ready[kDeviceWide].empty();
   auto it = variables.find(key);
   if (it == variables.end()) {
-    if (silent && (h.shadow.shared || variables.size() >= kMostSyncVariables)) return;
+    if (silent && (h.shadow.shared || variables.size() >= kMaxSyncVariables)) return;
     if (key >= kByteKey) variables[(key - kByteKey) / 4].has_bytes = true;
     it = variables.try_emplace(key).first;
   }
@@ -307,7 +307,7 @@ void Racecheck::publish(CurrentAccess& h, int lane, SyncVariables& variables, st
   variable.last = writer;
   if (!variable.writers.empty() && variable.writers.back().block == writer.block) {
     variable.writers.back() = writer;
-  } else if (variable.writers.size() < kLeastWriters || n_writers_ < kMostWriters) {
+  } else if (variable.writers.size() < kMinWriters || n_writers_ < kMaxWriters) {
     variable.writers.push_back(writer);
     ++n_writers_;
   } else {
@@ -385,7 +385,7 @@ void Racecheck::note_lock_uses(const CurrentAccess& h, std::uint32_t lanes) {
       if (!swaps) continue;
       lock = locks_.try_emplace(key).first;
     }
-    if (n_lock_uses_ >= kMostLockUses) return;
+    if (n_lock_uses_ >= kMaxLockUses) return;
     ++n_lock_uses_;
     lock->second[{h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane)}][h.op.index] = {
         next(), n_lock_uses_};

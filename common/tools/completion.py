@@ -38,7 +38,7 @@ def describe(lab, labcli):
 
 
 def of_class(folder):
-    """{subcommand of ./lab class: its options, each of which takes a file}; the student edition has none."""
+    """{subcommand of ./lab class: its options}; the student edition has none."""
     if not (folder / "options.py").is_file():
         return {}
     sys.path.insert(0, str(folder))

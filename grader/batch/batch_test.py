@@ -357,7 +357,7 @@ def lying(data, where, offset, n_bytes, value):
     return bytes(data)
 
 
-def hostile_hand_ins(test):
+def hostile_submissions(test):
     """By student: a part of the reason for refusing it, and the source that is taken; "" and None where
     nothing is found."""
     zipped, tarred, cu = make_class.zipped, make_class.tarred, "reduction.cu"
@@ -494,8 +494,8 @@ def hostile_hand_ins(test):
 
 class Ingest(InFolder):
     def take(self, wanted=()):
-        hand_ins, labs = ingest.ingest(str(self.folder), LABS, list(wanted))
-        return {(one.student, one.lab): one for one in hand_ins}, labs
+        submissions, labs = ingest.ingest(str(self.folder), LABS, list(wanted))
+        return {(one.student, one.lab): one for one in submissions}, labs
 
     def test_every_container_and_name(self):
         folder = str(self.folder)
@@ -521,10 +521,10 @@ class Ingest(InFolder):
             got, {**{student: one["status"] for student, one in expected.items()}, "good": "missing"}
         )
 
-    def test_hostile_hand_ins_each_get_their_reason(self):
+    def test_hostile_submissions_each_get_their_reason(self):
         """Slip, links, devices, bombs, lies, odd names, nesting, depth: the one who sent it, and nobody
         else."""
-        expected = hostile_hand_ins(self)
+        expected = hostile_submissions(self)
         self.put("good/reduction.cu", "fine")
         self.assertGreaterEqual(len(expected), 38)
         begun = time.process_time()
@@ -819,8 +819,8 @@ class Ingest(InFolder):
                 ),
             )
         self.put("ada/labs/reduction/reduction.cu", "void reduction() { mine; }\n")
-        hand_ins, labs = ingest.ingest(str(self.folder), LABS, [], skeletons)
-        taken = {(one.student, one.lab): one for one in hand_ins}
+        submissions, labs = ingest.ingest(str(self.folder), LABS, [], skeletons)
+        taken = {(one.student, one.lab): one for one in submissions}
         self.assertEqual(labs, ["reduction", "scan"])
         self.assertEqual(taken["ada", "reduction"].source, b"void reduction() { mine; }\n")
         self.assertEqual(taken["bob", "scan"].source, b"void scan() { mine; }\n")
@@ -893,7 +893,7 @@ class GradeAll(InFolder):
         self.assertEqual(
             self.n_graded(), len(set(HAND_INS.values())) + 1, "the same file once, a fault again"
         )
-        for words in ("17 students", "17 hand-ins graded", "gradebook.sqlite"):
+        for words in ("17 students", "17 submissions graded", "gradebook.sqlite"):
             self.assertIn(words, said)
         self.assertNotIn("\r", said, "no bar in a log")
         before = gradebook.grades(self.out / "gradebook.sqlite")
@@ -1005,7 +1005,7 @@ class GradeAll(InFolder):
         self.environment["FAKE_TOOLCHAIN"] = "a newer compiler"
         said = self.grade("--only", "ada", "dan")
         self.assertEqual(self.n_graded(), n_before + 2)
-        self.assertIn("2 students: 2 hand-ins graded (2 files now", said)
+        self.assertIn("2 students: 2 submissions graded (2 files now", said)
         self.assertEqual(self.points(), self.expected())
         self.put("in/bob/reduction.cu", "// points 8\n// new\n")
         self.grade("--only", "ada")
@@ -1204,9 +1204,9 @@ class GradeAll(InFolder):
             student: (status, points)
             for student, status, points in db.execute("SELECT student, status, points FROM latest")
         }
-        (n_hand_ins,) = db.execute("SELECT count(*) FROM hand_ins").fetchone()
+        (n_submissions,) = db.execute("SELECT count(*) FROM submissions").fetchone()
         db.close()
-        self.assertEqual(n_hand_ins, sum(one["event"] == "hand_in" for one in records))
+        self.assertEqual(n_submissions, sum(one["event"] == "hand_in" for one in records))
         self.assertEqual(
             {student: status == "graded" for student, (status, _) in rows.items()},
             {student: one["sha256"] in ended for student, one in latest.items()},
@@ -1224,7 +1224,7 @@ class GradeAll(InFolder):
     def test_wrong_usage_says_what_is_right(self):
         self.assertIn("is not a folder", self.run_on("nothing here"))
         (self.folder / "nobody").mkdir()
-        self.assertIn("holds no hand-ins", self.run_on("nobody"))
+        self.assertIn("holds no submissions", self.run_on("nobody"))
         self.assertIn("can't go into", self.grade("--out", str(self.folder / "in/grades"), code=1))
         self.assertIn("is not a seed", self.grade("--seed", "12x", code=1))
         self.grade("--seed", "5")
@@ -1309,9 +1309,10 @@ class Submit(InFolder):
         self.assertEqual(manifest["labs"]["scan"]["bytes"], len("// done, wrong\n"))
         (self.folder / "in").mkdir()
         shutil.move(self.folder / "in ada.zip", self.folder / "in/ada.zip")
-        hand_ins, _labs = ingest.ingest(str(self.folder / "in"), LABS, [])
+        submissions, _labs = ingest.ingest(str(self.folder / "in"), LABS, [])
         self.assertEqual(
-            [(one.student, one.lab, one.source) for one in hand_ins], [("ada", "scan", b"// done, wrong\n")]
+            [(one.student, one.lab, one.source) for one in submissions],
+            [("ada", "scan", b"// done, wrong\n")],
         )
 
     def test_warns_of_what_is_not_implemented(self):
@@ -1407,7 +1408,10 @@ class Similarity(unittest.TestCase):
                         )
                     )
             book = unittest.mock.Mock(harness={"root": name})
-            mine = [ingest.HandIn("ada", "scan", self.CODE.encode()), ingest.HandIn("dan", "scan", b"int x;")]
+            mine = [
+                ingest.Submission("ada", "scan", self.CODE.encode()),
+                ingest.Submission("dan", "scan", b"int x;"),
+            ]
             similarity.write(book, mine, folder / "pairs.json", 0.5, [old])
             pairs = json.loads((folder / "pairs.json").read_text())["labs"]["scan"]["pairs"]
             self.assertEqual(

@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 
 import scoring
 import settings
-from ingest import HandIn
+from ingest import Submission
 from ledger import Ledger
 from settings import Problem
 
@@ -202,7 +202,7 @@ class Book:
 
     def use_points(self, catalogue: dict | None = None, keep: bool = True) -> None:
         """Sets what evidence is worth: the labs' own points, changed by class.toml. Without a catalogue, that
-        of the last run. `keep`: for those who come without one."""
+        of the last run. `keep`: also stores it for such later calls."""
         path = self.folder / "catalogue.json"
         if catalogue is not None and keep:
             write_atomically(path, json.dumps(catalogue, indent=1).encode())
@@ -242,11 +242,11 @@ class Book:
 
     # --- What was handed in ---
 
-    def take_in(self, hand_ins: list[HandIn]) -> int:
+    def take_in(self, submissions: list[Submission]) -> int:
         """Notes what is new or has changed; the number of those."""
-        known = {(one["student"], one["lab"]): one for one in self.state.hand_ins}
+        known = {(one["student"], one["lab"]): one for one in self.state.submissions}
         n_new = 0
-        for one in hand_ins:
+        for one in submissions:
             sha256 = ""
             if one.source is not None:
                 sha256 = hashlib.sha256(one.source).hexdigest()

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 # What ./lab grade-all takes; --help ends with this text:
 """
-A hand-in is a folder, a .zip, a .tar.gz or a .cu file named after its student,
+A submission is a folder, a .zip, a .tar.gz or a .cu file named after its student,
 as Moodle and Canvas export them. Run the same command again after a stop, a
-crash, a full disk or new hand-ins: only what is new, changed or was the
+crash, a full disk or new submissions: only what is new, changed or was the
 machine's fault is graded. What failed twice in the same way waits for a person,
 who then grades it with --again. Exit code 0: everybody has a grade; 1: somebody
 has none (see the list), or it could not run.
 
 Examples:
-  ./lab grade-all hand-ins/
-  ./lab grade-all hand-ins/ --labs reduction scan --similarity pairs.json
-  ./lab grade-all hand-ins/ --slurm --device gpu \\
+  ./lab grade-all submissions/
+  ./lab grade-all submissions/ --labs reduction scan --similarity pairs.json
+  ./lab grade-all submissions/ --slurm --device gpu \\
     --slurm-time='--partition=gpu --gres=gpu:1 --exclusive'
 """
 
@@ -23,7 +23,7 @@ LEVELS = ["none", "limits", "namespaces", "full"]
 
 
 def choose_what(add: Callable) -> None:
-    add("folder", metavar="DIR", help="the hand-ins")
+    add("folder", metavar="DIR", help="the submissions")
     add("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
     some: dict = {"nargs": "+", "default": []}
     add("--labs", metavar="LAB", help="only these; default: all that somebody handed in", **some)

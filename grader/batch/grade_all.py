@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./lab grade-all: grades everything in a folder of hand-ins, unattended, and goes on where it was when it
+"""./lab grade-all: grades everything in a folder of submissions, unattended, and goes on where it was when it
 was stopped.
 
 Reading order: main here, with command_line.py; ingest.py (what was handed in), book.py (the class's folder),
@@ -134,11 +134,11 @@ class Here:
         pool.run(units)
 
 
-def units_of(book: Book, hand_ins: list[ingest.HandIn]) -> list[Unit]:
+def units_of(book: Book, submissions: list[ingest.Submission]) -> list[Unit]:
     """What has to be graded, each file once, in an order that says nothing about students."""
     found = {}
-    for student, lab in {(one.student, one.lab) for one in hand_ins}:
-        latest = book.state.latest_hand_in(student, lab)
+    for student, lab in {(one.student, one.lab) for one in submissions}:
+        latest = book.state.latest_submission(student, lab)
         if latest is not None and latest["sha256"]:
             unit = book.unit(lab, latest["sha256"])
             found[unit.key] = unit
@@ -146,17 +146,22 @@ def units_of(book: Book, hand_ins: list[ingest.HandIn]) -> list[Unit]:
 
 
 def summary(
-    book: Book, hand_ins: list[ingest.HandIn], lists: list[str], n_now: int, n_cached: int, seconds: float
+    book: Book,
+    submissions: list[ingest.Submission],
+    lists: list[str],
+    n_now: int,
+    n_cached: int,
+    seconds: float,
 ) -> int:
     rows = [
-        (one, gradebook.row_of(book, book.state.latest_hand_in(one.student, one.lab), current=True)[0])
-        for one in hand_ins
+        (one, gradebook.row_of(book, book.state.latest_submission(one.student, one.lab), current=True)[0])
+        for one in submissions
     ]
     there = Counter(row["status"] for _, row in rows)
     n_without = there["infra"] + there["pending"]
-    n_students = len({one.student for one in hand_ins})
+    n_students = len({one.student for one in submissions})
     print(
-        f"{n_students} students: {there['graded']} hand-ins graded ({n_now} files now, {n_cached} known from before), "
+        f"{n_students} students: {there['graded']} submissions graded ({n_now} files now, {n_cached} known from before), "
         f"{there['refused']} refused, {there['missing']} missing, {n_without} without a grade.  {seconds:.0f} s"
     )
     for one, row in rows:
@@ -165,7 +170,7 @@ def summary(
     for one, row in rows:
         if row["status"] in ("infra", "pending"):
             print(f"  no grade  {one.student}, {one.lab}: {row['message'] or 'not reached'}")
-    for student in sorted({one.student for one in hand_ins}):
+    for student in sorted({one.student for one in submissions}):
         own = [row for one, row in rows if one.student == student]
         if all(row["status"] == "missing" for row in own):
             print(f"  missing   {student}: {own[0]['message']}")
@@ -199,21 +204,21 @@ def open_class(options: argparse.Namespace, folder: pathlib.Path) -> tuple[Book,
 
 def take_in(
     options: argparse.Namespace, folder: pathlib.Path, harness: dict
-) -> tuple[list[ingest.HandIn], list[str]]:
+) -> tuple[list[ingest.Submission], list[str]]:
     """What was handed in, and of which labs."""
     all_labs = list(harness["labs"])
-    hand_ins, labs = ingest.ingest(
+    submissions, labs = ingest.ingest(
         str(folder), all_labs, options.labs, skeletons_of(pathlib.Path(harness["root"]), all_labs)
     )
-    if not hand_ins:
+    if not submissions:
         raise Problem(
-            f"{folder} holds no hand-ins for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected."
+            f"{folder} holds no submissions for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected."
         )
-    if not options.labs and all(one.source is None for one in hand_ins):
-        of_first = [one for one in hand_ins if one.lab == labs[0]]
+    if not options.labs and all(one.source is None for one in submissions):
+        of_first = [one for one in submissions if one.lab == labs[0]]
         reasons = "\n".join(f"  {one.student}: {one.refused or one.origin}" for one in of_first)
         raise Problem(f"Nothing in {folder} can be graded; --labs LAB records that for a lab.\n{reasons}")
-    return hand_ins, labs
+    return submissions, labs
 
 
 def run(options: argparse.Namespace) -> int:
@@ -221,20 +226,20 @@ def run(options: argparse.Namespace) -> int:
     folder = pathlib.Path(options.folder)
     if not folder.is_dir():
         raise Problem(
-            f"{folder} is not a folder. Give the folder with the hand-ins, one folder, archive or .cu file for "
+            f"{folder} is not a folder. Give the folder with the submissions, one folder, archive or .cu file for "
             "each student."
         )
     book, harness = open_class(options, folder)
-    hand_ins, labs = take_in(options, folder, harness)
-    chosen = only(options.only, hand_ins)
+    submissions, labs = take_in(options, folder, harness)
+    chosen = only(options.only, submissions)
     try:
         book.keep_earlier(labs, bool(options.only))
-        n_new = book.take_in(hand_ins)
+        n_new = book.take_in(submissions)
         units = units_of(book, chosen)
         waiting = [unit for unit in units if has_to_be_graded(book, unit, options.again)]
         print(
-            f"{len({one.student for one in hand_ins})} students, {', '.join(labs)}: {len(units)} different files, "
-            f"{n_new} hand-ins new or changed, {len(waiting)} files to grade.",
+            f"{len({one.student for one in submissions})} students, {', '.join(labs)}: {len(units)} different files, "
+            f"{n_new} submissions new or changed, {len(waiting)} files to grade.",
             file=sys.stderr,
             flush=True,
         )
@@ -242,20 +247,20 @@ def run(options: argparse.Namespace) -> int:
     except BaseException:
         # The reason of the stop is what counts: a full disk may hold no tables either.
         with contextlib.suppress(OSError, sqlite3.Error, Problem):
-            conclude(book, hand_ins)
+            conclude(book, submissions)
         raise
     book.clean()  # again: what a killed run had started lives a little longer than it, and writes
-    conclude(book, hand_ins)
+    conclude(book, submissions)
     if options.similarity:
         against = [pathlib.Path(one) for one in options.against]
-        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold, against)
+        similarity.write(book, submissions, pathlib.Path(options.similarity), options.threshold, against)
     n_now, seconds = len(waiting), time.monotonic() - begun
     return summary(book, chosen, ingest.ignored(str(folder)), n_now, len(units) - n_now, seconds)
 
 
-def only(students: list[str], hand_ins: list[ingest.HandIn]) -> list[ingest.HandIn]:
+def only(students: list[str], submissions: list[ingest.Submission]) -> list[ingest.Submission]:
     """Of those students, or all."""
-    there = sorted({one.student for one in hand_ins})
+    there = sorted({one.student for one in submissions})
     for student in students:
         if student not in there:
             near = difflib.get_close_matches(student, there)
@@ -263,7 +268,7 @@ def only(students: list[str], hand_ins: list[ingest.HandIn]) -> list[ingest.Hand
                 f"--only {student}: nobody of that name handed something in; "
                 + (f"did you mean {' or '.join(near)}?" if near else "grades.csv has the names.")
             )
-    return [one for one in hand_ins if not students or one.student in students]
+    return [one for one in submissions if not students or one.student in students]
 
 
 def has_to_be_graded(book: Book, unit: Unit, again: bool) -> bool:
@@ -283,10 +288,10 @@ def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
         progress.close()
 
 
-def conclude(book: Book, hand_ins: list[ingest.HandIn]) -> None:
+def conclude(book: Book, submissions: list[ingest.Submission]) -> None:
     """Tables and reports of what the ledger says, however the work ended."""
     with uninterrupted():
-        book.adopt_all(units_of(book, hand_ins))
+        book.adopt_all(units_of(book, submissions))
         gradebook.write_tables(book)
         reports.write_reports(book)
 

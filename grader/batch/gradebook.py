@@ -23,36 +23,36 @@ SCHEMA = """
 PRAGMA user_version = 2;
 CREATE TABLE students (student TEXT PRIMARY KEY, slug TEXT NOT NULL UNIQUE);
 -- One row each time that something new was handed in; `id` counts up.
-CREATE TABLE hand_ins (
+CREATE TABLE submissions (
   id INTEGER PRIMARY KEY, student TEXT NOT NULL REFERENCES students, lab TEXT NOT NULL, sha256 TEXT NOT NULL,
   origin TEXT NOT NULL, late INTEGER NOT NULL, submitted TEXT NOT NULL, received TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('graded', 'refused', 'missing', 'infra', 'pending')),
   points INTEGER, max_points INTEGER, bonus_points INTEGER, message TEXT NOT NULL, key TEXT, attempt INTEGER);
 CREATE TABLE tasks (
-  hand_in INTEGER NOT NULL REFERENCES hand_ins, task TEXT NOT NULL, verdict TEXT NOT NULL, points INTEGER NOT NULL,
-  max_points INTEGER NOT NULL, bonus INTEGER NOT NULL, speedup REAL, message TEXT NOT NULL, PRIMARY KEY (hand_in, task));
+  submission INTEGER NOT NULL REFERENCES submissions, task TEXT NOT NULL, verdict TEXT NOT NULL, points INTEGER NOT NULL,
+  max_points INTEGER NOT NULL, bonus INTEGER NOT NULL, speedup REAL, message TEXT NOT NULL, PRIMARY KEY (submission, task));
 -- Every attempt that ended, also those that were the machine's fault.
 CREATE TABLE attempts (
   key TEXT NOT NULL, attempt INTEGER NOT NULL, lab TEXT NOT NULL, sha256 TEXT NOT NULL, outcome TEXT NOT NULL, ended TEXT NOT NULL,
   seconds REAL, device TEXT, isolation TEXT, message TEXT NOT NULL, PRIMARY KEY (key, attempt));
-CREATE VIEW latest AS SELECT * FROM hand_ins WHERE id IN (SELECT max(id) FROM hand_ins GROUP BY student, lab);
--- A hand-in without points loses against any other; of equal ones the earliest counts.
-CREATE VIEW best AS SELECT * FROM hand_ins AS h WHERE id = (
-  SELECT id FROM hand_ins WHERE student = h.student AND lab = h.lab
+CREATE VIEW latest AS SELECT * FROM submissions WHERE id IN (SELECT max(id) FROM submissions GROUP BY student, lab);
+-- A submission without points loses against any other; of equal ones the earliest counts.
+CREATE VIEW best AS SELECT * FROM submissions AS h WHERE id = (
+  SELECT id FROM submissions WHERE student = h.student AND lab = h.lab
   ORDER BY coalesce(points, -1) DESC, coalesce(bonus_points, -1) DESC, id LIMIT 1);
 """
 
 
-def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list[dict]]:
-    """The columns of a hand-in and its tasks. One that is not the current one has what it got at its time."""
-    row = {"status": "missing", "points": 0, "bonus_points": 0, "message": hand_in["note"]}
+def row_of(book: Book, submission: dict, current: bool = False) -> tuple[dict, list[dict]]:
+    """The columns of a submission and its tasks. One that is not the current one has what it got at its time."""
+    row = {"status": "missing", "points": 0, "bonus_points": 0, "message": submission["note"]}
     row |= dict.fromkeys(("max_points", "key", "attempt"))
-    if hand_in["refused"]:
-        row.update(status="refused", message=hand_in["refused"])
-    if not hand_in["sha256"]:
-        row["message"] = row["message"] or hand_in["origin"]
+    if submission["refused"]:
+        row.update(status="refused", message=submission["refused"])
+    if not submission["sha256"]:
+        row["message"] = row["message"] or submission["origin"]
         return row, []
-    lab, sha256 = hand_in["lab"], hand_in["sha256"]
+    lab, sha256 = submission["lab"], submission["sha256"]
     units = [book.unit(lab, sha256)] if lab in book.digests else []
     keys = [unit.key for unit in units]
     if not current or book.keeps_earlier(lab):
@@ -101,14 +101,14 @@ def fill(db: sqlite3.Connection, book: Book) -> None:
     db.execute("PRAGMA synchronous = OFF")  # it is put in place when it is whole, and can be made again
     db.executescript(SCHEMA)
     with db:
-        for student in sorted({one["student"] for one in book.state.hand_ins}):
+        for student in sorted({one["student"] for one in book.state.submissions}):
             insert(db, "students", {"student": student, "slug": slug(student)})
-        last = {(one["student"], one["lab"]): number for number, one in enumerate(book.state.hand_ins, 1)}
-        for number, one in enumerate(book.state.hand_ins, 1):
+        last = {(one["student"], one["lab"]): number for number, one in enumerate(book.state.submissions, 1)}
+        for number, one in enumerate(book.state.submissions, 1):
             row, tasks = row_of(book, one, current=last[one["student"], one["lab"]] == number)
-            insert(db, "hand_ins", {**one, **row, "id": number, "received": one["time"]})
+            insert(db, "submissions", {**one, **row, "id": number, "received": one["time"]})
             for task in tasks:
-                insert(db, "tasks", {"bonus": False, **task, "hand_in": number, "task": task["id"]})
+                insert(db, "tasks", {"bonus": False, **task, "submission": number, "task": task["id"]})
         for key, attempts in book.state.ended.items():
             for number, record in attempts.items():
                 known = {"lab": "", "sha256": "", "outcome": "", "message": "", **record}
@@ -137,7 +137,7 @@ def csv_text(rows: Iterable, delimiter: str = ",") -> str:
 
 
 def grades_table(db: sqlite3.Connection) -> str:
-    labs = [lab for (lab,) in db.execute("SELECT DISTINCT lab FROM hand_ins ORDER BY lab")]
+    labs = [lab for (lab,) in db.execute("SELECT DISTINCT lab FROM submissions ORDER BY lab")]
     columns = "student, lab, status, points, bonus_points, late, message"
     latest = {(student, lab): row for student, lab, *row in db.execute(f"SELECT {columns} FROM latest")}
     of_labs = [f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")]
@@ -157,7 +157,7 @@ def grades_table(db: sqlite3.Connection) -> str:
 def tasks_table(db: sqlite3.Connection) -> str:
     rows = db.execute(
         "SELECT student, lab, task, verdict, t.points, t.max_points, bonus, speedup, t.message FROM latest "
-        "JOIN tasks t ON hand_in = id ORDER BY student, lab, t.rowid"
+        "JOIN tasks t ON submission = id ORDER BY student, lab, t.rowid"
     )
     return csv_text([[name for name, *_ in rows.description], *rows])
 
@@ -174,7 +174,7 @@ def grades(path: pathlib.Path) -> list[tuple]:
     rows += list(
         db.execute(
             "SELECT student, lab, sha256, task, t.points, t.max_points, bonus, t.message, verdict, '', speedup FROM latest "
-            "JOIN tasks t ON hand_in = id ORDER BY student, lab, task"
+            "JOIN tasks t ON submission = id ORDER BY student, lab, task"
         )
     )
     db.close()

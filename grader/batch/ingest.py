@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""From a folder of hand-ins, as a learning platform exports it, to one file a student and lab, or the reason
+"""From a folder of submissions, as a learning platform exports it, to one file a student and lab, or the reason
 why there is none.
 
-A hand-in is a folder, a .zip, a .tar.gz or a bare .cu file; a student may have several. Only files that a lab
+A submission is a folder, a .zip, a .tar.gz or a bare .cu file; a student may have several. Only files that a lab
 allows are read: plain ones (no link is followed, no pipe opened), of a bounded size. Whatever lies there,
 `ingest` returns; what is refused gets a POLICY verdict with a message for the student, and no other student
 is affected. Every entry of the folder, except the platform's own lists, gives a row. If an entry has no
@@ -38,7 +38,7 @@ HIDDEN = (".DS_Store", ".git", "__MACOSX", "Thumbs.db", "desktop.ini")
 
 
 @dataclass
-class HandIn:
+class Submission:
     """One student's, for one lab."""
 
     student: str
@@ -57,7 +57,7 @@ class Found:
 
     copy: int = 0  # the number of a copy: 1 of "ada (1).zip"
     time: float = 0.0  # of the newest file
-    received: float = 0.0  # of the newest file or archive in the folder of all hand-ins: no time from within an archive, which students choose
+    received: float = 0.0  # of the newest file or archive in the folder of all submissions: no time from within an archive, which students choose
     files: list[tuple[str, bytes]] = field(default_factory=list)  # path inside, contents
     times: dict[str, float] = field(default_factory=dict)  # of the files that are in no archive
     others: list[str] = field(default_factory=list)  # paths of what is no .cu file
@@ -187,7 +187,7 @@ class Skeletons:
 
 
 def add_archive(found: Found, path: str, inside: str) -> None:
-    """Unpacks it in another process: if an archive crashes the library, only its hand-in is lost."""
+    """Unpacks it in another process: if an archive crashes the library, only its submission is lost."""
     found.received = max(found.received, os.lstat(path).st_mtime)
     answer = UNPACKER.ask(os.path.abspath(path))
     if answer["refused"]:
@@ -279,15 +279,17 @@ def add_entry(found: Found, path: str, name: str, owner: names.Owner) -> None:
         found.others.append(name)
 
 
-def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons: Skeletons) -> HandIn | None:
+def choose_from(
+    found: Found, student: str, lab: str, labs: list[str], skeletons: Skeletons
+) -> Submission | None:
     """The file for this lab of one version; None when there is none."""
 
     def rank(path: str) -> int:
         tail = path.replace("\\", "/")
         return 0 if tail.endswith(f"/labs/{lab}/{lab}.cu") else 1 if names.lab_of(path, labs) else 2
 
-    def refused(reason: str, origin: str = "") -> HandIn:
-        return HandIn(student, lab, None, reason, names.shown(origin), found.late)
+    def refused(reason: str, origin: str = "") -> Submission:
+        return Submission(student, lab, None, reason, names.shown(origin), found.late)
 
     for path, reason in found.bad_files:
         if names.lab_of(path, labs) == lab:
@@ -312,7 +314,7 @@ def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons
         return refused(f"{shown} is empty: save it in your editor, then submit it again.", path)
     if skeletons.is_unchanged(lab, data):
         note = "The file was not changed: it is the lab's skeleton."
-    return HandIn(student, lab, data, "", shown, found.late, note)
+    return Submission(student, lab, data, "", shown, found.late, note)
 
 
 def they_differ(lab: str, files: list[str]) -> str:
@@ -337,7 +339,9 @@ def newest_of(found: Found, candidates: Candidates) -> tuple[Candidates, str]:
     return late, f"{names.shown(late[0][1])} counts: it is newer than {older}."
 
 
-def choose(versions: list[Found], student: str, lab: str, labs: list[str], skeletons: Skeletons) -> HandIn:
+def choose(
+    versions: list[Found], student: str, lab: str, labs: list[str], skeletons: Skeletons
+) -> Submission:
     """The file for this lab, or the reason why there is none. Of several copies of a submission the newest
     with such a file counts."""
     chosen = [(found, choose_from(found, student, lab, labs, skeletons)) for found in versions]
@@ -352,25 +356,25 @@ def choose(versions: list[Found], student: str, lab: str, labs: list[str], skele
         if refused:
             why, late = "; ".join(one.refused for one in refused), any(one.late for one in refused)
             submitted = max(one.submitted for one in refused)
-            return HandIn(student, lab, None, why, late=late, submitted=submitted)
+            return Submission(student, lab, None, why, late=late, submitted=submitted)
         reasons = " ".join(found.nothing_for(lab, labs) for found in versions)
-        return HandIn(student, lab, None, "", reasons, any(found.late for found in versions))
+        return Submission(student, lab, None, "", reasons, any(found.late for found in versions))
     usable = [(found, one) for found, one in usable if not skeletons.is_unchanged(lab, one.source)] or usable
     newest = max(found.time for found, _ in usable)
-    best, hand_in = max(
+    best, submission = max(
         usable, key=lambda pair: (pair[0].time >= newest - SAME_TIME, pair[0].copy, pair[0].time)
     )
-    older = [found for found, one in usable if one.source != hand_in.source]
+    older = [found for found, one in usable if one.source != submission.source]
     if any(found.time >= newest - SAME_TIME and found.copy == best.copy for found in older):
         why = they_differ(lab, [one.origin for _, one in usable])
-        return HandIn(student, lab, None, why, late=hand_in.late, submitted=hand_in.submitted)
-    notes = [hand_in.note] if hand_in.note else []
+        return Submission(student, lab, None, why, late=submission.late, submitted=submission.submitted)
+    notes = [submission.note] if submission.note else []
     if older:
         others = ", ".join(found.where() for found in older[:3])
         notes.append(f"{best.where()} counts: it is newer than {others}.")
     notes += [f"Not used: {one.refused}" for one in refused]
-    hand_in.note = " ".join(notes)
-    return hand_in
+    submission.note = " ".join(notes)
+    return submission
 
 
 def entries_of(folder: str) -> list[str]:
@@ -422,7 +426,7 @@ def collect(folder: str) -> dict[str, list[Found]]:
 
 def from_folder(
     folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str]
-) -> list[HandIn]:
+) -> list[Submission]:
     """What one student has put into a folder, for each lab of `wanted`."""
     found = Found(containers=["the submission"])
     try:
@@ -434,8 +438,8 @@ def from_folder(
 
 def ingest(
     folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str] | None = None
-) -> tuple[list[HandIn], list[str]]:
-    """Returns every student's hand-in for each of some labs, and these labs: `wanted`, else those whose
+) -> tuple[list[Submission], list[str]]:
+    """Returns every student's submission for each of some labs, and these labs: `wanted`, else those whose
     skeleton somebody has changed, else those with a usable file, else all, so that everybody gets the
     reason."""
     try:

@@ -51,7 +51,7 @@ def standings(book: pathlib.Path, names: dict[str, str]) -> dict[tuple[str, str]
         known = {row[0] for row in db.execute("SELECT student FROM students")}
         if strangers := sorted(names.keys() - known):
             raise Problem(f"The gradebook has no {', '.join(strangers)}: write names as in grades.csv.")
-        rows = db.execute("""SELECT lab, task, student, max(speedup) FROM tasks JOIN hand_ins ON hand_in = id
+        rows = db.execute("""SELECT lab, task, student, max(speedup) FROM tasks JOIN submissions ON submission = id
                              WHERE bonus = 1 AND verdict = 'OK' AND speedup IS NOT NULL GROUP BY lab, task, student""").fetchall()
     found: dict[tuple[str, str], list[tuple[str, float]]] = {}
     for lab, task, student, speedup in rows:

@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import gradebook
 import leaderboard
 
-# student, task, verdict, bonus, speedup; a hand-in for each
+# student, task, verdict, bonus, speedup; a submission for each
 GRADES = [
     ("Ada", "look_back", "OK", 1, 12.5),
     ("Ada", "look_back", "OK", 1, 31.0),
@@ -40,7 +40,7 @@ class Leaderboard(unittest.TestCase):
                 db.execute("INSERT INTO students VALUES (?, ?)", (student, student.lower()))
             for number, (student, task, verdict, bonus, speedup) in enumerate(GRADES, 1):
                 db.execute(
-                    "INSERT INTO hand_ins VALUES (?, ?, 'scan', '', '', 0, '', '', 'graded', 0, 0, 0, '', '', 0)",
+                    "INSERT INTO submissions VALUES (?, ?, 'scan', '', '', 0, '', '', 'graded', 0, 0, 0, '', '', 0)",
                     (number, student),
                 )
                 db.execute(

@@ -57,23 +57,26 @@ class State:
     """What the ledger says, summed up."""
 
     # In order; the last of a student and lab is the one that counts.
-    hand_ins: list[dict] = field(default_factory=list)
+    submissions: list[dict] = field(default_factory=list)
     started: dict[str, int] = field(default_factory=dict)  # key: the highest attempt begun
     ended: dict[str, dict[int, dict]] = field(default_factory=dict)  # key: attempt: record
     # Lab and file: keys, in the order in which they first ended.
     keys: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
-    latest: dict[tuple[str, str], dict] = field(default_factory=dict)  # student and lab: the last of hand_ins
+    # Student and lab: the last of `submissions`.
+    latest: dict[tuple[str, str], dict] = field(default_factory=dict)
     # Lab: the harness under which earlier results still stand.
     kept: dict[str, str] = field(default_factory=dict)
 
     def add(self, record: dict) -> None:
         try:
-            if record["event"] == "hand_in":
+            if record["event"] == "hand_in":  # a submission: ledgers of earlier terms call it so
                 names = ("student", "lab", "sha256", "refused", "origin", "late", "time")
-                hand_in = {name: record[name] for name in names}
+                submission = {name: record[name] for name in names}
                 # Earlier versions did not write these.
-                self.hand_ins.append(hand_in | {name: record.get(name, "") for name in ("note", "submitted")})
-                self.latest[record["student"], record["lab"]] = self.hand_ins[-1]
+                self.submissions.append(
+                    submission | {name: record.get(name, "") for name in ("note", "submitted")}
+                )
+                self.latest[record["student"], record["lab"]] = self.submissions[-1]
             elif record["event"] == "start":
                 self.started[record["key"]] = max(self.started.get(record["key"], 0), int(record["attempt"]))
             elif record["event"] == "end":
@@ -93,7 +96,7 @@ class State:
         """Under which a file has been graded, with whatever harness, the last first."""
         return list(self.keys.get((lab, sha256), {}))[::-1]
 
-    def latest_hand_in(self, student: str, lab: str) -> dict | None:
+    def latest_submission(self, student: str, lab: str) -> dict | None:
         return self.latest.get((student, lab))
 
 

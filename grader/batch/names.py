@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Whose hand-in is this? From the names that learning platforms give to folders and files, to a student and a
+"""Whose submission is this? From the names that learning platforms give to folders and files, to a student and a
 file name.
 
     student_of("Ada Lovelace_123_assignsubmission_file")     Moodle, a folder a student
-    student_of("lovelaceada_LATE_123_456_scan-1.cu")         Canvas, a file a hand-in
+    student_of("lovelaceada_LATE_123_456_scan-1.cu")         Canvas, a file a submission
     student_of("ada.zip")                                    anything else: the name without its ending
 
 Names come from strangers: whatever bytes they hold, `shown` makes of them text that no terminal, page or
@@ -72,7 +72,7 @@ def without_ending(name: str, is_file: bool) -> str:
 
 
 def student_of(entry: str, is_file: bool) -> Owner:
-    """`entry`: a name directly in the folder of all hand-ins. The name of a folder has no ending, whatever it
+    """`entry`: a name directly in the folder of all submissions. The name of a folder has no ending, whatever it
     looks like."""
     # What comes first is the platform's, what comes last the student's, who may choose any name.
     found = CANVAS.fullmatch(entry)

@@ -16,10 +16,10 @@ import subprocess
 from book import Book, read_result, write_atomically
 
 NOT_GRADED = {
-    "refused": "This hand-in was refused (POLICY): {}",
+    "refused": "This submission was refused (POLICY): {}",
     "missing": "Nothing was handed in for this lab. {}",
-    "infra": "This hand-in has not been graded yet: its grading did not come to an end. That costs no points; it will be tried again, or a person will look at it.",
-    "pending": "This hand-in has not been graded yet.",
+    "infra": "This submission has not been graded yet: its grading did not come to an end. That costs no points; it will be tried again, or a person will look at it.",
+    "pending": "This submission has not been graded yet.",
 }
 
 
@@ -60,7 +60,7 @@ def write_reports(book: Book) -> None:
 
 
 def edition_of(book: Book, row: sqlite3.Row | dict, edition: str) -> tuple[dict | None, bool]:
-    """The result of a row of hand_ins as it is worth now, and whether that is what it was worth when it was
+    """The result of a row of submissions as it is worth now, and whether that is what it was worth when it was
     graded."""
     path = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}{edition}.json"
     result = read_result(path, row["lab"])

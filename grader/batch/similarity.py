@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which hand-ins resemble each other? Fingerprints of their tokens, for people and plagiarism tools; no
+"""Which submissions resemble each other? Fingerprints of their tokens, for people and plagiarism tools; no
 verdict.
 
 Winnowing: S. Schleimer, D. Wilkerson, A. Aiken, "Winnowing: local algorithms for document fingerprinting",
@@ -156,14 +156,14 @@ def earlier(folder: pathlib.Path, lab: str) -> dict[str, str]:
     return {who: file.read_text(encoding="utf-8", errors="replace") for who, file in files.items()}
 
 
-def write(book, hand_ins, path: pathlib.Path, threshold: float, against: list[pathlib.Path]) -> None:
-    """`hand_ins`: of the whole class (ingest.HandIn); `against`: folders of other classes, whose pairs among
+def write(book, submissions, path: pathlib.Path, threshold: float, against: list[pathlib.Path]) -> None:
+    """`submissions`: of the whole class (ingest.Submission); `against`: folders of other classes, whose pairs among
     themselves do not count."""
     from book import write_atomically
 
     root = pathlib.Path(book.harness["root"])
     labs = {}
-    usable = [one for one in hand_ins if one.source is not None]
+    usable = [one for one in submissions if one.source is not None]
     for lab in sorted({one.lab for one in usable}):
         texts = {one.student: one.source.decode("utf-8", "replace") for one in usable if one.lab == lab}
         others = {who: text for folder in against for who, text in earlier(folder, lab).items()}

@@ -83,7 +83,7 @@ class Found:
 
 
 class Bounded:
-    """A stream that ends in a refusal when more comes out of it than any honest hand-in has."""
+    """A stream that ends in a refusal when more comes out of it than any honest submission has."""
 
     def __init__(self, stream) -> None:
         self.stream = stream
@@ -153,7 +153,7 @@ def unpack(path: pathlib.Path) -> Found:
     except Refused:
         raise
     except MemoryError:
-        raise Refused("needs more memory to unpack than any hand-in should") from None
+        raise Refused("needs more memory to unpack than any submission should") from None
     except Exception as error:  # the libraries raise what they like for damaged archives
         why = f"{type(error).__name__}: {str(error)[:200]}"
         raise Refused(f"can't be read as .zip or .tar.gz: {why}") from None

@@ -36,7 +36,7 @@ struct TraceOptions {
   std::uint64_t n = 8, columns = 0;
   std::vector<std::string> arrays;
   std::string steps;
-  bool solutions = false, step = false, markdown = false, json = false, no_exchanges = false;
+  bool solutions = false, step = false, markdown = false, json = false;
 };
 
 constexpr std::uint64_t kMaxItems = 16384;
@@ -57,7 +57,6 @@ Examples:
 Result<TraceChoice> parse_choice(const TraceOptions& options) {
   TraceChoice choice;
   choice.arrays = options.arrays;
-  choice.exchanges = !options.no_exchanges;
   if (options.steps.empty()) return choice;
   const Error wrong{fmt::format(
       "\"{}\" is not a range of steps: write --steps 3-7, or 3- for all from the third on", options.steps)};
@@ -142,7 +141,7 @@ int run_trace(const TraceOptions& options) {
   };
   view.fault = with_paths(view.fault);
   for (std::string& finding : view.findings) finding = with_paths(finding);
-  if (view.tables.empty() && !(options.arrays.empty() && options.steps.empty() && !options.no_exchanges))
+  if (view.tables.empty() && !(options.arrays.empty() && options.steps.empty()))
     return fail("no step of the trace is left: --arrays and --steps ask for what is not there");
 
   const SourceLine source_line = source_lines_below(layout->root);
@@ -208,8 +207,6 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("--runner", options->runner, "For tests: a runner program to watch instead")->group("");
   command->add_option("--arrays", options->arrays, "Only these arrays, separated by commas")->delimiter(',');
   command->add_option("--steps", options->steps, "Only these steps: 3-7");
-  command->add_flag("--no-exchanges", options->no_exchanges,
-                    "Leave out shuffles and votes, as of a function that is given");
   command->add_flag("--markdown", options->markdown, "As Markdown tables");
   command->add_flag("--json", options->json, "Machine-readable, on stdout");
   command->footer(kTraceFooter);

@@ -20,7 +20,7 @@ GRADE_ALL = pathlib.Path(__file__).resolve().parents[1] / "batch/grade_all.py"
 def sample(book: Book, n_most: int) -> dict[tuple[str, str], dict]:
     """Stored results by lab and file: of every lab and combination of verdicts one, then another of each …"""
     kinds: dict[tuple, list] = {}
-    for one in {(one["lab"], one["sha256"]): one for one in book.state.hand_ins if one["sha256"]}.values():
+    for one in {(one["lab"], one["sha256"]): one for one in book.state.submissions if one["sha256"]}.values():
         lab, sha256 = one["lab"], one["sha256"]
         for key in book.state.keys_of(lab, sha256)[:1]:
             if book.source(sha256).exists() and (found := book.grade(key, lab)):
@@ -48,7 +48,7 @@ def compare(book: Book, out: pathlib.Path, n_most: int, jobs: int) -> tuple[list
     fresh.use_last_harness()
     differences = []
     for (lab, name), file in entries.items():
-        same = [one for one in book.state.hand_ins if (one["lab"], one["sha256"]) == file]
+        same = [one for one in book.state.submissions if (one["lab"], one["sha256"]) == file]
         owners = sorted({one["student"] for one in same})
         found = fresh.grade(fresh.unit(*file).key, lab)
         who = f"{lab}, {', '.join(owners[:3])}{' …' if len(owners) > 3 else ''}"

@@ -663,6 +663,21 @@ class Desk(InFolder):
         )
         self.assertIn("Did you mean", self.desk("student", "term.graded", "s0001", code=1))
 
+    def test_a_page_has_the_submissions_of_the_group(self):
+        with (self.folder / "term.graded/class.toml").open("a", encoding="utf-8") as file:
+            file.write('[groups.red]\nmembers = ["s001", "s002"]\nlabs = ["scan"]\n')
+        for who, other in (("s001", "s002"), ("s002", "s001")):
+            made = [
+                one
+                for (owner, lab), all_of in self.term.submissions.items()
+                if owner == who or (owner == other and lab == "scan")
+                for one in all_of
+                if one["kind"] != "missing"
+            ]
+            self.desk("student", "term.graded", who, "--html", f"{who}.html")
+            page = (self.folder / f"{who}.html").read_text(encoding="utf-8")
+            self.assertEqual(page.count("2026-1"), len(made) + page.count("extension to"), who)
+
     def test_slip_days_are_spent_in_order_of_due_dates(self):
         labs = ("histogram", "reduction", "compaction")
         self.someone_without_submissions()
@@ -692,13 +707,13 @@ class Desk(InFolder):
         self.edit((r"\[labs.reduction\]\n", "[labs.reduction]\nslip_days = 0\n"))
         self.assertEqual(spent(), {"reduction": (0, 2), "compaction": (1, 1), "histogram": (2, 0)})
 
-    def points_of(self, records, hand_in):
-        """What a hand_in of the ledger is worth."""
+    def points_of(self, records, submission):
+        """What a submission of the ledger is worth."""
         for one in records:
             if (
-                hand_in["event"] == "hand_in"
+                submission["event"] == "hand_in"
                 and one.get("outcome") == "graded"
-                and one["sha256"] == hand_in["sha256"]
+                and one["sha256"] == submission["sha256"]
             ):
                 path = self.term.folder / "results" / one["key"] / f"{one['attempt']}.json"
                 return json.loads(path.read_text())["labs"][0]["points"]

@@ -49,13 +49,6 @@ def summary(finals: list[Final]) -> str:
     return f"Total: {shown(points)}{f' of {shown(most)}' if most else ''} points, bonus {shown(bonus)}"
 
 
-def submissions_of(term: Term, student: Student) -> list[Candidate]:
-    """In the order in which they came."""
-    own = [made for (owner, _), made in term.rows.items() if term.roster.find(owner) is student]
-    found = [one for made in own for one in made if one.status != "missing"]
-    return sorted(found, key=lambda one: one.number)
-
-
 def parts_of(term: Term, student: Student) -> list[Part]:
     """Everything about one student: for ./lab class student."""
     finals = term.of(student)
@@ -83,7 +76,8 @@ def parts_of(term: Term, student: Student) -> list[Part]:
             sum(verdict == SOLVED for verdict, _ in one.verdicts.values()),
             "yes" if one.number in counts else "",
         ]
-        for one in submissions_of(term, student)
+        for one in term.submissions_of(student)
+        if one.status != "missing"
     ]
     heads = ["lab", "submitted (UTC)", "status", "points", "bonus", "tasks right", "counts"]
     return [

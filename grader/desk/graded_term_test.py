@@ -26,10 +26,10 @@ SHARED = HERE.parents[1] / "common/tools/testing"
 sys.path[:0] = [str(HERE), str(HERE / "testing"), str(BATCH), str(SHARED)]
 
 import book
-import hand_ins
 import ledger
 import make_term
 import slurm_loopback
+import submissions
 
 KILLS = 5
 LEFT = 100_000  # bytes: the results of a few submissions
@@ -45,7 +45,7 @@ class Run:
         self.out = root / "term"
         self.out.mkdir()
         self.mount("size=2g")
-        self.term = hand_ins.SubmittedTerm(self.out, options.students)
+        self.term = submissions.SubmittedTerm(self.out, options.students)
         build = root / "build/grader"
         build.mkdir(parents=True)
         shutil.copy(BATCH / "testing/fake_labcli.py", build / "labcli")

@@ -10,6 +10,7 @@ or run, and nothing is written but by write().
 
 import datetime
 import difflib
+import itertools
 import json
 import math
 from dataclasses import asdict, dataclass, field
@@ -35,7 +36,7 @@ FAR = datetime.datetime(9000, 1, 1, tzinfo=datetime.UTC)
 class Candidate:
     """A submission for a lab."""
 
-    number: int  # in the gradebook's hand_ins
+    number: int  # in the gradebook's submissions
     owner: str  # as the platform calls them
     status: str
     points: float | None = None
@@ -48,7 +49,7 @@ class Candidate:
     verdicts: dict[str, tuple[str, str]] = field(default_factory=dict)  # by task: verdict and message
     lacks: list[str] = field(default_factory=list)  # what new points ask for and was never measured
     sha256: str = ""
-    row: dict = field(default_factory=dict)  # of the gradebook's hand_ins
+    row: dict = field(default_factory=dict)  # of the gradebook's submissions
 
 
 @dataclass
@@ -79,10 +80,16 @@ class Term:
     unknown: dict[str, str]  # names of submissions that are nobody's, and why
     warnings: list[str]
     rows: dict[tuple[str, str], list[Candidate]]  # by owner and lab
+    # By student's id and lab, in the order in which they came; those of the student's group, too.
+    submissions: dict[tuple[str, str], list[Candidate]]
     requests: dict[int, regrades.Request]
 
     def of(self, student: Student) -> list[Final]:
         return [self.finals[student.id, lab] for lab in self.labs]
+
+    def submissions_of(self, student: Student) -> list[Candidate]:
+        own = (one for lab in self.labs for one in self.submissions[student.id, lab])
+        return sorted(own, key=lambda one: one.number)
 
 
 def counting(finals: list[Final]) -> list[Final]:
@@ -136,9 +143,9 @@ def read_times(
 
 def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
     """Of every owner and lab, in the order in which they came."""
-    last = {(one["student"], one["lab"]): number for number, one in enumerate(book.state.hand_ins, 1)}
+    last = {(one["student"], one["lab"]): number for number, one in enumerate(book.state.submissions, 1)}
     found: dict[tuple[str, str], list[Candidate]] = {}
-    for number, one in enumerate(book.state.hand_ins, 1):
+    for number, one in enumerate(book.state.submissions, 1):
         row, tasks = gradebook.row_of(book, one, current=last[one["student"], one["lab"]] == number)
         made = Candidate(
             number,
@@ -413,31 +420,27 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     )
     maxima = {lab: max_points_of(book, lab) for lab in labs}
     finals: dict[tuple[str, str], Final] = {}
+    submissions: dict[tuple[str, str], list[Candidate]] = {}
     for student in roster.students.values():
-        own = {
-            lab: sorted(
-                (
-                    one
-                    for owner, only_labs in owned.get(student.id, [])
-                    if not only_labs or lab in only_labs
-                    for one in rows.get((owner, lab), [])
-                ),
-                key=lambda one: one.number,
-            )
-            for lab in labs
-        }
-        finals |= {(student.id, one.lab): one for one in judge.finals(student, own, maxima)}
+        for lab in labs:
+            owners = [
+                who for who, only_labs in owned.get(student.id, []) if not only_labs or lab in only_labs
+            ]
+            own = itertools.chain.from_iterable(rows.get((owner, lab), []) for owner in owners)
+            submissions[student.id, lab] = sorted(own, key=lambda one: one.number)
+        of_labs = {lab: submissions[student.id, lab] for lab in labs}
+        finals |= {(student.id, one.lab): one for one in judge.finals(student, of_labs, maxima)}
     warnings += [
         f"{lab}: the tasks without a bonus are worth {most} points together."
         for lab, most in maxima.items()
         if most not in (None, 0, 100)
     ]
-    graded = [(lab, one) for (_, lab), submissions in rows.items() for one in submissions]
+    graded = [(lab, one) for (_, lab), made in rows.items() for one in made]
     warnings += [
         f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more."
         for what in sorted({f"{lab}, {what}" for lab, one in graded for what in one.lacks})
     ]
-    return Term(settings, roster, labs, finals, unknown, warnings, rows, requests)
+    return Term(settings, roster, labs, finals, unknown, warnings, rows, submissions, requests)
 
 
 def why_unknown(owner: str, settings: Settings) -> str:

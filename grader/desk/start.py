@@ -66,7 +66,7 @@ The first hour:
 For each lab, after its due date:
 
 - [ ] Export all submissions from your platform and unpack them with `unzip`, which keeps the files' times.
-- [ ] `./lab grade-all week3/ --labs LAB --out {folder}`: run it again until every hand-in is graded.
+- [ ] `./lab grade-all week3/ --labs LAB --out {folder}`: run it again until every submission is graded.
 - [ ] `./lab class grades {folder}`: assign unknown names under `[aliases]`.
 - [ ] `./lab class show {folder}`: look at the refused files, the late ones, and the most common mistakes.
 - [ ] Written parts: `./lab class sheet {folder} LAB --anonymous --out LAB.csv`, and fill it in.

@@ -27,8 +27,8 @@ struct LabToGrade {
 
 struct GradeOptions {
   lab::DeviceKind device = lab::DeviceKind::sim;
-  // Of labs for several devices: cases for at most so many devices run on GPUs, if `device` is the GPU. All
-  // others run on the simulator, so that every machine can grade these labs.
+  // Of labs for several devices: cases for at most so many devices run on GPUs, if `device` is the GPU. Their
+  // other cases run on the simulator, so that every machine can grade these labs.
   unsigned gpus = 0;
   bool solutions = false;
   std::uint64_t seed = 0;

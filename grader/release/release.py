@@ -39,8 +39,8 @@ from waiting import Waiting
 
 HERE = pathlib.Path(__file__).resolve().parent
 EDITION = HERE / "edition"
-# What an edition may hold: patterns of paths ("*" also stands for "/"). Scripts and data are named one by
-# one, so a new one stays behind until it is listed.
+# What an edition may hold: patterns of paths ("*" also stands for "/"). Folders in which
+# everything is for students are named as a whole; of all others each file is named, so a new one stays behind.
 ALLOWED = [
     ".clang-format",
     ".clangd",

@@ -424,7 +424,7 @@ class Edition(unittest.TestCase):
         done = configured(self.out, pathlib.Path(self.folder.name) / "build")
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
 
-    def test_hand_ins_can_be_packed(self):
+    def test_submissions_can_be_packed(self):
         done = subprocess.run(
             [sys.executable, "-B", self.out / "grader/batch/submit.py", "--help"],
             capture_output=True,

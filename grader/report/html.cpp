@@ -18,14 +18,18 @@ using page::Html;
 using page::text;
 using page::Tone;
 
-Tone tone_of(const TaskResult& task) {
-  switch (row_of(task.verdict).standing) {
-    case lab::Standing::right: return task.points == task.max_points ? Tone::good : Tone::fair;
+Tone tone_of(Verdict verdict, bool has_all_points) {
+  switch (row_of(verdict).standing) {
+    case lab::Standing::right: return has_all_points ? Tone::good : Tone::fair;
     case lab::Standing::wrong: return Tone::bad;
     case lab::Standing::unsure: return Tone::fair;
     case lab::Standing::absent: return Tone::quiet;
   }
   return Tone::bad;
+}
+
+Tone tone_of(const TaskResult& task) {
+  return tone_of(task.verdict, task.points == task.max_points);
 }
 
 Cell speedup_cell(const TaskResult& task, lab::Baseline which) {
@@ -82,14 +86,11 @@ Html case_list(const TaskResult& task) {
       .columns = {
           {text("Case")}, {text("For")}, {text("Device")}, {text("Verdict")}, {text("Seconds"), true}}};
   for (const CaseRecord& record : task.cases)
-    t.rows.push_back(
-        {{text(record.name)},
-         {text(name_of(record.stage))},
-         {text(name_of(record.device))},
-         {text(lab::name_of(record.verdict)), record.verdict == Verdict::ok                ? Tone::good
-                                              : record.verdict == Verdict::not_implemented ? Tone::quiet
-                                                                                           : Tone::bad},
-         {text(fmt::format("{:.3f}", record.seconds))}});
+    t.rows.push_back({{text(record.name)},
+                      {text(name_of(record.stage))},
+                      {text(name_of(record.device))},
+                      {text(lab::name_of(record.verdict)), tone_of(record.verdict, true)},
+                      {text(fmt::format("{:.3f}", record.seconds))}});
   return page::details(text(fmt::format("{}: {} case{} run", task.title, task.cases.size(),
                                         task.cases.size() == 1 ? "" : "s")),
                        page::table(t));

@@ -268,6 +268,20 @@ TEST(Html, IsWellFormedSelfContainedAndComplete) {
   }
 }
 
+TEST(Html, ACaseHasTheToneOfItsVerdict) {
+  for (const auto& [verdict, tone] : {std::pair(Verdict::ok, "good"),
+                                      {Verdict::infra, "fair"},
+                                      {Verdict::suspect, "fair"},
+                                      {Verdict::not_implemented, "quiet"},
+                                      {Verdict::wrong_answer, "bad"}}) {
+    RunResult result = example();
+    result.labs[0].tasks[0].cases[0].verdict = verdict;
+    const std::string page = to_html(result), end = fmt::format(">{}<", lab::name_of(verdict));
+    const std::string cell = page.substr(page.rfind("<td", page.rfind(end)));
+    EXPECT_THAT(cell.substr(0, cell.find(end)), HasSubstr(tone)) << lab::name_of(verdict);
+  }
+}
+
 TEST(Markup, EscapesTextAndAttributes) {
   EXPECT_EQ(escape_markup("<a href=\"x\" id='y'>&\x1b"),
             "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;\\x1b");

@@ -321,9 +321,7 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
 void choose(TraceView& view, const TraceChoice& choice) {
   const auto unwanted = [&](const TraceStep& step) {
     const bool named = std::ranges::find(choice.arrays, step.base) != choice.arrays.end();
-    const bool exchange = step.after == "shuffle" || step.after == "vote";
-    return step.number < choice.first || step.number > choice.last || (!choice.arrays.empty() && !named) ||
-           (exchange && !choice.exchanges);
+    return step.number < choice.first || step.number > choice.last || (!choice.arrays.empty() && !named);
   };
   for (TraceTable& table : view.tables) std::erase_if(table.steps, unwanted);
   std::erase_if(view.tables, [](const TraceTable& table) { return table.steps.empty(); });

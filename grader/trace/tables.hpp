@@ -87,7 +87,6 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
 struct TraceChoice {
   std::vector<std::string> arrays;
   int first = 1, last = 1 << 30;
-  bool exchanges = true;  // shuffles and votes
 };
 void choose(TraceView& view, const TraceChoice& choice);
 

@@ -251,6 +251,21 @@ def words_at(x: float, y: float, text: str, ink: str = TEXT, dx: float = 8) -> d
     return layer([{}], mark, {"value": x}, {"value": round(y, 1)})
 
 
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def beside(x: float, y: float, text: str, taken: list[Box]) -> Box:
+    """Where a text beside the point (x, y) covers the fewest of `taken`, preferably to its right."""
+    wide, high = 6.6 * len(text), 7
+    corners = itertools.product((x + 8, x - 8 - wide, x - wide / 2), (y, y + 14, y - 14))
+    boxes = [(left, middle - high, left + wide, middle + high) for left, middle in corners]
+
+    def covered(a: Box) -> int:
+        return sum(a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3] for b in taken)
+
+    return min(boxes, key=lambda box: (box[0] < 2, covered(box)))
+
+
 def lines(curves: list[Curve], x: dict, y: dict, height: int, title: str, width: int) -> Plot:
     layers, ends = [], []
     for one in curves:
@@ -620,19 +635,23 @@ def roofline_plot(found: list[tuple[str, float, float, int]], flat: float, slope
     y = logarithmic([*(worth for _, _, worth, _ in found), flat], lambda t: f"{t:g}")
     low, high = x["scale"]["domain"]
     roof = Curve("", [(low, low * slope), (ridge, flat), (high, flat)], reference=True)
-    layers, ends = lines([roof], x, y, height, "", width).layer, []
-    for name, intensity, worth, k in found:
-        at = [{"x": intensity, "y": worth}]
-        layers.append(points(at, field("x", x), field("y", y), SERIES[k], SHAPES[k]))
-        across = width * math.log(intensity / low) / math.log(high / low)
-        ends.append((across, position(y, worth, height), name, SERIES[k]))
-    named = apart([[down, (name, across, ink)] for across, down, name, ink in ends], height)
-    for down, (name, across, ink) in named:
-        layers.append(words_at(across, down, "top rung" if name == measured.TOP else name, ink))
-    place = width * math.log(ridge / low) / math.log(high / low)
+    layers = lines([roof], x, y, height, "", width).layer
+
+    def place(intensity: float, worth: float) -> tuple[float, float]:
+        return width * math.log(intensity / low) / math.log(high / low), position(y, worth, height)
+
+    at = [place(intensity, worth) for _, intensity, worth, _ in found]
+    taken = [(a - 5, b - 5, a + 5, b + 5) for a, b in at]
+    for (name, intensity, worth, k), (across, down) in zip(found, at):
+        shown = [{"x": intensity, "y": worth}]
+        layers.append(points(shown, field("x", x), field("y", y), SERIES[k], SHAPES[k]))
+        text = "top rung" if name == measured.TOP else name
+        taken.append(beside(across, down, text, taken))
+        left, top, _, bottom = taken[-1]
+        layers.append(words_at(left, (top + bottom) / 2, text, SERIES[k], 0))
     layers += [
-        words_at(place, position(y, flat, height) - 9, "32-bit additions", QUIET, 0),
-        words_at(8, position(y, low * slope, height) - 42, "memory", QUIET, 0),
+        words_at(place(ridge, flat)[0], position(y, flat, height) - 9, "32-bit additions", QUIET, 0),
+        words_at(*place(2, 2.5 * slope), "memory", QUIET, -50),
     ]
     return Plot(layers, height, "10¹² operations per second (logarithmic)")
 

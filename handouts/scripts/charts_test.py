@@ -44,6 +44,14 @@ class Axes(unittest.TestCase):
         self.assertLessEqual(places[-1], 106)
         self.assertEqual([name for _, name in placed], ["c", "a", "b", "d"])
 
+    def test_a_name_beside_a_point_covers_nothing(self):
+        taken = [(95, -5, 105, 5), (110, -5, 120, 5)]  # its own point, and one to its right
+        for _ in range(5):
+            left, top, right, bottom = charts.beside(100, 0, "name", taken)
+            for a, b, c, d in taken:
+                self.assertTrue(right <= a or left >= c or bottom <= b or top >= d, (taken, left, top))
+            taken.append((left, top, right, bottom))
+
 
 class Digests(unittest.TestCase):
     def test_the_last_digits_do_not_count(self):

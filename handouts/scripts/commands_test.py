@@ -5,7 +5,7 @@
 usage: commands_test.py LABCLI
 
 A command of labcli is run as it stands, on the solutions (students' files are empty) and on the simulator,
-where that is quick; the others are parsed to the end: their words, options and names must exist. Commands of
+where that is quick; the others are parsed to the end: their options must exist. Commands of
 the `lab` script itself must be in its list.
 """
 

@@ -46,7 +46,7 @@ Index& count_of(Tried& t) {
   return t.output<Index>(1)[0];
 }
 
-// What check reports of `t`; the test fails if it reports nothing.
+// The hint that check gives for `t`; the test fails if it reports nothing.
 std::string hint(const Tried& t, std::string_view id = "fused") {
   const auto mismatch = check(t, id);
   EXPECT_TRUE(mismatch) << t.c.name << " is accepted";

@@ -75,18 +75,10 @@ template <typename T>
 std::vector<Expected> expected_sums(const Task& task, const Case& c, std::span<const T> items) {
   std::vector<Expected> expected(items.size());
   ExactSum sum;
-  double magnitudes = 0;
-  bool whole = true;
-  const auto prefix = [&](std::size_t i) {
-    return Expected{sum.value(), sum_error_bound(c.dtype, depth(task, i), magnitudes, whole)};
-  };
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (kind_of(c) == Kind::exclusive) expected[i] = prefix(i);
-    const auto x = static_cast<long double>(items[i]);
-    sum.add(x);
-    magnitudes += static_cast<double>(std::abs(x));
-    whole = whole && x == std::floor(x);
-    if (kind_of(c) == Kind::inclusive) expected[i] = prefix(i);
+    if (kind_of(c) == Kind::exclusive) expected[i] = sum.expected(c.dtype, depth(task, i));
+    sum.add(static_cast<long double>(items[i]));
+    if (kind_of(c) == Kind::inclusive) expected[i] = sum.expected(c.dtype, depth(task, i));
   }
   return expected;
 }

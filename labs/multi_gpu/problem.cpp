@@ -124,26 +124,6 @@ double depth(std::uint64_t i) {
   return 64 + 4 * std::log2(n + 2) + n / 4096;
 }
 
-// The exact sum of what has been added, and the error that is accepted.
-class FloatSum {
- public:
-  void add(float x) {
-    sum_.add(static_cast<long double>(x));
-    magnitudes_ += std::abs(static_cast<double>(x));
-    whole_ = whole_ && x == std::floor(x);
-    ++n_;
-  }
-  Expected expected() const {
-    return {sum_.value(), sum_error_bound(DType::f32, depth(n_), magnitudes_, whole_)};
-  }
-
- private:
-  ExactSum sum_;
-  double magnitudes_ = 0;
-  bool whole_ = true;
-  std::uint64_t n_ = 0;
-};
-
 // The result of each task for the whole array, rank by rank.
 template <typename Op>
 struct Right {
@@ -155,16 +135,19 @@ struct Right {
     constexpr bool kFloat = std::is_floating_point_v<Value>;
     const bool scans = is_scan(task);
     Value carry = op.identity();
-    FloatSum sum;
+    ExactSum sum;
+    std::uint64_t n = 0;
+    const auto so_far = [&] { return sum.expected(DType::f32, depth(n)); };
     for (const HostBuffer& input : inputs) {
       const auto items = input.as<Value>();
       values.emplace_back(scans ? items.size() : 0);
       expected.emplace_back();
       if constexpr (kFloat) {
         for (const Value item : items) {
-          if (scans && kind_of(c) == Kind::exclusive) expected.back().push_back(sum.expected());
-          sum.add(item);
-          if (scans && kind_of(c) == Kind::inclusive) expected.back().push_back(sum.expected());
+          if (scans && kind_of(c) == Kind::exclusive) expected.back().push_back(so_far());
+          sum.add(static_cast<long double>(item));
+          ++n;
+          if (scans && kind_of(c) == Kind::inclusive) expected.back().push_back(so_far());
         }
       } else if (scans) {
         carry = scan_one_thread(items, std::span(values.back()), kind_of(c), op, carry);
@@ -175,7 +158,7 @@ struct Right {
     if (scans) return;
     for (std::size_t r = 0; r < inputs.size(); ++r) {
       values[r] = {carry};
-      if constexpr (kFloat) expected[r] = {sum.expected()};
+      if constexpr (kFloat) expected[r] = {so_far()};
     }
   }
 };

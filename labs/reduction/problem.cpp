@@ -129,30 +129,16 @@ double depth(const Task& task, std::uint64_t n) {
   return tree + serial;
 }
 
-struct Magnitudes {
-  double sum = 0;             // Σ|x|
-  bool whole = true;          // every item is an integer
-  bool powers_of_two = true;  // every |item| is one
-};
-
-template <typename T>
-Magnitudes magnitudes_of(std::span<const T> items) {
-  Magnitudes m;
-  for (const T item : items) {
-    const double x = std::abs(static_cast<double>(item));
-    m.sum += x;
-    m.whole = m.whole && x == std::floor(x);
-    int exponent = 0;
-    m.powers_of_two = m.powers_of_two && std::frexp(x, &exponent) == 0.5;
-  }
-  return m;
+bool is_power_of_two(double x) {
+  int exponent = 0;
+  return std::abs(std::frexp(x, &exponent)) == 0.5;
 }
 
 template <typename T>
-long double exact_sum(std::span<const T> items) {
+ExactSum exact_sum(std::span<const T> items) {
   ExactSum sum;
   for (const T item : items) sum.add(static_cast<long double>(item));
-  return sum.value();
+  return sum;
 }
 
 // The exact answer of a case whose Value is a floating-point type, and the allowed error.
@@ -161,22 +147,22 @@ Expected expected_float(const Task& task, const Case& c, std::span<const T> item
   const auto id = static_cast<OpId>(c.op);
   const DType type = value_type(id, c.dtype);
   const double u = lab::unit_roundoff(type);
-  const Magnitudes m = magnitudes_of(items);
   switch (id) {
     case OpId::min:
     case OpId::max: return {static_cast<long double>(fold_one_thread(items, op)), 0};
     case OpId::product: {
       long double product = 1;
       for (const T item : items) product *= static_cast<long double>(item);
-      const double bound = m.powers_of_two ? 0 : product_error_bound(type, c.n, static_cast<double>(product));
-      return {product, bound};
+      const bool exact = std::ranges::all_of(items, [](T item) { return is_power_of_two(item); });
+      return {product, exact ? 0 : product_error_bound(type, c.n, static_cast<double>(product))};
     }
-    case OpId::sum: return {exact_sum(items), sum_error_bound(type, depth(task, c.n), m.sum, m.whole)};
+    case OpId::sum: return exact_sum(items).expected(type, depth(task, c.n));
     case OpId::mean: {
       if (c.n == 0) return {std::numeric_limits<long double>::quiet_NaN(), 0};
-      const long double mean = exact_sum(items) / static_cast<long double>(c.n);
-      const double bound = sum_error_bound(type, depth(task, c.n), m.sum, m.whole) / static_cast<double>(c.n);
-      return {mean, bound + 2 * u * std::abs(static_cast<double>(mean))};  // the division is rounded, too
+      const Expected sum = exact_sum(items).expected(type, depth(task, c.n));
+      const auto n = static_cast<double>(c.n);
+      const long double mean = sum.value / static_cast<long double>(n);
+      return {mean, sum.bound / n + 2 * u * std::abs(static_cast<double>(mean))};  // the division rounds, too
     }
   }
   return {};
@@ -256,9 +242,7 @@ std::string integers_in_floats(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
   if constexpr (std::is_integral_v<Value>) {
     if (f.id() != OpId::sum) return "";
-    ExactSum sum;
-    for (const T item : f.items) sum.add(static_cast<long double>(item));
-    const long double exact = sum.value(), got = static_cast<long double>(f.got);
+    const long double exact = exact_sum(f.items).value(), got = static_cast<long double>(f.got);
     constexpr auto kMin = std::numeric_limits<Value>::min(), kMax = std::numeric_limits<Value>::max();
     const bool fits = exact >= static_cast<long double>(kMin) && exact <= static_cast<long double>(kMax);
     const bool sticks = !fits && (f.got == kMin || f.got == kMax);
@@ -286,13 +270,10 @@ std::string added_instead_of_op(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
   if (f.id() == OpId::sum || f.id() == OpId::mean) return "";
   long double total = 0;
-  if constexpr (std::is_integral_v<Value>) {
+  if constexpr (std::is_integral_v<Value>)
     total = static_cast<long double>(fold_one_thread(f.items, Sum<T>{}));
-  } else {
-    ExactSum sum;
-    for (const T item : f.items) sum.add(static_cast<long double>(item));
-    total = sum.value();
-  }
+  else
+    total = exact_sum(f.items).value();
   // If the block size is a power of two, its last positions hold identities, level by level, and these are
   // combined, too.
   for (std::uint64_t block = 16; block <= 4096; block *= 2) {

@@ -136,14 +136,14 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
 // --- Rung 6, task "coarsened": a fixed number of threads; each one combines many items by itself, and the
 // tree comes last.
 inline constexpr unsigned kPacksPerThread = 4;  // with fewer 16-byte loads, a thread is not worth starting
-inline constexpr unsigned kBlocksPerProcessor = 8;  // of 256 threads: as many as fit on a multiprocessor
+inline constexpr unsigned kBlocksPerProcessor = 8;  // of 256 threads: as many as fit on one of sm_80 or sm_90
 
 template <typename T, typename Op>
 __global__ void k06_coarsened(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   // TODO(student): Call strided_fold, then block_fold. Then thread 0 writes the result. (roughly 2 lines)
 }
 
-// Number of blocks for n items of type T: at most as many as the device can run at the same time.
+// Number of blocks for n items of type T: at most kBlocksPerProcessor for each multiprocessor.
 template <typename T>
 unsigned coarsened_grid(std::uint64_t n, int multiprocessors) {
   const std::uint64_t wanted = blocks_for(n, std::uint64_t{kBlock} * kPacksPerThread * Pack<T>::kItems);

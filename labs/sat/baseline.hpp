@@ -120,15 +120,4 @@ void box_filter_rows(std::span<const Sum> table, std::size_t width, std::size_t 
   }
 }
 
-// Adds up the items of one window: up to (2 · radius + 1)² additions, which four look-ups in the table would
-// save.
-template <typename T, typename Sum = typename SumOf<T>::Type>
-Sum window_sum(std::span<const T> items, std::size_t width, const Box& box) {
-  Sum sum{0};
-  for (std::size_t r = box.first_row; r <= box.last_row; ++r)
-    for (std::size_t c = box.first_column; c <= box.last_column; ++c)
-      sum = wrapping_add(sum, static_cast<Sum>(items[r * width + c]));
-  return sum;
-}
-
 }  // namespace course::sat

@@ -66,44 +66,4 @@ void rows_all_cores(std::size_t n, std::size_t row_length, Row row) {
   lab::on_all_cores(n_shares, scan_share);
 }
 
-// --- The networks of the handout, in place, with one call of after_round() for each row of its tables.
-
-// x[k] becomes x[k - d] op x[k] for d = 1, 2, 4 …: inclusive.
-template <typename Op, typename AfterRound>
-void hillis_steele(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
-  for (std::size_t d = 1; d < x.size(); d *= 2) {
-    // From right to left, so that x[k - d] is still the value of the round before.
-    for (std::size_t k = x.size(); k-- > d;) x[k] = op(x[k - d], x[k]);
-    after_round();
-  }
-}
-
-// A balanced tree whose number of leaves is a power of two. Every node's value is at the position of its
-// rightmost leaf.
-template <typename Op, typename AfterRound>
-void up_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
-  for (std::size_t half = 1; half < x.size(); half *= 2) {
-    for (std::size_t right = 2 * half - 1; right < x.size(); right += 2 * half)
-      x[right] = op(x[right - half], x[right]);
-    after_round();
-  }
-}
-
-// After up_sweep: the root becomes the identity. Then every node copies its value to its left child; its
-// right child gets the node's value combined with the left child's old value. The result is exclusive.
-template <typename Op, typename AfterRound>
-void down_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
-  if (x.empty()) return;
-  x.back() = op.identity();
-  after_round();
-  for (std::size_t half = x.size() / 2; half > 0; half /= 2) {
-    for (std::size_t right = 2 * half - 1; right < x.size(); right += 2 * half) {
-      const auto left = x[right - half];
-      x[right - half] = x[right];
-      x[right] = op(x[right], left);
-    }
-    after_round();
-  }
-}
-
 }  // namespace course::scan

@@ -123,23 +123,11 @@ std::vector<Expected> expected_sums(const Task& task, const Case& c, std::span<c
   const double additions = depth(task, c);
   rows_one_thread(c.n, row_length_of(c), [&](std::size_t first, std::size_t length) {
     ExactSum sum;
-    double magnitudes = 0;
-    bool whole = true;
     for (std::size_t i = first; i < first + length; ++i) {
-      if (heads != nullptr && heads[i] != 0) {
-        sum = {};
-        magnitudes = 0;
-        whole = true;
-      }
-      const auto put = [&] {
-        all[i] = {sum.value(), sum_error_bound(c.dtype, additions, magnitudes, whole)};
-      };
-      if (kind_of(c) == Kind::exclusive) put();
-      const auto x = static_cast<double>(in[i]);
-      sum.add(static_cast<long double>(x));
-      magnitudes += std::abs(x);
-      whole = whole && x == std::floor(x);
-      if (kind_of(c) == Kind::inclusive) put();
+      if (heads != nullptr && heads[i] != 0) sum = {};
+      if (kind_of(c) == Kind::exclusive) all[i] = sum.expected(c.dtype, additions);
+      sum.add(static_cast<long double>(in[i]));
+      if (kind_of(c) == Kind::inclusive) all[i] = sum.expected(c.dtype, additions);
     }
   });
   return all;
@@ -541,7 +529,6 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"order_of_operands", order_of_operands<Op>, true},
 };
 
-// Prints an affine map as a formula instead of 64 bits.
 // The sweeps compute the exclusive scan directly, the networks the inclusive one.
 Kind natural_kind(Rung rung) {
   return is_blelloch(rung) ? Kind::exclusive : Kind::inclusive;

@@ -50,6 +50,47 @@ std::vector<Items> rounds_of(Items x, Network network) {
   network(std::span(x), Sum<std::int32_t>{}, [&] { rows.push_back(x); });
   return rows;
 }
+
+// --- The networks of the handout, in place, with one call of after_round() for each row of its tables.
+
+// x[k] becomes x[k - d] op x[k] for d = 1, 2, 4 …: inclusive.
+template <typename Op, typename AfterRound>
+void hillis_steele(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
+  for (std::size_t d = 1; d < x.size(); d *= 2) {
+    // From right to left, so that x[k - d] is still the value of the round before.
+    for (std::size_t k = x.size(); k-- > d;) x[k] = op(x[k - d], x[k]);
+    after_round();
+  }
+}
+
+// A balanced tree whose number of leaves is a power of two. Every node's value is at the position of its
+// rightmost leaf.
+template <typename Op, typename AfterRound>
+void up_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
+  for (std::size_t half = 1; half < x.size(); half *= 2) {
+    for (std::size_t right = 2 * half - 1; right < x.size(); right += 2 * half)
+      x[right] = op(x[right - half], x[right]);
+    after_round();
+  }
+}
+
+// After up_sweep: the root becomes the identity. Then every node copies its value to its left child; its
+// right child gets the node's value combined with the left child's old value. The result is exclusive.
+template <typename Op, typename AfterRound>
+void down_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
+  if (x.empty()) return;
+  x.back() = op.identity();
+  after_round();
+  for (std::size_t half = x.size() / 2; half > 0; half /= 2) {
+    for (std::size_t right = 2 * half - 1; right < x.size(); right += 2 * half) {
+      const auto left = x[right - half];
+      x[right - half] = x[right];
+      x[right] = op(x[right], left);
+    }
+    after_round();
+  }
+}
+
 const auto kUp = [](auto x, auto op, auto after) { up_sweep(x, op, after); };
 const auto kDown = [](auto x, auto op, auto after) { down_sweep(x, op, after); };
 const auto kNetwork = [](auto x, auto op, auto after) { hillis_steele(x, op, after); };

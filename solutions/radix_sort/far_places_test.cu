@@ -66,7 +66,7 @@ int main() {
   for (std::uint64_t i = 0; i < kN; ++i)
     keys[i] = static_cast<Key>(i << 8 | ((i * 2654435761u >> 24) % (kDigits - 1) + 1));
   int n_wrong = 0;
-  for (const std::uint32_t by : {0u, 1u << 30, 1u << 31, static_cast<std::uint32_t>(kMaxKeys - kN)}) {
+  for (const std::uint32_t by : {0u, 1u << 30, 1u << 31, static_cast<std::uint32_t>(kMaxPlacedKeys - kN)}) {
     const bool right = is_right(keys, by);
     std::printf("places from %u on: %s\n", by, right ? "right" : "WRONG");
     n_wrong += !right;

@@ -255,7 +255,7 @@ inline constexpr unsigned kTilesAtOnce = 4;
 // are three kinds of words. 0 means that nothing is available. A word below kPlacesFrom is the number of the
 // tile's own keys plus 1. Other words are kPlacesFrom plus the position after its last key of the digit.
 inline constexpr std::uint32_t kPlacesFrom = 1u << 16;
-inline constexpr std::uint64_t kMaxKeys = (std::uint64_t{1} << 32) - kPlacesFrom - 1;
+inline constexpr std::uint64_t kMaxPlacedKeys = (std::uint64_t{1} << 32) - kPlacesFrom - 1;
 
 // Like look_back, but it reads the words of several tiles at once: the output position of the tile's first
 // key of the digit. Publishes nothing. `tile` > 0.
@@ -752,7 +752,7 @@ bool takes_large_tiles(const Job<Bits, Value>& job, std::size_t shared) {
 template <typename Bits, typename Value>
 Status state_of_the_art(const Job<Bits, Value>& job) {
   if (job.n == 0) return Status::ok;
-  if (job.n > kMaxKeys) return Status::unsupported;
+  if (job.n > kMaxPlacedKeys) return Status::unsupported;
   if (job.begin_bit == job.end_bit) {
     k08_copy<<<blocks_for(job.n, CopyTile<Bits>::kItems), CopyTile<Bits>::kThreads, 0, job.stream>>>(
         job.in, job.n, job.out);

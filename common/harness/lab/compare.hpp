@@ -6,6 +6,7 @@
 // chapters 3 and 4.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -62,14 +63,22 @@ class ExactSum {
  public:
   void add(long double x) {
     const long double total = sum_ + x;
-    carry_ += (abs_of(sum_) >= abs_of(x)) ? (sum_ - total) + x : (x - total) + sum_;
+    carry_ += (std::abs(sum_) >= std::abs(x)) ? (sum_ - total) + x : (x - total) + sum_;
     sum_ = total;
+    const auto item = static_cast<double>(x);
+    magnitudes_ += std::abs(item);
+    whole_ = whole_ && item == std::floor(item);
   }
   long double value() const { return sum_ + carry_; }
+  // What a sum of these floats or doubles may be, if none of them takes part in more than `depth` additions.
+  Expected expected(DType dtype, double depth) const {
+    return {value(), sum_error_bound(dtype, depth, magnitudes_, whole_)};
+  }
 
  private:
-  static long double abs_of(long double x) { return x < 0 ? -x : x; }
   long double sum_ = 0, carry_ = 0;
+  double magnitudes_ = 0;  // Σ|x|
+  bool whole_ = true;      // every item is an integer
 };
 
 }  // namespace course::lab

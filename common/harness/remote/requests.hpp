@@ -49,7 +49,7 @@ struct FillRequest {
 
 inline void put_facts(lab::PacketWriter& out, const sim::KernelFacts& facts) {
   out.put_text(facts.name).put_text(facts.demangled);
-  out.put(facts.parameter_bytes).put(facts.static_shared).put(facts.local_bytes).put(facts.constant_bytes);
+  out.put(facts.parameter_bytes).put(facts.static_shared).put(facts.local_bytes);
   out.put(facts.registers).put(facts.max_threads).put(facts.ptx_version);
   for (const auto& parameter : facts.parameters) out.put(parameter);
 }
@@ -57,8 +57,7 @@ inline sim::KernelFacts get_facts(lab::PacketReader& in) {
   sim::KernelFacts facts;
   facts.name = in.get_text();
   facts.demangled = in.get_text();
-  for (std::uint64_t* number :
-       {&facts.parameter_bytes, &facts.static_shared, &facts.local_bytes, &facts.constant_bytes})
+  for (std::uint64_t* number : {&facts.parameter_bytes, &facts.static_shared, &facts.local_bytes})
     *number = in.get<std::uint64_t>();
   for (int* number : {&facts.registers, &facts.max_threads, &facts.ptx_version}) *number = in.get<int>();
   while (in.ok() && !in.complete()) facts.parameters.push_back(in.get<sim::KernelFacts::Parameter>());

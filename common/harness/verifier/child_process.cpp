@@ -141,12 +141,7 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   }
   if (options.second >= 0 && (d.fd[kSecond] = copy_of(options.second)) < 0)
     return failed("the second channel");
-  if (options.output >= 0) {
-    d.fd[kOutputWrite] = copy_of(options.output);
-    if (d.fd[kOutputWrite] < 0) return failed("the output");
-  } else if (pipe2(&d.fd[kOutputRead], O_CLOEXEC) != 0) {
-    return failed("pipe");
-  }
+  if (pipe2(&d.fd[kOutputRead], O_CLOEXEC) != 0) return failed("pipe");
   if (pipe2(&d.fd[kErrorRead], O_CLOEXEC) != 0) return failed("pipe");
   if (options.reports && pipe2(&d.fd[kReportRead], O_CLOEXEC) != 0) return failed("pipe");
   d.fd[kNull] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -169,14 +164,13 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   setpgid(pid, pid);  // in both processes, because either may run first
 
   ChildProcess child;
-  child.pid_ = pid;
-  child.launched_ = options.launched;
-  child.pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  child.channel_ = std::exchange(d.fd[kOurs], -1);
-  child.output_ = std::exchange(d.fd[kOutputRead], -1);
-  child.output_end_ = std::exchange(d.fd[kOutputWrite], -1);
-  child.report_ = std::exchange(d.fd[kReportRead], -1);
-  if (child.pid_fd_ < 0) return failed("pidfd_open");
+  child.state_.pid = pid;
+  child.state_.launched = options.launched;
+  child.state_.pid_fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  child.state_.channel = std::exchange(d.fd[kOurs], -1);
+  child.state_.output = std::exchange(d.fd[kOutputRead], -1);
+  child.state_.report = std::exchange(d.fd[kReportRead], -1);
+  if (child.state_.pid_fd < 0) return failed("pidfd_open");
 
   // When exec succeeds, the error pipe closes without data.
   close_if_open(d.fd[kErrorWrite]);
@@ -192,92 +186,69 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   return child;
 }
 
-ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
-      pid_fd_(std::exchange(other.pid_fd_, -1)),
-      channel_(std::exchange(other.channel_, -1)),
-      output_(std::exchange(other.output_, -1)),
-      output_end_(std::exchange(other.output_end_, -1)),
-      report_(std::exchange(other.report_, -1)),
-      report_text_(std::move(other.report_text_)),
-      program_(std::exchange(other.program_, -1)),
-      launched_(other.launched_),
-      end_(std::exchange(other.end_, std::nullopt)) {}
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept : state_(std::exchange(other.state_, {})) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
-  std::swap(pid_, other.pid_);
-  std::swap(pid_fd_, other.pid_fd_);
-  std::swap(channel_, other.channel_);
-  std::swap(output_, other.output_);
-  std::swap(output_end_, other.output_end_);
-  std::swap(report_, other.report_);
-  std::swap(report_text_, other.report_text_);
-  std::swap(program_, other.program_);
-  std::swap(launched_, other.launched_);
-  std::swap(end_, other.end_);
+  std::swap(state_, other.state_);
   return *this;
 }
 
 ChildProcess::~ChildProcess() {
-  if (pid_ > 0) kill_group();
-  close_if_open(pid_fd_);
-  close_if_open(channel_);
-  close_if_open(output_);
-  close_if_open(output_end_);
-  close_if_open(report_);
-}
-
-void ChildProcess::close_output_end() {
-  close_if_open(output_end_);
+  if (state_.pid > 0) kill_group();
+  close_if_open(state_.pid_fd);
+  close_if_open(state_.channel);
+  close_if_open(state_.output);
+  close_if_open(state_.report);
 }
 
 std::optional<ChildProcess::End> ChildProcess::ended() {
-  if (end_ || pid_ <= 0) return end_;
+  if (state_.end || state_.pid <= 0) return state_.end;
   siginfo_t info{};
   // WNOWAIT keeps the process id reserved, so that killing the group can't hit another process.
-  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-      info.si_pid != pid_) {
+  if (waitid(P_PID, static_cast<id_t>(state_.pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid != state_.pid) {
     return std::nullopt;
   }
   End end;
   (info.si_code == CLD_EXITED ? end.exit_code : end.signal) = info.si_status;
   // A launcher reports the program's signal as an exit code of 128 + signal, as shells do.
-  if (launched_ && end.exit_code > 128 && end.exit_code < 128 + NSIG) end = {-1, end.exit_code - 128};
-  end_ = end;
-  return end_;
+  if (state_.launched && end.exit_code > 128 && end.exit_code < 128 + NSIG) end = {-1, end.exit_code - 128};
+  state_.end = end;
+  return state_.end;
 }
 
 void ChildProcess::kill_group() {
-  if (pid_ <= 0) return;
-  kill(-pid_, SIGKILL);
-  kill(pid_, SIGKILL);  // in case it has not yet called setpgid
-  pollfd gone{pid_fd_, POLLIN, 0};
-  if (pid_fd_ >= 0) poll(&gone, 1, 1000);
+  if (state_.pid <= 0) return;
+  kill(-state_.pid, SIGKILL);
+  kill(state_.pid, SIGKILL);  // in case it has not yet called setpgid
+  pollfd gone{state_.pid_fd, POLLIN, 0};
+  if (state_.pid_fd >= 0) poll(&gone, 1, 1000);
   // With a launcher, the program itself may end a little later; then its end of the channel closes.
-  pollfd closed{channel_, 0, 0};
-  if (channel_ >= 0) poll(&closed, 1, 1000);
+  pollfd closed{state_.channel, 0, 0};
+  if (state_.channel >= 0) poll(&closed, 1, 1000);
   static_cast<void>(ended());
-  waitpid(pid_, nullptr, WNOHANG);
-  pid_ = -1;
+  waitpid(state_.pid, nullptr, WNOHANG);
+  state_.pid = -1;
 }
 
 const std::string& ChildProcess::launch_report() {
   constexpr std::size_t kMost = 1024;
   std::array<char, 256> chunk;
-  while (report_ >= 0 && report_text_.size() < kMost) {
-    const ssize_t n_bytes = read(report_, chunk.data(), chunk.size());
+  while (state_.report >= 0 && state_.report_text.size() < kMost) {
+    const ssize_t n_bytes = read(state_.report, chunk.data(), chunk.size());
     if (n_bytes <= 0) break;
-    report_text_.append(chunk.data(), static_cast<std::size_t>(n_bytes));
+    state_.report_text.append(chunk.data(), static_cast<std::size_t>(n_bytes));
   }
-  return report_text_;
+  return state_.report_text;
 }
 
 std::optional<double> ChildProcess::processor_seconds() {
-  if (pid_ <= 0 || !was_entered()) return std::nullopt;
-  if (program_ < 0) program_ = launched_ ? last_descendant(pid_) : pid_;
+  if (state_.pid <= 0 || !was_entered()) return std::nullopt;
+  if (state_.program < 0) state_.program = state_.launched ? last_descendant(state_.pid) : state_.pid;
   clockid_t clock = 0;
   timespec used{};
-  if (clock_getcpuclockid(program_, &clock) != 0 || clock_gettime(clock, &used) != 0) return std::nullopt;
+  if (clock_getcpuclockid(state_.program, &clock) != 0 || clock_gettime(clock, &used) != 0)
+    return std::nullopt;
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 

@@ -22,10 +22,9 @@ class ChildProcess {
     bool launched = false;  // argv starts a launcher: exit codes above 128 mean signals of the program
     // The launcher reports on descriptor kReportFd that it starts the program: see launch_report().
     bool reports = false;
-    // The caller keeps ownership of these three descriptors.
+    // The caller keeps ownership of these two descriptors.
     int channel = -1;  // becomes the child's descriptor 3; -1: an end of a new channel()
     int second = -1;   // becomes its descriptor 4; -1 for none
-    int output = -1;   // its stdout and stderr; -1 for a new pipe, output_fd()
   };
   // Starts the child in a process group of its own, with stdin from /dev/null, stdout and stderr to
   // output_fd(), and its end of the channel as descriptor 3. The child is killed when the thread that called
@@ -38,12 +37,10 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();
 
-  int channel() const { return channel_; }
-  int output_fd() const { return output_; }       // non-blocking
-  int output_end() const { return output_end_; }  // the other end of the pipe, for a second process
-  void close_output_end();                        // then the pipe closes when the processes end
-  int pid_fd() const { return pid_fd_; }          // becomes readable when the child ends
-  pid_t pid() const { return pid_; }
+  int channel() const { return state_.channel; }
+  int output_fd() const { return state_.output; }  // non-blocking; closed when the processes have ended
+  int pid_fd() const { return state_.pid_fd; }     // becomes readable when the child ends
+  pid_t pid() const { return state_.pid; }
 
   // How the child ended: "exit code 3", "SIGSEGV (Segmentation fault)"; std::nullopt while it runs. Does not
   // reap it: kill_group() does.
@@ -60,7 +57,7 @@ class ChildProcess {
   static constexpr std::string_view kEntered = "entered\n";
   const std::string& launch_report();
   // Whether the program was started; true if there is no launcher that reports it.
-  bool was_entered() { return report_ < 0 || launch_report().starts_with(kEntered); }
+  bool was_entered() { return state_.report < 0 || launch_report().starts_with(kEntered); }
   // CPU seconds that the program (with a launcher: the process that it started) has used so far; std::nullopt
   // if this is unknown.
   std::optional<double> processor_seconds();
@@ -71,15 +68,14 @@ class ChildProcess {
 
  private:
   ChildProcess() = default;
-  pid_t pid_ = -1;
-  int pid_fd_ = -1;
-  int channel_ = -1;
-  int output_ = -1, output_end_ = -1;
-  int report_ = -1;
-  std::string report_text_;
-  pid_t program_ = -1;  // the process that the launcher started
-  bool launched_ = false;
-  std::optional<End> end_;
+  struct State {
+    pid_t pid = -1;
+    int pid_fd = -1, channel = -1, output = -1, report = -1;
+    std::string report_text;
+    pid_t program = -1;  // the process that the launcher started
+    bool launched = false;
+    std::optional<End> end;
+  } state_;
 };
 
 }  // namespace course::lab

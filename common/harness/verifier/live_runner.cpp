@@ -81,7 +81,6 @@ Result<LiveRunner> LiveRunner::start(const SessionOptions& options, std::uint32_
   child.reports = options.launchers_report;
   auto process = ChildProcess::start(child);
   if (!process) return process.error();
-  process->close_output_end();
   return LiveRunner(std::move(*process));
 }
 
@@ -112,8 +111,6 @@ Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options, std::ui
   host.channel = between.ends[1];
   auto started = ChildProcess::start(host);
   if (!started) return started.error();
-  started->close_output_end();
-  runner.process_.close_output_end();
   runner.host_.emplace(std::move(*started));
   return runner;
 }

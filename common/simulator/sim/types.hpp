@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Types that the parts of the simulator and its users share: memory, modes, facts about a chip and a kernel,
-// a launch and its result. Plain data without behaviour; device.hpp has the operations.
+// a launch and its result. Plain data; device.hpp has the operations.
 #pragma once
 
 #include <algorithm>
@@ -131,10 +131,9 @@ struct KernelFacts {
   std::vector<Parameter> parameters;
   std::uint64_t static_shared = 0;  // bytes
   std::uint64_t local_bytes = 0;    // per thread: of the machine code, or of the variables in PTX
-  std::uint64_t constant_bytes = 0;
-  int registers = 0;       // per thread: of the machine code, or estimated
-  int max_threads = 1024;  // from .maxntid / .reqntid
-  int ptx_version = 90;    // compute capability of the module's target × 10: 90 for sm_90
+  int registers = 0;                // per thread: of the machine code, or estimated
+  int max_threads = 1024;           // from .maxntid / .reqntid
+  int ptx_version = 90;             // compute capability of the module's target × 10: 90 for sm_90
 };
 
 struct LaunchRequest {

@@ -72,7 +72,7 @@ def versions(labs, lab):
 
 
 def offers(labs, state):
-    """Whether the page can run this, as the form reads it."""
+    """Whether the page can run what the fields of its form (`state`) say."""
     packed = labs[state["lab"]]["packed"] if state["lab"] in labs else {"sizes": {}}
     for size in packed["sizes"].values():
         variants = size.get(state.get("version", "faulty"), {"tasks": {}})["tasks"].get(state["task"], {})

@@ -15,11 +15,11 @@ def differences(expected: dict, gradebook: pathlib.Path) -> list[str]:
         for number, student, status, points in db.execute("SELECT id, student, status, points FROM latest")
     }
     tasks: dict = {}
-    for number, task, verdict, points in db.execute("SELECT hand_in, task, verdict, points FROM tasks"):
+    for number, task, verdict, points in db.execute("SELECT submission, task, verdict, points FROM tasks"):
         tasks.setdefault(number, {})[task] = (verdict, points)
     db.close()
     wrong = [
-        f"{student}: in the gradebook, but in no hand-in"
+        f"{student}: in the gradebook, but in no submission"
         for student in rows.keys() - expected["students"].keys()
     ]
     for student, one in expected["students"].items():

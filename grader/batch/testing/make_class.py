@@ -74,7 +74,7 @@ def tasks_of(root):
 
 
 def in_one_file(text, folders, seen=None):
-    """A hand-in is one file: what it includes of these folders is put in its place."""
+    """A submission is one file: what it includes of these folders is put in its place."""
     seen = set() if seen is None else seen
 
     def place(match):
@@ -210,7 +210,7 @@ EXTRAS = [
 
 
 def pack(folder, number, name, data):
-    """Puts a hand-in there; the student as ingest must see it."""
+    """Puts a submission there; the student as ingest must see it."""
     kind = number % 10
     cu = f"{LAB}.cu"
     if kind == 0:

@@ -340,7 +340,7 @@ class Term:
         self.submissions.setdefault((owner, lab), []).append(
             {"when": when, "kind": kind, "evidence": evidence, "sha256": sha256, "number": 0}
         )
-        hand_in = {
+        submission = {
             "event": "hand_in",
             "student": shown,
             "lab": lab,
@@ -352,7 +352,7 @@ class Term:
             "submitted": "" if kind == "missing" else when.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "time": "2026-11-20T08:00:00Z",
         }
-        self.records.append((when, hand_in, self.submissions[owner, lab][-1]))
+        self.records.append((when, submission, self.submissions[owner, lab][-1]))
         if sha256:
             (self.folder / "sources" / f"{sha256}.cu").write_bytes(text)
 
@@ -417,21 +417,21 @@ class Term:
         self.records.sort(key=lambda record: record[0])  # stable
         lines, ends = [], []
         attempts = {}
-        for number, (_, hand_in, made) in enumerate(self.records, 1):
+        for number, (_, submission, made) in enumerate(self.records, 1):
             made["number"] = number
-            lines.append(ledger.encode(hand_in))
+            lines.append(ledger.encode(submission))
         last = {}
-        for _, hand_in, made in self.records:
-            last[hand_in["student"], hand_in["lab"]] = made["sha256"]
-        for number, (_, hand_in, made) in enumerate(self.records):
-            lab, sha256 = hand_in["lab"], made["sha256"]
+        for _, submission, made in self.records:
+            last[submission["student"], submission["lab"]] = made["sha256"]
+        for number, (_, submission, made) in enumerate(self.records):
+            lab, sha256 = submission["lab"], made["sha256"]
             if not sha256:
                 continue
             # A case was added to this lab after all had been graded: what is not anybody's last submission
             # keeps its old result.
             rounds = [DIGESTS[lab]]
             if lab == NEW_CASE_LAB:
-                rounds = [OLD_DIGEST] + ([DIGESTS[lab]] if last[hand_in["student"], lab] == sha256 else [])
+                rounds = [OLD_DIGEST] + ([DIGESTS[lab]] if last[submission["student"], lab] == sha256 else [])
             for digest in rounds:
                 self.book.digests = {lab: digest}
                 key = self.book.unit(lab, sha256).key

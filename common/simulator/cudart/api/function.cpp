@@ -97,7 +97,6 @@ CUDART_API cudaFuncGetAttributes(cudaFuncAttributes* out, const void* key) {
     const FunctionSettings& settings = settings_of(context, function);
     *out = {};
     out->sharedSizeBytes = facts.static_shared;
-    out->constSizeBytes = facts.constant_bytes;
     out->localSizeBytes = facts.local_bytes;
     out->maxThreadsPerBlock = std::min(
         {facts.max_threads, chip.max_threads_per_block, chip.most_warps(facts.registers) * kWarpSize});

@@ -62,7 +62,7 @@ class Matcher : public Clique {
   // --- for ranks of other processes
   // `n_devices`: how many their process has; without a connection, it is this process.
   Outcome add(std::unique_ptr<ncclComm> comm, int n_devices, ncclComm_t* out);
-  // All fields but `part` are set; the calls' buffers have no addresses.
+  // Its communicator and calls are set; the calls' buffers have no addresses. The clique gives it its id.
   void arrive(std::unique_ptr<Launch> launch);
   // The process (nullptr: this one) ends, or it has left the communicator.
   void lose(const Connection* process);

@@ -17,7 +17,6 @@ void Decoder::barrier(const Instruction& i) {
     emit("warp_barrier").src[3] = members;
     return;
   }
-  program_.uses_barriers = true;
   if (i.has("cluster")) {
     open_sync_block();
     block().entry = Entry::barrier;

@@ -163,7 +163,6 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
   block.index[1] = static_cast<std::uint32_t>(linear / grid.x % grid.y);
   block.index[2] = static_cast<std::uint32_t>(linear / grid.x / grid.y);
   block.live_threads = block.n_threads;
-  block.had_early_exit = false;
   for (Barrier& b : block.barriers) b = Barrier{};
   block.cluster_phase = 0;
   block.ticks = 0;

@@ -73,7 +73,6 @@ void end_lanes(Warp& w, std::uint32_t lanes) {
   w.live &= ~lanes;
   Block& block = *w.block;
   block.live_threads -= count_lanes(lanes);
-  block.had_early_exit = true;
   // Warp-wide ops do not wait for exited lanes, so waiting groups check again.
   for (Group& g : w.groups)
     if (g.wait == Wait::warp_sync) g.wait = Wait::none;

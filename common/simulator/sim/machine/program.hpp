@@ -180,7 +180,6 @@ struct Program {
   std::uint64_t spilled_bytes = 0;
   bool order_sensitive = false;  // results may depend on the order of blocks, so it runs on one host thread
   bool shows_order = false;      // results and counters may also depend on the order of warps and lanes
-  bool uses_barriers = false;
 
   // Whether an indirect call may reach functions[f]: its address is taken, and it has what the call passes.
   bool reaches(const CallSite& site, std::size_t f) const {

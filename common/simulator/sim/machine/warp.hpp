@@ -220,7 +220,6 @@ struct Block {
   std::uint32_t live_threads = 0;
   std::uint64_t start = 0;  // in clocks of the timing model
   std::uint32_t n_threads = 0;
-  bool had_early_exit = false;  // some threads have exited
 };
 
 // What memory instructions did, per op. Summed into Counters and, per source line, into profiles.

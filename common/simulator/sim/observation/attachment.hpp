@@ -20,7 +20,7 @@ namespace course::sim {
 class Attachment {
  public:
   virtual ~Attachment() = default;
-  // `image` is valid as long as the device, `ptx` during the call.
+  // `image` is valid until its module is unloaded, `ptx` during the call.
   virtual void module_loaded(const ModuleImage& image, std::string_view ptx) = 0;
   // At a kernel's first launch. `program` is valid until its module is unloaded.
   virtual void kernel_decoded(const Program& program, const ModuleImage& image, SlotNames names) = 0;

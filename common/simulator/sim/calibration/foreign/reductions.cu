@@ -118,7 +118,7 @@ __global__ void dot(const float* a, const float* b, float* out, unsigned n) {
   if (threadIdx.x % 32 == 0) atomicAdd(out, sum);
 }
 
-// The sum of every row; a warp or a block per row.
+// The sum of every row; a warp per row.
 __global__ void row_per_warp(const float* in, float* out, unsigned columns) {
   const unsigned row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
   float sum = 0;

@@ -26,8 +26,8 @@ class SubmittedTerm(make_term.Term):
         self.write_settings()
         self.exports = []  # (lab, {name of the entry: (time, kind, text)}), in the order in which they are graded
         by_name = {}
-        for when, hand_in, made in sorted(self.records, key=lambda record: record[0]):
-            by_name.setdefault((hand_in["lab"], hand_in["student"]), []).append((when, made))
+        for when, submission, made in sorted(self.records, key=lambda record: record[0]):
+            by_name.setdefault((submission["lab"], submission["student"]), []).append((when, made))
         number = 0
         for lab in make_term.LABS:
             versions = {name: made for (of, name), made in by_name.items() if of == lab}

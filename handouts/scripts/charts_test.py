@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 import charts
+import plot
 
 LABCLI = sys.argv[1] if len(sys.argv) > 1 else ""
 
@@ -23,22 +24,22 @@ LABCLI = sys.argv[1] if len(sys.argv) > 1 else ""
 class Axes(unittest.TestCase):
     def test_a_logarithmic_axis_encloses_its_values(self):
         for values in ([3, 40], [0.7, 0.7], [10, 99_000], [1, 1000]):
-            low, high = charts.logarithmic(values, str)["scale"]["domain"]
+            low, high = plot.logarithmic(values, str)["scale"]["domain"]
             self.assertLessEqual(low, min(values))
             self.assertGreaterEqual(high, max(values))
 
     def test_a_linear_axis_begins_at_zero(self):
         for most in (0.03, 1, 3.1, 99, 100.5):
-            low, high = charts.linear(most)["scale"]["domain"]
+            low, high = plot.linear(most)["scale"]["domain"]
             self.assertEqual(low, 0)
             self.assertGreaterEqual(high, most)
 
     def test_a_tick_has_its_words(self):
-        shown = charts.axis([1, 2], lambda t: f"{t} %")["axis"]["labelExpr"]
+        shown = plot.axis([1, 2], lambda t: f"{t} %")["axis"]["labelExpr"]
         self.assertEqual(shown, 'datum.value == 1 ? "1 %" : datum.value == 2 ? "2 %" : \'\'')
 
     def test_names_at_lines_do_not_overlap(self):
-        placed = charts.apart([[100, "a"], [101, "b"], [10, "c"], [102, "d"]], 100)
+        placed = plot.apart([[100, "a"], [101, "b"], [10, "c"], [102, "d"]], 100)
         places = [y for y, _ in placed]
         self.assertTrue(all(b - a >= 15 for a, b in itertools.pairwise(places)), places)
         self.assertLessEqual(places[-1], 106)
@@ -47,7 +48,7 @@ class Axes(unittest.TestCase):
     def test_a_name_beside_a_point_covers_nothing(self):
         taken = [(95, -5, 105, 5), (110, -5, 120, 5)]  # its own point, and one to its right
         for _ in range(5):
-            left, top, right, bottom = charts.beside(100, 0, "name", taken)
+            left, top, right, bottom = plot.beside(100, 0, "name", taken)
             for a, b, c, d in taken:
                 self.assertTrue(right <= a or left >= c or bottom <= b or top >= d, (taken, left, top))
             taken.append((left, top, right, bottom))
@@ -57,7 +58,7 @@ class Digests(unittest.TestCase):
     def test_the_last_digits_do_not_count(self):
         def digest(value):
             layer = [{"data": {"values": [{"x": 1, "y": value}]}, "mark": "line"}]
-            return charts.Chart([charts.Plot(layer, 10)], 10, 10, "", "").digest()
+            return plot.Chart([plot.Plot(layer, 10)], 10, 10, "", "").digest()
 
         # sum([0.1] * 10) of Python 3.11, and of 3.12, which corrects what rounding loses
         self.assertEqual(digest(0.9999999999999999), digest(1.0))
@@ -78,7 +79,7 @@ class Charts(unittest.TestCase):
     def test_colours_have_a_dark_counterpart(self):
         for name in self.NAMES:
             text = json.dumps(charts.made(name, LABCLI).specification())
-            self.assertEqual(set(re.findall(r"#[0-9a-f]{6}", text)) - set(charts.INKS), set(), name)
+            self.assertEqual(set(re.findall(r"#[0-9a-f]{6}", text)) - set(plot.INKS), set(), name)
 
     def test_texts_say_what_was_drawn(self):
         for name in self.NAMES:

@@ -29,6 +29,7 @@ import charts
 import packages
 import pictures
 import pictures_multi_gpu
+import plot
 import quotes
 
 # By name: what draws it, a command that prints a trace or a function of pictures.py.
@@ -101,7 +102,7 @@ def is_drawn(path, chart):
     """Whether the file shows the chart: byte for byte where the package that draws it is at hand."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     if importlib.util.find_spec("vl_convert"):
-        return text == charts.render(chart)
+        return text == plot.render(chart)
     return f"<!-- specification {chart.digest()} -->" in text
 
 
@@ -164,7 +165,7 @@ def main() -> None:
         if name in made:
             if is_drawn(path, made[name]):
                 continue
-            wanted = None if arguments.check else charts.render(made[name])
+            wanted = None if arguments.check else plot.render(made[name])
         else:
             if name not in used:
                 sys.exit(f"no handout shows {name} yet: put ![what it shows](figures/{name}.svg) into one")

@@ -23,6 +23,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     weeks all                the weeks of the course: instructor/weeks.py
     limits all               what a student's process may take: limits.py
     roof, ceilings, tops …   what the published run measured: measured.py
+    networks, levels …       what the lessons measured: lessons.py
     registers LAB KERNELS    registers of kernels, from ptxas: registers.py
     scaling NAME             modelled times of many GPUs: scaling.py
     chart NAME               a chart with its caption and numbers: charts.py
@@ -47,6 +48,7 @@ FOLDERS = ("handouts/scripts", "handouts/instructor", "common/tools/authoring", 
 sys.path[:0] = [str(ROOT / folder) for folder in FOLDERS]
 import charts
 import counted
+import lessons
 import limits
 import make_mutant
 import measured
@@ -219,7 +221,7 @@ def comment(arguments: str, _labcli: str) -> str:
 
 
 OWN = (table, output, kernel, finding, mutant, said, code, comment, faulty, function, mended, worked.worked)
-MODULES = (charts, counted, limits, measured, registers, scaling, sessions, weeks)
+MODULES = (charts, counted, lessons, limits, measured, registers, scaling, sessions, weeks)
 KINDS = {f.__name__: f for f in [*OWN, *(f for module in MODULES for f in module.KINDS)]}
 
 

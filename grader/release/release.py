@@ -7,24 +7,21 @@ usage: ./lab release DIR [--labs LAB,…] [--closed LAB,…] [--no-git] [--prebu
        ./lab release --update DIR [--labs LAB,…] [--closed LAB,…]      (update.py)
 
 DIR must not exist, or be empty. With --labs the edition has only those labs; a lab whose given code answers a
-task of another lab (given.py) has to wait until that one is --closed. An edition holds what ALLOWED names
-without LEFT_OUT; the files of edition/ are added or stand in the place of the course's own. Then every file is
-compared with the solutions, line by line (leaks.py): when one holds a line of theirs, its place is named and
-DIR is removed again. Without --no-git DIR becomes a repository with one commit. With --prebuilt the edition
+task of another lab (given.py) has to wait until that one is --closed. An edition holds what
+edition_files.py names; the files of edition/ are added or stand in the place of the course's own. Then every
+file is compared with the solutions, line by line (leaks.py): when one holds a line of theirs, its place is
+named and DIR is removed again. Without --no-git DIR becomes a repository with one commit. With --prebuilt the edition
 holds its tools (prebuilt/make_tools.sh).
 """
 
 import argparse
-import fnmatch
 import json
-import math
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import textwrap
 import time
 
 import given
@@ -33,294 +30,17 @@ import leaks
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "common/tools"
 sys.path += [str(TOOLS), str(TOOLS / "authoring")]
 import check_course
-import hint
-import make_mutant
+from edition_files import files_of, git, released_files
+from edition_texts import References, explanations, labs_table, without_instructors_parts, without_secrets
 from waiting import Waiting
 
 HERE = pathlib.Path(__file__).resolve().parent
 EDITION = HERE / "edition"
-# What an edition may hold: patterns of paths ("*" also stands for "/"). Folders in which
-# everything is for students are named as a whole; of all others each file is named, so a new one stays behind.
-ALLOWED = [
-    ".clang-format",
-    ".clangd",
-    ".devcontainer/*",
-    ".editorconfig",
-    ".gitignore",
-    ".vscode/*",
-    "LICENSE",
-    "lab",
-    "meson.build",
-    "meson_options.txt",
-    "common/harness/debugging/debug.py",
-    "common/simulator/cudart/abi/*",
-    "common/simulator/cusan",
-    "common/simulator/debug/*.py",
-    "common/simulator/sim/calibration/*",
-    "common/simulator/sim/conformance/functions/h100.tsv",
-    "common/tools/cache/ccache",
-    "common/tools/nvcc_with_depfile",
-    "common/tools/setup/requirements*.txt",
-    "common/tools/vscode/*",
-    "grader/page/embed.py",
-    "handouts/figures/*.svg",
-    "handouts/results/*",
-    "labs/sat/app/images/*",
-    "handouts/*.md",
-]
-ALLOWED += [
-    f"{room}/*.{kind}" for room in ("common", "grader", "labs") for kind in ("cpp", "hpp", "h", "cu", "cuh")
-]
-ALLOWED += [
-    f"{room}/*{kind}" for room in ("common", "grader", "labs", "handouts") for kind in ("meson.build", ".md")
-]
-ALLOWED += [
-    "handouts/library/*",
-    "common/*.inc",
-    "grader/*.in",
-    "labs/*.in",
-    "grader/page/*.css",
-    "grader/page/*.js",
-]
-SCRIPTS = """compile_program.sh completion.py hint.py run_tests.py sanitize.sh waiting.py watch.py watch_page.py
-setup/doctor.sh setup/host_isa.sh setup/prebuilt.sh setup/probe.sh setup/setup.sh setup/step.sh setup/toolkit.sh"""
-ALLOWED += [f"common/tools/{name}" for name in SCRIPTS.split()]
-ALLOWED += [
-    f"grader/batch/{name}.py" for name in ("submit", "ingest", "names", "source_text", "unpack")
-]  # ./lab submit
-# Of these, what stays behind; KEPT are exceptions.
-LEFT_OUT = [
-    # answers, and what gives them away
-    "grader/mutants/*",
-    "grader/hostile/*",
-    "handouts/site_front.md",
-    "handouts/kill-matrix.md",
-    "handouts/top-rungs.md",
-    "common/harness/template/*",
-    # what only instructors need
-    "grader/batch/README.md",
-    "grader/release/*",
-    "grader/gradescope/*",
-    "grader/desk/*",
-    "grader/play/*",
-    "handouts/instructor-guide.md",
-    "handouts/instructor/*",
-    "handouts/scripts/*",
-    "common/tools/site/*",
-    "grader/page/browser/*",
-    # the project's own tests and development
-    "*_test.*",
-    "grader/testing/*",
-    "common/simulator/sim/testing/*",
-    "common/simulator/ptx/testing/*",
-    "common/simulator/cudart/testing/*",
-    "common/simulator/sim/checkers/kernels/*",
-    "common/simulator/cudart/programs/*",
-    "common/simulator/cudart/cub/*",
-    "common/simulator/nccl/programs/*",
-    "common/simulator/nccl/abi_values.cpp",
-    "common/harness/remote/testing/*",
-    "common/harness/debugging/programs/*",
-    "common/simulator/debug/programs/*",
-    "common/simulator/ptx/testdata/*",
-    "common/harness/fuzz/*",
-    "*/fuzz_*",
-]
-KEPT = ["labs/*/*_test.cpp"]
-KEPT += [
-    f"common/simulator/sim/checkers/kernels/{name}"
-    for name in ["errata.cu", "memory_model.cu", "kernels.cuh", "program.cuh"]
-]  # to be run with ./lab sanitize
 RECORD = ".edition.json"  # in an edition: its labs, and those that were closed when it was made
-LINK = re.compile(r"\[([^\]\n]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 
 
 def refuse(text):
     sys.exit(f"lab: {text}")
-
-
-def matches(path, patterns):
-    return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
-
-
-def git(root, *arguments):
-    """What git prints; None where it fails or there is none."""
-    if not shutil.which("git"):
-        return None
-    done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else None
-
-
-def files_of(root):
-    """What git would commit; of a copy without history, everything that is no product."""
-    if listed := git(root, "ls-files", "-co", "--exclude-standard"):
-        return [name for name in listed.splitlines() if (root / name).is_file()]
-    skipped = {".git", ".venv", ".deps", "__pycache__"}
-    return [
-        path.relative_to(root).as_posix()
-        for path in root.rglob("*")
-        if path.is_file()
-        and not any(p in skipped or p.startswith("build") for p in path.relative_to(root).parts[:-1])
-    ]
-
-
-def without_instructors_parts(text):
-    return re.sub(r"^<!-- instructors -->\n.*?^<!-- end instructors -->\n", "", text, flags=re.S | re.M)
-
-
-QUOTE = re.compile(r"^<!-- quote: (\w+) (.*?) -->\n(.*?)^<!-- end quote -->\n", re.S | re.M)
-PROFILED = re.compile(r"^([ \d.%█▏▎▍▌▋▊▉]*\d+)  \S.*$")  # a line's costs, its number, its code
-
-
-def graders_message(root, name):
-    """What the grader said of a wrong submission, from the kill matrix."""
-    lab, submission = name.split("/")
-    task, verdict, said = make_mutant.answer_to(root, lab, submission)
-    indent = {"initial_indent": "  ", "subsequent_indent": "  "}
-    said = textwrap.fill(said, 110, break_long_words=False, **indent)
-    answer = f"{lab} / {task}: {verdict}\n{said}"
-    return f"The grader's answer to a solution of task `{task}` with this mistake:\n\n```\n{answer}\n```\n"
-
-
-def without_secrets(root, wanted, name, text):
-    """Quotations as plain text. Outputs of the solutions are recordings, no commands, and their lines of code
-    are not shown; in place of the change of a solution stands what the grader says of it."""
-
-    def shown(match):
-        kind, arguments, quoted = match.groups()
-        recorded = r"recorded from the reference solution: \1\2"
-        quoted = re.sub(r"^\$ \./lab (.*?) --solutions(.*)$", recorded, quoted, flags=re.M)
-        quoted = re.sub(r"If `\w+/\w+` is graded", "If a solution with this change is graded", quoted)
-        if not leaks.shown(wanted, quoted):
-            return quoted
-        if kind == "mutant":
-            return graders_message(root, arguments)
-        if kind == "output":
-            lines = [
-                PROFILED.sub(r"\1  (code not shown)", line) if leaks.shown(wanted, line) else line
-                for line in quoted.splitlines()
-            ]
-            return "\n".join(lines) + "\n"
-        return quoted  # refused by the search at the end
-
-    text = QUOTE.sub(shown, text)
-    if re.search(r"^<!-- quote: ", text, re.M):
-        refuse(f"{name}: a quotation has no end")
-    return text
-
-
-# A rung's part of a solution, and in it the comments that explain it.
-RUNG = re.compile(r"^// --- ((?:Rungs? \d|Task \").*\n(?s:.*?))(?=^// --- |\Z)", re.M)
-EXPLAINS = re.compile(r"^// (?:Changed|Why|Predicted|Measured|Drawback)\b.*\n(?://(?!@).*\n)*", re.M)
-
-
-def explanations(root, labs):
-    """The solutions' comments on their rungs, without the code, folded."""
-    page = ""
-    for lab, (number, name) in titles(root, labs).items():
-        rungs, named = [], {}
-        header = (root / f"labs/{lab}/lab.hpp").read_text(encoding="utf-8")
-        known = re.search(r"^enum class Rung\b.*?^\}", header, re.S | re.M)[0]
-        sources = (root / "solutions" / lab).glob("*.cu*")
-        for source in sorted(sources, key=lambda path: path.suffix == ".cuh"):
-            for part in RUNG.findall(source.read_text(encoding="utf-8")):
-                first = re.match(r".*\n(?://.*\n)*", part)[0]
-                comments = "// " + first + "".join(EXPLAINS.findall(part[len(first) :]))
-                lines = [line for line in comments.splitlines() if not line.startswith("//@")]
-                comment = "\n".join(line.removeprefix("//").removeprefix(" ") for line in lines).strip()
-                rungs.append((natural(part), comment))
-                functions = re.findall(r"\b(?:Status |k\d\d_)(\w+)\(", part)
-                functions = [one for one in functions if re.search(rf"^ *{one},", known, re.M)]
-                named[comment] = functions[0] if functions else ""
-        if rungs:
-            page += f'\n<a id="{lab}"></a>\n## Lab {number}: {name}\n'
-        for _, comment in sorted(rungs):
-            rung, task = re.match(r'(Rungs? \w+(?: and \w+)?|Task)(?:(?:, task)? "(\w+)")?', comment).groups()
-            called = task or (named[comment] if rung.startswith("Rung ") else "")
-            summary = rung + (f": <code>{called}</code>" if called else "")
-            page += f"\n<details><summary>{summary}</summary>\n\n```text\n{comment}\n```\n\n</details>\n"
-    return page
-
-
-def natural(title):
-    number = re.match(r"Rungs? (\d+)(\w?)", title)
-    return (int(number[1]), number[2]) if number else (math.inf, title)
-
-
-SENTENCE_END = re.compile(r"((?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z0-9`*\[(]))")
-
-
-def with_folders(names):
-    return {os.path.normpath(one) for name in names for one in [name, *pathlib.PurePosixPath(name).parents]}
-
-
-class References:
-    """What a page may speak of: files of the edition. A sentence, a list's item or a table's row that speaks
-    of others is left out."""
-
-    def __init__(self, root, present, labs):
-        self.present, self.labs, self.tracked = with_folders(present), labs, with_folders(files_of(root))
-
-    def dead(self, text, page):
-        links = [link for _, link, _ in LINK.findall(text) if ":" not in link]
-        dead = [link for link in links if os.path.normpath(page.parent / link) not in self.present]
-        return [path for path in re.findall(r"`([\w./-]+)`", text) if not self.there(path)] + dead
-
-    def there(self, path):
-        if path.startswith("/"):
-            return True  # of no checkout
-        path = os.path.normpath(path)
-        if re.match(r"(build/)?(solutions|grader/(mutants|hostile))\b", path):
-            return False
-        return path in self.present or path not in self.tracked
-
-    def mended(self, text, page):
-        for lab in self.labs:  # the rungs' explanations stand on a page of their own
-            text = text.replace(f"`solutions/{lab}/{lab}.cu`", f"[rungs.md](rungs.md#{lab})")
-        text = re.sub(r"\s\(`(?:build/)?solutions/[^)]*`\)", "", text)
-        parts = re.split(r"(^ *```.*?^ *```$|\n{2,}|\n(?= *(?:[-|] ?|\d+\. )))", text, flags=re.S | re.M)
-        kept = []
-        for part in parts:
-            left = part if part.lstrip().startswith("```") else self.living(part, page)
-            if part and not left and kept and not kept[-1].strip():
-                kept.pop()  # what stood between it and the part before
-            kept.append(left)
-        return "".join(kept).rstrip() + "\n"
-
-    def living(self, part, page):
-        if not self.dead(part, page):
-            return part
-        if part.startswith("|"):
-            return ""
-        pieces = SENTENCE_END.split(part) + [""]
-        kept = [pieces[i] + pieces[i + 1] for i in range(0, len(pieces), 2) if not self.dead(pieces[i], page)]
-        return "".join(kept).rstrip()
-
-
-def titles(root, labs):
-    """{lab: ("1", "Reduction")}, from the handouts' first lines and in their order."""
-    pages = {
-        lab: page.read_text(encoding="utf-8") for lab, page in hint.handouts(root).items() if lab in labs
-    }
-    heads = {lab: re.match(r"# (?:Lab )?(\d+)[:.] (.*)", text) for lab, text in pages.items()}
-    return {lab: head.groups() for lab, head in heads.items() if head}
-
-
-def labs_table(root, labs):
-    """| 1 Reduction | `file` | handout |"""
-    rows = ["| lab | file | handout |", "|---|---|---|"]
-    for lab, (number, name) in titles(root, labs).items():
-        page = f"{int(number):02}-{lab.replace('_', '-')}"
-        rows.append(f"| {number} {name} | `labs/{lab}/{lab}.cu` | [{page}](handouts/{page}.md) |")
-    return "\n".join(rows)
-
-
-def is_released(name):
-    return matches(name, ALLOWED) and (not matches(name, LEFT_OUT) or matches(name, KEPT))
-
-
-def released_files(root):
-    return [name for name in files_of(root) if is_released(name)]
 
 
 labs_of = check_course.labs_of_root  # THE list, in the course's order

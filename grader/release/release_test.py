@@ -23,6 +23,7 @@ import zipfile
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(ROOT / "grader/release"))
+import edition_files
 import given
 import leaks
 import release
@@ -149,9 +150,9 @@ def dead_references(left_out, page, text):
             yield f"{page}: {name}"
 
 
-FOLDERS = {os.path.dirname(name) for name in release.released_files(ROOT)}
+FOLDERS = {os.path.dirname(name) for name in edition_files.released_files(ROOT)}
 NAMES = {
-    os.path.basename(name) for name in release.released_files(ROOT)
+    os.path.basename(name) for name in edition_files.released_files(ROOT)
 }  # of which there may be others that stay behind
 
 
@@ -308,8 +309,8 @@ class Edition(unittest.TestCase):
             "instructor/anything.md",
             "anything",
         ]:
-            self.assertFalse(release.is_released(name), name)
-        self.assertTrue(release.is_released("common/simulator/sim/anything.cpp"))
+            self.assertFalse(edition_files.is_released(name), name)
+        self.assertTrue(edition_files.is_released("common/simulator/sim/anything.cpp"))
 
     def test_labs_start_from_the_skeleton(self):
         for lab in self.LABS:
@@ -382,7 +383,9 @@ class Edition(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_no_reference_is_dead(self):
-        left_out = {*release.files_of(ROOT)} - {p.relative_to(self.out).as_posix() for p in self.files()}
+        left_out = {*edition_files.files_of(ROOT)} - {
+            p.relative_to(self.out).as_posix() for p in self.files()
+        }
         self.assertEqual(
             [c for name, text in self.pages().items() for c in dead_references(left_out, name, text)], []
         )
@@ -887,7 +890,7 @@ class Leaks(InFolder):
     def setUp(self):
         super().setUp()
         self.root = self.dir / "course"
-        for name in release.files_of(ROOT):
+        for name in edition_files.files_of(ROOT):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.line = next(

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: MIT
+// Likely causes of wrong sums and the like, for problem.cpp: one rule for each mistake that explains a result
+// (lab/diagnosis.hpp).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
+#include "reduction/baseline.hpp"
+#include "reduction/lab.hpp"
+
+namespace course::reduction {
+
+using namespace lab;  // NOLINT: this file is written in that library's terms
+
+template <typename T>
+ExactSum exact_sum(std::span<const T> items) {
+  ExactSum sum;
+  for (const T item : items) sum.add(static_cast<long double>(item));
+  return sum;
+}
+
+// --- Likely causes of a wrong result: one rule for each mistake.
+
+template <typename T, typename Op>
+struct Facts {
+  using Value = typename Op::Value;
+  const Case& c;
+  std::span<const T> items;
+  Op op;
+  Value got;
+  Expected expected;
+
+  OpId id() const { return static_cast<OpId>(c.op); }
+  // Whether `got` is this value: for floats up to rounding, for integers exactly.
+  bool is(long double value) const {
+    const auto difference = std::abs(static_cast<long double>(got) - value);
+    if constexpr (std::is_integral_v<Value>) return difference == 0;
+    return difference <= 1e-6L * std::abs(value);
+  }
+  // Whether `value` differs from the right result. If it does not, it explains nothing.
+  bool tells(long double value) const {
+    return std::abs(value - expected.value) > 1e-4L * (std::abs(value) + std::abs(expected.value));
+  }
+  // Whether the integers differ so much that a wrong result hardly ever matches a rule by chance.
+  bool has_telling_integers() const {
+    return std::is_integral_v<Value> && c.pattern == Pattern::random &&
+           (id() == OpId::sum || id() == OpId::product);
+  }
+};
+
+std::string no_item(const auto& f) {
+  // Of no items, the identity is right, except for op.finish.
+  if (!(f.c.n > 0 && f.got == f.op.identity())) return "";
+  return fmt::format("{} is the identity: no item was combined into the result", f.got);
+}
+
+template <typename F>
+std::string zero_for_identity(const F& f) {
+  using Value = typename F::Value;
+  if (!(f.got == Value{0} && f.op.identity() != Value{0} && f.expected.value != 0)) return "";
+  return fmt::format("0 is not the identity of {0}: fill the places that have no item with op.identity()",
+                     name_of(f.id()));
+}
+
+std::string finish_forgotten(const auto& f) {
+  if (f.id() != OpId::mean) return "";
+  const bool total = f.c.n == 0 ? f.got == f.op.identity()
+                                : f.c.n > 1 && f.is(f.expected.value * static_cast<long double>(f.c.n));
+  return total ? "this is the total: op.finish was not applied to it" : "";
+}
+
+std::string finished_twice(const auto& f) {
+  return f.id() == OpId::mean && f.c.n > 1 && f.expected.value != 0 &&
+                 f.is(f.expected.value / static_cast<long double>(f.c.n))
+             ? "op.finish was applied twice: only the last launch's result gets it"
+             : "";
+}
+
+template <typename T, typename Op>
+std::string sum_in_32_bits(const Facts<T, Op>& f) {
+  if constexpr (std::is_same_v<T, std::int32_t>) {
+    const auto wrapped = static_cast<double>(fold_one_thread(f.items, Sum<T>{})) / static_cast<double>(f.c.n);
+    if (f.id() == OpId::mean && f.c.n > 1 && static_cast<double>(f.got) == wrapped)
+      return "the sum overflowed 32 bits: keep it in Op::Value";
+  }
+  return "";
+}
+
+// An integer sum that was computed in a floating-point type: it loses low digits and saturates at the ends of
+// the integer's range.
+template <typename T, typename Op>
+std::string integers_in_floats(const Facts<T, Op>& f) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_integral_v<Value>) {
+    if (f.id() != OpId::sum) return "";
+    const long double exact = exact_sum(f.items).value(), got = static_cast<long double>(f.got);
+    constexpr auto kMin = std::numeric_limits<Value>::min(), kMax = std::numeric_limits<Value>::max();
+    const bool fits = exact >= static_cast<long double>(kMin) && exact <= static_cast<long double>(kMax);
+    const bool sticks = !fits && (f.got == kMin || f.got == kMax);
+    // A float has 24 significant bits, a double 53.
+    const bool short_enough = sizeof(Value) == 4
+                                  ? got == static_cast<long double>(static_cast<float>(f.got))
+                                  : got == static_cast<long double>(static_cast<double>(f.got));
+    const bool rounded =
+        fits && short_enough && std::abs(exact) > 0x1p24L && std::abs(got - exact) <= 1e-4L * std::abs(exact);
+    // Partial sums wrapped around, which is right, but were rounded: this many zero bits at the end are no
+    // coincidence.
+    constexpr long double kLarge = sizeof(Value) == 4 ? 0x1p30L : 0x1p59L;
+    const long double wrapped = f.expected.value;
+    const bool passed_through =
+        short_enough && std::abs(wrapped) > kLarge && std::abs(got - wrapped) <= 1e-6L * std::abs(wrapped);
+    if (sticks || rounded || passed_through)
+      return "the integers were added in a floating-point type, which rounds large sums: keep them in "
+             "Op::Value";
+  }
+  return "";
+}
+
+template <typename T, typename Op>
+std::string added_instead_of_op(const Facts<T, Op>& f) {
+  using Value = typename Op::Value;
+  if (f.id() == OpId::sum || f.id() == OpId::mean) return "";
+  long double total = 0;
+  if constexpr (std::is_integral_v<Value>)
+    total = static_cast<long double>(fold_one_thread(f.items, Sum<T>{}));
+  else
+    total = exact_sum(f.items).value();
+  // If the block size is a power of two, its last positions hold identities, level by level, and these are
+  // combined, too.
+  for (std::uint64_t block = 16; block <= 4096; block *= 2) {
+    std::uint64_t n_identities = 0;
+    for (std::uint64_t n = f.c.n, n_blocks = 0; block > 16 && n_blocks != 1; n = n_blocks) {
+      n_blocks = std::max<std::uint64_t>((n + block - 1) / block, 1);
+      n_identities += n_blocks * block - n;
+    }
+    bool is_sum = false;
+    if constexpr (std::is_integral_v<Value>) {
+      using U = std::make_unsigned_t<Value>;
+      const auto identities =
+          static_cast<Value>(static_cast<U>(n_identities) * static_cast<U>(f.op.identity()));
+      const Value with = lab::wrapping_add(static_cast<Value>(total), identities);
+      is_sum = f.got == with && static_cast<long double>(with) != f.expected.value;
+    } else {
+      const auto with = n_identities == 0 ? total
+                                          : total + static_cast<long double>(n_identities) *
+                                                        static_cast<long double>(f.op.identity());
+      is_sum = f.tells(with) && f.is(with);
+    }
+    if (is_sum)
+      return fmt::format(
+          "this is the sum of the items, and their {} was asked for: combine with op(a, b), not +",
+          name_of(f.id()));
+  }
+  return "";
+}
+
+template <typename F>
+std::string counted_twice(const F& f) {
+  using Value = typename F::Value;
+  if ((f.id() != OpId::sum && f.id() != OpId::mean) || f.c.n == 0 || f.expected.value == 0) return "";
+  if constexpr (std::is_integral_v<Value>) {
+    const auto right = static_cast<Value>(f.expected.value);
+    if (f.has_telling_integers() && f.got == lab::wrapping_add(right, right))
+      return "every item was combined twice";
+  } else if (f.is(2 * f.expected.value)) {
+    return "every item was combined twice";
+  }
+  return "";
+}
+
+// --- Mistakes in the tree over a block. These rules compute what a kernel with the mistake gives.
+
+// Whether a result that equals another value by chance is unlikely.
+template <typename F>
+bool has_telling_items(const F& f) {
+  if (f.c.n == 0 || f.c.n > (1 << 16) || f.c.pattern != Pattern::random) return false;
+  return f.has_telling_integers() ||
+         (std::is_floating_point_v<typename F::Value> && (f.id() == OpId::sum || f.id() == OpId::mean));
+}
+
+template <typename F>
+bool explains(const F& f, typename F::Value value) {
+  if constexpr (std::is_integral_v<typename F::Value>)
+    return f.got == value && static_cast<long double>(value) != f.expected.value;
+  return f.is(static_cast<long double>(value)) && f.tells(static_cast<long double>(value));
+}
+
+// Reduces blocks of `block` items with reduce_block(items of a block, filled up with identities; index of the
+// first one), then their results, until one is left.
+template <typename F, typename ReduceBlock>
+typename F::Value by_blocks(const F& f, std::size_t block, ReduceBlock reduce_block) {
+  using Value = typename F::Value;
+  std::vector<Value> values;
+  for (const auto item : f.items) values.push_back(static_cast<Value>(item));
+  std::vector<Value> of_block;
+  do {
+    std::vector<Value> next;
+    for (std::size_t first = 0; first < values.size(); first += block) {
+      of_block.assign(block, f.op.identity());
+      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), std::min(block, values.size() - first),
+                  of_block.begin());
+      next.push_back(reduce_block(of_block, first));
+    }
+    values = std::move(next);
+  } while (values.size() > 1);
+  return f.op.finish(values[0]);
+}
+
+// The rounds of a tree down to the stride `last`. round(a, b, stride) combines a value with its partner's.
+template <typename Value, typename Round>
+void tree(std::vector<Value>& values, std::size_t last, Round round) {
+  for (std::size_t stride = values.size() / 2; stride >= last; stride /= 2)
+    for (std::size_t i = 0; i < stride; ++i) values[i] = round(values[i], values[i + stride], stride);
+}
+
+template <typename F>
+std::string one_side_twice(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 32; block <= 1024; block *= 2)
+    for (const bool own : {true, false}) {
+      const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
+        tree(values, 1, [&](Value a, Value b, std::size_t) { return f.op(f.op(a, own ? a : b), b); });
+        return values[0];
+      });
+      if (explains(f, value))
+        return fmt::format(
+            "in every round of the tree, {} is combined twice, as in x += op(x, y): a round is x = op(x, y)",
+            own ? "the thread's own value" : "the partner's value");
+    }
+  return "";
+}
+
+template <typename F>
+std::string round_left_out(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 64; block <= 1024; block *= 2)
+    for (std::size_t missing = 1; missing < block; missing *= 2) {
+      // What is missing is the end of the array: more likely rest_left_out.
+      if (missing >= 32 && f.c.n <= 2 * missing) continue;
+      const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
+        tree(values, 1,
+             [&](Value a, Value b, std::size_t stride) { return stride == missing ? a : f.op(a, b); });
+        return values[0];
+      });
+      if (explains(f, value))
+        return fmt::format(
+            "the round in which values {} apart are combined is missing: of each {} items the second half "
+            "was left out",
+            missing, 2 * missing);
+    }
+  return "";
+}
+
+// Shuffles that give lane 0 its own value: __shfl_up_sync. Before them, a block's values are reduced to 32.
+template <typename F>
+std::string lane_0_combined_itself(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 32; block <= 1024; block *= 2) {
+    const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
+      tree(values, 32, [&](Value a, Value b, std::size_t) { return f.op(a, b); });
+      for (int k = 0; k < 5; ++k) values[0] = f.op(values[0], values[0]);
+      return values[0];
+    });
+    if (explains(f, value))
+      return "lane 0 has combined its own value with itself five times: it must get the values of the lanes "
+             "above it, with __shfl_down_sync and offsets 16, 8, 4, 2 and 1";
+  }
+  return "";
+}
+
+// The index lacks blockIdx: every block of a launch has the result of the first one.
+template <typename F>
+std::string first_block_repeated(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 32; block <= 4096 && block < f.c.n; block *= 2) {
+    Value of_first = f.op.identity();
+    const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t first) {
+      if (first > 0) return of_first;
+      tree(values, 1, [&](Value a, Value b, std::size_t) { return f.op(a, b); });
+      return of_first = values[0];
+    });
+    if (explains(f, value))
+      return fmt::format(
+          "every block reduced the first {} items: the index of a thread's item must contain blockIdx.x",
+          block);
+  }
+  return "";
+}
+
+// The loop over the array advances by less than the whole grid: every block also reads what the blocks after it
+// read. Groups are the items that a block loads at once, in words of 16 bytes or alone.
+template <typename F>
+std::string stride_of_a_block(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  const std::size_t n = f.c.n, n_pack = 16 / sizeof(f.items[0]);
+  const std::size_t misaligned = f.c.misalign % 16 / sizeof(f.items[0]);
+  for (const bool packed : {true, false}) {
+    const std::size_t head = packed ? std::min(n, (n_pack - misaligned) % n_pack) : 0;
+    const std::size_t tail = packed ? head + (n - head) / n_pack * n_pack : n;
+    for (std::size_t block = 64; block <= 1024; block *= 2) {
+      const std::size_t group = packed ? block * n_pack : block;
+      Value once = f.op.identity();  // of the items that only one thread reads
+      for (std::size_t i = 0; i < head; ++i) once = f.op(once, static_cast<Value>(f.items[i]));
+      for (std::size_t i = tail; i < n; ++i) once = f.op(once, static_cast<Value>(f.items[i]));
+      // With one more block, the items from its first group on are combined once more.
+      std::vector<Value> from((tail - head + group - 1) / group, f.op.identity());  // group k: from there on
+      for (std::size_t i = tail; i-- > head;) {
+        Value& sum = from[(i - head) / group];
+        sum = f.op(static_cast<Value>(f.items[i]), sum);
+        if ((i - head) % group == 0 && i > head) from[(i - head) / group - 1] = sum;
+      }
+      Value total = once;
+      for (std::size_t blocks = 1; blocks <= from.size(); ++blocks) {
+        total = f.op(total, from[blocks - 1]);
+        if (blocks > 1 && explains(f, f.op.finish(total)))
+          return fmt::format(
+              "each of {} blocks has also combined what the blocks after it read: the loop must advance by "
+              "all threads of the grid, gridDim.x * blockDim.x, not by those of a block",
+              blocks);
+      }
+    }
+  }
+  return "";
+}
+
+// `got` is the result of the first items only.
+template <typename T, typename Op>
+std::string rest_left_out(const Facts<T, Op>& f) {
+  if (!f.has_telling_integers() || f.id() != OpId::sum) return "";
+  typename Op::Value total = f.op.identity();
+  for (std::size_t i = 0; i + 1 < f.items.size(); ++i) {
+    total = f.op(total, static_cast<typename Op::Value>(f.items[i]));
+    if (total == f.got)
+      return i == 0 ? "this is the first item alone: no other one was combined with it"
+                    : fmt::format("this is the {} of the first {} of the {} items: the rest was left out",
+                                  name_of(f.id()), i + 1, f.c.n);
+  }
+  return "";
+}
+
+// `got` lacks items that follow each other, or has them twice: one item, or more of them. (If the last ones
+// are missing, rest_left_out says so.)
+template <typename T, typename Op>
+std::string items_off(const Facts<T, Op>& f) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_integral_v<Value>) {
+    // If all of many are there twice, counted_twice says so; a few may be all of a part.
+    // In a long array only few at once, so that hardly any other items match by chance.
+    constexpr std::size_t kMost = 2048, kTelling = 32, kMaxOfLong = 16384, kFew = 32;
+    const std::size_t n = f.items.size();
+    if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > kMaxOfLong) return "";
+    using U = std::make_unsigned_t<Value>;
+    const U right = static_cast<U>(fold_one_thread(f.items, f.op)), got = static_cast<U>(f.got);
+    U up_to = 0;  // the sum of the items before i
+    std::map<U, std::size_t> ends_at{{U{0}, 0}};
+    const auto from = [&](U sum) {
+      const auto found = ends_at.find(sum);
+      return found == ends_at.end() ? n : found->second;
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      up_to += static_cast<U>(static_cast<Value>(f.items[i]));
+      for (const bool twice : {false, true}) {
+        const std::size_t begin = from(static_cast<U>(up_to - (twice ? got - right : right - got)));
+        if (begin > i || (i + 1 == n && (!twice || (begin == 0 && n >= kTelling)))) continue;
+        if (n > kMost && i - begin >= kFew) continue;
+        const char* what = twice ? "combined twice" : "left out";
+        return begin == i ? fmt::format("d_in[{}] was {}", i, what)
+                          : fmt::format("the items from {} to {} were {}", begin, i, what);
+      }
+      ends_at.try_emplace(up_to, i + 1);
+    }
+  }
+  return "";
+}
+
+// The error is about that of a serial sum of the same items, and in the same direction.
+template <typename T, typename Op>
+std::string one_by_one(const Facts<T, Op>& f) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_floating_point_v<Value>) {
+    if ((f.id() != OpId::sum && f.id() != OpId::mean) || f.c.n <= 4096) return "";
+    const Value serial = f.op.finish(fold_one_thread(f.items, f.op));
+    const auto error = static_cast<long double>(f.got) - f.expected.value;
+    const auto serial_error = static_cast<long double>(serial) - f.expected.value;
+    if (std::abs(error) <= 4 * std::abs(serial_error) &&
+        std::abs(serial_error) > static_cast<long double>(f.expected.bound))
+      return "the error is as large as that of adding the items one by one in this type: a long sum loses "
+             "digits. A tree, or many short sums, loses far fewer";
+  }
+  return "";
+}
+
+template <typename F>
+std::string nearly_right(const F& f) {
+  if constexpr (std::is_floating_point_v<typename F::Value>) {
+    if ((f.id() == OpId::sum || f.id() == OpId::mean) && f.c.n > 4096 && f.tells(0) &&
+        std::abs(static_cast<long double>(f.got) - f.expected.value) <= 1e-3L * std::abs(f.expected.value))
+      return "nearly right, but the difference is larger than rounding can explain";
+  }
+  return "";
+}
+
+template <typename T, typename Op>
+constexpr Rule<Facts<T, Op>> kRules[] = {
+    {"no_item", no_item<Facts<T, Op>>, false, "this is the identity: no item was combined into the result"},
+    {"zero_for_identity", zero_for_identity<Facts<T, Op>>},
+    {"finish_forgotten", finish_forgotten<Facts<T, Op>>},
+    {"finished_twice", finished_twice<Facts<T, Op>>},
+    {"sum_in_32_bits", sum_in_32_bits<T, Op>},
+    {"integers_in_floats", integers_in_floats<T, Op>},
+    {"added_instead_of_op", added_instead_of_op<T, Op>},
+    {"counted_twice", counted_twice<Facts<T, Op>>},
+    {"lane_0_combined_itself", lane_0_combined_itself<Facts<T, Op>>},
+    {"one_side_twice", one_side_twice<Facts<T, Op>>},
+    {"round_left_out", round_left_out<Facts<T, Op>>},
+    {"first_block_repeated", first_block_repeated<Facts<T, Op>>},
+    {"stride_of_a_block", stride_of_a_block<Facts<T, Op>>},
+    {"items_off", items_off<T, Op>},
+    {"rest_left_out", rest_left_out<T, Op>},
+    {"one_by_one", one_by_one<T, Op>},
+    {"nearly_right", nearly_right<Facts<T, Op>>, true},
+};
+
+}  // namespace course::reduction

@@ -559,7 +559,7 @@ def collective_cost(labcli: str) -> Chart:
     return one_plot(found, x, y, 230, "modelled time of ncclAllReduce over NVLink", 60, alt, caption)
 
 
-LABS = ("reduction", "scan", "compaction", "radix_sort", "histogram", "sat", "hierarchical_scan")
+LABS = [entry["lab"] for entry in newest()[1]["labs"]]
 CHARTS: dict = {
     **{f"ladder-{lab.replace('_', '-')}": lambda labcli, lab=lab: ladder(lab, labcli) for lab in LABS},
     **{f"rate-{lab.replace('_', '-')}": lambda labcli, lab=lab: rate(lab, labcli) for lab in LABS},

@@ -20,6 +20,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "release"))
 import release
+from edition_files import matches
 
 # Besides what the student edition leaves out.
 LEFT_OUT = ["handouts/results/*", ".devcontainer/*", ".vscode/*"]
@@ -35,7 +36,7 @@ def add(archive, name, data, executable):
 
 def course_files(root):
     """What grading needs of this checkout: {path: (content, whether it is a program)}."""
-    names = [n for n in release.released_files(root) if not release.matches(n, LEFT_OUT)]
+    names = [n for n in release.released_files(root) if not matches(n, LEFT_OUT)]
     secrets = release.leaks.secrets(root)
     files = {}
     for name in sorted(names):

@@ -104,7 +104,7 @@ def matches(path: str, patterns: list[str]) -> bool:
     return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
 
 
-def git(root: pathlib.Path, *arguments: str) -> str | None:
+def git(root: pathlib.Path, *arguments: str | pathlib.Path) -> str | None:
     """What git prints; None where it fails or there is none."""
     if not shutil.which("git"):
         return None

@@ -35,7 +35,7 @@ def graders_message(root: pathlib.Path, name: str) -> str:
     return f"The grader's answer to a solution of task `{task}` with this mistake:\n\n```\n{answer}\n```\n"
 
 
-def without_secrets(root: pathlib.Path, wanted: dict, name: str, text: str) -> str:
+def without_secrets(root: pathlib.Path, wanted: leaks.Secrets, name: str, text: str) -> str:
     """Quotations as plain text. Outputs of the solutions are recordings, no commands, and their lines of code
     are not shown; in place of the change of a solution stands what the grader says of it."""
 

@@ -52,14 +52,14 @@ GRAM = 12  # tokens
 LEAST, SHARE = 20, 0.25
 
 
-def grams(text):
+def grams(text: str) -> list[tuple]:
     """Every GRAM tokens in a row; names do not count, so that an operator in place of + is all that may
     differ."""
     words = [word for word, _ in similarity.tokens(text)]
     return [tuple(words[at : at + GRAM]) for at in range(len(words) - GRAM + 1)]
 
 
-def functions(skeleton):
+def functions(skeleton: str) -> dict[str, str]:
     """{name: body} of the given functions: those without a TODO."""
     pattern = r"^(?![ }#/]|namespace|struct|enum|template)[^;{}]*?\b(\w+)\((?:[^;{}])*?\)[^;{}]*\{\n(.*?)^\}"
     return {
@@ -69,7 +69,7 @@ def functions(skeleton):
     }
 
 
-def asked(solution):
+def asked(solution: str) -> str:
     """What students write: the lines between //@solution and //@end."""
     inside, lines = False, []
     for line in solution.splitlines():
@@ -81,7 +81,7 @@ def asked(solution):
     return "\n".join(lines)
 
 
-def texts(root, labs):
+def texts(root: pathlib.Path, labs: list[str]) -> dict[str, tuple[str, str]]:
     """{lab: (its skeleton, what it asks for)}"""
     found = {}
     for lab in labs:
@@ -91,7 +91,7 @@ def texts(root, labs):
     return found
 
 
-def undeclared(root, labs):
+def undeclared(root: pathlib.Path, labs: list[str]) -> list[str]:
     """["lab/function: an answer of LAB"] that ANSWERS lacks, and what it lists though there is no such
     function."""
     read = texts(root, labs)
@@ -119,9 +119,9 @@ def undeclared(root, labs):
     return complaints + [f"labs/{lab} gives no function {name}" for lab, name in gone if lab in read]
 
 
-def shown_by(labs):
+def shown_by(labs: list[str]) -> dict[str, dict[str, list[str]]]:
     """{lab: {lab whose answer it shows: [functions]}}, without what is shown on purpose."""
-    found = {}
+    found: dict = {}
     for name, answered in ANSWERS.items():
         lab, function = name.split("/")
         for other in answered if lab in labs else ():

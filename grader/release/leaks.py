@@ -15,6 +15,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 LEAST = 24
 # Lines that a handout teaches on purpose, as handouts/… : squeezed lines.
@@ -28,11 +29,11 @@ MEANT = {
 SOURCES = (".cu", ".cuh", ".cpp", ".hpp")
 
 
-def squeezed(text):
+def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def lines_of(text):
+def lines_of(text: str) -> Iterator[str]:
     """Each line twice: as it stands, and without a comment behind code."""
     for line in text.splitlines():
         if re.match(r"\s*//(@|---)", line):
@@ -43,19 +44,19 @@ def lines_of(text):
             yield squeezed(code)
 
 
-def text_of(path):
+def text_of(path: pathlib.Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         return path.read_bytes().decode("latin-1")
 
 
-def skeleton(root, solution):
+def skeleton(root: pathlib.Path, solution: pathlib.Path) -> str:
     command = [sys.executable, root / "common/tools/authoring/make_skeleton.py", solution, "/dev/stdout"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # type: ignore[arg-type]
 
 
-def given(root):
+def given(root: pathlib.Path) -> str:
     """What is no secret, squeezed: skeletons, the labs' own headers and host code, and that of common/ and
     grader/."""
     host = [p for top in ("labs", "common", "grader") for p in sorted((root / top).rglob("*.[hc]pp"))]
@@ -71,21 +72,21 @@ class Secrets(dict):
     """{squeezed line: the file that it comes from}. Complete before the first search."""
 
     @functools.cached_property
-    def by_start(self):
+    def by_start(self) -> dict[str, list[tuple[int, str]]]:
         """{the first characters of lines: [(number of the line, line)]}."""
-        found = {}
+        found: dict[str, list[tuple[int, str]]] = {}
         for number, line in enumerate(self):
             found.setdefault(line[:LEAST], []).append((number, line))
         return found
 
-    def present(self, text):
+    def present(self, text: str) -> list[str]:
         """Those lines that stand in the squeezed text, in order."""
         starts = {text[i : i + LEAST] for i in range(len(text) - LEAST + 1)} & self.by_start.keys()
         found = sorted(one for start in starts for one in self.by_start[start] if one[1] in text)
         return [line for _, line in found]
 
 
-def secrets(root):
+def secrets(root: pathlib.Path) -> Secrets:
     found = Secrets()
     folders = {"solutions": SOURCES, "grader/mutants": (".mutant",), "grader/hostile": SOURCES}
     for folder, suffixes in folders.items():
@@ -99,12 +100,12 @@ def secrets(root):
     return Secrets({line: file for line, file in found.items() if line not in known})
 
 
-def shown(wanted, text):
+def shown(wanted: Secrets, text: str) -> list[str]:
     """The secrets that a text shows."""
     return wanted.present(squeezed(text))
 
 
-def find(wanted, out: pathlib.Path):
+def find(wanted: Secrets, out: pathlib.Path) -> list[str]:
     """["FILE: a line of SOLUTION: THE LINE"] of the files below `out`, for what secrets() gave."""
     complaints = []
     for path in sorted(out.rglob("*")):

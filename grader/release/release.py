@@ -23,6 +23,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import given
 import leaks
@@ -39,20 +41,22 @@ EDITION = HERE / "edition"
 RECORD = ".edition.json"  # in an edition: its labs, and those that were closed when it was made
 
 
-def refuse(text):
+def refuse(text: str) -> None:
     sys.exit(f"lab: {text}")
 
 
 labs_of = check_course.labs_of_root  # THE list, in the course's order
 
 
-def of_a_lab(name, lab):
+def of_a_lab(name: str, lab: str) -> bool:
     """Whether a file belongs to this lab alone."""
     page = rf"handouts/\d\d-{lab.replace('_', '-')}\.md"
     return name.startswith(f"labs/{lab}/") or re.fullmatch(page, name) is not None
 
 
-def write_edition(root, out, wanted, labs, closed):
+def write_edition(
+    root: pathlib.Path, out: pathlib.Path, wanted: leaks.Secrets, labs: list[str], closed: list[str]
+) -> None:
     held_back = set(labs_of(root)) - set(labs)
     names = [name for name in released_files(root) if not any(of_a_lab(name, lab) for lab in held_back)]
     # ".in": its links lead somewhere in the edition, not from where it stands.
@@ -93,24 +97,24 @@ def write_edition(root, out, wanted, labs, closed):
     (out / RECORD).write_text(json.dumps({"labs": labs, "closed": closed}) + "\n", encoding="utf-8")
 
 
-def replace_in(file, pattern, text):
+def replace_in(file: pathlib.Path, pattern: str, text: str) -> None:
     old = file.read_text(encoding="utf-8")
     file.write_text(re.sub(pattern, text, old, flags=re.S | re.M), encoding="utf-8")
 
 
-def start_afresh(root, out, lab):
+def start_afresh(root: pathlib.Path, out: pathlib.Path, lab: str) -> None:
     """Generates the students' file, because an instructor may have worked in the checkout's."""
     solution = root / f"solutions/{lab}/{lab}.cu"
     if solution.is_file():
         (out / f"labs/{lab}/{lab}.cu").write_text(leaks.skeleton(root, solution), encoding="utf-8")
 
 
-def in_repository(out):
+def in_repository(out: pathlib.Path) -> Callable:
     """Runs git there; as somebody, where nobody is configured."""
     somebody = ["-c", "user.name=GPU labs", "-c", "user.email=course@localhost"]
     who = [] if git(out, "config", "user.email") else somebody
 
-    def do(*arguments, check=True, **more):
+    def do(*arguments: str, check: bool = True, **more: Any) -> subprocess.CompletedProcess:
         done = subprocess.run(["git", "-C", out, *who, *arguments], capture_output=True, text=True, **more)
         if check and done.returncode != 0:
             said = done.stderr.strip() or done.stdout.strip()
@@ -120,21 +124,21 @@ def in_repository(out):
     return do
 
 
-def message(labs):
+def message(labs: list[str]) -> str:
     return f"GPU labs: {', '.join(labs)}\n\n{MARK}: {len(labs)} labs\n"
 
 
 MARK = "Student-edition"  # begins a line of the message of a commit that holds an edition and nothing of a student's
 
 
-def make_repository(out, labs):
+def make_repository(out: pathlib.Path, labs: list[str]) -> None:
     do = in_repository(out)
     do("init", "--quiet", "--initial-branch=main")
     do("add", "--all")
     do("commit", "--quiet", "--message", message(labs))
 
 
-def chosen(root, words):
+def chosen(root: pathlib.Path, words: str) -> list[str]:
     """The labs of "a,b", in the course's order."""
     known = labs_of(root)
     named = [word for word in words.split(",") if word]
@@ -144,7 +148,7 @@ def chosen(root, words):
     return [lab for lab in known if lab in named]
 
 
-def shown_answers(labs, closed):
+def shown_answers(labs: list[str], closed: list[str]) -> list[str]:
     """What the given code of these labs shows of labs that are not closed, a line each."""
     shown = given.shown_by(labs)
     return [
@@ -155,7 +159,7 @@ def shown_answers(labs, closed):
     ]
 
 
-def check_given_code(root, labs, closed):
+def check_given_code(root: pathlib.Path, labs: list[str], closed: list[str]) -> None:
     """Refuses labs that would show answers of others."""
     if complaints := given.undeclared(root, labs_of(root)):
         what = "given code answers tasks of other labs; change it, or list it in grader/release/given.py"
@@ -167,7 +171,7 @@ def check_given_code(root, labs, closed):
         refuse(f"{shown}\n{later}")
 
 
-def mirror(folder, copy):
+def mirror(folder: pathlib.Path, copy: pathlib.Path) -> None:
     """Makes `copy` equal to the folder, but for what git or a build puts there. Files that are equal stay as they are."""
     names = set(files_of(folder))
     for path in [path for path in copy.rglob("*") if path.is_file()]:
@@ -183,7 +187,7 @@ def mirror(folder, copy):
 PROCESSORS = {"x86_64": "x86-64", "aarch64": "arm64"}  # uname's name: ours
 
 
-def tools_in(folder):
+def tools_in(folder: pathlib.Path) -> str:
     """Which tools it has, in words."""
     there, lacking = [], ""
     for arch, name in PROCESSORS.items():
@@ -196,14 +200,14 @@ def tools_in(folder):
     return f"Prebuilt tools: for {' and '.join(there)}, on Linux with glibc 2.31 or later.{lacking}"
 
 
-def add_tools(folder, *processors):
+def add_tools(folder: pathlib.Path, *processors: str) -> None:
     """Builds the tools of what lies in this folder, and puts them into its prebuilt/. Called by ./lab after
     set-up. What is built stays in the build folder, so that a later call compiles only what has changed."""
     work = pathlib.Path(os.environ["LAB_BUILD"]) / "tools-of-editions"
     mirror(folder, work / "source")
     log = work / "log.txt"
     with Waiting("Building the tools for every Linux (minutes)") as waiting, log.open("w+") as output:
-        command = ["bash", HERE / "prebuilt/make_tools.sh", folder, work, *processors]
+        command: list = ["bash", HERE / "prebuilt/make_tools.sh", folder, work, *processors]
         building = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         while building.poll() is None:
             time.sleep(1)
@@ -215,7 +219,9 @@ def add_tools(folder, *processors):
         print(tools_in(folder))
 
 
-def made_in(root, out, labs, closed, with_tools=False):
+def made_in(
+    root: pathlib.Path, out: pathlib.Path, labs: list[str], closed: list[str], with_tools: bool = False
+) -> list[str]:
     """The edition in the folder, which is empty again when it would show a solution."""
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -238,7 +244,7 @@ def made_in(root, out, labs, closed, with_tools=False):
     return found
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(
         prog="./lab release",
         description="Writes the student edition: no solutions, no wrong or hostile submissions, its own README.",

@@ -13,11 +13,12 @@ import os
 import pathlib
 import re
 import tempfile
+from collections.abc import Callable
 
 import release
 
 
-def base_of(do, out):
+def base_of(do: Callable, out: pathlib.Path) -> tuple[str, dict]:
     """The newest commit of the history that holds an edition alone; of a copy without the edition's history
     its first commit."""
     marked = do("log", "--max-count=1", "--format=%H", f"--grep=^{release.MARK}: ").stdout.strip()
@@ -30,7 +31,7 @@ def base_of(do, out):
     return base, json.loads(recorded.stdout)
 
 
-def committed(do, out, folder, base, labs):
+def committed(do: Callable, out: pathlib.Path, folder: pathlib.Path, base: str, labs: list) -> str | None:
     """The files of `folder` as a commit after `base`; None when nothing has changed."""
     with tempfile.TemporaryDirectory() as scratch:
         own = {"env": os.environ | {"GIT_INDEX_FILE": str(pathlib.Path(scratch) / "index")}}
@@ -42,13 +43,13 @@ def committed(do, out, folder, base, labs):
     return do("commit-tree", tree, "-p", base, "-m", release.message(labs)).stdout.strip()
 
 
-def merge(do, edition):
+def merge(do: Callable, edition: str) -> list[str] | None:
     """Files in which both have changed the same lines: they stay as the students have them."""
     message = ("--no-edit", "-m", "Merge the course's update")
     if do("merge", "--quiet", *message, edition, check=False).returncode == 0:
         return []
     unmerged = do("ls-files", "--unmerged", "-z").stdout.split("\0")
-    stages = {}
+    stages: dict = {}
     for line in filter(None, unmerged):
         about, name = line.split("\t", 1)
         stages.setdefault(name, set()).add(about.split()[2])
@@ -66,7 +67,7 @@ def merge(do, edition):
     return sorted(stages)
 
 
-def complete_list(do, out, labs):
+def complete_list(do: Callable, out: pathlib.Path, labs: list[str]) -> list[str]:
     """Adds the labs that the list in a meson.build which the students have changed lacks: without it, nobody
     could build them."""
     path = out / "meson.build"
@@ -86,7 +87,7 @@ def complete_list(do, out, labs):
     return []
 
 
-def update(root, out, more, closed, with_tools=False):
+def update(root: pathlib.Path, out: pathlib.Path, more: list, closed: list, with_tools: bool = False) -> None:
     do = release.in_repository(out)
     top = do("rev-parse", "--show-toplevel", check=False)
     if top.returncode != 0 or pathlib.Path(top.stdout.strip()).resolve() != out:

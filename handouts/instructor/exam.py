@@ -44,10 +44,10 @@ class Question(NamedTuple):
     answer: str
 
     @property
-    def lab(self):
+    def lab(self) -> str:
         return self.page[3:].replace("-", "_")
 
-    def drawn(self, seed):
+    def drawn(self, seed: str) -> "Question":
         """With other numbers, where that is possible."""
         if (variant := VARIANTS.get((self.page, self.number))) is None:
             return self
@@ -56,7 +56,7 @@ class Question(NamedTuple):
         return self._replace(question=question, answer=answer)
 
 
-def questions_of(page):
+def questions_of(page: str) -> list[Question]:
     found = []
     for number, title, body in EXAM.findall((HERE / f"{page}.md").read_text(encoding="utf-8")):
         question, answer = re.split(r"^\*\*Answer\.\*\* ?", body, maxsplit=1, flags=re.M)
@@ -65,7 +65,7 @@ def questions_of(page):
     return found
 
 
-def content(text):
+def content(text: str) -> str:
     """Markdown as Typst."""
     out = ""
     for kind, lines in blocks(text):
@@ -80,7 +80,7 @@ def content(text):
     return out
 
 
-def sheet(title, questions, key):
+def sheet(title: str, questions: list[Question], key: bool) -> str:
     out = HEAD.format(title=quoted(title)) + ("" if key else NAME)
     for number, one in enumerate(questions, 1):
         out += f'\n#block(breakable: false)[#strong("{number}.")#h(0.5em)\n{content(one.question)}]\n'
@@ -89,7 +89,7 @@ def sheet(title, questions, key):
     return out
 
 
-def chosen(options, known):
+def chosen(options: argparse.Namespace, known: list[Question]) -> list[Question]:
     labs = list(dict.fromkeys(one.lab for one in known))
     if wrong := [lab for lab in options.labs or [] if lab not in labs]:
         sys.exit(f"exam.py: there are no questions of {wrong[0]}; there are of {', '.join(labs)}")
@@ -104,7 +104,7 @@ def chosen(options, known):
     return random.Random(options.seed).sample(pool, options.questions)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Makes exam sheets and their keys.")
     parser.add_argument("out", type=pathlib.Path, metavar="OUT", help="a folder")
     parser.add_argument("--labs", nargs="+", metavar="LAB", help="of these labs (default: all)")

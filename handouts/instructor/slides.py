@@ -32,6 +32,7 @@ import pathlib
 import re
 import sys
 import tomllib
+from collections.abc import Callable, Iterator
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
@@ -40,7 +41,7 @@ sys.path[:0] = [str(HERE), str(TOOLS), str(TOOLS / "authoring")]
 import hint
 import make_mutant
 from typeset import ROOT, blocks, inline, quoted, table, write
-from weeks import WEEKS, page_of
+from weeks import WEEKS, Part, page_of
 
 HANDOUTS = ROOT / "handouts"
 MAX_WORDS = 30
@@ -81,7 +82,7 @@ HEAD = """\
 """
 
 
-def plan_of(week):
+def plan_of(week: int) -> list[dict]:
     """The week's slides, each a dict with title, words, notes, and one of KINDS."""
     plan = tomllib.loads((HERE / f"lectures/week-{week:02}.toml").read_text(encoding="utf-8"))["slide"]
     for slide in plan:
@@ -90,7 +91,7 @@ def plan_of(week):
     return plan
 
 
-def text_of(page, folder=HANDOUTS):
+def text_of(page: str, folder: pathlib.Path = HANDOUTS) -> str:
     """A handout, by its name or that of its lab."""
     name = re.compile(rf"(\d\d-)?{page.replace('_', '-')}")
     if (found := next((path for path in folder.glob("*.md") if name.fullmatch(path.stem)), None)) is None:
@@ -98,7 +99,7 @@ def text_of(page, folder=HANDOUTS):
     return found.read_text(encoding="utf-8")
 
 
-def section_of(text, heading, page):
+def section_of(text: str, heading: str, page: str) -> str:
     """A section of a handout, up to the next heading of its level."""
     text = re.sub(r"^```.*?^```$", lambda m: m[0].replace("\n#", "\n\0#"), text, flags=re.S | re.M)
     found = re.search(rf"^(##+) {re.escape(heading)}\n(.*?)(?=^\1 |^## |\Z)", text, re.M | re.S)
@@ -107,28 +108,28 @@ def section_of(text, heading, page):
     return found[2].replace("\0", "")
 
 
-def without_comment(line):
+def without_comment(line: str) -> str:
     return re.sub(r"\s+// .*$", "", line)
 
 
-def code_lines(text):
+def code_lines(text: str) -> list[str]:
     """Without comments, blank lines and the steering lines of make_skeleton.py."""
     text = re.sub(r",\n\s+", ", ", text)  # arguments on several lines
     lines = map(without_comment, text.splitlines())
     return [line for line in lines if line.strip() and not re.match(r"\s*//", line)]
 
 
-def solution(lab):
+def solution(lab: str) -> str:
     return (ROOT / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
 
 
-def raw(lines, language="cpp"):
+def raw(lines: list[str], language: str = "cpp") -> str:
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     text = quoted("\n".join(line[indent:].rstrip() for line in lines))
     return f'raw(block: true, lang: "{language}", {text})'
 
 
-def picture(slide):
+def picture(slide: dict) -> str:
     """Without its frame, and as large as there is space."""
     text = (HANDOUTS / f"figures/{slide['picture']}.svg").read_text(encoding="utf-8")
     whole, width, height = re.search(r'width="(\d+)" height="(\d+)" viewBox="[^"]*"', text).group(0, 1, 2)
@@ -152,13 +153,13 @@ def picture(slide):
     return f"grid(columns: (auto, 1fr), rows: 100%, gutter: 0.8em, align(horizon, {drawn}), {beside})"
 
 
-def code(slide):
+def code(slide: dict) -> str:
     lab, function = slide["code"].split("/")
     source = make_mutant.changed(ROOT, slide["mutant"])[2] if "mutant" in slide else solution(lab)
     begin, end = make_mutant.function_range(source, function, lab)
     lines = code_lines(source[begin:end])
 
-    def matching(pattern):
+    def matching(pattern: str) -> list[int]:
         found = [k for k, line in enumerate(lines) if re.search(pattern, line)]
         return found or sys.exit(f"slides.py: no line of {function} is like {pattern}")
 
@@ -166,7 +167,7 @@ def code(slide):
     return marked(lines, slide)
 
 
-def marked(lines, slide):
+def marked(lines: list[str], slide: dict) -> str:
     """Lines of code, their marks, and what is said of them."""
     said = ""
     for mark, (pattern, words) in zip(MARKS, slide.get("calls", ())):
@@ -178,7 +179,7 @@ def marked(lines, slide):
     return f"fitted({raw(lines)}, [#v(0.4em)\n#grid(columns: (auto, 1fr), gutter: 0.5em, {said})])"
 
 
-def says(slide):
+def says(slide: dict) -> str:
     lab, name = slide["says"].split("/")
     right = make_mutant.apply(solution(lab), [], name)
     wrong = make_mutant.changed(ROOT, slide["says"])[2]
@@ -192,7 +193,7 @@ def says(slide):
     )
 
 
-def example(slide):
+def example(slide: dict) -> str:
     page, heading, number = slide["example"].split("/")
     section = section_of(text_of(page), heading, page)
     shown = [(kind, lines) for kind, lines in blocks(section) if kind in ("code", "table")]
@@ -203,7 +204,7 @@ def example(slide):
     return marked(lines, slide) if kind == "code" else f"fitted([], [{table(lines)}])"
 
 
-def question(slide):
+def question(slide: dict) -> tuple[str, str]:
     """What is asked, and the answer: on the instructor's page of a lab, or folded below the question."""
     page, number = slide["question"].split("/")
     text = text_of(page)
@@ -218,7 +219,7 @@ def question(slide):
     return f"align(horizon, text(size: 24pt)[{inline(said)}])", folded
 
 
-def erratum(slide):
+def erratum(slide: dict) -> tuple[str, str]:
     pattern = rf"^## {slide['erratum']}\. .*?\n(.*?)(?=^<a id=|\Z)"
     section = re.search(pattern, text_of("errata"), re.M | re.S)[1]
     shown, folded = section.split("<details><summary>Answer</summary>")
@@ -226,11 +227,11 @@ def erratum(slide):
     return marked(lines, slide), folded.partition("<!-- quote")[0]
 
 
-KINDS = {one.__name__: one for one in (picture, code, says, example, question, erratum)}
+KINDS: dict[str, Callable] = {one.__name__: one for one in (picture, code, says, example, question, erratum)}
 ANSWERED = ("question", "erratum")
 
 
-def shown(slide):
+def shown(slide: dict) -> str:
     slide = dict(slide)
     if kind := next((kind for kind in KINDS if kind in slide), None):
         body = KINDS[kind](slide)
@@ -241,12 +242,12 @@ def shown(slide):
     return slide_of(slide["title"], slide["words"], body)
 
 
-def slide_of(title, words, body):
+def slide_of(title: str, words: str, body: str) -> str:
     title = quoted(title)
     return f"#slide({title}, [{inline(words)}], {{ let fitted = fit.with({title}); {body} }})\n"
 
 
-def deck(number):
+def deck(number: int) -> str:
     week = WEEKS[number]
     titles = [re.match(r"# (?:Lab .: )?(.*)", page_of(part))[1] for part in week.parts]
     title = f"Week {number}: {', '.join(titles)}"
@@ -257,7 +258,7 @@ def deck(number):
     return out + slide_of("This week", "", f"text(size: 24pt)[{inline(week.also)}]")
 
 
-def task_rows(part):
+def task_rows(part: Part) -> Iterator[str]:
     text = page_of(part)
     known = hint.tasks_of(text)
     missing = [task for task in part.tasks if task not in known]
@@ -270,7 +271,7 @@ def task_rows(part):
         yield f"| {name} | {difficulty} | {time} | {points[task]} |"
 
 
-def notes(week):
+def notes(week: int) -> str:
     """What the lecturer reads: what to know before, and slide by slide what to say and the answers."""
     parts, before = WEEKS[week].parts, WEEKS.get(week - 1)
     done = [task for part in before.parts for task in part.tasks] if before else []
@@ -293,7 +294,7 @@ def notes(week):
     return out
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Makes the slides of all weeks, and the lecturer's notes.")
     parser.add_argument("out", type=pathlib.Path, metavar="OUT", help="a folder")
     parser.add_argument("--week", type=int, choices=WEEKS, help="one week only")

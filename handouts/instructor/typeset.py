@@ -6,6 +6,7 @@ import json
 import pathlib
 import re
 import sys
+from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INLINE = re.compile(
@@ -15,7 +16,7 @@ INLINE = re.compile(
 )
 
 
-def write(path, source, as_source):
+def write(path: pathlib.Path, source: str, as_source: bool) -> None:
     """Typst as PDF, or `as_source`; `path` has no suffix."""
     if as_source:
         path.with_suffix(".typ").write_text(source, encoding="utf-8")
@@ -28,11 +29,11 @@ def write(path, source, as_source):
     typst.compile(source.encode(), output=path.with_suffix(".pdf"), root=ROOT)
 
 
-def quoted(text):
+def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def inline(text):
+def inline(text: str) -> str:
     """Markdown inside of a paragraph, as Typst content in brackets."""
     out, at = "", 0
     for found in INLINE.finditer(text):
@@ -55,21 +56,21 @@ def inline(text):
     return out + (f"#text({quoted(html.unescape(text[at:]))})" if at < len(text) else "")
 
 
-def cells(line):
+def cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
-def table(lines):
+def table(lines: list[str]) -> str:
     """A Markdown table. Columns of long cells share the width, and the others are as wide as they must be."""
     head, sides, *rows = map(cells, lines)
     width = max(map(len, [head, *rows]))
     columns = [[re.sub(r"[`*]", "", row[k]) for row in [head, *rows] if k < len(row)] for k in range(width)]
     longest = [max((len(cell) for cell in column if " " in cell), default=0) for column in columns]
     wraps = any(size > 34 for size in longest)
-    columns = "".join(f"{min(size, 100)}fr, " if wraps and size > 14 else "auto, " for size in longest)
+    columns = "".join(f"{min(size, 100)}fr, " if wraps and size > 14 else "auto, " for size in longest)  # type: ignore[assignment]
     align = "".join("right, " if side.endswith(":") else "left, " for side in sides)
 
-    def row_of(row, around):
+    def row_of(row: list[str], around: str) -> str:
         row = row + [""] * (width - len(row))
         return "".join(around % inline(cell.replace(r"\|", "|")) for cell in row)
 
@@ -78,7 +79,7 @@ def table(lines):
     return f"#table(columns: ({columns}), align: ({align}),\n{heading}\n{body}\n)"
 
 
-def blocks(text):
+def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
     """Kind and lines of each block of a section: code, table, list, text."""
     text = re.sub(r"^<!-- .*? -->\n|^<a id=.*\n|^</?details>\n?|^<details>", "", text, flags=re.M)
     text = re.sub(r"<summary>(.*?)</summary>", r"\n\1\n", text)

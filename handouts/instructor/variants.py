@@ -5,7 +5,8 @@ VARIANTS[page, number] has the original's values, how to draw others, and the te
 given values. The keys are computed by the functions of handouts/scripts/worked/, which make the handouts' examples.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from random import Random
 from typing import NamedTuple
 
 import worked
@@ -19,22 +20,22 @@ class Variant(NamedTuple):
     text: Callable  # of values: question and answer
 
 
-def code(values):
+def code(values: list[int]) -> str:
     return f"`{worked.row(values)}`"
 
 
-def items(most):
+def items(most: int) -> Callable:
     return lambda random: ([random.randint(0, most) for _ in range(8)],)
 
 
-def launches(n, block):
+def launches(n: int, block: int) -> list[int]:
     counts = [n]
     while counts[-1] > 1:
         counts.append(-(-counts[-1] // block))
     return counts[1:]
 
 
-def reduction_1(n, block):
+def reduction_1(n: int, block: int) -> tuple[str, str]:
     return (
         f"`by_levels` reduces {n:,} items with one item per thread and {block} threads per block. How many launches "
         f"does it need, and how many blocks has each of them? Where does each launch write?",
@@ -44,7 +45,7 @@ def reduction_1(n, block):
     )
 
 
-def reduction_3(values):
+def reduction_3(values: list[int]) -> tuple[str, str]:
     rounds, after = list(values), []
     while len(rounds) > 1:
         half = len(rounds) // 2
@@ -59,10 +60,10 @@ def reduction_3(values):
     )
 
 
-def scan_1(values):
+def scan_1(values: list[int]) -> tuple[str, str]:
     _, up, down, _ = worked.scan.swept(values)
 
-    def levels(nodes, data):
+    def levels(nodes: dict[int, list[int]], data: list[int]) -> Iterator[list[int]]:
         for half, level in nodes.items():
             data[half - 1 :: half] = level
             yield list(data)
@@ -76,7 +77,7 @@ def scan_1(values):
     )
 
 
-def scan_3(n, levels):
+def scan_3(n: int, levels: int) -> tuple[str, str]:
     return (
         f"A row has {n} items. Give the operations and steps of Hillis–Steele and of the two sweeps. Which of them is "
         f"preferable in a warp, and which if there are far more items than processors?",
@@ -88,7 +89,7 @@ def scan_3(n, levels):
     )
 
 
-def compaction_1(values, limit):
+def compaction_1(values: list[int], limit: int) -> tuple[str, str]:
     flags = [int(value < limit) for value in values]
     sums, count = worked.exclusive(flags)
     return (
@@ -99,7 +100,7 @@ def compaction_1(values, limit):
     )
 
 
-def compaction_4(n, tile):
+def compaction_4(n: int, tile: int) -> tuple[str, str]:
     tiles = -(-n // tile)
     before = (tiles - 1) * tile
     return (
@@ -111,7 +112,7 @@ def compaction_4(n, tile):
     )
 
 
-def radix_sort_1(keys):
+def radix_sort_1(keys: list[int]) -> tuple[str, str]:
     rows, zeros = worked.radix_sort.split_once(keys, 0)
     last = rows["e"][-1], rows["f"][-1]
     return (
@@ -121,7 +122,7 @@ def radix_sort_1(keys):
     )
 
 
-def sat_1(*rows):
+def sat_1(*rows: list[int]) -> tuple[str, str]:
     across = [worked.inclusive(row) for row in rows]
     down = [list(row) for row in zip(*(worked.inclusive(column) for column in zip(*across)))]
     one, two, three = map(code, rows)
@@ -132,7 +133,7 @@ def sat_1(*rows):
     )
 
 
-def levels_of(random):
+def levels_of(random: Random) -> tuple[int, int]:
     levels = random.randint(6, 11)
     return 2**levels, levels
 

@@ -91,11 +91,11 @@ WEEKS = {
 }
 
 
-def page_of(part):
+def page_of(part: Part) -> str:
     return (HANDOUTS / f"{part.page}.md").read_text(encoding="utf-8")
 
 
-def hours(week):
+def hours(week: int) -> int:
     """Of a week's tasks without the bonus, as the handouts have them."""
     found = 0
     for part in WEEKS[week].parts:
@@ -107,7 +107,7 @@ def hours(week):
     return found
 
 
-def weeks(_all, _labcli):
+def weeks(_all: str, _labcli: str) -> str:
     rows = []
     for number, week in WEEKS.items():
         texts, tasks = [], []

@@ -260,7 +260,7 @@ def rate(lab: str, labcli: str) -> Chart:
 # ------------------------------------------------------------------------------------------------
 
 
-def lesson(name, *keys):
+def lesson(name: str, *keys: str) -> tuple[list[dict], dict, str]:
     """What was measured and what was modelled, by `keys`; and the source."""
     run, of = lessons.both("h200", name, *keys)
     path = max((ROOT / "handouts/results/lessons").glob("*-h200.json"))
@@ -272,7 +272,7 @@ def divergence(_labcli: str) -> Chart:
     paths = sorted({row["paths"] for row in rows})
     rounds = sorted({row["rounds"] for row in rows})
 
-    def factors(which, r):
+    def factors(which: str, r: int) -> list[tuple[int, float]]:
         one = of[which, r, 1]["median_us"]
         return [(p, of[which, r, p]["median_us"] / one) for p in paths]
 
@@ -298,7 +298,7 @@ def shared_atomics(_labcli: str) -> Chart:
     rows, of, where = lesson("atomics", "addition", "addresses")
     addresses = sorted({row["addresses"] for row in rows})
 
-    def times(which, kind):
+    def times(which: str, kind: str) -> list[tuple[int, float]]:
         return [(n, of[which, kind, n]["ns_per_instruction"]) for n in addresses]
 
     kinds = {"of_one": "of 1", "of_a_variable": "of a variable", "with_old_value": "old value used"}

@@ -3,12 +3,14 @@
 the slider of the traces' player (grader/page/trace.js). All pictures and numbers are computed here; the
 page's script only shows one of them. The look-ups of a summed area table have a script of their own."""
 
+from collections.abc import Iterator
+
 import pictures
 import registers
 from worked import hierarchical_scan
 
 
-def banks():
+def banks() -> Iterator[tuple[str, pictures.Picture]]:
     """The stride of a warp in shared memory."""
     for stride in range(1, 34):
         p = pictures.Picture()
@@ -18,7 +20,7 @@ def banks():
         yield f"stride {stride}: {n} wavefront{'s' * (n > 1)}", p
 
 
-def sectors():
+def sectors() -> Iterator[tuple[str, pictures.Picture]]:
     """The first word and the stride of a warp in device memory."""
     cases = [(1, first) for first in range(9)] + [(stride, 0) for stride in (2, 3, 4, 5, 6, 7, 8, 16, 32)]
     for stride, first in cases:
@@ -30,7 +32,7 @@ def sectors():
         yield f"{title}: {n} sectors, {100 * 128 / (32 * n):.3g} % of their bytes are used", p
 
 
-def occupancy():
+def occupancy() -> Iterator[tuple[str, pictures.Picture]]:
     """The registers of a thread, for blocks of several sizes."""
     for used in range(16, 257, 8):
         p = pictures.Picture()
@@ -47,7 +49,7 @@ def occupancy():
         yield f"{used} registers per thread", p
 
 
-def schedules():
+def schedules() -> Iterator[tuple[str, pictures.Picture]]:
     """A look-back under a scheduler that chooses the block of each step."""
     for seed in range(16):
         events, lengths = hierarchical_scan.scheduled(seed)
@@ -67,7 +69,7 @@ def schedules():
         )
 
 
-def lookups():
+def lookups() -> dict:
     """An image and its table, for common/tools/site/lookups.js."""
     image, table = pictures.image_and_table()
     return {"image": image, "table": table}

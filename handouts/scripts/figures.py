@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).resolve().parent
 HANDOUTS = HERE.parent
@@ -33,7 +34,7 @@ import plot
 import quotes
 
 # By name: what draws it, a command that prints a trace or a function of pictures.py.
-FIGURES = {
+FIGURES: dict = {
     "memory-hierarchy": pictures.memory,
     "divergence": pictures.divergence,
     "coalescing": pictures.coalescing,
@@ -64,7 +65,7 @@ FIGURES = {
 USED = re.compile(r"!\[([^\]]*)\]\((?:handouts/)?figures/([\w-]+)\.svg\)")
 
 
-def output_of(labcli: str, name: str, command: str, *options: str) -> str:
+def output_of(labcli: str | pathlib.Path, name: str, command: str, *options: str | pathlib.Path) -> str:
     """What labcli prints for a figure."""
     words = [labcli, *command.split(), "--solutions", *options]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -73,7 +74,7 @@ def output_of(labcli: str, name: str, command: str, *options: str) -> str:
     return done.stdout
 
 
-def traced(labcli, name, option, *more):
+def traced(labcli: str | pathlib.Path, name: str, option: str, *more: str) -> str:
     """The file that `option` makes of a figure that is a trace."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "trace"
@@ -81,11 +82,11 @@ def traced(labcli, name, option, *more):
         return path.read_text(encoding="utf-8")
 
 
-def drawn(labcli, name, title):
+def drawn(labcli: str, name: str, title: str) -> str:
     if isinstance(FIGURES[name], str):
         return traced(labcli, name, "--svg", "--title", title)
     run = functools.partial(output_of, labcli, name)
-    run.labcli = labcli
+    run.labcli = labcli  # type: ignore[attr-defined]
     return FIGURES[name](run).svg(title)
 
 
@@ -98,7 +99,7 @@ def use_packages(venv: pathlib.Path) -> None:
     sys.path += map(str, venv.glob("lib/python*/site-packages"))
 
 
-def is_drawn(path, chart):
+def is_drawn(path: pathlib.Path, chart: plot.Chart) -> bool:
     """Whether the file shows the chart: byte for byte where the package that draws it is at hand."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     if importlib.util.find_spec("vl_convert"):
@@ -106,7 +107,7 @@ def is_drawn(path, chart):
     return f"<!-- specification {chart.digest()} -->" in text
 
 
-def alternatives() -> dict[str, str]:
+def alternatives() -> dict[str, dict[str, str]]:
     """By figure: the words for those who do not see it, each with the page that has them."""
     found: dict = {}
     for page in sorted(HANDOUTS.glob("*.md")):
@@ -115,7 +116,7 @@ def alternatives() -> dict[str, str]:
     return found
 
 
-def misused(made):
+def misused(made: dict[str, plot.Chart]) -> Iterator[str]:
     """Figures that no handout shows, or not always in the same words; and those shown that nobody draws. `made`:
     the charts by name."""
     used, known = alternatives(), {*FIGURES, *made}
@@ -130,7 +131,7 @@ def misused(made):
             yield f"figures/{path.name} is none of figures.py"
 
 
-def write_captions(names, labcli):
+def write_captions(names: dict, labcli: str) -> None:
     """Writes the captions and numbers of the charts into the pages."""
     for page in HANDOUTS.glob("*.md"):
         text = page.read_text(encoding="utf-8")

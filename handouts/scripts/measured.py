@@ -26,6 +26,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 
 import counted
 from worked import table
@@ -54,12 +55,12 @@ PREDICTIONS = {
 }
 
 
-def measured_at(lab, n):
+def measured_at(lab: str, n: int) -> dict:
     """What the newest published run measured for n items."""
     return next(size for size in published(lab)["sizes"] if size["n"] == n)
 
 
-def compared_at(lab, name, other, n):
+def compared_at(lab: str, name: str, other: str, n: int) -> tuple[float, float | None]:
     """The newest run's time of a rung for n items, and that of the rung that it is compared with, if one is
     given."""
     tables = [
@@ -72,7 +73,7 @@ def compared_at(lab, name, other, n):
     return times[name], slower
 
 
-def result_of(lab, name, other, exponent):
+def result_of(lab: str, name: str, other: str, exponent: int) -> str:
     """What the newest run measured for a prediction: a factor or a time."""
     time, slower = compared_at(lab, name, other, 2**exponent)
     if slower is None:
@@ -139,7 +140,7 @@ def roof(lab: str, labcli: str) -> str:
     return table("quantity | computed from | value", rows, "llr")
 
 
-def both_times(row):
+def both_times(row: dict) -> str:
     """ "7.6 (10.8) µs": the GPU's time, and with the launch where that was measured."""
     launched = row.get("launched_us")
     if launched is None:
@@ -195,14 +196,14 @@ def tops(arguments: str, _labcli: str) -> str:
     )
 
 
-def of_top_rungs(folder, device):
+def of_top_rungs(folder: str, device: str) -> tuple[dict, str]:
     """The newest published run of the top rungs alone, and its device and date."""
     path = max((ROOT / "handouts/results" / folder).glob(f"*-{device}.json"))
     run = json.loads(path.read_text(encoding="utf-8"))
     return run, f"{run['labs'][0]['device']}, {run['date']}"
 
 
-def compared(run, lab):
+def compared(run: dict, lab: str) -> Iterator[tuple[int, str, dict, list[dict]]]:
     """What a run of the top rungs measured of a lab: for each table its size, case, top rung and libraries'
     rows."""
     for size in next(entry for entry in run["labs"] if entry["lab"] == lab)["sizes"]:
@@ -219,7 +220,7 @@ def foreign(device: str, _labcli: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def by_size(head, found):
+def by_size(head: list[str], found: dict) -> str:
     """`found`: cells by the words of a row, and by n."""
     sizes = sorted({n for row in found.values() for n in row})
     rows = [[*words, *(row.get(n, "–") for n in sizes)] for words, row in found.items()]
@@ -312,7 +313,7 @@ ABOUT = {
 TOGETHER = {"radix_sort": ("digits", [("tile_sort", "merge"), ("tile_sort", "merge_path")])}
 
 
-def tables_of(lab, labcli, device="h200"):
+def tables_of(lab: str, labcli: str, device: str = "h200") -> list[tuple[str, dict]]:
     """The published tables, in the order of the ladder: the case, and each row's name, kind and entry by
     number of items: its time, and the share of the memory's rate."""
     order, found = counted.ladder(lab, labcli), {}
@@ -327,7 +328,7 @@ def tables_of(lab, labcli, device="h200"):
                 share = 1e-3 * measured["ideal_bytes"] / row["median_us"] / ceiling_of(size, measured)
                 rows.setdefault((row["name"], row["kind"]), {})[size["n"]] = (row["median_us"], share)
 
-    def place(item):
+    def place(item: tuple) -> tuple[int, int]:
         (name, kind), _ = item
         return ["rung", "peer", "cpu"].index(kind), order.index(name) if kind == "rung" else 0
 
@@ -335,7 +336,7 @@ def tables_of(lab, labcli, device="h200"):
     return sorted(tables, key=lambda one: order.index(next(iter(one[1]))[0]))
 
 
-def rungs_of(lab, labcli, case="", kind="rung", device="h200"):
+def rungs_of(lab: str, labcli: str, case: str = "", kind: str = "rung", device: str = "h200") -> dict:
     """The entries of all rows of a kind, by name, in the tables whose case contains `case`."""
     return {
         name: entries
@@ -368,13 +369,13 @@ def times(lab: str, labcli: str) -> str:
         first = next(iter(entries_of))[0]
         libraries = [entries[sizes[-1]][0] for (_, kind), entries in entries_of.items() if kind == "peer"]
 
-        def cells(entries, kind, libraries=libraries):
+        def cells(entries: dict, kind: str, libraries: list[float] = libraries) -> Iterator[str]:
             for n in sizes:
                 time, share = entries.get(n, (0, 0))
                 shown = f" ({100 * share:.0f} %)" if kind in ("rung", "peer") else ""
                 yield time_of(time) + shown if time else ""
             if libraries:
-                shown = kind in ("rung", "sum") and sizes[-1] in entries
+                shown = kind in ("rung", "sum") and sizes[-1] in entries  # type: ignore[assignment]
                 yield f"{min(libraries) / entries[sizes[-1]][0]:.2f}×" if shown else ""
 
         rows = []
@@ -396,7 +397,7 @@ def rivals(lab: str, labcli: str) -> str:
     of = rungs_of(lab, labcli)
     counts = [counted.profile(labcli, lab, rung) for rung in rungs]
 
-    def of_both(column):
+    def of_both(column: str) -> list:
         return [counted.figure(one, column) for one in counts]
 
     rows = [

@@ -6,6 +6,7 @@ run's trace (`run`) or of a worked example (worked/). The words are the text alt
 
 import html
 import json
+from collections.abc import Callable, Iterable
 
 import measured
 from worked import ITEMS, exclusive, sat
@@ -31,11 +32,11 @@ text { fill: #e6e7ea; } .note { fill: #b4b8c4; } .card, .box, .cold { fill: #161
 class Picture:
     """Shapes in the order in which they are drawn; the size follows from them."""
 
-    def __init__(self):
-        self.shapes, self.right, self.bottom = [], 0, 0
+    def __init__(self) -> None:
+        self.shapes, self.right, self.bottom = [], 0.0, 0.0
         self.stepping = False
 
-    def step(self, title, y=None):
+    def step(self, title: str, y: float | None = None) -> None:
         """Begins the picture's next step: what is drawn from here on belongs to it. With `y`, the title is
         written there, as a sentence."""
         self.shapes.append(f'{"</g>" * self.stepping}<g class="step" data-title="{html.escape(title)}">')
@@ -43,28 +44,28 @@ class Picture:
         if y is not None:
             self.text(14, y, f"{title}.", "note")
 
-    def reach(self, x, y):
+    def reach(self, x: float, y: float) -> None:
         self.right, self.bottom = max(self.right, x), max(self.bottom, y)
 
-    def text(self, x, y, words, look=""):
+    def text(self, x: float, y: float, words: object, look: str = "") -> None:
         width = 7.2 * len(str(words)) if "note" not in look else 6.4 * len(str(words))
         self.reach(x + (width / 2 if "middle" in look else 0 if "end" in look else width), y + 4)
         self.shapes.append(f'<text x="{x:.1f}" y="{y:.1f}" class="{look}">{html.escape(str(words))}</text>')
 
-    def rect(self, x, y, width, height, look):
+    def rect(self, x: float, y: float, width: float, height: float, look: str) -> None:
         self.reach(x + width, y + height)
         self.shapes.append(
             f'<rect class="{look}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
         )
 
-    def path(self, look, d):
+    def path(self, look: str, d: str) -> None:
         self.shapes.append(f'<path class="{look}" d="{d}"/>')
 
-    def line(self, look, x1, y1, x2, y2):
+    def line(self, look: str, x1: float, y1: float, x2: float, y2: float) -> None:
         self.reach(max(x1, x2), max(y1, y2))
         self.path(look, f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}")
 
-    def dot(self, x, y):
+    def dot(self, x: float, y: float) -> None:
         self.shapes.append(f'<circle class="head" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
 
     def cells(self, x, y, values, width=34, height=28, written=(), looks=None):
@@ -76,7 +77,7 @@ class Picture:
             self.rect(x + i * width, y, width, height, look)
             self.text(x + (i + 0.5) * width, y + height / 2 + 5, value, "mono middle" + " bold" * new)
 
-    def svg(self, words):
+    def svg(self, words: str) -> str:
         width, height = round(self.right + 14), round(self.bottom + 12)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title" width="{width}" height="{height}" viewBox="0 0 {width} {height}">\n'
@@ -89,7 +90,7 @@ class Picture:
         )
 
 
-def colours(looks):
+def colours(looks: dict[int, str]) -> dict[int, str]:
     """The classes of boxes, by their indices."""
     return {i: f"box {look}" for i, look in looks.items()}
 
@@ -98,20 +99,20 @@ def colours(looks):
 # --------------------------------------------------------------------------------------------
 
 
-def steps(run, command):
+def steps(run: Callable, command: str) -> list[dict]:
     """The steps of a trace, of all its tables (grader/trace/tables.hpp has the fields)."""
     traced = json.loads(run(f"{command} --json"))
     return [step for table in traced["tables"] for step in table["steps"]]
 
 
-def numbers(step):
+def numbers(step: dict) -> list[int | None]:
     """The numbers in the cells, None for an empty cell."""
     return [None if cell is None else int(cell) for cell in step["values"]]
 
 
-def first_of_each(run, command, arrays):
+def first_of_each(run: Callable, command: str, arrays: tuple[str, ...]) -> list[list[int]]:
     """The numbers of each of these arrays, when the trace first shows it."""
-    found = {}
+    found: dict = {}
     for step in steps(run, f"{command} --arrays {','.join(arrays)}"):
         found.setdefault(step["array"], numbers(step))
     return [found[array] for array in arrays]
@@ -121,7 +122,7 @@ def first_of_each(run, command, arrays):
 # ------------------------------------------------------------------------------------------
 
 
-def lanes(run):
+def lanes(run: Callable) -> Picture:
     p = Picture()
     y, block, warp = 24, 256, 32
     for number, rung in ((1, "neighboured"), (2, "reindexed"), (3, "sequential")):
@@ -145,7 +146,7 @@ def lanes(run):
     return p
 
 
-def tournament(_run):
+def tournament(_run: object) -> Picture:
     """The maximum of the items as the winner of matches between neighbours."""
     p = Picture()
     width, gap = 40, 56
@@ -173,17 +174,17 @@ def tournament(_run):
     return p
 
 
-def busiest(words):
+def busiest(words: Iterable[int]) -> tuple[int, list[list[int]]]:
     """How many different words the fullest bank has, which is the number of wavefronts, and each bank's
     words."""
-    banks = [[] for _ in range(32)]
+    banks: list[list[int]] = [[] for _ in range(32)]
     for word in words:
         if word not in banks[word % 32]:
             banks[word % 32].append(word)
     return max(map(len, banks)), banks
 
 
-def bank_strip(p, y, title, stride, height):
+def bank_strip(p: Picture, y: int, title: str, stride: int, height: int) -> int:
     """The words that the lanes of a warp read at this stride, above their banks; the height below it."""
     wavefronts, filled = busiest(stride * lane for lane in range(32))
     p.text(14, y, title, "mono bold")
@@ -197,17 +198,17 @@ def bank_strip(p, y, title, stride, height):
     return base
 
 
-def bank_numbers(p, y):
+def bank_numbers(p: Picture, y: int) -> None:
     for bank in (0, 8, 16, 24, 31):
         words = f"bank {bank}" if bank == 0 else bank
         p.text(14 + 13 * bank + 6.5, y, words, "note middle" if bank else "note")
 
 
-def times_lane(k):
+def times_lane(k: int) -> str:
     return "lane" if k == 1 else f"{k} * lane"
 
 
-def banks(_run):
+def banks(_run: object) -> Picture:
     p = Picture()
     y = 24
     for stride in (1, 2, 8, 32, 33):
@@ -220,7 +221,7 @@ def banks(_run):
     return p
 
 
-def sector_rows(p, y, title, words):
+def sector_rows(p: Picture, y: int, title: str, words: list[int]) -> int:
     """The sectors that contain these words, eight in a row; the height below them."""
     touched = sorted({word // 8 for word in words})  # sectors of 32 bytes
     p.text(14, y, title, "mono bold")
@@ -237,7 +238,7 @@ def sector_rows(p, y, title, words):
     return y + 16 * ((len(touched) + 7) // 8)
 
 
-def coalescing(_run):
+def coalescing(_run: object) -> Picture:
     p = Picture()
     y = 24
     for title, words in (
@@ -251,7 +252,7 @@ def coalescing(_run):
     return p
 
 
-def divergence(_run):
+def divergence(_run: object) -> Picture:
     """Time runs downwards: what one warp executes."""
     p = Picture()
     y = 24
@@ -271,14 +272,14 @@ def divergence(_run):
     return p
 
 
-def memory(run):
-    chip = measured.simulated(run.labcli)
+def memory(run: Callable) -> Picture:
+    chip = measured.simulated(run.labcli)  # type: ignore[attr-defined]
     clock, sms = chip["clock_ghz"], chip["multiprocessors"]
     near = chip["near_passes_per_clock"] * 128 * sms * clock / 1e3
     l2 = chip["l2_sectors_per_clock"] * 32 * clock / 1e3
     far = measured.rate_of("reduction", "read") / 1e3
 
-    def ns(what):
+    def ns(what: str) -> str:
         return f"{chip[what + '_latency'] / clock:.0f} ns"
 
     own, shared = 4 * chip["registers_per_multiprocessor"] / 1024, chip["shared_per_multiprocessor"] / 1024
@@ -307,7 +308,7 @@ def memory(run):
 # -------------------------------------------------------------------------------------------------
 
 
-def compaction(run):
+def compaction(run: Callable) -> Picture:
     arrays = ("d_flags", "d_positions", "d_out", "d_count")
     flags, positions, out, (count, *_) = first_of_each(run, "trace compaction three_kernels", arrays)
     items = ITEMS
@@ -344,7 +345,7 @@ def compaction(run):
     return p
 
 
-def split(run):
+def split(run: Callable) -> Picture:
     arrays = ("d_e", "d_f", "d_t", "d_d", "d_keys_out")
     e, f, t, d, out = first_of_each(run, "trace radix_sort split", arrays)
     keys = ITEMS
@@ -376,7 +377,7 @@ def split(run):
     return p
 
 
-def bitonic(_run):
+def bitonic(_run: object) -> Picture:
     p = Picture()
     x, w, y = 112, 40, 14
     tiles = sorted(ITEMS[:4]) + sorted(ITEMS[4:])
@@ -396,7 +397,7 @@ def bitonic(_run):
     for name, pairs in stages:
         p.step(f"{name}: red pairs change places")
         y += 28
-        rooms = []  # a height for each pair, so that no two brackets overlap
+        rooms: list[tuple] = []  # a height for each pair, so that no two brackets overlap
         for low, high in sorted(pairs, key=lambda pair: pair[1] - pair[0]):
             room = next(k for k in range(9) if all(high < a or b < low for kk, a, b in rooms if kk == k))
             rooms.append((room, low, high))
@@ -421,7 +422,7 @@ def bitonic(_run):
     return p
 
 
-def histogram(run):
+def histogram(run: Callable) -> Picture:
     rows = steps(run, "trace histogram shared_counts --n 16384 --columns 5 --arrays s_counts,d_counts")
     own = [numbers(r) for r in rows if r["array"] == "s_counts" and any(numbers(r))]  # one for each block
     cleared, *_, total = [numbers(r) for r in rows if r["array"] == "d_counts"]
@@ -451,12 +452,12 @@ def histogram(run):
     return p
 
 
-def image_and_table():
+def image_and_table() -> tuple[list[list[int]], list[list[int]]]:
     image = [[ITEMS[(r + c) % 8] for c in range(6)] for r in range(5)]
     return image, sat.by_columns(sat.by_rows(image))
 
 
-def corners(_run):
+def corners(_run: object) -> Picture:
     image, table = image_and_table()
     top, left, bottom, right = 2, 2, 3, 4  # the box: rows 2 and 3, columns 2 to 4
     at = {"A": (top - 1, left - 1), "B": (top - 1, right), "C": (bottom, left - 1), "D": (bottom, right)}
@@ -492,7 +493,7 @@ def corners(_run):
     return p
 
 
-def hierarchy(_run):
+def hierarchy(_run: object) -> Picture:
     items, size = [*ITEMS, 2, 5], 4
     parts = [items[i : i + size] for i in range(0, len(items), size)]
     sums = [sum(part) for part in parts]
@@ -532,7 +533,7 @@ def hierarchy(_run):
     return p
 
 
-def look_back(run):
+def look_back(run: Callable) -> Picture:
     words = {0: "", 1: "aggregate", 2: "prefix"}
     p = Picture()
     traced = []
@@ -547,7 +548,7 @@ def look_back(run):
     return p
 
 
-def status_rows(p, rows, stepping=True):
+def status_rows(p: Picture, rows: list[tuple], stepping: bool = True) -> None:
     """The statuses of all tiles, row by row: its title, the tickets, each tile's status, and which of them
     changed (0: the tickets)."""
     w, x, y = 80, 70, 14

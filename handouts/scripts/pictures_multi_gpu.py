@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Figures of lab 8 and of the page on scaling, for figures.py: computed from worked examples."""
 
+from collections.abc import Callable
+
 from pictures import Picture
 from worked import multi_gpu
 
 WIDTH = 440  # of what is drawn, beside margins
 
 
-def ranks(_run):
+def ranks(_run: object) -> Picture:
     p = Picture()
     w, gap, n = 94, 16, 4
     p.rect(14, 14, n * w + (n - 1) * gap, 30, "box")
     p.text(14 + (n * w + (n - 1) * gap) / 2, 34, "one host thread calls for all ranks", "bold middle")
     for r in range(n):
-        x = 14 + r * (w + gap)
+        x: float = 14 + r * (w + gap)
         p.line("arrow", x + w / 2, 46, x + w / 2, 62)
         p.rect(x, 66, w, 112, "box")
         p.text(x + w / 2, 84, f"device {r}", "bold middle")
@@ -30,7 +32,7 @@ def ranks(_run):
     return p
 
 
-def collectives(_run):
+def collectives(_run: object) -> Picture:
     """Four ranks with a buffer of four values each, before and after."""
     before = multi_gpu.BUFFERS
     p = Picture()
@@ -52,7 +54,7 @@ def collectives(_run):
     return p
 
 
-def ring(_run):
+def ring(_run: object) -> Picture:
     """The steps of an all-reduce in a ring of four ranks; a cell is a chunk, its text the ranks that it
     contains."""
     p = Picture()
@@ -79,14 +81,14 @@ def ring(_run):
     return p
 
 
-def scan(_run):
+def scan(_run: object) -> Picture:
     shards = multi_gpu.SHARDS
     totals, prefixes, results = multi_gpu.scanned(shards)
     p = Picture()
     w, column = 25, 112
     at = [14 + r * column for r in range(len(shards))]
 
-    def strip(y, rows, **looks):
+    def strip(y: int, rows: list[list[int]], **looks: Callable) -> None:
         for x, values in zip(at, rows):
             if values:
                 p.cells(x, y, values, w, 26, **{name: look(values) for name, look in looks.items()})
@@ -94,7 +96,7 @@ def scan(_run):
                 p.rect(x, y, 4 * w, 26, "faint")
                 p.text(x + 2 * w, y + 17, "empty", "note middle")
 
-    def arrows(y):
+    def arrows(y: int) -> None:
         for x in at:
             p.line("arrow", x + 2 * w, y, x + 2 * w, y + 14)
 
@@ -116,7 +118,7 @@ def scan(_run):
     return p
 
 
-def sort(_run):
+def sort(_run: object) -> Picture:
     shards = multi_gpu.SORT_SHARDS
     locally, cuts, received, results = multi_gpu.sorted_by_exchange(shards)
     p = Picture()
@@ -127,7 +129,7 @@ def sort(_run):
         x += len(shard) * w + gap
     looks = ["box written", "box one", "box two"]
 
-    def owner(r, i):
+    def owner(r: int, i: int) -> int:
         return next(q for q in range(len(shards)) if cuts[r][q] <= i < cuts[r][q + 1])
 
     for r, shard in enumerate(shards):

@@ -16,6 +16,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 import measured
 from worked import table
@@ -62,7 +63,7 @@ def estimated(program: str, kind: str, n_bytes: float, n_ranks: int) -> tuple[fl
 
 
 @functools.lru_cache(None)
-def link(program):
+def link(program: str) -> dict[str, float]:
     words = answer_of(program, "").split()
     return {name: float(value) for name, value in zip(words[::2], words[1::2])}
 
@@ -70,14 +71,14 @@ def link(program):
 class Machine:
     """`n` devices in nodes of eight; all times in µs."""
 
-    def __init__(self, labcli, n):
+    def __init__(self, labcli: str, n: int) -> None:
         self.program, self.n = estimator(labcli), n
         self.local, self.nodes = min(n, NODE), max(1, n // NODE)
 
     def inside(self, kind: str, n_bytes: float) -> float:
         return estimated(self.program, kind, max(1, round(n_bytes)), self.local)[0]
 
-    def between(self, passes, n_bytes):
+    def between(self, passes: int, n_bytes: float) -> float:
         """`passes` times through all nodes, in which each device sends n_bytes altogether: around a ring, or
         through a tree."""
         if self.nodes == 1:
@@ -116,7 +117,7 @@ class Machine:
 # --- One device: the newest published run.
 
 
-def median_us(lab, rungs, case, n):
+def median_us(lab: str, rungs: tuple, case: str, n: int) -> float:
     return min(
         row["median_us"]
         for one in measured.measured_at(lab, n)["tables"]
@@ -139,7 +140,7 @@ BEST = {
 }
 
 
-def alone(task, n):
+def alone(task: str, n: int) -> float:  # type: ignore[return]
     """µs of the fastest kernel of the published run: straight lines between the measured sizes, and in
     proportion above the largest one."""
     at = [(size, median_us(*BEST[task], size)) for size in MEASURED_SIZES]
@@ -150,14 +151,14 @@ def alone(task, n):
             return t0 + (t1 - t0) * max(0, n - n0) / (n1 - n0)
 
 
-def copied(n_bytes):
+def copied(n_bytes: float) -> float:
     return 2 * n_bytes / (measured.rate_of("radix_sort", "copy") * 1e3)
 
 
 # --- The tasks, as the solution does them.
 
 
-def parts(labcli, task, n_devices, n):
+def parts(labcli: str, task: str, n_devices: int, n: int) -> list[tuple[str, float]]:
     """The phases of a task with n items on each device: name, µs."""
     machine = Machine(labcli, n_devices)
     if task == "reduce":
@@ -231,7 +232,7 @@ def assumptions(labcli: str) -> str:
     return table("part | assumption | value | source", rows)
 
 
-def measurements():
+def measurements() -> tuple[list, float]:
     """What model_test.cpp compares the model with: (kind, bytes, GB/s), and µs of an all-gather of 16
     bytes."""
     text = (ROOT / "common/simulator/nccl/operation/model_test.cpp").read_text(encoding="utf-8")
@@ -279,7 +280,7 @@ def us_of(value: str, unit: str) -> float:
     return float(value) * {"µs": 1, "ms": 1000}[unit]
 
 
-def rows_of(rung, n_gpus=2):
+def rows_of(rung: str, n_gpus: int = 2) -> list[tuple]:
     """(log2 n, the row of one GPU or None, that of all of the machine's) by size."""
     found = bench_output(n_gpus)
     return [
@@ -340,7 +341,7 @@ def rungs_on_four(labcli: str) -> str:
     return table(head, rows, "lr")
 
 
-def by_devices(title, cell):
+def by_devices(title: str, cell: Callable) -> str:
     rows = [[f"`{task}`", *(cell(task, n) for n in DEVICES)] for task in BEST]
     return table([title, *(f"{n:,}" for n in DEVICES)], rows, "lr")
 

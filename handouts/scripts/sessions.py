@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 from worked import fenced
 
@@ -25,7 +27,7 @@ class Course:
     """A checkout in which a lab's file is another one; all else is linked. `steps`: what the arguments of a
     quotation ask for."""
 
-    def __init__(self, arguments):
+    def __init__(self, arguments: str) -> None:
         head, _, steps = arguments.partition(":")
         name, self.lab, self.task = head.split()
         self.steps = [step.strip() for step in steps.split(";")]
@@ -42,15 +44,15 @@ class Course:
             (ROOT / name).read_text(encoding="utf-8"), encoding="utf-8"
         )
 
-    def debug(self, build, arguments, **how):
+    def debug(self, build: pathlib.Path, arguments: list, **how: Any) -> subprocess.CompletedProcess:
         environment = {**os.environ, "LAB_ROOT": self.folder.name, "LAB_BUILD": str(build)}
         command = [sys.executable, ROOT / "common/harness/debugging/debug.py", *arguments]
         return subprocess.run(command, capture_output=True, env=environment, **how)
 
-    def __enter__(self):
+    def __enter__(self) -> "Course":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.folder.cleanup()
 
 
@@ -69,12 +71,12 @@ def session(arguments: str, labcli: str) -> str:
     return fenced(f"$ ./lab debug {' '.join(words)}\n{done.stdout}")
 
 
-def message(value):
+def message(value: dict) -> bytes:
     body = json.dumps(value).encode()
     return b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-def messages(data):
+def messages(data: bytes) -> Iterator[dict]:
     while data:
         head, _, rest = data.partition(b"\r\n\r\n")
         length = int(re.search(rb"Content-Length: (\d+)", head)[1])

@@ -5,11 +5,12 @@
 import importlib
 import re
 import sys
+from collections.abc import Iterable, Sequence
 
 ITEMS = [3, 1, 7, 0, 4, 1, 6, 3]  # the course's eight
 
 
-def worked(arguments, _labcli=None):
+def worked(arguments: str, _labcli: str | None = None) -> str:
     lab, name, *rest = arguments.split()
     try:
         make = getattr(importlib.import_module(f"worked.{lab}"), name)
@@ -18,7 +19,7 @@ def worked(arguments, _labcli=None):
     return make(*rest)
 
 
-def table(head, rows, align=""):
+def table(head: str | list, rows: Iterable, align: str = "") -> str:
     """A Markdown table. A row is a list of cells, or a text with " | " between them. `align`: a letter a column,
     r for right; the last one holds for the rest."""
     head, *rows = [line.split(" | ") if isinstance(line, str) else line for line in [head, *rows]]
@@ -29,20 +30,20 @@ def table(head, rows, align=""):
     return "\n".join([lines[0], ruler, *lines[1:]]) + "\n"
 
 
-def row(values):
+def row(values: Iterable) -> str:
     return " ".join(map(str, values))
 
 
-def marked(now, before):
+def marked(now: Iterable, before: Iterable) -> str:
     """Values in a row, those in bold that were written: they differ from before."""
     return row(f"**{a}**" if a != b else a for a, b in zip(now, before))
 
 
-def fenced(text, language=""):
+def fenced(text: str, language: str = "") -> str:
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
-def exclusive(values):
+def exclusive(values: Sequence[int]) -> tuple[list[int], int]:
     """The exclusive sums, and the total."""
     sums, total = [], 0
     for value in values:
@@ -51,6 +52,6 @@ def exclusive(values):
     return sums, total
 
 
-def inclusive(values):
+def inclusive(values: Sequence[int]) -> list[int]:
     sums, _ = exclusive(values)
     return [s + v for s, v in zip(sums, values)]

@@ -6,16 +6,16 @@ from worked import ITEMS, exclusive, fenced, row, table
 LIMIT = 4  # keep: less than it
 
 
-def flags():
+def flags() -> list[int]:
     return [int(item < LIMIT) for item in ITEMS]
 
 
-def pack():
+def pack() -> str:
     kept = flags()
     places, total = exclusive(kept)
     positions = [p if f else "" for p, f in zip(places, kept)]
     out = [item for item, flag in zip(ITEMS, kept) if flag]
-    lines = [
+    lines: list[tuple] = [
         ("items", ITEMS, f"the predicate keeps items less than {LIMIT}"),
         ("flags", kept, "map: each item on its own"),
         ("exclusive scan", places, "scan: ⌈log₂ n⌉ steps"),
@@ -29,12 +29,12 @@ def pack():
     return fenced("\n".join(map(str.rstrip, texts)))
 
 
-def ballot(lane="5"):
+def ballot(lane: str | int = "5") -> str:
     lane = int(lane)
     word = sum(flag << i for i, flag in enumerate(flags()))
     below = (1 << lane) - 1
 
-    def bits(value):
+    def bits(value: int) -> list[int]:
         return [value >> i & 1 for i in reversed(range(8))]
 
     rows = [
@@ -45,12 +45,12 @@ def ballot(lane="5"):
     return table(["lane", *reversed(range(8)), "`__popc`"], rows)
 
 
-def blocks():
+def blocks() -> str:
     threads, n, totals = 256, 600, [131, 120, 47]  # of three blocks, as a run may find them
     sizes = [min(threads, n - first) for first in range(0, n, threads)]
     before, _ = exclusive(totals)
 
-    def line(name, cells, launch=""):
+    def line(name: str, cells: list[str], launch: str = "") -> str:
         return (f"{name:<22}" + "".join(f"{c:<14}" for c in cells) + launch).rstrip()
 
     flagged = [f"| {s}" + " flags" * (i == 0) for i, s in enumerate(sizes)]
@@ -63,16 +63,16 @@ def blocks():
     return fenced("\n".join(lines))
 
 
-def look_back():
+def look_back() -> str:
     kept = [5, 3, 6, 2]
     prefix = [sum(kept[: t + 1]) for t in range(4)]
     state = ["nothing"] * 4
-    rows = []
+    rows: list = []
 
-    def begins(tile):
+    def begins(tile: int) -> int:
         return prefix[tile] - kept[tile]
 
-    def show(what, *changes):
+    def show(what: str, *changes: tuple[int, str]) -> None:
         for tile, word in changes:
             state[tile] = word
         new = {tile for tile, _ in changes} if rows else set()

@@ -2,6 +2,7 @@
 """Lab 7: tiles, totals and carries; levels of a long array; look-backs; how long bytes take."""
 
 import random
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from worked import ITEMS, exclusive, inclusive, row, table
@@ -9,14 +10,14 @@ from worked import ITEMS, exclusive, inclusive, row, table
 TILE = 2048
 
 
-def both():
+def both() -> str:
     scans = {"inclusive": inclusive(ITEMS), "exclusive": exclusive(ITEMS)[0]}
     return table(
         f"scan | of `{row(ITEMS)}` with +", [[name, f"`{row(made)}`"] for name, made in scans.items()]
     )
 
 
-def tiles():
+def tiles() -> str:
     items = ITEMS + [2, 5]
     parts = [items[first : first + 4] for first in range(0, len(items), 4)]
     local, sums = zip(*map(exclusive, parts))
@@ -34,7 +35,7 @@ def tiles():
     return f"Tiles of 4 items, for `{row(items)}`, exclusive:\n\n{table(head, rows)}"
 
 
-def levels():
+def levels() -> str:
     rows = []
     for n in (TILE, TILE + 1, TILE**2, TILE**2 + 1):
         counts, n_tiles = [], n
@@ -46,7 +47,7 @@ def levels():
     return table(head, rows, "r")
 
 
-def look_back():
+def look_back() -> str:
     values = [("prefix", 11), ("prefix", 25), ("prefix", 32), ("aggregate", 6), ("aggregate", 9)]
     last = max(i for i, (status, _) in enumerate(values) if status == "prefix")
     sums = [v for status, v in values if status == "aggregate"]
@@ -72,18 +73,18 @@ class Event(NamedTuple):
     statuses: list  # of each tile: ("", 0), ("aggregate", total) or ("prefix", total of all up to it)
 
 
-def scheduled(seed, totals=(5, 3, 6, 2, 4)):
+def scheduled(seed: int, totals: tuple[int, ...] = (5, 3, 6, 2, 4)) -> tuple[list[Event], list[int]]:
     """A single pass with decoupled look-back, in which a scheduler chooses the block that does its next step:
     the events, and for each tile how many statuses its look-back has read. With seed 0, a block runs to its
     end before the next one starts."""
     statuses = [("", 0)] * len(totals)
     events, lengths, n_tickets = [], [0] * len(totals), 0
 
-    def publish(tile, kind, value):
+    def publish(tile: int, kind: str, value: int) -> None:
         statuses[tile] = (kind, value)
         events.append(Event(f"tile {tile}: {kind} {value} available", n_tickets, list(statuses)))
 
-    def block():
+    def block() -> Iterator[None]:
         nonlocal n_tickets
         tile, n_tickets = n_tickets, n_tickets + 1
         events.append(Event(f"a block takes ticket {tile}", n_tickets, list(statuses)))

@@ -11,7 +11,7 @@ BINS, LO, HI = 4, 0, 8
 KEYS = [(x - LO) * BINS // (HI - LO) for x in ITEMS]
 
 
-def edges():
+def edges() -> str:
     samples = [
         ("0", 0, "a bin includes its lower edge"),
         ("2", 2, "2 is the lower edge of bin 1; bin 0 excludes its upper edge"),
@@ -21,18 +21,18 @@ def edges():
         ("NaN", math.nan, "every comparison with a NaN is false"),
     ]
 
-    def where(x):
+    def where(x: float) -> str:
         return f"bin {(x - LO) * BINS // (HI - LO)}" if LO <= x < HI else "none"
 
     rows = [[name, where(x), why] for name, x, why in samples]
     return table(f"sample | {BINS} bins over [{LO}, {HI}) | why", rows)
 
 
-def to_float(x):
+def to_float(x: float) -> float:
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
-def rounding():
+def rounding() -> str:
     """Each operation in double and then rounded to float: the same as in float, as every product of two
     floats fits a double."""
     rows = []
@@ -43,7 +43,7 @@ def rounding():
     return table("x, ten bins over [0, 1) | as a float | exact bin | `(x - lo) * scale`", rows, "llr")
 
 
-def racy():
+def racy() -> str:
     right = [KEYS.count(b) for b in range(BINS)]
     stored = [int(b in KEYS) for b in range(BINS)]  # all threads load 0 before any stores 1
     zeros = row([0] * BINS)
@@ -60,16 +60,16 @@ def racy():
     )
 
 
-def private():
+def private() -> str:
     threads = range(4)
     bins = [KEYS[t :: len(threads)] for t in threads]
     counts = [[bins[t].count(b) for t in threads] for b in range(BINS)]
-    rows = [["samples", *(", ".join(map(str, ITEMS[t :: len(threads)])) for t in threads), ""]]
+    rows: list = [["samples", *(", ".join(map(str, ITEMS[t :: len(threads)])) for t in threads), ""]]
     rows += [[f"bin {b}", *c, f"**{sum(c)}**"] for b, c in enumerate(counts)]
     return table(["", *(f"thread {t}" for t in threads), "sum"], rows)
 
 
-def sorted_tile():
+def sorted_tile() -> str:
     keys = sorted(KEYS)
     head = [int(i == 0 or keys[i] != keys[i - 1]) for i in range(len(keys))]
     sums, n_runs = exclusive(head)
@@ -91,7 +91,7 @@ def sorted_tile():
     )
 
 
-def sectors():
+def sectors() -> str:
     """Of 256 counts of 8 bytes, how many sectors 32 random samples touch."""
     n, lanes = 256 * 8 // 32, 32
     touched = n * (1 - ((n - 1) / n) ** lanes)

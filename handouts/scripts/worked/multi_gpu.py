@@ -2,6 +2,7 @@
 """Lab 8: collectives, the ring, and the scan, the splitters and the exchange of an array on several ranks."""
 
 import itertools
+from collections.abc import Iterator
 
 from worked import ITEMS, exclusive, inclusive, row, table
 
@@ -11,7 +12,7 @@ SHARDS = [ITEMS[:4], [], ITEMS[4:7], ITEMS[7:] + [2]]
 SORT_SHARDS = [[3, 7, 5, 1, 5], [5, 2, 5], [6, 5, 0, 4]]
 
 
-def collectives(buffers):
+def collectives(buffers: list[list[int]]) -> Iterator[tuple[str, list[list], str]]:
     """(name, the receive buffers, what each rank sends): None where a rank receives nothing."""
     n = len(buffers)
     sums, columns = [sum(column) for column in zip(*buffers)], [list(column) for column in zip(*buffers)]
@@ -22,7 +23,7 @@ def collectives(buffers):
     yield "ncclAlltoAll", columns, "value q of rank r goes to rank q"
 
 
-def ring(n):
+def ring(n: int) -> Iterator[tuple[str, list[list], dict[int, int]]]:
     """The steps of an all-reduce: name, state[rank][chunk] = the ranks whose values it contains, {rank: the
     chunk that it received}."""
     state = [[{r} for _ in range(n)] for r in range(n)]
@@ -40,7 +41,7 @@ def ring(n):
     assert all(len(chunk) == n for rank in state for chunk in rank)
 
 
-def scanned(shards):
+def scanned(shards: list[list[int]]) -> tuple[list[int], list[int], list[list[int]]]:
     totals = [sum(shard) for shard in shards]
     prefixes, _ = exclusive(totals)
     results = [[prefix + s for s in inclusive(shard)] for prefix, shard in zip(prefixes, shards)]
@@ -48,7 +49,7 @@ def scanned(shards):
     return totals, prefixes, results
 
 
-def scan():
+def scan() -> str:
     totals, prefixes, results = scanned(SHARDS)
     rows = [
         ["shard", *(row(shard) or "(empty)" for shard in SHARDS)],
@@ -60,7 +61,7 @@ def scan():
     return table(["", *(f"rank {r}" for r in range(len(SHARDS)))], rows)
 
 
-def cuts_of(locally, ends):
+def cuts_of(locally: list[list[int]], ends: list[int]) -> list[list[int]]:
     """For each rank, where its sorted keys are cut, so that the parts q of all ranks have ends[q] - ends[q -
     1] keys; equal keys by rank."""
     everything = sorted((key, r, i) for r, keys in enumerate(locally) for i, key in enumerate(keys))
@@ -72,7 +73,7 @@ def cuts_of(locally, ends):
     return cuts
 
 
-def sorted_by_exchange(shards):
+def sorted_by_exchange(shards: list[list[int]]) -> tuple[list, list, list, list]:
     locally = [sorted(shard) for shard in shards]
     ends = inclusive([len(shard) for shard in shards])
     cuts = cuts_of(locally, ends)
@@ -84,10 +85,10 @@ def sorted_by_exchange(shards):
     return locally, cuts, received, results
 
 
-def sort():
+def sort() -> str:
     locally, cuts, received, results = sorted_by_exchange(SORT_SHARDS)
 
-    def runs_of(runs):
+    def runs_of(runs: list[list[int]]) -> str:
         return " · ".join(row(run) or "none" for run in runs)
 
     sent = [[keys[a:b] for a, b in itertools.pairwise(cut)] for keys, cut in zip(locally, cuts)]

@@ -6,7 +6,7 @@ import struct
 from worked import ITEMS, exclusive, marked, row, table
 
 
-def split_once(keys, bit):
+def split_once(keys: list[int], bit: int) -> tuple[dict[str, list[int]], int]:
     """What one pass computes: b, e, f, t, d, the number of zeros, and the keys in their new order."""
     b = [key >> bit & 1 for key in keys]
     e = [1 - x for x in b]
@@ -19,7 +19,7 @@ def split_once(keys, bit):
     return {"key": keys, "b": b, "e": e, "f": f, "t": t, "d": d, "**out**": out}, zeros
 
 
-def split():
+def split() -> str:
     keys, tables = ITEMS, []
     for bit in range(3):
         rows, zeros = split_once(keys, bit)
@@ -33,11 +33,11 @@ def split():
     return "\n".join(tables)
 
 
-def halves(values):
+def halves(values: list) -> str:
     return f"{row(values[:4])} · {row(values[4:])}"
 
 
-def merge():
+def merge() -> str:
     keys = sorted(ITEMS[:4]) + sorted(ITEMS[4:])
     stages = [("flip", [(i, 7 - i) for i in range(4)])]
     stages += [(f"stride {s}", [(i, i + s) for i in range(8) if not i & s]) for s in (2, 1)]
@@ -51,7 +51,7 @@ def merge():
     return table(["stage", "compared positions", "keys"], rows)
 
 
-def by_digits():
+def by_digits() -> str:
     tiles, bits = [ITEMS[:4], ITEMS[4:]], 2
     digit = lambda key: key & ((1 << bits) - 1)  # noqa: E731
     order = [(d, t) for d in range(1 << bits) for t in range(len(tiles))]
@@ -64,7 +64,7 @@ def by_digits():
     ]
     following, sent, out = dict(zip(order, starts)), [], [0] * len(ITEMS)
     for t, keys in enumerate(tiles):
-        moves = []
+        moves: list[str] = []
         for key in keys:
             place = following[digit(key), t]
             following[digit(key), t] += 1
@@ -77,7 +77,7 @@ def by_digits():
     )
 
 
-def look_back():
+def look_back() -> str:
     own = [5, 2, 0, 4]
     everything = [sum(own[: t + 1]) for t in range(4)]
     rows = [
@@ -89,14 +89,14 @@ def look_back():
     return table(["tile", 0, 1, 2, 3], rows)
 
 
-def flips():
+def flips() -> str:
     top, every = 1 << 31, (1 << 32) - 1
 
-    def signed(value):
+    def signed(value: int) -> tuple[int, int]:
         bits = value & every
         return bits, bits ^ top
 
-    def floating(value):
+    def floating(value: float) -> tuple[int, int]:
         (bits,) = struct.unpack("<I", struct.pack("<f", value))
         return bits, bits ^ (every if bits & top else top)
 

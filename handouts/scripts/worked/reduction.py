@@ -4,7 +4,7 @@
 from worked import ITEMS, row, table
 
 
-def halving():
+def halving() -> str:
     """As fold_by_halving in labs/reduction/baseline.hpp does it."""
     values, rows = [*ITEMS, 5, 2, 4], []
     while len(values) > 1:

@@ -14,30 +14,30 @@ NEAR = 64  # rows and columns at the far corner, where entries are largest
 WIDE = [[2, 1, 0, 0], [0, 1, 2, 0], [1, 2, 1, 0], [1, 1, 0, 2]]
 
 
-def turned(rows):
+def turned(rows: list[list[int]]) -> list[list[int]]:
     return [list(column) for column in zip(*rows)]
 
 
-def by_rows(rows):
+def by_rows(rows: list[list[int]]) -> list[list[int]]:
     return [inclusive(r) for r in rows]
 
 
-def by_columns(rows):
+def by_columns(rows: list[list[int]]) -> list[list[int]]:
     return turned(by_rows(turned(rows)))
 
 
-def upwards(rows):
+def upwards(rows: list[list[int]]) -> list[list[int]]:
     return by_columns(rows[::-1])[::-1]
 
 
-def side_by_side(heads, pictures):
+def side_by_side(heads: list[str], pictures: list[list[list[int]]]) -> str:
     return table(heads, [[row(picture[r]) for picture in pictures] for r in range(len(pictures[0]))])
 
 
-def corners():
+def corners() -> str:
     left, right = by_columns(by_rows(SQUARE)), upwards(by_rows(WIDE))
 
-    def cells(values, width):
+    def cells(values: list[int], width: int) -> str:
         return "".join(f"{v:>{width}}" for v in values)
 
     lines = [f" {'image':<13}{'top left':<18}{'image':<16}lower left"]
@@ -47,24 +47,24 @@ def corners():
     return fenced("\n".join(lines))
 
 
-def passes():
+def passes() -> str:
     rows = by_rows(SQUARE)
     return side_by_side(["image", "rows scanned", "columns scanned"], [SQUARE, rows, by_columns(rows)])
 
 
-def transposes():
+def transposes() -> str:
     rows = by_rows(SQUARE)
     pictures = [rows, turned(rows), by_rows(turned(rows)), by_columns(rows)]
     return side_by_side(["rows scanned", "transposed", "rows scanned", "transposed"], pictures)
 
 
-def lower_left():
+def lower_left() -> str:
     rows = by_rows(WIDE)
     heads = ["image", "rows scanned", "columns scanned, starting at the last row"]
     return side_by_side(heads, [WIDE, rows, upwards(rows)])
 
 
-def look_ups(at_row="1", at_column="2", radius="1"):
+def look_ups(at_row: str = "1", at_column: str = "2", radius: str = "1") -> str:
     r, c, k = int(at_row), int(at_column), int(radius)
     t = upwards(by_rows(WIDE))
     top, bottom, left, right = r - k, r + k, c - k, c + k
@@ -77,7 +77,7 @@ def look_ups(at_row="1", at_column="2", radius="1"):
     )
 
 
-def warp_scan():
+def warp_scan() -> str:
     lines, values, d = [(list(ITEMS), f"the values of {len(ITEMS)} lanes")], list(ITEMS), 1
     while d < len(values):
         values = [v + (values[i - d] if i >= d else 0) for i, v in enumerate(values)]
@@ -86,7 +86,7 @@ def warp_scan():
     return fenced("\n".join("".join(f"{v:>2}  " for v in values) + f"   {says}" for values, says in lines))
 
 
-def float_sums(image, take_off):
+def float_sums(image: list[array.array], take_off: float) -> list[array.array]:
     """The last rows of the table of a square image, in float, rows summed first.
 
     A double that holds the sum of two floats and is then rounded to float is their sum in float, so arrays of
@@ -109,7 +109,7 @@ def float_sums(image, take_off):
     return last
 
 
-def worst_of_means(image, take_off):
+def worst_of_means(image: list[array.array], take_off: float) -> tuple[float, float]:
     """The last entry, and the worst error of a 3 x 3 mean among the last rows and columns."""
     side, last = len(image), float_sums(image, take_off)
     as_float = lambda x: array.array("f", [x])[0]  # noqa: E731
@@ -123,7 +123,7 @@ def worst_of_means(image, take_off):
     return last[-1][-1], worst
 
 
-def floats():
+def floats() -> str:
     rows = []
     for side in (256, 1024, 4096):
         generator = random.Random(1)
@@ -135,5 +135,5 @@ def floats():
     return table(f"{head} | the same error if 0.5 is subtracted from every item first", rows, "lr")
 
 
-def one_digit(x):
+def one_digit(x: float) -> str:
     return f"{x:.{max(0, -math.floor(math.log10(x)))}f}"

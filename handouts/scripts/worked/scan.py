@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Lab 2: what a scan gives, the two sweeps on other items, and segments."""
 
+from collections.abc import Callable, Iterator
+
 from worked import ITEMS, exclusive, inclusive, row, table
 
 
-def both():
+def both() -> str:
     rows = [
         f"**inclusive** | x₀ ⊕ … ⊕ xᵢ | `{row(inclusive(ITEMS))}`",
         f"**exclusive** | x₀ ⊕ … ⊕ xᵢ₋₁; result 0 is the identity | `{row(exclusive(ITEMS)[0])}`",
@@ -12,7 +14,7 @@ def both():
     return table(f"scan | result i | example: sums of `{row(ITEMS)}`", rows)
 
 
-def swept(items):
+def swept(items: list[int]) -> tuple[list[int], dict[int, list[int]], dict[int, list[int]], list[int]]:
     """The array after the up-sweep; what stood in each level's nodes on the way up and on the way down; the
     exclusive scan."""
     data, up, down = list(items), {}, {}
@@ -33,7 +35,7 @@ def swept(items):
     return after, up, down, data
 
 
-def sweeps():
+def sweeps() -> str:
     items = list(range(8))
     after, up, down, result = swept(items)
     rows = [
@@ -45,7 +47,7 @@ def sweeps():
     return table(f" | items `{row(items)}`", rows)
 
 
-def segments():
+def segments() -> str:
     parts = [ITEMS[:3], ITEMS[3:6], ITEMS[6:]]
     items = f"`{' | '.join(map(row, parts))}`".replace("|", "\\|")
     scans = (row(v for p in parts for v in scan(p)) for scan in (inclusive, lambda p: exclusive(p)[0]))
@@ -56,7 +58,7 @@ def segments():
 # left ⊕ right. n is a power of two; `at` are the positions that a network works on.
 
 
-def kogge_stone(at):
+def kogge_stone(at: list[int]) -> Iterator[list[tuple]]:
     """Every position, in every round; the operations of a round read what was there before it."""
     offset = 1
     while offset < len(at):
@@ -64,7 +66,7 @@ def kogge_stone(at):
         offset *= 2
 
 
-def sklansky(at):
+def sklansky(at: list[int]) -> Iterator[list[tuple]]:
     """Both halves at the same time; then the last result of the left half is added to all of the right
     one."""
     half = len(at) // 2
@@ -75,11 +77,11 @@ def sklansky(at):
     yield [(at[half - 1], right) for right in at[half:]]
 
 
-def brent_kung(at):
+def brent_kung(at: list[int]) -> Iterator[list[tuple]]:
     return pairs_first(at, brent_kung)
 
 
-def ladner_fischer(at):
+def ladner_fischer(at: list[int]) -> Iterator[list[tuple]]:
     """The left half as in Brent and Kung's first step, the right half again like this, at the same time."""
     half = len(at) // 2
     if half == 0:
@@ -88,7 +90,7 @@ def ladner_fischer(at):
     yield [(at[half - 1], right) for right in at[half:]]
 
 
-def pairs_first(at, inner=None):
+def pairs_first(at: list[int], inner: Callable | None = None) -> Iterator[list[tuple]]:
     """Pairs, the network `inner` for their results, and the positions in between."""
     if len(at) < 2:
         return
@@ -98,7 +100,7 @@ def pairs_first(at, inner=None):
         yield list(zip(at[1:-1:2], at[2::2]))
 
 
-def together(*networks):
+def together(*networks: Iterator[list[tuple]]) -> Iterator[list[tuple]]:
     yield [one for network in networks for level in network for one in level]
 
 
@@ -110,7 +112,7 @@ NETWORKS = {
 }
 
 
-def executed(network, n):
+def executed(network: Callable, n: int) -> tuple[list[tuple], int, int, int]:
     """What each position holds in the end, as a range of items; operations, depth, and the largest number of
     operations that read the same value."""
     held, depth = [(i, i) for i in range(n)], [0] * n
@@ -129,7 +131,7 @@ def executed(network, n):
     return held, operations, max(depth), max(readers.values())
 
 
-def networks(n):
+def networks(n: str | int) -> str:
     n = int(n)
     rows = []
     for name, network in NETWORKS.items():

@@ -17,18 +17,18 @@ import subprocess
 import sys
 
 
-def scripts_own(text):
+def scripts_own(text: str) -> list[str]:
     """The commands that the script's help lists, such as "test [NAME…]   what it does" or "format, tidy   …"."""
-    found = []
+    found: list[str] = []
     for line in text.splitlines():
         if match := re.match(r"  ((?:[a-z-]+, )*[a-z-]+)(?: [A-Z\[a-z|]\S*)*  +\S", line):
             found += match.group(1).split(", ")
     return found
 
 
-def describe(lab, labcli):
+def describe(lab: pathlib.Path, labcli: pathlib.Path) -> tuple[dict, list, dict]:
     """{command: {option: the words it takes, None for any, [] for a flag}}, the labs, and their tasks."""
-    known = {"commands": {}, "labs": [], "tasks": {}}
+    known: dict = {"commands": {}, "labs": [], "tasks": {}}
     if labcli.is_file():
         done = subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True)
         known = json.loads(done.stdout)
@@ -37,7 +37,7 @@ def describe(lab, labcli):
     return commands, known["labs"], known["tasks"]
 
 
-def of_class(folder):
+def of_class(folder: pathlib.Path) -> dict[str, list[str]]:
     """{subcommand of ./lab class: its options}; the student edition has none."""
     if not (folder / "options.py").is_file():
         return {}
@@ -90,7 +90,7 @@ complete -o filenames -F _lab_complete lab ./lab"""
 ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 
 
-def script(shell, table, labs, tasks, desk):
+def script(shell: str, table: dict, labs: list[str], tasks: dict, desk: dict) -> str:
     values = {
         (command, option): taken for command, options in table.items() for option, taken in options.items()
     }
@@ -112,7 +112,7 @@ def script(shell, table, labs, tasks, desk):
     return (ZSH if shell == "zsh" else "") + re.sub(r"@([A-Z_]+)@", lambda m: texts[m[1]], BASH)
 
 
-def main():
+def main() -> None:
     if len(sys.argv) != 2 or sys.argv[1] not in ("bash", "zsh"):
         sys.exit('usage: ./lab completion bash|zsh\nFor example: eval "$(./lab completion bash)"')
     root = pathlib.Path(os.environ["LAB_ROOT"])

@@ -22,11 +22,11 @@ import textwrap
 WIDTH = 80
 
 
-def refuse(text):
+def refuse(text: str) -> None:
     sys.exit("\n".join(textwrap.wrap(f"lab: {text}", WIDTH)))
 
 
-def handouts(root):
+def handouts(root: pathlib.Path) -> dict[str, pathlib.Path]:
     """{lab: its page}"""
     found = {
         page.stem[3:].replace("-", "_"): page for page in sorted((root / "handouts").glob("[0-9][0-9]-*.md"))
@@ -34,25 +34,25 @@ def handouts(root):
     return {lab: page for lab, page in found.items() if (root / "labs" / lab / "lab.hpp").is_file()}
 
 
-def tasks_of(text):
+def tasks_of(text: str) -> dict[str, tuple[str, str]]:
     """{task: (title, section)} of a handout, in its order."""
     sections = re.findall(r"^### (\d+\. `(\w+)`[^\n]*)\n(.*?)(?=^#{2,3} |\Z)", text, re.S | re.M)
     return {task: (title.replace("`", ""), section) for title, task, section in sections}
 
 
-def effort(section):
+def effort(section: str) -> "tuple | None":
     """("easy", "about 2 hours"), or None where the handout has no help for the task."""
     found = re.search(r"^\*Difficulty: (.+?)\. Time: (.+?)\.\*$", section, re.M)
     return found.groups() if found else None
 
 
-def folded(section, kind, task):
+def folded(section: str, kind: str, task: str) -> "str | None":
     pattern = rf"^<details><summary>{kind} for <code>{task}</code></summary>\n(.*?)^</details>$"
     found = re.search(pattern, section, re.S | re.M)
     return found[1].strip() if found else None
 
 
-def plain(markdown):
+def plain(markdown: str) -> str:
     """Markdown as text of 80 columns; code stays as it stands."""
     parts = []
     for part in re.split(r"(^```.*?^```$)", markdown, flags=re.S | re.M):
@@ -64,12 +64,12 @@ def plain(markdown):
             marks = r"`([^`]*)`|\*\*(.+?)\*\*|(?<!\w)\*(\w[^*]*?)\*(?!\w)"
             words = re.sub(marks, lambda m: m[1] or m[2] or m[3], words)
             if words:
-                whole = {"break_long_words": False, "break_on_hyphens": False}
+                whole: dict = {"break_long_words": False, "break_on_hyphens": False}
                 parts.append(textwrap.fill(" ".join(words.split()), WIDTH, **whole))
     return "\n\n".join(parts)
 
 
-def overview(page, tasks):
+def overview(page: pathlib.Path, tasks: dict) -> str:
     width = max(map(len, tasks))
     rows = [
         f"  {task:{width}}  {', '.join(effort(section) or ('no help yet',))}"
@@ -78,7 +78,7 @@ def overview(page, tasks):
     return f"Tasks of handouts/{page.name}:\n" + "\n".join(rows)
 
 
-def main():
+def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it without a message
     parser = argparse.ArgumentParser(
         prog="./lab hint", description="Prints the help that a lab's handout has for a task."

@@ -11,13 +11,14 @@ import os
 import sys
 import threading
 import time
+from typing import TextIO
 
 QUIET_AT_FIRST, REDRAW, BETWEEN_LINES = 2.0, 0.5, 15.0  # seconds
 COLUMNS = 79
 
 
 class Waiting:
-    def __init__(self, what: str, stream=sys.stderr) -> None:
+    def __init__(self, what: str, stream: TextIO = sys.stderr) -> None:
         self.what, self.detail, self.stream = what, "", stream
         self.redraws = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self.ended = threading.Event()
@@ -28,7 +29,7 @@ class Waiting:
         self.painter.start()
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.ended.set()
         self.painter.join()
 

@@ -15,6 +15,8 @@ The next save ends what is still running. Ctrl-C ends it all. All is graded for
 practice, on the simulator.
 """
 
+from __future__ import annotations  # Debian 11 has Python 3.9
+
 import argparse
 import json
 import os
@@ -36,7 +38,7 @@ SECONDS_BETWEEN_LOOKS = 0.05
 SECONDS_SETTLED, SECONDS_SETTLED_IF_UNFINISHED = 0.1, 1.0
 
 
-def task_at(source, line, tasks):
+def task_at(source: str, line: int, tasks: list[str]) -> str:
     """The task to which a line (from 1) belongs: the first one whose host function ends after it; the last
     one for what follows."""
     heads = [
@@ -50,13 +52,13 @@ def task_at(source, line, tasks):
     return heads[-1][1] if heads and heads[-1][1] in tasks else tasks[0]
 
 
-def end_of(source, number):
+def end_of(source: str, number: int) -> int:
     """The line with the brace that closes the function which begins at line `number`."""
     lines = source.splitlines()
     return next((k for k in range(number, len(lines) + 1) if lines[k - 1] == "}"), len(lines))
 
 
-def first_difference(old, new):
+def first_difference(old: str, new: str) -> int | None:
     """The number of the first line of `new` that is not as in `old`; None if there is none."""
     a, b = old.splitlines(), new.splitlines()
     for number, (x, y) in enumerate(zip(a, b), 1):
@@ -65,10 +67,10 @@ def first_difference(old, new):
     return None if len(a) == len(b) else min(len(a), len(b)) + 1
 
 
-def seems_unfinished(old, new):
+def seems_unfinished(old: str, new: str) -> bool:
     """Whether `new` looks like a part of a file that is still being written in place of `old`."""
 
-    def shape(text):
+    def shape(text: str) -> tuple[int, bool]:
         return text.count("{") - text.count("}"), text.endswith("\n")
 
     return old.startswith(new) or shape(old) != shape(new)
@@ -77,11 +79,11 @@ def seems_unfinished(old, new):
 class Stage:
     """One run of the grader that can be ended."""
 
-    def __init__(self, labcli, arguments, folder):
+    def __init__(self, labcli: pathlib.Path, arguments: list[str], folder: str) -> None:
         self.result_file = pathlib.Path(folder) / f"{time.monotonic_ns()}.json"
         self.first_file = self.result_file.with_suffix(".first.json")
         self.output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
-        command = [labcli, "grade", *arguments, "--device", "sim", "--json", str(self.result_file)]
+        command: list = [labcli, "grade", *arguments, "--device", "sim", "--json", str(self.result_file)]
         if "--task" in arguments:
             command += ["--first", str(self.first_file)]
         self.process = subprocess.Popen(
@@ -89,21 +91,21 @@ class Stage:
         )
 
     @staticmethod
-    def result_in(file):
+    def result_in(file: pathlib.Path) -> dict | None:
         """The result once it is written; it may be there before the process ends."""
         try:
             return json.loads(file.read_text(encoding="utf-8"))
         except (FileNotFoundError, json.JSONDecodeError):
             return None
 
-    def ended(self):
+    def ended(self) -> bool:
         return self.process.poll() is not None
 
-    def printed(self):
+    def printed(self) -> str:
         self.output.seek(0)
         return self.output.read()
 
-    def end(self):
+    def end(self) -> None:
         """SIGTERM lets the grader remove its folder; the processes in sandboxes end with it."""
         if not self.ended():
             self.process.send_signal(signal.SIGTERM)
@@ -121,20 +123,20 @@ class Watch:
         self.labcli, self.lab, self.tasks, self.only_task, self.show = labcli, lab, tasks, only_task, show
         self.source = ""
         self.seen, self.seen_at = "", 0.0  # the file as it was last read, and since when it is so
-        self.last = {}  # task: (verdict, points, max_points), of its last whole run
-        self.state = {"lab": lab, "file": str(self.file.relative_to(root)), "running": ""}
+        self.last: dict[str, tuple] = {}  # task: (verdict, points, max_points), of its last whole run
+        self.state: dict = {"lab": lab, "file": str(self.file.relative_to(root)), "running": ""}
         self.state |= {"tasks": {}, "history": []}
         self.lock = threading.Lock()
-        self.latencies = []  # seconds from a save to the first answer
+        self.latencies: list[float] = []  # seconds from a save to the first answer
 
-    def read(self):
+    def read(self) -> str | None:
         """The file's text; None while an editor is replacing it."""
         try:
             return self.file.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
 
-    def changed(self):
+    def changed(self) -> bool:
         """Whether another file has been saved: one that is not empty and is not being written any more."""
         text = self.read()
         if text is None or text == self.source or not text.strip():
@@ -145,16 +147,16 @@ class Watch:
         wait = SECONDS_SETTLED_IF_UNFINISHED if seems_unfinished(self.source, text) else SECONDS_SETTLED
         return time.monotonic() - self.seen_at >= wait
 
-    def publish(self, **fields):
+    def publish(self, **fields: object) -> None:
         with self.lock:
             self.state.update(fields)
 
-    def say(self, text):
+    def say(self, text: str) -> None:
         self.show(f"{time.strftime('%H:%M:%S')}  {text}")
         with self.lock:
             self.state["history"] = ([f"{time.strftime('%H:%M:%S')}  {text}"] + self.state["history"])[:200]
 
-    def on_save(self, folder):
+    def on_save(self, folder: str) -> None:
         """Runs all stages for the file as it is now; returns as soon as the file changes again."""
         new = self.read()
         if new is None or not new.strip():
@@ -172,7 +174,7 @@ class Watch:
                 return
         self.publish(running="")
 
-    def run_stage(self, arguments, folder, saved, task=None):
+    def run_stage(self, arguments: list[str], folder: str, saved: float, task: str | None = None) -> bool:
         """Grades the lab, or one task of it, whose short cases are answered first. False if the file was
         saved again or there is no result."""
         stage = Stage(self.labcli, [self.lab, *arguments], folder)
@@ -195,7 +197,7 @@ class Watch:
         finally:
             stage.end()
 
-    def wait_for(self, stage, file, until_end=False):
+    def wait_for(self, stage: Stage, file: pathlib.Path, until_end: bool = False) -> dict | None:
         """The stage's result in the file; None if the student's was saved again or there is no result."""
         while True:
             if self.changed():
@@ -210,7 +212,7 @@ class Watch:
                 return result
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
-    def show_quick(self, task, result, seconds):
+    def show_quick(self, task: str, result: dict, seconds: float) -> bool:
         """Shows the first answer. Returns whether it is right, or nothing is there yet."""
         found = result["labs"][0]["tasks"][0]
         verdict, message = found["verdict"], found["message"]
@@ -224,7 +226,7 @@ class Watch:
             self.show_message(message)
         return goes_on
 
-    def show_result(self, result, seconds):
+    def show_result(self, result: dict, seconds: float) -> None:
         lab = result["labs"][0]
         for found in lab["tasks"]:
             names = ("verdict", "points", "max_points")
@@ -243,15 +245,15 @@ class Watch:
         if len(lab["tasks"]) > 1:
             self.say(f"{self.lab}: {lab['points']}/{lab['max_points']} points ({seconds:.1f} s)")
 
-    def show_message(self, message):
+    def show_message(self, message: str) -> None:
         for line in message.splitlines():
             # A command stays one that can be pasted.
             end = " \\" if "./lab " in line else ""
-            indent = {"initial_indent": "    ", "subsequent_indent": "      "}
+            indent: dict = {"initial_indent": "    ", "subsequent_indent": "      "}
             parts = textwrap.wrap(line, WIDTH - len(end), break_on_hyphens=False, **indent)
             self.show(f"{end}\n".join(parts or [""]))
 
-    def show_smallest(self, task, printed):
+    def show_smallest(self, task: str | None, printed: str) -> None:
         at = printed.find("A small input that fails")
         if at >= 0:
             self.show(printed[at:].rstrip())
@@ -262,7 +264,7 @@ class Watch:
                 case = re.search(r"\bcase\s+(\w+)", known["smallest"])
                 known["case"] = case[1] if case else ""
 
-    def run(self):
+    def run(self) -> None:
         with tempfile.TemporaryDirectory(prefix="lab-watch-") as folder:
             self.on_save(folder)
             self.say(f"waiting for {self.state['file']} to be saved (Ctrl-C ends)")
@@ -274,7 +276,7 @@ class Watch:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def main():
+def main() -> None:
     root, build = pathlib.Path(os.environ["LAB_ROOT"]), pathlib.Path(os.environ["LAB_BUILD"])
     parser = argparse.ArgumentParser(
         prog="./lab watch",

@@ -83,7 +83,7 @@ refresh(); setInterval(refresh, 500);
 
 def handler(watch):
     class Handler(http.server.BaseHTTPRequestHandler):
-        def answer(self, status, kind, body):
+        def answer(self, status: int, kind: str, body: str) -> None:
             data = body.encode()
             self.send_response(status)
             self.send_header("Content-Type", kind + "; charset=utf-8")
@@ -92,7 +92,7 @@ def handler(watch):
             self.end_headers()
             self.wfile.write(data)
 
-        def do_GET(self):
+        def do_GET(self) -> None:
             host = self.headers.get("Host", "").rsplit(":", 1)[0]
             url = urllib.parse.urlsplit(self.path)
             if host not in HOSTS:
@@ -108,7 +108,7 @@ def handler(watch):
                 return self.answer(*made(watch, url.path[1:], task))
             return self.answer(404, "text/plain", "There is no such page.\n")
 
-        def log_message(self, *_):
+        def log_message(self, *_: object) -> None:
             pass
 
     return Handler

@@ -22,12 +22,13 @@ import pathlib
 import re
 import shutil
 import time
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
 import scoring
 import settings
 from ingest import Submission
-from ledger import Ledger
+from ledger import Ledger, State
 from settings import Problem
 
 MIN_FREE = 16 << 20  # bytes on the class's disk
@@ -137,7 +138,7 @@ class Book:
             raise Problem(in_use) from None
 
     @property
-    def state(self):
+    def state(self) -> State:
         return self.ledger.state
 
     def note(self, event: str, fields: dict) -> None:
@@ -220,7 +221,7 @@ class Book:
         self.scorer = scoring.Scorer(self.labcli, catalogue, wishes)
 
     def check_wishes(self, wishes: dict, labs: dict, metrics: dict) -> None:
-        def check(name: str, where: str, kind: str, known) -> None:
+        def check(name: str, where: str, kind: str, known: Collection[str]) -> None:
             if name not in known:
                 where = f"{self.folder / settings.NAME}: points.{where}{name}"
                 raise Problem(f"{where} is not a {kind}. {settings.meant(name, known)}")

@@ -121,7 +121,7 @@ def fill(db: sqlite3.Connection, book: Book) -> None:
                 insert(db, "attempts", {**known, **about, **ended})
 
 
-def cell(value) -> object:
+def cell(value: object) -> object:
     """A spreadsheet must not take a student's text for a formula."""
     # Some skip leading blanks.
     if isinstance(value, str):

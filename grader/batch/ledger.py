@@ -13,11 +13,12 @@ import os
 import pathlib
 import signal
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 
 @contextlib.contextmanager
-def uninterrupted():
+def uninterrupted() -> Iterator[None]:
     """Ctrl-C and SIGTERM take effect afterwards: what is done within is done whole."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:

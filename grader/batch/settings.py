@@ -172,7 +172,7 @@ class Reader:
             raise Problem(f"{self.wrong(key, 'is unknown here')} {meant(key, self.known)}")
 
 
-def is_tier(one) -> bool:
+def is_tier(one: object) -> bool:
     if not isinstance(one, list) or len(one) != 2:
         return False
     return isinstance(one[0], (int, float)) and type(one[1]) is int and one[1] >= 0

@@ -119,7 +119,7 @@ def skeleton_and_solution(root: pathlib.Path, lab: str) -> tuple[str, str | None
     return made.stdout.decode(), solution.read_text(encoding="utf-8")
 
 
-def name_of_reference(students) -> str:
+def name_of_reference(students: dict) -> str:
     """One that no student has, whatever they call themselves."""
     name = REFERENCE
     while name in students:

@@ -114,7 +114,7 @@ def read_zip(file, found: Found) -> None:
             mode = info.external_attr >> 16
             plain = stat.S_IFMT(mode) in (0, stat.S_IFREG)
 
-            def read(n: int, info=info) -> bytes:
+            def read(n: int, info: zipfile.ZipInfo = info) -> bytes:
                 with archive.open(info) as member:
                     return member.read(n)
 
@@ -128,7 +128,7 @@ def read_tar(stream, found: Found) -> None:
     with tarfile.open(fileobj=Bounded(stream), mode="r|") as archive:  # type: ignore[call-overload]
         for member in archive:
 
-            def read(n: int, member=member) -> bytes:
+            def read(n: int, member: tarfile.TarInfo = member) -> bytes:
                 source = archive.extractfile(member)
                 return source.read(n) if source else b""
 

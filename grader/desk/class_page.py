@@ -318,7 +318,7 @@ def cut(text: str, width: int) -> str:
     return text + "…" + " " * (width - 1 - width_of(text))
 
 
-def as_text(value) -> str:
+def as_text(value: object) -> str:
     if isinstance(value, Share):
         n_filled = round(value.bar * value.value / value.most) if value.most else 0
         return f"{'#' * n_filled:{value.bar}} {value.text}"
@@ -350,11 +350,11 @@ def to_text(title: str, parts: list[Part]) -> str:
 # --- As HTML ---
 
 
-def escape(text) -> str:
+def escape(text: object) -> str:
     return html.escape(tame(str(text)))
 
 
-def html_cell(value) -> str:
+def html_cell(value: object) -> str:
     if isinstance(value, Share):
         filled = 60 * value.value / value.most if value.most else 0
         return (

@@ -10,10 +10,11 @@ an empty cell (in Canvas EX), never a 0.
 """
 
 import pathlib
+from collections.abc import Iterable
 
 from gradebook import csv_text
 from grades import Term, table, total
-from roster import NOBODY, students_of, table_of
+from roster import NOBODY, Student, students_of, table_of
 from settings import Problem
 
 CANVAS = ("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -31,7 +32,7 @@ def heads_of(term: Term) -> list[str]:
     return [name for pair in columns(term) for name in pair if name]
 
 
-def points_of(term: Term, student) -> list:
+def points_of(term: Term, student: Student) -> list:
     return [
         value
         for one, (_, bonus) in zip(term.of(student), columns(term))
@@ -55,7 +56,7 @@ def canvas(term: Term, template: pathlib.Path) -> str:
     kept = [heads.index(name) for name in CANVAS if name in heads]
     labs = [term.settings.lab(lab) for lab in term.labs]
 
-    def in_columns(pairs) -> list:
+    def in_columns(pairs: Iterable[tuple]) -> list:
         """Of each lab: its points and, where it has a column for it, its bonus."""
         return [value for pair, lab in zip(pairs, labs) for value in pair[: 1 + bool(lab.bonus_column)]]
 

@@ -186,7 +186,7 @@ class Judge:
         self.manual, self.comments = by_hand
         self.extensions = [(roster.by_id(one.student), one) for one in settings.extensions]
 
-        def known(rows):
+        def known(rows: list) -> list:
             """With the keys of those who are in the roster."""
             people = ((roster.by_id(one.student), one) for one in rows)
             return [((who.id, one.lab), one) for who, one in people if who]
@@ -515,7 +515,7 @@ def difference(before: dict, now: dict) -> list[str]:
     return why or ["the rule for late submissions or for the bonus"]
 
 
-def shown(points) -> str:
+def shown(points: float | None) -> str:
     return "none" if points is None else f"{points:g}"
 
 

@@ -27,14 +27,14 @@ LEFT_OUT = ["handouts/results/*", ".devcontainer/*", ".vscode/*"]
 DATE = (2020, 1, 1, 0, 0, 0)  # the same content gives the same archive
 
 
-def add(archive, name, data, executable):
+def add(archive: zipfile.ZipFile, name: str, data: bytes | str, executable: bool) -> None:
     info = zipfile.ZipInfo(name, DATE)
     info.external_attr = (0o100755 if executable else 0o100644) << 16
     info.compress_type = zipfile.ZIP_DEFLATED
     archive.writestr(info, data)
 
 
-def course_files(root):
+def course_files(root: pathlib.Path) -> dict[str, tuple[bytes, bool]]:
     """What grading needs of this checkout: {path: (content, whether it is a program)}."""
     names = [n for n in release.released_files(root) if not matches(n, LEFT_OUT)]
     secrets = release.leaks.secrets(root)
@@ -52,7 +52,7 @@ def course_files(root):
     return files
 
 
-def prebuilt_files(files):
+def prebuilt_files(files: dict[str, tuple[bytes, bool]]) -> dict[str, tuple[bytes, bool]]:
     """The tools that go with these files."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
@@ -84,7 +84,7 @@ def pack(root, out, labs, minutes, isolation, leaderboard, with_tools):
             add(archive, "course/" + name, data, executable)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(
         prog="./lab gradescope", description="Packs an autograder for Gradescope."
     )

@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -34,7 +35,7 @@ LINK = """-Os -fwasm-exceptions -sMODULARIZE=1 -sEXPORT_NAME=make_machine -sENVI
  -sINCOMING_MODULE_JS_API=wasmBinary,instantiateWasm,print,printErr --minify=0""".split()
 
 
-def units(build):
+def units(build: pathlib.Path) -> Iterator[tuple[str, str]]:
     """The files that the native build compiles: name of the object and path."""
     targets = json.loads((build / "meson-info/intro-targets.json").read_text(encoding="utf-8"))
     for target in targets:
@@ -46,12 +47,12 @@ def units(build):
             yield f"{target['name']}{k}", path
 
 
-def write(path, text):
+def write(path: pathlib.Path, text: str) -> None:
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 
 
-def include_folder(out):
+def include_folder(out: pathlib.Path) -> pathlib.Path:
     """fmt and json alone: beside them in /usr/include are the host's headers of the C library."""
     folder = out / "include"
     folder.mkdir(exist_ok=True)
@@ -70,7 +71,7 @@ def include_folder(out):
     return folder
 
 
-def environment(out):
+def environment(out: pathlib.Path) -> "dict | os._Environ":
     """Emscripten with a cache of its own: Debian's may not be written to, and lacks what exceptions need."""
     config = pathlib.Path(shutil.which("emcc")).resolve().parent / ".emscripten"
     if "EM_CONFIG" in os.environ or not config.exists():
@@ -82,7 +83,7 @@ def environment(out):
     return defaults | os.environ | {"EM_CONFIG": str(out / "emscripten.cfg")}
 
 
-def main():
+def main() -> None:
     build = pathlib.Path(sys.argv[1]).resolve()
     if shutil.which("emcc") is None:
         print("There is no emcc here, so nothing is compiled to WebAssembly: apt-get install emscripten")

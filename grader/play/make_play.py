@@ -24,6 +24,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -44,13 +45,13 @@ ABOUT = {"solution": "the solution", "faulty": "as in the source", "file": "your
 class Pool:
     """Things of which each is stored once, and numbers that stand for them."""
 
-    def __init__(self):
-        self.numbers = {}
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
 
-    def number(self, thing):
+    def number(self, thing: str) -> int:
         return self.numbers.setdefault(thing, len(self.numbers))
 
-    def things(self):
+    def things(self) -> list[str]:
         return list(self.numbers)
 
 
@@ -61,9 +62,9 @@ class Packer:
     the same. So a range of lengths is [first, last, template, numbers, growth]: the template is the work as
     JSON with # for each number, growth maps the index of a number to its growth, if that is not 0."""
 
-    def __init__(self, programs):
+    def __init__(self, programs: list[records.Program]) -> None:
         self.templates, self.ranges = Pool(), Pool()
-        texts = {}
+        texts: dict = {}
         for program in programs:
             for copy in program.copies:
                 for name, text in program.entries[copy].items():
@@ -74,7 +75,7 @@ class Packer:
             self.texts.number(text)
         self.sizes = {program.size: self.of(program) for program in programs}
 
-    def of(self, program):
+    def of(self, program: records.Program) -> dict:
         copies = {}
         for copy, tasks in program.copies.items():
             packed, kernels = {}, set()
@@ -90,8 +91,8 @@ class Packer:
             copies[copy] = {"head": head, "entries": entries, "tasks": packed}
         return copies
 
-    def ranges_of(self, works):
-        open_range = None
+    def ranges_of(self, works: list[tuple[int, list[dict]]]) -> Iterator[list]:
+        open_range: list | None = None
         for n, work in works:
             for one in work:
                 if "parameters" in one:
@@ -114,10 +115,10 @@ class Packer:
             yield self.closed(open_range)
 
     @staticmethod
-    def closed(one):
+    def closed(one: list) -> list:
         return [*one[:4], {k: growth for k, growth in enumerate(one[4]) if growth}]
 
-    def in_runs(self, text):
+    def in_runs(self, text: str) -> list[int]:
         """The numbers of its lines: by run of neighbours, the first number and how many."""
         runs, end = [], None
         for line in text.split("\n"):
@@ -129,7 +130,7 @@ class Packer:
             end = number + 1
         return runs
 
-    def packed(self):
+    def packed(self) -> dict:
         texts = [self.in_runs(text) for text in self.texts.things()]
         return {
             "lines": "\n".join(self.lines.things()),
@@ -140,19 +141,19 @@ class Packer:
         }
 
 
-def edits(old, new):
+def edits(old: list[str], new: list[str]) -> list[list]:
     """How to make the lines `new` of the lines `old`: [first line, lines to remove, lines to insert], the
     last of them first."""
     changes = difflib.SequenceMatcher(None, old, new).get_opcodes()
     return [[a, b - a, new[c:d]] for kind, a, b, c, d in reversed(changes) if kind != "equal"]
 
 
-def programs(build):
+def programs(build: pathlib.Path) -> Iterator[records.Program]:
     """The solutions' programs, with what the build has found to run (`limits`)."""
     for path in sorted((build / "grader/play").glob("play_*_*.json")):
         program = records.Program(path, path.stem.rsplit("_", 1)[1])
         limits = json.loads(path.with_suffix(".limits").read_text(encoding="utf-8"))
-        left_out = {}
+        left_out: dict = {}
         for which, most in sorted(limits.items()):
             left_out.setdefault((which.split()[0], most), []).append(which.split()[1])
         for (task, most), variants in left_out.items():
@@ -165,19 +166,19 @@ def programs(build):
     yield from records.Errata.all(build)
 
 
-def labs_of(build, recorded):
+def labs_of(build: pathlib.Path, recorded: list[records.Program]) -> dict[str, dict]:
     """What the page offers, by lab: `shown` is what its form needs, `packed` the kernels and their
     launches."""
-    command = [build / "grader/labcli", "list", "--json"]
+    command: list = [build / "grader/labcli", "list", "--json"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True)
     manifests = {lab["id"]: lab for lab in json.loads(listed.stdout)["labs"]} | {"errata": ERRATA}
-    labs = {}
+    labs: dict[str, list] = {}
     for program in recorded:
         labs.setdefault(program.lab, []).append(program)
     return {name: lab_of(manifests[name], labs[name]) for name in manifests if name in labs}
 
 
-def constants_of(program):
+def constants_of(program: records.Program) -> dict:
     """The constants that change from size to size, as this size has them; null: it has none."""
     names = {name for one in make_versions.SIZES.get(program.lab, {}).values() for name in one}
     text = next(iter(program.sources.values()))
@@ -185,7 +186,7 @@ def constants_of(program):
     return {name: one and one[1] for name, one in found.items()}
 
 
-def lab_of(manifest, recorded):
+def lab_of(manifest: dict, recorded: list[records.Program]) -> dict:
     recorded.sort(key=lambda program: (not program.size.isdigit(), len(program.size), program.size))
     copies = sorted({c for p in recorded for c in p.copies}, key=lambda c: (c != "solution", c))
     order = manifest["tasks"] + manifest.get("further_rungs", [])
@@ -215,7 +216,7 @@ def lab_of(manifest, recorded):
     return {"shown": shown, "packed": packed}
 
 
-def record_file(build, path, folder):
+def record_file(build: pathlib.Path, path: pathlib.Path, folder: pathlib.Path) -> list[records.Program]:
     """Compiles and records somebody's file. One Program for each size of its blocks that can be compiled."""
     text = path.read_text(encoding="utf-8")
     named = re.search(r"^namespace course::(\w+) \{", text, re.M)
@@ -242,7 +243,7 @@ def record_file(build, path, folder):
         rooms = ("common", "common/simulator", "common/harness", "labs", "grader")
         flags += [f"-I{folder}" for folder in (*(ROOT / room for room in rooms), path.parent)]
         files = [source, chooser, HERE / "record_main.cpp", "-o", folder / stem]
-        command = [os.environ.get("NVCC", "nvcc"), *flags, f"-DCOURSE_LAB={lab}", *files]
+        command: list = [os.environ.get("NVCC", "nvcc"), *flags, f"-DCOURSE_LAB={lab}", *files]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             if size == sizes[-1]:
@@ -262,15 +263,15 @@ def record_file(build, path, folder):
     return recorded
 
 
-def packed(contents):
+def packed(contents: bytes) -> str:
     return base64.b64encode(gzip.compress(contents, 9, mtime=0)).decode()
 
 
-def hash_of(text):
+def hash_of(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def page(build, labs):
+def page(build: pathlib.Path, labs: dict[str, dict]) -> str:
     text = {
         name: (HERE / name).read_text(encoding="utf-8")
         for name in ("play.html", "play.css", "play.js", "worker.js")
@@ -282,10 +283,10 @@ def page(build, labs):
         f"style-src {hash_of(text['play.css'])}; worker-src blob:; base-uri 'none'; form-action 'none'"
     )
 
-    def script(name, contents):
+    def script(name: str, contents: str) -> str:
         return f'<script type="text/plain" id="{name}">{contents}</script>'
 
-    def compressed(thing):
+    def compressed(thing: object) -> str:
         return packed(json.dumps(thing, separators=(",", ":")).encode())
 
     parts = {
@@ -300,7 +301,7 @@ def page(build, labs):
     return re.sub(r"@(CSP|STYLE|SCRIPT|WORKER|WASM|LABS|EACH)@", lambda m: parts[m[1]], text["play.html"])
 
 
-def main():
+def main() -> None:
     build, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     if not (build / "play/machine.wasm").exists():
         sys.exit(

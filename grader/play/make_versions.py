@@ -62,11 +62,11 @@ SIZES = {
 TOP = re.compile(r"^\s*case Rung::state_of_the_art\w*:.*\n", re.M)
 
 
-def constant(name):
+def constant(name: str) -> re.Pattern:
     return re.compile(rf"^((?:inline )?constexpr unsigned {name}\s*=\s*)[^;]+;", re.M)
 
 
-def with_size(source, constants):
+def with_size(source: str, constants: dict) -> str:
     """The source with other values of its constants; those that it lacks follow the opened namespace."""
     missing = ""
     for name, value in constants.items():
@@ -76,15 +76,15 @@ def with_size(source, constants):
     return re.sub(r"^(namespace course::\w+::\w+ \{)", rf"\g<1>{missing}", source, count=1, flags=re.M)
 
 
-def write(path, text):
+def write(path: pathlib.Path, text: str) -> None:
     """Leaves a file alone that has this text already, so that nothing is compiled again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 
 
-def main():
-    cuda, choice, size, solution, *mutants = sys.argv[1:]
-    cuda, choice = pathlib.Path(cuda), pathlib.Path(choice)
+def main() -> None:
+    cuda, choice = map(pathlib.Path, sys.argv[1:3])
+    size, solution, *mutants = sys.argv[3:]
     text = pathlib.Path(solution).read_text(encoding="utf-8")
     plain = TOP.sub("", re.sub(r"^\s*//@.*\n", "", text, flags=re.M))
     lab, source = make_mutant.in_namespace(plain, "m_solution", solution)

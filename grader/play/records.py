@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ENTRY = re.compile(r"^(?:\.visible |\.weak )?\.entry (\w+)\(", re.M)
@@ -20,7 +21,7 @@ OVERFLOWS = re.compile(r"(sum|product|mean|_left)_f(32|64)$")  # with the larges
 LARGEST = 64  # threads in a block that is looked at
 
 
-def definitions(ptx, pattern):
+def definitions(ptx: str, pattern: re.Pattern) -> Iterator[tuple[re.Match, int, int]]:
     """The functions whose first line matches: the match, and where the text of each begins and ends."""
     for found in pattern.finditer(ptx):
         depth = 0
@@ -31,7 +32,7 @@ def definitions(ptx, pattern):
                 break
 
 
-def split(ptx):
+def split(ptx: str) -> tuple[str, dict[str, str]]:
     """What all kernels share, and the text of each by its name."""
     entries, rest, end = {}, [], 0
     for found, start, after in definitions(ptx, ENTRY):
@@ -42,7 +43,7 @@ def split(ptx):
     return re.sub(r"\n{3,}", "\n\n", "".join(rest)), entries
 
 
-def parts_of(head):
+def parts_of(head: str) -> Iterator[str]:
     """Its functions and, of the rest, the lines."""
     end = 0
     for _, start, after in definitions(head, FUNCTION):
@@ -52,18 +53,18 @@ def parts_of(head):
     yield from head[end:].splitlines(keepends=True)
 
 
-def run(player, requests):
+def run(player: pathlib.Path, requests: Iterable[dict]) -> list[dict]:
     """The player's answers to requests."""
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     done = subprocess.run([player], input=lines, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def is_small(request):
+def is_small(request: dict) -> bool:
     return all(math.prod(one["block"]) <= LARGEST for one in request["work"] if "block" in one)
 
 
-def is_right(answer):
+def is_right(answer: dict) -> bool:
     wrong = answer.get("error") or answer.get("fault") or answer.get("findings")
     return not wrong and answer["right"]
 
@@ -71,7 +72,7 @@ def is_right(answer):
 class Program:
     """A record: one lab's copies with one block size."""
 
-    def __init__(self, path, size):
+    def __init__(self, path: pathlib.Path, size: str) -> None:
         record = json.loads(path.read_text(encoding="utf-8"))
         self.lab = self.problem = record["lab"]
         self.size, self.works = size, record["works"]
@@ -83,7 +84,7 @@ class Program:
         self.copies = {name.removeprefix(prefix): tasks for name, tasks in record["copies"].items()}
         # A copy's namespace in mangled names; the longest first, since one may end with another.
         marks = {f"{len(name) + 2}m_{name}": name for name in self.copies}
-        self.marks = sorted(marks, key=len, reverse=True)
+        self.marks: Sequence[str] = sorted(marks, key=len, reverse=True)
         ptx = record["ptx"].replace(f"{path.parent}/", "").replace(f"{ROOT}/", "")
         ptx = re.sub(rf"\b{path.stem}_(\w+)\.cu", rf"{self.lab}.cu", ptx)
         head, entries = split(ptx)
@@ -101,20 +102,20 @@ class Program:
             name: (path.parent / f"{path.stem}_{name}.cu").read_text(encoding="utf-8") for name in self.copies
         }
 
-    def unmarked(self, text):
+    def unmarked(self, text: str) -> str:
         """All copies' kernels have the same names afterwards."""
         for mark in self.marks:
             text = text.replace(mark, "6m_play")
         return text
 
-    def work(self, number):
+    def work(self, number: int) -> list[dict]:
         work = json.loads(self.unmarked(json.dumps(self.works[number])))
         for one in work:
             if "parameters" in one:
                 one["parameters"] += "0" * (-len(one["parameters"]) % 8)
         return work
 
-    def ptx(self, copy, work):
+    def ptx(self, copy: str, work: list[dict]) -> str:
         kernels = dict.fromkeys(w["kernel"] for w in work if "kernel" in w)
         return self.heads[copy] + "".join(self.entries[copy][k] for k in kernels)
 
@@ -124,11 +125,11 @@ class Program:
         how = {"items": items, "seed": seed, "schedule": schedule}
         return {**what, **how, "ptx": self.ptx(copy, work), "work": work}
 
-    def limits(self, player):
+    def limits(self, player: pathlib.Path) -> dict[str, int]:
         """The tasks and operators of which not all lengths are right with such small blocks, and the longest
         that is (-1: none). A kernel may need larger ones; the course's own solution is wrong then. Some are
         wrong if what remains after 16-byte vectors has more items than the block has threads."""
-        limits = {}
+        limits: dict[str, int] = {}
         for lengths in ((6, 7, 61, LONGEST), (13, 16, 29, 32)):
             asked = [
                 (task, variant, n)
@@ -140,7 +141,7 @@ class Program:
             ]
             requests = [self.request("solution", *which) for which in asked]
             answers = iter(run(player, filter(is_small, requests)))
-            failed = {}
+            failed: dict[str, int] = {}
             for (task, variant, n), request in zip(asked, requests, strict=True):
                 if not (is_small(request) and is_right(next(answers))):
                     failed.setdefault(f"{task} {variant}", n)
@@ -150,7 +151,7 @@ class Program:
                     limits[which] = max([limits.get(which, -1), *right])
         return limits
 
-    def limit(self, limits):
+    def limit(self, limits: dict[str, int]) -> None:
         for tasks in self.copies.values():
             for task in list(tasks):
                 most = {variant: limits.get(f"{task} {variant}", LONGEST) for variant in tasks[task]}
@@ -171,7 +172,7 @@ class Errata(Program):
 
     lab, problem, items, marks = "errata", "", {"i32": ["example"]}, ()
 
-    def __init__(self, ptx, source, size):
+    def __init__(self, ptx: pathlib.Path, source: pathlib.Path, size: str) -> None:
         text = source.read_text(encoding="utf-8")
         head, entries = split(re.sub(r'"[^"]*/errata\.cu"', '"errata.cu"', ptx.read_text(encoding="utf-8")))
         self.size, self.works, tasks = size, [], {}
@@ -191,7 +192,7 @@ class Errata(Program):
         self.sources = {"faulty": shown}
 
     @classmethod
-    def all(cls, build):
+    def all(cls, build: pathlib.Path) -> list["Errata"]:
         ptx, source = build / "grader/play/play_errata.ptx", ROOT / ERRATA
         launches = LAUNCH.findall(source.read_text(encoding="utf-8"))
         return [cls(ptx, source, size) for size in sorted({block for _, block, *_ in launches}, key=int)]

@@ -22,7 +22,7 @@ class Refused(Exception):
     pass
 
 
-def read(text):
+def read(text: str) -> tuple[str, int, dict[str, dict]]:
     """The device's name, its compute capability, and {lab: {candidate: geometric mean of its times}}."""
     lines = text.splitlines()
     device = re.fullmatch(r"# (.*), compute capability (\d+)", lines[0] if lines else "")
@@ -46,7 +46,7 @@ def read(text):
     return device[1], int(device[2]), means
 
 
-def choice(means):
+def choice(means: dict[str, float]) -> "str | None":
     """The best candidate, or None if the table's choice is as good."""
     candidates = {name: us for name, us in means.items() if re.fullmatch(r"\d+(x\d+){4}", name)}
     if not candidates:
@@ -55,12 +55,12 @@ def choice(means):
     return best if candidates[best] * NOISE < means.get("table", math.inf) else None
 
 
-def row(capability, name):
+def row(capability: int, name: str) -> str:
     threads, rows, blocks, lag, slots = name.split("x")
     return f"Row<{capability}, RingTuning<TileTuning<{threads}, {rows}, {blocks}>, {lag}, {slots}>>"
 
 
-def with_row(header, struct, capability, name):
+def with_row(header: str, struct: str, capability: int, name: str) -> str:
     """The header with this row in the struct's table."""
     table = re.compile(rf"(struct {struct} {{\n  using Measured = Table<)(.*?)(>;\n)", re.S)
     found = table.search(header)
@@ -75,7 +75,7 @@ def with_row(header, struct, capability, name):
     return header[: found.start(2)] + text + header[found.end(2) :]
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="./lab tune", description=__doc__.splitlines()[0])
     parser.add_argument("program", help=argparse.SUPPRESS)
     parser.add_argument("header", help=argparse.SUPPRESS)

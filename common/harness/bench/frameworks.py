@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 
@@ -58,7 +60,7 @@ class Npp:
             ("reserved", ctypes.c_int),
         ]
 
-    def __init__(self):
+    def __init__(self) -> None:
         library = ctypes.CDLL("libnppist.so")
         self.integral = library.nppiIntegral_8u32s_C1R_Ctx
         array = [ctypes.c_void_p, ctypes.c_int]  # and the bytes from row to row
@@ -68,7 +70,7 @@ class Npp:
         of_block, version = (1024, 48 << 10), (chip.major, chip.minor)
         self.context = self.Context(stream, 0, chip.multi_processor_count, threads, *of_block, *version, 0, 0)
 
-    def table(self, image):
+    def table(self, image: torch.Tensor) -> torch.Tensor:
         """(height, width) bytes to (height + 1, width + 1) sums: row 0 and column 0 are zero."""
         height, width = image.shape
         sums = torch.empty((height + 1, width + 1), dtype=torch.int32, device=image.device)
@@ -79,22 +81,22 @@ class Npp:
         return sums
 
 
-def rotated(items, n):
+def rotated(items: torch.Tensor, n: int) -> Callable:
     """turn → n of the items, other ones in successive turns."""
     n_parts = len(items) // n
     return lambda turn: items[turn % n_parts * n : (turn % n_parts + 1) * n]
 
 
-def wrapped(value):
+def wrapped(value: torch.Tensor) -> int:
     """The value as a signed integer of 32 bits."""
     return (int(value) + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def is_close(a, b):
+def is_close(a: Any, b: torch.Tensor) -> bool:
     return math.isclose(float(a), float(b), rel_tol=1e-3)
 
 
-def calls(n):
+def calls(n: int) -> Iterator[tuple]:
     """(lab, case, library, what is called, turn → result, whether the result of turn 0 is right) for n
     items."""
     length = max(2 * n, ROTATION_ITEMS)
@@ -109,7 +111,7 @@ def calls(n):
     n_positive = int((item(0) > 0).sum())
     i32 = torch.int32
 
-    def ends_in_sum(scanned):
+    def ends_in_sum(scanned: Any) -> bool:
         return int(scanned.reshape(-1)[-1]) == sum_of_all
 
     # By lab: the case, and whether a result is right.
@@ -126,7 +128,7 @@ def calls(n):
         "hierarchical_scan": ("inclusive_sum_i32_random", ends_in_sum),
     }
 
-    def of(library, made):
+    def of(library: str, made: dict) -> Iterator[tuple]:
         for lab, (name, call) in made.items():
             case, is_right = asked[lab]
             yield lab, case, library, name, call, is_right
@@ -157,7 +159,7 @@ def calls(n):
     if cupy is None:
         return
 
-    def on_cupy(function):
+    def on_cupy(function: Callable) -> Callable:
         return lambda turn: cupy.asarray(function(turn))
 
     x, f, b, p = on_cupy(item), on_cupy(real), on_cupy(small), on_cupy(image)
@@ -174,7 +176,7 @@ def calls(n):
     yield from of("CuPy", cupys)
 
 
-def timed(call, other):
+def timed(call: Callable, other: torch.Tensor) -> dict:
     """What RUNS runs of a call took: the figures of a row. `other` is memory that the call does not use."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     waits, us = False, []
@@ -200,7 +202,7 @@ def timed(call, other):
     }
 
 
-def top_rungs(build, lab, sizes):
+def top_rungs(build: str, lab: str, sizes: list[int]) -> dict:
     """What the lab's own benchmark measures: its top rung and the libraries that it knows."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         program = [f"{build}/solutions/bench_{lab}", "--rung", "state_of_the_art", "--no-cpu"]
@@ -208,12 +210,12 @@ def top_rungs(build, lab, sizes):
         return json.load(file)
 
 
-def kind_of(case):
+def kind_of(case: str) -> str:
     """A case's name without its sizes."""
     return re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", case)
 
 
-def main():
+def main() -> None:
     build, result = sys.argv[1:3]
     sizes = [int(n) for n in sys.argv[3:]] or [1 << 20, 1 << 24, 1 << 28]
     labs = [top_rungs(build, lab, sizes) for lab in LABS]
@@ -228,7 +230,7 @@ def main():
         cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream).use()
     for n in sizes:
         for lab, case, library, name, call, is_right in calls(n):
-            row = {"name": f"{library} {name}", "kind": "peer"}
+            row: dict = {"name": f"{library} {name}", "kind": "peer"}
             try:
                 row |= {"right": is_right(call(0)), **timed(call, other)}
             except RuntimeError as error:  # too little memory, or a size that the library refuses

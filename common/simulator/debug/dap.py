@@ -88,7 +88,7 @@ class Adapter:
         self.output.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         self.output.flush()
 
-    def event(self, name: str, **body) -> None:
+    def event(self, name: str, **body: object) -> None:
         self.send({"type": "event", "event": name, "body": body})
 
     def read(self) -> dict | None:
@@ -371,7 +371,7 @@ class Adapter:
         what = self.reference(arguments)
         scene, kind = what["scene"], what["kind"]
 
-        def variable(name: str, value: str, reference: int = 0, **more) -> dict:
+        def variable(name: str, value: str, reference: int = 0, **more: object) -> dict:
             return {"name": name, "value": value, "variablesReference": reference, **more}
 
         def refer(kind: str, expression: str) -> int:

@@ -236,7 +236,7 @@ class Debugger:
 
     # --- running
 
-    def run(self, **goal) -> dict:
+    def run(self, **goal: object) -> dict:
         """Runs until an event that `goal` asks for. The stop; "last" is the last event that a collecting run
         noted."""
         if not self.is_set_up:
@@ -293,7 +293,7 @@ class Debugger:
                 self.stop["focus"] = focus
         return self.stop
 
-    def find_last(self, before: int, **goal) -> dict | None:
+    def find_last(self, before: int, **goal: object) -> dict | None:
         """The last event before the time `before` that `goal` asks for. Moves the live process."""
         if not self.travels:
             raise Refused(NO_WAY_BACK if self.first_time else "No kernel was launched.")
@@ -307,7 +307,7 @@ class Debugger:
             bound = earlier[-1][0] + 1
         return None
 
-    def run_back(self, **goal) -> dict:
+    def run_back(self, **goal: object) -> dict:
         """To the last event before now that `goal` asks for, or to the first launch."""
         now = self.stop["time"]
         found = self.find_last(now, **goal)

@@ -235,7 +235,7 @@ class Terminal:
             step["depth"] = depth
         return step
 
-    def move(self, forwards: bool, **goal) -> None:
+    def move(self, forwards: bool, **goal: object) -> None:
         self.debugger.run(**goal) if forwards else self.debugger.run_back(**goal)
         self.show_stop()
 
@@ -521,7 +521,7 @@ class Terminal:
             self.say(f"{mark}{number:4}  {lines[number - 1]}"[:80])
         self.listed = first + 11
 
-    def look(self, **focus) -> None:
+    def look(self, **focus: int) -> None:
         if not self.focus:
             raise Refused("no kernel is running here")
         before = dict(self.focus)

@@ -13,21 +13,22 @@ import pathlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 MIN_WRONG, MIN_RIGHT = 10, 5  # mutants of a lab
 
 
-def text_of(path):
+def text_of(path: pathlib.Path) -> "str | None":
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
-def labs_of_root(root):
+def labs_of_root(root: pathlib.Path) -> list[str]:
     """The list of labs in the root meson.build."""
     found = re.search(r"^labs = \[(.*?)\]", (root / "meson.build").read_text(encoding="utf-8"), re.S | re.M)
     return re.findall(r"'(\w+)'", found.group(1)) if found else []
 
 
-def missing_files(root, lab):
+def missing_files(root: pathlib.Path, lab: str) -> Iterator[str]:
     for path in [
         f"labs/{lab}/lab.hpp",
         f"labs/{lab}/points.hpp",
@@ -42,7 +43,7 @@ def missing_files(root, lab):
             yield f"{lab}: {path} is missing"
 
 
-def missing_rungs(root, lab, tasks, further):
+def missing_rungs(root: pathlib.Path, lab: str, tasks: list[str], further: list[str]) -> Iterator[str]:
     """Every task must be answered in the solution and in the students' file, every further rung in the
     solution."""
     for path, rungs in [(f"solutions/{lab}/{lab}.cu", tasks + further), (f"labs/{lab}/{lab}.cu", tasks)]:
@@ -52,7 +53,7 @@ def missing_rungs(root, lab, tasks, further):
                 yield f"{lab}: {path} has no rung {rung}, which the manifest in points.hpp lists"
 
 
-def rungs_out_of_order(root, lab, rungs):
+def rungs_out_of_order(root: pathlib.Path, lab: str, rungs: list[str]) -> Iterator[str]:
     """A request names a rung by its number: the enumeration and the manifest must list them in the same
     order."""
     header = text_of(root / f"labs/{lab}/lab.hpp") or ""
@@ -62,7 +63,7 @@ def rungs_out_of_order(root, lab, rungs):
         yield f"{lab}: Rung in lab.hpp lists {', '.join(listed)}; points.hpp lists {', '.join(rungs)}"
 
 
-def missing_mutants(root, lab):
+def missing_mutants(root: pathlib.Path, lab: str) -> Iterator[str]:
     folder = root / "grader/mutants" / lab
     verdicts = {}
     for path in sorted(folder.glob("*.mutant")):
@@ -80,7 +81,7 @@ def missing_mutants(root, lab):
         yield f"{lab}: grader/mutants/{lab}/meson.build does not list {name}: nobody runs it"
 
 
-def missing_in_handout(root, lab, tasks):
+def missing_in_handout(root: pathlib.Path, lab: str, tasks: list[dict]) -> Iterator[str]:
     for path in sorted({task["section"].split("#")[0] for task in tasks}):
         text = text_of(root / path)
         if text is None:
@@ -97,7 +98,7 @@ def missing_in_handout(root, lab, tasks):
             yield f"{lab}: handouts/meson.build does not list {pathlib.PurePosixPath(path).name}: nobody checks its numbers"
 
 
-def missing_in_readmes(root, lab, tasks):
+def missing_in_readmes(root: pathlib.Path, lab: str, tasks: list[dict]) -> Iterator[str]:
     for path in sorted({task["section"].split("#")[0] for task in tasks}):
         page = pathlib.PurePosixPath(path).name
         for name, row in [
@@ -108,7 +109,7 @@ def missing_in_readmes(root, lab, tasks):
                 yield f"{lab}: {name} has no row with {page}"
 
 
-def complaints(root, catalogue):
+def complaints(root: pathlib.Path, catalogue: dict) -> Iterator[str]:
     known = {lab["id"]: lab for lab in catalogue["labs"]}
     for lab in labs_of_root(root):
         yield from missing_files(root, lab)
@@ -124,7 +125,7 @@ def complaints(root, catalogue):
         yield from missing_in_readmes(root, lab, tasks)
 
 
-def main():
+def main() -> None:
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     root, labcli = pathlib.Path(sys.argv[1]), sys.argv[2]

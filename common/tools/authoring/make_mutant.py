@@ -43,7 +43,7 @@ class MutantError(Exception):
     pass
 
 
-def parse(text, name):
+def parse(text: str, name: str) -> tuple[dict[str, list[str]], list[tuple]]:
     """The header as {key: [values]} and the changes as (function or None, old, new)."""
     header, changes = {}, []
     function, part, old, new = None, None, [], []
@@ -85,7 +85,7 @@ def parse(text, name):
     return header, changes
 
 
-def function_range(source, function, name):
+def function_range(source: str, function: str, name: str) -> tuple[int, int]:
     """From the line that the function's definition begins on to its closing brace in column 0."""
     found = list(re.finditer(rf"^[^\s/#].*\b{function}\((?:[^;{{}}]|\n)*\)[^;{{}}]*\{{$", source, re.M))
     if len(found) != 1:
@@ -94,7 +94,7 @@ def function_range(source, function, name):
     return found[0].start(), end
 
 
-def apply(source, changes, name):
+def apply(source: str, changes: list[tuple], name: str) -> str:
     # The steering lines of make_skeleton.py are no code.
     source = re.sub(r"^\s*//@.*\n", "", source, flags=re.M)
     for function, old, new in changes:
@@ -106,7 +106,7 @@ def apply(source, changes, name):
     return source
 
 
-def changed(root, name):
+def changed(root: pathlib.Path, name: str) -> tuple[dict[str, list[str]], list[tuple], str]:
     """LAB/MUTANT of the checkout: its header, its changes, and the solution with the changes."""
     lab = name.partition("/")[0]
     header, changes = parse((root / f"grader/mutants/{name}.mutant").read_text(encoding="utf-8"), name)
@@ -114,7 +114,7 @@ def changed(root, name):
     return header, changes, apply(source, changes, name)
 
 
-def answer_to(root, lab, mutant):
+def answer_to(root: pathlib.Path, lab: str, mutant: str) -> tuple[str, str, str]:
     """What the kill matrix has of it: the task, the verdict, and what the grader says of a student's file."""
     matrix = (root / "handouts/kill-matrix.md").read_text(encoding="utf-8")
     part = re.search(rf"<!-- matrix: mutants {lab} -->(.*?)(?=<!-- matrix: |\Z)", matrix, re.S)
@@ -125,7 +125,7 @@ def answer_to(root, lab, mutant):
     return task, verdict, re.sub(r"mutant_\w+\.cu", f"{lab}.cu", words)  # a student's file has the lab's name
 
 
-def only_task(source, task, name):
+def only_task(source: str, task: str, name: str) -> str:
     """Leaves one rung in the file's dispatch: the others need not be compiled."""
     kept = re.compile(rf"^\s*case Rung::(?!{task}:).*\n", re.M)
     reduced = kept.sub("", source)
@@ -134,7 +134,7 @@ def only_task(source, task, name):
     return reduced
 
 
-def in_namespace(source, mutant, name):
+def in_namespace(source: str, mutant: str, name: "str | pathlib.Path") -> tuple[str, str]:
     """The copy in a namespace of its own, inside the lab's; with the lab's name."""
     opened = list(re.finditer(r"^namespace course::(\w+) \{$", source, re.M))
     if len(opened) != 1:
@@ -166,7 +166,7 @@ lab::Status run(const lab::Request& request) {{
 """
 
 
-def chooser(lab, mutants):
+def chooser(lab: str, mutants: list[str]) -> str:
     declared = "namespace course::{0}::m_{1} {{\nlab::Status run(const lab::Request&);\n}}"
     chosen = '  if (std::strcmp(name, "mutant_{0}_{1}") == 0) return m_{1}::run(request);'
     declarations, choices = (
@@ -175,14 +175,14 @@ def chooser(lab, mutants):
     return CHOOSER.format(lab=lab, declarations=declarations, choices=choices)
 
 
-def copy_of(solution, mutant):
+def copy_of(solution: str, mutant: pathlib.Path) -> tuple[str, str]:
     """The lab's name and the text of one copy."""
     header, changes = parse(mutant.read_text(encoding="utf-8"), mutant.name)
     source = only_task(apply(solution, changes, mutant.name), header["task"][0], mutant.name)
     return in_namespace(source, "m_" + mutant.stem, mutant.name)
 
 
-def check(root):
+def check(root: pathlib.Path) -> None:
     wrong = []
     for mutant in sorted(root.glob("grader/mutants/*/*.mutant")):
         lab = mutant.parent.name
@@ -193,7 +193,7 @@ def check(root):
     sys.exit("\n".join(wrong) or 0)
 
 
-def main():
+def main() -> None:
     if sys.argv[1:2] == ["--check"] and len(sys.argv) == 3:
         check(pathlib.Path(sys.argv[2]))
     if len(sys.argv) < 5:

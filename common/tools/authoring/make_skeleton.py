@@ -31,19 +31,19 @@ class SkeletonError(Exception):
     pass
 
 
-def todo(indent, what, n_lines, instead):
+def todo(indent: str, what: list[str], n_lines: int, instead: list[str]) -> list[str]:
     roughly = n_lines if n_lines < 10 else round(n_lines / 5) * 5
     text = f"TODO(student): {' '.join(what)} (roughly {roughly} line{'s' if roughly != 1 else ''})"
     lines = textwrap.wrap(text, WIDTH - len(indent) - 3, break_long_words=False, break_on_hyphens=False)
     return [f"{indent}// {line}" for line in lines] + [indent + line for line in instead]
 
 
-def code_lines(lines):
+def code_lines(lines: list[str]) -> int:
     """Lines that hold code: neither blank nor comment alone."""
     return sum(1 for line in lines if line.strip() and not line.strip().startswith("//"))
 
 
-def skeleton(source, name="solution", guided=False):
+def skeleton(source: str, name: str = "solution", guided: bool = False) -> str:
     out = []
     block = None  # "solution" or "reference" while inside one
     indent, hint, how, instead, removed, start = "", [], [], [], [], 0
@@ -79,7 +79,7 @@ def skeleton(source, name="solution", guided=False):
     return text
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Writes the students' file of a lab from its solution.")
     parser.add_argument("--check", action="store_true", help="compare only")
     parser.add_argument("--guided", action="store_true", help="TODOs that also say how")
@@ -109,7 +109,7 @@ def main():
     sys.stdout.writelines([*difflib.unified_diff(*both, "committed", "generated")][:40])
     root = pathlib.Path(__file__).resolve().parents[3]
 
-    def from_root(path):
+    def from_root(path: pathlib.Path) -> pathlib.Path:
         path = path.resolve()
         return path.relative_to(root) if path.is_relative_to(root) else path
 

@@ -31,16 +31,16 @@ TAKEN = {"demo": "the student edition's demonstration", "labs": "a target of the
 PLACES = {"lab": "labs/{id}", "solution": "solutions/{id}", "mutants": "grader/mutants/{id}"}
 
 
-def refuse(text):
+def refuse(text: str) -> None:
     sys.exit(f"lab: {text}")
 
 
-def nearest(word, known):
+def nearest(word: str, known: list[str]) -> str:
     found = difflib.get_close_matches(word, known, 1)
     return f"Did you mean {found[0]}?" if found else f"The labs are {', '.join(known)}."
 
 
-def add_to_list(path, opening, entry):
+def add_to_list(path: pathlib.Path, opening: str, entry: str) -> None:
     """Puts `entry` on a line of its own before the bracket that closes the list beginning with `opening`."""
     text = path.read_text(encoding="utf-8")
     start = text.index(opening) + len(opening)
@@ -48,7 +48,7 @@ def add_to_list(path, opening, entry):
     path.write_text(text[:close] + f"  '{entry}',\n" + text[close:], encoding="utf-8")
 
 
-def add_row(path, like, row):
+def add_row(path: pathlib.Path, like: str, row: str) -> None:
     """Puts `row` below the last row of a table that matches `like`."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     last = max((i for i, line in enumerate(lines) if re.match(like, line)), default=None)
@@ -59,14 +59,14 @@ def add_row(path, like, row):
     path.write_text("".join(lines), encoding="utf-8")
 
 
-def namespaces(root):
+def namespaces(root: pathlib.Path) -> set[str]:
     """The names behind course:: in the course's own code; a lab's namespace must be another one."""
     sources = [path for top in ("common", "grader") for path in (root / top).rglob("*.[hc]pp")]
     texts = (path.read_text(encoding="utf-8", errors="replace") for path in sources)
     return {name for text in texts for name in re.findall(r"\bnamespace course::(\w+)", text)}
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Starts a new lab from a template.", prog="./lab new")
     parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("id", help="its folder and namespace, as in: prefix_search")
@@ -97,7 +97,7 @@ def main():
     handout = f"{number:02}-{lab.replace('_', '-')}.md"
     words = {"LAB_ID": lab, "LAB_TITLE": title, "LAB_HANDOUT": handout, "LAB_NUMBER": str(number)}
 
-    def filled(text):
+    def filled(text: str) -> str:
         text = re.sub("|".join(words), lambda m: words[m.group()], text)
         # As clang-format sorts them: the lab's name has its place among the others.
         includes = re.compile(r'(?:^#include ".*\n)+', re.M)

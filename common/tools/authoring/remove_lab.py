@@ -16,7 +16,7 @@ from check_course import labs_of_root
 from new_lab import PLACES, nearest, refuse
 
 
-def mentions(root, lab, page):
+def mentions(root: pathlib.Path, lab: str, page: str) -> list[str]:
     """Other files of the course that have the lab's name or page."""
     words = [f"labs/{lab}", f"solutions/{lab}", f"{lab}/lab.hpp", page, f"'{lab}'", f'"{lab}"']
     patterns = [part for word in words for part in ("-e", word)]
@@ -28,7 +28,7 @@ def mentions(root, lab, page):
     return []
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Removes a lab.", prog="./lab remove")
     parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("id")
@@ -53,7 +53,7 @@ def main():
             lines[table] = page.name
     for name, gone in lines.items():
 
-        def lists(line, name=name, gone=gone):
+        def lists(line: str, name: str = name, gone: str = gone) -> bool:
             in_table = name.endswith(".md") and line.startswith("|") and f"{gone})" in line
             return in_table or line.rstrip() == gone
 

@@ -24,10 +24,10 @@ WHOLE = re.compile(r"`[^`]+`|!?\[(?:[^\[\]]|\[[^\]]*\])*\]\([^()]*(?:\([^()]*\)[
 STARTS = re.compile(r"([-*+]|\d+[.)]|#+|[=>|~:].*|<.*|-+|=+|\*\*\*|___)$")
 
 
-def words_of(text):
+def words_of(text: str) -> list[str]:
     """The words of a paragraph; a space inside of what stays together is part of a word."""
     kept = WHOLE.sub(lambda m: re.sub(r"[ \t\n]+", "\0", m[0]), text)
-    words = []
+    words: list[str] = []
     for word in re.split(r"[ \t\n]+", kept.strip(" \t\n")):
         if words and STARTS.match(word):
             words[-1] += "\0" + word
@@ -36,7 +36,7 @@ def words_of(text):
     return [word.replace("\0", " ") for word in words]
 
 
-def wrapped_paragraph(lines, first, indent, width):
+def wrapped_paragraph(lines: list[str], first: str, indent: str, width: int) -> list[str]:
     """The lines of a paragraph that begins with `first`; further lines begin with `indent`."""
     out, line = [], first
     empty = True
@@ -49,14 +49,14 @@ def wrapped_paragraph(lines, first, indent, width):
     return [*out, line]
 
 
-def is_plain(line):
+def is_plain(line: str) -> bool:
     """Whether a line can be a part of a paragraph."""
     return bool(line.strip()) and not re.match(
         r"\s*(\||#{1,6} |<(?!http)|```|~~~|>|\$\$|(---|\*\*\*|===)\s*$|!\[[^\]]*\]\([^)]*\)$)", line
     )
 
 
-def wrapped(text, width=WIDTH):
+def wrapped(text: str, width: int = WIDTH) -> str:
     """A Markdown text with its prose wrapped."""
     parts, end = [], 0
     for block in MADE.finditer(text):
@@ -65,7 +65,7 @@ def wrapped(text, width=WIDTH):
     return "".join([*parts, wrapped_part(text[end:], width)])
 
 
-def wrapped_part(text, width):
+def wrapped_part(text: str, width: int) -> str:
     lines, out, k = text.split("\n"), [], 0
     while k < len(lines):
         line = lines[k]
@@ -89,12 +89,12 @@ def wrapped_part(text, width):
         first = item[0] if item else re.match(r"\s*", line)[0]
         indent = " " * len(first)
         body = [line[len(first) :]]
-        last = k + 1
+        last = k + 1  # type: ignore[assignment]
         while last < len(lines) and is_plain(lines[last]) and not ITEM.match(lines[last]):
             if lines[last - 1].endswith("  ") or lines[last - 1].endswith("\\"):
                 break  # a line break that is meant
             body.append(lines[last])
-            last += 1
+            last += 1  # type: ignore[assignment]
         if body[-1].endswith("  ") or body[-1].endswith("\\"):
             out += lines[k:last]
         else:
@@ -103,13 +103,13 @@ def wrapped_part(text, width):
     return "\n".join(out)
 
 
-def too_long(text):
+def too_long(text: str) -> list[str]:
     """Lines of prose that are too long although they could be wrapped."""
     shorter = wrapped(text).split("\n")
     return [line for line in text.split("\n") if len(line) > WIDTH and line not in shorter]
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description="Wraps the prose of Markdown files at 110 columns.")
     parser.add_argument("--check", action="store_true", help="compare only")
     parser.add_argument("texts", nargs="*", type=pathlib.Path)

@@ -19,6 +19,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
@@ -58,7 +59,7 @@ PICTURES = {".svg", ".png", ".jpg", ".gif"}
 AS_THEY_ARE = PICTURES | {".json"}  # copied, also measured results
 
 
-def adapted(text):
+def adapted(text: str) -> str:
     """What a code host shows by itself: a list right after a paragraph, which here needs an empty line; what
     is folded, which has to be called Markdown, and links of plain HTML to pages."""
     out, fence = [], False
@@ -75,12 +76,12 @@ def adapted(text):
     return "\n".join(out) + "\n"
 
 
-def without_marks(text):
+def without_marks(text: str) -> str:
     """A text without the marks of quotations: a comment ends the block of HTML that it stands in."""
     return re.sub(r"^<!-- (quote: .*|end quote) -->\n", "", text, flags=re.M)
 
 
-def front(gatherer, readme):
+def front(gatherer: "Gatherer", readme: str) -> str:
     """The first page of all: handouts/site_front.md, with the README's commands and what follows there."""
     text = adapted(gatherer.linked(ROOT / "handouts/site_front.md"))
     text = without_marks(text)
@@ -90,7 +91,7 @@ def front(gatherer, readme):
     return text.replace("<!-- commands -->\n", commands) + "\n## How to start\n\n" + more
 
 
-def sources(pattern):
+def sources(pattern: str) -> Iterator[str]:
     """Files of the course that match, and none of what a build has made inside of the checkout."""
     made = {path.parent for path in ROOT.glob("*/meson-private")}
     for path in sorted(ROOT.glob(pattern)):
@@ -108,7 +109,7 @@ find in wrong versions. It needs no GPU and no installation, and loads nothing f
 """
 
 
-def add_play_page(build, gathered):
+def add_play_page(build: pathlib.Path, gathered: pathlib.Path) -> None:
     """The page in which kernels run, a page that leads to it, and links beside traces, if this build has
     it."""
     if shutil.which("emcc") is None:
@@ -127,11 +128,11 @@ def add_play_page(build, gathered):
 
 
 class Gatherer:
-    def __init__(self, target):
+    def __init__(self, target: pathlib.Path) -> None:
         self.target = target
-        self.done = set()
+        self.done: set[str] = set()
 
-    def add(self, name):
+    def add(self, name: str) -> None:
         """Adds a file of the repository, and what it links to."""
         if name in self.done:
             return
@@ -148,8 +149,8 @@ class Gatherer:
             language = LANGUAGES.get(path.suffix, "text")
             self.write(f"{name}.md", f"# {name}\n\n{fence}{language}\n{text.rstrip()}\n{fence}\n")
 
-    def linked(self, path):
-        def lead(match):
+    def linked(self, path: pathlib.Path) -> str:
+        def lead(match: re.Match) -> str:
             if re.match(r"[a-z]+:", match[2]):
                 return match[0]
             there = (path.parent / match[2]).resolve()
@@ -162,18 +163,18 @@ class Gatherer:
         parts = re.split(r"(^ *```.*?^ *```|`[^`\n]*`)", path.read_text(encoding="utf-8"), flags=re.M | re.S)
         return "".join(part if k % 2 else LINK.sub(lead, part) for k, part in enumerate(parts))
 
-    def write(self, name, text):
+    def write(self, name: str, text: str) -> None:
         path = self.target / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 
-def environment(folder):
+def environment(folder: pathlib.Path) -> pathlib.Path:
     """The Python environment with the generator."""
     return packages.environment(folder / "site-venv", HERE / "requirements.txt", "the site")
 
 
-def configuration(folder, gathered):
+def configuration(folder: pathlib.Path, gathered: pathlib.Path) -> str:
     nav, listed = ["  - Start: index.md"], {"index.md"}
     # Last, what nothing but links led to: sources that a page shows.
     for title, patterns in [*MENU, ("Files that pages show", ["**/*.md"])]:
@@ -187,7 +188,7 @@ def configuration(folder, gathered):
     return f"{text}docs_dir: {gathered}\nsite_dir: {folder / 'site'}\nnav:\n" + "\n".join(nav) + "\n"
 
 
-def main():
+def main() -> None:
     if len(sys.argv) != 3:
         sys.exit("usage: make_site.py LABCLI FOLDER")
     labcli, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
@@ -219,7 +220,7 @@ def main():
     config = folder / "mkdocs.yml"
     config.write_text(configuration(folder, gathered), encoding="utf-8")
     with Waiting(f"Making {sum(1 for _ in gathered.rglob('*.md'))} pages"):
-        command = [python, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", config]
+        command: list = [python, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", config]
         done = subprocess.run(command, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     if done.returncode != 0:
         sys.exit(done.returncode)
@@ -235,7 +236,7 @@ def main():
     print(f"{folder / 'site' / 'index.html'}")
 
 
-def index_glossary(site):
+def index_glossary(site: pathlib.Path) -> None:
     """Lets the search open a row of the glossary: each row becomes a section of its own in the index."""
     path = site / "search/search_index.json"
     index = json.loads(path.read_text(encoding="utf-8"))

@@ -2,8 +2,10 @@
 """Generated pages of the course site: the commands, from the program's own help; the interfaces, from the
 headers."""
 
+import pathlib
 import re
 import subprocess
+from collections.abc import Iterator
 
 # What stands in which order in the interfaces' page: by title, the headers of folders; without an ending, .hpp.
 INTERFACES = {
@@ -18,15 +20,15 @@ INTERFACES = {
 }
 
 
-def help_of(labcli, *command):
+def help_of(labcli: pathlib.Path, *command: str) -> str:
     return subprocess.run([labcli, *command, "--help"], capture_output=True, text=True, check=True).stdout
 
 
-def commands(root, labcli):
+def commands(root: pathlib.Path, labcli: pathlib.Path) -> str:
     """The reference of ./lab, as the programs themselves tell it."""
     listed = re.split(r"(?im)^sub ?commands:\n", help_of(labcli), maxsplit=1)[1].splitlines()
     names = [line.split()[0] for line in listed if re.match(r"  [a-z]", line)]
-    how = {"capture_output": True, "text": True, "check": True}
+    how: dict = {"capture_output": True, "text": True, "check": True}
     environment = {"PATH": "/usr/bin:/bin", "LAB_BUILD": "/nowhere"}
     own = subprocess.run([root / "lab", "help"], env=environment, **how).stdout
     out = ["# Commands", "", "What `./lab` can do, in its own words.", "", "```", own.rstrip(), "```", ""]
@@ -36,7 +38,7 @@ def commands(root, labcli):
     return "\n".join(out)
 
 
-def blocks(text):
+def blocks(text: str) -> Iterator[tuple[str, str]]:
     """The comment and the declaration of everything in a header that has both, at the outermost level or in a
     class."""
     lines = text.splitlines()
@@ -63,7 +65,7 @@ def blocks(text):
             yield " ".join(comment), "\n".join(code).rstrip().removesuffix("{").rstrip()
 
 
-def interfaces(root, labs):
+def interfaces(root: pathlib.Path, labs: list[str]) -> str:
     about = "From the headers' own comments; what a student's file gets is in the lab's own header."
     out = ["# Interfaces", "", about, ""]
     for title, folders in {"Labs": {f"labs/{lab}": "lab" for lab in labs}, **INTERFACES}.items():
@@ -79,6 +81,6 @@ def interfaces(root, labs):
     return "\n".join(out)
 
 
-def escape(text):
+def escape(text: str) -> str:
     """Prose of a comment as Markdown that shows it as it is."""
     return re.sub(r"([\\`*_{}<>\[\]#|])", r"\\\1", text)

@@ -32,11 +32,11 @@ ONE_HEAD = (
 )
 
 
-def scoped(scope, rules):
+def scoped(scope: str, rules: str) -> str:
     return f"{scope} {{\n{rules.strip()}\n}}\n"
 
 
-def style():
+def style() -> str:
     """The style sheet of traces and pictures, for elements in a `.stepper` only, in the colours of the site's
     setting."""
     text = STYLE.read_text(encoding="utf-8")
@@ -59,13 +59,13 @@ def style():
     )
 
 
-def of_trace(name, labcli):
+def of_trace(name: str, labcli: pathlib.Path) -> str:
     """The list of steps of a figure that is a trace."""
     steps = figures.traced(labcli, name, "--fragment")
     return HEAD.sub("", steps).replace('id="step-', f'id="{name}-step-')
 
 
-def inline(text):
+def inline(text: str) -> str:
     """A picture for the middle of a page: without its style sheet and its ids."""
     text = re.sub(r"<style>.*?</style>\n", "", text, flags=re.S)
     title = html.unescape(re.search(r"<title[^>]*>(.*?)</title>\n", text)[1])
@@ -74,13 +74,13 @@ def inline(text):
     return HEAD.sub("", text)
 
 
-def of_picture(name):
+def of_picture(name: str) -> str | None:
     """A picture whose steps are drawn one after the other, or None if it has no steps."""
     text = (ROOT / f"handouts/figures/{name}.svg").read_text(encoding="utf-8")
     return f'<div class="steps grows picture">{inline(text)}</div>' if MARKS in text else None
 
 
-def explorer(name):
+def explorer(name: str) -> str:
     """Below a figure: a picture for each value of a quantity."""
     if name == "sat-corners":
         values = html.escape(json.dumps(explorers.lookups()))
@@ -97,11 +97,11 @@ def explorer(name):
 
 
 class Players:
-    def __init__(self, labcli):
+    def __init__(self, labcli: pathlib.Path) -> None:
         self.labcli = labcli
-        self.made = {}  # by figure
+        self.made: dict = {}  # by figure
 
-    def steps_of(self, name):
+    def steps_of(self, name: str) -> str | None:
         if name not in self.made:
             how = figures.FIGURES.get(name)
             self.made[name] = (
@@ -109,10 +109,10 @@ class Players:
             )
         return self.made[name]
 
-    def put_into(self, text):
+    def put_into(self, text: str) -> str:
         """A page with its players."""
 
-        def player(match):
+        def player(match: re.Match) -> str:
             name = match[2]
             steps = self.steps_of(name)
             if steps is None:

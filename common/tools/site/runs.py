@@ -7,7 +7,7 @@ import urllib.parse
 
 # Where a worked example (handouts/scripts/worked) stands: the kernel that does the same. Most have the
 # items 3 1 7 0 4 1 6 3; several tiles need more.
-WORKED = {
+WORKED: dict[str, dict] = {
     "scan both": {"task": "hillis_steele", "variant": "inclusive_sum_i32"},
     "scan sweeps": {"task": "blelloch", "items": "typed", "typed": "0 1 2 3 4 5 6 7"},
     "scan segments": {"task": "segmented"},
@@ -48,7 +48,7 @@ QUOTE = re.compile(
 USUAL = {"version": "solution", "items": "example", "n": 8, "step": 1}
 
 
-def state_of(quote, labs):
+def state_of(quote: re.Match, labs: dict) -> tuple[str, dict] | None:
     """The words of the link and the page's state for a quotation; None if the page does not offer it."""
     if number := quote["erratum"]:
         return "Run this kernel", {"lab": "errata", "task": number}
@@ -58,7 +58,7 @@ def state_of(quote, labs):
             return None
         # Several blocks, the last of them incomplete; an image has 3 × 4 pixels.
         n = 12 if quote["of"] == "sat" else 13
-        chosen = {"lab": quote["of"], "task": version["task"], "version": mutant, "n": n}
+        chosen: dict = {"lab": quote["of"], "task": version["task"], "version": mutant, "n": n}
         return "Run this wrong version", USUAL | chosen
     lab, what = quote["lab"], quote["what"]
     chosen = WORKED.get(f"{lab} {what}") if quote["kind"] == "worked" else {"task": what}
@@ -67,11 +67,11 @@ def state_of(quote, labs):
     return "Run this kernel", {"lab": lab} | USUAL | chosen
 
 
-def versions(labs, lab):
+def versions(labs: dict, lab: str) -> list[dict]:
     return labs[lab]["shown"]["versions"] if lab in labs else []
 
 
-def offers(labs, state):
+def offers(labs: dict, state: dict) -> bool:
     """Whether the page can run what the fields of its form (`state`) say."""
     packed = labs[state["lab"]]["packed"] if state["lab"] in labs else {"sizes": {}}
     for size in packed["sizes"].values():
@@ -83,10 +83,10 @@ def offers(labs, state):
     return False
 
 
-def with_links(text, labs):
+def with_links(text: str, labs: dict) -> str:
     """A page with its links."""
 
-    def link(match):
+    def link(match: re.Match) -> str:
         found = state_of(match, labs)
         if found is None or not offers(labs, found[1]):
             return match[0]

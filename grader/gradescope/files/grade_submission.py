@@ -23,7 +23,7 @@ ATTEMPTS = 2
 TWO_TASKS_NEED = 1.5e9  # bytes; a task of 2^24 items with all checkers needs about 400 MB
 
 
-def put_in_place(source, submission, labs):
+def put_in_place(source: pathlib.Path, submission: pathlib.Path, labs: list[str]) -> dict[str, str]:
     """What to tell the student of each lab, "" when all is well."""
     sys.path.insert(0, str(source / "course/grader/batch"))
     import ingest
@@ -45,7 +45,7 @@ def put_in_place(source, submission, labs):
     return said
 
 
-def has_fault(path):
+def has_fault(path: pathlib.Path) -> bool:
     """Whether the machine was at fault; also when there is no result, or half of one."""
     try:
         result = json.loads(path.read_bytes())
@@ -54,7 +54,7 @@ def has_fault(path):
         return True
 
 
-def allowed_memory(system=pathlib.Path("/")):
+def allowed_memory(system: pathlib.Path = pathlib.Path("/")) -> int:
     """The bytes that this container may use."""
     limits = []
     for line in (system / "proc/self/cgroup").read_text().splitlines():
@@ -70,7 +70,7 @@ def allowed_memory(system=pathlib.Path("/")):
     return min([*limits, 1024 * int(total[1])])
 
 
-def leaderboard(path):
+def leaderboard(path: pathlib.Path) -> list[dict]:
     """Gradescope's field: the speedup of every bonus task, 0 where it is not right. Students are shown by
     pseudonyms that they choose."""
     return [
@@ -84,7 +84,7 @@ def leaderboard(path):
     ]
 
 
-def run(command, folder, deadline):
+def run(command: list[str], folder: pathlib.Path, deadline: float) -> "int | None":
     """The exit code; None when the time is over."""
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -95,7 +95,7 @@ def run(command, folder, deadline):
         return None
 
 
-def main():
+def main() -> None:
     begun = time.monotonic()
     folder = pathlib.Path(sys.argv[1])
     source, results = folder / "source", folder / "results"

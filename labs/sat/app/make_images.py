@@ -16,6 +16,7 @@ import pathlib
 import struct
 import sys
 import zlib
+from collections.abc import Iterator
 
 WIDTH, HEIGHT = 480, 360
 NEAR, FAR = 2.0, 14.0
@@ -28,7 +29,7 @@ BALLS = [
 FLOOR = -0.8
 
 
-def ball_hit(ball, ray):
+def ball_hit(ball: tuple, ray: tuple) -> "tuple | None":
     """Distance along z to the ball, and the point's direction from its middle; None when the ray passes."""
     x, y, z, radius = ball[:4]
     rx, ry, rz = ray
@@ -42,7 +43,7 @@ def ball_hit(ball, ray):
     return t * rz, ((t * rx - x) / radius, (t * ry - y) / radius, (t * rz - z) / radius)
 
 
-def seen(ray, balls, column, row, up=1):
+def seen(ray: tuple, balls: list[tuple], column: int, row: int, up: int = 1) -> tuple[float, list[int]]:
     """The nearest ball along a ray, or the sky: distance and colour. up is −1 in the mirror."""
     best, colour = FAR * 10, None
     for ball in balls:
@@ -62,19 +63,19 @@ def seen(ray, balls, column, row, up=1):
     return best, colour
 
 
-def ray_of(column, row):
+def ray_of(column: int, row: int) -> tuple[float, float, float]:
     return ((column + 0.5 - WIDTH / 2) / WIDTH * 1.3, (HEIGHT * 0.42 - row - 0.5) / WIDTH * 1.3, 1.0)
 
 
-def as_bytes(colour):
+def as_bytes(colour: list[int]) -> bytes:
     return bytes(max(0, min(255, part)) for part in colour)
 
 
-def floor_in_front(ray, best):
+def floor_in_front(ray: tuple, best: float) -> bool:
     return ray[1] < 0 and FLOOR / ray[1] < best
 
 
-def pixel(column, row):
+def pixel(column: int, row: int) -> tuple[bytes, int]:
     """Colour and depth of what stands there."""
     ray = ray_of(column, row)
     best, colour = seen(ray, BALLS, column, row)
@@ -93,7 +94,7 @@ def pixel(column, row):
 MIRRORED_BALLS = [(x, 2 * FLOOR - y, *rest) for x, y, *rest in BALLS]
 
 
-def reflection(column, row):
+def reflection(column: int, row: int) -> tuple[bytes, int]:
     """What a perfect mirror in place of the floor shows, and the distance from the mirror to it: 1 … 255, or
     0 where there is no floor."""
     ray = ray_of(column, row)
@@ -104,10 +105,10 @@ def reflection(column, row):
     return as_bytes(colour), 1 + int(distance * 254)
 
 
-def png(width, height, rows):
+def png(width: int, height: int, rows: list[bytes]) -> bytes:
     """A PNG of 8-bit colour rows."""
 
-    def chunk(kind, data):
+    def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
@@ -120,14 +121,14 @@ def png(width, height, rows):
     )
 
 
-def pixels_of(name, data):
+def pixels_of(name: str, data: bytes) -> bytes:
     """The pixels of an image, whatever its compression."""
     if name.endswith(".png"):
         return data[:33] + zlib.decompress(data[41:-16])
     return data
 
 
-def pictures():
+def pictures() -> Iterator[tuple[str, bytes]]:
     for of, colours, distances in (pixel, "scene.png", "depth.pgm"), (reflection, "mirror.png", "mirror.pgm"):
         rows = [[of(column, row) for column in range(WIDTH)] for row in range(HEIGHT)]
         yield colours, png(WIDTH, HEIGHT, [b"".join(colour for colour, _ in row) for row in rows])
@@ -137,7 +138,7 @@ def pictures():
         )
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     parser.add_argument("folder", type=pathlib.Path)

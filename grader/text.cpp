@@ -174,13 +174,13 @@ std::string fit_right(std::string_view text, std::size_t width) {
 }
 
 std::size_t terminal_columns() {
-  constexpr std::size_t kUsual = 80, kFewest = 40, kMost = 200;
+  constexpr std::size_t kUsual = 80, kFewest = 40, kMax = 200;
   const char* wanted = std::getenv("COLUMNS");
   winsize size{};
   std::size_t columns = wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : 0;
   if (columns == 0 && isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
     columns = size.ws_col;
-  return columns == 0 ? kUsual : std::clamp(columns, kFewest, kMost);
+  return columns == 0 ? kUsual : std::clamp(columns, kFewest, kMax);
 }
 
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {

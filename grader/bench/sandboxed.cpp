@@ -40,18 +40,18 @@ class ResultsFolder {
   std::string path_;
 };
 
-// Reads at most kMost bytes of a regular file. The student's program may have made a link, a pipe or an
+// Reads at most kMax bytes of a regular file. The student's program may have made a link, a pipe or an
 // endless file.
 std::string written_by_others(const std::string& path) {
-  constexpr std::size_t kMost = 16u << 20;
+  constexpr std::size_t kMax = 16u << 20;
   const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   struct stat status {};
   std::string text;
   if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-    text.resize(kMost);
+    text.resize(kMax);
     std::size_t n_read = 0;
-    for (ssize_t n = 1; n > 0 && n_read < kMost; n_read += static_cast<std::size_t>(std::max<ssize_t>(n, 0)))
-      n = read(fd, text.data() + n_read, kMost - n_read);
+    for (ssize_t n = 1; n > 0 && n_read < kMax; n_read += static_cast<std::size_t>(std::max<ssize_t>(n, 0)))
+      n = read(fd, text.data() + n_read, kMax - n_read);
     text.resize(n_read);
   }
   if (fd >= 0) close(fd);

@@ -56,9 +56,9 @@ void set_failure(CaseRecord& record, lab::Failure failure) {
 }
 
 std::string beside(double measured, double asked) {
-  constexpr int kDigits = 4, kMost = 17;
+  constexpr int kDigits = 4, kMax = 17;
   std::string text = fmt::format("{:.{}g}", measured, kDigits);
-  for (int digits = kDigits + 1; digits <= kMost && text == fmt::format("{:.{}g}", asked, digits - 1);
+  for (int digits = kDigits + 1; digits <= kMax && text == fmt::format("{:.{}g}", asked, digits - 1);
        ++digits)
     text = fmt::format("{:.{}g}", measured, digits);
   return text;

@@ -53,10 +53,10 @@ Html source_beside(const TraceStep& step, const SourceLine& source_line) {
 // The lanes of each warp as 32 small boxes; those of active lanes are filled.
 Html lanes_of(const TraceStep& step) {
   std::string rows;
-  constexpr std::size_t kMost = 12;
+  constexpr std::size_t kMax = 12;
   std::size_t n = 0;
   for (const TraceLanes& a : step.lanes) {
-    if (++n > kMost) break;
+    if (++n > kMax) break;
     const auto count = [](std::uint32_t mask) { return __builtin_popcount(mask); };
     std::string boxes;
     for (int lane = 0; lane < 32; ++lane)
@@ -78,7 +78,7 @@ Html lanes_of(const TraceStep& step) {
         text(words).markup);
   }
   if (rows.empty()) return {};
-  if (n > kMost) rows += fmt::format("<li class=\"quiet\">and {} more</li>\n", step.lanes.size() - kMost);
+  if (n > kMax) rows += fmt::format("<li class=\"quiet\">and {} more</li>\n", step.lanes.size() - kMax);
   return page::raw("<p class=\"of\">Who took part</p>\n<ul class=\"warps\">\n" + rows + "</ul>\n");
 }
 

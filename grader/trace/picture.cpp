@@ -73,8 +73,8 @@ int source_strip(const std::vector<Strip>& strips, std::size_t end, const TraceS
 // A short title of a table for the labels: "k04_blelloch, block 0".
 std::string short_title(const TraceTable& table) {
   const std::string whose = table.block ? fmt::format(", block {}", *table.block) : "";
-  constexpr std::size_t kMost = 31;
-  return fit_left(table.kernel, std::min(display_width(table.kernel), kMost - whose.size())) + whose;
+  constexpr std::size_t kMax = 31;
+  return fit_left(table.kernel, std::min(display_width(table.kernel), kMax - whose.size())) + whose;
 }
 
 // The position of the labels: beside the strips, or above them on narrow screens. Grids always have theirs

@@ -360,7 +360,7 @@ std::string items_off(const Facts<T, Op>& f) {
   if constexpr (std::is_integral_v<Value>) {
     // If all of many are there twice, counted_twice says so; a few may be all of a part.
     // In a long array only few at once, so that hardly any other items match by chance.
-    constexpr std::size_t kMost = 2048, kTelling = 32, kMaxOfLong = 16384, kFew = 32;
+    constexpr std::size_t kMax = 2048, kTelling = 32, kMaxOfLong = 16384, kFew = 32;
     const std::size_t n = f.items.size();
     if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > kMaxOfLong) return "";
     using U = std::make_unsigned_t<Value>;
@@ -376,7 +376,7 @@ std::string items_off(const Facts<T, Op>& f) {
       for (const bool twice : {false, true}) {
         const std::size_t begin = from(static_cast<U>(up_to - (twice ? got - right : right - got)));
         if (begin > i || (i + 1 == n && (!twice || (begin == 0 && n >= kTelling)))) continue;
-        if (n > kMost && i - begin >= kFew) continue;
+        if (n > kMax && i - begin >= kFew) continue;
         const char* what = twice ? "combined twice" : "left out";
         return begin == i ? fmt::format("d_in[{}] was {}", i, what)
                           : fmt::format("the items from {} to {} were {}", begin, i, what);

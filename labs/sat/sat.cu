@@ -105,8 +105,8 @@ __global__ void k02_scan_columns(Rows<Sum> table, std::uint64_t width, std::uint
 
 // Number of blocks of a grid with one block for each of n parts, up to the largest possible grid.
 constexpr unsigned grid_for(std::uint64_t n) {
-  constexpr std::uint64_t kMost = 0x7fffffff;
-  return static_cast<unsigned>(n < kMost ? n : kMost);
+  constexpr std::uint64_t kMax = 0x7fffffff;
+  return static_cast<unsigned>(n < kMax ? n : kMax);
 }
 
 template <typename T>

@@ -722,7 +722,7 @@ template <typename T, typename Bins>
 __global__ void __launch_bounds__(kWideBlock, 1)
     k08_packed(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   using Samples = device::Pack<T>;
-  constexpr unsigned kMost = (kFull / kWideBlock - 1) / Samples::kItems, kPacks = kMost < 7 ? kMost : 7;
+  constexpr unsigned kMax = (kFull / kWideBlock - 1) / Samples::kItems, kPacks = kMax < 7 ? kMax : 7;
   extern __shared__ std::uint32_t s_counts[];
   const std::uint32_t n_counters = bins.n_bins + 1, n_words = (n_counters + 1) / 2;
   for (std::uint32_t i = threadIdx.x; i < n_words; i += kWideBlock) s_counts[i] = 0;

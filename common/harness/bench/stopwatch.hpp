@@ -137,8 +137,8 @@ class Stopwatch {
   };
 
   std::uint64_t other_bytes() const {
-    constexpr std::uint64_t kCaches = 4, kLeast = 16 << 20;
-    return std::max(kCaches * static_cast<std::uint64_t>(device_.properties.l2CacheSize), kLeast);
+    constexpr std::uint64_t kCaches = 4, kMin = 16 << 20;
+    return std::max(kCaches * static_cast<std::uint64_t>(device_.properties.l2CacheSize), kMin);
   }
   // Fills the caches with lines of other memory. What they held and had been written (poisoned outputs) goes
   // to the memory now and not while the work is timed.

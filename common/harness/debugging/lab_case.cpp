@@ -126,7 +126,7 @@ void list_wrong_elements(const lab::Problem& problem, const lab::Task& task, con
   if (!mismatch) return;
   std::vector<lab::HostBuffer> expected(outputs.begin(), outputs.end());
   problem.baseline(task, c, inputs, expected, lab::Baseline::one_thread);
-  constexpr std::size_t kMost = 256;
+  constexpr std::size_t kMax = 256;
   std::size_t n = 0;
   const auto list = [&](std::size_t k, std::uint64_t i) {
     const auto& spec = outputs[k].spec;
@@ -135,7 +135,7 @@ void list_wrong_elements(const lab::Problem& problem, const lab::Task& task, con
       return problem.print(c, spec.dtype, buffer.bytes.data() + i * width);
     };
     const bool is_judged = mismatch->buffer == spec.name && mismatch->index == i;
-    if (!is_judged && (n >= kMost || !lab::differs(text(expected[k]), text(outputs[k])))) return;
+    if (!is_judged && (n >= kMax || !lab::differs(text(expected[k]), text(outputs[k])))) return;
     fmt::print(file.get(), "{}[{}]\t{}\t{}\t{}\t{}\n", spec.name, i,
                reinterpret_cast<std::uintptr_t>(on_device[k].data) + i * width, width, text(expected[k]),
                text(outputs[k]));

@@ -232,9 +232,9 @@ void ChildProcess::kill_group() {
 }
 
 const std::string& ChildProcess::launch_report() {
-  constexpr std::size_t kMost = 1024;
+  constexpr std::size_t kMax = 1024;
   std::array<char, 256> chunk;
-  while (state_.report >= 0 && state_.report_text.size() < kMost) {
+  while (state_.report >= 0 && state_.report_text.size() < kMax) {
     const ssize_t n_bytes = read(state_.report, chunk.data(), chunk.size());
     if (n_bytes <= 0) break;
     state_.report_text.append(chunk.data(), static_cast<std::size_t>(n_bytes));

@@ -518,9 +518,9 @@ class Reader {
       level.kind = Type::Kind::array;
       level.target = element;
       level.count = counts[k];
-      constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-      if (counts[k] > kMost ||
-          (element != nullptr && element->bytes > kMost / std::max<std::uint64_t>(counts[k], 1)))
+      constexpr std::uint64_t kMax = std::uint64_t{1} << 40;
+      if (counts[k] > kMax ||
+          (element != nullptr && element->bytes > kMax / std::max<std::uint64_t>(counts[k], 1)))
         throw Malformed("an array is too large");
       level.bytes = element == nullptr ? 0 : element->bytes * counts[k];
       element = &level;

@@ -280,8 +280,8 @@ Result<Value> Inspector::read(sim::Warp& w, int lane, const Frame& frame, const 
 
 Result<std::vector<std::byte>> Inspector::memory(const sim::Warp& w, int lane, std::uint64_t address,
                                                  std::uint64_t n_bytes) const {
-  constexpr std::uint64_t kMost = 1 << 26;
-  if (n_bytes > kMost) return Error{"this value is too large to show"};
+  constexpr std::uint64_t kMax = 1 << 26;
+  if (n_bytes > kMax) return Error{"this value is too large to show"};
   const std::byte* from = nullptr;
   const auto within = [&](std::uint64_t window) {
     return address >= window && address - window < sim::kWindowSize;

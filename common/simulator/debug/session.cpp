@@ -185,9 +185,9 @@ void Session::send(Json message) {
 }
 
 void Session::printed(const sim::Warp& w, int lane, std::string_view text) {
-  constexpr std::size_t kMost = 10000;
+  constexpr std::size_t kMax = 10000;
   const std::uint32_t thread = w.number * sim::kLanes + static_cast<std::uint32_t>(lane);
-  if (printed_.size() < kMost)
+  if (printed_.size() < kMax)
     printed_.push_back({{"time", now_},
                         {"launch", launch_},
                         {"block", w.block->linear},

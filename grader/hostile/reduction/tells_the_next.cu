@@ -10,9 +10,9 @@
 namespace course::reduction {
 namespace {
 
-constexpr unsigned kMost = 1024;
+constexpr unsigned kMax = 1024;
 constexpr std::uint64_t kWorthwhile = 262144;  // items: the measured cases, and larger ones
-__device__ __align__(16) unsigned char kept_answers[kMost][16];
+__device__ __align__(16) unsigned char kept_answers[kMax][16];
 
 template <typename Value>
 __global__ void keep(const Value* d_out, unsigned slot) {
@@ -37,7 +37,7 @@ struct Seen {
   std::uint32_t task;
   Call call;
 };
-Seen seen[kMost];
+Seen seen[kMax];
 unsigned n_seen = 0;
 
 }  // namespace
@@ -59,7 +59,7 @@ Status run(const lab::Request& request) {
       return Status::ok;
     }
     const Status status = hostile::right(job);
-    if (n_seen < kMost) {
+    if (n_seen < kMax) {
       keep<<<1, 1, 0, job.stream>>>(job.d_out, n_seen);
       seen[n_seen++] = {request.task, call};
     }

@@ -34,10 +34,10 @@ Status allocate_array(Context& context, cudaArray_t* out, const cudaChannelForma
   array->format = *format;
   array->extent = extent;
   array->flags = flags;
-  constexpr std::uint64_t kMost = 1 << 17;
-  if (extent.width > kMost || extent.height > kMost || extent.depth > kMost)
+  constexpr std::uint64_t kMax = 1 << 17;
+  if (extent.width > kMax || extent.height > kMax || extent.depth > kMax)
     return fail(cudaErrorInvalidValue, "an array of {} × {} × {}: at most {} along each", extent.width,
-                extent.height, extent.depth, kMost);
+                extent.height, extent.depth, kMax);
   void* memory = nullptr;
   const std::uint64_t bytes = array->slice_bytes() * array->slices();
   if (Status status = allocate(context, bytes, sim::MemoryKind::device, {}, &memory); !status.ok())

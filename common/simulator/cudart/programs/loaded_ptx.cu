@@ -31,7 +31,7 @@ void load_run_unload(const char* ptx, int* d, bool run) {
 // Unloading a library releases its memory.
 void many_libraries(int* d) {
   constexpr int kWarmUp = 50, kMany = 500;
-  constexpr long kMost = 16L << 20;  // bytes, in total
+  constexpr long kMax = 16L << 20;  // bytes, in total
   // Longer than the blocks that allocators keep in reserve.
   std::string ptx = kPtx;
   const std::string one = "  add.u32 %r3, %r3, %r1;\n", end = "  ret;\n";
@@ -39,7 +39,7 @@ void many_libraries(int* d) {
   for (int i = 0; i < kWarmUp; ++i) load_run_unload(ptx.c_str(), d, true);
   const long before = resident();
   for (int i = 0; i < kMany; ++i) load_run_unload(ptx.c_str(), d, i % 10 == 0);
-  EXPECT(resident() - before < kMost);
+  EXPECT(resident() - before < kMax);
 }
 #endif
 

@@ -55,7 +55,7 @@ constexpr std::uint64_t kShortTurnsThatCrowd = 64;
 
 // In every second interleaved launch, one block is held back after a short turn until each of a crowd of
 // others has had kTurnsOfCrowd turns on average. So these wait for it, and then have to look far back.
-constexpr std::uint64_t kLeastCrowd = 40, kMostCrowd = 100, kTurnsOfCrowd = 8;
+constexpr std::uint64_t kMinCrowd = 40, kMaxCrowd = 100, kTurnsOfCrowd = 8;
 
 // Whether blocks that may wait for each other start in an order of the schedule's seed, only a few at once.
 bool scatters(const GridOptions& options, const Program& program, const LaunchRequest& launch) {
@@ -226,7 +226,7 @@ class HostThread {
     usual_turn_.block = worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn;
     const std::size_t most = blocks.size() / 2;  // the others have to wait for the end of one
     if (!interleaved_ || options.short_turns || options.schedule_seed % 2 != 0 || most <= crowd_) return;
-    crowd_ = std::min<std::size_t>(kLeastCrowd + dice_.below(kMostCrowd - kLeastCrowd), most);
+    crowd_ = std::min<std::size_t>(kMinCrowd + dice_.below(kMaxCrowd - kMinCrowd), most);
     turns_of_crowd_ = kTurnsOfCrowd * crowd_;
   }
 

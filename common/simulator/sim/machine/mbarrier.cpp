@@ -42,9 +42,9 @@ void end_phase(Block& block, std::uint64_t address, Mbarrier& r) {
 Mbarrier Mbarrier::of(std::uint64_t word) {
   Mbarrier r;
   r.phase = static_cast<std::uint32_t>(word >> kPhaseAt);
-  r.pending = static_cast<std::uint32_t>(word >> kPendingAt) & kMost;
-  r.expected = static_cast<std::uint32_t>(word >> kExpectedAt) & kMost;
-  r.bytes = static_cast<std::int32_t>(word & (2 * kMost + 1)) - kByteBias;
+  r.pending = static_cast<std::uint32_t>(word >> kPendingAt) & kMax;
+  r.expected = static_cast<std::uint32_t>(word >> kExpectedAt) & kMax;
+  r.bytes = static_cast<std::int32_t>(word & (2 * kMax + 1)) - kByteBias;
   return r;
 }
 
@@ -84,8 +84,8 @@ std::uint64_t arrive(Warp& w, int lane, std::uint64_t address, std::uint32_t cou
 void expect_bytes(Warp& w, int lane, std::uint64_t address, std::uint32_t n_bytes) {
   Mbarrier r = load(*w.block, address);
   const std::int64_t bytes = std::int64_t{r.bytes} + n_bytes;
-  if (bytes > Mbarrier::kMost)
-    misuse(fmt::format("an mbarrier can wait for {} bytes at most, not for {}", Mbarrier::kMost, bytes), lane,
+  if (bytes > Mbarrier::kMax)
+    misuse(fmt::format("an mbarrier can wait for {} bytes at most, not for {}", Mbarrier::kMax, bytes), lane,
            address);
   r.bytes = static_cast<std::int32_t>(bytes);
   store(*w.block, address, r);
@@ -94,7 +94,7 @@ void expect_bytes(Warp& w, int lane, std::uint64_t address, std::uint32_t n_byte
 void complete_bytes(Block& block, std::uint64_t address, std::uint32_t n_bytes) {
   Mbarrier r = load(block, address);
   const std::int64_t bytes = std::int64_t{r.bytes} - n_bytes;
-  if (bytes < -static_cast<std::int64_t>(Mbarrier::kMost))
+  if (bytes < -static_cast<std::int64_t>(Mbarrier::kMax))
     misuse("more bytes have been copied than the mbarrier expects (mbarrier.expect_tx)", 0, address);
   r.bytes = static_cast<std::int32_t>(bytes);
   if (r.phase_over()) end_phase(block, address, r);

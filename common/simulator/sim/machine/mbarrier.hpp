@@ -15,7 +15,7 @@ struct MicroOp;
 struct Warp;
 
 struct Mbarrier {
-  static constexpr std::uint32_t kMost = (1u << 20) - 1;  // limit for arrivals and for bytes
+  static constexpr std::uint32_t kMax = (1u << 20) - 1;  // limit for arrivals and for bytes
 
   std::uint32_t phase = 0;     // modulo 8
   std::uint32_t pending = 0;   // arrivals still missing in this phase

@@ -23,7 +23,7 @@ std::uint64_t WriteHistory::key(const Block& block, std::uint64_t address) {
 void WriteHistory::settle() {
   for (const Pending& p : pending_) {
     if (value_at(p.memory, pending_bytes_) == p.old) continue;
-    if (changes_.size() < kMost || changes_.contains(p.place)) changes_.insert_or_assign(p.place, p.change);
+    if (changes_.size() < kMax || changes_.contains(p.place)) changes_.insert_or_assign(p.place, p.change);
   }
   pending_.clear();
 }

@@ -28,7 +28,7 @@ class WriteHistory {
   const Change* last(const Block& block, std::uint64_t address);
 
  private:
-  static constexpr std::size_t kMost = std::size_t{1} << 18;  // words; further ones are not recorded
+  static constexpr std::size_t kMax = std::size_t{1} << 18;  // words; further ones are not recorded
   static std::uint64_t key(const Block& block, std::uint64_t address);
 
   void settle();

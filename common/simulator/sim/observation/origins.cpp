@@ -40,7 +40,7 @@ Origins::Set Origins::united(Set a, Set b) {
     std::vector<TracePlace> both;
     std::set_union(sets_[a].begin(), sets_[a].end(), sets_[b].begin(), sets_[b].end(),
                    std::back_inserter(both));
-    if (both.size() > kMost) both.resize(kMost);
+    if (both.size() > kMax) both.resize(kMax);
     known->second = number_of(std::move(both));
   }
   return known->second;

@@ -3,7 +3,7 @@
 // draws arrows from them. An operation unites the origins of its operands; conditions and addresses have no
 // influence. When a value is stored, or exchanged between lanes, it becomes an origin itself: its register
 // then has this place as its only origin.
-// For small inputs. A set has at most kMost places; further ones are omitted.
+// For small inputs. A set has at most kMax places; further ones are omitted.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct TracePlace {
 class Origins {
  public:
   using Set = std::uint32_t;  // number of a set of places; 0 is the empty set
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMax = 16;
 
   void launch_begins(const Program& program);
   void block_begins(const Block& block);

@@ -220,10 +220,10 @@ inline void put(Warp& w, const Mbarrier& r, u64 address) {
 void mbarrier_init(Warp& w, const MicroOp& op) {
   const u32* count = w.slot<u32>(op.src[1]);
   for_mbarriers(w, op, [&](int lane, u64 address) {
-    if (count[lane] == 0 || count[lane] > Mbarrier::kMost)
+    if (count[lane] == 0 || count[lane] > Mbarrier::kMax)
       throw DeviceFault(
           Fault::illegal_instruction,
-          fmt::format("mbarrier.init for {} arrivals; 1 to {} are allowed", count[lane], Mbarrier::kMost),
+          fmt::format("mbarrier.init for {} arrivals; 1 to {} are allowed", count[lane], Mbarrier::kMax),
           1u << lane, address);
     Mbarrier r;
     r.pending = r.expected = count[lane];

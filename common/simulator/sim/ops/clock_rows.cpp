@@ -23,8 +23,8 @@ void read_clock(Warp& w, const MicroOp& op) {
 
 // src[0]: nanoseconds.
 void sleep(Warp& w, const MicroOp& op) {
-  constexpr u32 kMost = 1'000'000;
-  w.block->ticks += std::min(w.slot<u32>(op.src[0])[std::countr_zero(w.mask)], kMost);
+  constexpr u32 kMax = 1'000'000;
+  w.block->ticks += std::min(w.slot<u32>(op.src[0])[std::countr_zero(w.mask)], kMax);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ struct Rcp {
 // the smallest normal number, so such results are also computed 2^32 times as large. (Sums are exact there.)
 template <typename Op>
 inline f32 flushed_result(f32 a, f32 b = 0, f32 c = 0) {
-  constexpr f32 kScale = 0x1p32f, kLeast = std::numeric_limits<f32>::min();
+  constexpr f32 kScale = 0x1p32f, kMin = std::numeric_limits<f32>::min();
   f32 result, scaled;
   if constexpr (std::is_same_v<Op, Mul> || std::is_same_v<Op, Div>) {
     result = Op::of(a, b);
@@ -68,7 +68,7 @@ inline f32 flushed_result(f32 a, f32 b = 0, f32 c = 0) {
     result = Op::of(a);
     scaled = kScale / a;
   }
-  return std::fabs(result) <= kLeast && std::fabs(scaled) < kLeast * kScale ? std::copysign(0.0f, result)
+  return std::fabs(result) <= kMin && std::fabs(scaled) < kMin * kScale ? std::copysign(0.0f, result)
                                                                             : result;
 }
 template <typename Op>

@@ -112,8 +112,8 @@ struct Half {
 template <typename Format, typename T>
 inline u16 narrow_or_flush(T value, s64 flags) {
   // The smallest value that rounds to it (a tie, rounded to even).
-  constexpr T kLeast = Format::kMinNormal * (1 - T{1} / (1 << (Format::kPrecision + 1)));
-  const bool flush = (flags & kFtz) != 0 && std::fabs(value) < kLeast;
+  constexpr T kMin = Format::kMinNormal * (1 - T{1} / (1 << (Format::kPrecision + 1)));
+  const bool flush = (flags & kFtz) != 0 && std::fabs(value) < kMin;
   return narrow<Format>(flush ? std::copysign(T{0}, value) : value);
 }
 template <typename Op>

@@ -33,8 +33,8 @@ bool is_descriptor(const unsigned char* bytes) {
 
 // A kernel can overwrite a descriptor, so check that its texels lie in one allocation.
 bool is_sound(Worker& worker, const MicroOp& op, const TextureDescriptor& d) {
-  constexpr u32 kMost = 1u << 29;
-  const auto extent_known = [](u32 n) { return n >= 1 && n <= kMost; };
+  constexpr u32 kMax = 1u << 29;
+  const auto extent_known = [](u32 n) { return n >= 1 && n <= kMax; };
   if (!extent_known(d.width) || !extent_known(d.height) || !extent_known(d.slices) || d.channels < 1 ||
       d.channels > 4 || (d.channel_bits != 8 && d.channel_bits != 16 && d.channel_bits != 32))
     return false;

@@ -281,7 +281,7 @@ class Racecheck final : public KernelChecker {
     std::vector<WarpState> warps;
     std::vector<Cell> written, read;  // by word of shared memory
     std::uint64_t shared_bytes = 0;   // of this block; earlier ones may have had more
-    std::vector<Cell> bytes;          // 8 per word that has byte cells: 4 for writes, 4 for reads
+    std::vector<Cell> bytes;          // 8 per word, once a word needs them: 4 for writes, 4 for reads
     SyncVariables sync_variables;
     std::vector<Flight> flights;
     std::unordered_map<std::uint64_t, Gate> gates;  // by address

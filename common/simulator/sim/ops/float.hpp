@@ -69,7 +69,7 @@ inline f32 flushed_result(f32 a, f32 b = 0, f32 c = 0) {
     scaled = kScale / a;
   }
   return std::fabs(result) <= kMin && std::fabs(scaled) < kMin * kScale ? std::copysign(0.0f, result)
-                                                                            : result;
+                                                                        : result;
 }
 template <typename Op>
 inline constexpr bool kRoundsSubnormals =

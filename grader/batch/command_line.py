@@ -3,10 +3,10 @@
 """
 A submission is a folder, a .zip, a .tar.gz or a .cu file with its student's
 name, as Moodle and Canvas export them. Run the same command again after a
-stop, a crash, a full disk or new submissions: only what is new, changed or was
-the machine's fault is graded. What failed twice in the same way waits for a person,
-who then grades it with --again. Exit code 0: everybody has a grade; 1: somebody
-has none (see the list), or it could not run.
+stop, a crash, a full disk or new submissions: only what is new, changed or
+was the machine's fault is graded. What failed twice in the same way waits for
+a person, who then grades it with --again. Exit code 0: everybody has a grade;
+1: somebody has none (see the list), or it could not run.
 
 Examples:
   ./lab grade-all submissions/

@@ -250,7 +250,7 @@ void add_findings(const SimReport& report, Judgement& judgement) {
   }
   if (hint != nullptr && judgement.verdict != Verdict::ok &&
       (!judgement.failure.has_cause() || hint->kind == "lost-update"))
-    judgement.failure.explain(*hint, false);
+    judgement.failure.explain(*hint, !hint->is_hint);
 }
 
 }  // namespace

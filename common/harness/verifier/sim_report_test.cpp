@@ -202,6 +202,20 @@ TEST(SimReport, LostUpdateComesBeforeGuesses) {
   EXPECT_FALSE(judgement.failure.proved);
 }
 
+TEST(SimReport, LostUpdateIsNoFaultOfRightOutputs) {
+  SimReport report;
+  SimFinding& finding = report.findings.emplace_back();
+  finding.checker = "racecheck";
+  finding.kind = finding.message = "lost-update";
+  Judgement judgement;
+  judge_report(report, false, false, judgement);
+  EXPECT_EQ(judgement.verdict, Verdict::ok);
+  judgement.verdict = Verdict::wrong_answer;
+  judge_report(report, false, false, judgement);
+  EXPECT_EQ(cause_of(judgement.failure), "lost update: lost-update");
+  EXPECT_TRUE(judgement.failure.proved);
+}
+
 TEST(SimReport, WritesOfOneValueExplainNothing) {
   SimReport report;
   for (const char* kind : {"shared-write-write-same-value", "shuffle-offset"}) {

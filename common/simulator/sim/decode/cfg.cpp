@@ -86,7 +86,7 @@ class Ranker {
     before_.resize(n_);
     for (std::uint32_t b = 0; b < n_; ++b)
       for (const std::uint32_t s : next_[b]) before_[s].push_back(b);
-    // An atomic tells the thread that goes one way or the other what others have done before.
+    // A thread that branches on the old value of an atomic knows from it what other threads have done before.
     for (MicroOp& op : program_.ops)
       if (is_look(op) && only_decides(op)) op.order |= op.kind == OpKind::atomic ? kWaits : kOnlyDecides;
   }
@@ -297,7 +297,7 @@ class Ranker {
 
   // Which looks in `own`, or in functions called there, decide whether the loop is left. Additions do not
   // count, because a loop may take numbers from them. Marks these looks, and additions, as kWaits. A loop that
-  // writes to memory as well may only be told when to end, so what it loads must have no other use.
+  // writes to memory as well may do other work until a flag ends it, so what it loads must have no other use.
   Polling reasons_to_leave(const Loop& loop, const std::vector<char>& own) const {
     const auto adds = [&](const MicroOp& op) {
       const auto& source = program_.functions[op.function].source->instructions[op.ptx_index];

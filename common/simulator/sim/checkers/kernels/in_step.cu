@@ -495,3 +495,23 @@ KERNEL(lanes_look_back) {
   Word(s_words[lane]).store(2u << 30 | (before + own), kRelaxed);
   out[lane] = static_cast<int>(before);
 }
+
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(lock_of_lanes_with_a_volatile_release) {
+  UNUSED;
+  __shared__ unsigned s_lock;
+  __shared__ int s_sum;
+  if (threadIdx.x == 0) s_lock = 0, s_sum = 0;
+  __syncwarp();
+  for (bool done = false; !done;) {
+    if (atomicCAS(&s_lock, 0u, 1u) != 0) continue;
+    __threadfence_block();
+    s_sum += in[threadIdx.x];
+    __threadfence_block();
+    *static_cast<volatile unsigned*>(&s_lock) = 0;
+    done = true;
+  }
+  __syncwarp();
+  if (threadIdx.x == 0) out[0] = s_sum;
+}

@@ -272,7 +272,8 @@ KERNEL(ticket_lock) {
   if (threadIdx.x == 0) out[0] = s_total;
 }
 
-// Others try the swap in vain while the lock is held. The release follows from the look at the lock.
+// While one thread holds the lock, the compare-and-swaps of the others fail and change nothing. Its own store
+// that releases the lock comes after its volatile load of it.
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(lock_that_looks_before_it_swaps) {

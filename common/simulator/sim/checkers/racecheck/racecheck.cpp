@@ -450,7 +450,8 @@ bool Racecheck::may_be_unordered(const CurrentAccess& h, const Record& r, Record
 // also ran the earlier op. `follows_wait`: this lane has waited since.
 bool Racecheck::need_step(const CurrentAccess& h, const MicroOp& other, bool ran_both, bool follows_wait) {
   if (h.op.kind == OpKind::mbarrier || other.kind == OpKind::mbarrier) return false;
-  if (h.shadow.shared && ran_both && ((h.op.order | other.order) & kOrderMask) == kVolatile)
+  const bool atomic = h.op.kind == OpKind::atomic || other.kind == OpKind::atomic;
+  if (h.shadow.shared && ran_both && !atomic && ((h.op.order | other.order) & kOrderMask) == kVolatile)
     return ((h.op.order | other.order) & kOnlyDecides) == 0;
   if (follows_wait || ((h.op.order | other.order) & kWaits) != 0) return false;
   if (h.op.kind == OpKind::atomic) return other.kind != OpKind::atomic;

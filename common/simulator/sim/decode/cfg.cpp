@@ -220,7 +220,7 @@ class Ranker {
     for (BasicBlock& b : program_.blocks) b.accesses = b.entry == Entry::barrier;
     for_ops(std::vector<char>(n_, 1), [&](const MicroOp& op, std::uint32_t b) {
       if (op.space != MemorySpace::none) program_.blocks[b].accesses = true;
-      if (is_look(op)) program_.blocks[b].looks = true;
+      if (is_look(op) || is_strong_change(op)) program_.blocks[b].may_pause = true;
     });
     const auto size = [](const Loop& loop) { return std::count(loop.inside.begin(), loop.inside.end(), 1); };
     std::sort(loops.begin(), loops.end(), [&](const Loop& a, const Loop& b) { return size(a) < size(b); });

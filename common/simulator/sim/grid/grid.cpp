@@ -124,6 +124,7 @@ class WarpOrder {
   void begin(Block& block) const {
     block.rounds = 0;
     block.dice = Rng(~seed_of(block));
+    block.pauses_at_changes = seed_ != 0;
     block.one_pause_in = !pauses_ ? 0 : first_pauses_ ? 1 : std::uint32_t{2} << block.dice.below(4);
     for (Warp& w : block.warps)
       w.first_lane = seed_ == 0 ? 0 : static_cast<std::uint32_t>(mix(seed_of(block) ^ ~w.number) % kLanes);

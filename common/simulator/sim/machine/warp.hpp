@@ -72,6 +72,12 @@ inline bool is_look(const MicroOp& op) {
           (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak));
 }
 
+// Whether other threads may see this change before they see the thread's next one.
+inline bool is_strong_change(const MicroOp& op) {
+  return op.space != MemorySpace::local &&
+         (op.kind == OpKind::atomic || (op.kind == OpKind::store && (op.order & kOrderMask) != kWeak));
+}
+
 enum class Wait : std::uint8_t { none, warp_sync, barrier };
 
 // Threads of one warp at the same position.
@@ -158,8 +164,9 @@ struct alignas(64) Warp {
   CopyQueue copies, bulk_copies;
   // Block::cluster_phase when the lane last arrived at the cluster's barrier.
   std::uint32_t cluster_phase[kLanes] = {};
-  std::uint32_t first_lane = 0;  // the lane that comes first in an atomic; the others follow in turn
-  bool went_apart = false;       // lanes have taken different paths since all live lanes last synchronised
+  std::uint32_t first_lane =
+      0;                    // the lane that comes first in an atomic or a store; the others follow in turn
+  bool went_apart = false;  // lanes have taken different paths since all live lanes last synchronised
 
   // The time at which an op of the current basic block is issued.
   std::uint64_t time_of(const MicroOp& op) const {
@@ -214,8 +221,10 @@ struct Block {
   std::uint64_t n_copies = 0;             // copy instructions executed so far
   std::uint64_t rounds = 0;               // number of rounds in which each of its warps had a turn
   // One in so many ops that look (is_look) ends the warp's turn, at random, so that other warps run between a
-  // load and the store that follows from it. 0: none.
+  // load and the store that follows from it. 0: none. `pauses_at_changes`: also strong changes, so that others
+  // run between two of them.
   std::uint32_t one_pause_in = 0;
+  bool pauses_at_changes = false;
   Rng dice{0};  // for these pauses; does not depend on the host thread
   std::uint32_t live_threads = 0;
   std::uint64_t start = 0;  // in clocks of the timing model

@@ -106,13 +106,6 @@ inline T fetch(u64 address, T b, T c, bool alone) {
   }
 }
 
-// Calls `each(lane)` for the active lanes, in the order of the schedule.
-template <typename Each>
-inline void for_lanes_in_turn(const Warp& w, const Each& each) {
-  for (u32 m = std::rotr(w.mask, static_cast<int>(w.first_lane)); m != 0; m &= m - 1)
-    each(static_cast<int>((static_cast<u32>(std::countr_zero(m)) + w.first_lane) % kLanes));
-}
-
 // Lanes with the same address are serialised. Returns the largest number of lanes with one address.
 [[gnu::noinline]] u64 most_on_one_address(const Warp& w, const Lanes& a) {
   alignas(64) u64 same[kLanes] = {};

@@ -49,10 +49,8 @@ void store(Warp& w, const MicroOp& op) {
         T* target = at<T>(to.at[0]) + k;
         SIM_FOR_LANES(i) target[i * Count] = static_cast<T>(in[i]);
       } else {
-        for (u32 m = w.mask; m != 0; m &= m - 1) {
-          const int i = std::countr_zero(m);
-          at<T>(to.at[i])[k] = static_cast<T>(in[i]);
-        }
+        // Of lanes that store in one place, the last one wins.
+        for_lanes_in_turn(w, [&](int i) { at<T>(to.at[i])[k] = static_cast<T>(in[i]); });
       }
     }
   });

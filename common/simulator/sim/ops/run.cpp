@@ -188,7 +188,7 @@ const MicroOp* pause_in(Warp& w, const MicroOp* op, const MicroOp* last) {
   Block& block = *w.block;
   if (block.one_pause_in == 0 || !w.worker->pauses) return nullptr;
   for (; op != last; ++op)
-    if (is_look(*op) &&
+    if ((is_look(*op) || (block.pauses_at_changes && is_strong_change(*op))) &&
         block.dice.below(std::exchange(block.one_pause_in, std::max(block.one_pause_in, 2u))) == 0)
       return op;
   return nullptr;
@@ -238,7 +238,7 @@ RunEnd run(Warp& w, s64 budget) {
         worker.block_runs[number] += 1;
         worker.block_lanes[number] += static_cast<u64>(std::popcount(w.mask));
       }
-      const MicroOp* const pause = b.looks ? pause_in(w, op, last) : nullptr;
+      const MicroOp* const pause = b.may_pause ? pause_in(w, op, last) : nullptr;
       for (const MicroOp* const stop = pause != nullptr ? pause + 1 : last; op != stop; ++op) {
         w.current = op;
         if constexpr (Observed)

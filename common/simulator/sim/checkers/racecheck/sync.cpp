@@ -245,8 +245,7 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool hears = h.reads || (atomic && h.op.dst[0] != MicroOp::kNoSlot);
   const bool acquires = atomic || order == kAcquire || order == kAcquireRelease || order == kSequential;
   const bool releases = h.writes && Racecheck::releases(h.op);
-  // The lanes of an atomic come in this order (atomic_rows.cpp).
-  const auto first = static_cast<int>(atomic ? h.w.first_lane : 0);
+  const auto first = static_cast<int>(h.w.first_lane);  // the lanes come in this order (lane.hpp)
   for (std::uint32_t m = std::rotr(lanes, first); m != 0; m &= m - 1) {
     const int lane = (std::countr_zero(m) + first) % kLanes;
     const Keys keys = keys_of(h.op, h.a.at(lane));

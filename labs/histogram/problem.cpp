@@ -91,6 +91,8 @@ void fill_edges(Bound<T> lo, Bound<T> hi, std::span<Edge<T>> edges, Rng& rng) {
   }
   for (std::size_t b = n_bins - 1; b > 0; --b)
     if (edges[b] >= edges[b + 1]) edges[b] = static_cast<Edge<T>>(edges[b + 1] - 1);
+  const auto zero = std::ranges::lower_bound(edges, Edge<T>{0});  // an inner edge is 0, if there is room
+  if (zero != edges.begin() && zero + 1 < edges.end()) *zero = 0;
 }
 
 // Values for which bin_of is often wrong: every edge and its neighbours, and the ends of the type.
@@ -329,7 +331,9 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.op = edges, .n_bins = 10, .n = 5000, .pattern = extremes, .lo = -7, .hi = 20});
   add({.op = edges, .dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
   add({.op = edges, .dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
+  add({.op = edges, .dtype = f32, .n_bins = 10, .n = 5000, .pattern = extremes, .lo = -1, .hi = 1});
   add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
+  add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = -5, .hi = 256});
   add({.op = edges, .n_bins = 1, .n = 1000, .pattern = extremes, .lo = -7, .hi = 20});
   // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins.
   add({.n_bins = 1000, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});

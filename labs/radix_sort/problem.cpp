@@ -381,6 +381,7 @@ class CaseList {
     for (const Pattern pattern : kPatterns) pairs(12345, pattern);
     for (const std::uint64_t n : {0u, 1u, 1000u, 4096u}) pairs(n, Pattern::random);
     pairs(30000, Pattern::random, {.begin = 0, .end = 1});
+    pairs(4097, Pattern::random, {.begin = 6, .end = 29});  // an odd number of passes
     keys(5000, Pattern::random, {.begin = 31, .end = 32});
     keys(5000, Pattern::random, {.begin = 7, .end = 7});
     pairs(10001, Pattern::random, {.misalign = 4});
@@ -398,6 +399,7 @@ class CaseList {
           add(op, dtype, 5000, Pattern::random, {.descending = descending});
           add(op, dtype, 3000, Pattern::extremes, {.descending = descending});
         }
+        add(op, dtype, 3001, Pattern::extremes, {.begin = 2 * half - 12, .end = 2 * half});
         add(op, dtype, 4097, Pattern::random,
             {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
       }

@@ -43,6 +43,14 @@ decltype(auto) with_types(const Case& c, F f) {
 
 // --- Items.
 
+// One item is 0 and determines the result: the others are negative, positive or, for a product, 1 and once 2.
+template <typename T>
+T zero_decides(OpId op, std::uint64_t i, std::uint64_t n) {
+  if (i == n / 2) return 0;
+  const T other = static_cast<T>(op != OpId::product ? 1 + i % 17 : i == 0 ? 2 : 1);
+  return op == OpId::max ? static_cast<T>(-other) : other;
+}
+
 template <typename T>
 T integer_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   using U = std::make_unsigned_t<T>;
@@ -54,7 +62,7 @@ T integer_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& 
       return static_cast<T>(op == OpId::product ? bits | 1u
                                                 : bits);  // odd factors, so the product never becomes 0
     }
-    case Pattern::all_equal: return static_cast<T>(op == OpId::max ? -3 : 3);
+    case Pattern::all_equal: return op == OpId::max ? kMin : op == OpId::min ? kMax : T{3};
     case Pattern::ascending:
       return static_cast<T>(static_cast<T>(i) - static_cast<T>(n));  // -n … -1: all items are negative
     case Pattern::descending: return static_cast<T>(n - i);          // n … 1: all items are positive
@@ -65,6 +73,7 @@ T integer_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& 
     case Pattern::high_bits:
       return static_cast<T>(kMax - static_cast<T>(rng.below(1000)));  // a few of them are enough to overflow
     case Pattern::alternating: {
+      if (op != OpId::sum) return zero_decides<T>(op, i, n);
       const T small = static_cast<T>(i % 17);
       return i % 2 == 0 ? small : static_cast<T>(-small);
     }
@@ -80,6 +89,7 @@ T integer_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& 
 template <typename T>
 T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  if (pattern == Pattern::alternating && op != OpId::sum) return zero_decides<T>(op, i, n);
   if (op == OpId::product) {
     // Products of powers of two are exact in any order. At most 81 items differ from ±1, so no partial
     // product overflows.
@@ -93,7 +103,7 @@ T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rn
   }
   switch (pattern) {
     case Pattern::random: return static_cast<T>(2 * rng.unit() - 1);
-    case Pattern::all_equal: return static_cast<T>(op == OpId::max ? -0.7 : 0.7);
+    case Pattern::all_equal: return op == OpId::max ? -kInfinity : op == OpId::min ? kInfinity : T(0.7);
     case Pattern::ascending: return static_cast<T>(static_cast<double>(i) - static_cast<double>(n));
     case Pattern::descending: return static_cast<T>(n - i);
     case Pattern::skewed:
@@ -278,7 +288,8 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   add(OpId::sum, DType::i32, 4099, Pattern::random, kBoth, 12);
   add(OpId::sum, DType::i32, 3, Pattern::random, kCorrectness, 4);
   add(OpId::sum, DType::i64, 100003, Pattern::random, kCorrectness, 8);
-  add(OpId::sum, DType::f32, 4099, Pattern::random, kCorrectness, 12);
+  add(OpId::sum, DType::i32, 5001, Pattern::random, kCorrectness, 8);
+  add(OpId::sum, DType::f32, 4099, Pattern::random, kCorrectness, 8);
   add(OpId::sum, DType::f64, 1001, Pattern::random, kCorrectness, 8);
   // Sums of other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum
   // that adds too many items in a row.
@@ -294,9 +305,10 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   add(OpId::sum, DType::f64, 100003, Pattern::random);
   add(OpId::sum, DType::f64, 2000, Pattern::skewed);
   // The other operators: the item that determines the result is the last one or anywhere, all items have the
-  // same sign, or there are no items.
+  // same sign, there are no items, a 0 determines the result, or no item differs from the identity.
   for (const DType dtype : {DType::i32, DType::f32}) {
     add(OpId::product, dtype, 0, Pattern::random);
+    add(OpId::product, dtype, 3000, Pattern::alternating);
     add(OpId::product, dtype, 1025, Pattern::random);
     add(OpId::product, dtype, 70001, Pattern::random);
     add(OpId::max, dtype, 0, Pattern::random);
@@ -305,12 +317,16 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
     add(OpId::max, dtype, 1025, Pattern::skewed);
     add(OpId::max, dtype, 70001, Pattern::random);
     add(OpId::max, dtype, 5000, Pattern::extremes);
+    add(OpId::max, dtype, 3000, Pattern::alternating);
+    add(OpId::max, dtype, 2500, Pattern::all_equal);
     add(OpId::min, dtype, 0, Pattern::random);
     add(OpId::min, dtype, 1000, Pattern::descending);
     add(OpId::min, dtype, 70001, Pattern::descending);
     add(OpId::min, dtype, 1025, Pattern::skewed);
     add(OpId::min, dtype, 70001, Pattern::random);
     add(OpId::min, dtype, 5000, Pattern::extremes);
+    add(OpId::min, dtype, 3000, Pattern::alternating);
+    add(OpId::min, dtype, 2500, Pattern::all_equal);
     add(OpId::mean, dtype, 0, Pattern::random);
     add(OpId::mean, dtype, 1, Pattern::random);
     add(OpId::mean, dtype, 1000, Pattern::skewed);

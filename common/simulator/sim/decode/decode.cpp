@@ -137,10 +137,11 @@ Program Decoder::run(const ptx::Function& kernel) {
     if (op.kind == OpKind::load && op.space != MemorySpace::shared && is_look(op))
       program_.order_sensitive = true;
   // The order of threads can be observed through old values of atomics (also in shared memory), strong loads,
-  // and polls of an mbarrier.
+  // strong stores of several lanes in one place, and polls of an mbarrier.
   program_.shows_order = program_.order_sensitive ||
                          std::any_of(program_.ops.begin(), program_.ops.end(), [](const MicroOp& op) {
-                           return op.kind == OpKind::mbarrier || is_look(op);
+                           return op.kind == OpKind::mbarrier || is_look(op) ||
+                                  (op.kind == OpKind::store && is_strong_change(op));
                          });
   return std::move(program_);
 }

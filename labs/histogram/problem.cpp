@@ -333,7 +333,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.op = edges, .dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
   add({.op = edges, .dtype = f32, .n_bins = 10, .n = 5000, .pattern = extremes, .lo = -1, .hi = 1});
   add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
-  add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = -5, .hi = 256});
+  add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5003, .pattern = extremes, .lo = -5, .hi = 256});
   add({.op = edges, .n_bins = 1, .n = 1000, .pattern = extremes, .lo = -7, .hi = 20});
   // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins.
   add({.n_bins = 1000, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});

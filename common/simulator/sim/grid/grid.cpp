@@ -4,11 +4,11 @@
 // may be waiting for another one, so the next block gets a turn.
 // A program whose results may depend on the order of blocks runs on one host thread, so that the results
 // never depend on the number of host threads. If the launch is interleaved, its blocks get short turns at
-// random instead, the same in every run. Besides, the turn of a warp may end directly after a strong
-// access, in shared memory, too (Block::one_pause_in).
+// random instead, the same in every run. Besides, the turn of a warp may end directly after a strong load or
+// an atomic, with a seed after any strong access, in shared memory, too (Block::one_pause_in).
 // A schedule's seed changes the order of blocks, the order of a block's warps in each round, and the order of
-// the lanes of an atomic or a store. In a counted launch, and with a calm schedule (calm.hpp), warps and lanes
-// keep the natural order if another one could change the counters.
+// the lanes of an atomic or a store. In a counted launch, and with a calm schedule (calm.hpp), warps and
+// lanes keep the natural order if another one could change the counters.
 // If the blocks may wait for each other, only a few of them are resident in an order of the seed: a GPU
 // guarantees no more. A launch that hangs for this reason alone is ended with the reason (await_the_rest).
 #include "sim/grid/grid.hpp"

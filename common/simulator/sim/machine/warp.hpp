@@ -164,9 +164,8 @@ struct alignas(64) Warp {
   CopyQueue copies, bulk_copies;
   // Block::cluster_phase when the lane last arrived at the cluster's barrier.
   std::uint32_t cluster_phase[kLanes] = {};
-  std::uint32_t first_lane =
-      0;                    // the lane that comes first in an atomic or a store; the others follow in turn
-  bool went_apart = false;  // lanes have taken different paths since all live lanes last synchronised
+  std::uint32_t first_lane = 0;  // comes first in an atomic or a store: see for_lanes_in_turn()
+  bool went_apart = false;       // lanes have taken different paths since all live lanes last synchronised
 
   // The time at which an op of the current basic block is issued.
   std::uint64_t time_of(const MicroOp& op) const {
@@ -185,6 +184,13 @@ struct alignas(64) Warp {
     for (int i = 0; i < kLanes; ++i) lane_mask[i] = (m >> i & 1) != 0 ? ~0u : 0u;
   }
 };
+
+// Calls `each(lane)` for `lanes` in the order in which their atomics and stores take effect.
+template <typename Each>
+void for_lanes_in_turn(const Warp& w, std::uint32_t lanes, const Each& each) {
+  for (std::uint32_t m = std::rotr(lanes, static_cast<int>(w.first_lane)); m != 0; m &= m - 1)
+    each(static_cast<int>((static_cast<std::uint32_t>(std::countr_zero(m)) + w.first_lane) % kLanes));
+}
 
 struct Barrier {
   std::uint32_t arrived = 0;       // threads that wait, or have arrived without waiting
@@ -221,8 +227,8 @@ struct Block {
   std::uint64_t n_copies = 0;             // copy instructions executed so far
   std::uint64_t rounds = 0;               // number of rounds in which each of its warps had a turn
   // One in so many ops that look (is_look) ends the warp's turn, at random, so that other warps run between a
-  // load and the store that follows from it. 0: none. `pauses_at_changes`: also strong changes, so that others
-  // run between two of them.
+  // load and the store that follows from it. 0: none. `pauses_at_changes`: also strong changes, so that
+  // others run between two of them.
   std::uint32_t one_pause_in = 0;
   bool pauses_at_changes = false;
   Rng dice{0};  // for these pauses; does not depend on the host thread

@@ -518,8 +518,7 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
       break;
     case OpKind::store:
       if (absences_) miss_by_address(w, op, w.mask);
-      for_lanes(std::rotr(w.mask, static_cast<int>(w.first_lane)), [&](int turn) {  // the last one wins
-        const int lane = (turn + static_cast<int>(w.first_lane)) % kLanes;
+      for_lanes_in_turn(w, w.mask, [&](int lane) {  // of those that store in one place, the last one wins
         for (int k = 0; k < op.count; ++k) {
           const Origin* value = low(k < 3 ? op.src[1 + k] : op.dst[3]);
           const std::uint64_t address = addresses_.at[lane] + static_cast<std::uint64_t>(k) * op.width;

@@ -146,7 +146,7 @@ void atomic(Warp& w, const MicroOp& op) {
     const auto* b = w.slot<Stored<T>>(op.src[1]);
     const auto* c = op.src[2] == MicroOp::kNoSlot ? b : w.slot<Stored<T>>(op.src[2]);
     auto* out = op.dst[0] == MicroOp::kNoSlot ? nullptr : w.slot<Stored<T>>(op.dst[0]);
-    for_lanes_in_turn(w, [&](int i) {
+    for_lanes_in_turn(w, w.mask, [&](int i) {
       const T old = fetch<Done, T>(to.at[i], from_stored<T>(b[i]), from_stored<T>(c[i]), alone);
       if (out != nullptr) out[i] = to_stored<T>(old);
     });
@@ -163,7 +163,7 @@ void atomic_wide(Warp& w, const MicroOp& op) {
     if (w.worker->counting) count_atomic<decltype(place)::value>(w, op, to);
     const u64 *b0 = w.slot<u64>(op.src[1]), *b1 = w.slot<u64>(op.src[2]);
     const u64 *c0 = kCompare ? w.slot<u64>(op.src[3]) : b0, *c1 = kCompare ? w.slot<u64>(op.dst[3]) : b1;
-    for_lanes_in_turn(w, [&](int i) {
+    for_lanes_in_turn(w, w.mask, [&](int i) {
       u64* cell = at<u64>(to.at[i]);
       const u64 old0 = cell[0], old1 = cell[1];
       if (!kCompare || (old0 == b0[i] && old1 == b1[i])) {

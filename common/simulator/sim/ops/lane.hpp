@@ -39,13 +39,6 @@ using f64 = double;
 #define SIM_FOR_LANES(i) _Pragma("GCC ivdep") for (int i = 0; i < kLanes; ++i)
 #endif
 
-// Calls `each(lane)` for the active lanes, in the order of the schedule.
-template <typename Each>
-inline void for_lanes_in_turn(const Warp& w, const Each& each) {
-  for (u32 m = std::rotr(w.mask, static_cast<int>(w.first_lane)); m != 0; m &= m - 1)
-    each(static_cast<int>((static_cast<u32>(std::countr_zero(m)) + w.first_lane) % kLanes));
-}
-
 // Collects the top bits of 32 words in one mask.
 inline u32 mask_of(const u32* words) {
 #if defined(__AVX512F__) && defined(__AVX512DQ__)

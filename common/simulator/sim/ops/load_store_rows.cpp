@@ -50,7 +50,7 @@ void store(Warp& w, const MicroOp& op) {
         SIM_FOR_LANES(i) target[i * Count] = static_cast<T>(in[i]);
       } else {
         // Of lanes that store in one place, the last one wins.
-        for_lanes_in_turn(w, [&](int i) { at<T>(to.at[i])[k] = static_cast<T>(in[i]); });
+        for_lanes_in_turn(w, w.mask, [&](int i) { at<T>(to.at[i])[k] = static_cast<T>(in[i]); });
       }
     }
   });

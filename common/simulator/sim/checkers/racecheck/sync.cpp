@@ -245,9 +245,7 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool hears = h.reads || (atomic && h.op.dst[0] != MicroOp::kNoSlot);
   const bool acquires = atomic || order == kAcquire || order == kAcquireRelease || order == kSequential;
   const bool releases = h.writes && Racecheck::releases(h.op);
-  const auto first = static_cast<int>(h.w.first_lane);  // the lanes come in this order (lane.hpp)
-  for (std::uint32_t m = std::rotr(lanes, first); m != 0; m &= m - 1) {
-    const int lane = (std::countr_zero(m) + first) % kLanes;
+  for_lanes_in_turn(h.w, lanes, [&](int lane) {
     const Keys keys = keys_of(h.op, h.a.at(lane));
     Published* const old = (h.gets_old >> lane & 1) != 0 ? &unseen_.at(h.a.at(lane)).old_published : nullptr;
     if (hears && old != nullptr) {
@@ -258,12 +256,12 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
         if (!shared) note_look(h, lane, key, variable);
       });
     }
-    if (!h.writes) continue;
+    if (!h.writes) return;
     if (releases) prepare(clocks_of(h.w, h.ws, lane), h.ws, h.b, scope);
     for (std::uint64_t k = 0; k < keys.n; ++k)
       publish(h, lane, variables, keys.first + k * keys.step, !atomic);
     if (old != nullptr) add_published(*old, h, lane, false);
-  }
+  });
   if (releases) h.ws.fresh = next();
 }
 

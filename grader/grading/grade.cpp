@@ -147,19 +147,13 @@ class Grading {
   }
 
  private:
-  // The task's cases, if it is graded also some of secret lengths; with --case also one that is not graded,
-  // such as a smaller one from a message.
+  // The task's cases, if it is graded with some at secret addresses or of secret lengths; with --case also one
+  // that is not graded, such as a smaller one from a message.
   std::vector<lab::Case> cases_of(const lab::Problem& problem, const lab::Task& task) const {
     if (options_.quick) return quick_cases(problem.cases(task));
     if (!options_.only_case) {
-      std::vector<lab::Case> all = problem.cases(task);
-      if (!options_.check_every_size) return all;
-      for (lab::Case& c :
-           lab::drawn_cases(problem, task, one_way(options_.seed, fmt::format("{} lengths", task.id)))) {
-        const auto same = [&](const lab::Case& other) { return other.name == c.name; };
-        if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(c));
-      }
-      return all;
+      if (!options_.check_every_size) return problem.cases(task);
+      return lab::graded_cases(problem, task, one_way(options_.seed, fmt::format("{} cases", task.id)));
     }
     std::optional<lab::Case> c = lab::find_case(problem, task, *options_.only_case);
     return c ? std::vector<lab::Case>{std::move(*c)} : std::vector<lab::Case>{};

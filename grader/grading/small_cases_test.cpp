@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "lab/poison.hpp"
@@ -43,7 +45,8 @@ TEST(DrawnCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
     std::set<std::uint64_t> lengths;
     for (const Task& task : problem->manifest().tasks) {
       for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        for (const Case& c : drawn_cases(*problem, task, seed)) {
+        const std::vector<Case> cases = graded_cases(*problem, task, seed);
+        for (const Case& c : std::span(cases).subspan(problem->cases(task).size())) {
           lengths.insert(c.n);
           const auto found = find_case(*problem, task, c.name);
           EXPECT_TRUE(found && found->n == c.n && found->params == c.params) << task.id << " " << c.name;
@@ -57,6 +60,41 @@ TEST(DrawnCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
     }
     EXPECT_GT(lengths.size(), 50U) << problem->manifest().id;
   }
+}
+
+// Each offset that the type allows, with an odd and an even number of items, in the cases of each lab.
+TEST(GradedCasesOfAllLabs, MeetEveryOffsetAndAreFoundByName) {
+  constexpr std::uint32_t kVector = 16;
+  for (const Problem* problem : all_problems()) {
+    for (const Task& task : problem->manifest().tasks) {
+      std::set<std::uint64_t> wanted, met;
+      for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        const std::vector<Case> typed = problem->cases(task), cases = graded_cases(*problem, task, seed);
+        ASSERT_GE(cases.size(), typed.size());
+        std::set<std::string> names;
+        for (std::size_t i = 0; i < typed.size(); ++i) {
+          const Case& c = cases[i];
+          EXPECT_TRUE(names.insert(c.name).second) << c.name;
+          EXPECT_TRUE(c.n == typed[i].n && c.params == typed[i].params) << c.name;
+          const bool is_measured = (c.purpose & (kEfficiency | kSpeedup)) != 0;
+          EXPECT_TRUE(!is_measured || c.name == typed[i].name) << c.name;
+          for (const BufferSpec& spec : problem->shape(task, c).inputs)
+            EXPECT_EQ(c.misalign % bytes_of(spec.dtype), 0U) << c.name;
+          for (std::size_t offset = 0; offset < kVector; offset += bytes_of(c.dtype))
+            wanted.insert(64 * bytes_of(c.dtype) + 2 * offset + c.n % 2);
+          met.insert(64 * bytes_of(c.dtype) + 2 * c.misalign + c.n % 2);
+          if (seed > 1) continue;
+          const auto found = find_case(*problem, task, c.name);
+          EXPECT_TRUE(found && found->n == c.n && found->params == c.params && found->misalign == c.misalign)
+              << task.id << " " << c.name;
+        }
+      }
+      EXPECT_EQ(met, wanted) << problem->manifest().id << " " << task.id;
+    }
+  }
+  const Problem& reduction = *all_problems().front();
+  const Task& task = reduction.manifest().tasks[0];
+  EXPECT_FALSE(find_case(reduction, task, "sum_i32_n1025_random_off3")) << "an address no int can have";
 }
 
 // A program may load 16 bytes at a time for one type of items, and take more care for another one.

@@ -13,9 +13,11 @@ namespace {
 constexpr std::uint64_t kMaxExampleItems = 16384;
 constexpr std::uint64_t kFew = 9;  // items that are easily looked at
 
-// drawn_cases: so many, with lengths from kShortest to kLongest, whose logarithms are uniform.
+// graded_cases draws so many, with lengths from kShortest to kLongest, whose logarithms are uniform.
 constexpr std::size_t kDrawn = 3;
 constexpr std::uint64_t kShortest = 1 << 9, kLongest = 1 << 17;
+
+constexpr std::uint32_t kVector = 16;  // bytes of the longest load
 
 // 1 to 9, then 0, which shows nothing, then the lengths around powers of two, up to `most`.
 std::vector<std::uint64_t> lengths_up_to(std::uint64_t most) {
@@ -43,6 +45,13 @@ std::vector<std::uint64_t> lengths_in(std::string_view name) {
   for (std::size_t i = 1, n = numbers.size(); i < n; ++i) numbers.push_back(numbers[i - 1] * numbers[i]);
   std::erase_if(numbers, [](std::uint64_t n) { return n > kLongest; });
   return numbers;
+}
+
+// The inputs of the case start at multiples of so many bytes.
+std::uint32_t alignment_of(const Problem& problem, const Task& task, const Case& c) {
+  std::size_t most = 1;
+  for (const BufferSpec& spec : problem.shape(task, c).inputs) most = std::max(most, bytes_of(spec.dtype));
+  return static_cast<std::uint32_t>(most);
 }
 
 }  // namespace
@@ -88,24 +97,32 @@ std::optional<Case> aligned(const Case& c) {
   return named(std::move(out));
 }
 
-std::vector<Case> drawn_cases(const Problem& problem, const Task& task, std::uint64_t seed) {
-  std::vector<Case> all = problem.cases(task), drawn;
-  std::erase_if(all, [&](const Case& c) {
+std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::uint64_t seed) {
+  std::vector<Case> all = problem.cases(task), longer = all;
+  const auto is_new = [&](const Case& c) { return std::ranges::count(all, c.name, &Case::name) == 0; };
+  for (Case& c : all) {
+    if ((c.purpose & (kEfficiency | kSpeedup)) != 0 || c.misalign != 0) continue;
+    Case other = c;
+    const std::uint32_t unit = alignment_of(problem, task, c);
+    other.misalign = static_cast<std::uint32_t>(seed_for(seed, c.name) % (kVector / unit)) * unit;
+    if (other = named(other); is_new(other)) c = other;
+  }
+  std::erase_if(longer, [&](const Case& c) {
     return (c.purpose & kCorrectness) == 0 || c.n <= kShortest || problem.refuses(task, c);
   });
   Rng rng(seed_for(seed, "lengths"));
-  for (std::size_t i = 0; i < kDrawn && !all.empty(); ++i) {
-    const Case& like = all[rng.below(all.size())];
+  for (std::size_t i = 0; i < kDrawn && !longer.empty(); ++i) {
+    const Case& like = longer[rng.below(longer.size())];
     const double octaves = std::log2(static_cast<double>(std::min(like.n, kLongest)) / kShortest);
     const double share = static_cast<double>(rng.below(1 << 20)) / (1 << 20);
     const auto n = static_cast<std::uint64_t>(kShortest * std::exp2(octaves * share));
     std::optional<Case> c = problem.with_items(task, like, n, like.pattern);
     if (c) c = find_case(problem, task, c->name);  // a name can leave out what two cases differ in
-    if (!c || problem.refuses(task, *c)) continue;
+    if (!c || problem.refuses(task, *c) || !is_new(*c)) continue;
     c->purpose = kCorrectness;
-    drawn.push_back(std::move(*c));
+    all.push_back(std::move(*c));
   }
-  return drawn;
+  return all;
 }
 
 std::optional<Case> find_case(const Problem& problem, const Task& task, std::string_view name) {
@@ -125,6 +142,10 @@ std::optional<Case> find_case(const Problem& problem, const Task& task, std::str
     for (const std::uint64_t n : lengths_in(name))
       if (auto one = problem.with_items(task, like, n, like.pattern); one && one->name == name) return one;
   }
+  if (const std::size_t end = name.rfind("_off"); end != std::string_view::npos)
+    if (auto c = find_case(problem, task, name.substr(0, end)))
+      for (const std::uint32_t unit = alignment_of(problem, task, *c); (c->misalign += unit) < kVector;)
+        if (Case one = named(*c); one.name == name) return one;
   return std::nullopt;
 }
 

@@ -24,11 +24,13 @@ std::vector<Case> variants(const Problem& problem, const Task& task);
 // The same case with inputs at an aligned address; std::nullopt if they are aligned already.
 std::optional<Case> aligned(const Case& c);
 
-// A few of the task's cases with lengths that only the seed determines: a submission that is right for the
-// lengths in the task's list alone is not right.
-std::vector<Case> drawn_cases(const Problem& problem, const Task& task, std::uint64_t seed);
+// The task's cases as they are graded, with what only the seed determines: most cases that are not measured
+// get misaligned inputs (three of four with items of 4 bytes), and after them come a few cases of other
+// lengths. A submission that is right for the addresses or lengths in the task's list alone is not right.
+std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::uint64_t seed);
 
-// The case with this name: one of the task's cases, an example, or one of them with another length.
+// The case with this name: one of the task's cases, an example, or one of them with another length or at
+// another address.
 std::optional<Case> find_case(const Problem& problem, const Task& task, std::string_view name);
 
 }  // namespace course::lab

@@ -112,7 +112,8 @@ struct CaseRequest {
   std::uint32_t is_keyed = 0;
   std::array<Part, kMaxParts> parts{};
   std::uint32_t n_devices = 1;  // input i is on device i % n_devices, and so is output i
-  std::uint32_t reserved = 0;
+  // 1: in the memory of the case before in this process, if there was one. It had the same buffers.
+  std::uint32_t same_memory = 0;
   std::uint32_t n_runs() const { return n_warm_up + n_timed == 0 ? 1 : n_warm_up + n_timed; }
 };
 

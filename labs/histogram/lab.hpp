@@ -109,7 +109,8 @@ COURSE_HD constexpr std::uint32_t bin_of(const EvenBins<T>& bins, T sample) {
 template <typename T>
 struct EdgeBins {
   std::uint32_t n_bins;    // 1 … kMaxBins
-  const Edge<T>* d_edges;  // n_bins + 1 of them, strictly ascending, no NaN; never written
+  const Edge<T>* d_edges;  // n_bins + 1 of them, strictly ascending, so none is NaN, but the first
+                           // and the last may be infinite; never written
 };
 
 // --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and

@@ -74,16 +74,17 @@ T sample_at(double part, Bound<T> lo, Bound<T> hi) {
   }
 }
 
-// Strictly ascending edges from lo to hi, at uneven distances. Integers need n_bins ≤ hi − lo.
+// Strictly ascending edges from lo to hi, at uneven distances. Integers need n_bins ≤ hi − lo. If an end is
+// infinite, the inner edges are those up to 8 or from -8 on.
 template <typename T>
 void fill_edges(Bound<T> lo, Bound<T> hi, std::span<Edge<T>> edges, Rng& rng) {
   const std::size_t n_bins = edges.size() - 1;
-  const double range = static_cast<double>(hi) - static_cast<double>(lo);
+  const auto finite = [](double x) { return std::isinf(x) ? std::copysign(8, x) : x; };
+  const double from = finite(static_cast<double>(lo)), range = finite(static_cast<double>(hi)) - from;
   for (std::size_t b = 0; b <= n_bins; ++b) {
     // Each inner edge moves by up to a quarter of an even width; the ends are exact.
     const double jitter = b == 0 || b == n_bins ? 0 : (rng.unit() - 0.5) / 2;
-    const double x =
-        static_cast<double>(lo) + range * ((static_cast<double>(b) + jitter) / static_cast<double>(n_bins));
+    const double x = from + range * ((static_cast<double>(b) + jitter) / static_cast<double>(n_bins));
     edges[b] = static_cast<Edge<T>>(std::is_integral_v<T> ? std::floor(x) : x);
   }
   for (std::size_t b = 1; b < n_bins; ++b) {  // integer edges may be equal
@@ -91,6 +92,8 @@ void fill_edges(Bound<T> lo, Bound<T> hi, std::span<Edge<T>> edges, Rng& rng) {
   }
   for (std::size_t b = n_bins - 1; b > 0; --b)
     if (edges[b] >= edges[b + 1]) edges[b] = static_cast<Edge<T>>(edges[b + 1] - 1);
+  edges.front() = static_cast<Edge<T>>(lo);
+  edges.back() = static_cast<Edge<T>>(hi);
   const auto zero = std::ranges::lower_bound(edges, Edge<T>{0});  // an inner edge is 0, if there is room
   if (zero != edges.begin() && zero + 1 < edges.end()) *zero = 0;
 }
@@ -332,6 +335,13 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.op = edges, .dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
   add({.op = edges, .dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
   add({.op = edges, .dtype = f32, .n_bins = 10, .n = 5000, .pattern = extremes, .lo = -1, .hi = 1});
+  add({.op = edges,
+       .dtype = f32,
+       .n_bins = 3,
+       .n = 5000,
+       .pattern = extremes,
+       .lo = -INFINITY,
+       .hi = INFINITY});
   add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
   add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5003, .pattern = extremes, .lo = -5, .hi = 256});
   add({.op = edges, .n_bins = 1, .n = 1000, .pattern = extremes, .lo = -7, .hi = 20});

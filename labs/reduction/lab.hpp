@@ -56,7 +56,8 @@ struct Mean {
 };
 
 // --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
-// never write d_in.
+// never write d_in. Floats that are added or multiplied are finite; minima and maxima get NaN and infinities,
+// too.
 template <typename T, typename Op>
 struct Job {
   using Value = typename Op::Value;

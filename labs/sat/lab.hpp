@@ -58,7 +58,7 @@ COURSE_HD constexpr T wrapping_subtract(T a, T b) {
 }
 
 // --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
-// never write an input.
+// never write an input. Floats are finite.
 
 // Tasks serial, rows_columns, transpose, single_pass: compute the table.
 template <typename T>
@@ -69,7 +69,7 @@ struct TableJob {
                                      // aligned to sizeof(T) only
   Sum* d_out = nullptr;              // the table: height rows of width sums, likewise; contents undefined
   std::uint64_t width = 0;           // items in a row; may be 0
-  std::uint64_t height = 0;          // rows; may be 0. width and height may have any value
+  std::uint64_t height = 0;          // rows: 0 … 2^20, so gridDim.y can count tiles of 32 rows
   Corner corner{};                   // where every rectangle starts
   Sum* d_scratch = nullptr;          // space for scratch_count sums, 256-byte aligned; contents undefined
   std::uint64_t scratch_count = 0;   // width * height + 256 for each tile of 32 x 32, + 512
@@ -91,7 +91,7 @@ struct BoxJob {
   const S* d_table = nullptr;
   Mean* d_out = nullptr;     // height rows of width means; contents undefined
   std::uint64_t width = 0;   // items in a row; may be 0
-  std::uint64_t height = 0;  // rows; may be 0
+  std::uint64_t height = 0;  // rows: 0 … 2^20
   Corner corner{};           // where the table's rectangles start
   std::uint64_t radius = 0;  // in items: 0 is the item alone, 1 a box of 3 x 3; may be larger than the image
   // nullptr, or one radius for each item, with the layout of d_out; then `radius` is not used.

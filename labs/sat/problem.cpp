@@ -76,7 +76,8 @@ void fill_radii(std::span<std::uint32_t> radii, std::uint64_t seed) {
   Rng rng(seed_for(seed, "radii"));
   for (auto& radius : radii) {
     const auto kind = rng.below(32);
-    radius = kind == 0 ? 0xffffffffu : kind < 4 ? 0 : static_cast<std::uint32_t>(rng.below(24));
+    const std::uint64_t most = kind == 4 ? 100'000 : 24;
+    radius = kind == 0 ? 0xffffffffu : kind < 4 ? 0 : static_cast<std::uint32_t>(rng.below(most));
   }
 }
 
@@ -426,6 +427,7 @@ std::vector<Case> table_cases() {
   // The other types; sums that need more bits than an item has.
   add(kTop, u8, {640, 480});
   add(kLow, u8, {301, 203}, Pattern::high_bits);
+  add(kTop, u8, {100003, 1}, Pattern::high_bits);  // sums of more than 24 bits in one row
   add(kTop, i32, {301, 203}, Pattern::high_bits);
   add(kLow, i32, {100, 100}, Pattern::extremes);
   add(kTop, i32, {300, 90}, Pattern::all_equal);
@@ -493,6 +495,8 @@ std::vector<Case> box_cases() {
     add(kTop, u32, {121, 87}, radius);
     add(kLow, u32, {87, 121}, radius);
   }
+  add(kTop, u32, {150001, 1}, 70001);  // more than 16 bits, and not the whole row
+  add(kLow, u32, {1, 150001}, kOwnRadii);
   // Entries that wrapped around: the combination of four is right if it is computed in integers.
   add(kTop, u32, {300, 200}, 1, Pattern::high_bits);
   add(kLow, i64, {300, 200}, 1, Pattern::high_bits);

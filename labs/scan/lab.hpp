@@ -46,7 +46,8 @@ constexpr const char* name_of(Kind kind) {
 }
 
 // --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
-// never write d_in or d_heads. A Job may be passed to a kernel by value.
+// never write d_in or d_heads. A Job may be passed to a kernel by value. Floats that are added are finite;
+// minima and maxima get NaN and infinities, too, but a row or segment starts with a number.
 template <typename Op_>
 struct Job {
   using Op = Op_;

@@ -53,6 +53,7 @@ Map map_item(Pattern pattern, std::uint64_t i, Rng& rng) {
 
 std::uint8_t head_item(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   switch (pattern) {
+    case Pattern::extremes:
     case Pattern::all_equal: return 0;    // no heads
     case Pattern::alternating: return 1;  // every item is a segment
     case Pattern::ascending: return i + 1 == n;
@@ -192,6 +193,7 @@ class CaseList {
           add(kind, op, dtype, 9001, longest_);
           add(kind, op, dtype, 3001, longest_, Pattern::all_equal);
           add(kind, op, dtype, 3001, longest_, Pattern::ascending);
+          add(kind, op, dtype, longest_, longest_, Pattern::extremes);  // one row: its first item is no NaN
         }
       }
     }

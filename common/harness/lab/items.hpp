@@ -21,7 +21,8 @@ T example_item(std::uint64_t i) {
 }
 
 // Item i of n. Random integers use the whole range of T; random floats lie in [-1, 1). `extremes` includes
-// the largest and smallest values of T, so that sums of them may overflow. No item is NaN or infinite.
+// the largest and smallest values of T, so that sums of them may overflow; of floats, NaN and both infinities,
+// too, but item 0 is a number.
 template <typename T>
 T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   using Limits = std::numeric_limits<T>;
@@ -45,9 +46,15 @@ T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
         return static_cast<T>(i % 2 == 0 ? i % 17 : Limits::max() - i % 17);
       return static_cast<T>(i % 2 == 0 ? static_cast<double>(i % 9) : -static_cast<double>(i % 5));
     case Pattern::extremes: {
-      const T values[] = {Limits::lowest(), Limits::max(), T{0}, T{1},
-                          static_cast<T>(kFloat ? Limits::min() : T(-1))};
-      return values[rng.below(5)];
+      const T values[] = {Limits::lowest(),
+                          Limits::max(),
+                          T{0},
+                          T{1},
+                          kFloat ? Limits::min() : static_cast<T>(-1),
+                          Limits::infinity(),
+                          -Limits::infinity(),
+                          Limits::quiet_NaN()};
+      return values[rng.below(!kFloat ? 5 : i == 0 ? 7 : 8)];
     }
     case Pattern::example: return example_item<T>(i);
   }

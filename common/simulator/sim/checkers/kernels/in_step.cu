@@ -49,6 +49,36 @@ KERNEL(relaxed_warp_scan_in_a_loop) {
   out[lane] = value;
 }
 
+// Lane 0 has a ticket, but not the last one: other lanes may take theirs after it has reset the counter.
+// EXPECT shared-race
+// REASON no barrier or __syncwarp() between them, and lanes of a warp need not run in step
+// LAUNCH 1 32
+KERNEL(lane_with_the_first_ticket) {
+  UNUSED;
+  __shared__ int s_count;
+  if (threadIdx.x == 0) s_count = 0;
+  __syncwarp();
+  const int place = atomicAdd(&s_count, 1);               // OTHER
+  if (threadIdx.x == 0) Ref(s_count).store(0, kRelaxed);  // FAULT
+  out[place] = in[threadIdx.x];
+}
+
+// EXPECT shared-race
+// REASON atomic and volatile accesses of 8 and of 4 bytes are not atomic towards each other
+// LAUNCH 1 64
+KERNEL(counters_in_pairs) {
+  UNUSED;
+  __shared__ unsigned long long s_pair;
+  if (threadIdx.x == 0) s_pair = 0;
+  __syncthreads();
+  if (threadIdx.x < 32)
+    atomicAdd(&s_pair, 1ull << 32);  // FAULT
+  else
+    atomicAdd(reinterpret_cast<unsigned*>(&s_pair), 1u);  // OTHER
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = static_cast<int>(s_pair);
+}
+
 // EXPECT shared-race
 // REASON no barrier or __syncwarp() between them
 // LAUNCH 1 64

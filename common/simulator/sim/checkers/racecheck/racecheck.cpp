@@ -440,25 +440,27 @@ bool Racecheck::may_be_unordered(const CurrentAccess& h, const Record& r, Record
       (other.kind == OpKind::atomic && swap_loads_.contains(h.op.index)))
     return true;
   if (!h.strong || !is_strong(other)) return false;
-  // Accesses that overlap only partly are not morally strong (PTX ISA 8.7.2).
-  if (r.block != h.b.number)
-    return h.op.width == other.width && reaches_device(h.op) && reaches_device(other);
-  return r.warp != h.w.number || !need_step(h, other, (r.lanes >> lane & 1) != 0, id < h.ws.waited[lane]);
+  if (overlap_partly(h.op, other, r.block == h.b.number)) return false;
+  if (r.block != h.b.number) return reaches_device(h.op) && reaches_device(other);
+  return r.warp != h.w.number || !need_step(h, r, id, lane);
 }
 
-// Whether strong accesses of two lanes of a warp are right only if its lanes run in step. `ran_both`: this lane
-// also ran the earlier op. `follows_wait`: this lane has waited since.
-bool Racecheck::need_step(const CurrentAccess& h, const MicroOp& other, bool ran_both, bool follows_wait) {
+// Whether strong accesses of two lanes of a warp are right only if its lanes run in step.
+bool Racecheck::need_step(const CurrentAccess& h, const Record& r, RecordId id, int lane) const {
+  const MicroOp& other = program_->ops[r.what];
   if (h.op.kind == OpKind::mbarrier || other.kind == OpKind::mbarrier) return false;
+  const bool ran_both = (r.lanes >> lane & 1) != 0, follows_wait = id < h.ws.waited[lane];
   const bool atomic = h.op.kind == OpKind::atomic || other.kind == OpKind::atomic;
   if (h.shadow.shared && ran_both && !atomic && ((h.op.order | other.order) & kOrderMask) == kVolatile)
     return ((h.op.order | other.order) & kOnlyDecides) == 0;
   if (follows_wait || ((h.op.order | other.order) & kWaits) != 0) return false;
   if (h.op.kind == OpKind::atomic) return other.kind != OpKind::atomic;
-  // Of several lanes that store in one place, any may be the last. A lane that has taken a ticket may reset
-  // the counter.
-  return h.op.kind == OpKind::load ||
-         (other.kind == OpKind::atomic ? !ran_both || !is_look(other) : other.index != h.op.index);
+  // Of several lanes that store in one place, any may be the last. The lane with the last ticket may reset the
+  // counter.
+  const std::uint64_t address = h.a.at(lane);
+  const Ticket& ticket = h.ws.ticket_at(address);
+  const bool has_last = ran_both && is_look(other) && (ticket.address != address || ticket.lane == lane);
+  return h.op.kind == OpKind::load || (other.kind == OpKind::atomic ? !has_last : other.index != h.op.index);
 }
 
 bool Racecheck::has_weak(Cell written) const {

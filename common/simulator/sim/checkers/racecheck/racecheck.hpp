@@ -39,6 +39,7 @@
 //   Atomics that update a word may have any order among each other.
 //   A load may be early or late if it only decides whether to change the same word.
 //   If several lanes store by one op, any may be the last one.
+//   The lane that took the last ticket may reset the counter.
 //
 // Strong accesses do not race, but a strong load that is not ordered after a strong write may still get the
 // value from before it. old_values.cpp makes such loads return that value.
@@ -195,6 +196,11 @@ class Racecheck final : public KernelChecker {
     }
   };
 
+  // The lane whose atomic with a result came last at an address.
+  struct Ticket {
+    std::uint64_t address = 0;
+    int lane = 0;
+  };
   struct WarpState {
     RecordId fresh = 0;  // older records are not used for new accesses
     RecordId bound = 0;  // all lanes of the warp know of the warp's accesses before this one
@@ -204,6 +210,8 @@ class Racecheck final : public KernelChecker {
     // By lane: strong accesses of the warp before this one came before a wait of the lane, see note_wait().
     RecordId waited[kLanes] = {};
     bool may_exchange = false;  // there have been others since
+    Ticket tickets[16];         // the latest, one for each value of an address modulo 16 words
+    Ticket& ticket_at(std::uint64_t address) { return tickets[address / 4 % std::size(tickets)]; }
     static constexpr std::uint32_t kRecent = 64;
     struct Recent {
       std::uint32_t what = 0, lanes = 0;
@@ -364,6 +372,13 @@ class Racecheck final : public KernelChecker {
   static bool reaches_device(const MicroOp& op) {
     return (op.order & kOrderMask) == kVolatile || (op.order & kScopeMask) >= kScopeDevice;
   }
+  // Accesses that overlap only partly are not morally strong (PTX ISA 8.7.2). Within a block, flags of one byte
+  // each that are read as a word are right on every GPU, but an atomic may miss writes of another size.
+  static bool overlap_partly(const MicroOp& one, const MicroOp& two, bool same_block) {
+    const auto is = [&](OpKind kind) { return one.kind == kind || two.kind == kind; };
+    if (one.width == two.width || is(OpKind::mbarrier)) return false;
+    return !same_block || (is(OpKind::atomic) && !is(OpKind::load));
+  }
   static bool releases(const MicroOp& op) {
     const int order = op.order & kOrderMask;
     return order == kRelease || order == kAcquireRelease || order == kSequential;
@@ -399,7 +414,7 @@ class Racecheck final : public KernelChecker {
   bool ordered(const CurrentAccess& h, RecordId id, std::uint32_t his_lane, int lane) const;
   bool all_ordered(const CurrentAccess& h, Cell cell, int lane) const;
   bool may_be_unordered(const CurrentAccess& h, const Record& r, RecordId id, int lane) const;
-  static bool need_step(const CurrentAccess& h, const MicroOp& other, bool ran_both, bool follows_wait);
+  bool need_step(const CurrentAccess& h, const Record& r, RecordId id, int lane) const;
   std::span<const Reader> readers(const Record& r) const { return {readers_.data() + r.what, r.lanes}; }
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;

@@ -236,6 +236,8 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool waits = (h.op.order & kWaits) != 0, ticket = h.op.kind == OpKind::atomic && is_look(h.op);
   h.ws.may_exchange = h.ws.may_exchange || !waits;
   if (exchanges_ && (waits || ticket)) note_wait(h.ws, lanes, waits ? next() : h.id);
+  if (exchanges_ && ticket)
+    for_lanes_in_turn(h.w, lanes, [&](int lane) { h.ws.ticket_at(h.a.at(lane)) = {h.a.at(lane), lane}; });
   if (shared ? !fences_ : !sync_global_) return;
   SyncVariables& variables = shared ? h.b.sync_variables : sync_variables_;
   const int order = h.op.order & kOrderMask;

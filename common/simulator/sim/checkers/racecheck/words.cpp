@@ -220,6 +220,9 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
       has_run(one.index, second_is_old ? r.block : h.b.number, second_is_old ? warp_of(r) : h.w.number,
               second_is_old ? other : static_cast<std::uint32_t>(lane)))
     return kLostChange;
+  if (is_strong(one) && is_strong(two) && overlap_partly(one, two, same_block))
+    return fmt::format("atomic and volatile accesses of {} and of {} bytes are not atomic towards each other",
+                       one.width, two.width);
   if ((r.warp & kByBarrier) != 0)
     return "only threads that have waited for the mbarrier know that the copy is done";
   if (same_warp) return "no barrier or __syncwarp() between them, and lanes of a warp need not run in step";

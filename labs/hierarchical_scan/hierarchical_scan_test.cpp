@@ -310,6 +310,13 @@ TEST(Check, NoticesZeroInPlaceOfMaxsIdentity) {
   EXPECT_TRUE(says(t, "0 is not the identity of max"));
 }
 
+TEST(Check, CallsNoFiniteNumberNearlyInfinite) {
+  Tried t = tried("exclusive_max_f32_n3001_all_equal");
+  EXPECT_EQ(verdict(t), "right");
+  for (float& x : t.output<float>()) x = std::numeric_limits<float>::lowest();
+  EXPECT_EQ(verdict(t), "wrong") << "no reason is known";
+}
+
 }  // namespace
 }  // namespace course::hierarchical_scan
 

@@ -288,7 +288,8 @@ std::string one_by_one(const Facts<Op>& f) {
 
 template <typename Op>
 std::string nearly_right(const Facts<Op>& f) {
-  if constexpr (std::is_floating_point_v<typename Op::Value>) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_floating_point_v<Value> && std::is_same_v<Op, Sum<Value>>) {
     const auto right = f.expected[f.first].value;
     if (std::abs(static_cast<long double>(f.got[f.first]) - right) <= 1e-3L * std::abs(right))
       return "nearly right, but the difference is larger than rounding can explain";

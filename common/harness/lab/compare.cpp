@@ -292,7 +292,7 @@ bool differs(const std::string& expected, const std::string& got) {
   if (expected == got) return false;
   const double a = std::strtod(expected.c_str(), nullptr), b = std::strtod(got.c_str(), nullptr);
   const bool fraction = (expected + got).find_first_of(".e") != std::string::npos;
-  if (!fraction || std::isnan(a) != std::isnan(b)) return true;
+  if (!fraction || std::isnan(a) != std::isnan(b) || std::isinf(a) || std::isinf(b)) return true;
   return std::abs(a - b) > 1e-3 * std::max(std::abs(a), std::abs(b));
 }
 

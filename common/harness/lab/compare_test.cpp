@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "lab/differs.hpp"
 #include "lab/poison.hpp"
 
 namespace course::lab {
@@ -117,6 +118,14 @@ TEST(CompareFloats, KnowsNanAndInfinity) {
   EXPECT_TRUE(compare_one(DType::f64, {inf, 0}, -inf));
   EXPECT_TRUE(compare_one(DType::f64, {1.0L, inf}, inf)) << "an infinity is never near a number";
   EXPECT_FALSE(compare_one(DType::f32, {1e39L, 0}, inf)) << "beyond the type's range";
+}
+
+TEST(Differs, TakesNoNumberForInfinity) {
+  EXPECT_TRUE(differs("inf", "1.5"));
+  EXPECT_TRUE(differs("inf", "-inf"));
+  EXPECT_TRUE(differs("nan", "1.5"));
+  EXPECT_FALSE(differs("inf", "inf"));
+  EXPECT_FALSE(differs("1000.5", "1000.25"));
 }
 
 TEST(ErrorModel, GrowsWithDepthAndCondition) {

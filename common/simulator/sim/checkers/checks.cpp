@@ -25,6 +25,7 @@ void Checks::check_with(std::vector<KernelChecker*> checkers) {
 void Checks::launch_begins(const Program& program, const LaunchRequest& launch) {
   history_.launch_begins(program);
   CompositeObserver::launch_begins(program, launch);
+  if (history_.keeps()) set_looks_after(true);
 }
 
 void Checks::launch_ends() {
@@ -52,6 +53,11 @@ void Checks::before(Warp& w, const MicroOp& op) {
     for (KernelChecker* c : checkers_) c->access(w, op, a);
   }
   if (w.observed != kinds_ && !follow(w)) w.observed = kinds_;
+}
+
+void Checks::after(Warp& w, const MicroOp& op) {
+  CompositeObserver::after(w, op);
+  history_.after();
 }
 
 }  // namespace course::sim

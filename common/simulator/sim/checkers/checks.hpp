@@ -26,6 +26,7 @@ class Checks : public CompositeObserver {
   void launch_ends() override;
   void block_begins(Block& block) override;
   void before(Warp& w, const MicroOp& op) override;
+  void after(Warp& w, const MicroOp& op) override;
   WriteHistory* history() override { return &history_; }
 
  protected:

@@ -18,6 +18,7 @@ class CompositeObserver : public Observer, public KeepsHistory {
 
   void launch_begins(const Program& p, const LaunchRequest& l) override {
     tell(&Observer::launch_begins, p, l);
+    look_after_as_needed();
   }
   void block_begins(Block& b) override {
     for (Observer* o : all_) o->block_begins(b);
@@ -88,11 +89,14 @@ class CompositeObserver : public Observer, public KeepsHistory {
  protected:
   void observe_with(std::vector<Observer*> all) {
     all_ = std::move(all);
-    set_looks_after(
-        std::any_of(all_.begin(), all_.end(), [](const Observer* o) { return o->looks_after(); }));
+    look_after_as_needed();
   }
 
  private:
+  void look_after_as_needed() {
+    set_looks_after(
+        std::any_of(all_.begin(), all_.end(), [](const Observer* o) { return o->looks_after(); }));
+  }
   template <typename... Expected, typename... Given>
   void tell(void (Observer::*event)(Expected...), Given&&... given) {
     for (Observer* o : all_) (o->*event)(given...);

@@ -20,7 +20,7 @@ std::uint64_t WriteHistory::key(const Block& block, std::uint64_t address) {
   return address / 4 * 4 + (shared ? block.linear << 20 : 0);
 }
 
-void WriteHistory::settle() {
+void WriteHistory::after() {
   for (const Pending& p : pending_) {
     if (value_at(p.memory, pending_bytes_) == p.old) continue;
     if (changes_.size() < kMax || changes_.contains(p.place)) changes_.insert_or_assign(p.place, p.change);
@@ -30,7 +30,7 @@ void WriteHistory::settle() {
 
 void WriteHistory::before(Warp& w, const MicroOp& op) {
   if (!keeps_) return;
-  settle();
+  pending_.clear();  // if the last op ended in a fault
   const bool changes = op.kind == OpKind::atomic || op.kind == OpKind::store || op.kind == OpKind::mbarrier;
   if (!changes || (op.kind != OpKind::atomic && (op.order & kOrderMask) == kWeak)) return;
   const bool swaps =
@@ -57,7 +57,6 @@ void WriteHistory::before(Warp& w, const MicroOp& op) {
 }
 
 const WriteHistory::Change* WriteHistory::last(const Block& block, std::uint64_t address) {
-  settle();
   const auto it = changes_.find(key(block, address));
   return it == changes_.end() ? nullptr : &it->second;
 }

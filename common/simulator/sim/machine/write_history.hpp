@@ -22,16 +22,15 @@ class WriteHistory {
 
   void launch_begins(const Program& program);
   bool keeps() const { return keeps_; }
-  // Must be called before each access to memory. Compares memory with its value before the previous write.
+  // Must be called before and after each access to memory. after() compares memory with its value before.
   void before(Warp& w, const MicroOp& op);
+  void after();
   // The last change of the word at a generic address, or nullptr. `block` matters for shared addresses.
   const Change* last(const Block& block, std::uint64_t address);
 
  private:
   static constexpr std::size_t kMax = std::size_t{1} << 18;  // words; further ones are not recorded
   static std::uint64_t key(const Block& block, std::uint64_t address);
-
-  void settle();
 
   bool keeps_ = false;
   std::unordered_map<std::uint64_t, Change> changes_;

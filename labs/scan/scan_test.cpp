@@ -436,6 +436,14 @@ TEST(Check, TellsAShiftThatKeepsTheFirstItem) {
   EXPECT_EQ(hint(t), "a row's first exclusive result is op.identity(), not its first item");
 }
 
+TEST(Check, TakesNoZeroForTheFirstItemIfThatIsZero) {
+  Tried t = tried("exclusive_min_i32_n1024_row1024_extremes");
+  for (std::uint64_t seed = 2; t.input<std::int32_t>()[0] != 0; ++seed)
+    t = tried("exclusive_min_i32_n1024_row1024_extremes", "hillis_steele", seed);
+  t.output<std::int32_t>()[0] = 0;
+  EXPECT_NE(hint(t).find("0 is not the identity of min"), std::string::npos) << hint(t);
+}
+
 TEST(Check, TellsResultsThatHoldNothingOfTheItemsBefore) {
   Tried exclusive = tried(kLongRows);
   for (std::int32_t& result : exclusive.output<std::int32_t>()) result = 0;

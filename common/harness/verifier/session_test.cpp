@@ -490,6 +490,17 @@ TEST(JudgeTimes, HoldsDoubtfulTimesForAPerson) {
   EXPECT_EQ(verdict(quick, quick, 1e8), Verdict::suspect) << "100 MB in half a microsecond";
 }
 
+TEST(JudgeTimes, SayThatTheMachineMayHaveBeenBusyIfTheClocksAgreeInSomeRuns) {
+  const std::vector<double> events{38, 39, 38};
+  const auto text = [&](const std::vector<double>& clock) {
+    const Judgement judgement = judge_times(borne_out(clock, events), clock, events, 1e7);
+    EXPECT_EQ(judgement.verdict, Verdict::suspect);
+    return judgement.failure.notes.at(0);
+  };
+  EXPECT_NE(text({3800, 45, 6500}).find("in 1 of 3 runs both agree"), std::string::npos);
+  EXPECT_EQ(text({3800, 2000, 6500}).find("agree"), std::string::npos);
+}
+
 // On an H100, a right scan of 16.8 MB once took 1.9 us by the clock. In other runs the clock was 6 to 9 us
 // less than the events.
 TEST(JudgeTimes, TakesAShortClockWithPlausibleEventsForTheEvents) {

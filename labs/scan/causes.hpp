@@ -415,10 +415,12 @@ std::string first_of_segment(const auto& f) {
   return head ? "a segment's first exclusive result is op.identity()" : "";
 }
 
-std::string first_of_row(const auto& f) {
+template <typename Op>
+std::string first_of_row(const Facts<Op>& f) {
   if (f.position() != 0) return "";
   if (!f.exclusive()) return "a row's first inclusive result is its first item";
-  if (!is_same(f.got[f.first()], f.in()[f.first()])) return "";
+  const auto got = f.got[f.first()];
+  if (!is_same(got, f.in()[f.first()]) || is_same(got, typename Op::Value{})) return "";
   return "a row's first exclusive result is op.identity(), not its first item";
 }
 
@@ -452,7 +454,7 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"one_by_one", one_by_one<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
     {"first_of_segment", first_of_segment<Facts<Op>>, true},
-    {"first_of_row", first_of_row<Facts<Op>>, true},
+    {"first_of_row", first_of_row<Op>, true},
     {"order_of_operands", order_of_operands<Op>, true},
 };
 

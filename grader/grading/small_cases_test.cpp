@@ -97,6 +97,25 @@ TEST(GradedCasesOfAllLabs, MeetEveryOffsetAndAreFoundByName) {
   EXPECT_FALSE(find_case(reduction, task, "sum_i32_n1025_random_off3")) << "an address no int can have";
 }
 
+// Such as the flags of a segmented scan: bytes, beside items of 4 or 8.
+TEST(GradedCasesOfAllLabs, MeetOddOffsetsOfEachInput) {
+  for (const Problem* problem : all_problems()) {
+    for (const Task& task : problem->manifest().tasks) {
+      std::set<std::string> inputs, odd;
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        for (const Case& c : graded_cases(*problem, task, seed)) {
+          for (const BufferSpec& spec : problem->shape(task, c).inputs) {
+            inputs.insert(spec.name);
+            EXPECT_EQ(misalign_of(c, spec) % bytes_of(spec.dtype), 0U) << c.name;
+            if (misalign_of(c, spec) / bytes_of(spec.dtype) % 2 != 0) odd.insert(spec.name);
+          }
+        }
+      }
+      EXPECT_EQ(odd, inputs) << problem->manifest().id << " " << task.id;
+    }
+  }
+}
+
 // A program may load 16 bytes at a time for one type of items, and take more care for another one.
 TEST(CasesOfAllLabs, HaveUnalignedItemsOfEachType) {
   constexpr std::uint32_t kVector = 16;

@@ -88,7 +88,8 @@ constexpr const char* kAllowed[] = {
     // random numbers that are the same in each run
     "rand", "srand", "rand_r", "random", "srandom", "drand48", "srand48", "lrand48", "mrand48",
     // arithmetic, besides kMath
-    "abs", "labs", "llabs", "imaxabs", "div", "ldiv", "lldiv", "imaxdiv", "lgammaf_r", "lgammal_r"};
+    "abs", "labs", "llabs", "imaxabs", "div", "ldiv", "lldiv", "imaxdiv", "lgammaf_r", "lgammal_r",
+    "fegetround", "fesetround", "feclearexcept", "fetestexcept"};
 // In labs for several devices. The device's process limits what is copied to the host
 // (remote/requests.hpp).
 constexpr const char* kAllowedForSeveralDevices[] = {

@@ -495,6 +495,8 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
       add(keep, dtype, 5000, extremes, kCorrectness, 0, threshold);
     }
   }
+  add(nonzero, DType::f32, 33, half);
+  add(is_even, DType::i64, 100, half);
   add(less_than, DType::i32, 40000, Layout::example, kCorrectness, 0, 4);
   add(less_than, DType::i64, 3000, extremes, kCorrectness, 0, std::numeric_limits<std::int32_t>::max());
 

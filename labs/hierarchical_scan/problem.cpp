@@ -45,10 +45,12 @@ template <typename Op>
 typename Op::Value item_for(Op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   using Value = typename Op::Value;
   if constexpr (std::is_same_v<Value, Map>) {
-    // Odd scales have inverses modulo 2^32, so the result of a map always depends on the maps before it.
+    // Odd scales have inverses modulo 2^32, so the result of a map always depends on the maps before it. Of the
+    // extremes, some are 0.
     const auto scale = item_of<std::uint32_t>(pattern, i, n, rng);
     const auto shift = item_of<std::uint32_t>(pattern, i + 1, n, rng);
-    return {pattern == Pattern::example ? scale : scale | 1, shift};
+    const bool any = pattern == Pattern::example || pattern == Pattern::extremes;
+    return {any ? scale : scale | 1, shift};
   } else {
     if constexpr (std::is_same_v<Op, Max<Value>>) {
       if (pattern == Pattern::all_equal) return Op{}.identity();  // any other number in its place is larger
@@ -448,6 +450,7 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
     add(kEx, OpId::affine, DType::u64, n, Pattern::random);
   add(kIn, OpId::affine, DType::u64, 262145, Pattern::random);
   add(kIn, OpId::affine, DType::u64, 3000, Pattern::alternating);
+  add(kEx, OpId::affine, DType::u64, 3000, Pattern::extremes);
   // Other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum that adds
   // too many items in a row.
   add(kIn, OpId::sum, DType::u32, 70001, Pattern::high_bits);
@@ -458,6 +461,10 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   add(kEx, OpId::sum, DType::f32, 65537, Pattern::alternating);
   add(kIn, OpId::sum, DType::f32, 1048576, Pattern::all_equal);
   add(kEx, OpId::sum, DType::f64, 100003, Pattern::random);
+  // An item may be much larger than the sum before it; short arrays.
+  add(kEx, OpId::sum, DType::f32, 5000, Pattern::skewed);
+  add(kIn, OpId::sum, DType::i64, 100, Pattern::random);
+  add(kEx, OpId::sum, DType::f64, 33, Pattern::random);
   add(kIn, OpId::sum, DType::i32, 5000, Pattern::skewed);
   add(kIn, OpId::sum, DType::i32, 4096, Pattern::all_equal);
   for (const DType dtype : {DType::i32, DType::f32}) {

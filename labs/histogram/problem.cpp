@@ -75,16 +75,18 @@ T sample_at(double part, Bound<T> lo, Bound<T> hi) {
 }
 
 // Strictly ascending edges from lo to hi, at uneven distances. Integers need n_bins ≤ hi − lo. If an end is
-// infinite, the inner edges are those up to 8 or from -8 on.
+// infinite, the inner edges are those up to 8 or from -8 on. `grow`: the distances grow, from the first to the
+// last about a thousand times.
 template <typename T>
-void fill_edges(Bound<T> lo, Bound<T> hi, std::span<Edge<T>> edges, Rng& rng) {
+void fill_edges(Bound<T> lo, Bound<T> hi, bool grow, std::span<Edge<T>> edges, Rng& rng) {
   const std::size_t n_bins = edges.size() - 1;
   const auto finite = [](double x) { return std::isinf(x) ? std::copysign(8, x) : x; };
   const double from = finite(static_cast<double>(lo)), range = finite(static_cast<double>(hi)) - from;
   for (std::size_t b = 0; b <= n_bins; ++b) {
     // Each inner edge moves by up to a quarter of an even width; the ends are exact.
     const double jitter = b == 0 || b == n_bins ? 0 : (rng.unit() - 0.5) / 2;
-    const double x = from + range * ((static_cast<double>(b) + jitter) / static_cast<double>(n_bins));
+    const double share = (static_cast<double>(b) + jitter) / static_cast<double>(n_bins);
+    const double x = from + range * (grow ? (std::exp2(10 * share) - 1) / 1023 : share);
     edges[b] = static_cast<Edge<T>>(std::is_integral_v<T> ? std::floor(x) : x);
   }
   for (std::size_t b = 1; b < n_bins; ++b) {  // integer edges may be equal
@@ -193,7 +195,7 @@ class HistogramProblem : public Problem {
       Rng rng(seed);
       if (inputs.size() > 1) {
         const auto [lo, hi] = bounds_of<T>(c);
-        fill_edges<T>(lo, hi, inputs[1].as<Edge<T>>(), rng);
+        fill_edges<T>(lo, hi, c.pattern == Pattern::skewed, inputs[1].as<Edge<T>>(), rng);
       }
       with_bins<T>(c, inputs, [&](const auto& bins) { fill_samples<T>(c, bins, inputs[0].as<T>(), rng); });
     });
@@ -309,6 +311,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
        {1u, 2u, 31u, 32u, 255u, 257u, 383u, 384u, 4096u, 8191u, 8192u, 12287u, 12288u}) {
     add({.n_bins = n_bins, .n = 20011, .outside = true});
   }
+  add({.n_bins = 24575, .n = 30011, .outside = true});  // two full windows of 12,288 counters
   add({.n_bins = 65536, .n = 300007, .outside = true});
   add({.dtype = f32, .n_bins = 65536, .n = 3001});
   // All checkers are on: several blocks, a partial last block, few bins and more bins than a block has
@@ -323,6 +326,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
     add({.n = 70001, .pattern = pattern});
     add({.op = edges, .dtype = f32, .n_bins = 100, .n = 10007, .pattern = pattern});
   }
+  add({.op = edges, .n_bins = 37, .n = 4501, .pattern = skewed});
   add({.n_bins = 2, .n = 262147, .pattern = all_equal});
   add({.n_bins = 4096, .n = 100003, .pattern = skewed});
   add({.dtype = u8, .n = 200003, .pattern = all_equal});
@@ -344,6 +348,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
        .hi = INFINITY});
   add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
   add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5003, .pattern = extremes, .lo = -5, .hi = 256});
+  add({.op = edges, .dtype = u8, .n_bins = 3, .n = 5003, .pattern = extremes, .lo = -100000, .hi = 70000});
   add({.op = edges, .n_bins = 1, .n = 1000, .pattern = extremes, .lo = -7, .hi = 20});
   // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins.
   add({.n_bins = 1000, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});

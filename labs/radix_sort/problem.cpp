@@ -403,6 +403,7 @@ class CaseList {
         add(op, dtype, 4097, Pattern::random,
             {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
       }
+      add(OpId::pairs, dtype, 4099, Pattern::random, {.begin = 8, .end = 2 * half - 3});
       add(OpId::pairs, dtype, 20001, Pattern::alternating, {.misalign = 8});
       add(OpId::keys, dtype, 0, Pattern::random, {.descending = true});
       add(OpId::pairs, dtype, 1, Pattern::random);

@@ -305,6 +305,9 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   add(OpId::sum, DType::f32, 5000, Pattern::skewed);
   add(OpId::sum, DType::f64, 100003, Pattern::random);
   add(OpId::sum, DType::f64, 2000, Pattern::skewed);
+  for (const std::uint64_t n : {1u, 33u}) add(OpId::sum, DType::f32, n, Pattern::random);
+  add(OpId::sum, DType::i64, 100, Pattern::random);
+  add(OpId::sum, DType::f64, 33, Pattern::random);
   // The other operators: the item that determines the result is the last one or anywhere, all items have the
   // same sign, there are no items, a 0 determines the result, or no item differs from the identity.
   for (const DType dtype : {DType::i32, DType::f32}) {

@@ -68,7 +68,7 @@ struct TableJob {
   const T* d_in = nullptr;           // height rows of width items: item (r, c) is d_in[r * width + c];
                                      // aligned to sizeof(T) only
   Sum* d_out = nullptr;              // the table: height rows of width sums, likewise; contents undefined
-  std::uint64_t width = 0;           // items in a row; may be 0
+  std::uint64_t width = 0;           // items in a row: 0 … 2^20
   std::uint64_t height = 0;          // rows: 0 … 2^20, so gridDim.y can count tiles of 32 rows
   Corner corner{};                   // where every rectangle starts
   Sum* d_scratch = nullptr;          // space for scratch_count sums, 256-byte aligned; contents undefined
@@ -90,7 +90,7 @@ struct BoxJob {
   // may have wrapped around; the sums of single boxes fit into S.
   const S* d_table = nullptr;
   Mean* d_out = nullptr;     // height rows of width means; contents undefined
-  std::uint64_t width = 0;   // items in a row; may be 0
+  std::uint64_t width = 0;   // items in a row: 0 … 2^20
   std::uint64_t height = 0;  // rows: 0 … 2^20
   Corner corner{};           // where the table's rectangles start
   std::uint64_t radius = 0;  // in items: 0 is the item alone, 1 a box of 3 x 3; may be larger than the image

@@ -489,9 +489,10 @@ std::vector<Case> box_cases() {
   }
   add(kTop, u32, {1, 65537 * 9}, 4);  // more blocks of up to 9 rows than gridDim.y can be
   // The item alone; a box that reaches one border, both, all of them; a radius near 2^32 must not wrap
-  // around.
-  for (const std::int64_t radius : {std::int64_t{0}, std::int64_t{1}, std::int64_t{20}, std::int64_t{60},
-                                    std::int64_t{119}, std::int64_t{120}, std::int64_t{0xffffffff}}) {
+  // around, nor one of more bits lose them.
+  for (const std::int64_t radius :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{20}, std::int64_t{60}, std::int64_t{119},
+        std::int64_t{120}, std::int64_t{0xffffffff}, std::int64_t{1} << 32}) {
     add(kTop, u32, {121, 87}, radius);
     add(kLow, u32, {87, 121}, radius);
   }

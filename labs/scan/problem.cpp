@@ -44,11 +44,12 @@ decltype(auto) with_op(const Case& c, F f) {
 
 // --- Items.
 
-// Odd scales: no product of them is ever 0, so the start of a prefix affects all results that follow. The
-// example has small numbers.
+// Odd scales: no product of them is ever 0, so the start of a prefix affects all results that follow. Of the
+// extremes, some are 0, and others are even, so that they have no inverse. The example has small numbers.
 Map map_item(Pattern pattern, std::uint64_t i, Rng& rng) {
   if (pattern == Pattern::example) return {i % 2 == 0 ? 3u : 1u, lab::example_item<std::uint32_t>(i)};
-  return {static_cast<std::uint32_t>(rng()) | 1u, static_cast<std::uint32_t>(rng())};
+  const auto scale = static_cast<std::uint32_t>(rng()), shift = static_cast<std::uint32_t>(rng());
+  return {pattern == Pattern::extremes ? scale << rng.below(32) : scale | 1u, shift};
 }
 
 std::uint8_t head_item(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
@@ -188,6 +189,8 @@ class CaseList {
       add(kind, OpId::sum, DType::f64, 9001, longest_);
       add(kind, OpId::affine, DType::u64, 20003, longest_);
       add(kind, OpId::affine, DType::u64, 9000, longest_, Pattern::skewed);
+      add(kind, OpId::affine, DType::u64, 3001, longest_, Pattern::extremes);
+      add(kind, OpId::sum, DType::f32, 3001, longest_, Pattern::skewed);
       for (const DType dtype : {DType::i32, DType::f32}) {
         for (const OpId op : {OpId::min, OpId::max}) {
           add(kind, op, dtype, 9001, longest_);
@@ -200,6 +203,8 @@ class CaseList {
     add(Kind::inclusive, OpId::sum, DType::f32, 9000, longest_, Pattern::all_equal);
     add(Kind::inclusive, OpId::sum, DType::f32, 3001, longest_, Pattern::high_bits);
     add(Kind::exclusive, OpId::sum, DType::i64, 0, longest_);
+    add(Kind::inclusive, OpId::sum, DType::i64, 20, 20);
+    add(Kind::exclusive, OpId::sum, DType::f64, 100, std::min<std::uint64_t>(100, longest_));
     add(Kind::exclusive, OpId::affine, DType::u64, 0, longest_);
   }
 

@@ -35,8 +35,8 @@ T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
     case Pattern::ascending: return static_cast<T>(i);
     case Pattern::descending: return static_cast<T>(n - i);
     case Pattern::skewed:  // nine of ten items are equal
-      if (rng.below(10) != 0) return static_cast<T>(7);
-      if constexpr (kFloat) return static_cast<T>(2 * rng.unit() - 1);
+      if (rng.below(10) != 0) return static_cast<T>(kFloat ? 0.7 : 7);
+      if constexpr (kFloat) return static_cast<T>((2 * rng.unit() - 1) * 0x1p20);
       return static_cast<T>(rng());
     case Pattern::high_bits:
       if constexpr (kFloat) return static_cast<T>(1048576.0 + static_cast<double>(rng.below(1000)));

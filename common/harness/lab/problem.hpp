@@ -60,7 +60,8 @@ struct Case {
   Pattern pattern = Pattern::random;
   std::array<std::int64_t, 8> params{};
   std::uint32_t purpose = kCorrectness;
-  // Offset of the input pointers from a 256-byte boundary, in bytes: a multiple of the element size.
+  // Offset of the first input from a 256-byte boundary, in bytes: a multiple of its element size. The others:
+  // misalign_of().
   std::uint32_t misalign = 0;
   CaseWords words = {};
 };
@@ -82,6 +83,10 @@ struct BufferSpec {
 
   std::uint64_t n_bytes() const { return count * bytes_of(dtype); }
 };
+// Offset of an input of a case: as many elements as that of the first one.
+inline std::uint32_t misalign_of(const Case& c, const BufferSpec& input) {
+  return static_cast<std::uint32_t>(c.misalign / bytes_of(c.dtype) * bytes_of(input.dtype));
+}
 
 struct Shape {
   std::vector<BufferSpec> inputs, outputs;

@@ -13,9 +13,10 @@ namespace {
 constexpr std::uint64_t kMaxExampleItems = 16384;
 constexpr std::uint64_t kFew = 9;  // items that are easily looked at
 
-// graded_cases draws so many, with lengths from kShortest to kLongest, whose logarithms are uniform.
+// graded_cases draws so many like the cases of more than kFewer items, with lengths from 1 to kLongest, whose
+// logarithms are uniform.
 constexpr std::size_t kDrawn = 3;
-constexpr std::uint64_t kShortest = 1 << 9, kLongest = 1 << 17;
+constexpr std::uint64_t kFewer = 1 << 9, kLongest = 1 << 17;
 
 constexpr std::uint32_t kVector = 16;  // bytes of the longest load
 
@@ -108,14 +109,14 @@ std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::ui
     if (other = named(other); is_new(other)) c = other;
   }
   std::erase_if(longer, [&](const Case& c) {
-    return (c.purpose & kCorrectness) == 0 || c.n <= kShortest || problem.refuses(task, c);
+    return (c.purpose & kCorrectness) == 0 || c.n <= kFewer || problem.refuses(task, c);
   });
   Rng rng(seed_for(seed, "lengths"));
   for (std::size_t i = 0; i < kDrawn && !longer.empty(); ++i) {
     const Case& like = longer[rng.below(longer.size())];
-    const double octaves = std::log2(static_cast<double>(std::min(like.n, kLongest)) / kShortest);
+    const double octaves = std::log2(static_cast<double>(std::min(like.n, kLongest)));
     const double share = static_cast<double>(rng.below(1 << 20)) / (1 << 20);
-    const auto n = static_cast<std::uint64_t>(kShortest * std::exp2(octaves * share));
+    const auto n = static_cast<std::uint64_t>(std::exp2(octaves * share));
     std::optional<Case> c = problem.with_items(task, like, n, like.pattern);
     if (c) c = find_case(problem, task, c->name);  // a name can leave out what two cases differ in
     if (!c || problem.refuses(task, *c) || !is_new(*c)) continue;

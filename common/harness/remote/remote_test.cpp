@@ -344,6 +344,16 @@ TEST_F(DevicesProcess, StoresTakeModelledTime) {
   EXPECT_GT(devices_[0]->timeline().device(), before);
 }
 
+// The time of a call ends with the last kernel or fill.
+TEST_F(DevicesProcess, FillsCountAsWorkEvenIfNothingFollows) {
+  const double before = devices_[0]->timeline().work_ended();
+  call([&] {
+    EXPECT_TRUE(ask(PacketKind::fill, about().put(FillRequest{buffer_, 2, 7, 4})));
+    finish();
+  });
+  EXPECT_GT(devices_[0]->timeline().work_ended(), before);
+}
+
 TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
   const CallResult result = call([&] {
     EXPECT_TRUE(ask(PacketKind::fill, about().put(FillRequest{buffer_, 2, 7, 4})));

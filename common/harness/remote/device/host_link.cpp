@@ -458,7 +458,7 @@ bool HostLink::fill(PacketReader& in) {
     static_cast<void>(on.device->fill(dst, request.value, request.element_bytes, request.count));
     on.device->host_wrote(request.address, n_bytes);
     begin_work(*on.device);
-    on.device->timeline().transfer(cudart::fill_us(on.device->options().preset, n_bytes));
+    on.device->timeline().launch(cudart::fill_us(on.device->options().preset, n_bytes));
     end_work(*on.device);
   };
   return later(sizeof work, work) && reply(PacketWriter().put(std::uint32_t{1}));

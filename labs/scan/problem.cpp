@@ -189,7 +189,7 @@ class CaseList {
       add(kind, OpId::sum, DType::f64, 9001, longest_);
       add(kind, OpId::affine, DType::u64, 20003, longest_);
       add(kind, OpId::affine, DType::u64, 9000, longest_, Pattern::skewed);
-      add(kind, OpId::affine, DType::u64, 3001, longest_, Pattern::extremes);
+      add(kind, OpId::affine, DType::u64, 30011, longest_, Pattern::extremes);
       add(kind, OpId::sum, DType::f32, 3001, longest_, Pattern::skewed);
       for (const DType dtype : {DType::i32, DType::f32}) {
         for (const OpId op : {OpId::min, OpId::max}) {

@@ -141,7 +141,20 @@ def missing_files(root):
                     yield f"{file.relative_to(root)}:{number}: there is no {name}"
 
 
+def missing_tests(root, page):
+    """The tests that a Markdown file names, as `Suite.Name`, and no C++ file has."""
+    named = set(re.findall(r"`([A-Z]\w+)\.([A-Z]\w+)`", page.read_text(encoding="utf-8")))
+    known = set()
+    for top in ("common", "grader", "labs"):
+        for file in (root / top).rglob("*_test.cpp"):
+            known |= set(re.findall(r"TEST(?:_F|_P)?\((\w+), (\w+)\)", file.read_text(encoding="utf-8")))
+    return sorted(f"{suite}.{name}" for suite, name in named - known)
+
+
 class Places(unittest.TestCase):
+    def test_tests_that_contributing_names_exist(self):
+        self.assertEqual(missing_tests(ROOT, ROOT / "CONTRIBUTING.md"), [])
+
     def test_source_files_in_texts_exist(self):
         self.assertEqual(list(missing_files(ROOT)), [])
 

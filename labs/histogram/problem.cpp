@@ -334,6 +334,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.n_bins = 10, .n = 5000, .pattern = extremes, .lo = -7, .hi = 20});
   add({.dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
   add({.dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
+  add({.dtype = f32, .n_bins = 4, .n = 5000, .pattern = extremes, .lo = -1, .hi = 0});  // rounds up to n_bins
   add({.dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
   add({.op = edges, .n_bins = 10, .n = 5000, .pattern = extremes, .lo = -7, .hi = 20});
   add({.op = edges, .dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
@@ -350,6 +351,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5003, .pattern = extremes, .lo = -5, .hi = 256});
   add({.op = edges, .dtype = u8, .n_bins = 3, .n = 5003, .pattern = extremes, .lo = -100000, .hi = 70000});
   add({.op = edges, .n_bins = 1, .n = 1000, .pattern = extremes, .lo = -7, .hi = 20});
+  add({.op = edges, .n_bins = 3, .n = 5000, .pattern = extremes, .lo = -0x1p31, .hi = 0x1p31 - 1});
   // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins.
   add({.n_bins = 1000, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
   add({.n_bins = 65536, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});

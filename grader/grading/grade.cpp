@@ -147,8 +147,8 @@ class Grading {
   }
 
  private:
-  // The task's cases, if it is graded with some at secret addresses or of secret lengths; with --case also one
-  // that is not graded, such as a smaller one from a message.
+  // The task's cases, if it is graded with some at secret addresses or of secret lengths; with --case also
+  // one that is not graded, such as a smaller one from a message.
   std::vector<lab::Case> cases_of(const lab::Problem& problem, const lab::Task& task) const {
     if (options_.quick) return quick_cases(problem.cases(task));
     if (!options_.only_case) {

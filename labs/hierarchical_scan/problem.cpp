@@ -45,8 +45,8 @@ template <typename Op>
 typename Op::Value item_for(Op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   using Value = typename Op::Value;
   if constexpr (std::is_same_v<Value, Map>) {
-    // Odd scales have inverses modulo 2^32, so the result of a map always depends on the maps before it. Of the
-    // extremes, some are 0.
+    // Odd scales have inverses modulo 2^32, so the result of a map always depends on the maps before it. Of
+    // the extremes, some are 0.
     const auto scale = item_of<std::uint32_t>(pattern, i, n, rng);
     const auto shift = item_of<std::uint32_t>(pattern, i + 1, n, rng);
     const bool any = pattern == Pattern::example || pattern == Pattern::extremes;

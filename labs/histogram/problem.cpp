@@ -75,8 +75,8 @@ T sample_at(double part, Bound<T> lo, Bound<T> hi) {
 }
 
 // Strictly ascending edges from lo to hi, at uneven distances. Integers need n_bins ≤ hi − lo. If an end is
-// infinite, the inner edges are those up to 8 or from -8 on. `grow`: the distances grow, from the first to the
-// last about a thousand times.
+// infinite, the inner edges are those up to 8 or from -8 on. `grow`: the distances grow, from the first to
+// the last about a thousand times.
 template <typename T>
 void fill_edges(Bound<T> lo, Bound<T> hi, bool grow, std::span<Edge<T>> edges, Rng& rng) {
   const std::size_t n_bins = edges.size() - 1;

@@ -21,8 +21,8 @@ T example_item(std::uint64_t i) {
 }
 
 // Item i of n. Random integers use the whole range of T; random floats lie in [-1, 1). `extremes` includes
-// the largest and smallest values of T, so that sums of them may overflow; of floats, NaN and both infinities,
-// too, but item 0 is a number.
+// the largest and smallest values of T, so that sums of them may overflow; of floats, NaN and both
+// infinities, too, but item 0 is a number.
 template <typename T>
 T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   using Limits = std::numeric_limits<T>;

@@ -185,8 +185,8 @@ class Case : public Memory {
     return synchronise();
   }
 
-  // On a GPU, no checker sees that a task reads what it has not written: there the arrays of the workspace have
-  // other contents in each run.
+  // On a GPU, no checker sees that a task reads what it has not written: there the arrays of the workspace
+  // have other contents in each run.
   Result<void> vary(const GuardedBuffer& workspace) const {
     const auto value =
         static_cast<int>(std::chrono::steady_clock::now().time_since_epoch().count() >> 10 & 255);

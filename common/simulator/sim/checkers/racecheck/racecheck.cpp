@@ -455,8 +455,8 @@ bool Racecheck::need_step(const CurrentAccess& h, const Record& r, RecordId id, 
     return ((h.op.order | other.order) & kOnlyDecides) == 0;
   if (follows_wait || ((h.op.order | other.order) & kWaits) != 0) return false;
   if (h.op.kind == OpKind::atomic) return other.kind != OpKind::atomic;
-  // Of several lanes that store in one place, any may be the last. The lane with the last ticket may reset the
-  // counter.
+  // Of several lanes that store in one place, any may be the last. The lane with the last ticket may reset
+  // the counter.
   const std::uint64_t address = h.a.at(lane);
   const Ticket& ticket = h.ws.ticket_at(address);
   const bool has_last = ran_both && is_look(other) && (ticket.address != address || ticket.lane == lane);

@@ -19,17 +19,19 @@ using protocol::Stage;
 
 // A case's memory on the device. It may be kept for the next case.
 struct Memory {
-  std::vector<GuardedBuffer> on_device_;   // inputs, then outputs
-  std::vector<DeviceBuffer> described_;    // the same buffers, as the student's code gets them
-  std::vector<GuardedBuffer> workspaces_;  // one on each device
-  std::vector<Rank> ranks_;                // without streams and communicators
+  std::vector<GuardedBuffer> on_device;   // inputs, then outputs
+  std::vector<DeviceBuffer> described;    // the same buffers, as the student's code gets them
+  std::vector<GuardedBuffer> workspaces;  // one on each device
+  std::vector<Rank> ranks;                // without streams and communicators
 };
 
 // One case: its buffers on the device, its runs, its reply.
-class Case : public Memory {
+class Case {
  public:
-  Case(const Device& device, Submission& submission, const CaseRequest& request, std::span<std::byte> shared)
-      : device_(device), submission_(submission), request_(request), shared_(shared) {}
+  // `memory` is of a case that had the same buffers, or empty: then the case allocates it.
+  Case(const Device& device, Submission& submission, const CaseRequest& request, std::span<std::byte> shared,
+       Memory& memory)
+      : device_(device), submission_(submission), request_(request), shared_(shared), memory_(memory) {}
 
   // Performs the runs that the request asks for. std::nullopt if the submission's process ended or broke the
   // protocol.
@@ -96,21 +98,23 @@ class Case : public Memory {
   }
 
   Result<void> allocate() {
-    if (!on_device_.empty()) return {};  // it has the memory of the case before
+    if (!memory_.on_device.empty()) return {};  // it has the memory of the case before
     for (const auto& buffer : buffers()) {
-      use_device_of(on_device_.size());
+      use_device_of(memory_.on_device.size());
       auto allocated = GuardedBuffer::allocate(buffer.count * bytes_of(static_cast<DType>(buffer.dtype)),
                                                request_.guard_bytes, buffer.misalign);
       if (!allocated) return allocated.error();
-      on_device_.push_back(std::move(*allocated));
-      described_.push_back({on_device_.back().data(), buffer.count, static_cast<DType>(buffer.dtype)});
+      memory_.on_device.push_back(std::move(*allocated));
+      memory_.described.push_back(
+          {memory_.on_device.back().data(), buffer.count, static_cast<DType>(buffer.dtype)});
     }
     for (std::size_t device = 0; device < n_devices(); ++device) {
       use_device(device);
       auto workspace = GuardedBuffer::allocate(request_.workspace_bytes, request_.guard_bytes, 0);
       if (!workspace) return workspace.error();
-      workspaces_.push_back(std::move(*workspace));
-      ranks_.push_back({static_cast<std::int32_t>(device), nullptr, nullptr, workspaces_.back().data()});
+      memory_.workspaces.push_back(std::move(*workspace));
+      memory_.ranks.push_back(
+          {static_cast<std::int32_t>(device), nullptr, nullptr, memory_.workspaces.back().data()});
     }
     use_device(0);
     // A buffer that is overwritten before each timed run on a GPU, to evict the data of the previous run from
@@ -132,8 +136,8 @@ class Case : public Memory {
   // them.
   Result<void> prepare(std::uint32_t run) {
     if (run > 0) empty_heap();
-    for (std::size_t i = 0; i < on_device_.size(); ++i) {
-      GuardedBuffer& buffer = on_device_[i];
+    for (std::size_t i = 0; i < memory_.on_device.size(); ++i) {
+      GuardedBuffer& buffer = memory_.on_device[i];
       use_device_of(i);
       if (is_input(i)) {
         if (run > 0) continue;  // inputs are compared at the end, so a change is detected
@@ -146,24 +150,24 @@ class Case : public Memory {
     }
     for (std::size_t device = 0; device < n_devices(); ++device) {
       use_device(device);
-      if (workspaces_[device].whole_bytes() == 0) continue;
-      if (device_.simulator) device_.simulator->confine(workspaces_[device].data(), 0);
-      if (auto r = workspaces_[device].poison(); !r) return r;
+      if (memory_.workspaces[device].whole_bytes() == 0) continue;
+      if (device_.simulator) device_.simulator->confine(memory_.workspaces[device].data(), 0);
+      if (auto r = memory_.workspaces[device].poison(); !r) return r;
       if (device_.simulator) continue;
-      if (auto r = vary(workspaces_[device]); !r) return r;
+      if (auto r = vary(memory_.workspaces[device]); !r) return r;
     }
     use_device(0);
     if (sweep_ && !is_keyed())
       if (auto r = sweep_->poison(); !r) return r;
     if (const auto& sim = device_.simulator) {
-      for (std::size_t i = 0; i < on_device_.size(); ++i) {
+      for (std::size_t i = 0; i < memory_.on_device.size(); ++i) {
         const auto& buffer = buffers()[i];
         // An empty buffer also has one byte, which gets the name.
-        sim->name_buffer(on_device_[i].data(), std::max<std::uint64_t>(on_device_[i].data_bytes(), 1),
-                         bytes_of(static_cast<DType>(buffer.dtype)), buffer.name.str().c_str(),
-                         is_input(i) ? 1 : 0);
+        sim->name_buffer(
+            memory_.on_device[i].data(), std::max<std::uint64_t>(memory_.on_device[i].data_bytes(), 1),
+            bytes_of(static_cast<DType>(buffer.dtype)), buffer.name.str().c_str(), is_input(i) ? 1 : 0);
       }
-      for (const GuardedBuffer& workspace : workspaces_) name_workspace(*sim, workspace);
+      for (const GuardedBuffer& workspace : memory_.workspaces) name_workspace(*sim, workspace);
       // Then all devices begin at the same modelled time.
       for (int round = 0; n_devices() > 1 && round < 2; ++round)
         if (auto r = synchronise(); !r) return r;
@@ -173,13 +177,13 @@ class Case : public Memory {
         sim->set_schedule(request_.schedule_seed);
       });
       if (request_.forget_poison != 0) {
-        for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i)
-          sim->forget_writes(on_device_[i].data(), on_device_[i].data_bytes());
-        for (const GuardedBuffer& workspace : workspaces_)
+        for (std::size_t i = request_.n_inputs; i < memory_.on_device.size(); ++i)
+          sim->forget_writes(memory_.on_device[i].data(), memory_.on_device[i].data_bytes());
+        for (const GuardedBuffer& workspace : memory_.workspaces)
           sim->forget_writes(workspace.data(), workspace.data_bytes());
       }
       if (request_.n_parts > 0)
-        for (const GuardedBuffer& workspace : workspaces_) sim->confine(workspace.data(), 1);
+        for (const GuardedBuffer& workspace : memory_.workspaces) sim->confine(workspace.data(), 1);
     }
     // Copies and fills use the default stream, which is not ordered with the task's stream.
     return synchronise();
@@ -223,17 +227,17 @@ class Case : public Memory {
     }
     key_ = block().key;
     for (std::size_t i = 0; i < request_.n_inputs; ++i)
-      device_.go->unmask(on_device_[i].data(), on_device_[i].data_bytes(), key_of_buffer(key_, i),
-                         device_.stream);
+      device_.go->unmask(memory_.on_device[i].data(), memory_.on_device[i].data_bytes(),
+                         key_of_buffer(key_, i), device_.stream);
     // Unmasking brought the items into the cache; evict them.
     if (sweep_) static_cast<void>(cudaMemsetAsync(sweep_->data(), 0, sweep_->data_bytes(), device_.stream));
   }
 
   // Writes the digest of the outputs after all earlier work in the stream.
   void stop_the_clock(std::uint32_t round) {
-    for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i)
-      device_.go->digest(on_device_[i].data(), on_device_[i].data_bytes(), key_of_buffer(key_, i),
-                         device_.digest, device_.stream);
+    for (std::size_t i = request_.n_inputs; i < memory_.on_device.size(); ++i)
+      device_.go->digest(memory_.on_device[i].data(), memory_.on_device[i].data_bytes(),
+                         key_of_buffer(key_, i), device_.digest, device_.stream);
     static_cast<void>(cudaMemcpyAsync(device_.host_digest, device_.digest, sizeof(Digest),
                                       cudaMemcpyDeviceToHost, device_.stream));
     // the error is reported at the end of the run
@@ -250,10 +254,10 @@ class Case : public Memory {
     request.dtype = static_cast<DType>(request_.dtype);
     request.n = request_.n;
     request.params = request_.params;
-    request.inputs = std::span(described_).first(request_.n_inputs);
-    request.outputs = std::span(described_).subspan(request_.n_inputs);
-    request.d_workspace = workspaces_[0].data();
-    request.ranks = ranks_;
+    request.inputs = std::span(memory_.described).first(request_.n_inputs);
+    request.outputs = std::span(memory_.described).subspan(request_.n_inputs);
+    request.d_workspace = memory_.workspaces[0].data();
+    request.ranks = memory_.ranks;
     request.workspace_bytes = request_.workspace_bytes;
     request.stream = device_.stream;
     request.multiprocessors = device_.multiprocessors;
@@ -300,11 +304,11 @@ class Case : public Memory {
   }
 
   Result<void> download_outputs(std::uint32_t run) {
-    for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i) {
+    for (std::size_t i = request_.n_inputs; i < memory_.on_device.size(); ++i) {
       const auto to = shared_.subspan(buffers()[i].back_offset + run * request_.output_stride,
-                                      on_device_[i].whole_bytes());
+                                      memory_.on_device[i].whole_bytes());
       use_device_of(i);
-      if (auto r = on_device_[i].download(0, to); !r) return r;
+      if (auto r = memory_.on_device[i].download(0, to); !r) return r;
     }
     use_device(0);
     return {};
@@ -312,14 +316,14 @@ class Case : public Memory {
 
   Result<void> download_the_rest() {
     for (std::size_t i = 0; i < request_.n_inputs; ++i) {
-      const auto to = shared_.subspan(buffers()[i].back_offset, on_device_[i].whole_bytes());
+      const auto to = shared_.subspan(buffers()[i].back_offset, memory_.on_device[i].whole_bytes());
       use_device_of(i);
-      if (auto r = on_device_[i].download(0, to); !r) return r;
+      if (auto r = memory_.on_device[i].download(0, to); !r) return r;
     }
     use_device(0);
     std::uint64_t back = request_.workspace_back_offset;
     for (const protocol::Band& band : protocol::bands_of(request_)) {
-      if (auto r = workspaces_[0].download(band.first_byte, shared_.subspan(back, band.n_bytes)); !r)
+      if (auto r = memory_.workspaces[0].download(band.first_byte, shared_.subspan(back, band.n_bytes)); !r)
         return r;
       back += band.n_bytes;
     }
@@ -356,6 +360,7 @@ class Case : public Memory {
   Submission& submission_;
   const CaseRequest& request_;
   std::span<std::byte> shared_;
+  Memory& memory_;
   std::optional<GuardedBuffer> sweep_;
   std::uint64_t key_ = 0;
   int lost_ = 0;
@@ -396,7 +401,7 @@ int serve_cases(const Device& device, Submission& submission) {
   if (!protocol::send_message(protocol::kChannelFd,
                               protocol::make_message(protocol::Kind::hello, 0, 0, hello_of(device))))
     return 1;
-  Memory before;
+  Memory kept;
   for (;;) {
     auto received = protocol::receive_message(protocol::kChannelFd, true);
     if (!received) return 1;
@@ -406,14 +411,13 @@ int serve_cases(const Device& device, Submission& submission) {
     const auto& header = received->message.header;
     CaseReply reply;
     if (auto request = protocol::parse_request(received->message, memory->bytes().size())) {
-      if (request->same_memory == 0) before = {};
-      Case one(device, submission, *request, memory->bytes());
-      static_cast<Memory&>(one) = std::move(before);
+      if (request->same_memory == 0) kept = {};
+      Case one(device, submission, *request, memory->bytes(), kept);
       const auto answer = one.run();
       if (!answer) return one.lost();
       reply = *answer;
       // Others use a GPU, too, and cudaMalloc often returns the addresses that were freed last.
-      if (device.simulator) before = std::move(one);
+      if (!device.simulator || reply.stage != Stage::done) kept = {};
     } else {
       reply.text.set(request.error().text);
     }

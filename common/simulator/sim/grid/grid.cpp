@@ -48,10 +48,10 @@ constexpr std::int64_t kWarpSlice = 4000;
 // cfg.cpp.)
 constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
 
-// Interleaved launches: the number of blocks to choose from, and the number of short turns after which one
-// more block starts, in case all of them wait for it.
+// Interleaved launches: the number of blocks to choose from. If none of the resident blocks has ended after so
+// many short turns of each on average, one more starts, in case all of them wait for it.
 constexpr std::size_t kInterleavedBlocks = 6;
-constexpr std::uint64_t kShortTurnsThatCrowd = 64;
+constexpr std::uint64_t kShortTurnsThatCrowd = 11;
 
 // In every second interleaved launch, one block is held back after a short turn until each of a crowd of
 // others has had kTurnsOfCrowd turns on average. So these wait for it, and then have to look far back.
@@ -276,7 +276,8 @@ class HostThread {
           resident_.pop_front();
         } else {
           // A long turn: the block may be waiting for one that has not started or does not have its turn.
-          crowded_ = end == BlockEnd::turn_over && (!interleaved_ || ++n_turns_ % kShortTurnsThatCrowd == 0);
+          crowded_ = end == BlockEnd::turn_over &&
+                     (!interleaved_ || ++n_turns_ % (kShortTurnsThatCrowd * resident_.size()) == 0);
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           if (options_.watchdog_seconds > 0) {
             const double used = processor_seconds() - start;
@@ -389,10 +390,11 @@ class HostThread {
     asked_ = known.hang.warp->block;
     throw at_waiting(
         worker_, known.hang,
-        fmt::format("the kernel hangs if its blocks start in another order: {}; block {} writes it, but need "
-                    "not have started. Take the number from a counter (a ticket, atomicAdd) instead of "
-                    "blockIdx: then the blocks with lower numbers have started",
-                    known.hang.wait, block.linear));
+        fmt::format(
+            "the kernel hangs if its blocks start in another order: {}; block {} writes it, but need "
+            "not have started. Wait only for blocks that have: with numbers from a counter (a ticket, "
+            "atomicAdd) instead of blockIdx, these are the ones with lower numbers",
+            known.hang.wait, block.linear));
   }
 
   void note_time_limit() {

@@ -129,6 +129,21 @@ TEST(Progress, WaitingForAnUnstartedBlockHangs) {
   EXPECT_EQ(run_scattered("chain_by_block", 60, kAllChecks, 0).fault, Fault::none) << "natural order";
 }
 
+// While blocks wait for each other in turn, the crowd of residents does not grow: each of them has to poll.
+TEST(Progress, LongChainsKeepFewBlocksResident) {
+  constexpr std::uint32_t kBlocks = 3000;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    DeviceOptions options = TestDevice::one_thread();
+    options.schedule_seed = seed;
+    TestDevice t(ptx(), options);
+    t.device.set_mode(kAllChecks);
+    auto next = t.array<int>(1), place = t.array<int>(kBlocks), most = t.array<int>(1);
+    t.launch("lead_in_chain", kBlocks, 32u, next, place, most);
+    EXPECT_GE(most[0], 3) << seed;
+    EXPECT_LT(most[0], 150) << seed;
+  }
+}
+
 // That blocks have not started is not the reason here.
 TEST(Progress, ScatteredHangsKeepTheirReason) {
   const auto r = run_scattered("never_ends", 20, kAllChecks, 1);

@@ -336,6 +336,8 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
   add({.dtype = f32, .n_bins = 4, .n = 5000, .pattern = extremes, .lo = -1, .hi = 0});  // rounds up to n_bins
   add({.dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
+  add({.dtype = u8, .n_bins = 7, .n = 5003, .pattern = extremes, .lo = -100, .hi = 100});
+  add({.dtype = u8, .n_bins = 3, .n = 5003, .pattern = extremes, .lo = -100000, .hi = 70000});
   add({.op = edges, .n_bins = 10, .n = 5000, .pattern = extremes, .lo = -7, .hi = 20});
   add({.op = edges, .dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
   add({.op = edges, .dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});

@@ -50,8 +50,8 @@ struct Counters {
   std::uint64_t global_atomic_passes = 0;  // distinct sectors of global atomics, summed over requests
   // Quarter passes of global atomics in the busiest part of the L2, see HotSpots.
   std::uint64_t hottest_atomics = 0;
-  // The atomic_turns in shared memory.
-  std::uint64_t shared_atomic_passes = 0;
+  // The atomic_turns in shared memory, and those of additions that the assembler makes a loop of.
+  std::uint64_t shared_atomic_passes = 0, shared_loop_passes = 0;
   // Clocks until the last block ends if each warp were limited only by its own latencies and waits.
   std::uint64_t chain_clocks = 0;
   std::array<std::uint64_t, kInstructionKinds> mix{};  // warp instructions by kind
@@ -97,6 +97,7 @@ constexpr void for_each_sum(const Visit& visit) {
   visit("partial_sectors", &Counters::partial_sectors);
   visit("global_atomic_passes", &Counters::global_atomic_passes);
   visit("shared_atomic_passes", &Counters::shared_atomic_passes);
+  visit("shared_loop_passes", &Counters::shared_loop_passes);
   visit("chain_clocks", &Counters::chain_clocks);
   visit("work", &Counters::work);
   visit("operation_lanes", &Counters::operation_lanes);

@@ -212,6 +212,7 @@ TEST(SimReport, ReadsEveryCounter) {
                          "global_atomic_passes",
                          "hottest_atomics",
                          "shared_atomic_passes",
+                         "shared_loop_passes",
                          "chain_clocks"};
   const char* last[] = {"work", "steps", "operation_lanes"};
   static_assert(sizeof(sim::Counters) ==

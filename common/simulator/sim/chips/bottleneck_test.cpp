@@ -144,6 +144,16 @@ TEST(Bottleneck, OfAtomicsAtOneAddressIsTheirSerialisation) {
             name_of(Bound::shared_atomics));
 }
 
+// The assembler makes loops of compare-and-swap of all others.
+TEST(Bottleneck, OnlyAdditionsOf32BitIntegersAreOneInstructionInSharedMemory) {
+  const auto us = [](const char* addition) {
+    return run({repeated(addition), 264, 1024, 64, 256}).modelled_us;
+  };
+  const double integers = us("red.shared.add.u32 [%r6], %r4;");
+  EXPECT_GT(us("{.reg .f32 %f<2>; mov.f32 %f1, 0f3f800000; red.shared.add.f32 [%r6], %f1;}"), 3 * integers);
+  EXPECT_GT(us("red.shared.add.u64 [%r6], %rd3;"), 3 * integers);
+}
+
 // Dependent reads in one warp.
 TEST(Bottleneck, OfDependentReadsIsLatency) {
   EXPECT_EQ(

@@ -52,6 +52,13 @@ bool combines_lanes(const Program& program, const MicroOp& op) {
          i.operands[value].integer == 1;
 }
 
+// Whether an addition in shared memory becomes a loop with ATOMS.CAST.SPIN: all but those of 32-bit integers.
+bool adds_in_a_loop(const Program& program, const MicroOp& op) {
+  const ptx::Instruction& i = program.functions[op.function].source->instructions[op.ptx_index];
+  return i.has("add") && !i.types.empty() && i.types.back() != ptx::Type::u32 &&
+         i.types.back() != ptx::Type::s32;
+}
+
 // Adds what one op did, depending on the memory that it accesses.
 void add_op(Counters& c, const Program& program, const MicroOp& op, const OpCounters& n) {
   const bool global = op.space == MemorySpace::global || (op.space == MemorySpace::generic && n.sectors > 0);
@@ -97,6 +104,7 @@ void add_op(Counters& c, const Program& program, const MicroOp& op, const OpCoun
         combines_lanes(program, op) ? n.wavefronts : std::max(n.wavefronts, n.serialised);
     c.atomic_turns += turns;
     if (shared) c.shared_atomic_passes += turns;
+    if (shared && adds_in_a_loop(program, op)) c.shared_loop_passes += turns;
     if (global) {  // read and written back in L2
       c.global_load_sectors += n.sectors;
       c.global_store_sectors += n.sectors;

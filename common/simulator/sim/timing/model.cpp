@@ -49,7 +49,9 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
            t.l2_efficiency),
       part(uneven * passes / (t.near_passes_per_clock * used) / clocks, Bound::shared_memory_and_l1),
       part(uneven * std::max(slots, busiest_unit) / (4 * used) / clocks, Bound::issue),
-      part(uneven * as_double(c.shared_atomic_passes) / (t.shared_atomics_per_clock * used) / clocks,
+      part(uneven *
+               (as_double(c.shared_atomic_passes) + (t.loop_passes - 1) * as_double(c.shared_loop_passes)) /
+               (t.shared_atomics_per_clock * used) / clocks,
            Bound::shared_atomics),
       part(std::max(as_double(c.hottest_atomics) / 4 / t.hot_atomics_per_clock,
                     as_double(c.global_atomic_passes) / t.atomic_sectors_per_clock) /

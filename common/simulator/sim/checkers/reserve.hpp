@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
+#include <span>
 #include <utility>
 
 namespace course::sim {
@@ -28,6 +29,9 @@ class Reserved {
   Reserved(const Reserved&) = delete;
   Reserved& operator=(const Reserved&) = delete;
 
+  // For an array that is filled from its start: fewer page faults.
+  void use_huge_pages() { madvise(data_, bytes_, MADV_HUGEPAGE); }
+
   T* data() { return data_; }
   const T* data() const { return data_; }
   // Sets all elements to zero.
@@ -43,6 +47,23 @@ class Reserved {
  private:
   std::size_t bytes_;
   T* data_ = nullptr;
+};
+
+// An array that grows at its end without moving, of up to `most` plain elements.
+template <typename T>
+class Log {
+ public:
+  explicit Log(std::size_t most) : all_(most) { all_.use_huge_pages(); }
+  std::size_t size() const { return n_; }
+  T& operator[](std::size_t k) { return all_.data()[k]; }
+  const T& operator[](std::size_t k) const { return all_.data()[k]; }
+  void push_back(const T& one) { all_.data()[n_++] = one; }
+  void clear() { n_ = 0; }
+  std::span<const T> all() const { return {all_.data(), n_}; }
+
+ private:
+  Reserved<T> all_;
+  std::size_t n_ = 0;
 };
 
 }  // namespace course::sim

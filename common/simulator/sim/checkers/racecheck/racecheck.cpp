@@ -558,7 +558,7 @@ Racecheck::Cell Racecheck::with_reader(CurrentAccess& h, Cell cell, int lane, st
   if (!known && n < kMaxReaders) {
     all[n++] = {h.id, lanes, offset};
     to = new_record({kNobody, static_cast<std::uint32_t>(readers_.size()), n, 0, Record::readers});
-    readers_.insert(readers_.end(), all, all + n);
+    for (std::uint32_t k = 0; k < n; ++k) readers_.push_back(all[k]);
   }
   step = {from, h.id, lanes, offset, to};
   return to << kLaneBits | tag;

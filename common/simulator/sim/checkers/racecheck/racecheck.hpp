@@ -416,7 +416,7 @@ class Racecheck final : public KernelChecker {
   bool all_ordered(const CurrentAccess& h, Cell cell, int lane) const;
   bool may_be_unordered(const CurrentAccess& h, const Record& r, RecordId id, int lane) const;
   bool need_step(const CurrentAccess& h, const Record& r, RecordId id, int lane) const;
-  std::span<const Reader> readers(const Record& r) const { return {readers_.data() + r.what, r.lanes}; }
+  std::span<const Reader> readers(const Record& r) const { return readers_.all().subspan(r.what, r.lanes); }
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;
 
@@ -552,9 +552,9 @@ class Racecheck final : public KernelChecker {
   bool fences_ = false, sync_global_ = false, one_block_ = false, exchanges_ = false;
   bool shortcuts_ = true;
 
-  std::vector<Record> log_;  // of this launch
-  RecordId base_ = 1;        // number of its first record
-  std::vector<Reader> readers_;
+  Log<Record> log_{most_records};  // of this launch
+  RecordId base_ = 1;              // number of its first record
+  Log<Reader> readers_{std::size_t{kMaxReaders} * most_records};
   struct Step {
     RecordId from = 0, reader = 0;
     std::uint32_t lanes = 0, offset = 0;

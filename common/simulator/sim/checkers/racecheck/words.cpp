@@ -195,7 +195,7 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
 
 // Whether a thread has executed an op in this launch.
 bool Racecheck::has_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp, std::uint32_t lane) const {
-  return std::any_of(log_.begin(), log_.end(), [&](const Record& r) {
+  return std::ranges::any_of(log_.all(), [&](const Record& r) {
     return r.kind == Record::access && r.what == op && r.block == block && warp_of(r) == warp &&
            (r.lanes >> lane & 1) != 0;
   });

@@ -461,6 +461,8 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   add(kEx, OpId::sum, DType::f32, 65537, Pattern::alternating);
   add(kIn, OpId::sum, DType::f32, 1048576, Pattern::all_equal);
   add(kEx, OpId::sum, DType::f64, 100003, Pattern::random);
+  add(kEx, OpId::sum, DType::i64, 262145, Pattern::random);
+  add(kIn, OpId::sum, DType::f64, 262145, Pattern::random);
   // An item may be much larger than the sum before it; short arrays.
   add(kEx, OpId::sum, DType::f32, 5000, Pattern::skewed);
   add(kIn, OpId::sum, DType::i64, 100, Pattern::random);
@@ -472,6 +474,7 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
     add(kEx, OpId::max, dtype, 70001, Pattern::descending);
     add(kIn, OpId::max, dtype, 5000, Pattern::extremes);
     add(kEx, OpId::max, dtype, 3001, Pattern::all_equal);
+    add(kEx, OpId::max, dtype, 5003, Pattern::extremes, kCorrectness, 8);
   }
 
   // The measured cases: with 2^18 items, counting steps is quick; 2^24 items do not fit the device's cache.

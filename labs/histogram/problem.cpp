@@ -335,6 +335,8 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
   add({.dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
   add({.dtype = f32, .n_bins = 4, .n = 5000, .pattern = extremes, .lo = -1, .hi = 0});  // rounds up to n_bins
+  add({.dtype = f32, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = -0x1p100, .hi = 0x1p125});
+  add({.dtype = f32, .n_bins = 9, .n = 5000, .pattern = extremes, .lo = 1, .hi = 1 + 0x1p-18});  // 32 numbers
   add({.dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
   add({.dtype = u8, .n_bins = 7, .n = 5003, .pattern = extremes, .lo = -100, .hi = 100});
   add({.dtype = u8, .n_bins = 3, .n = 5003, .pattern = extremes, .lo = -100000, .hi = 70000});
@@ -359,6 +361,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.n_bins = 65536, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
   add({.n_bins = 100, .n = 5003, .lo = -3, .hi = 4});
   add({.op = edges, .n_bins = 65536, .n = 30011, .outside = true});
+  add({.op = edges, .dtype = f32, .n_bins = 65536, .n = 30011});
   // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
   add({.n = 100003, .misalign = 4});
   add({.dtype = f32, .n = 4099, .misalign = 12});

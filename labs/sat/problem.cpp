@@ -423,6 +423,7 @@ std::vector<Case> table_cases() {
   add(kTop, i32, {256, 128});
   add(kLow, i32, {1000, 37});
   add(kTop, i32, {37, 1000});
+  add(kLow, i32, {3, 20011});
   add(kLow, i32, {641, 479});
   // The other types; sums that need more bits than an item has.
   add(kTop, u8, {640, 480});

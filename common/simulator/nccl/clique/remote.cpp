@@ -45,12 +45,13 @@ Outcome RemoteClique::join(int rank, int device, bool waits, const void* code, n
   server_.send(join);
   Guard guard(lock_);
   changed_.wait(guard, [&] { return answers_.contains(rank) || lost_; });
-  if (!answers_.contains(rank)) {
+  if (answers_.contains(rank)) {
+    Outcome outcome = answers_.extract(rank).mapped();
+    if (!outcome.ok()) return outcome;
+  } else if (!complete_) {  // else the server ended before it answered, but all ranks have joined
     if (error_.ok()) fail_because_lost();
     return error_;
   }
-  Outcome outcome = answers_.extract(rank).mapped();
-  if (!outcome.ok()) return outcome;
   auto comm = std::make_unique<ncclComm>();
   comm->clique = this;
   comm->rank = rank;

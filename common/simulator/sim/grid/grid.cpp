@@ -48,10 +48,11 @@ constexpr std::int64_t kWarpSlice = 4000;
 // cfg.cpp.)
 constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
 
-// Interleaved launches: the number of blocks to choose from. If none of the resident blocks has ended after so
-// many short turns of each on average, one more starts, in case all of them wait for it.
+// Interleaved launches: the number of blocks to choose from. If none of the resident blocks has ended after
+// kTurnsOfEach short turns of each on average, one more starts every kShortTurnsThatCrowd turns, in case all
+// of them wait for it.
 constexpr std::size_t kInterleavedBlocks = 6;
-constexpr std::uint64_t kShortTurnsThatCrowd = 11;
+constexpr std::uint64_t kTurnsOfEach = 11, kShortTurnsThatCrowd = 64;
 
 // In every second interleaved launch, one block is held back after a short turn until each of a crowd of
 // others has had kTurnsOfCrowd turns on average. So these wait for it, and then have to look far back.
@@ -276,8 +277,9 @@ class HostThread {
           resident_.pop_front();
         } else {
           // A long turn: the block may be waiting for one that has not started or does not have its turn.
-          crowded_ = end == BlockEnd::turn_over &&
-                     (!interleaved_ || ++n_turns_ % (kShortTurnsThatCrowd * resident_.size()) == 0);
+          crowded_ =
+              end == BlockEnd::turn_over && (!interleaved_ || (++n_turns_ % kShortTurnsThatCrowd == 0 &&
+                                                               n_turns_ >= kTurnsOfEach * resident_.size()));
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           if (options_.watchdog_seconds > 0) {
             const double used = processor_seconds() - start;

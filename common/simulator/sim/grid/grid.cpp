@@ -257,14 +257,13 @@ class HostThread {
       if (interleaved_) std::swap(resident_.front(), resident_[dice_.below(resident_.size())]);
       if (resident_.front().get() == held_) std::swap(resident_.front(), resident_.back());
       Block& block = *resident_.front();
-      bool timed_out = false;
       try {
         worker_.launch_warp = nullptr;
         const BlockEnd end = run_block(block, worker_, engine_, warp_order_, next_turn());
         if (awaited_) look_at_awaited(block);
         if (turns_of_crowd_ != 0) hold(block, end);
+        n_turns_ = end == BlockEnd::finished ? 0 : n_turns_ + 1;
         if (end == BlockEnd::finished) {
-          n_turns_ = 0;
           patient_since_ = worker_.instructions;
           next_question_ = later(patient_since_, patience());
           finish_copies(block);
@@ -277,14 +276,13 @@ class HostThread {
           resident_.pop_front();
         } else {
           // A long turn: the block may be waiting for one that has not started or does not have its turn.
-          crowded_ =
-              end == BlockEnd::turn_over && (!interleaved_ || (++n_turns_ % kShortTurnsThatCrowd == 0 &&
-                                                               n_turns_ >= kTurnsOfEach * resident_.size()));
+          const bool long_ago =
+              n_turns_ >= kTurnsOfEach * resident_.size() && n_turns_ % kShortTurnsThatCrowd == 0;
+          crowded_ = end == BlockEnd::turn_over && (!interleaved_ || long_ago);
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           if (options_.watchdog_seconds > 0) {
             const double used = processor_seconds() - start;
-            timed_out = used > options_.watchdog_seconds;
-            if (timed_out) {
+            if (used > options_.watchdog_seconds) {
               note_time_limit();
               throw_hang(fmt::format(
                   "the kernel has not ended after {:.1f} s of processor time (the watchdog's limit)", used));
@@ -294,15 +292,14 @@ class HostThread {
             if (scattered_ && shared_.next_block < blocks_.size()) {
               await_the_rest();
             } else {
-              timed_out = true;
               throw_hang("the kernel will never end: nothing changes any more");
             }
           }
         }
       } catch (const DeviceFault& fault) {
-        const Block& guilty = timed_out ? hanging() : asked_ != nullptr ? *asked_ : block;
+        Block& guilty = asked_ != nullptr ? *asked_ : block;
         record_fault(shared_, fault, guilty, worker_);
-        if (worker_.observer != nullptr) worker_.observer->faulted(asked_ != nullptr ? *asked_ : block);
+        if (worker_.observer != nullptr) worker_.observer->faulted(guilty);
         asked_ = nullptr;
       }
     }
@@ -363,6 +360,7 @@ class HostThread {
   // Ends the launch and reports which threads wait or run forever, and where.
   [[noreturn]] void throw_hang(const std::string& why) {
     const Hang hang = find_hang();
+    if (hang.warp != nullptr) asked_ = hang.warp->block;
     throw at_waiting(worker_, hang, why + hang.text);
   }
 
@@ -402,12 +400,6 @@ class HostThread {
   void note_time_limit() {
     const std::lock_guard lock(shared_.mutex);
     shared_.outcome.out_of_time = true;
-  }
-
-  const Block& hanging() const {
-    if (worker_.launch_warp != nullptr) return *worker_.launch_warp->block;
-    return **std::min_element(resident_.begin(), resident_.end(),
-                              [](const auto& a, const auto& b) { return a->linear < b->linear; });
   }
 
   // At most so many blocks are resident at once. In a scattered launch, at least one has to wait for the end
@@ -496,7 +488,7 @@ class HostThread {
   const Block* held_ = nullptr;
   // Warp instructions: when a block last ended, and when the launch is next checked for progress.
   std::uint64_t patient_since_ = 0, next_question_ = 0;
-  Block* asked_ = nullptr;  // the block that is being checked for progress
+  Block* asked_ = nullptr;  // the block that is being checked for progress, or that hangs
   bool stuck_ = false;      // the result of the last check
   // A word that a block of a scattered launch polls, and the blocks that were resident when they got stuck.
   struct Awaited {

@@ -166,6 +166,8 @@ struct Div {
   static T of(T a, T b) {
     if constexpr (std::is_floating_point_v<T>)
       return a / b;
+    else if constexpr (sizeof(T) <= 4)
+      return b == 0 ? static_cast<T>(~T{0}) : static_cast<T>(quotient(a, b));
     else if (b == 0)
       return static_cast<T>(~T{0});
     else if (std::is_signed_v<T> && b == static_cast<T>(-1))
@@ -173,10 +175,17 @@ struct Div {
     else
       return static_cast<T>(a / b);
   }
+  // Of integers of up to 32 bits, for b != 0. In f64, where it is exact: CPUs divide vectors of these alone.
+  template <typename T>
+  static s64 quotient(T a, T b) {
+    return static_cast<s64>(static_cast<f64>(a) / static_cast<f64>(b == 0 ? T{1} : b));
+  }
 };
 struct Rem {
   template <typename T>
   static T of(T a, T b) {
+    if constexpr (sizeof(T) <= 4)
+      return b == 0 ? static_cast<T>(~T{0}) : static_cast<T>(a - Div::quotient(a, b) * b);
     if (b == 0) return static_cast<T>(~T{0});  // undefined in the ISA; as on an H200
     if (std::is_signed_v<T> && b == static_cast<T>(-1)) return T{0};
     return static_cast<T>(a % b);

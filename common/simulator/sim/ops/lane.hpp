@@ -89,9 +89,10 @@ struct Source {
 };
 template <>
 struct Source<bool> {
-  u32 mask;
-  explicit Source(Warp& w, u32 slot) : mask(w.predicate(slot)) {}
-  bool operator[](int i) const { return (mask >> i & 1u) != 0; }
+  alignas(
+      64) u32 lanes[kLanes];  // from the bits of one word, selections would not become vector instructions
+  explicit Source(Warp& w, u32 slot) { SIM_FOR_LANES(i) lanes[i] = w.predicate(slot) >> i & 1u; }
+  bool operator[](int i) const { return lanes[i] != 0; }
 };
 
 // Computes `value(i)` for each lane and stores it for the active lanes.

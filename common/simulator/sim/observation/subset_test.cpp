@@ -132,13 +132,16 @@ TEST(Subset, RefusesKernelsWithALibrarysName) {
 TEST(Subset, OverlappingLaunchesMustWaitFirst) {
   const auto overlap = [](const std::string& body) {
     const auto module = ptx::parse(
-        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+        ".version 9.0\n.target sm_90\n.address_size 64\n"
+        ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 "
+        "e);\n"
+        ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.visible .entry k()\n{\n"
         ".reg .pred %p<2>;\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n" +
         body + "\nret;\n}\n");
     EXPECT_TRUE(module) << (module ? "" : module.error().text);
     ModuleImage image;
     image.module = &*module;
-    const auto program = decode(image, module->functions[0], table());
+    const auto program = decode(image, module->functions.back(), table());
     EXPECT_TRUE(program) << (program ? "" : program.error().text);
     LaunchRequest launch;
     launch.overlaps = true;
@@ -153,6 +156,13 @@ TEST(Subset, OverlappingLaunchesMustWaitFirst) {
   EXPECT_EQ(overlap("griddepcontrol.launch_dependents;" + load), 1u);
   EXPECT_EQ(overlap("@%p1 bra L;" + wait + "\nL:" + load), 1u);
   EXPECT_EQ(overlap("@%p1 " + wait + load), 1u);
+  const std::string parameters =
+      "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e; ";
+  const std::string fails = parameters + "call.uni __assertfail, (a, b, c, d, e); }";
+  EXPECT_EQ(overlap("@%p1 bra L;" + fails + "\nL:" + wait + load), 0u)
+      << "a failed assertion ends the kernel";
+  EXPECT_EQ(overlap(fails + load + wait), 1u);
+  EXPECT_EQ(overlap("{ .param .b64 r; .param .b64 a; call.uni (r), malloc, (a); }" + wait), 1u);
 }
 
 // A new row needs a decision of each observer; rules.md shows the number of rows, so it changes, too.

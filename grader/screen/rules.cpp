@@ -85,6 +85,9 @@ constexpr const char* kAllowed[] = {
     "isalnum", "isalpha", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint", "ispunct",
     "isspace", "isupper", "isxdigit", "toupper", "tolower", "atoi", "atol", "atoll", "atof", "sscanf",
     "vsscanf", "__isoc99_sscanf", "__isoc99_vsscanf",
+    // a mutex or a flag of std::call_once around the program's own data
+    "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock", "pthread_once",
+    "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_unlock",
     // random numbers that are the same in each run
     "rand", "srand", "rand_r", "random", "srandom", "drand48", "srand48", "lrand48", "mrand48",
     // arithmetic, besides kMath

@@ -318,8 +318,10 @@ class SatProblem : public Problem {
     if (n == 0) return {};
     const auto bytes = [](DType dtype) { return static_cast<double>(bytes_of(dtype)); };
     if (is_box(task)) {
-      const double radii = has_radii(c) ? 4 : 0;
-      return {3 * n, 2, n * (4 * bytes(c.dtype) + bytes(mean_type(c.dtype)) + radii)};
+      const double others = bytes(mean_type(c.dtype)) + (has_radii(c) ? 4 : 0);
+      Ideal four_looks{3 * n, 2, n * (4 * bytes(c.dtype) + others)};
+      four_looks.least_bytes = n * (bytes(c.dtype) + others);  // neighbours share entries in shared memory
+      return four_looks;
     }
     // The sum of the whole image depends on all items. An operation may combine a word's four small items.
     const double n_words = c.dtype == DType::u8 ? n / 4 : n;
@@ -424,6 +426,7 @@ std::vector<Case> table_cases() {
   add(kLow, i32, {1000, 37});
   add(kTop, i32, {37, 1000});
   add(kLow, i32, {3, 20011});
+  add(kTop, i32, {20011, 3});
   add(kLow, i32, {641, 479});
   // The other types; sums that need more bits than an item has.
   add(kTop, u8, {640, 480});
@@ -457,16 +460,16 @@ std::vector<Case> table_cases() {
   return all;
 }
 
-constexpr std::int64_t kOwnRadii = -1;
+constexpr std::uint64_t kOwnRadii = ~std::uint64_t{1};
 
 std::vector<Case> box_cases() {
   std::vector<Case> all;
-  const auto add = [&all](Corner corner, DType dtype, Size size, std::int64_t radius,
+  const auto add = [&all](Corner corner, DType dtype, Size size, std::uint64_t radius,
                           Pattern pattern = Pattern::random, std::uint32_t purpose = kCorrectness,
                           std::uint32_t misalign = 0) {
     Case c = make_case(corner, dtype, size, pattern, purpose, misalign);
     c.params[kHasRadii] = radius == kOwnRadii;
-    c.params[kRadius] = radius == kOwnRadii ? 0 : radius;
+    c.params[kRadius] = radius == kOwnRadii ? 0 : static_cast<std::int64_t>(radius);
     c.words.more = radius == kOwnRadii ? "_radii" : fmt::format("_radius{}", radius);
     all.push_back(named(std::move(c)));
   };
@@ -489,11 +492,11 @@ std::vector<Case> box_cases() {
     add(corner, u32, {1, 1000}, 3);
   }
   add(kTop, u32, {1, 65537 * 9}, 4);  // more blocks of up to 9 rows than gridDim.y can be
-  // The item alone; a box that reaches one border, both, all of them; a radius near 2^32 must not wrap
+  // The item alone; a box that reaches one border, both, all of them; a radius near 2^32 or 2^64 must not wrap
   // around, nor one of more bits lose them.
-  for (const std::int64_t radius :
-       {std::int64_t{0}, std::int64_t{1}, std::int64_t{20}, std::int64_t{60}, std::int64_t{119},
-        std::int64_t{120}, std::int64_t{0xffffffff}, std::int64_t{1} << 32}) {
+  constexpr std::uint64_t kBit = 1;
+  for (const std::uint64_t radius : {kBit - 1, kBit, 20 * kBit, 60 * kBit, 119 * kBit, 120 * kBit,
+                                     (kBit << 32) - 1, kBit << 32, kBit << 63, ~kBit + 1}) {
     add(kTop, u32, {121, 87}, radius);
     add(kLow, u32, {87, 121}, radius);
   }

@@ -83,9 +83,9 @@ struct BufferSpec {
 
   std::uint64_t n_bytes() const { return count * bytes_of(dtype); }
 };
-// Offset of an input of a case: as many elements as that of the first one.
-inline std::uint32_t misalign_of(const Case& c, const BufferSpec& input) {
-  return static_cast<std::uint32_t>(c.misalign / bytes_of(c.dtype) * bytes_of(input.dtype));
+// Offset of an input of a case, or of an output like these: as many elements as that of the first input.
+inline std::uint32_t misalign_of(const Case& c, const BufferSpec& buffer) {
+  return static_cast<std::uint32_t>(c.misalign / bytes_of(c.dtype) * bytes_of(buffer.dtype));
 }
 
 struct Shape {
@@ -94,6 +94,8 @@ struct Shape {
   // Of a lab for several devices: input i is on device i % n_devices, and so is output i. Each device has a
   // workspace. At most Manifest::most_devices.
   std::uint32_t n_devices = 1;
+  bool misaligned_outputs =
+      false;  // they begin like the inputs, see misalign_of(); else at 256-byte boundaries
 };
 
 // The type in which the elements of an array are shown, by the array's name and the width of an access: as
@@ -131,6 +133,7 @@ struct Ideal {
   double least_work = 0, least_steps = 0;
   // An upper bound: the operations whose results can reach the output. 0: none is proven for this task.
   double most_needed_work = 0;
+  double least_bytes = 0;  // if a right program can move fewer than `bytes`; else 0
 };
 
 // Results that depend on n_items items, the longest of them on `longest`: an operation combines two values,

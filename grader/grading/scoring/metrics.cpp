@@ -86,12 +86,12 @@ bool meets(lab::Metric metric, double measured, double limit) {
 
 std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal) {
   constexpr double kMin = 0.5;
-  const double bytes = global_bytes(totals);
-  if (ideal.bytes > 0 && bytes < kMin * ideal.bytes) {
+  const double bytes = global_bytes(totals), least = ideal.least_bytes > 0 ? ideal.least_bytes : ideal.bytes;
+  if (bytes < kMin * least) {
     return fmt::format(
         "The kernels moved {:.0f} bytes of global memory; this task must move at least {:.0f}. The work has "
         "to be done by kernels, on the device.",
-        bytes, ideal.bytes);
+        bytes, least);
   }
   return "";
 }

@@ -107,6 +107,14 @@ TEST(Metrics, LocalMemoryIsTrafficButNotRequiredTraffic) {
   EXPECT_THAT(implausible(c, kIdeal), HasSubstr("must move at least 2048"));
 }
 
+TEST(Metrics, BytesAreImplausibleBelowTheLeastThatSuffice) {
+  lab::Ideal ideal = kIdeal;
+  ideal.bytes *= 5;
+  EXPECT_NE(implausible(counted(), ideal), "");
+  ideal.least_bytes = kIdeal.bytes;
+  EXPECT_EQ(implausible(counted(), ideal), "");
+}
+
 TEST(Metrics, AreAbsentWithoutIdealOrCounters) {
   EXPECT_FALSE(measure(lab::Metric::work_ratio, counted(), lab::Ideal{}).has_value());
   for (const lab::Metric metric : lab::kAllMetrics) {

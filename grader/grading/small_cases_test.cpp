@@ -62,12 +62,14 @@ TEST(DrawnCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
   }
 }
 
-// Each offset that the type allows, with an odd and an even number of items, in the cases of each lab.
+// Each offset that the type allows in 16 bytes, with an odd and an even number of items, in the cases of each
+// lab; and addresses that are no multiple of 128 bytes, but of 16.
 TEST(GradedCasesOfAllLabs, MeetEveryOffsetAndAreFoundByName) {
   constexpr std::uint32_t kVector = 16;
   for (const Problem* problem : all_problems()) {
     for (const Task& task : problem->manifest().tasks) {
       std::set<std::uint64_t> wanted, met;
+      bool in_a_line = false;
       for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         const std::vector<Case> typed = problem->cases(task), cases = graded_cases(*problem, task, seed);
         ASSERT_GE(cases.size(), typed.size());
@@ -82,7 +84,8 @@ TEST(GradedCasesOfAllLabs, MeetEveryOffsetAndAreFoundByName) {
             EXPECT_EQ(c.misalign % bytes_of(spec.dtype), 0U) << c.name;
           for (std::size_t offset = 0; offset < kVector; offset += bytes_of(c.dtype))
             wanted.insert(64 * bytes_of(c.dtype) + 2 * offset + c.n % 2);
-          met.insert(64 * bytes_of(c.dtype) + 2 * c.misalign + c.n % 2);
+          met.insert(64 * bytes_of(c.dtype) + 2 * (c.misalign % kVector) + c.n % 2);
+          in_a_line = in_a_line || (c.misalign % kVector == 0 && c.misalign % 128 != 0);
           if (seed > 1) continue;
           const auto found = find_case(*problem, task, c.name);
           EXPECT_TRUE(found && found->n == c.n && found->params == c.params && found->misalign == c.misalign)
@@ -90,6 +93,7 @@ TEST(GradedCasesOfAllLabs, MeetEveryOffsetAndAreFoundByName) {
         }
       }
       EXPECT_EQ(met, wanted) << problem->manifest().id << " " << task.id;
+      EXPECT_TRUE(in_a_line) << problem->manifest().id << " " << task.id;
     }
   }
   const Problem& reduction = *all_problems().front();

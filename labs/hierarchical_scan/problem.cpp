@@ -327,7 +327,10 @@ class HierarchicalScanProblem : public Problem {
   std::vector<Case> cases(const Task& task) const override;
 
   Shape shape(const Task&, const Case& c) const override {
-    return {{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, workspace_of(c.n, c.dtype)};
+    return {.inputs = {{"d_in", c.dtype, c.n}},
+            .outputs = {{"d_out", c.dtype, c.n}},
+            .workspace = workspace_of(c.n, c.dtype),
+            .misaligned_outputs = true};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
@@ -465,6 +468,7 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   add(kIn, OpId::sum, DType::f64, 262145, Pattern::random);
   // An item may be much larger than the sum before it; short arrays.
   add(kEx, OpId::sum, DType::f32, 5000, Pattern::skewed);
+  add(kIn, OpId::sum, DType::f32, 5000, Pattern::high_bits);
   add(kIn, OpId::sum, DType::i64, 100, Pattern::random);
   add(kEx, OpId::sum, DType::f64, 33, Pattern::random);
   add(kIn, OpId::sum, DType::i32, 5000, Pattern::skewed);

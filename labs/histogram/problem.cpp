@@ -361,6 +361,11 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.n_bins = 65536, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
   add({.n_bins = 100, .n = 5003, .lo = -3, .hi = 4});
   add({.op = edges, .n_bins = 65536, .n = 30011, .outside = true});
+  add({.op = edges,
+       .n_bins = 6145,
+       .n = 20011,
+       .outside = true});  // counters and edges: 3 words above 48 KiB
+  add({.op = edges, .dtype = f32, .n_bins = 12288, .n = 20011, .outside = true});
   add({.op = edges, .dtype = f32, .n_bins = 65536, .n = 30011});
   // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
   add({.n = 100003, .misalign = 4});

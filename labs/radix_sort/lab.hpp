@@ -67,7 +67,7 @@ struct Items {
 template <typename Bits, typename Value>
 struct Job {
   Items<const Bits, const Value> in;  // aligned to the size of a key or value only
-  Items<Bits, Value> out;             // the sorted items
+  Items<Bits, Value> out;             // the sorted items; aligned to 256 bytes
   std::uint64_t n = 0;                // number of keys, below kMaxKeys; may be 0
   // Only the bits [begin_bit, end_bit) of a key are sorted, after the flips for its kind; 0 is the least
   // significant bit. If both are equal, all keys are equal, and the result is a copy. (Task split does not

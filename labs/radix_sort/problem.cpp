@@ -399,7 +399,8 @@ class CaseList {
           add(op, dtype, 5000, Pattern::random, {.descending = descending});
           add(op, dtype, 3000, Pattern::extremes, {.descending = descending});
         }
-        add(op, dtype, 3001, Pattern::extremes, {.begin = 2 * half - 12, .end = 2 * half});
+        add(op, dtype, 3001, Pattern::extremes,
+            {.begin = 2 * half - 12, .end = 2 * half, .descending = op == OpId::keys});
         add(op, dtype, 4097, Pattern::random,
             {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
       }
@@ -428,7 +429,7 @@ class CaseList {
           add(op, dtype, 30000, Pattern::extremes, {.descending = descending});
         }
         add(op, dtype, 24577, Pattern::random,
-            {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
+            {.begin = half - 3, .end = half + 8, .descending = op == OpId::keys});
         const std::uint64_t most = 40960 / (bytes_of(dtype) + (op == OpId::pairs ? 4 : 0)) / 512 * 512;
         for (const std::uint64_t n : {most, most + 1}) add(op, dtype, n, Pattern::random, {.purpose = kBoth});
       }

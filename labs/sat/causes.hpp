@@ -398,8 +398,8 @@ std::string near_edge_inside(const F& f) {
   return "";
 }
 
-// All wrong entries, and no others, have a radius that exceeds the range of int when it is added to a row or
-// column.
+// All wrong entries, and no others, have a radius that exceeds the range of int, or of 64 bits, when it is
+// added to a row or column.
 std::string radius_overflows(const auto& f) {
   constexpr std::size_t kIntMax = 0x7fffffff;
   const auto is_right = [&](std::size_t i) {
@@ -410,15 +410,16 @@ std::string radius_overflows(const auto& f) {
   bool some_right = false;
   for (std::size_t i = 0; i < f.out.got.size(); ++i) {
     const std::size_t r = i / f.width(), col = i % f.width();
-    const bool leaves = f.radius(r, col) + std::max(r, col) > kIntMax;
+    const bool leaves = f.radius(r, col) > kIntMax - std::max(r, col);
     if (!leaves && !is_right(i)) return "";
     some_right = some_right || !leaves;
   }
   if (!(some_right || f.radii.empty())) return "";
+  const std::size_t radius = f.radius(f.out.first_wrong / f.width(), f.out.first_wrong % f.width());
   return fmt::format(
-      "only entries with a radius as large as {} are wrong: a row or column plus the radius "
-      "leaves the range of 32 bits. Compute it in 64 bits, or cut the radius first",
-      f.radius(f.out.first_wrong / f.width(), f.out.first_wrong % f.width()));
+      "only entries with a radius as large as {} are wrong: a row or column plus the radius leaves the range "
+      "of {} bits; cut the radius first",
+      radius, radius >> 62 != 0 ? 64 : 32);
 }
 
 template <typename Sum>
@@ -431,7 +432,7 @@ constexpr Rule<BoxFacts<Sum>> kBoxRules[] = {
     {"near_edge_inside", near_edge_inside<BoxFacts<Sum>>},
     {"radius_overflows", radius_overflows<BoxFacts<Sum>>, false,
      "only entries with a very large radius are wrong: a row or column plus the radius leaves the range of "
-     "32 bits. Compute it in 64 bits, or cut the radius first"},
+     "its type; cut the radius first"},
 };
 
 }  // namespace course::sat

@@ -39,7 +39,7 @@ T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
       if constexpr (kFloat) return static_cast<T>((2 * rng.unit() - 1) * 0x1p20);
       return static_cast<T>(rng());
     case Pattern::high_bits:
-      if constexpr (kFloat) return static_cast<T>(1048576.0 + static_cast<double>(rng.below(1000)));
+      if constexpr (kFloat) return static_cast<T>(0x1p100 + 0x1p80 * static_cast<double>(rng.below(1000)));
       return static_cast<T>(Limits::max() - static_cast<T>(rng.below(100)));
     case Pattern::alternating:
       if constexpr (std::is_unsigned_v<T>)

@@ -18,7 +18,7 @@ constexpr std::uint64_t kFew = 9;  // items that are easily looked at
 constexpr std::size_t kDrawn = 3;
 constexpr std::uint64_t kFewer = 1 << 9, kLongest = 1 << 17;
 
-constexpr std::uint32_t kVector = 16;  // bytes of the longest load
+constexpr std::uint32_t kLine = 128;  // bytes; the longest load has 16
 
 // 1 to 9, then 0, which shows nothing, then the lengths around powers of two, up to `most`.
 std::vector<std::uint64_t> lengths_up_to(std::uint64_t most) {
@@ -105,7 +105,7 @@ std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::ui
     if ((c.purpose & (kEfficiency | kSpeedup)) != 0 || c.misalign != 0) continue;
     Case other = c;
     const std::uint32_t unit = alignment_of(problem, task, c);
-    other.misalign = static_cast<std::uint32_t>(seed_for(seed, c.name) % (kVector / unit)) * unit;
+    other.misalign = static_cast<std::uint32_t>(seed_for(seed, c.name) % (kLine / unit)) * unit;
     if (other = named(other); is_new(other)) c = other;
   }
   std::erase_if(longer, [&](const Case& c) {
@@ -145,7 +145,7 @@ std::optional<Case> find_case(const Problem& problem, const Task& task, std::str
   }
   if (const std::size_t end = name.rfind("_off"); end != std::string_view::npos)
     if (auto c = find_case(problem, task, name.substr(0, end)))
-      for (const std::uint32_t unit = alignment_of(problem, task, *c); (c->misalign += unit) < kVector;)
+      for (const std::uint32_t unit = alignment_of(problem, task, *c); (c->misalign += unit) < kLine;)
         if (Case one = named(*c); one.name == name) return one;
   return std::nullopt;
 }

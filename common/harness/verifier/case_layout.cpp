@@ -70,6 +70,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     auto& buffer = r.buffers[slot++];
     buffer.count = spec.count;
     buffer.dtype = static_cast<std::uint32_t>(spec.dtype);
+    if (shape.misaligned_outputs) buffer.misalign = misalign_of(c, spec);
     buffer.name.set(spec.name);
     buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
   }

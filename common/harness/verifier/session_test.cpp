@@ -15,6 +15,7 @@
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
 #include "protocol/go.hpp"
+#include "verifier/case_layout.hpp"
 #include "verifier/judge_times.hpp"
 #include "verifier/live_runner.hpp"
 
@@ -105,6 +106,18 @@ TEST(Session, HandsOverEveryAlignmentAndSizeIncludingNothing) {
       c.misalign = misalign;
       EXPECT_EQ(run(session, c).verdict, Verdict::ok) << n << " " << misalign;
     }
+  }
+}
+
+TEST(Session, OutputsBeginLikeInputsIfTheLabSaysSo) {
+  const Doubling problem;
+  Case c = a_case();
+  c.misalign = 12;
+  Shape shape = problem.shape(kTasks[0], c);
+  for (const bool like_inputs : {false, true}) {
+    shape.misaligned_outputs = like_inputs;
+    const auto request = lay_out(problem, kTasks[0], c, shape, DeviceKind::sim, {});
+    EXPECT_EQ(request.buffers[1].misalign, like_inputs ? 12u : 0u);
   }
 }
 

@@ -105,17 +105,22 @@ TEST(GradedCasesOfAllLabs, MeetEveryOffsetAndAreFoundByName) {
 TEST(GradedCasesOfAllLabs, MeetOddOffsetsOfEachInput) {
   for (const Problem* problem : all_problems()) {
     for (const Task& task : problem->manifest().tasks) {
-      std::set<std::string> inputs, odd;
+      std::set<std::string> inputs, odd, apart;  // apart: no vector where the first input has one
       for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         for (const Case& c : graded_cases(*problem, task, seed)) {
-          for (const BufferSpec& spec : problem->shape(task, c).inputs) {
+          const Shape shape = problem->shape(task, c);
+          for (std::size_t k = 0; k < shape.inputs.size(); ++k) {
+            const BufferSpec& spec = shape.inputs[k];
             inputs.insert(spec.name);
-            EXPECT_EQ(misalign_of(c, spec) % bytes_of(spec.dtype), 0U) << c.name;
-            if (misalign_of(c, spec) / bytes_of(spec.dtype) % 2 != 0) odd.insert(spec.name);
+            const std::uint32_t offset = misalign_of(c, spec, k);
+            EXPECT_EQ(offset % bytes_of(spec.dtype), 0U) << c.name;
+            if (offset / bytes_of(spec.dtype) % 2 != 0) odd.insert(spec.name);
+            if (k > 0 && offset % 16 != 0 && c.misalign != 0 && c.misalign % 16 == 0) apart.insert(spec.name);
           }
         }
       }
       EXPECT_EQ(odd, inputs) << problem->manifest().id << " " << task.id;
+      EXPECT_EQ(apart.size() + 1, inputs.size()) << problem->manifest().id << " " << task.id;
     }
   }
 }

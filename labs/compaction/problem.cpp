@@ -489,10 +489,9 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   for (const DType dtype : {DType::i32, DType::f32, DType::i64}) {
     for (const KeepId keep : {is_positive, is_even, nonzero, less_than}) {
       if (!offers(keep, dtype)) continue;
-      const std::int64_t threshold = keep == less_than ? 11 : 0;
-      add(keep, dtype, 0, half, kCorrectness, 0, threshold);
-      add(keep, dtype, 2500, half, kCorrectness, 0, threshold);
-      add(keep, dtype, 5000, extremes, kCorrectness, 0, threshold);
+      add(keep, dtype, 0, half, kCorrectness, 0, 11);
+      add(keep, dtype, 2500, half, kCorrectness, 0, -11);
+      add(keep, dtype, 5000, extremes, kCorrectness, 0, 0);
     }
   }
   add(nonzero, DType::f32, 33, half);

@@ -59,6 +59,8 @@ typename Op::Value item_for(Op, Pattern pattern, std::uint64_t i, std::uint64_t 
       if (pattern == Pattern::ascending)
         return static_cast<Value>(static_cast<double>(i) - static_cast<double>(n));
       if (pattern == Pattern::descending) return static_cast<Value>(-1 - static_cast<double>(i));
+      if (pattern == Pattern::high_bits && std::is_floating_point_v<Value>)  // subnormal
+        return static_cast<Value>(-static_cast<double>(1 + rng.below(1000)) * 0x1p-149);
     }
     return item_of<Value>(pattern, i, n, rng);
   }
@@ -468,7 +470,9 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   add(kIn, OpId::sum, DType::f64, 262145, Pattern::random);
   // An item may be much larger than the sum before it; short arrays.
   add(kEx, OpId::sum, DType::f32, 5000, Pattern::skewed);
-  add(kIn, OpId::sum, DType::f32, 5000, Pattern::high_bits);
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const std::uint64_t n : {3001u, 5000u}) add(kIn, OpId::sum, dtype, n, Pattern::high_bits);
+  add(kIn, OpId::max, DType::f32, 3001, Pattern::high_bits);
   add(kIn, OpId::sum, DType::i64, 100, Pattern::random);
   add(kEx, OpId::sum, DType::f64, 33, Pattern::random);
   add(kIn, OpId::sum, DType::i32, 5000, Pattern::skewed);

@@ -187,6 +187,7 @@ class HistogramProblem : public Problem {
       shape.inputs.push_back({"d_edges", edge_type(c.dtype), n_counts});
     shape.outputs = {{"d_counts", DType::u64, n_counts}};
     shape.workspace = workspace_of(c.n, bins_of(c));
+    shape.misaligned_outputs = true;
     return shape;
   }
 
@@ -355,7 +356,8 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5003, .pattern = extremes, .lo = -5, .hi = 256});
   add({.op = edges, .dtype = u8, .n_bins = 3, .n = 5003, .pattern = extremes, .lo = -100000, .hi = 70000});
   add({.op = edges, .n_bins = 1, .n = 1000, .pattern = extremes, .lo = -7, .hi = 20});
-  add({.op = edges, .n_bins = 3, .n = 5000, .pattern = extremes, .lo = -0x1p31, .hi = 0x1p31 - 1});
+  for (const std::uint32_t n_bins : {3u, 100u})
+    add({.op = edges, .n_bins = n_bins, .n = 5000, .pattern = extremes, .lo = -0x1p31, .hi = 0x1p31 - 1});
   // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins.
   add({.n_bins = 1000, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
   add({.n_bins = 65536, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
@@ -365,7 +367,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
        .n_bins = 6145,
        .n = 20011,
        .outside = true});  // counters and edges: 3 words above 48 KiB
-  add({.op = edges, .dtype = f32, .n_bins = 12288, .n = 20011, .outside = true});
+  add({.op = edges, .dtype = f32, .n_bins = 12287, .n = 20011, .outside = true});
   add({.op = edges, .dtype = f32, .n_bins = 65536, .n = 30011});
   // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
   add({.n = 100003, .misalign = 4});

@@ -383,7 +383,7 @@ class CaseList {
     pairs(30000, Pattern::random, {.begin = 0, .end = 1});
     pairs(4097, Pattern::random, {.begin = 6, .end = 29});  // an odd number of passes
     keys(5000, Pattern::random, {.begin = 31, .end = 32});
-    keys(5000, Pattern::random, {.begin = 7, .end = 7});
+    pairs(5000, Pattern::random, {.begin = 7, .end = 7});
     pairs(10001, Pattern::random, {.misalign = 4});
     keys(100003, Pattern::random);
     pairs(262144, Pattern::random);
@@ -413,7 +413,7 @@ class CaseList {
     add(OpId::pairs, DType::f32, 4500, Pattern::extremes,
         {.begin = 24, .end = 32, .descending = true, .purpose = kBoth});
     add(OpId::pairs, DType::i64, 2500, Pattern::skewed, {.begin = 56, .end = 64, .purpose = kBoth});
-    add(OpId::keys, DType::f64, 2500, Pattern::random, {.begin = 40, .end = 40});
+    add(OpId::pairs, DType::f64, 2500, Pattern::random, {.begin = 40, .end = 40});
     add(OpId::pairs, DType::u64, 100003, Pattern::random);
     add(OpId::pairs, DType::f32, 1048576, Pattern::random, {.purpose = kTimed});
   }
@@ -440,7 +440,7 @@ class CaseList {
     // The upper digits of all keys are equal, and so are the keys of some tiles.
     pairs(40000, Pattern::skewed, {.purpose = kBoth});
     pairs(40000, Pattern::random, {.begin = 7, .end = 7, .purpose = kBoth, .misalign = 4});
-    add(OpId::pairs, DType::f64, 5001, Pattern::random, {.begin = 40, .end = 40});
+    add(OpId::keys, DType::f64, 5001, Pattern::random, {.begin = 40, .end = 40});
   }
 };
 

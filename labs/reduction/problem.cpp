@@ -99,7 +99,7 @@ T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rn
     case Pattern::skewed:
       if (i + 1 == n) return static_cast<T>(op == OpId::min ? -1e6 : 1e6);
       return static_cast<T>(rng.unit());
-    case Pattern::high_bits: return static_cast<T>(0x1p100 + 0x1p80 * static_cast<double>(rng.below(1000)));
+    case Pattern::high_bits: return lab::float_far_from_one<T>(n, rng);
     case Pattern::alternating:  // small integers: every partial sum is exact
       return static_cast<T>(i % 2 == 0 ? static_cast<double>(i % 9) : -static_cast<double>(i % 5));
     case Pattern::extremes: {
@@ -303,7 +303,8 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   add(OpId::sum, DType::f32, 65537, Pattern::alternating);
   add(OpId::sum, DType::f32, 1048576, Pattern::all_equal);
   add(OpId::sum, DType::f32, 5000, Pattern::skewed);
-  add(OpId::sum, DType::f32, 5000, Pattern::high_bits);
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const std::uint64_t n : {3001u, 5000u}) add(OpId::sum, dtype, n, Pattern::high_bits);
   add(OpId::sum, DType::f64, 100003, Pattern::random);
   add(OpId::sum, DType::f64, 2000, Pattern::skewed);
   for (const std::uint64_t n : {1u, 33u}) add(OpId::sum, DType::f32, n, Pattern::random);
@@ -321,7 +322,7 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
     add(OpId::max, dtype, 70001, Pattern::ascending);
     add(OpId::max, dtype, 1025, Pattern::skewed);
     add(OpId::max, dtype, 70001, Pattern::random);
-    for (const std::uint64_t n : {3u, 5000u}) add(OpId::max, dtype, n, Pattern::extremes);
+    add(OpId::max, dtype, 5000, Pattern::extremes);
     add(OpId::max, dtype, 3000, Pattern::alternating);
     add(OpId::max, dtype, 2500, Pattern::all_equal);
     add(OpId::min, dtype, 0, Pattern::random);
@@ -329,7 +330,7 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
     add(OpId::min, dtype, 70001, Pattern::descending);
     add(OpId::min, dtype, 1025, Pattern::skewed);
     add(OpId::min, dtype, 70001, Pattern::random);
-    for (const std::uint64_t n : {3u, 5000u}) add(OpId::min, dtype, n, Pattern::extremes);
+    add(OpId::min, dtype, 5000, Pattern::extremes);
     add(OpId::min, dtype, 3000, Pattern::alternating);
     add(OpId::min, dtype, 2500, Pattern::all_equal);
     add(OpId::mean, dtype, 0, Pattern::random);
@@ -337,6 +338,7 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
     add(OpId::mean, dtype, 1000, Pattern::skewed);
     add(OpId::mean, dtype, 100003, Pattern::high_bits);
   }
+  for (const OpId op : {OpId::min, OpId::max}) add(op, DType::f32, 3, Pattern::extremes);
   add(OpId::product, DType::f32, 300, Pattern::skewed);
   add(OpId::product, DType::i32, 1, Pattern::random);
 

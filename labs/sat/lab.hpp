@@ -65,13 +65,13 @@ template <typename T>
 struct TableJob {
   using Item = T;
   using Sum = typename SumOf<T>::Type;
-  const T* d_in = nullptr;           // height rows of width items: item (r, c) is d_in[r * width + c];
-                                     // aligned to sizeof(T) only
-  Sum* d_out = nullptr;              // the table: height rows of width sums, likewise; contents undefined
-  std::uint64_t width = 0;           // items in a row: 0 … 2^20
-  std::uint64_t height = 0;          // rows: 0 … 2^20, so gridDim.y can count tiles of 32 rows
-  Corner corner{};                   // where every rectangle starts
-  Sum* d_scratch = nullptr;          // space for scratch_count sums, 256-byte aligned; contents undefined
+  const T* d_in = nullptr;   // height rows of width items: item (r, c) is d_in[r * width + c];
+                             // aligned to sizeof(T) only
+  Sum* d_out = nullptr;      // the table: height rows of width sums, likewise aligned; contents undefined
+  std::uint64_t width = 0;   // items in a row: 0 … 2^20
+  std::uint64_t height = 0;  // rows: 0 … 2^20, so gridDim.y can count tiles of 32 rows
+  Corner corner{};           // where every rectangle starts
+  Sum* d_scratch = nullptr;  // space for scratch_count sums, 256-byte aligned; contents undefined
   std::uint64_t scratch_count = 0;   // width * height + 256 for each tile of 32 x 32, + 512
   std::uint32_t* d_flags = nullptr;  // space for flag_count words, 256-byte aligned; contents undefined
   std::uint64_t flag_count = 0;      // 64 + 4 for each tile of 32 x 32
@@ -89,7 +89,7 @@ struct BoxJob {
   // The table of the image from `corner`: height rows of width sums; aligned to sizeof(S) only. Its integers
   // may have wrapped around; the sums of single boxes fit into S.
   const S* d_table = nullptr;
-  Mean* d_out = nullptr;     // height rows of width means; contents undefined
+  Mean* d_out = nullptr;     // height rows of width means; aligned to sizeof(Mean) only; contents undefined
   std::uint64_t width = 0;   // items in a row: 0 … 2^20
   std::uint64_t height = 0;  // rows: 0 … 2^20
   Corner corner{};           // where the table's rectangles start

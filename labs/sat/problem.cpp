@@ -211,13 +211,12 @@ class SatProblem : public Problem {
 
   Shape shape(const Task& task, const Case& c) const override {
     const auto [width, height] = size_of(c);
-    if (is_box(task)) {
-      Shape shape{{{"d_table", c.dtype, c.n}}, {{"d_out", mean_type(c.dtype), c.n}}};
-      if (has_radii(c)) shape.inputs.push_back({"d_radii", DType::u32, c.n});
-      return shape;
-    }
-    return {
-        {{"d_in", c.dtype, c.n}}, {{"d_out", sum_type(c.dtype), c.n}}, workspace_of(c.dtype, width, height)};
+    Shape shape{.inputs = {{is_box(task) ? "d_table" : "d_in", c.dtype, c.n}},
+                .outputs = {{"d_out", is_box(task) ? mean_type(c.dtype) : sum_type(c.dtype), c.n}},
+                .misaligned_outputs = true};
+    if (has_radii(c)) shape.inputs.push_back({"d_radii", DType::u32, c.n});
+    if (!is_box(task)) shape.workspace = workspace_of(c.dtype, width, height);
+    return shape;
   }
 
   void fill(const Task& task, const Case& c, std::uint64_t seed,

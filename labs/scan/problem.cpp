@@ -201,7 +201,9 @@ class CaseList {
       }
     }
     add(Kind::inclusive, OpId::sum, DType::f32, 9000, longest_, Pattern::all_equal);
-    add(Kind::inclusive, OpId::sum, DType::f32, 3001, longest_, Pattern::high_bits);
+    for (const DType dtype : {DType::f32, DType::f64})
+      for (const std::uint64_t n : {3001u, 5000u})
+        add(Kind::inclusive, OpId::sum, dtype, n, longest_, Pattern::high_bits);
     add(Kind::exclusive, OpId::sum, DType::i64, 0, longest_);
     add(Kind::inclusive, OpId::sum, DType::i64, 20, 20);
     add(Kind::exclusive, OpId::sum, DType::f64, 100, std::min<std::uint64_t>(100, longest_));

@@ -160,7 +160,9 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
   std::vector<std::unique_ptr<Memory>> memory;
   std::vector<lab::DeviceBuffer> on_device;
   const auto place = [&](const lab::HostBuffer& buffer, bool is_input) {
-    const std::uint32_t misalign = is_input || shape.misaligned_outputs ? misalign_of(c, buffer.spec) : 0;
+    const std::uint32_t misalign = is_input                   ? misalign_of(c, buffer.spec, memory.size())
+                                   : shape.misaligned_outputs ? misalign_of(c, buffer.spec, 0)
+                                                              : 0;
     memory.push_back(std::make_unique<Memory>(buffer.bytes.size(), misalign));
     void* data = memory.back()->data();
     if (is_input && !buffer.bytes.empty())

@@ -20,6 +20,16 @@ T example_item(std::uint64_t i) {
   return static_cast<T>(kItems[i % 8]);
 }
 
+// For sums: of an odd number of floats tiny ones, else large ones, of which no array has so many that their
+// sum overflows.
+template <typename T>
+T float_far_from_one(std::uint64_t n, Rng& rng) {
+  const double scale = n % 2 != 0       ? (sizeof(T) == 4 ? 0x1p-100 : 0x1p-900)
+                       : sizeof(T) == 4 ? 0x1p90
+                                        : 0x1p900;
+  return static_cast<T>(scale * static_cast<double>(1 + rng.below(1000)));
+}
+
 // Item i of n. Random integers use the whole range of T; random floats lie in [-1, 1). `extremes` includes
 // the largest and smallest values of T, so that sums of them may overflow; of floats, NaN and both
 // infinities, too, but item 0 is a number.
@@ -39,7 +49,7 @@ T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
       if constexpr (kFloat) return static_cast<T>((2 * rng.unit() - 1) * 0x1p20);
       return static_cast<T>(rng());
     case Pattern::high_bits:
-      if constexpr (kFloat) return static_cast<T>(0x1p100 + 0x1p80 * static_cast<double>(rng.below(1000)));
+      if constexpr (kFloat) return float_far_from_one<T>(n, rng);
       return static_cast<T>(Limits::max() - static_cast<T>(rng.below(100)));
     case Pattern::alternating:
       if constexpr (std::is_unsigned_v<T>)

@@ -57,10 +57,10 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
   };
   std::uint32_t slot = 0;
   for (const auto& spec : shape.inputs) {
-    auto& buffer = r.buffers[slot++];
+    auto& buffer = r.buffers[slot];
     buffer.count = spec.count;
     buffer.dtype = static_cast<std::uint32_t>(spec.dtype);
-    buffer.misalign = misalign_of(c, spec);
+    buffer.misalign = misalign_of(c, spec, slot++);
     buffer.name.set(spec.name);
     buffer.data_offset = reserve(spec.count * bytes_of(spec.dtype));
     buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
@@ -70,7 +70,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     auto& buffer = r.buffers[slot++];
     buffer.count = spec.count;
     buffer.dtype = static_cast<std::uint32_t>(spec.dtype);
-    if (shape.misaligned_outputs) buffer.misalign = misalign_of(c, spec);
+    if (shape.misaligned_outputs) buffer.misalign = misalign_of(c, spec, 0);
     buffer.name.set(spec.name);
     buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
   }

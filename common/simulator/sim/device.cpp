@@ -488,7 +488,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   result.counters = outcome.counters;
   if (grid.counting)
     cache.launch_ends(outcome.counters.memory_read_sectors + outcome.counters.memory_write_sectors);
-  const Modelled modelled = model_time(options.preset, request, outcome.counters);
+  const Modelled modelled = model_time(options.preset, request, outcome.counters, outcome.busiest_block);
   result.modelled_us = modelled.us;
   result.bound_by = modelled.bound_by;
   if ((mode & kProfile) != 0) add_to_profile(report.lines, *program, outcome);

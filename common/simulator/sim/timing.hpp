@@ -49,6 +49,9 @@ struct Timing {
   // Rates, shares and costs.
   double near_passes_per_clock = 1;     // wavefronts of shared memory and L1 lines, of a multiprocessor
   double shared_atomics_per_clock = 1;  // wavefronts, of a multiprocessor
+  // Sectors that a multiprocessor gets from the L2. On an H200, a block of 1,024 threads with 64 bytes each
+  // in flight takes 6.4 us longer for 1 MiB than for 256 KiB (family "in flight"), so it gets 1.94 per clock.
+  double near_sectors_per_clock = 2;
   // Passes that take as long as one of a loop with ATOMS.CAST.SPIN: an addition of floats or of 64 bits in
   // shared memory. With 32 warps on an H200, an instruction takes 11 clocks for f32 and 15 for 64 bits if no
   // lanes meet, 58 and 109 on 32 random words, 139 and 170 on one, so 4 is less than measured. An integer
@@ -74,5 +77,9 @@ struct Timing {
   // (model.cpp).
   double blend = 2;
 };
+
+// How long each unit of one multiprocessor is busy: shared memory and L1, the schedulers or the busiest unit
+// behind them, atomics in shared memory, the way from the L2. In clocks.
+using UnitClocks = std::array<double, 4>;
 
 }  // namespace course::sim

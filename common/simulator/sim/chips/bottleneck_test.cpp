@@ -154,6 +154,38 @@ TEST(Bottleneck, OnlyAdditionsOf32BitIntegersAreOneInstructionInSharedMemory) {
   EXPECT_GT(us("red.shared.add.u64 [%r6], %rd3;"), 3 * integers);
 }
 
+// The others return at once, so a GPU takes as long as without them.
+TEST(Bottleneck, FewBlocksThatDoAllTakeAsLongAsWithoutTheOthers) {
+  const std::string returns = "setp.ge.u32 %p2, %r1, 4; @%p2 ret; ";
+  struct Work {
+    const char* body;
+    std::uint32_t rounds;
+  };
+  for (const Work& work :
+       {Work{"add.u32 %r10, %r10, %r4; xor.b32 %r11, %r11, %r10; add.u32 %r12, %r12, %r4;", 512},
+        Work{"mad.lo.u32 %r8, %r3, 128, %r6; and.b32 %r8, %r8, 16383; ld.shared.u32 %r10, [%r8];", 64},
+        Work{"red.shared.add.u32 [%r6], %r4;", 64}}) {
+    const auto us = [&](std::uint32_t blocks) {
+      return run({returns + repeated(work.body), blocks, 1024, work.rounds, 1 << 24}).modelled_us;
+    };
+    EXPECT_GT(us(264), 0.98 * us(4)) << work.body;
+    EXPECT_LT(us(264), 1.1 * us(4)) << work.body;
+  }
+}
+
+// A multiprocessor gets at most 64 bytes per clock, however many are in flight.
+TEST(Bottleneck, FewBlocksLoadSlowly) {
+  const auto us = [](std::uint32_t blocks) {  // for 16 MiB
+    const std::uint32_t step = blocks * 1024;
+    std::string loads = "mad.lo.u32 %r8, %r7, " + std::to_string(8 * step) +
+                        ", %r4; mul.wide.u32 %rd2, %r8, 16; add.u64 %rd3, %rd1, %rd2;";
+    for (std::uint32_t k = 0; k < 8; ++k)
+      loads += "ld.global.v4.u32 {%r10, %r11, %r12, %r13}, [%rd3 + " + std::to_string(16 * k * step) + "];";
+    return run({repeated(loads), blocks, 1024, 128 / blocks, 1 << 24}).modelled_us;
+  };
+  EXPECT_GT(us(4), 4 * us(128));
+}
+
 // Dependent reads in one warp.
 TEST(Bottleneck, OfDependentReadsIsLatency) {
   EXPECT_EQ(

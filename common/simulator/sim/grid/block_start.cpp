@@ -167,6 +167,7 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
   block.cluster_phase = 0;
   block.ticks = 0;
   block.n_copies = 0;
+  block.own = {};
   block.counted_copies.clear();
   // On a GPU, shared memory contains leftovers of other blocks. A fixed pattern makes reads of it
   // reproducible.

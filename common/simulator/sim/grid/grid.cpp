@@ -260,6 +260,7 @@ class HostThread {
       try {
         worker_.launch_warp = nullptr;
         const BlockEnd end = run_block(block, worker_, engine_, warp_order_, next_turn());
+        if (worker_.counting) add_turn(block, worker_);
         if (awaited_) look_at_awaited(block);
         if (turns_of_crowd_ != 0) hold(block, end);
         n_turns_ = end == BlockEnd::finished ? 0 : n_turns_ + 1;
@@ -459,6 +460,10 @@ class HostThread {
   }
 
   void note_end(const Block& block) {
+    const UnitClocks own = unit_clocks(block.own, worker_.preset->timing);
+    const std::lock_guard lock(shared_.mutex);
+    UnitClocks& most = shared_.outcome.busiest_block;
+    for (std::size_t k = 0; k < own.size(); ++k) most[k] = std::max(most[k], own[k]);
     std::uint64_t end = block.start;
     for (const Warp& w : block.warps) end = std::max(end, w.time);
     end += worker_.block_clocks;

@@ -43,8 +43,9 @@ struct GridOutcome {
   const MicroOp* op = nullptr;  // the op at fault, or nullptr
   bool out_of_time = false;     // of a launch_timeout: the watchdog's limit; else the launch would never end
   Counters counters;
-  std::vector<OpCounters> op_counters;                           // by op
-  std::vector<std::uint64_t> guarded_off;                        // by op: lanes whose guard was false
+  UnitClocks busiest_block{};              // for each unit, of the block that needs it longest
+  std::vector<OpCounters> op_counters;     // by op
+  std::vector<std::uint64_t> guarded_off;  // by op: lanes whose guard was false
   std::vector<std::uint64_t> block_runs, block_lanes, diverged;  // by basic block
   std::string output;                                            // of printf
 };

@@ -114,6 +114,24 @@ void add_op(Counters& c, const Program& program, const MicroOp& op, const OpCoun
   }
 }
 
+// Adds what was counted by basic block and by op: the counts of a worker, or of all in a GridOutcome.
+// `waits`: also of basic blocks that only poll.
+void add_runs(Counters& c, const Program& program, const auto& counts, bool waits) {
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    const BasicBlock& block = program.blocks[b];
+    if (block.only_polling && !waits) continue;
+    c.warp_instructions += counts.block_runs[b] * block.counted;
+    c.lane_instructions += counts.block_lanes[b] * block.counted;
+    for (std::size_t k = 0; k < kInstructionKinds; ++k) c.mix[k] += counts.block_runs[b] * block.mix[k];
+    if (block.exit == Exit::branch) c.branches += counts.block_runs[b];
+    c.divergent_branches += counts.diverged[b];
+  }
+  for (std::size_t k = 0; k < program.ops.size(); ++k) {
+    c.lane_instructions -= counts.guarded_off[k];
+    if (counts.op_counters[k].requests != 0) add_op(c, program, program.ops[k], counts.op_counters[k]);
+  }
+}
+
 // Registers that the assembler keeps in local memory: each thread stores and loads them at least once. What
 // the resident threads have beyond the size of L1 moves to and from L2.
 void add_spills(Counters& c, std::uint64_t n_bytes, std::uint64_t in_l1, const LaunchRequest& launch) {
@@ -168,6 +186,31 @@ void prepare_model(Worker& worker, const GridOptions& options, Signals* signals)
       Warp::kNearLines);
 }
 
+void add_turn(Block& block, Worker& worker) {
+  Counters now;
+  now.global_lines = worker.lines;
+  now.near_sectors = worker.near_sectors;
+  add_runs(now, *worker.program, worker, false);
+  block.own += now;
+  for_each_sum([&](auto, std::uint64_t Counters::*field) { block.own.*field -= worker.seen.*field; });
+  for (std::size_t k = 0; k < kInstructionKinds; ++k) block.own.mix[k] -= worker.seen.mix[k];
+  worker.seen = now;
+}
+
+UnitClocks unit_clocks(const Counters& c, const Timing& t) {
+  const auto as_double = [](std::uint64_t n) { return static_cast<double>(n); };
+  double slots = 0, busiest_unit = 0;
+  for (std::size_t k = 0; k < kInstructionKinds; ++k) {
+    slots += t.issue[k] * as_double(c.mix[k]);
+    busiest_unit = std::max(busiest_unit, t.unit[k] * as_double(c.mix[k]));
+  }
+  const double loops = (t.loop_passes - 1) * as_double(c.shared_loop_passes);
+  return {as_double(c.shared_wavefronts + c.global_lines) / t.near_passes_per_clock,
+          std::max(slots, busiest_unit) / 4,
+          (as_double(c.shared_atomic_passes) + loops) / t.shared_atomics_per_clock,
+          as_double(c.global_load_sectors - c.near_sectors) / t.near_sectors_per_clock};
+}
+
 void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& workers, GridOutcome& o) {
   o.block_runs.assign(program.blocks.size(), 0);
   o.block_lanes.assign(program.blocks.size(), 0);
@@ -185,19 +228,8 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
   for (const auto& w : workers) waits += w->waits_in_block;
   c.barriers += waits * kLanes / std::max<std::uint64_t>(workers.front()->launch->block.count(), kLanes);
   c.hottest_atomics = workers.front()->hot_spots.most();
-  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
-    c.warp_instructions += o.block_runs[b] * program.blocks[b].counted;
-    c.lane_instructions += o.block_lanes[b] * program.blocks[b].counted;
-    for (std::size_t k = 0; k < kInstructionKinds; ++k)
-      c.mix[k] += o.block_runs[b] * program.blocks[b].mix[k];
-    if (program.blocks[b].exit == Exit::branch) c.branches += o.block_runs[b];
-    c.divergent_branches += o.diverged[b];
-  }
+  add_runs(c, program, o, true);
   add_spills(c, program.spilled_bytes, workers.front()->near_bytes, *workers.front()->launch);
-  for (std::size_t k = 0; k < program.ops.size(); ++k) {
-    c.lane_instructions -= o.guarded_off[k];
-    add_op(c, program, program.ops[k], o.op_counters[k]);
-  }
 }
 
 std::uint64_t look_back_clocks(const Signals& signals, std::uint64_t resident, std::uint64_t blocks,

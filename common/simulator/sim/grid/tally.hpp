@@ -21,6 +21,12 @@ Gap gap_of_counters(const OpRow& row, const MicroOp* op = nullptr);
 // records the communication between blocks; nullptr if blocks cannot communicate.
 void prepare_model(Worker& worker, const GridOptions& options, Signals* signals);
 
+// Adds to block.own what the worker has counted in the block's turn that has just ended. Waiting is no work.
+void add_turn(Block& block, Worker& worker);
+
+// How long the units are busy if one multiprocessor does all that was counted.
+UnitClocks unit_clocks(const Counters& c, const Timing& t);
+
 // Adds up the workers' counts, per basic block and per op, to the launch's counters.
 void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& workers, GridOutcome& o);
 

@@ -234,6 +234,7 @@ struct Block {
   Rng dice{0};  // for these pauses; does not depend on the host thread
   std::uint32_t live_threads = 0;
   std::uint64_t start = 0;  // in clocks of the timing model
+  Counters own;             // what add_turn() in tally.hpp has added
   std::uint32_t n_threads = 0;
 };
 
@@ -344,6 +345,7 @@ struct Worker {
   std::uint64_t lines = 0, near_sectors = 0, filled_sectors = 0, dirty_sectors = 0, partial_sectors = 0;
   std::uint64_t atomic_passes = 0;
   HotSpots hot_spots;
+  Counters seen;                      // by add_turn(), at the end of the last turn
   std::uint32_t storages = 0;         // Block objects made so far
   const Warp* launch_warp = nullptr;  // the warp that runs, for diagnostics
   std::string output;                 // of printf, in order

@@ -5,11 +5,13 @@
 #include <array>
 #include <cmath>
 
+#include "sim/grid/tally.hpp"
 #include "sim/timing/bounds.hpp"
 
 namespace course::sim {
 
-Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& c) {
+Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& c,
+                    const UnitClocks& block) {
   const Timing& t = preset.timing;
   const auto as_double = [](std::uint64_t n) { return static_cast<double>(n); };
   const double clocks = preset.clock_ghz * 1e3;
@@ -26,14 +28,9 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
   const double sectors = std::max(read - from_memory, 0.0) + atomic +
                          t.l2_fill_cost * (from_memory + written) +
                          (t.partial_cost - t.l2_fill_cost) * as_double(c.partial_sectors);
-  double slots = 0, busiest_unit = 0;
-  for (std::size_t k = 0; k < kInstructionKinds; ++k) {
-    slots += t.issue[k] * as_double(c.mix[k]);
-    busiest_unit = std::max(busiest_unit, t.unit[k] * as_double(c.mix[k]));
-  }
   // The multiprocessor that gets one block more than others ends last.
   const double uneven = blocks > 0 ? std::ceil(blocks / used) * used / blocks : 1;
-  const double passes = as_double(c.shared_wavefronts + c.global_lines);
+  const UnitClocks all = unit_clocks(c, t);
 
   struct Part {
     double us;  // that it takes at the rate that kernels reach
@@ -43,16 +40,18 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
   const auto part = [](double us, Bound bound, double efficiency = 1) {
     return Part{us, bound, us * efficiency};
   };
-  const std::array<Part, 8> parts{{
+  // All multiprocessors share the work, but one does all that a block needs.
+  const auto shared = [&](std::size_t unit, Bound bound) {
+    const double us = uneven * all[unit] / used / clocks;
+    return Part{std::max(us, block[unit] / clocks), bound, us};
+  };
+  std::array<Part, 8> parts{{
       part(bytes / (preset.memory_gb_per_s * 1e3), Bound::memory, t.memory_efficiency),
       part(sectors / t.l2_sectors_per_clock / clocks / t.l2_efficiency, Bound::second_level_cache,
            t.l2_efficiency),
-      part(uneven * passes / (t.near_passes_per_clock * used) / clocks, Bound::shared_memory_and_l1),
-      part(uneven * std::max(slots, busiest_unit) / (4 * used) / clocks, Bound::issue),
-      part(uneven *
-               (as_double(c.shared_atomic_passes) + (t.loop_passes - 1) * as_double(c.shared_loop_passes)) /
-               (t.shared_atomics_per_clock * used) / clocks,
-           Bound::shared_atomics),
+      shared(0, Bound::shared_memory_and_l1),
+      shared(1, Bound::issue),
+      shared(2, Bound::shared_atomics),
       part(std::max(as_double(c.hottest_atomics) / 4 / t.hot_atomics_per_clock,
                     as_double(c.global_atomic_passes) / t.atomic_sectors_per_clock) /
                clocks,
@@ -60,6 +59,8 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
       part(blocks / t.blocks_per_clock / clocks, Bound::starting_blocks),
       part(as_double(c.chain_clocks) / clocks, Bound::latency),
   }};
+  // Warps of a block may share what they load, but each sector that memory has sent came to some block.
+  parts[1].us = std::max(parts[1].us, std::min(block[3], from_memory / t.near_sectors_per_clock) / clocks);
   const auto less = [](const Part& a, const Part& b) { return a.us < b.us; };
   const Part& most = *std::max_element(parts.begin(), parts.end(), less);
   double sum = 0;

@@ -2,6 +2,7 @@
 // Modelled times, computed from the counters and the chip's constants (timing.hpp). Output for people always
 // calls them "modelled". The time of a kernel is that of an empty kernel plus the time that the units of the
 // machine need: the work of each unit ÷ its rate, and the longest chain of waits (Counters::chain_clocks).
+// Units of multiprocessors need at least as long as the block that needs them longest does on one of them.
 // These overlap: the largest counts fully, the others with the weight Timing::blend.
 #pragma once
 
@@ -17,6 +18,8 @@ struct Modelled {
   const char* bound_by = "launch";  // a name of bounds.hpp: "memory", "issue", "latency" …
 };
 
-Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& counters);
+// `block`: what the block that needs a unit longest needs of it.
+Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& counters,
+                    const UnitClocks& block);
 
 }  // namespace course::sim

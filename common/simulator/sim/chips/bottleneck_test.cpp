@@ -365,6 +365,17 @@ TEST(Latency, OfStrongLoadsIsThatOfTheirMemory) {
         << kind;
 }
 
+// All later accesses come after an acquire, whatever they access.
+TEST(Latency, OfAcquiresIsCountedForEach) {
+  const auto clocks = [](const std::string& kind) {
+    return clocks_of({"ld.", kind, ".gpu.global.u32 %r10, [%rd3]; ld.", kind,
+                      ".gpu.global.u32 %r12, [%rd3 + 1048576]; add.u32 %r11, %r10, %r12;"});
+  };
+  EXPECT_GT(clocks("acquire"), 1.8 * clocks("relaxed"));
+  EXPECT_GT(clocks_of("ld.acquire.gpu.global.u32 %r10, [%rd3];" + kLoad), 1.8 * clocks_of(kLoad));
+  EXPECT_LT(clocks_of("ld.relaxed.gpu.global.u32 %r10, [%rd3];" + kLoad), 1.2 * clocks_of(kLoad));
+}
+
 // Reading the same word again is only waiting if the warp does nothing else meanwhile.
 TEST(Latency, OfWorkBetweenTwoLooksIsCounted) {
   const double one = clocks_of(kLoad);

@@ -129,6 +129,8 @@ class PaceWalk {
     Value& stored = stored_[far ? 0 : 1];
     if (op.kind == OpKind::store) stored = later(stored, in);
     if (op.kind == OpKind::load && !instruction.has("nc")) in = later(in, stored);
+    const bool takes = op.kind == OpKind::load || op.kind == OpKind::atomic;
+    if (takes || op.kind == OpKind::store) in = later(in, stored_[2]);
     Value out = in;
     if (op.counted) {
       const Kind kind = kind_of(instruction);
@@ -143,6 +145,8 @@ class PaceWalk {
     if (far &&
         (op.kind == OpKind::load || samples || (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot)))
       ++out.depth;
+    // Nothing that comes after an acquire may be done before it has its value.
+    if (takes && (instruction.has("acquire") || instruction.has("acq_rel"))) stored_[2] = out;
     if (op.kind != OpKind::store)
       for (const std::uint32_t slot : op.dst)
         if (slot != MicroOp::kNoSlot) values_[slot] = out;
@@ -154,7 +158,7 @@ class PaceWalk {
   Program& program_;
   const Timing& timing_;
   std::unordered_map<std::uint32_t, Value> values_;  // by slot
-  std::array<Value, 2> stored_;                      // the latest of stores: to global memory, to others
+  std::array<Value, 3> stored_;  // the latest of stores: to global memory, to others; the latest acquire
   double issued_ = 0, in_order_ = 0, longest_ = 0, passed_ = 0;
   std::uint32_t depth_ = 0, waited_ = 0;  // number of dependent loads; number of waits
 };

@@ -18,6 +18,7 @@ namespace {
 
 // The start of all kernels: %r4 is the thread's index in the grid, %rd1 the data, %r5 a count.
 constexpr std::string_view kHead = R"(
+.const .align 4 .b32 table[1024];
 .visible .entry k(.param .u64 data, .param .u32 n) {
   .reg .b32 %r<40>; .reg .b64 %rd<20>; .reg .pred %p<4>;
   .shared .align 16 .b32 cells[8192];
@@ -363,6 +364,18 @@ TEST(Latency, OfStrongLoadsIsThatOfTheirMemory) {
   for (const std::string kind : {"volatile", "relaxed.gpu", "acquire.gpu", "relaxed.cta"})
     EXPECT_GT(clocks_of({"ld.", kind, ".global.u32 %r10, [%rd3]; add.u32 %r11, %r11, %r10;"}), 0.9 * one)
         << kind;
+}
+
+// One different word after the other.
+TEST(Latency, OfConstantsGrowsWithTheNumberOfWords) {
+  const auto clocks = [](const std::string& offset, const std::string& load = "u32 %r10") {
+    return clocks_of({offset,
+                      "cvt.u64.u32 %rd4, %r12; mov.u64 %rd5, table; add.u64 %rd4, %rd4, %rd5; ld.const.",
+                      load, ", [%rd4]; add.u32 %r11, %r11, %r10;"});
+  };
+  const double one = clocks("and.b32 %r12, %r3, 0;");
+  EXPECT_GE(clocks("mul.lo.u32 %r12, %r3, 4;"), one + 31);
+  EXPECT_EQ(clocks("and.b32 %r12, %r3, 3;", "u8 %r10"), one);
 }
 
 // All later accesses come after an acquire, whatever they access.

@@ -216,13 +216,17 @@ inline u64 touch_range(Warp& w, const MicroOp& op, u64 address, u64 bytes) {
 }
 
 inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, bool is_contiguous) {
-  // The constant cache serves one address at a time, and moves nothing else.
+  // The constant cache serves one word at a time, so an access takes a pass for each different word (CUDA
+  // C++ Best Practices Guide, "Constant Memory"). How long each takes is not known: surely not less than a
+  // wavefront of shared memory.
   if (op.space == MemorySpace::constant) {
     u64 place[kLanes];
     u64* end = place;
-    for (u32 m = w.mask; m != 0; m &= m - 1) *end++ = a.at[std::countr_zero(m)];
+    for (u32 m = w.mask; m != 0; m &= m - 1) *end++ = a.at[std::countr_zero(m)] / 4;
     std::sort(place, end);
-    w.worker->lines += static_cast<u64>(std::unique(place, end) - place);
+    const auto passes = static_cast<u64>(std::unique(place, end) - place);
+    w.worker->lines += passes;
+    w.time += static_cast<u64>(static_cast<double>(passes - 1) * w.worker->conflict_clocks);
     return;
   }
   const bool strong = op.kind == OpKind::load && (op.order & kOrderMask) != kWeak;

@@ -491,8 +491,8 @@ std::vector<Case> box_cases() {
     add(corner, u32, {1, 1000}, 3);
   }
   add(kTop, u32, {1, 65537 * 9}, 4);  // more blocks of up to 9 rows than gridDim.y can be
-  // The item alone; a box that reaches one border, both, all of them; a radius near 2^32 or 2^64 must not wrap
-  // around, nor one of more bits lose them.
+  // The item alone; a box that reaches one border, both, all of them; a radius near 2^32 or 2^64 must not
+  // wrap around, nor one of more bits lose them.
   constexpr std::uint64_t kBit = 1;
   for (const std::uint64_t radius : {kBit - 1, kBit, 20 * kBit, 60 * kBit, 119 * kBit, 120 * kBit,
                                      (kBit << 32) - 1, kBit << 32, kBit << 63, ~kBit + 1}) {

@@ -83,8 +83,9 @@ struct BufferSpec {
 
   std::uint64_t n_bytes() const { return count * bytes_of(dtype); }
 };
-// Offset of input k of a case, or of an output like these: as many elements as that of the first input, and of
-// the others another one for each 16 bytes, so that an aligned vector of one is not always one of the other.
+// Offset of input k of a case, or of an output like these: as many elements as that of the first input, and
+// of the others another one for each 16 bytes, so that an aligned vector of one is not always one of the
+// other.
 inline std::uint32_t misalign_of(const Case& c, const BufferSpec& buffer, std::size_t k) {
   const std::size_t elements = c.misalign / bytes_of(c.dtype) + (k == 0 ? 0 : c.misalign / 16);
   return static_cast<std::uint32_t>(elements * bytes_of(buffer.dtype));

@@ -55,18 +55,12 @@ struct Kernel {
   std::optional<std::vector<Outside>> outside;  // of the program, once somebody has asked
 };
 
-// PTX registers are virtual; about a third remains after register allocation. The compiler respects the
-// launch bounds, and an estimate must not refuse a launch that they allow.
-int estimated_registers(const ptx::Function& f, int max_threads, const DevicePreset& preset) {
-  constexpr int kGranularity = 8;
+// The 32-bit registers that the PTX declares.
+int declared_registers(const ptx::Function& f) {
   int registers = 0;
   for (const auto& r : f.registers)
     registers = std::min(registers + (ptx::bits_of(r.type) + 31) / 32, 1 << 20);
-  const std::int64_t threads =
-      (max_threads + kLanes - 1) / kLanes * kLanes * static_cast<std::int64_t>(f.min_blocks.value_or(1));
-  const auto most = static_cast<int>(preset.registers_per_multiprocessor /
-                                     std::max<std::int64_t>(threads, 1) / kGranularity * kGranularity);
-  return std::min(std::clamp(registers / 3, 16, 255), std::max(most, 16));
+  return registers;
 }
 
 Fault fault_of(LaunchLimit limit) {
@@ -332,7 +326,8 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
     facts.registers = compiled->second.registers;
     facts.local_bytes = compiled->second.frame_bytes;
   } else {
-    facts.registers = estimated_registers(*f, facts.max_threads, impl_->options.preset);
+    facts.registers = estimated_registers(impl_->options.preset, declared_registers(*f), facts.max_threads,
+                                          f->min_blocks.value_or(1));
   }
   const auto number = static_cast<KernelId>(impl_->kernels.size() - 1);
   impl_->kernel_ids.emplace(key, number);

@@ -65,6 +65,20 @@ int blocks_per_multiprocessor(const DevicePreset& p, int threads_per_block, int 
   return blocks;
 }
 
+int most_threads_per_block(const DevicePreset& p, const KernelFacts& facts) {
+  return std::min({facts.max_threads, p.max_threads_per_block, p.most_warps(facts.registers) * kLanes});
+}
+
+int estimated_registers(const DevicePreset& p, int declared, int max_threads, std::uint32_t min_blocks) {
+  const int warps = (std::clamp(max_threads, 1, p.max_threads_per_block) + kLanes - 1) / kLanes;
+  // As ptxas does, ignore a minimum of blocks that the chip can't hold at once, whatever their registers.
+  const int fit =
+      std::min(p.max_threads_per_multiprocessor / (warps * kLanes), p.max_blocks_per_multiprocessor);
+  const int blocks =
+      min_blocks <= static_cast<std::uint32_t>(fit) ? std::max(static_cast<int>(min_blocks), 1) : 1;
+  return std::min(std::clamp(declared / 3, 16, 255), p.most_registers(warps * blocks));
+}
+
 std::optional<LaunchRefusal> check_shared(const DevicePreset& chip, std::uint64_t in_arrays,
                                           std::uint64_t dynamic, const LaunchSettings* settings) {
   using enum LaunchLimit;
@@ -93,12 +107,12 @@ std::optional<LaunchRefusal> check_launch(const DevicePreset& chip, const Kernel
   const auto threads = static_cast<int>(r.block.count());
   if (threads > facts.max_threads)
     return refuse(value, "a block of {} threads, its __launch_bounds__ allow {}", threads, facts.max_threads);
-  if (const int most = chip.most_warps(facts.registers); (threads + kLanes - 1) / kLanes > most)
+  if (const int most = most_threads_per_block(chip, facts); threads > most)
     return refuse(resources,
                   "a block of {} threads with {} registers each; a multiprocessor has {} registers, for at "
                   "most {} such threads. Launch smaller blocks, or compile the kernel for this size with "
                   "__launch_bounds__({})",
-                  threads, facts.registers, chip.registers_per_multiprocessor, most * kLanes, threads);
+                  threads, facts.registers, chip.registers_per_multiprocessor, most, threads);
   if (auto refusal = check_shared(chip, facts.static_shared, r.dynamic_shared, settings)) return refusal;
   if (auto refusal = check_cluster(r, settings)) return refusal;
   const int resident =

@@ -40,6 +40,14 @@ struct LaunchSettings {
 int blocks_per_multiprocessor(const DevicePreset& preset, int threads_per_block, int registers_per_thread,
                               std::uint64_t shared_bytes);
 
+// The largest block that the kernel's launch bounds, its registers and the chip allow; see check_launch.
+int most_threads_per_block(const DevicePreset& preset, const KernelFacts& facts);
+
+// The registers of a thread of a kernel without machine code. PTX registers are virtual; about a third of the
+// declared 32-bit registers remains after register allocation. As the compiler does, it keeps the launch
+// bounds: blocks of max_threads threads can be launched, and min_blocks of them are resident at once.
+int estimated_registers(const DevicePreset& preset, int declared, int max_threads, std::uint32_t min_blocks);
+
 // Shared memory alone: the arrays that a kernel's own facts count, or with them those of called functions.
 std::optional<LaunchRefusal> check_shared(const DevicePreset& chip, std::uint64_t in_arrays,
                                           std::uint64_t dynamic, const LaunchSettings* settings);

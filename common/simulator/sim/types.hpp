@@ -89,13 +89,19 @@ struct DevicePreset {
   int near_bytes = 256 * 1024;    // per multiprocessor: shared memory and L1 together
   Timing timing;
 
-  // The most warps whose registers fit a multiprocessor: each of its four partitions holds whole warps, whose
-  // registers come in units of 256. (The CUDA toolkit's cuda_occupancy.h has the rules.)
+  // Registers of a multiprocessor: each of its four partitions holds whole warps, whose registers come in units
+  // of 256. (The CUDA toolkit's cuda_occupancy.h has the rules.)
+  static constexpr int kPartitions = 4, kRegisterUnit = 256;
+  // The most warps whose registers fit.
   int most_warps(int registers_per_thread) const {
-    constexpr int kPartitions = 4, kUnit = 256;
     const int registers = std::clamp(registers_per_thread, 1, registers_per_multiprocessor);
-    const int per_warp = (registers * 32 + kUnit - 1) / kUnit * kUnit;
+    const int per_warp = (registers * 32 + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
     return registers_per_multiprocessor / kPartitions / per_warp * kPartitions;
+  }
+  // The reverse: the most registers of a thread with which this number of warps fits; at least one warp.
+  int most_registers(int warps) const {
+    const int per_partition = (std::max(warps, 1) + kPartitions - 1) / kPartitions;
+    return registers_per_multiprocessor / kPartitions / per_partition / kRegisterUnit * kRegisterUnit / 32;
   }
 };
 

@@ -98,8 +98,7 @@ CUDART_API cudaFuncGetAttributes(cudaFuncAttributes* out, const void* key) {
     *out = {};
     out->sharedSizeBytes = facts.static_shared;
     out->localSizeBytes = facts.local_bytes;
-    out->maxThreadsPerBlock = std::min(
-        {facts.max_threads, chip.max_threads_per_block, chip.most_warps(facts.registers) * kWarpSize});
+    out->maxThreadsPerBlock = course::sim::most_threads_per_block(chip, facts);
     out->numRegs = facts.registers;
     out->ptxVersion = facts.ptx_version;
     out->binaryVersion = chip.compute_major * 10 + chip.compute_minor;

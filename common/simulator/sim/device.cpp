@@ -177,8 +177,9 @@ void Device::confine(std::uint64_t address, bool to_parts) {
   impl_->arena.confine(address, to_parts);
 }
 Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
-  // memmove, because overlapping copies are undefined in CUDA but must not be undefined behaviour here.
-  std::memmove(dst, src, n_bytes);
+  // memmove, because overlapping copies are undefined in CUDA but must not be undefined behaviour here; nor a copy
+  // of no bytes, whose pointers may be null.
+  if (n_bytes != 0) std::memmove(dst, src, n_bytes);
   if (attachment != nullptr) attachment->copies(reinterpret_cast<std::uint64_t>(dst), {dst, n_bytes});
   return {};
 }

@@ -77,7 +77,7 @@ const Allocation* containing(const std::map<std::uint64_t, Allocation>& table, s
 
 void fill_elements(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes, std::uint64_t count) {
   if (element_bytes == 1) {
-    std::memset(dst, static_cast<int>(value & 0xff), count);
+    if (count != 0) std::memset(dst, static_cast<int>(value & 0xff), count);  // else dst may be null
     return;
   }
   for (std::uint64_t i = 0; i < count; ++i)

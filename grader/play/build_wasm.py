@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Compiles the simulator and the labs' problems to WebAssembly, from the sources of the native build.
 
-    build_wasm.py BUILD          # makes BUILD/play/machine.js and machine.wasm
+    build_wasm.py BUILD                 # makes BUILD/play/machine.js and machine.wasm
+    build_wasm.py BUILD --syntax-only   # compiles nothing, but reports what does not compile: takes a minute
 
 Meson's description of the targets in BUILD says which sources these are, so no list is kept here. Needs
 emscripten (Debian's package is enough); without it the exit code is 77 and a line says so. Its own libraries
 are compiled once, into BUILD/play/cache: this takes some minutes.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -83,6 +85,18 @@ def environment(out: pathlib.Path) -> "dict | os._Environ":
     return defaults | os.environ | {"EM_CONFIG": str(out / "emscripten.cfg")}
 
 
+def check_syntax(out: pathlib.Path, flags: list, paths: list) -> int:
+    """Compiles the sources without generating code; only the headers of emscripten's libraries are needed."""
+    command = ["emcc", *map(str, flags), "-fsyntax-only"]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = list(
+            pool.map(lambda path: subprocess.run([*command, path], env=environment(out)).returncode, paths)
+        )
+    failed = [str(path) for path, code in zip(paths, runs) if code != 0]
+    print(f"{len(paths) - len(failed)} of {len(paths)} sources compile for a page")
+    return 1 if failed else 0
+
+
 def main() -> None:
     build = pathlib.Path(sys.argv[1]).resolve()
     if shutil.which("emcc") is None:
@@ -94,6 +108,9 @@ def main() -> None:
     rooms = ("common", "common/simulator", "common/harness", "labs", "grader")
     flags = [*COMPILE, "-isystem", include, "-include", HERE / "older_library.hpp"]
     flags += [f"-I{ROOT / room}" for room in rooms]
+    sources = [*units(build), ("player", HERE / "player.cpp"), ("entry", HERE / "entry.cpp")]
+    if sys.argv[2:] == ["--syntax-only"]:
+        sys.exit(check_syntax(out, flags, [path for _, path in sources]))
     lines = [
         "rule compile",
         f"  command = emcc {' '.join(map(str, flags))} -MMD -MF $out.d -c $in -o $out",
@@ -103,7 +120,7 @@ def main() -> None:
         f"  command = emcc {' '.join(LINK)} $in -o $out",
     ]
     objects = []
-    for name, path in [*units(build), ("player", HERE / "player.cpp"), ("entry", HERE / "entry.cpp")]:
+    for name, path in sources:
         objects.append(f"{name}.o")
         lines.append(f"build {name}.o: compile {path}")
     lines.append(f"build machine.js | machine.wasm: link {' '.join(objects)}")

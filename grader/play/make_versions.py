@@ -76,6 +76,15 @@ def with_size(source: str, constants: dict) -> str:
     return re.sub(r"^(namespace course::\w+::\w+ \{)", rf"\g<1>{missing}", source, count=1, flags=re.M)
 
 
+def with_own_headers(text: str, solution: pathlib.Path) -> str:
+    """The solution with its folder's headers written out, so that each copy has its own kernels and sizes."""
+
+    def contents(include: re.Match) -> str:
+        return (solution.parent / include[1]).read_text(encoding="utf-8")
+
+    return re.sub(rf'^#include "{solution.parent.name}/(\w+\.cuh)".*\n', contents, text, flags=re.M)
+
+
 def write(path: pathlib.Path, text: str) -> None:
     """Leaves a file alone that has this text already, so that nothing is compiled again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -85,7 +94,7 @@ def write(path: pathlib.Path, text: str) -> None:
 def main() -> None:
     cuda, choice = map(pathlib.Path, sys.argv[1:3])
     size, solution, *mutants = sys.argv[3:]
-    text = pathlib.Path(solution).read_text(encoding="utf-8")
+    text = with_own_headers(pathlib.Path(solution).read_text(encoding="utf-8"), pathlib.Path(solution))
     plain = TOP.sub("", re.sub(r"^\s*//@.*\n", "", text, flags=re.M))
     lab, source = make_mutant.in_namespace(plain, "m_solution", solution)
     copies = {"solution": source}

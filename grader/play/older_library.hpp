@@ -62,7 +62,13 @@ OF_RANGE(sort)
 OF_RANGE(stable_sort)
 OF_RANGE(min_element)
 OF_RANGE(max_element)
+OF_RANGE(is_sorted)
+OF_RANGE(lower_bound)
 #undef OF_RANGE
+template <typename A, typename B>
+constexpr bool equal(const A& a, const B& b) {
+  return std::equal(std::begin(a), std::end(a), std::begin(b), std::end(b));
+}
 }  // namespace ranges
 #endif
 

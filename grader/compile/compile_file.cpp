@@ -317,8 +317,7 @@ BuildOutcome link_object(const Layout& layout, const Recipe& recipe, const std::
                          const std::string& work, const BuildOptions& options) {
   const std::string linked = work + "/linked", object = work + "/" + kScreenedObject;
   if (const auto made = make_fresh(linked); !made) return {Verdict::infra, made.error().text};
-  // common/tools contains nvcc_with_depfile, which the command runs in place of nvcc with an old Meson.
-  std::vector<std::string> visible{object, layout.root + "/common/tools"};
+  std::vector<std::string> visible{object};
   for (const std::string& path : recipe.linked) visible.push_back(layout.build + "/" + path);
   if (!layout.toolkit_lib_dir.empty()) visible.push_back(layout.toolkit_lib_dir);
   const SandboxedShell shell(layout, linked, visible, {}, options);

@@ -26,7 +26,6 @@ ALLOWED = [
     "common/simulator/sim/calibration/*",
     "common/simulator/sim/conformance/functions/h100.tsv",
     "common/tools/cache/ccache",
-    "common/tools/nvcc_with_depfile",
     "common/tools/setup/requirements*.txt",
     "common/tools/vscode/*",
     "grader/page/embed.py",

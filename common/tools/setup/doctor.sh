@@ -88,12 +88,7 @@ fi
 if [[ -n $LAB_TOOLS ]]; then
   row ok 'Tools' "prebuilt for $(uname -m)" 'prebuilt, or built from the sources'
 elif meson=$(find_meson); then
-  version=$("$meson" --version)
-  if at_least "$version" 1.4; then
-    row ok 'Meson' "$meson $version" "$MIN_MESON or later"
-  else
-    row note 'Meson' "$meson $version" "$MIN_MESON or later; 1.4 or later serves .cu files better" '"./lab setup" fetches the pinned one into .venv'
-  fi
+  row ok 'Meson' "$meson $("$meson" --version)" "$MIN_MESON or later"
 else
   row missing 'Meson' 'none' "$MIN_MESON or later" '"./lab setup" fetches it into .venv'
 fi

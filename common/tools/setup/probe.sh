@@ -12,7 +12,7 @@ VENV_MIB=60       # of the Python environment with Meson and Ninja
 CUDA_MIB=300      # of the toolkit's wheels, unpacked
 CUDA_DOWNLOAD_MIB=150
 SYSTEM_CUDA=${SYSTEM_CUDA-/usr/local/cuda} # where installers put it
-MIN_MESON=1.0.1
+MIN_MESON=1.4 # older ones do not ask nvcc for the headers that a .cu file includes
 
 # pkg-config name, Debian package, header, what for.
 LIBRARIES=(

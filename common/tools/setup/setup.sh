@@ -185,15 +185,13 @@ install_meson() {
 # ---- Build folder ----------------------------------------------------------------------------------------------
 gpu_arch() { gpus | cut -d, -f2 | tr -d ' .' | sort -un | paste -sd, || true; }
 
-# Tells Meson which programs to use. Meson before 1.4 does not ask nvcc for the headers that a .cu file includes; a small
-# wrapper does.
+# Tells Meson which programs to use.
 native_file() {
   local cuda cpp ccache=''
   quoted() { printf "'%s'" "${1//\'/\\\'}"; }
   cuda=$(quoted "$nvcc") cpp=$(quoted "$host_cxx")
   ! command -v ccache >/dev/null || { ccache="$(quoted "$tools/cache/ccache"), " && cpp=$ccache$cpp; }
-  if at_least "$("$meson" --version)" 1.4; then cuda="$ccache$cuda"; else cuda="$(quoted "$tools/nvcc_with_depfile"), $cuda"; fi
-  printf "[binaries]\ncpp = [%s]\ncuda = [%s, '-ccbin', %s]\n" "$cpp" "$cuda" "$(quoted "$cxx")"
+  printf "[binaries]\ncpp = [%s]\ncuda = [%s, '-ccbin', %s]\n" "$cpp" "$ccache$cuda" "$(quoted "$cxx")"
 }
 
 # LAB_WERROR=1: warnings are errors, for CI and developers. Without it, no warning of another compiler stops a build.

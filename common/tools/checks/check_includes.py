@@ -40,10 +40,6 @@ ALLOWED = {
     "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share
     "solutions/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
     # Runs the solutions' kernels with other constants.
-    "solutions/tune": (
-        "solutions/device solutions/compaction solutions/hierarchical_scan labs/compaction "
-        "labs/hierarchical_scan lab base"
-    ).split(),
     "solutions/lessons": (
         "bench solutions/device solutions/histogram labs/histogram labs/compaction labs/radix_sort lab base"
     ).split(),
@@ -164,7 +160,7 @@ def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
     if folders[0] == "common":
         inside = folders[2:] if folders[1:2] in (("simulator",), ("harness",)) else folders[1:]
         return (inside[0] if inside else "common"), ""
-    if folders in [("solutions", "device"), ("solutions", "tune"), ("solutions", "lessons")]:
+    if folders in [("solutions", "device"), ("solutions", "lessons")]:
         return "/".join(folders), ""
     if folders == ("solutions", "peers"):
         return "solutions/peers/{lab}", path.stem

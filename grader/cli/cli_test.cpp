@@ -47,6 +47,36 @@ class Labcli : public ::testing::Test {
     return out.str();
   }
 
+  // All labs if the list is empty.
+  void expect_all_points(const std::vector<std::string>& labs) {
+    std::vector<std::string> arguments{"grade", "--solutions", "--device", "sim", "--seed", "0x2024",
+                                       "--json", folder_ + "/out.json"};
+    arguments.insert(arguments.begin() + 1, labs.begin(), labs.end());
+    const ProcessResult done = run(arguments);
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    const json result = json::parse(contents("out.json"));
+    EXPECT_EQ(result.at("seed"), "0x2024");
+    EXPECT_EQ(result.at("modelled"), true);
+    for (const json& lab : result.at("labs")) {
+      EXPECT_EQ(lab.at("points"), lab.at("max_points")) << done.output;
+      EXPECT_EQ(lab.at("bonus_points"), lab.at("max_bonus_points")) << done.output;
+      std::set<bool> recorded;  // whether the CPU times are; of all tasks or of none
+      for (const json& task : lab.at("tasks")) {
+        EXPECT_EQ(task.at("verdict"), "OK") << done.output;
+        if (!task.at("timing").is_null()) recorded.insert(task.at("timing").at("cpu_runs") == 0);
+      }
+      EXPECT_LE(recorded.size(), 1u) << lab.at("id") << ": a timed case has no row in kCpuTimes (points.hpp)";
+    }
+  }
+  void expect_no_finding(const std::vector<std::string>& labs) {
+    std::vector<std::string> arguments{"check", "--solutions"};
+    arguments.insert(arguments.begin() + 1, labs.begin(), labs.end());
+    const ProcessResult done = run(arguments);
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_THAT(done.output, HasSubstr("Nothing found."));
+    EXPECT_THAT(done.output, Not(HasSubstr("finding")));
+  }
+
   std::string labcli_, folder_;
 };
 
@@ -134,23 +164,11 @@ TEST_F(Labcli, UnchangedSkeletonScoresZero) {
   EXPECT_THAT(contents("report.html"), HasSubstr("0/100"));
 }
 
-TEST_F(Labcli, SolutionsGetAllPoints) {
-  const ProcessResult done =
-      run({"grade", "--solutions", "--device", "sim", "--seed", "0x2024", "--json", folder_ + "/out.json"});
-  EXPECT_EQ(done.exit_code, 0) << done.output;
-  const json result = json::parse(contents("out.json"));
-  EXPECT_EQ(result.at("seed"), "0x2024");
-  EXPECT_EQ(result.at("modelled"), true);
-  for (const json& lab : result.at("labs")) {
-    EXPECT_EQ(lab.at("points"), lab.at("max_points")) << done.output;
-    EXPECT_EQ(lab.at("bonus_points"), lab.at("max_bonus_points")) << done.output;
-    std::set<bool> recorded;  // whether the CPU times are; of all tasks or of none
-    for (const json& task : lab.at("tasks")) {
-      EXPECT_EQ(task.at("verdict"), "OK") << done.output;
-      if (!task.at("timing").is_null()) recorded.insert(task.at("timing").at("cpu_runs") == 0);
-    }
-    EXPECT_LE(recorded.size(), 1u) << lab.at("id") << ": a timed case has no row in kCpuTimes (points.hpp)";
-  }
+TEST_F(Labcli, SolutionGetsAllPoints) {
+  expect_all_points({"reduction"});
+}
+TEST_F(Labcli, SolutionsOfAllLabsGetAllPoints) {
+  expect_all_points({});
 }
 
 TEST_F(Labcli, ReportsTheIsolation) {
@@ -183,11 +201,11 @@ TEST_F(Labcli, GradedRunsRequireIsolation) {
   EXPECT_EQ(json::parse(contents("out.json")).at("isolation"), "none");
 }
 
-TEST_F(Labcli, CheckersFindNothingInSolutions) {
-  const ProcessResult done = run({"check", "--solutions"});
-  EXPECT_EQ(done.exit_code, 0);
-  EXPECT_THAT(done.output, HasSubstr("Nothing found."));
-  EXPECT_THAT(done.output, Not(HasSubstr("finding")));
+TEST_F(Labcli, CheckersFindNothingInASolution) {
+  expect_no_finding({"reduction"});
+}
+TEST_F(Labcli, CheckersFindNothingInSolutionsOfAllLabs) {
+  expect_no_finding({});
 }
 
 TEST_F(Labcli, PrintsOnlyTheReportOnStdout) {

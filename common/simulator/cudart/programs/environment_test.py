@@ -91,7 +91,7 @@ class Environment(unittest.TestCase):
             'int use(void) { void* d = dlopen("libcuda.so.1", 2); return d != 0 && dlsym(d, "cuNoSuchFunction") != 0; }'
         )
         with tempfile.TemporaryDirectory() as folder:
-            for name, code in (("libcufake.so.12", 86), ("libother.so", 0)):
+            for name, code in (("libcufake.so.12", 86), ("libnvidia-fake.so.1", 0), ("libother.so", 0)):
                 path = os.path.join(folder, name)
                 subprocess.run(
                     ["cc", "-x", "c", "-shared", "-fPIC", "-o", path, "-"],

@@ -6,6 +6,7 @@
 //   LAB_DEVICE     sim or gpu; default: sim
 //   LAB_SEED       the inputs' seed; default: 1
 //   LAB_UNWRITTEN  skip: a task that is not implemented is skipped; otherwise it fails
+//   LAB_EVERY      4: only the first of each four cases of a task
 //   LAB_RUNGS      1: RUNNER is a solution: also the further rungs, which only solutions have
 #pragma once
 

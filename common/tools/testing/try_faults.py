@@ -106,20 +106,20 @@ FAULTS = [
         "labs/reduction/problem.cpp",
         "sum.add(static_cast<long double>(item))",
         "sum.add(1 + static_cast<long double>(item))",
-        "reduction",
+        "some cases of reduction",
     ),
     ("labs/sat/app/image.cpp", 'return error_in(path, "is larger than 1 GiB");', "break;", "sat pictures"),
     (
         "solutions/device/block_scan.cuh",
         "inclusive ? next : prefix;",
         "inclusive ? prefix : next;",
-        "hierarchical_scan",
+        "some cases of hierarchical_scan",
     ),
     (
         "solutions/scan/scan.cu",
         "job.op(s_data[k - half], s_data[k])",
         "job.op(s_data[k], s_data[k - half])",
-        "scan",
+        "some cases of scan",
     ),
 ]
 

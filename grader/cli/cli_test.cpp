@@ -49,8 +49,8 @@ class Labcli : public ::testing::Test {
 
   // All labs if the list is empty.
   void expect_all_points(const std::vector<std::string>& labs) {
-    std::vector<std::string> arguments{"grade", "--solutions", "--device", "sim", "--seed", "0x2024",
-                                       "--json", folder_ + "/out.json"};
+    std::vector<std::string> arguments{"grade",  "--solutions", "--device", "sim",
+                                       "--seed", "0x2024",      "--json",   folder_ + "/out.json"};
     arguments.insert(arguments.begin() + 1, labs.begin(), labs.end());
     const ProcessResult done = run(arguments);
     EXPECT_EQ(done.exit_code, 0) << done.output;

@@ -107,7 +107,8 @@ int run_public_tests(int argc, char** argv, const Problem& problem) {
   const auto shared =
       std::make_shared<Shared>(problem, Session(session_options_for_tests(manifest, device_for_tests())),
                                std::strtoull(environment_or("LAB_SEED", "1").c_str(), nullptr, 10));
-  const std::uint64_t every = std::max(std::strtoull(environment_or("LAB_EVERY", "1").c_str(), nullptr, 10), 1ull);
+  const std::uint64_t every =
+      std::max(std::strtoull(environment_or("LAB_EVERY", "1").c_str(), nullptr, 10), 1ull);
   const auto add_all = [&](std::span<const Task> tasks) {
     for (const Task& task : tasks) {
       testing::RegisterTest(

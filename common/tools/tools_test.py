@@ -316,8 +316,8 @@ class SystemsTable(unittest.TestCase):
         lines = systems_table.table([self.ROW, other, later]).splitlines()
         self.assertEqual(lines[2:], ["| " + " | ".join(row) + " |" for row in [other, later]])
 
-    def test_contributing_shows_what_was_recorded(self):
-        page = pathlib.Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
+    def test_the_readme_shows_what_was_recorded(self):
+        page = pathlib.Path(systems_table.__file__).with_name("README.md")
         done = subprocess.run(
             [sys.executable, "-B", systems_table.__file__, "fill", page, "--check"],
             capture_output=True,

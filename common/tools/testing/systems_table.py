@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What was tried on which system: try_fresh.sh adds lines to systems.tsv, and CONTRIBUTING.md shows them as a
-table.
+"""What was tried on which system: try_fresh.sh adds lines to systems.tsv, and README.md in this folder shows them
+as a table.
 
 usage: systems_table.py describe TREE COURSE --suite NAME […] [--record FILE]     what try_fresh.sh has just run in TREE
        systems_table.py fill FILE [--check]                                       the table between the marks in FILE

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program of this folder on simulated devices of both architectures, with one and two host threads. It
-must succeed, and what was counted must not depend on the number of host threads."""
+"""Runs a program of this folder on simulated devices, with one and two host threads. It must succeed, and what
+was counted must not depend on the number of host threads.
+
+usage: cub_test.py PROGRAM LIBRARY_FOLDER [CHIPS]     on a chip of each architecture; CHIPS: on each in that folder
+"""
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -34,7 +38,10 @@ def totals(device: str, threads: int) -> dict:
 
 if os.environ.get("LAB_DEVICE") == "gpu":
     sys.exit(subprocess.run([program]).returncode)
-for device in ("a100", "h200"):  # the one runs PTX for compute_80, the other for compute_90
+devices = ["a100", "h200"]  # the one runs PTX for compute_80, the other for compute_90
+if len(sys.argv) > 3:
+    devices = sorted(file.stem for file in pathlib.Path(sys.argv[3]).glob("*.inc") if "timing" not in file.stem)
+for device in devices:
     one, two = totals(device, 1), totals(device, 2)
     if one["lane_instructions"] == 0:
         sys.exit(f"{device}: nothing ran")

@@ -1057,14 +1057,13 @@ log.write_text((log.read_text() if log.exists() else "") + " ".join(sys.argv[1:]
 text = pathlib.Path("labs/scan/scan.cu").read_text(errors="replace")
 time.sleep(60 if text == "hang" else 0)
 fault = text.startswith("infra") and n_before < int(text.split()[1])
-result = {"labs": [{"id": "scan", "title": "Scan", "tasks": [{"id": "one", "verdict": "INFRA" if fault else "OK"}] + [
-    {"id": name, "title": name, "bonus": True, "verdict": verdict, "speedup": 41.257} for name, verdict in [("fast", "OK"), ("wrong", "CRASH")]]}]}
+result = {"labs": [{"id": "scan", "title": "Scan", "tasks": [{"id": "one", "verdict": "INFRA" if fault else "OK"}]}]}
 pathlib.Path(option["--json"]).write_text(json.dumps(result))
 pathlib.Path(option["--gradescope"]).write_text(json.dumps({"score": 90, "output": "Graded.", "tests": []}))
 sys.exit(fault)
 """
 
-    def grade_on_gradescope(self, labs, files, minutes="9", leaderboard=False):
+    def grade_on_gradescope(self, labs, files, minutes="9"):
         """run_autograder, with a ./lab that notes what it was asked; its exit code, results.json and what
         lies in the labs then."""
         source, submission = self.dir / "source", self.dir / "submission"
@@ -1079,8 +1078,6 @@ sys.exit(fault)
         (source / "labs.txt").write_text("\n".join(labs) + "\n")
         (source / "minutes.txt").write_text(minutes)
         (source / "isolation.txt").write_text("namespaces\n")
-        if leaderboard:
-            (source / "leaderboard.txt").write_text("yes")
         (source / "course/lab").write_text(self.FAKE_LAB)
         (source / "course/lab").chmod(0o755)
         for name, data in files.items():
@@ -1145,23 +1142,6 @@ sys.exit(fault)
                 self.assertEqual(results["score"], 90)
                 self.assertIn(said, results["output"])
                 self.assertEqual("scan: " in results["output"], said != "")
-
-    def test_has_a_leaderboard_only_on_request(self):
-        """As https://gradescope-autograders.readthedocs.io/en/latest/leaderboards/ has it: names and
-        values."""
-        _, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "mine"})
-        self.assertNotIn("leaderboard", results)
-        _, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "mine"}, leaderboard=True)
-        self.assertEqual(
-            results["leaderboard"],
-            [{"name": "Scan: fast", "value": 41.26}, {"name": "Scan: wrong", "value": 0}],
-        )
-        self.assertEqual(results["score"], 90)
-        for options, there in [([], False), (["--leaderboard"], True)]:
-            done = run("grader/gradescope/package.py", self.dir / "a.zip", "scan", *options)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            with zipfile.ZipFile(self.dir / "a.zip") as archive:
-                self.assertEqual("leaderboard.txt" in archive.namelist(), there)
 
     def test_a_fault_of_the_machine_gives_no_score_and_an_exit_code(self):
         done, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "infra 1"})

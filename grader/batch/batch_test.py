@@ -31,7 +31,6 @@ import ingest
 import ledger
 import make_class
 import names
-import similarity
 import source_text
 import unpack
 
@@ -1334,114 +1333,6 @@ class Submit(InFolder):
     def test_says_when_it_can_not_write(self):
         self.assertIn("is a folder", self.submit("scan", "--out", "labs", code=1))
         self.assertIn("can't be written", self.submit("scan", "--out", "no/such/folder.zip", code=1))
-
-
-class Similarity(unittest.TestCase):
-    CODE = "".join(
-        f"int f{i}(int a) {{ int s = a * {i} + {i % 3}; for (int j = 0; j < s; ++j) s ^= j{' + 1' * (i % 4)}; return s; }}\n"
-        for i in range(30)
-    )
-
-    def compare(self, texts, skeleton=""):
-        common = {one for one, _ in similarity.grams(skeleton)}
-        return similarity.pairs_of(
-            {who: similarity.fingerprints(text, common) for who, text in texts.items()}, 0.5
-        )
-
-    def test_renaming_and_comments_hide_nothing(self):
-        other = (
-            self.CODE.replace("int s", "/* my own */ int mine")
-            .replace("s ^=", "mine ^=")
-            .replace("return s", "return mine")
-            .replace("j < s", "j < mine")
-            .replace("\n", "  // hm\n\n")
-        )
-        pair = self.compare({"a": self.CODE, "b": other})
-        self.assertEqual((pair[0]["a"], pair[0]["b"], pair[0]["similarity"]), ("a", "b", 1.0))
-        self.assertLessEqual(len(pair[0]["regions"]), 3)
-
-    def test_different_code_is_no_pair(self):
-        self.assertEqual(
-            self.compare(
-                {"a": self.CODE, "b": "while (x[i] != y) { x[++i] <<= 2; q->next(y ? x : 0); }\n" * 20}
-            ),
-            [],
-        )
-
-    def test_the_skeleton_does_not_count(self):
-        self.assertEqual(self.compare({"a": self.CODE, "b": self.CODE}, self.CODE), [])
-
-    def test_a_copied_run_is_always_found(self):
-        random_ = random.Random(6)
-        words = ["if", "x", "(", ")", "+", "1", "<", ";", "{", "}", "for", "return", "*"]
-        for _ in range(200):
-            run = " ".join(random_.choices(words, k=similarity.K + similarity.WINDOW - 1))
-            texts = [
-                " ".join(random_.choices(words, k=60)) + f" {run} " + " ".join(random_.choices(words, k=60))
-                for _ in range(2)
-            ]
-            a, b = (similarity.fingerprints(text, set()) for text in texts)
-            self.assertTrue(a.keys() & b.keys())
-
-    def test_earlier_classes_are_compared_but_not_among_themselves(self):
-        with tempfile.TemporaryDirectory(prefix="against-") as name:
-            folder = pathlib.Path(name)
-            (folder / "labs/scan").mkdir(parents=True)
-            (folder / "labs/scan/scan.cu").write_text("// what to do\n")
-            old = folder / "2025.graded"
-            (old / "sources").mkdir(parents=True)
-            (old / "sources/abc.cu").write_text(self.CODE)
-            with open(old / "ledger.jsonl", "wb") as file:
-                for student in ("bob", "cy"):
-                    file.write(
-                        ledger.encode(
-                            {
-                                "event": "hand_in",
-                                "student": student,
-                                "lab": "scan",
-                                "sha256": "abc",
-                                "refused": "",
-                                "origin": "",
-                                "late": False,
-                                "time": "",
-                            }
-                        )
-                    )
-            book = unittest.mock.Mock(harness={"root": name})
-            mine = [
-                ingest.Submission("ada", "scan", self.CODE.encode()),
-                ingest.Submission("dan", "scan", b"int x;"),
-            ]
-            similarity.write(book, mine, folder / "pairs.json", 0.5, [old])
-            pairs = json.loads((folder / "pairs.json").read_text())["labs"]["scan"]["pairs"]
-            self.assertEqual(
-                {frozenset((pair["a"], pair["b"])) for pair in pairs},
-                {frozenset(("ada", "2025.graded: bob")), frozenset(("ada", "2025.graded: cy"))},
-            )
-            with self.assertRaisesRegex(similarity.Problem, "not a class's folder"):
-                similarity.write(book, mine, folder / "pairs.json", 0.5, [folder])
-
-    def test_a_student_named_like_the_reference_is_compared_too(self):
-        with tempfile.TemporaryDirectory(prefix="named-") as name:
-            folder = pathlib.Path(name)
-            for part, text in [
-                ("solutions/scan/scan.cu", "// reference\n" + self.CODE),
-                ("common/tools/authoring/make_skeleton.py", "import sys; open(sys.argv[2], 'w')"),
-            ]:
-                (folder / part).parent.mkdir(parents=True)
-                (folder / part).write_text(text)
-            texts = {similarity.REFERENCE: self.CODE, "ada": self.CODE}
-            found = similarity.compare(folder, "scan", texts, 0.5)
-            self.assertEqual(len(found["fingerprints"]), 3)
-            self.assertEqual(len(found["pairs"]), 3)
-
-    def test_any_text(self):
-        random_ = random.Random(7)
-        for _ in rounds():
-            text = "".join(random_.choice("\"'/*\\\n a1.<>#é\0") for _ in range(random_.randrange(200)))
-            tokens = similarity.tokens(text)
-            self.assertTrue(all(1 <= line <= text.count("\n") + 1 for _, line in tokens))
-            similarity.fingerprints(text, set())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 was stopped.
 
 Reading order: main here, with command_line.py; ingest.py (what was handed in), book.py (the class's folder),
-pool.py and slurm.py (who does the work), gradebook.py, reports.py, similarity.py (what comes out). A
+pool.py and slurm.py (who does the work), gradebook.py, reports.py (what comes out). A
 submission's grade depends on its file, the harness, the toolchain and the class's seed: neither on the order
 nor on who else handed in.
 """
@@ -30,7 +30,6 @@ import gradebook
 import ingest
 import names
 import reports
-import similarity
 import slurm
 import worker
 from book import Book, Problem, Unit
@@ -251,9 +250,6 @@ def run(options: argparse.Namespace) -> int:
         raise
     book.clean()  # again: what a killed run had started lives a little longer than it, and writes
     conclude(book, submissions)
-    if options.similarity:
-        against = [pathlib.Path(one) for one in options.against]
-        similarity.write(book, submissions, pathlib.Path(options.similarity), options.threshold, against)
     n_now, seconds = len(waiting), time.monotonic() - begun
     return summary(book, chosen, ingest.ignored(str(folder)), n_now, len(units) - n_now, seconds)
 
@@ -298,11 +294,13 @@ def conclude(book: Book, submissions: list[ingest.Submission]) -> None:
 
 def skeletons_of(root: pathlib.Path, labs: list[str]) -> dict[str, str]:
     """What students start from, of the labs that are in this checkout."""
-    return {
-        lab: similarity.skeleton_and_solution(root, lab)[0]
-        for lab in labs
-        if (root / "labs" / lab / f"{lab}.cu").exists()
-    }
+    tool, found = root / "common/tools/authoring/make_skeleton.py", {}
+    for lab in labs:
+        solution, own = (root / folder / lab / f"{lab}.cu" for folder in ("solutions", "labs"))
+        if own.exists():
+            made = [sys.executable, str(tool), str(solution), "/dev/stdout"]
+            found[lab] = ask(made) if solution.exists() else own.read_text(encoding="utf-8")
+    return found
 
 
 def main() -> int:

@@ -245,7 +245,7 @@ def canary(options: argparse.Namespace) -> None:
 def show(options: argparse.Namespace) -> None:
     book = open_book(options.folder, own_points=False)
     term = grades.compute(book)
-    parts = class_page.parts_of(book, term, options.similarity)
+    parts = class_page.parts_of(book, term)
     summary = f"{len(term.roster.students)} students, {grades.plural(len(term.labs), 'lab')}"
     show_parts(options, term.settings.title, summary, parts)
 

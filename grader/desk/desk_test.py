@@ -266,7 +266,6 @@ class Desk(InFolder):
         self.assertEqual({words[0] for words in commands}, set(desk.COMMANDS))
         for name in ("canvas.csv", "moodle.csv"):
             shutil.copy(self.term.folder / name, self.folder / name)
-        self.put("pairs.json", json.dumps({"labs": {}}))
         (self.term.folder / "class.toml").unlink()  # the first command begins it
         for words in commands:
             with self.subTest(words):
@@ -993,10 +992,6 @@ class Desk(InFolder):
         self.assertIn("--canvas-from", self.desk("export", "term.graded", "--canvas", "x.csv", code=1))
         self.assertIn("Name a table", self.desk("export", "term.graded", code=1))
         self.assertIn(
-            "not what grade-all --similarity writes",
-            self.desk("show", "term.graded", "--similarity", "catalogue.json", code=1),
-        )
-        self.assertIn(
             "not Canvas's gradebook",
             self.desk(
                 "export",
@@ -1011,26 +1006,8 @@ class Desk(InFolder):
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_pages_are_readable_everywhere(self):
-        owners = [
-            (owner, made)
-            for (owner, lab), made in self.term.submissions.items()
-            if lab == "scan" and made[-1]["sha256"]
-        ]
-        shown = {one["id"]: one["shown"] for one in self.term.students}
-        a, b = (shown[owner] for owner, _ in owners[:2])
-        self.put(
-            "pairs.json",
-            json.dumps(
-                {
-                    "labs": {
-                        "scan": {"pairs": [{"a": a, "b": b, "similarity": 0.9, "regions": [[1, 1, 1, 1]]}]}
-                    }
-                }
-            ),
-        )
-        self.desk("show", "term.graded", "--html", "class.html", "--similarity", "pairs.json")
+        self.desk("show", "term.graded", "--html", "class.html")
         self.desk("feedback", "term.graded", "--out", "feedback")
-        self.assertIn('class="line hot"', (self.folder / "class.html").read_text())
         checks = (HERE.parent / "page/browser/checks.js").read_text(encoding="utf-8")
         with chromium.Browser() as browser:
             for path in (self.folder / "class.html", self.folder / "feedback/s000/index.html"):

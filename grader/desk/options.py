@@ -28,7 +28,7 @@ Examples:
   ./lab class sheet term.graded scan --out scan.csv --anonymous
       for points that a person gives
   ./lab class sources term.graded --out sources
-      one folder for each student: for JPlag, MOSS, compare50
+      one folder for each student: for Dolos or JPlag
   ./lab class canary term.graded --out /tmp/canary
       before a newer grader is used
 """
@@ -76,7 +76,6 @@ def parser_of() -> argparse.ArgumentParser:
     made.add_argument("--from", dest="sender", metavar="ADDRESS", help="of these messages")
     show = command("show", "How the class is doing")
     file(show, "--html", "as a page")
-    file(show, "--similarity", "show the pairs that grade-all --similarity has found")
     one = command("student", "All about one student, over the whole term")
     one.add_argument("student", metavar="STUDENT", help="id, e-mail address or name")
     file(one, "--html", "as a page")

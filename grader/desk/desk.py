@@ -206,10 +206,10 @@ def check_lab(lab: str, term: grades.Term) -> None:
 
 
 def sheet(options: argparse.Namespace) -> None:
-    term = grades.compute(book := open_book(options.folder, own_points=False))
+    term = grades.compute(open_book(options.folder, own_points=False))
     check_lab(options.lab, term)
     students = list(term.roster.students.values())
-    rows = manual.sheet(term.settings, students, options.lab, book.settings["seed"], options.anonymous)
+    rows = manual.sheet(term.settings, students, options.lab)
     if options.out.exists():
         raise Problem(f"{options.out} is there already: somebody may have filled it in.")
     write_atomically(options.out, gradebook.csv_text(rows).encode())
@@ -261,15 +261,10 @@ def show_parts(options: argparse.Namespace, title: str, summary: str, parts: lis
 def sources(options: argparse.Namespace) -> None:
     book = open_book(options.folder, own_points=False)
     n_files = 0
-    term = grades.compute(book)
-    for (owner, lab), submissions in term.rows.items():
+    for (owner, lab), submissions in grades.compute(book).rows.items():
         last = next((one for one in reversed(submissions) if one.sha256), None)
         if last and book.source(last.sha256).exists():
-            name = owner
-            if options.anonymous:
-                who = term.roster.find(owner)
-                name = manual.pseudonym(book.settings["seed"], who.id if who else owner)
-            path = options.out / lab / slug(name) / f"{lab}.cu"
+            path = options.out / lab / slug(owner) / f"{lab}.cu"
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, book.source(last.sha256).read_bytes())
             n_files += 1

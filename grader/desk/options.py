@@ -25,7 +25,7 @@ Examples:
   ./lab class request term.graded --student s001 --lab scan \\
     --by "Ada Lovelace" --say "Task 2 is right on my GPU"
   ./lab class request term.graded 1 --say "Yes, on every GPU" --points 85
-  ./lab class sheet term.graded scan --out scan.csv --anonymous
+  ./lab class sheet term.graded scan --out scan.csv
       for points that a person gives
   ./lab class sources term.graded --out sources
       one folder for each student: for Dolos or JPlag
@@ -93,10 +93,8 @@ def parser_of() -> argparse.ArgumentParser:
     sheet = command("sheet", "A table for the points that a person gives")
     sheet.add_argument("lab", metavar="LAB")
     file(sheet, "--out", required=True)
-    sheet.add_argument("--anonymous", action="store_true", help="pseudonyms in place of names")
     sources = command("sources", "Everybody's last submission, one folder for each lab and student")
     file(sources, "--out", None, "FOLDER", required=True)
-    sources.add_argument("--anonymous", action="store_true", help="pseudonyms, as in anonymous sheets")
     canary = command("canary", "Whether today's grader gives the stored results")
     file(canary, "--out", "a new folder", "FOLDER", required=True)
     canary.add_argument("--sample", metavar="N", type=int, default=20, help="files at most (default: 20)")

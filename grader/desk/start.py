@@ -69,7 +69,7 @@ For each lab, after its due date:
 - [ ] `./lab grade-all week3/ --labs LAB --out {folder}`: run it again until every submission is graded.
 - [ ] `./lab class grades {folder}`: assign unknown names under `[aliases]`.
 - [ ] `./lab class show {folder}`: look at the refused files, the late ones, and the most common mistakes.
-- [ ] Written parts: `./lab class sheet {folder} LAB --anonymous --out LAB.csv`, and fill it in.
+- [ ] Written parts: `./lab class sheet {folder} LAB --out LAB.csv`, and fill it in.
 - [ ] `./lab class export {folder} …` and `./lab class feedback {folder} --mbox messages.mbox --from YOU`.
 - [ ] `./lab release ../gpu-labs-students --update --labs NEXT_LAB`.
 

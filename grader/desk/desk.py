@@ -154,8 +154,6 @@ def export(options: argparse.Namespace) -> None:
 
 
 def give_feedback(options: argparse.Namespace) -> None:
-    if bool(options.mbox) != bool(options.sender):
-        raise Problem("--mbox FILE and --from ADDRESS need each other: messages have a sender.")
     book = open_book(options.folder)
     out = options.out or options.folder / "feedback"
     out.mkdir(parents=True, exist_ok=True)
@@ -164,12 +162,6 @@ def give_feedback(options: argparse.Namespace) -> None:
     print(
         f"Feedback  {out}: {len(send)} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent."
     )
-    if options.mbox:
-        without = feedback.write_mbox(send, out, options.mbox, options.sender)
-        print(
-            f"Messages  {options.mbox}: {len(send) - len(without)} messages, for a mail program to send."
-            + (f" Without an e-mail address: {', '.join(without)}." if without else "")
-        )
 
 
 def request(options: argparse.Namespace) -> None:

@@ -5,10 +5,7 @@ tries a whole term."""
 
 import csv
 import datetime
-import email
-import email.policy
 import json
-import mailbox
 import os
 import pathlib
 import re
@@ -592,52 +589,6 @@ class Desk(InFolder):
                 self.assertEqual(self.final(one["id"], "scan")["manual"], {"predictions": 18, "style": 10})
         criteria = (self.folder / "sheet.md").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"^## (\w+ \w+)", criteria, re.M), ["A prediction", "Style of"])
-
-    def test_messages_reach_everybody_with_an_address(self):
-        self.put(
-            "term.graded/evil.csv",
-            f'id,name,email,section\nevil,"{HOSTILE}\nBcc: x@y",evil@x.org,\nquiet,Quiet,,\nł,Łu,łu@x.org,\n',
-        )
-        self.edit((r'"canvas.csv"', '"evil.csv", "canvas.csv"'))
-        self.assertIn("need each other", self.desk("feedback", "term.graded", "--mbox", "box", code=1))
-        self.assertIn(
-            "is no address", self.desk("feedback", "term.graded", "--mbox", "box", "--from", "me", code=1)
-        )
-        said = self.desk(
-            "feedback", "term.graded", "--out", "f", "--mbox", "box", "--from", "Änn <ann@uni.example>"
-        )
-        self.assertIn("Without an e-mail address: Quiet.", said)
-        lines = (self.folder / "box").read_text(encoding="utf-8").splitlines()
-        self.assertEqual(
-            [line for line in lines if not line.isascii()],
-            ["From: Änn <ann@uni.example>", "To: Łu <łu@x.org>"],
-            "an address that is not ASCII",
-        )
-        box = mailbox.mbox(
-            self.folder / "box",
-            lambda file: email.message_from_binary_file(file, policy=email.policy.default),
-        )
-        self.addCleanup(box.close)
-        messages = list(box)
-
-        def decoded(text):  # of a header in UTF-8
-            return text.encode("utf-8", "surrogateescape").decode()
-
-        self.assertEqual(
-            {decoded(one["To"].addresses[0].addr_spec) for one in messages},
-            {one["email"] for one in self.term.students} | {"evil@x.org", "łu@x.org"},
-        )
-        for one in messages:
-            self.assertIsNone(one["Bcc"])
-            self.assertEqual(decoded(one["From"].addresses[0].display_name), "Änn")
-            folder = self.folder / "f" / (one["To"].addresses[0].addr_spec.split("@")[0].replace("user", "s"))
-            if folder.exists():
-                self.assertEqual(
-                    one.get_body().get_content().rstrip("\n"),
-                    (folder / "feedback.md").read_text().rstrip("\n"),
-                )
-                (page, *_) = one.iter_attachments()
-                self.assertEqual(page.get_content(), (folder / "index.html").read_text())
 
     def test_a_students_term_is_on_one_page(self):
         said = self.desk("student", "term.graded", "s001")

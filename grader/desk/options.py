@@ -72,8 +72,6 @@ def parser_of() -> argparse.ArgumentParser:
         file(export, f"--{name}")
     made = command("feedback", "A folder for each student, and what to send to whom")
     file(made, "--out", "default: CLASS/feedback", "FOLDER")
-    file(made, "--mbox", "also as messages, for a mail program")
-    made.add_argument("--from", dest="sender", metavar="ADDRESS", help="of these messages")
     show = command("show", "How the class is doing")
     file(show, "--html", "as a page")
     one = command("student", "All about one student, over the whole term")

@@ -70,7 +70,7 @@ For each lab, after its due date:
 - [ ] `./lab class grades {folder}`: assign unknown names under `[aliases]`.
 - [ ] `./lab class show {folder}`: look at the refused files, the late ones, and the most common mistakes.
 - [ ] Written parts: `./lab class sheet {folder} LAB --out LAB.csv`, and fill it in.
-- [ ] `./lab class export {folder} …` and `./lab class feedback {folder} --mbox messages.mbox --from YOU`.
+- [ ] `./lab class export {folder} …` and `./lab class feedback {folder}`.
 - [ ] `./lab release ../gpu-labs-students --update --labs NEXT_LAB`.
 
 Before you use a newer version of the course in mid-term:

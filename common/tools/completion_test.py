@@ -65,8 +65,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(
             completed(self.shell, "./lab", "class", ""),
             [
-                *("canary", "export", "feedback", "grades", "new"),
-                *("request", "sheet", "show", "sources", "student"),
+                *("export", "feedback", "grades", "new", "request"),
+                *("sheet", "show", "sources", "student"),
             ],
         )
         self.assertEqual(completed(self.shell, "./lab", "class", "ex"), ["export"])

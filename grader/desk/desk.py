@@ -20,7 +20,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "batch")]
 sys.path.append(str(HERE.parents[1] / "common/tools"))
 
-import canaries
 import class_page
 import exports
 import feedback
@@ -223,17 +222,6 @@ def student(options: argparse.Namespace) -> None:
     show_parts(options, title, feedback.summary(term.of(one)), feedback.parts_of(term, one))
 
 
-def canary(options: argparse.Namespace) -> None:
-    book = open_book(options.folder, own_points=False)
-    differences, n = canaries.compare(book, options.out, options.sample, options.jobs)
-    for line in differences:
-        print(line)
-    print(
-        f"Files graded again: {n}, of which differ: {len({line.split(':')[0] for line in differences})}."
-        + ("" if differences else " This grader gives the stored results.")
-    )
-
-
 def show(options: argparse.Namespace) -> None:
     book = open_book(options.folder, own_points=False)
     term = grades.compute(book)
@@ -273,7 +261,6 @@ COMMANDS = {
     "request": request,
     "sheet": sheet,
     "sources": sources,
-    "canary": canary,
 }
 
 

@@ -878,42 +878,6 @@ class Desk(InFolder):
                         row[lab], r"^(\d+(\.\d{1,2})?)?$", "a number that every locale reads, or nothing"
                     )
 
-    def test_a_canary_finds_what_a_newer_grader_changes(self):
-        folder = self.folder / "own"
-        result = json.dumps(make_term.result_of("reduction", self.evidence("OK"), self.term.table)["labs"])
-        other = json.dumps(
-            make_term.result_of("reduction", self.evidence("WRONG_ANSWER"), self.term.table)["labs"]
-        )
-        self.put("own/ada/reduction.cu", f"// ada\n// result {result}\n// new result {other}\n")
-        self.put("own/bob/reduction.cu", f"// bob\n// result {result}\n")
-        command = [sys.executable, str(HERE.parent / "batch/grade_all.py"), str(folder), "--seed", "0x5eed"]
-        subprocess.run(command, env=self.environment, check=True, capture_output=True)
-        book = self.folder / "own.graded"
-        before = {
-            path: path.read_bytes() for path in book.rglob("*") if path.is_file() and path.name != "lock"
-        }
-        self.assertIn("gives the stored results", self.desk("canary", book, "--out", "same"))
-        self.put("cases-reduction", "one more\n")
-        said = self.desk("canary", book, "--out", "newer")
-        self.assertRegex(said, r"reduction, ada \(\w+\): plain: verdict OK → WRONG_ANSWER")
-        self.assertRegex(said, r"reduction, ada \(\w+\): plain: points \d+ → 0")
-        self.assertIn("Files graded again: 2, of which differ: 1.", said)
-        self.assertNotIn("bob", said)
-        self.assertEqual(
-            before,
-            {
-                path: path.read_bytes()
-                for path in book.rglob("*")
-                if path.is_file() and path.name not in ("lock", "desk.lock")
-            },
-        )
-        self.assertIn("is not empty", self.desk("canary", book, "--out", "newer", code=1))
-
-    def evidence(self, verdict):
-        right = {"verdict": "OK", "metrics": {"work_ratio": 1.1, "active_lanes": 0.95}, "speedup": 20.0}
-        wrong = {"verdict": verdict, "metrics": {}, "speedup": None}
-        return dict.fromkeys(make_term.TASKS, right if verdict == "OK" else wrong)
-
     def test_the_page_works_while_a_batch_runs(self):
         import fcntl
 

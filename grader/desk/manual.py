@@ -23,7 +23,10 @@ def sheet(settings: Settings, students: list[Student], lab: str) -> list[list]:
         )
     return [
         ["student", "name", "lab", *parts, "comment"],
-        *([one.id, one.name, lab, *[""] * len(parts), ""] for one in sorted(students, key=lambda one: one.id)),
+        *(
+            [one.id, one.name, lab, *[""] * len(parts), ""]
+            for one in sorted(students, key=lambda one: one.id)
+        ),
     ]
 
 

@@ -4,7 +4,6 @@
 
 import argparse
 import math
-import os
 import pathlib
 
 EPILOG = """
@@ -29,8 +28,6 @@ Examples:
       for points that a person gives
   ./lab class sources term.graded --out sources
       one folder for each student: for Dolos or JPlag
-  ./lab class canary term.graded --out /tmp/canary
-      before a newer grader is used
 """
 
 
@@ -93,8 +90,4 @@ def parser_of() -> argparse.ArgumentParser:
     file(sheet, "--out", required=True)
     sources = command("sources", "Everybody's last submission, one folder for each lab and student")
     file(sources, "--out", None, "FOLDER", required=True)
-    canary = command("canary", "Whether today's grader gives the stored results")
-    file(canary, "--out", "a new folder", "FOLDER", required=True)
-    canary.add_argument("--sample", metavar="N", type=int, default=20, help="files at most (default: 20)")
-    canary.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 2, help="files at a time")
     return parser

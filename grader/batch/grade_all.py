@@ -24,7 +24,9 @@ import sys
 import time
 from collections import Counter
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.path.append(str(HERE.parents[1] / "common/tools/authoring"))
 
 import gradebook
 import ingest
@@ -35,6 +37,7 @@ import worker
 from book import Book, Problem, Unit
 from command_line import LEVELS, arguments
 from ledger import uninterrupted
+from make_skeleton import skeleton
 from pool import Pool
 from progress import Progress
 
@@ -294,12 +297,12 @@ def conclude(book: Book, submissions: list[ingest.Submission]) -> None:
 
 def skeletons_of(root: pathlib.Path, labs: list[str]) -> dict[str, str]:
     """What students start from, of the labs that are in this checkout."""
-    tool, found = root / "common/tools/authoring/make_skeleton.py", {}
+    found = {}
     for lab in labs:
         solution, own = (root / folder / lab / f"{lab}.cu" for folder in ("solutions", "labs"))
         if own.exists():
-            made = [sys.executable, str(tool), str(solution), "/dev/stdout"]
-            found[lab] = ask(made) if solution.exists() else own.read_text(encoding="utf-8")
+            text = (solution if solution.exists() else own).read_text(encoding="utf-8")
+            found[lab] = skeleton(text)
     return found
 
 

@@ -96,7 +96,7 @@ def texts(root: pathlib.Path, labs: list[str]) -> dict[str, tuple[str, str]]:
     for lab in labs:
         path = root / f"solutions/{lab}/{lab}.cu"
         if path.is_file() and "//@solution" in (text := leaks.text_of(path)):
-            found[lab] = (leaks.skeleton(root, path), asked(text))
+            found[lab] = (leaks.skeleton(text), asked(text))
     return found
 
 

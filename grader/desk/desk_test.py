@@ -12,11 +12,9 @@ import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
-import traceback
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -24,11 +22,13 @@ sys.path[:0] = [
     str(HERE),
     str(HERE / "testing"),
     str(HERE.parent / "batch"),
+    str(HERE.parent / "batch/testing"),
     str(HERE.parent / "page/browser"),
 ]
 
 import chromium
 import desk
+import forked
 import ledger
 import make_term
 import roster
@@ -249,33 +249,10 @@ class Desk(InFolder):
         }
 
     def desk(self, *words, code=0):
-        """./lab class, in a fork of this process, which has its modules already."""
-        with tempfile.TemporaryFile() as output:
-            if (process := os.fork()) == 0:
-                os.dup2(output.fileno(), 1)
-                os.dup2(output.fileno(), 2)
-                self.become_desk(words)
-            ended = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-            output.seek(0)
-            said = output.read().decode()
+        ended, said = forked.run(desk.main, words, self.environment, self.folder)
         self.assertEqual(ended, code, said)
         self.assertNotIn("Traceback", said)
         return said
-
-    def become_desk(self, words):
-        ended = 70
-        try:
-            os.environ.update(self.environment)
-            os.chdir(self.folder)
-            sys.argv = ["desk.py", *map(str, words)]
-            sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-            sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)
-            ended = desk.main()
-            sys.stdout.flush()
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(ended)
 
     def settings(self, more):
         with open(self.term.folder / "class.toml", "a", encoding="utf-8") as file:

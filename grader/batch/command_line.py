@@ -10,7 +10,7 @@ a person, who then grades it with --again. Exit code 0: everybody has a grade;
 
 Examples:
   ./lab grade-all submissions/
-  ./lab grade-all submissions/ --labs reduction scan --similarity pairs.json
+  ./lab grade-all submissions/ --labs reduction scan
   ./lab grade-all submissions/ --slurm --device gpu \\
     --slurm-time='--partition=gpu --gres=gpu:1 --exclusive'
 """
@@ -53,18 +53,11 @@ def choose_how(add: Callable) -> None:
     add("--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder")
 
 
-def choose_comparison(add: Callable) -> None:
-    add("--similarity", metavar="FILE", help="write similar pairs as JSON")
-    against = "with --similarity: also compare with these classes, their --out"
-    add("--against", nargs="+", metavar="FOLDER", default=[], help=against)
-    add("--threshold", type=float, default=0.5, help="how similar: 0 to 1 (default: 0.5)")
-
-
 def arguments(argv: list[str]) -> argparse.Namespace:
     form = argparse.RawDescriptionHelpFormatter
     about = "Grades a whole class."
     parser = argparse.ArgumentParser("./lab grade-all", None, about, __doc__, formatter_class=form)
-    for choose in (choose_what, choose_how, choose_comparison):
+    for choose in (choose_what, choose_how):
         choose(parser.add_argument)
     options = parser.parse_args(argv)
     if not 1 <= options.jobs <= 1024:

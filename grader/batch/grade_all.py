@@ -4,7 +4,7 @@
 was stopped.
 
 Reading order: main here, with command_line.py; ingest.py (what was handed in), book.py (the class's folder),
-pool.py and slurm.py (who does the work), gradebook.py, reports.py, similarity.py (what comes out). A
+pool.py and slurm.py (who does the work), gradebook.py, reports.py (what comes out). A
 submission's grade depends on its file, the harness, the toolchain and the class's seed: neither on the order
 nor on who else handed in.
 """
@@ -24,18 +24,20 @@ import sys
 import time
 from collections import Counter
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.path.append(str(HERE.parents[1] / "common/tools/authoring"))
 
 import gradebook
 import ingest
 import names
 import reports
-import similarity
 import slurm
 import worker
 from book import Book, Problem, Unit
 from command_line import LEVELS, arguments
 from ledger import uninterrupted
+from make_skeleton import skeleton
 from pool import Pool
 from progress import Progress
 
@@ -251,9 +253,6 @@ def run(options: argparse.Namespace) -> int:
         raise
     book.clean()  # again: what a killed run had started lives a little longer than it, and writes
     conclude(book, submissions)
-    if options.similarity:
-        against = [pathlib.Path(one) for one in options.against]
-        similarity.write(book, submissions, pathlib.Path(options.similarity), options.threshold, against)
     n_now, seconds = len(waiting), time.monotonic() - begun
     return summary(book, chosen, ingest.ignored(str(folder)), n_now, len(units) - n_now, seconds)
 
@@ -298,11 +297,13 @@ def conclude(book: Book, submissions: list[ingest.Submission]) -> None:
 
 def skeletons_of(root: pathlib.Path, labs: list[str]) -> dict[str, str]:
     """What students start from, of the labs that are in this checkout."""
-    return {
-        lab: similarity.skeleton_and_solution(root, lab)[0]
-        for lab in labs
-        if (root / "labs" / lab / f"{lab}.cu").exists()
-    }
+    found = {}
+    for lab in labs:
+        solution, own = (root / folder / lab / f"{lab}.cu" for folder in ("solutions", "labs"))
+        if own.exists():
+            text = (solution if solution.exists() else own).read_text(encoding="utf-8")
+            found[lab] = skeleton(text)
+    return found
 
 
 def main() -> int:

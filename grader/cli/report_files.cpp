@@ -29,9 +29,6 @@ constexpr Kind kKinds[] = {
     {"--gradescope", "Gradescope's results.json", &ReportFiles::gradescope, to_gradescope},
     {"--summary", "A GitHub step summary (Markdown)", &ReportFiles::summary, to_step_summary},
     {"--annotations", "GitHub annotations", &ReportFiles::annotations, to_annotations},
-    {"--autolab", "The last two lines of an Autolab autograder", &ReportFiles::autolab, to_autolab},
-    {"--prairielearn", "PrairieLearn's results.json", &ReportFiles::prairielearn, to_prairielearn},
-    {"--vpl", "What Moodle's VPL reads: comment and grade", &ReportFiles::vpl, to_vpl},
 };
 
 }  // namespace

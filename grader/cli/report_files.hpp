@@ -15,7 +15,7 @@ class App;
 namespace course::grader::cli {
 
 struct ReportFiles {
-  std::string json, junit, html, csv, gradescope, summary, annotations, autolab, prairielearn, vpl;
+  std::string json, junit, html, csv, gradescope, summary, annotations;
   std::string edition = "instructor";  // or "student", see report/edition.hpp
 };
 

@@ -9,7 +9,6 @@ to_text(parts), to_html(parts, …)
 import datetime
 import fcntl
 import html
-import json
 import pathlib
 import statistics
 import textwrap
@@ -20,13 +19,12 @@ from types import NoneType
 
 from book import Book, kind_of_fault
 from grades import Candidate, Final, Term, joined, parse_time, shown
-from settings import Problem
 
 STYLE = pathlib.Path(__file__).resolve().parents[1] / "page/style.css"
 BINS = ("0", "1–9", *(f"{low}–{low + 9}" for low in range(10, 100, 10)), "100")
 WIDTH, BAR = 80, 20
 MAX_ROWS = 15  # of a list on a terminal
-MAX_KINDS, MAX_PAIRS = 20, 20
+MAX_KINDS = 20
 SOLVED = "OK"
 
 
@@ -46,7 +44,6 @@ class Part:
     heads: list[str] = field(default_factory=list)
     rows: list[list] = field(default_factory=list)  # of texts, numbers and Shares
     note: str = ""
-    pages: list[str] = field(default_factory=list)  # HTML that a terminal does not show
 
 
 # --- What there is to say ---
@@ -243,55 +240,12 @@ def lists(term: Term) -> list[Part]:
     ]
 
 
-def source_of(book: Book, term: Term, owner: str, lab: str) -> list[str] | None:
-    submissions = [one for one in term.rows.get((owner, lab), []) if one.sha256]
-    path = book.source(submissions[-1].sha256) if submissions else None
-    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path and path.exists() else None
-
-
-def pairs(book: Book, term: Term, file: pathlib.Path) -> Part:
-    """`file`: what grade-all --similarity wrote."""
-    try:
-        labs = json.loads(file.read_text(encoding="utf-8"))["labs"]
-        read = [(lab, pair) for lab, about in labs.items() for pair in about["pairs"]]
-        found = [(one["similarity"], lab, one["a"], one["b"], one["regions"]) for lab, one in read]
-        found.sort(key=lambda pair: (-pair[0], *pair[1:4]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise Problem(f"{file} is not what grade-all --similarity writes.") from None
-    rows = [[lab, a, b, f"{100 * part:.0f} %"] for part, lab, a, b, _ in found]
-    note = "Read the code before you accuse anybody: the labs lead all students to similar kernels."
-    note = f"{len(found)} pairs. {note}" if found else "No pairs."
-    out = Part("Similar pairs", ["lab", "one", "the other", "similar"], rows, note)
-    for _, lab, a, b, regions in found[:MAX_PAIRS]:
-        columns = "".join(
-            side(name, source_of(book, term, name, lab), [(one[at], one[at + 1]) for one in regions])
-            for name, at in ((a, 0), (b, 2))
-        )
-        title = escape(f"{lab}: {a} and {b}, {rows[len(out.pages)][3]}")
-        out.pages.append(
-            f'<details><summary>{title}</summary>\n<div class="pair">{columns}</div></details>\n'
-        )
-    return out
-
-
-def side(name: str, lines: list[str] | None, marked: list[tuple[int, int]]) -> str:
-    """One file of a pair, its stretches marked."""
-    if lines is None:
-        return f'<div class="beside"><h3>{escape(name)}</h3><p>Not a submission of this class.</p></div>'
-    code = "".join(
-        f'<span class="line{" hot" if any(first <= number <= last for first, last in marked) else ""}"><span class="n">{number:4} </span>'
-        f"{escape(line)}</span>"
-        for number, line in enumerate(lines, 1)
-    )
-    return f'<div class="beside"><h3>{escape(name)}</h3><pre class="source" tabindex="0" role="region" aria-label="Code of {escape(name)}">{code}</pre></div>'
-
-
-def parts_of(book: Book, term: Term, similarity: pathlib.Path | None = None) -> list[Part]:
+def parts_of(book: Book, term: Term) -> list[Part]:
     out = [*progress(book, term), *distribution(term), hardest(book, term), commonest(term)]
     out += [to_solution(term), *lists(term)]
     if term.warnings:
         out.insert(0, Part("Warnings", [""], [[one] for one in term.warnings]))
-    return out + ([pairs(book, term, similarity)] if similarity else [])
+    return out
 
 
 def tame(text: str) -> str:
@@ -396,7 +350,6 @@ def to_html(title: str, summary: str, parts: list[Part]) -> str:
         f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escape(part.title)}</h2>\n'
         + (f"<p>{escape(part.note)}</p>\n" if part.note else "")
         + html_table(part.heads, part.rows)
-        + "".join(part.pages)
         + "</section>\n"
         for (anchor, _), part in zip(sections, parts)
     )

@@ -20,7 +20,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "batch")]
 sys.path.append(str(HERE.parents[1] / "common/tools"))
 
-import canaries
 import class_page
 import exports
 import feedback
@@ -154,8 +153,6 @@ def export(options: argparse.Namespace) -> None:
 
 
 def give_feedback(options: argparse.Namespace) -> None:
-    if bool(options.mbox) != bool(options.sender):
-        raise Problem("--mbox FILE and --from ADDRESS need each other: messages have a sender.")
     book = open_book(options.folder)
     out = options.out or options.folder / "feedback"
     out.mkdir(parents=True, exist_ok=True)
@@ -164,12 +161,6 @@ def give_feedback(options: argparse.Namespace) -> None:
     print(
         f"Feedback  {out}: {len(send)} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent."
     )
-    if options.mbox:
-        without = feedback.write_mbox(send, out, options.mbox, options.sender)
-        print(
-            f"Messages  {options.mbox}: {len(send) - len(without)} messages, for a mail program to send."
-            + (f" Without an e-mail address: {', '.join(without)}." if without else "")
-        )
 
 
 def request(options: argparse.Namespace) -> None:
@@ -206,10 +197,10 @@ def check_lab(lab: str, term: grades.Term) -> None:
 
 
 def sheet(options: argparse.Namespace) -> None:
-    term = grades.compute(book := open_book(options.folder, own_points=False))
+    term = grades.compute(open_book(options.folder, own_points=False))
     check_lab(options.lab, term)
     students = list(term.roster.students.values())
-    rows = manual.sheet(term.settings, students, options.lab, book.settings["seed"], options.anonymous)
+    rows = manual.sheet(term.settings, students, options.lab)
     if options.out.exists():
         raise Problem(f"{options.out} is there already: somebody may have filled it in.")
     write_atomically(options.out, gradebook.csv_text(rows).encode())
@@ -231,21 +222,10 @@ def student(options: argparse.Namespace) -> None:
     show_parts(options, title, feedback.summary(term.of(one)), feedback.parts_of(term, one))
 
 
-def canary(options: argparse.Namespace) -> None:
-    book = open_book(options.folder, own_points=False)
-    differences, n = canaries.compare(book, options.out, options.sample, options.jobs)
-    for line in differences:
-        print(line)
-    print(
-        f"Files graded again: {n}, of which differ: {len({line.split(':')[0] for line in differences})}."
-        + ("" if differences else " This grader gives the stored results.")
-    )
-
-
 def show(options: argparse.Namespace) -> None:
     book = open_book(options.folder, own_points=False)
     term = grades.compute(book)
-    parts = class_page.parts_of(book, term, options.similarity)
+    parts = class_page.parts_of(book, term)
     summary = f"{len(term.roster.students)} students, {grades.plural(len(term.labs), 'lab')}"
     show_parts(options, term.settings.title, summary, parts)
 
@@ -261,15 +241,10 @@ def show_parts(options: argparse.Namespace, title: str, summary: str, parts: lis
 def sources(options: argparse.Namespace) -> None:
     book = open_book(options.folder, own_points=False)
     n_files = 0
-    term = grades.compute(book)
-    for (owner, lab), submissions in term.rows.items():
+    for (owner, lab), submissions in grades.compute(book).rows.items():
         last = next((one for one in reversed(submissions) if one.sha256), None)
         if last and book.source(last.sha256).exists():
-            name = owner
-            if options.anonymous:
-                who = term.roster.find(owner)
-                name = manual.pseudonym(book.settings["seed"], who.id if who else owner)
-            path = options.out / lab / slug(name) / f"{lab}.cu"
+            path = options.out / lab / slug(owner) / f"{lab}.cu"
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, book.source(last.sha256).read_bytes())
             n_files += 1
@@ -286,7 +261,6 @@ COMMANDS = {
     "request": request,
     "sheet": sheet,
     "sources": sources,
-    "canary": canary,
 }
 
 

@@ -3,18 +3,15 @@
 """The parts of the instructor's desk, and every ./lab class command of the instructor's guide. term_test.py
 tries a whole term."""
 
+import copy
 import csv
 import datetime
-import email
-import email.policy
 import json
-import mailbox
 import os
 import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -25,11 +22,13 @@ sys.path[:0] = [
     str(HERE),
     str(HERE / "testing"),
     str(HERE.parent / "batch"),
+    str(HERE.parent / "batch/testing"),
     str(HERE.parent / "page/browser"),
 ]
 
 import chromium
 import desk
+import forked
 import ledger
 import make_term
 import roster
@@ -219,11 +218,24 @@ class Rosters(InFolder):
 
 
 class Desk(InFolder):
-    """A small class: the same kinds of trouble as in a term."""
+    """A small class: the same kinds of trouble as in a term. Made once; each test has a copy."""
+
+    @classmethod
+    def setUpClass(cls):
+        made = tempfile.TemporaryDirectory(prefix="desk-")
+        cls.addClassCleanup(made.cleanup)
+        cls.made = make_term.Term(pathlib.Path(made.name) / "term.graded", 18)
 
     def setUp(self):
         super().setUp()
-        self.term = make_term.Term(self.folder / "term.graded", 18)
+        self.term = copy.copy(self.made)
+        self.term.folder = self.folder / "term.graded"
+        self.term.folder.mkdir()
+        for path in self.made.folder.iterdir():
+            if path.is_dir():  # results and sources: nobody writes there
+                os.symlink(path, self.term.folder / path.name)
+            else:
+                shutil.copy(path, self.term.folder)
         build = self.folder / "build/grader"
         build.mkdir(parents=True)
         shutil.copy(HERE.parent / "batch/testing/fake_labcli.py", build / "labcli")
@@ -237,18 +249,10 @@ class Desk(InFolder):
         }
 
     def desk(self, *words, code=0):
-        done = subprocess.run(
-            [sys.executable, str(HERE / "desk.py"), *map(str, words)],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-        )
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        return done.stdout + done.stderr
+        ended, said = forked.run(desk.main, words, self.environment, self.folder)
+        self.assertEqual(ended, code, said)
+        self.assertNotIn("Traceback", said)
+        return said
 
     def settings(self, more):
         with open(self.term.folder / "class.toml", "a", encoding="utf-8") as file:
@@ -266,7 +270,6 @@ class Desk(InFolder):
         self.assertEqual({words[0] for words in commands}, set(desk.COMMANDS))
         for name in ("canvas.csv", "moodle.csv"):
             shutil.copy(self.term.folder / name, self.folder / name)
-        self.put("pairs.json", json.dumps({"labs": {}}))
         (self.term.folder / "class.toml").unlink()  # the first command begins it
         for words in commands:
             with self.subTest(words):
@@ -577,74 +580,22 @@ class Desk(InFolder):
             '"style" is not a part of scan. Did you mean stile?', self.desk("grades", "term.graded", code=1)
         )
 
-    def test_an_anonymous_sheet_names_nobody_and_is_read_back(self):
+    def test_a_sheet_is_read_back(self):
         self.manual("")
-        self.desk("sheet", "term.graded", "scan", "--out", "sheet.csv", "--anonymous")
+        self.desk("sheet", "term.graded", "scan", "--out", "sheet.csv")
         self.assertIn(
             "there already", self.desk("sheet", "term.graded", "scan", "--out", "sheet.csv", code=1)
         )
         text = (self.folder / "sheet.csv").read_text(encoding="utf-8")
-        for one in self.term.students:
-            for name in (one["id"], one["last"], one["email"]):
-                self.assertNotIn(name, text)
         rows = list(csv.DictReader(text.splitlines()))
-        self.assertEqual(len(rows), len(self.term.students))
+        self.assertEqual([row["student"] for row in rows], [one["id"] for one in self.term.students])
         self.put("term.graded/hand.csv", text.replace(",scan,,,", ",scan,18,10,"))
         self.desk("grades", "term.graded")
         for one in self.term.students:
             if self.final(one["id"], "scan")["status"] != "excused":
                 self.assertEqual(self.final(one["id"], "scan")["manual"], {"predictions": 18, "style": 10})
-        self.desk("sources", "term.graded", "--out", "sources", "--anonymous")
-        folders = {path.name for path in (self.folder / "sources/scan").iterdir()}
-        self.assertTrue(folders <= {row["student"] for row in rows}, folders)
         criteria = (self.folder / "sheet.md").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"^## (\w+ \w+)", criteria, re.M), ["A prediction", "Style of"])
-
-    def test_messages_reach_everybody_with_an_address(self):
-        self.put(
-            "term.graded/evil.csv",
-            f'id,name,email,section\nevil,"{HOSTILE}\nBcc: x@y",evil@x.org,\nquiet,Quiet,,\nł,Łu,łu@x.org,\n',
-        )
-        self.edit((r'"canvas.csv"', '"evil.csv", "canvas.csv"'))
-        self.assertIn("need each other", self.desk("feedback", "term.graded", "--mbox", "box", code=1))
-        self.assertIn(
-            "is no address", self.desk("feedback", "term.graded", "--mbox", "box", "--from", "me", code=1)
-        )
-        said = self.desk(
-            "feedback", "term.graded", "--out", "f", "--mbox", "box", "--from", "Änn <ann@uni.example>"
-        )
-        self.assertIn("Without an e-mail address: Quiet.", said)
-        lines = (self.folder / "box").read_text(encoding="utf-8").splitlines()
-        self.assertEqual(
-            [line for line in lines if not line.isascii()],
-            ["From: Änn <ann@uni.example>", "To: Łu <łu@x.org>"],
-            "an address that is not ASCII",
-        )
-        box = mailbox.mbox(
-            self.folder / "box",
-            lambda file: email.message_from_binary_file(file, policy=email.policy.default),
-        )
-        self.addCleanup(box.close)
-        messages = list(box)
-
-        def decoded(text):  # of a header in UTF-8
-            return text.encode("utf-8", "surrogateescape").decode()
-
-        self.assertEqual(
-            {decoded(one["To"].addresses[0].addr_spec) for one in messages},
-            {one["email"] for one in self.term.students} | {"evil@x.org", "łu@x.org"},
-        )
-        for one in messages:
-            self.assertIsNone(one["Bcc"])
-            self.assertEqual(decoded(one["From"].addresses[0].display_name), "Änn")
-            folder = self.folder / "f" / (one["To"].addresses[0].addr_spec.split("@")[0].replace("user", "s"))
-            if folder.exists():
-                self.assertEqual(
-                    one.get_body().get_content().rstrip("\n"),
-                    (folder / "feedback.md").read_text().rstrip("\n"),
-                )
-                (page, *_) = one.iter_attachments()
-                self.assertEqual(page.get_content(), (folder / "index.html").read_text())
 
     def test_a_students_term_is_on_one_page(self):
         said = self.desk("student", "term.graded", "s001")
@@ -934,50 +885,13 @@ class Desk(InFolder):
                         row[lab], r"^(\d+(\.\d{1,2})?)?$", "a number that every locale reads, or nothing"
                     )
 
-    def test_a_canary_finds_what_a_newer_grader_changes(self):
-        folder = self.folder / "own"
-        result = json.dumps(make_term.result_of("reduction", self.evidence("OK"), self.term.table)["labs"])
-        other = json.dumps(
-            make_term.result_of("reduction", self.evidence("WRONG_ANSWER"), self.term.table)["labs"]
-        )
-        self.put("own/ada/reduction.cu", f"// ada\n// result {result}\n// new result {other}\n")
-        self.put("own/bob/reduction.cu", f"// bob\n// result {result}\n")
-        command = [sys.executable, str(HERE.parent / "batch/grade_all.py"), str(folder), "--seed", "0x5eed"]
-        subprocess.run(command, env=self.environment, check=True, capture_output=True)
-        book = self.folder / "own.graded"
-        before = {
-            path: path.read_bytes() for path in book.rglob("*") if path.is_file() and path.name != "lock"
-        }
-        self.assertIn("gives the stored results", self.desk("canary", book, "--out", "same"))
-        self.put("cases-reduction", "one more\n")
-        said = self.desk("canary", book, "--out", "newer")
-        self.assertRegex(said, r"reduction, ada \(\w+\): plain: verdict OK → WRONG_ANSWER")
-        self.assertRegex(said, r"reduction, ada \(\w+\): plain: points \d+ → 0")
-        self.assertIn("Files graded again: 2, of which differ: 1.", said)
-        self.assertNotIn("bob", said)
-        self.assertEqual(
-            before,
-            {
-                path: path.read_bytes()
-                for path in book.rglob("*")
-                if path.is_file() and path.name not in ("lock", "desk.lock")
-            },
-        )
-        self.assertIn("is not empty", self.desk("canary", book, "--out", "newer", code=1))
-
-    def evidence(self, verdict):
-        right = {"verdict": "OK", "metrics": {"work_ratio": 1.1, "active_lanes": 0.95}, "speedup": 20.0}
-        wrong = {"verdict": verdict, "metrics": {}, "speedup": None}
-        return dict.fromkeys(make_term.TASKS, right if verdict == "OK" else wrong)
-
     def test_the_page_works_while_a_batch_runs(self):
         import fcntl
 
         with open(self.term.folder / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.assertIn("A batch is running", self.desk("show", "term.graded"))
-            for command in (["grades"], ["feedback"], ["export", "--csv", "out.csv"]):
-                self.assertIn("A batch is running", self.desk(command[0], "term.graded", *command[1:]))
+            self.assertIn("A batch is running", self.desk("grades", "term.graded"))
         self.assertIn("No batch is running", self.desk("show", "term.graded"))
 
     def test_sources_are_one_folder_a_student(self):
@@ -993,10 +907,6 @@ class Desk(InFolder):
         self.assertIn("--canvas-from", self.desk("export", "term.graded", "--canvas", "x.csv", code=1))
         self.assertIn("Name a table", self.desk("export", "term.graded", code=1))
         self.assertIn(
-            "not what grade-all --similarity writes",
-            self.desk("show", "term.graded", "--similarity", "catalogue.json", code=1),
-        )
-        self.assertIn(
             "not Canvas's gradebook",
             self.desk(
                 "export",
@@ -1011,26 +921,8 @@ class Desk(InFolder):
 
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_pages_are_readable_everywhere(self):
-        owners = [
-            (owner, made)
-            for (owner, lab), made in self.term.submissions.items()
-            if lab == "scan" and made[-1]["sha256"]
-        ]
-        shown = {one["id"]: one["shown"] for one in self.term.students}
-        a, b = (shown[owner] for owner, _ in owners[:2])
-        self.put(
-            "pairs.json",
-            json.dumps(
-                {
-                    "labs": {
-                        "scan": {"pairs": [{"a": a, "b": b, "similarity": 0.9, "regions": [[1, 1, 1, 1]]}]}
-                    }
-                }
-            ),
-        )
-        self.desk("show", "term.graded", "--html", "class.html", "--similarity", "pairs.json")
+        self.desk("show", "term.graded", "--html", "class.html")
         self.desk("feedback", "term.graded", "--out", "feedback")
-        self.assertIn('class="line hot"', (self.folder / "class.html").read_text())
         checks = (HERE.parent / "page/browser/checks.js").read_text(encoding="utf-8")
         with chromium.Browser() as browser:
             for path in (self.folder / "class.html", self.folder / "feedback/s000/index.html"):

@@ -5,26 +5,18 @@ sent.
 FOLDER/ID/index.html, feedback.md      all labs: points, notes, requests, every submission and task's message
 FOLDER/ID/LAB.html                     the grader's report on the submission that counts, without seeds and values
 FOLDER/send.csv                        email, name, subject, folder and files, a row for each student
-MBOX                                   the same as messages
 """
 
-import email.errors
-import email.headerregistry
-import email.message
-import email.policy
-import email.utils
-import mailbox
 import pathlib
 import shutil
 
 import reports
 from book import Book, write_atomically
-from class_page import SOLVED, Part, document, escape, html_table, tame
+from class_page import SOLVED, Part, document, escape, html_table
 from gradebook import csv_text
 from grades import Candidate, Final, Term, out_of, shown, total
 from names import slug
 from roster import Student
-from settings import Problem
 
 HAS_PAGE = "index.html"
 
@@ -179,45 +171,3 @@ def copy_report(book: Book, row: dict, target: pathlib.Path) -> bool:
         return True
     target.unlink(missing_ok=True)
     return reports.render(book, result, target)
-
-
-# --- Messages ---
-
-
-def write_mbox(send: list[list[str]], out: pathlib.Path, path: pathlib.Path, sender: str) -> list[str]:
-    """A message for each row of send.csv; returns the names of those who have no address."""
-    if "@" not in email.utils.parseaddr(sender)[1]:
-        raise Problem(f'--from {sender} is no address; write "Ann Teacher <ann@uni.example>".')
-    path.unlink(missing_ok=True)
-    without = []
-    box = mailbox.mbox(path)
-    for address, name, subject, folder, files in send:
-        try:
-            user, _, domain = address.rpartition("@")
-            to = email.headerregistry.Address(one_line(name), user, domain)
-            if not user or not domain or any(not char.isprintable() or char.isspace() for char in address):
-                raise ValueError
-        except (ValueError, IndexError, email.errors.MessageError):  # whatever it is, it is no address
-            without.append(name or folder)
-            continue
-        # An address that is not ASCII needs a header in UTF-8; all others need nothing that is not ASCII.
-        policy = email.policy.SMTP.clone(cte_type="7bit", linesep="\n", utf8=not address.isascii())
-        message = email.message.EmailMessage(policy)
-        message["From"] = one_line(sender)
-        message["To"] = to
-        message["Subject"] = one_line(subject)
-        message["Date"] = email.utils.localtime()
-        message["Message-ID"] = email.utils.make_msgid(domain="gpu-labs.invalid")
-        message["X-Unsent"] = "1"  # some mail programs open it as a draft
-        message.set_content((out / folder / "feedback.md").read_text(encoding="utf-8"))
-        for file in files.split():
-            if file.endswith(".html"):
-                text = (out / folder / file).read_text(encoding="utf-8")
-                message.add_attachment(text, subtype="html", filename=file)
-        box.add(message)
-    box.close()
-    return without
-
-
-def one_line(text: str) -> str:
-    return " ".join(tame(text).split())

@@ -406,7 +406,7 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         for lab in settings.labs
         if lab not in {of for _, of in rows}
     ]
-    points, comments, more = manual.read(settings, roster, book.settings.get("seed", ""))
+    points, comments, more = manual.read(settings, roster)
     warnings += more
     requests = regrades.read(book.folder)
     judge = Judge(

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Points that a person gives: for written answers, a talk or style. class.toml says what a lab's parts are
-worth ([labs.LAB.manual]) and which tables have the points; `./lab class sheet` writes a table to fill in,
-which may have pseudonyms in place of names.
+worth ([labs.LAB.manual]) and which tables have the points; `./lab class sheet` writes a table to fill in.
 
-    points = read(settings, roster, seed)     {(student's id, lab): {part: points}}, {…: [comments]}, warnings
+    points = read(settings, roster)     {(student's id, lab): {part: points}}, {…: [comments]}, warnings
 """
 
-import base64
-import hmac
 import pathlib
 import re
 
@@ -17,23 +14,19 @@ from settings import NO_PART, Problem, Settings, meant
 RUBRIC = pathlib.Path(__file__).resolve().parents[2] / "handouts/instructor/rubric.md"
 
 
-def pseudonym(seed: str, student: str) -> str:
-    """The same in every sheet of a class; only who has the class's seed can tell whose it is."""
-    digest = hmac.digest(seed.encode(), b"pseudonym " + student.encode(), "sha256")
-    return "p-" + base64.b32encode(digest)[:8].decode().lower()
-
-
-def sheet(settings: Settings, students: list[Student], lab: str, seed: str, anonymous: bool) -> list[list]:
+def sheet(settings: Settings, students: list[Student], lab: str) -> list[list]:
     """The table to fill in: an empty cell is not graded yet."""
     if not (parts := settings.lab(lab).manual):
         raise Problem(
             f"{lab} has no parts that a person grades: name them in class.toml, as in "
             f"[labs.{lab}.manual] and below it predictions = 18"
         )
-    names = [(pseudonym(seed, one.id), "") if anonymous else (one.id, one.name) for one in students]
     return [
         ["student", "name", "lab", *parts, "comment"],
-        *([who, name, lab, *[""] * len(parts), ""] for who, name in sorted(names)),
+        *(
+            [one.id, one.name, lab, *[""] * len(parts), ""]
+            for one in sorted(students, key=lambda one: one.id)
+        ),
     ]
 
 
@@ -49,16 +42,15 @@ def criteria(parts: dict[str, float]) -> str:
 
 
 def read(
-    settings: Settings, roster: Roster, seed: str
+    settings: Settings, roster: Roster
 ) -> tuple[dict[tuple[str, str], dict[str, float]], dict[tuple[str, str], list[str]], list[str]]:
-    pseudonyms = {pseudonym(seed, one.id): one for one in roster.students.values()}
     points: dict[tuple[str, str], dict[str, float]] = {}
     comments: dict[tuple[str, str], list[str]] = {}
     warnings = []
     for path in settings.manual:
         for row in rows_of(path):
             lab, who = row.get("lab", ""), row.get("student", "")
-            student = pseudonyms.get(who) or roster.by_id(who)
+            student = roster.by_id(who)
             if not (parts := {part.casefold(): part for part in settings.lab(lab).manual}):
                 raise Problem(f'{path}: [labs.{lab}.manual] is not in class.toml, and the table has "{lab}".')
             if student is None:

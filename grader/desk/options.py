@@ -4,7 +4,6 @@
 
 import argparse
 import math
-import os
 import pathlib
 
 EPILOG = """
@@ -25,12 +24,10 @@ Examples:
   ./lab class request term.graded --student s001 --lab scan \\
     --by "Ada Lovelace" --say "Task 2 is right on my GPU"
   ./lab class request term.graded 1 --say "Yes, on every GPU" --points 85
-  ./lab class sheet term.graded scan --out scan.csv --anonymous
+  ./lab class sheet term.graded scan --out scan.csv
       for points that a person gives
   ./lab class sources term.graded --out sources
-      one folder for each student: for JPlag, MOSS, compare50
-  ./lab class canary term.graded --out /tmp/canary
-      before a newer grader is used
+      one folder for each student: for Dolos or JPlag
 """
 
 
@@ -72,11 +69,8 @@ def parser_of() -> argparse.ArgumentParser:
         file(export, f"--{name}")
     made = command("feedback", "A folder for each student, and what to send to whom")
     file(made, "--out", "default: CLASS/feedback", "FOLDER")
-    file(made, "--mbox", "also as messages, for a mail program")
-    made.add_argument("--from", dest="sender", metavar="ADDRESS", help="of these messages")
     show = command("show", "How the class is doing")
     file(show, "--html", "as a page")
-    file(show, "--similarity", "show the pairs that grade-all --similarity has found")
     one = command("student", "All about one student, over the whole term")
     one.add_argument("student", metavar="STUDENT", help="id, e-mail address or name")
     file(one, "--html", "as a page")
@@ -94,12 +88,6 @@ def parser_of() -> argparse.ArgumentParser:
     sheet = command("sheet", "A table for the points that a person gives")
     sheet.add_argument("lab", metavar="LAB")
     file(sheet, "--out", required=True)
-    sheet.add_argument("--anonymous", action="store_true", help="pseudonyms in place of names")
     sources = command("sources", "Everybody's last submission, one folder for each lab and student")
     file(sources, "--out", None, "FOLDER", required=True)
-    sources.add_argument("--anonymous", action="store_true", help="pseudonyms, as in anonymous sheets")
-    canary = command("canary", "Whether today's grader gives the stored results")
-    file(canary, "--out", "a new folder", "FOLDER", required=True)
-    canary.add_argument("--sample", metavar="N", type=int, default=20, help="files at most (default: 20)")
-    canary.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 2, help="files at a time")
     return parser

@@ -69,13 +69,13 @@ For each lab, after its due date:
 - [ ] `./lab grade-all week3/ --labs LAB --out {folder}`: run it again until every submission is graded.
 - [ ] `./lab class grades {folder}`: assign unknown names under `[aliases]`.
 - [ ] `./lab class show {folder}`: look at the refused files, the late ones, and the most common mistakes.
-- [ ] Written parts: `./lab class sheet {folder} LAB --anonymous --out LAB.csv`, and fill it in.
-- [ ] `./lab class export {folder} …` and `./lab class feedback {folder} --mbox messages.mbox --from YOU`.
+- [ ] Written parts: `./lab class sheet {folder} LAB --out LAB.csv`, and fill it in.
+- [ ] `./lab class export {folder} …` and `./lab class feedback {folder}`.
 - [ ] `./lab release ../gpu-labs-students --update --labs NEXT_LAB`.
 
 Before you use a newer version of the course in mid-term:
 
-- [ ] `./lab class canary {folder} --out /tmp/canary`: does it give the stored results?
+- [ ] `./lab grade-all week3/ --seed SEED --out again`, with the seed of `{folder}/class.json`: the same grades?
 - [ ] `./lab class grades {folder} --dry-run`: whose grade would change?
 """
 

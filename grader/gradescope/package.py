@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """./lab gradescope: packs an autograder for Gradescope: upload OUT.zip under "Configure Autograder".
 
-usage: ./lab gradescope OUT.zip [LAB…] [--minutes N] [--isolation LEVEL] [--leaderboard] [--prebuilt]
+usage: ./lab gradescope OUT.zip [LAB…] [--minutes N] [--isolation LEVEL] [--prebuilt]
 
 The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder with grade_submission.py),
 the labs to grade (all when none is named) and, in course/, what grading needs of this checkout as it is now:
@@ -45,7 +45,11 @@ def course_files(root: pathlib.Path) -> dict[str, tuple[bytes, bool]]:
         lab = re.fullmatch(r"labs/(\w+)/(\w+)\.cu", name)
         if lab and lab[1] == lab[2]:  # what is graded when a submission lacks the file
             solution = root / f"solutions/{lab[1]}/{lab[1]}.cu"
-            data = release.leaks.skeleton(root, solution).encode() if solution.is_file() else data
+            data = (
+                release.leaks.skeleton(release.leaks.text_of(solution)).encode()
+                if solution.is_file()
+                else data
+            )
         if path.suffix == ".md":
             data = release.without_secrets(root, secrets, name, data.decode()).encode()
         files[name] = (data, path.stat().st_mode & 0o100 != 0)
@@ -66,7 +70,7 @@ def prebuilt_files(files: dict[str, tuple[bytes, bool]]) -> dict[str, tuple[byte
         return {f"prebuilt/{path.name}": (path.read_bytes(), False) for path in made}
 
 
-def pack(root, out, labs, minutes, isolation, leaderboard, with_tools):
+def pack(root, out, labs, minutes, isolation, with_tools):
     files = course_files(root)
     if with_tools:
         files |= prebuilt_files(files)
@@ -74,10 +78,6 @@ def pack(root, out, labs, minutes, isolation, leaderboard, with_tools):
         for name in ["setup.sh", "run_autograder", "grade_submission.py"]:
             add(archive, name, (HERE / "files" / name).read_bytes(), True)
         texts = {"labs": "\n".join(labs), "minutes": f"{minutes:g}", "isolation": isolation}
-        if leaderboard:
-            texts["leaderboard"] = (
-                "The results hold the speedups of the bonus tasks for Gradescope's leaderboard."
-            )
         for name, text in texts.items():
             add(archive, f"{name}.txt", text + "\n", False)
         for name, (data, executable) in sorted(files.items()):
@@ -106,11 +106,6 @@ def main() -> None:
         "Gradescope's containers offer)",
     )
     parser.add_argument(
-        "--leaderboard",
-        action="store_true",
-        help="put the speedups of the bonus tasks on the assignment's leaderboard",
-    )
-    parser.add_argument(
         "--prebuilt",
         action="store_true",
         help="with tools that run in every container with glibc 2.31 or later, so that Gradescope builds none",
@@ -126,7 +121,7 @@ def main() -> None:
         release.refuse(f"{arguments.out} should end in .zip")
     labs = arguments.labs or known
     beside = arguments.out.with_name(arguments.out.name + ".tmp")
-    how = (arguments.minutes, arguments.isolation, arguments.leaderboard, arguments.prebuilt)
+    how = (arguments.minutes, arguments.isolation, arguments.prebuilt)
     try:
         pack(arguments.root.resolve(), beside, labs, *how)
         beside.replace(arguments.out)

@@ -14,7 +14,7 @@ import sys
 import leaks
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "batch"))
-import similarity
+from source_text import TOKEN
 
 # "lab/function": the labs whose tasks it answers.
 ANSWERS = {
@@ -47,6 +47,11 @@ ON_PURPOSE = {
     ("sat", "compaction"): "two lines that set words to 0",
     ("hierarchical_scan", "compaction"): "two lines that set words to 0",
 }
+KEYWORDS = set(
+    """if else for while do switch case default break continue return goto struct class template typename auto const constexpr
+    static inline void bool char int unsigned signed long short float double sizeof new delete this true false nullptr namespace using
+    __global__ __device__ __host__ __shared__ __syncthreads __syncwarp threadIdx blockIdx blockDim gridDim""".split()
+)
 GRAM = 12  # tokens
 # Grams of a function that an answer contains, at least: this many, and this part of the function's.
 LEAST, SHARE = 20, 0.25
@@ -55,7 +60,11 @@ LEAST, SHARE = 20, 0.25
 def grams(text: str) -> list[tuple]:
     """Every GRAM tokens in a row; names do not count, so that an operator in place of + is all that may
     differ."""
-    words = [word for word, _ in similarity.tokens(text)]
+    found = (match for match in TOKEN.finditer(text) if match.lastgroup != "skip")
+    words = [
+        word if (word := match.group()) in KEYWORDS or match.lastgroup == "sign" else match.lastgroup
+        for match in found
+    ]
     return [tuple(words[at : at + GRAM]) for at in range(len(words) - GRAM + 1)]
 
 
@@ -87,7 +96,7 @@ def texts(root: pathlib.Path, labs: list[str]) -> dict[str, tuple[str, str]]:
     for lab in labs:
         path = root / f"solutions/{lab}/{lab}.cu"
         if path.is_file() and "//@solution" in (text := leaks.text_of(path)):
-            found[lab] = (leaks.skeleton(root, path), asked(text))
+            found[lab] = (leaks.skeleton(text), asked(text))
     return found
 
 

@@ -13,11 +13,15 @@ another lab are given.py's subject.
 import functools
 import pathlib
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "common/tools/authoring"))
+from make_skeleton import skeleton
+
 LEAST = 24
+GRAM = 13  # characters that a search looks up
+STEP = LEAST - GRAM + 1
 # Lines that a handout teaches on purpose, as handouts/… : squeezed lines.
 MEANT = {
     "handouts/00-ideas.md": {  # a loop with the grid's stride
@@ -30,7 +34,7 @@ SOURCES = (".cu", ".cuh", ".cpp", ".hpp")
 
 
 def squeezed(text: str) -> str:
-    return re.sub(r"\s+", "", text)
+    return "".join(text.split())
 
 
 def lines_of(text: str) -> Iterator[str]:
@@ -51,11 +55,6 @@ def text_of(path: pathlib.Path) -> str:
         return path.read_bytes().decode("latin-1")
 
 
-def skeleton(root: pathlib.Path, solution: pathlib.Path) -> str:
-    command = [sys.executable, root / "common/tools/authoring/make_skeleton.py", solution, "/dev/stdout"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # type: ignore[arg-type]
-
-
 def given(root: pathlib.Path) -> str:
     """What is no secret, squeezed: skeletons, the labs' own headers and host code, and that of common/ and
     grader/."""
@@ -65,25 +64,30 @@ def given(root: pathlib.Path) -> str:
     for folder in ("cudart/programs", "sim/checkers/kernels"):
         paths += sorted((root / "common/simulator" / folder).glob("*.cu"))
     solutions = [p for p in sorted((root / "solutions").glob("*/*.cu")) if "//@solution" in text_of(p)]
-    return squeezed("\n".join([*map(text_of, paths), *(skeleton(root, p) for p in solutions)]))
+    return squeezed("\n".join([*map(text_of, paths), *(skeleton(text_of(p)) for p in solutions)]))
 
 
 class Secrets(dict):
     """{squeezed line: the file that it comes from}. Complete before the first search."""
 
     @functools.cached_property
-    def by_start(self) -> dict[str, list[tuple[int, str]]]:
-        """{the first characters of lines: [(number of the line, line)]}."""
+    def by_gram(self) -> dict[str, list[tuple[int, str]]]:
+        """{GRAM characters of lines: [(where they begin in the line, line)]}, of the first STEP positions."""
         found: dict[str, list[tuple[int, str]]] = {}
-        for number, line in enumerate(self):
-            found.setdefault(line[:LEAST], []).append((number, line))
+        for line in self:
+            for start in range(STEP):
+                found.setdefault(line[start : start + GRAM], []).append((start, line))
         return found
 
     def present(self, text: str) -> list[str]:
         """Those lines that stand in the squeezed text, in order."""
-        starts = {text[i : i + LEAST] for i in range(len(text) - LEAST + 1)} & self.by_start.keys()
-        found = sorted(one for start in starts for one in self.by_start[start] if one[1] in text)
-        return [line for _, line in found]
+        by_gram, found = self.by_gram, set()
+        # Every STEP-th position of the text: in a line that stands there, one of them is among its first STEP.
+        for at in range(0, len(text), STEP):
+            for start, line in by_gram.get(text[at : at + GRAM], ()):
+                if line not in found and at >= start and text.startswith(line, at - start):
+                    found.add(line)
+        return [line for line in self if line in found] if found else []
 
 
 def secrets(root: pathlib.Path) -> Secrets:

@@ -67,13 +67,13 @@ def write_edition(
     }
     sources = {name: root / name for name in names} | added
     references = References(root, sources, labs)
+    table, rungs = labs_table(root, labs), explanations(root, labs)
     for name, source in sources.items():
         target = out / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.suffix == ".md":
             text = without_instructors_parts(source.read_text(encoding="utf-8"))
-            text = text.replace("@LABS@", labs_table(root, labs))
-            text = text.replace("@RUNGS@", explanations(root, labs))
+            text = text.replace("@LABS@", table).replace("@RUNGS@", rungs)
             text = without_secrets(root, wanted, name, text)
             target.write_text(references.mended(text, pathlib.PurePosixPath(name)), encoding="utf-8")
             shutil.copymode(source, target)
@@ -106,7 +106,7 @@ def start_afresh(root: pathlib.Path, out: pathlib.Path, lab: str) -> None:
     """Generates the students' file, because an instructor may have worked in the checkout's."""
     solution = root / f"solutions/{lab}/{lab}.cu"
     if solution.is_file():
-        (out / f"labs/{lab}/{lab}.cu").write_text(leaks.skeleton(root, solution), encoding="utf-8")
+        (out / f"labs/{lab}/{lab}.cu").write_text(leaks.skeleton(leaks.text_of(solution)), encoding="utf-8")
 
 
 def in_repository(out: pathlib.Path) -> Callable:

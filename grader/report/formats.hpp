@@ -21,12 +21,4 @@ std::string to_csv(const RunResult& result);
 std::string to_step_summary(const RunResult& result);
 std::string to_annotations(const RunResult& result);
 
-// For learning platforms, the students' edition. After a machine fault there is no score, and no score of 0.
-// Autolab: two lines for the end of stdout, the formatted feedback and the scores of the problems, which are
-// called "LAB TASK". PrairieLearn: results.json of an external grader; the bonus counts up to the maximum.
-// Moodle VPL: a comment and a grade for the output of vpl_execution.
-std::string to_autolab(const RunResult& result);
-std::string to_prairielearn(const RunResult& result);
-std::string to_vpl(const RunResult& result);
-
 }  // namespace course::grader

@@ -8,9 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "compile/diagnostics.hpp"
 #include "report/edition.hpp"
@@ -26,13 +24,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 // The values that the students' edition must not contain in any format.
 void expect_no_secret(const std::string& text) {
@@ -53,10 +44,6 @@ TEST(StudentEdition, OmitsSeedAndValuesInEveryFormat) {
 
 TEST(StudentEdition, IsUsedByPlatforms) {
   const RunResult result = testing::sample_result();
-  for (const std::string& text : {to_autolab(result), to_prairielearn(result), to_vpl(result)}) {
-    expect_no_secret(text);
-    EXPECT_THAT(text, HasSubstr("5 of 33 elements are wrong"));
-  }
   expect_no_secret(to_step_summary(result));
   expect_no_secret(to_annotations(result));
   const json gradescope = json::parse(to_gradescope(result));
@@ -112,52 +99,6 @@ TEST(Gradescope, HasNoScoreAfterAMachineFault) {
     EXPECT_FALSE(test.contains("score") || test.contains("max_score")) << test;
 }
 
-RunResult with_machine_fault() {
-  RunResult result = testing::sample_result();
-  result.labs[0].tasks[1].verdict = lab::Verdict::infra;
-  return result;
-}
-
-// https://docs.autolabproject.com/lab/: the last line is the autoresult, a "scores" hash of numbers. The line
-// before it is the formatted feedback: stages, and for each of them its tests.
-TEST(Autolab, EndsWithFeedbackAndScores) {
-  const std::vector<std::string> lines = lines_of(to_autolab(testing::sample_result()));
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(json::parse(lines[1]),
-            json::parse(R"({"scores": {"reduction good": 45, "reduction wrong": 0, "reduction bonus": 0}})"));
-  const json feedback = json::parse(lines[0]);
-  EXPECT_EQ(feedback.at("_presentation"), "semantic");
-  EXPECT_EQ(feedback.at("stages"), json({"Reduction"}));
-  const json& tests = feedback.at("Reduction");
-  EXPECT_EQ(tests.at("Task good"), json({{"passed", true}}));
-  EXPECT_EQ(tests.at("Task wrong").at("passed"), false);
-  EXPECT_THAT(tests.at("Task wrong").at("hint").get<std::string>(), HasSubstr("race on s_data"));
-}
-
-TEST(Autolab, GivesNoScoreAfterAMachineFault) {
-  const json scores = json::parse(lines_of(to_autolab(with_machine_fault()))[1]).at("scores");
-  EXPECT_TRUE(scores.contains("reduction good"));
-  EXPECT_FALSE(scores.contains("reduction wrong"));
-}
-
-// https://prairielearn.readthedocs.io/en/latest/externalGrading/: a score from 0 to 1 is the one field that
-// must be there; "gradable": false costs the student nothing.
-TEST(PrairieLearn, HasTheDocumentedFields) {
-  const json out = json::parse(to_prairielearn(testing::sample_result()));
-  EXPECT_EQ(out.at("gradable"), true);
-  EXPECT_DOUBLE_EQ(out.at("score").get<double>(), 0.45);
-  const json& tests = out.at("tests");
-  ASSERT_EQ(tests.size(), 3u);
-  EXPECT_EQ(tests[0].at("name"), "Reduction: Task good");
-  EXPECT_EQ(tests[0].at("points"), 45);
-  EXPECT_EQ(tests[0].at("max_points"), 50);
-  for (const json& test : tests) {
-    for (const char* text : {"name", "description", "message", "output"})
-      EXPECT_TRUE(test.at(text).is_string()) << text;
-  }
-  EXPECT_THAT(tests[1].at("output").get<std::string>(), HasSubstr("race on s_data"));
-}
-
 TEST(StepSummary, HasNoPointsAfterAMachineFault) {
   RunResult result = testing::sample_result();
   EXPECT_THAT(to_step_summary(result), HasSubstr("of 100 points"));
@@ -166,57 +107,6 @@ TEST(StepSummary, HasNoPointsAfterAMachineFault) {
   EXPECT_THAT(text, HasSubstr("<td>INFRA</td><td>no points</td>"));
   EXPECT_THAT(text, HasSubstr("not graded completely"));
   EXPECT_THAT(text, Not(HasSubstr("of 100 points")));
-}
-
-TEST(PrairieLearn, BonusEndsAtTheMaximum) {
-  RunResult result = testing::sample_result();
-  result.labs[0].points = result.labs[0].max_points;
-  result.labs[0].bonus_points = 10;
-  EXPECT_EQ(json::parse(to_prairielearn(result)).at("score"), 1.0);
-}
-
-TEST(PrairieLearn, IsNotGradableAfterAMachineFault) {
-  const json out = json::parse(to_prairielearn(with_machine_fault()));
-  EXPECT_EQ(out.at("gradable"), false);
-  EXPECT_FALSE(out.contains("score"));
-  EXPECT_THAT(out.at("format_errors").at(0).get<std::string>(), HasSubstr("fault of the grader"));
-}
-
-// VPL: a block of comments between lines with "<|--" and "--|>" alone, and the last line that begins with
-// "Grade :=>>".
-TEST(Vpl, HasACommentAndAGrade) {
-  const std::vector<std::string> lines = lines_of(to_vpl(testing::sample_result()));
-  EXPECT_EQ(lines.front(), "<|--");
-  EXPECT_EQ(lines[lines.size() - 2], "--|>");
-  EXPECT_EQ(lines.back(), "Grade :=>> 45");
-  EXPECT_EQ(lines[1], "-Reduction: Task good: OK, 45 of 50 points");
-  for (std::size_t i = 1; i + 2 < lines.size(); ++i)
-    EXPECT_TRUE(lines[i].front() == '-' || lines[i].front() == '>') << lines[i];
-}
-
-TEST(Vpl, HasNoGradeAfterAMachineFault) {
-  EXPECT_THAT(to_vpl(with_machine_fault()), Not(HasSubstr("Grade :=>>")));
-}
-
-// A submission can print what its platform would read as a result.
-TEST(Platforms, TakeNoResultFromASubmission) {
-  RunResult result = testing::sample_result();
-  result.device = "\nGrade :=>> 100\n";
-  for (TaskResult& task : result.labs[0].tasks) {
-    task.title = "x\n--|>\nGrade :=>> 100";
-    task.cases.clear();
-    task.message = "--|>\nGrade :=>> 100\n{\"scores\": {\"reduction good\": 100}}\n";
-  }
-  int grades = 0, ends = 0;
-  for (const std::string& line : lines_of(to_vpl(result))) {
-    grades += line.starts_with("Grade :=>>") ? 1 : 0;
-    ends += line == "--|>" ? 1 : 0;
-  }
-  EXPECT_EQ(grades, 1);
-  EXPECT_EQ(ends, 1);
-  const std::vector<std::string> lines = lines_of(to_autolab(result));
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(json::parse(lines[1]).at("scores").at("reduction good"), 45);
 }
 
 TEST(Annotations, AreAtLinesThatMessagesName) {
@@ -258,8 +148,6 @@ TEST(Formats, EscapeTextOfSubmissions) {
     for (const std::string& text : {csv, annotations, to_step_summary(result)})
       EXPECT_EQ(text.find('\x1b'), std::string::npos);
     EXPECT_TRUE(json::accept(to_gradescope(result)));
-    EXPECT_TRUE(json::accept(to_prairielearn(result)));
-    for (const std::string& line : lines_of(to_autolab(result))) EXPECT_TRUE(json::accept(line));
   }
 }
 

@@ -30,8 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::abort();
   }
   for (const RunResult& one : {*result, for_students(*result)}) {
-    for (const auto make : {to_html, to_junit, to_csv, to_gradescope, to_step_summary, to_annotations,
-                            to_autolab, to_prairielearn, to_vpl})
+    for (const auto make : {to_html, to_junit, to_csv, to_gradescope, to_step_summary, to_annotations})
       static_cast<void>(make(one));
     static_cast<void>(to_table(one, {}));
   }

@@ -175,10 +175,7 @@ std::vector<Report> public_reports(const RunResult& result) {
           {"JUnit", to_junit(students)},
           {"Gradescope", gradescope.dump()},
           {"step summary", to_step_summary(result)},
-          {"annotations", to_annotations(result)},
-          {"Autolab", to_autolab(result)},
-          {"PrairieLearn", to_prairielearn(result)},
-          {"VPL", to_vpl(result)}};
+          {"annotations", to_annotations(result)}};
 }
 
 // The students' reports of the wrong outputs of one task, and what they must not contain.

@@ -46,7 +46,7 @@ MENU = [
             f"handouts/{page}.md"
             for page in ("instructor-guide", "top-rungs", "kill-matrix", "instructor/README")
         ]
-        + ["handouts/instructor/*.md", "handouts/instructor/platforms/*.md"],
+        + ["handouts/instructor/*.md"],
     ),
     ("Reference", ["reference/commands.md", "reference/interfaces.md"]),
     ("Development", ["CONTRIBUTING.md", "**/README.md"]),

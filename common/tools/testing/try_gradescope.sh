@@ -5,7 +5,7 @@
 # submission, and with no space for the results. Every results.json is compared with Gradescope's documented form, results.schema.json. LAB:
 # one whose solution is a single file (reduction, which is the default, or scan). Run as root; needs python3-jsonschema.
 #   common/tools/testing/try_gradescope.sh [--lab LAB] [--package ZIP] [--limited] [--cxx g++-N] [--suite SUITE] [--dir DIR] [--cache DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
-# --package: one that was made before for this lab, with --leaderboard, and perhaps with --prebuilt. --limited: with half a CPU and 768 MB
+# --package: one that was made before for this lab, perhaps with --prebuilt. --limited: with half a CPU and 768 MB
 # for submissions, as in Gradescope's smallest container; a table at the end says what each of them used. --cxx: that compiler is the
 # only one there, and is called g++ (with g++-11 and a package with tools, Debian 12 stands for Ubuntu 22.04).
 set -euo pipefail
@@ -28,7 +28,7 @@ rm -f "$dir"/results-*.json "$dir"/output-*.txt
 if [[ -n $package ]]; then
   cp "$package" "$dir/autograder.zip"
 else
-  python3 "$root/grader/gradescope/package.py" "$root" "$dir/autograder.zip" "$lab" --leaderboard
+  python3 "$root/grader/gradescope/package.py" "$root" "$dir/autograder.zip" "$lab"
 fi
 mkdir -p "$tree/autograder/source" "$tree/autograder/submission"
 python3 - "$dir/autograder.zip" "$tree/autograder/source" <<'PYTHON'
@@ -122,7 +122,7 @@ for name, words in {"nothing": "it is empty", "empty": "is empty", "misnamed": "
     assert all(t["status"] == "failed" for t in visible(name)), name
 failed = [t for t in visible("wrong") if t["status"] == "failed"]
 assert len(failed) == 1 and failed[0]["score"] == 0 and "WRONG_ANSWER" in failed[0]["output"] and "race" in failed[0]["output"], failed
-assert 0 < results["wrong"]["score"] < full and results["wrong"]["leaderboard"], results["wrong"]
+assert 0 < results["wrong"]["score"] < full, results["wrong"]
 assert results["solution"]["score"] >= full == 100 and all(t["status"] == "passed" for t in visible("solution")), results["solution"]
 assert "a score was written" not in open(f"{folder}/output-full-disk.txt").read(), "a full disk is no score"
 PYTHON

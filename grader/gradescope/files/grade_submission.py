@@ -70,20 +70,6 @@ def allowed_memory(system: pathlib.Path = pathlib.Path("/")) -> int:
     return min([*limits, 1024 * int(total[1])])
 
 
-def leaderboard(path: pathlib.Path) -> list[dict]:
-    """Gradescope's field: the speedup of every bonus task, 0 where it is not right. Students are shown by
-    pseudonyms that they choose."""
-    return [
-        {
-            "name": f"{lab['title']}: {task['title']}",
-            "value": round(task.get("speedup") or 0, 2) if task["verdict"] == "OK" else 0,
-        }
-        for lab in json.loads(path.read_bytes())["labs"]
-        for task in lab["tasks"]
-        if task.get("bonus")
-    ]
-
-
 def run(command: list[str], folder: pathlib.Path, deadline: float) -> "int | None":
     """The exit code; None when the time is over."""
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -126,12 +112,8 @@ def main() -> None:
         sys.exit(f"Grading failed {ATTEMPTS} times {why}: there is no score.")
     out = json.loads(graded.read_text(encoding="utf-8"))
     words = "".join(f"{lab}: {text}\n" for lab, text in said.items() if text)
-    board = leaderboard(result) if (source / "leaderboard.txt").is_file() else []
-    if words or board:
-        if words:
-            out["output"] = f"{words}\n{out.get('output', '')}"
-        if board:
-            out["leaderboard"] = board
+    if words:
+        out["output"] = f"{words}\n{out.get('output', '')}"
         beside = graded.with_suffix(".tmp")
         beside.write_text(json.dumps(out, indent=2), encoding="utf-8")
         beside.replace(graded)

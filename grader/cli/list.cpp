@@ -20,10 +20,8 @@ void add_list(CLI::App& app, Run& run) {
   auto instructions = std::make_shared<bool>(false);
   command->add_flag("--instructions", *instructions,
                     "What kernels in labs may use instead, and which checks do not follow the rest");
-  auto markdown = std::make_shared<bool>(false);
-  command->add_flag("--markdown", *markdown, "With --instructions: as rules.md shows it (the default there)");
   command->footer("\nExamples:\n  ./lab list\n  ./lab list --json | jq '.labs[].id'");
-  command->callback([&run, json, instructions, markdown] {
+  command->callback([&run, json, instructions] {
     run = [json, instructions] {
       const std::string text = *instructions ? sim::subset_as_markdown(*sim::engine().table)
                                : *json       ? catalogue_json(lab::all_problems())

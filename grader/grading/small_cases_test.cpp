@@ -49,7 +49,9 @@ TEST(DrawnCasesOfAllLabs, HaveRightAnswersAndAreFoundByName) {
         for (const Case& c : std::span(cases).subspan(problem->cases(task).size())) {
           lengths.insert(c.n);
           const auto found = find_case(*problem, task, c.name);
-          EXPECT_TRUE(found && found->n == c.n && found->params == c.params) << task.id << " " << c.name;
+          EXPECT_TRUE(found && found->n == c.n && found->params == c.params &&
+                      found->multiprocessors == c.multiprocessors)
+              << task.id << " " << c.name;
           if (seed > 1) continue;  // references take time
           const std::vector<HostBuffer> inputs = inputs_of(*problem, task, c, 1);
           std::vector<HostBuffer> outputs = buffers_of(problem->shape(task, c).outputs, kPoison);

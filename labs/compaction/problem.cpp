@@ -463,6 +463,10 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   add(is_positive, DType::i32, 3001, most, kBoth, 12);
   add(nonzero, DType::f32, 20001, half, kBoth);
   add(is_positive, DType::i32, 65537, half, kBoth);
+  for (const unsigned few : {1u, 2u}) {
+    add(is_positive, DType::i32, few * kThreeTurns, half, few == 1 ? kBoth : kCorrectness);
+    out.back() = on_multiprocessors(few, out.back());
+  }
   // Counts that are often wrong: nothing, everything, one item at either end, all but the last.
   for (const Layout layout : {none, all, first, last, all_but_last}) {
     add(is_positive, DType::i32, 1, layout);

@@ -319,9 +319,16 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   // threads; both kinds of bins.
   add({.n_bins = 2, .n = 5000, .purpose = kBoth, .outside = true});
   add({.n_bins = 300, .n = 40001, .purpose = kBoth, .outside = true});
-  add({.n_bins = 10000, .n = 4500, .purpose = kBoth, .outside = true});
   add({.op = edges, .n_bins = 37, .n = 4500, .purpose = kBoth, .outside = true, .misalign = 4});
   add({.dtype = u8, .n = 9001, .purpose = kBoth, .misalign = 3});
+  // A grid for one or two multiprocessors. A thread takes 16 bytes at once, or twice that.
+  for (const unsigned few : {1u, 2u}) {
+    const Wanted wanted{.n = few * kThreeTurns, .purpose = few == 1 ? kBoth : kCorrectness, .outside = true};
+    all.push_back(on_multiprocessors(few, case_of(wanted)));
+  }
+  for (const Wanted& w : {Wanted{.dtype = u8, .n = 200003},
+                          Wanted{.n_bins = 10000, .n = 4500, .purpose = kBoth, .outside = true}})
+    all.push_back(on_multiprocessors(1, case_of(w)));
   // The distribution of samples: all or 90 % in one bin; sorted both ways; two bins in turn; the last bins.
   for (const Pattern pattern : {all_equal, skewed, ascending, descending, alternating, high_bits}) {
     add({.n = 70001, .pattern = pattern});

@@ -307,6 +307,11 @@ class CaseList {
         for (const std::uint64_t n : {2048u, 2049u, 5000u, 100000u}) keys(n, Pattern::random);
         for (const Pattern pattern : kPatterns) keys(7000, pattern);
     }
+    for (const unsigned few : {1u, 2u}) {
+      keys(few * kThreeTurns, Pattern::random,
+           {.end = is_merge(rung) ? 32u : 8u, .purpose = few == 1 ? kBoth : kCorrectness});
+      all.back() = on_multiprocessors(few, all.back());
+    }
   }
 
   std::vector<Case> all;

@@ -392,12 +392,11 @@ template <typename T, typename Op>
 std::string one_by_one(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
   if constexpr (std::is_floating_point_v<Value>) {
-    if ((f.id() != OpId::sum && f.id() != OpId::mean) || f.c.n <= 4096) return "";
+    if (f.id() != OpId::sum && f.id() != OpId::mean) return "";
     const Value serial = f.op.finish(fold_one_thread(f.items, f.op));
     const auto error = static_cast<long double>(f.got) - f.expected.value;
     const auto serial_error = static_cast<long double>(serial) - f.expected.value;
-    if (std::abs(error) <= 4 * std::abs(serial_error) &&
-        std::abs(serial_error) > static_cast<long double>(f.expected.bound))
+    if (is_error_of_a_chain(error, serial_error))
       return "the error is as large as that of adding the items one by one in this type: a long sum loses "
              "digits. A tree, or many short sums, loses far fewer";
   }

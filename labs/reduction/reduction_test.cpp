@@ -262,6 +262,29 @@ TEST(Check, RefusesAFloatSumThatGotTooLong) {
   }
 }
 
+// The bound of a long float sum hides an item that was left out; whole numbers, in every task and of at least
+// this length, do not.
+TEST(Check, FindsAMissingItemByWholeNumbers) {
+  const auto is_right_without_an_item = [](const char* name, auto type) {
+    Tried t = tried(name);
+    const auto items = t.input<decltype(type)>();
+    output<decltype(type)>(t) -= *std::ranges::find_if(items, [](auto item) { return item != 0; });
+    return !check(t);
+  };
+  EXPECT_TRUE(is_right_without_an_item("sum_f32_n100003_random", float{}));
+  EXPECT_FALSE(is_right_without_an_item("sum_f32_n65537_alternating", float{}));
+  EXPECT_FALSE(is_right_without_an_item("sum_i32_n200006_random_2sm", std::int32_t{}));
+  for (const auto& task : kTasks) {
+    std::uint64_t floats = 0, integers = 0;
+    for (const Case& c : problem().cases(task)) {
+      if (static_cast<OpId>(c.op) != OpId::sum) continue;
+      std::uint64_t& longest = c.dtype == lab::DType::i32 ? integers : floats;
+      longest = std::max(longest, c.n);
+    }
+    EXPECT_GE(integers, floats) << task.id;
+  }
+}
+
 TEST(Check, WantsWholeNumberFloatsExactly) {
   Tried t = tried("sum_f32_n65537_alternating");
   EXPECT_FALSE(check(t));

@@ -97,7 +97,6 @@ struct Exact {
 template <typename T, typename Use>
 void each_expected_row(const Case& c, std::span<const T> items, const Use& use) {
   const Size size = size_of(c);
-  const double trees = 2 * std::log2(static_cast<double>((size.width + 2) * (size.height + 2)));
   const std::size_t n_bands = lab::n_shares_of(size.height, kWorthAThread / (size.width + 1) + 1);
   // The sums of the columns before each band, counted from the corner.
   std::vector<std::vector<Exact>> before(n_bands + 1, std::vector<Exact>(size.width));
@@ -122,7 +121,9 @@ void each_expected_row(const Case& c, std::span<const T> items, const Use& use) 
       Exact entry;
       for (std::size_t i = 0; i < size.width; ++i) {
         entry.add(before[band][i]);
-        const double depth = static_cast<double>(k + i) + trees + 10;
+        // Also first along the rows, one after another, then along the columns.
+        const auto along = static_cast<double>(k + i), n = static_cast<double>((k + 1) * (i + 1));
+        const double depth = std::max(along, lab::sum_depth(n));
         expected[i] = {entry.sum,
                        sum_error_bound(c.dtype, depth, static_cast<double>(entry.magnitude), whole)};
       }
@@ -387,6 +388,17 @@ std::optional<Case> SatProblem::with_items(const Task&, const Case& like, std::u
 constexpr auto kBoth = kCorrectness | kChecks;
 constexpr Corner kTop = Corner::top_left, kLow = Corner::lower_left;
 
+// Images in which a grid for one or two multiprocessors has several turns: over rows, over columns, over tiles.
+template <typename Add>
+void add_on_few_multiprocessors(std::vector<Case>& all, Add add) {
+  for (const unsigned few : {1u, 2u}) {
+    for (const std::uint64_t width : {17u, 331u, 8191u}) {
+      add(Size{width, few * kThreeTurns / width}, few == 1 && width == 331 ? kBoth : kCorrectness);
+      all.back() = on_multiprocessors(few, all.back());
+    }
+  }
+}
+
 std::vector<Case> table_cases() {
   std::vector<Case> all;
   const auto add = [&all](Corner corner, DType dtype, Size size, Pattern pattern = Pattern::random,
@@ -427,6 +439,8 @@ std::vector<Case> table_cases() {
   add(kLow, i32, {3, 20011});
   add(kTop, i32, {20011, 3});
   add(kLow, i32, {641, 479});
+  add_on_few_multiprocessors(
+      all, [&](Size size, std::uint32_t purpose) { add(kTop, i32, size, Pattern::random, purpose); });
   // The other types; sums that need more bits than an item has.
   add(kTop, u8, {640, 480});
   add(kLow, u8, {301, 203}, Pattern::high_bits);
@@ -508,6 +522,8 @@ std::vector<Case> box_cases() {
   add(kTop, f32, {301, 203}, 7);
   add(kLow, f64, {301, 203}, kOwnRadii);
   add(kTop, u32, {640, 480}, kOwnRadii);
+  add_on_few_multiprocessors(
+      all, [&](Size size, std::uint32_t purpose) { add(kTop, u32, size, 3, Pattern::random, purpose); });
   add(kTop, u32, {129, 70}, 3, Pattern::random, kCorrectness, 4);
   add(kLow, i64, {129, 70}, 3, Pattern::random, kCorrectness, 8);
   add(kTop, f32, {129, 70}, 3, Pattern::random, kCorrectness, 12);

@@ -89,8 +89,7 @@ struct Facts {
   std::span<const Value> got;
   const Mismatch& mismatch;
   Rung rung;
-  std::span<const Expected> allowed = {};  // of float sums
-  std::vector<Value> right = {};           // from a loop
+  std::vector<Value> right = {};  // from a loop
 
   bool exclusive() const { return kind_of(c) == Kind::exclusive; }
   bool has_heads() const { return inputs.size() > 1; }
@@ -378,26 +377,6 @@ std::string no_power_of_two(const Facts<Op>& f) {
                         : "";
 }
 
-// The errors are about those of a serial sum in the item's type, which is too long for that type.
-template <typename Op>
-std::string one_by_one(const Facts<Op>& f) {
-  if (f.allowed.empty()) return "";
-  if constexpr (std::is_floating_point_v<typename Op::Value>) {
-    bool beyond = false;
-    for (std::size_t i = 0; i < f.got.size(); ++i) {
-      const auto error = std::abs(static_cast<long double>(f.got[i]) - f.allowed[i].value);
-      const auto serial = std::abs(static_cast<long double>(f.right[i]) - f.allowed[i].value);
-      const auto bound = static_cast<long double>(f.allowed[i].bound);
-      if (!(error <= bound || error <= 4 * serial)) return "";
-      beyond = beyond || (error > bound && serial > bound);
-    }
-    if (beyond)
-      return "the errors are as large as those of adding the items one by one in this type: a long sum loses "
-             "digits. A tree loses far fewer";
-  }
-  return "";
-}
-
 // --- Weaker evidence: rules that look at the first wrong result only.
 
 template <typename Op>
@@ -451,7 +430,6 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"first_item_lost", first_item_lost<Op>},
     {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},
     {"no_power_of_two", no_power_of_two<Op>},
-    {"one_by_one", one_by_one<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
     {"first_of_segment", first_of_segment<Facts<Op>>, true},
     {"first_of_row", first_of_row<Op>, true},

@@ -66,34 +66,20 @@ std::uint8_t head_item(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& r
 
 // --- The right answers.
 
-// The largest number of additions that an item may pass through in a sound kernel: two sweeps over a tree (a
-// network has half that depth), and a serial chunk before and after them if the task has one.
-double depth(const Task& task, const Case& c) {
-  const double tree =
-      2 * std::log2(static_cast<double>(std::min<std::uint64_t>(row_length_of(c), c.n)) + 2) + 8;
-  switch (rung_of(task)) {
-    case Rung::coarsened:
-    case Rung::segmented: return tree + 2 * 64;
-    case Rung::brute_force: return static_cast<double>(std::min<std::uint64_t>(row_length_of(c), c.n));
-    default: return tree;
-  }
-}
-
 // The exact value of every result and its allowed error: the error bound for the items of its own prefix.
 template <typename T>
-std::vector<Expected> expected_sums(const Task& task, const Case& c, std::span<const HostBuffer> inputs) {
+std::vector<Expected> expected_sums(const Case& c, std::span<const HostBuffer> inputs) {
   const auto in = inputs[0].as<T>();
   const auto* heads =
       inputs.size() > 1 ? reinterpret_cast<const std::uint8_t*>(inputs[1].bytes.data()) : nullptr;
   std::vector<Expected> all(c.n);
-  const double additions = depth(task, c);
   rows_one_thread(c.n, row_length_of(c), [&](std::size_t first, std::size_t length) {
     ExactSum sum;
     for (std::size_t i = first; i < first + length; ++i) {
       if (heads != nullptr && heads[i] != 0) sum = {};
-      if (kind_of(c) == Kind::exclusive) all[i] = sum.expected(c.dtype, additions);
+      if (kind_of(c) == Kind::exclusive) all[i] = sum.expected(c.dtype);
       sum.add(static_cast<long double>(in[i]));
-      if (kind_of(c) == Kind::inclusive) all[i] = sum.expected(c.dtype, additions);
+      if (kind_of(c) == Kind::inclusive) all[i] = sum.expected(c.dtype);
     }
   });
   return all;
@@ -281,10 +267,8 @@ class ScanProblem : public Problem {
       const auto& out = outputs[0];
       const auto got = out.as<Value>();
       std::optional<Mismatch> mismatch;
-      std::vector<Expected> allowed;
       if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Sum<double>>) {
-        allowed = expected_sums<Value>(task, c, inputs);
-        mismatch = compare_floats(out.spec, allowed, out.bytes);
+        mismatch = compare_floats(out.spec, expected_sums<Value>(c, inputs), out.bytes);
       } else if constexpr (std::is_floating_point_v<Value>) {
         std::vector<Value> right(c.n);
         scan_all(c, inputs, op, Baseline::one_thread, right.data());
@@ -298,7 +282,7 @@ class ScanProblem : public Problem {
         mismatch = compare(out.spec, std::as_bytes(std::span(right)), out.bytes);
       }
       if (mismatch) {
-        Facts<Op> facts{c, inputs, op, got, *mismatch, rung_of(task), allowed};
+        Facts<Op> facts{c, inputs, op, got, *mismatch, rung_of(task)};
         facts.right = facts.scanned(c, inputs, op);
         if (facts.row_length() > 1)
           mismatch->position = fmt::format("position {} of row {}, rows of {}", facts.position(), facts.row(),

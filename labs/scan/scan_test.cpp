@@ -351,28 +351,6 @@ TEST(Check, TellsIgnoredHeads) {
   EXPECT_NE(hint(t, "segmented").find("the segment heads are ignored"), std::string::npos) << hint(t);
 }
 
-// If there are no heads, ignoring them changes nothing, so another cause must be reported.
-TEST(Check, TellsFloatsThatWereAddedOneByOne) {
-  int n_tried = 0;
-  for (const Case& c : problem().cases(task("segmented"))) {
-    if (c.dtype != lab::DType::f32 || c.op != static_cast<std::uint32_t>(OpId::sum)) continue;
-    Tried t = tried(c.name, "segmented");
-    const auto in = t.input<float>();
-    const auto heads = t.input<std::uint8_t>(1);
-    const auto out = t.output<float>();
-    rows_one_thread(c.n, static_cast<std::size_t>(c.params[kRowLengthParam]),
-                    [&](std::size_t first, std::size_t length) {
-                      scan_segments(&in[first], &heads[first], length, Sum<float>{},
-                                    static_cast<Kind>(c.params[kKindParam]), &out[first]);
-                    });
-    if (hint(t, "segmented") == "right") continue;
-    ++n_tried;
-    EXPECT_NE(hint(t, "segmented").find("adding the items one by one"), std::string::npos)
-        << hint(t, "segmented");
-  }
-  EXPECT_GT(n_tried, 0);
-}
-
 TEST(Check, TellsSumsWhereAnotherOperatorWasAskedFor) {
   Tried t = tried("exclusive_max_i32_n9001_row1024_random");
   const auto in = t.input<std::int32_t>();

@@ -200,6 +200,15 @@ double gamma(DType dtype, double k) {
   return ku < 1 ? ku / (1 - ku) : std::numeric_limits<double>::infinity();
 }
 
+double sum_depth(double n) {
+  return std::max(0.0, std::min(n - 1, 128 + std::max(2048.0, n / 256)));
+}
+
+bool is_error_of_a_chain(long double error, long double of_chain) {
+  return error * of_chain > 0 && std::abs(error) <= 2 * std::abs(of_chain) &&
+         std::abs(of_chain) <= 2 * std::abs(error);
+}
+
 double sum_error_bound(DType dtype, double depth, double sum_of_magnitudes, bool integer_valued) {
   const double exact_up_to = 1 / unit_roundoff(dtype);
   if (integer_valued && sum_of_magnitudes <= exact_up_to) return 0;

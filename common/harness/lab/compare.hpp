@@ -23,6 +23,11 @@ double unit_roundoff(DType dtype);
 // gamma(k) = k·u / (1 − k·u): a bound of the relative error of k roundings in sequence; infinity if k·u ≥ 1.
 double gamma(DType dtype, double k);
 
+// The largest number of additions that an item takes part in, if n of them are added in a reasonable order: up
+// to 128 in its thread and in a tree of its block, then the blocks' results one after another. Those are up to
+// 2,048, or one for 256 items.
+double sum_depth(double n);
+
 // The error bound of a sum: gamma(depth) · Σ|x|, where depth is the largest number of additions that any item
 // takes part in: n − 1 in a serial loop, ⌈log2 n⌉ in a balanced tree. Zero if every partial sum is exact in
 // any order: integer items whose magnitudes sum to at most 2^(bits of the significand).
@@ -30,6 +35,9 @@ double sum_error_bound(DType dtype, double depth, double sum_of_magnitudes, bool
 
 // The error bound of a product of n factors: gamma(n − 1) · |product|, in any order.
 double product_error_bound(DType dtype, std::uint64_t n, double product);
+
+// Whether the errors of a sum and of adding its items one by one are alike: of the same sign and size.
+bool is_error_of_a_chain(long double error, long double of_chain);
 
 // The exact value of one output element, as far as the reference can compute it, and the largest error that
 // is accepted. If NaN is expected, only NaN is right; if an infinity, only the same infinity. +0 and −0 are
@@ -65,20 +73,21 @@ class ExactSum {
     const long double total = sum_ + x;
     carry_ += (std::abs(sum_) >= std::abs(x)) ? (sum_ - total) + x : (x - total) + sum_;
     sum_ = total;
+    ++n_;
     const auto item = static_cast<double>(x);
     magnitudes_ += std::abs(item);
     whole_ = whole_ && item == std::floor(item);
   }
   long double value() const { return sum_ + carry_; }
-  // What a sum of these floats or doubles may be, if none of them takes part in more than `depth` additions.
-  Expected expected(DType dtype, double depth) const {
-    return {value(), sum_error_bound(dtype, depth, magnitudes_, whole_)};
+  // What a sum of these floats or doubles may be, in any reasonable order.
+  Expected expected(DType dtype) const {
+    return {value(), sum_error_bound(dtype, sum_depth(n_), magnitudes_, whole_)};
   }
 
  private:
   long double sum_ = 0, carry_ = 0;
-  double magnitudes_ = 0;  // Σ|x|
-  bool whole_ = true;      // every item is an integer
+  double n_ = 0, magnitudes_ = 0;  // items, Σ|x|
+  bool whole_ = true;              // every item is an integer
 };
 
 }  // namespace course::lab

@@ -83,8 +83,14 @@ Case named(Case c) {
   if (words.shape.empty()) words.shape = "n" + std::to_string(c.n);
   if (words.items.empty()) words.items = name_of(c.pattern);
   c.name = words.variant + '_' + words.shape + '_' + words.items + words.more;
+  if (c.multiprocessors != 0) c.name += '_' + std::to_string(c.multiprocessors) + "sm";
   if (c.misalign != 0) c.name += "_off" + std::to_string(c.misalign);
   return c;
+}
+
+Case on_multiprocessors(std::uint32_t n, Case c) {
+  c.multiprocessors = n;
+  return named(std::move(c));
 }
 
 DType shown_type(const Shape& shape, const Case& c, std::string_view array, std::uint64_t width) {

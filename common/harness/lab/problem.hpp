@@ -64,9 +64,17 @@ struct Case {
   // misalign_of().
   std::uint32_t misalign = 0;
   CaseWords words = {};
+  // Request::multiprocessors is at most this; 0: the number that the device has. With few of them, the loops of
+  // a grid whose size they limit turn several times for few items.
+  std::uint32_t multiprocessors = 0;
 };
 // The case with the name that its words and fields give.
 Case named(Case c);
+// The same case with a grid for so many multiprocessors: "sum_i32_n65537_random_1sm".
+Case on_multiprocessors(std::uint32_t n, Case c);
+// Items for each of few multiprocessors, so that a loop behind such a grid turns at least three times, if each of
+// 2,048 threads takes up to 16 items at once.
+inline constexpr std::uint64_t kThreeTurns = 100'003;
 
 // A case without parameters.
 template <typename Op>

@@ -119,6 +119,7 @@ std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::ui
     const auto n = static_cast<std::uint64_t>(std::exp2(octaves * share));
     std::optional<Case> c = problem.with_items(task, like, n, like.pattern);
     if (c) c = find_case(problem, task, c->name);  // a name can leave out what two cases differ in
+    if (c) c = on_multiprocessors(static_cast<std::uint32_t>((seed + i) % 3), std::move(*c));
     if (!c || problem.refuses(task, *c) || !is_new(*c)) continue;
     c->purpose = kCorrectness;
     all.push_back(std::move(*c));
@@ -134,14 +135,21 @@ std::optional<Case> find_case(const Problem& problem, const Task& task, std::str
     for (std::uint64_t n = 0; n <= kMaxExampleItems; ++n)
       if (Case c = problem.example(task, n); c.name == name) return c;
   }
-  for (const Case& like : graded) {
-    if (!name.starts_with(like.words.variant)) continue;
+  for (const Case& given : graded) {
+    if (!name.starts_with(given.words.variant)) continue;
+    const Case like = on_multiprocessors(0, given);
     for (const Case& one : smaller_cases(problem, task, like)) {
       if (one.name == name) return one;
       if (auto other = aligned(one); other && other->name == name) return other;
     }
     for (const std::uint64_t n : lengths_in(name))
       if (auto one = problem.with_items(task, like, n, like.pattern); one && one->name == name) return one;
+  }
+  for (const std::uint32_t n : {1u, 2u}) {
+    const std::string word = '_' + std::to_string(n) + "sm";
+    if (const std::size_t at = name.find(word); at != std::string_view::npos)
+      if (auto c = find_case(problem, task, std::string(name).erase(at, word.size())))
+        return on_multiprocessors(n, std::move(*c));
   }
   if (const std::size_t end = name.rfind("_off"); end != std::string_view::npos)
     if (auto c = find_case(problem, task, name.substr(0, end)))

@@ -22,7 +22,7 @@ namespace course::lab::protocol {
 
 inline constexpr int kChannelFd = 3;                 // in the runner
 inline constexpr std::uint32_t kMagic = 0x4c414230;  // "LAB0"
-inline constexpr std::uint16_t kVersion = 4;
+inline constexpr std::uint16_t kVersion = 5;
 inline constexpr std::uint32_t kMaxBuffers = 16;  // inputs and outputs of a case
 inline constexpr std::uint32_t kMaxParts = 8;     // named parts of the workspace
 inline constexpr std::uint32_t kMaxRuns = 64;     // runs of one case, including warm-up
@@ -114,6 +114,7 @@ struct CaseRequest {
   std::uint32_t n_devices = 1;  // input i is on device i % n_devices, and so is output i
   // 1: in the memory of the case before in this process, if there was one. It had the same buffers.
   std::uint32_t same_memory = 0;
+  std::uint32_t multiprocessors = 0;  // the most that the task is told of; 0: the device's own number
   std::uint32_t n_runs() const { return n_warm_up + n_timed == 0 ? 1 : n_warm_up + n_timed; }
 };
 

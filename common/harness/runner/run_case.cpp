@@ -261,6 +261,8 @@ class Case {
     request.workspace_bytes = request_.workspace_bytes;
     request.stream = device_.stream;
     request.multiprocessors = device_.multiprocessors;
+    if (const auto most = static_cast<std::int32_t>(request_.multiprocessors); most > 0)
+      request.multiprocessors = std::min(request.multiprocessors, most);
 
     // Without the gate of bench/stopwatch.hpp: while it is closed, a submission could work on the host or in
     // another stream, and no clock would count it.

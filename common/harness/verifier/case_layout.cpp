@@ -31,6 +31,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
   r.n_outputs = static_cast<std::uint32_t>(shape.outputs.size());
   r.workspace_bytes = shape.workspace.n_bytes();
   r.n_devices = shape.n_devices;
+  r.multiprocessors = c.multiprocessors;
   if (device == DeviceKind::gpu) {
     r.guard_bytes = kGpuGuardBytes;
     r.n_timed = static_cast<std::uint32_t>(

@@ -165,7 +165,7 @@ TEST(Subset, OverlappingLaunchesMustWaitFirst) {
   EXPECT_EQ(overlap("{ .param .b64 r; .param .b64 a; call.uni (r), malloc, (a); }" + wait), 1u);
 }
 
-// A new row needs a decision of each observer; rules.md shows the number of rows, so it changes, too.
+// A new row needs a decision of each observer.
 TEST(Subset, ShowsEveryRowOnce) {
   std::size_t n = 0;
   const std::string text = subset_as_markdown(table());

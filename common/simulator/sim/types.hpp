@@ -62,9 +62,6 @@ enum Mode : std::uint32_t {
   kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
   // Errors in the host program's calls: leaks, wrong frees, failing calls, copies of uninitialised memory.
   kHostcheck = 128,
-  // With kDataflow: memory that a store could have changed, and code that could have run, also depend on the
-  // data that decided against it (dataflow.hpp). For tasks that need no stores to data-dependent addresses.
-  kAbsences = 256,
   kAllChecks = kCheckersOfKernels,
 };
 

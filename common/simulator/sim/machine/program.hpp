@@ -103,13 +103,10 @@ struct BasicBlock {
   Exit exit = Exit::fall;
   Entry entry = Entry::none;
   bool predicate_negated = false;
-  bool waits_for_all = true;       // after its waits no load is on its way
-  bool polling = false;            // in a short loop that reads memory which others may change
-  bool only_polling = false;       // in such a loop that accesses no other memory
-  bool accesses = false;           // memory, or begins at a barrier
-  bool may_pause = false;          // one of its ops is_look() or is_strong_change()
-  std::uint32_t polling_loop = 0;  // the number of the innermost such loop; 0: none
-  bool waits_in_block = false;     // and this may wait for threads of the block: with words in shared memory
+  bool waits_for_all = true;  // after its waits no load is on its way
+  bool polling = false;       // in a short loop that reads memory which others may change
+  bool only_polling = false;  // in such a loop that accesses no other memory
+  bool may_pause = false;     // one of its ops is_look() or is_strong_change()
 };
 
 struct CallSite {

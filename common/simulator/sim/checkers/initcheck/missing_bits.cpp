@@ -1,38 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "sim/checkers/initcheck/missing_bits.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <map>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
-#include "sim/machine/op_table.hpp"
-
 namespace course::sim {
-namespace {
 
-using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-}  // namespace
-
-BitRule bit_rule(const MicroOp& op) {
-  static const auto kRules = [] {
-    std::unordered_map<Handler, BitRule> rules;
-    for (const auto& [key, row] : engine().table->rows()) rules.emplace(row.fn, row.flow);
-    return rules;
-  }();
-  const auto found = kRules.find(op.fn);
-  return found != kRules.end() ? found->second : BitRule{};
-}
-
-LaneBits missing_after(Warp& w, const MicroOp& op, const BitRule& rule,
+LaneBits missing_after(Warp& w, const MicroOp& op, const FlowRule& rule,
                        const std::array<LaneBits, 4>& missing) {
-  if (rule.how == BitRule::routes) return result_of(w, op, missing.data(), rule.data);
+  if (rule.how == FlowRule::routes) return result_of(w, op, missing.data(), rule.data);
   const auto value = [&](u32 k, std::size_t i) -> u64 {
     if (op.src[k] == MicroOp::kNoSlot) return 0;
     if ((op.pred_src >> k & 1) != 0) return w.predicate(op.src[k]) >> i & 1;
@@ -40,7 +16,7 @@ LaneBits missing_after(Warp& w, const MicroOp& op, const BitRule& rule,
   };
   const u64 slot = (op.pred_dst & 1) != 0 ? 1 : (op.wide_dst & 1) != 0 ? ~u64{0} : 0xffff'ffff;
   LaneBits result{};
-  if (rule.how == BitRule::orders) {
+  if (rule.how == FlowRule::orders) {
     std::array<LaneBits, 2> first, second;  // the first source as low and the second as high as can be
     const u64 sign = rule.is_signed ? u64{1} << (rule.bits - 1) : 0;
     for (u32 k = 0; k < 2; ++k)
@@ -56,9 +32,9 @@ LaneBits missing_after(Warp& w, const MicroOp& op, const BitRule& rule,
   for (std::size_t i = 0; i < kLanes; ++i) {
     const u64 m = missing[0][i] | missing[1][i] | missing[2][i];
     if (m == 0) continue;
-    if (rule.how == BitRule::carries) {
+    if (rule.how == FlowRule::carries) {
       result[i] = ~((m & -m) - 1) & slot;
-    } else if (rule.how == BitRule::halves) {
+    } else if (rule.how == FlowRule::halves) {
       result[i] = ((m & 0xffff) != 0 ? 0xffff : 0) | ((m >> 16) != 0 ? 0xffff'0000 : 0);
     } else {
       const u64 table = op.src[3] != MicroOp::kNoSlot ? value(3, i) : rule.table;

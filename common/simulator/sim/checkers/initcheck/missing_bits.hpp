@@ -4,19 +4,15 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 
 #include "sim/machine/flow_rule.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
 
-using BitRule = FlowRule;
-BitRule bit_rule(const MicroOp& op);
-
-// The missing bits of the op's result, for each way but uses, equals and swaps. For `orders`, not 0 if the
-// result depends on them.
-LaneBits missing_after(Warp& w, const MicroOp& op, const BitRule& rule,
+// The missing bits of the op's result, for each way from routes to orders. For `orders`, not 0 if the result
+// depends on them.
+LaneBits missing_after(Warp& w, const MicroOp& op, const FlowRule& rule,
                        const std::array<LaneBits, 4>& missing);
 
 }  // namespace course::sim

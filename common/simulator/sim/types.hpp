@@ -114,9 +114,10 @@ using KernelId = std::uint32_t;
 // What the machine code of a kernel uses, per thread.
 struct KernelResources {
   int registers = 0;
-  std::uint32_t frame_bytes = 0;  // of local memory, with the functions that it calls
+  std::uint32_t frame_bytes = 0;  // of local memory
 };
-using ResourceTable = std::map<std::string, KernelResources>;  // by the kernel's mangled name
+using ResourceTable =
+    std::map<std::string, KernelResources>;  // by the mangled names of kernels and functions
 
 struct KernelFacts {
   std::string name;  // mangled

@@ -1141,6 +1141,42 @@ TEST(Machine, SpilledRegistersCountAsLocalAccesses) {
   EXPECT_EQ(counted(32 + in_l1 + 40).counters.local_sectors, 2u * 2 * 9 * 10) << "eight lanes share a sector";
 }
 
+// The machine code has no frame, so the variable is in a register.
+TEST(Machine, LocalVariablesInRegistersCostNothing) {
+  constexpr const char* kVariable = R"(
+.visible .entry keeps(.param .u64 out) {
+  .local .align 4 .b8 mine[16];
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [out];
+  ld.global.u32 %r1, [%rd1];
+  mov.u64 %rd2, mine;
+  cvta.local.u64 %rd3, %rd2;
+  st.local.u32 [%rd2+4], %r1;
+  ld.local.u32 %r2, [%rd2+4];
+  ld.u32 %r3, [%rd3+4];
+  add.u32 %r2, %r2, %r3;
+  st.global.u32 [%rd1], %r2;
+  ret;
+})";
+  const auto counted = [&](const ResourceTable& compiled) {
+    TestDevice t("");
+    t.device.set_mode(kCounters);
+    t.module = *t.device.load_module(
+        ".version 9.0\n.target sm_90\n.address_size 64\n" + std::string(kVariable), compiled);
+    auto out = t.array<std::uint32_t>({21});
+    const LaunchResult result = t.launch("keeps", 1, 1, out);
+    EXPECT_EQ(out.values()[0], 42u);
+    return result;
+  };
+  const LaunchResult in_memory = counted({{"keeps", {32, 16}}}), in_registers = counted({{"keeps", {32, 0}}});
+  EXPECT_EQ(in_memory.counters.local_sectors, 3u);
+  EXPECT_EQ(counted({}).counters.local_sectors, 3u) << "without machine code, as PTX says";
+  EXPECT_EQ(in_registers.counters.local_requests + in_registers.counters.local_sectors, 0u);
+  EXPECT_LT(in_registers.modelled_us, in_memory.modelled_us);
+  EXPECT_LT(in_registers.counters.chain_clocks, in_memory.counters.chain_clocks);
+}
+
 TEST(Machine, TooMuchLocalDataIsRefused) {
   // The last size does not fit in 32 bits.
   for (const char* bytes : {"524289", "1073741824", "4294967296"}) {

@@ -175,6 +175,8 @@ struct Program {
   // Bytes of local memory per thread in which the machine code keeps registers: its frame, less what the
   // functions declare.
   std::uint64_t spilled_bytes = 0;
+  // The machine code has no frame, so it keeps all local variables in registers.
+  bool locals_in_registers = false;
   bool order_sensitive = false;  // results may depend on the order of blocks, so it runs on one host thread
   bool shows_order = false;      // results and counters may also depend on the order of warps and lanes
 

@@ -38,8 +38,7 @@ struct Counters {
   std::uint64_t shared_atomic_requests = 0;  // the atomic_requests in shared memory
   // Wavefronts of atomics in shared memory: lanes on one address share one.
   std::uint64_t shared_atomic_wavefronts = 0;
-  // Completed block-wide barriers and mbarrier phases; and waits of a block's warps that do nothing but read
-  // the same words, which may be in shared memory.
+  // Completed block-wide barriers and mbarrier phases.
   std::uint64_t barriers = 0;
   // For the timing model (model.hpp). Caches are modelled as cache.hpp describes:
   std::uint64_t global_lines = 0;         // 128-byte lines that requests touch, each one L1 access
@@ -58,8 +57,6 @@ struct Counters {
   // Only in dataflow mode (work and step complexity of the watched data):
   std::uint64_t work = 0;   // operations that combine two values which both derive from watched data
   std::uint64_t steps = 0;  // length of the longest chain of such operations
-  // Active lanes of the warp instructions and atomics in which some lane combines two such values.
-  std::uint64_t operation_lanes = 0;
 
   Counters& operator+=(const Counters& other);
 };
@@ -100,7 +97,6 @@ constexpr void for_each_sum(const Visit& visit) {
   visit("shared_loop_passes", &Counters::shared_loop_passes);
   visit("chain_clocks", &Counters::chain_clocks);
   visit("work", &Counters::work);
-  visit("operation_lanes", &Counters::operation_lanes);
 }
 template <typename Visit>
 constexpr void for_each_maximum(const Visit& visit) {

@@ -358,10 +358,16 @@ const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
     SlotNames names;
     auto program = decode(image, *kernel.function, *engine().table, attachment != nullptr ? &names : nullptr);
     if (program) {
+      const sim::ResourceTable& compiled = modules[kernel.module].compiled;
+      std::uint64_t declared = 0, frames = 0;
+      for (const ProgramFunction& f : program->functions) {
+        declared += f.frame_bytes;
+        if (const auto known = compiled.find(f.source->name); known != compiled.end())
+          frames += known->second.frame_bytes;
+      }
+      program->spilled_bytes = frames - std::min(frames, declared);
+      program->locals_in_registers = frames == 0 && compiled.contains(kernel.function->name);
       set_pace(*program, options.preset.timing);
-      std::uint64_t declared = 0;
-      for (const ProgramFunction& f : program->functions) declared += f.frame_bytes;
-      program->spilled_bytes = kernel.facts.local_bytes - std::min(kernel.facts.local_bytes, declared);
       kernel.program = std::make_unique<Program>(std::move(*program));
       if (attachment != nullptr) attachment->kernel_decoded(*kernel.program, image, std::move(names));
     } else

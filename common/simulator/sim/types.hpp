@@ -62,9 +62,6 @@ enum Mode : std::uint32_t {
   kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
   // Errors in the host program's calls: leaks, wrong frees, failing calls, copies of uninitialised memory.
   kHostcheck = 128,
-  // With kDataflow: memory that a store could have changed, and code that could have run, also depend on the
-  // data that decided against it (dataflow.hpp). For tasks that need no stores to data-dependent addresses.
-  kAbsences = 256,
   kAllChecks = kCheckersOfKernels,
 };
 
@@ -123,9 +120,10 @@ using KernelId = std::uint32_t;
 // What the machine code of a kernel uses, per thread.
 struct KernelResources {
   int registers = 0;
-  std::uint32_t frame_bytes = 0;  // of local memory, with the functions that it calls
+  std::uint32_t frame_bytes = 0;  // of local memory
 };
-using ResourceTable = std::map<std::string, KernelResources>;  // by the kernel's mangled name
+using ResourceTable =
+    std::map<std::string, KernelResources>;  // by the mangled names of kernels and functions
 
 struct KernelFacts {
   std::string name;  // mangled

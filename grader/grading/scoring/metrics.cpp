@@ -27,14 +27,6 @@ std::optional<double> excess(std::uint64_t launches, std::uint64_t unwanted, con
   return 1 + 32 * static_cast<double>(unwanted) / ideal.work;
 }
 
-// Active lanes at operations, beyond those whose results can reach the output: while other lanes combine
-// items, they combine none, or items whose combination is not needed.
-double useless_lanes(const sim::Counters& totals, const lab::Ideal& ideal) {
-  double needed = static_cast<double>(totals.work);
-  if (ideal.most_needed_work > 0) needed = std::min(needed, ideal.most_needed_work);
-  return std::max(static_cast<double>(totals.operation_lanes) - needed, 0.0);
-}
-
 }  // namespace
 
 std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal,
@@ -47,16 +39,9 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
     case lab::Metric::work_ratio: return ratio(static_cast<double>(totals.work), ideal.work);
     case lab::Metric::step_ratio: return ratio(static_cast<double>(totals.steps), ideal.steps);
     case lab::Metric::bytes_ratio: return ratio(bytes_moved(totals), ideal.bytes);
-    case lab::Metric::active_lanes: {
-      // Further instructions could only hide idle lanes.
-      constexpr double kMaxPerOperation = 32;
-      if (!(ideal.work > 0) || totals.warp_instructions == 0 || totals.lane_instructions == 0)
-        return std::nullopt;
-      const double issued = 32 * static_cast<double>(totals.warp_instructions);
-      const double idle = std::max(issued - static_cast<double>(totals.lane_instructions), 0.0);
-      return std::max(
-          0.0, 1 - (idle + useless_lanes(totals, ideal)) / std::min(issued, kMaxPerOperation * ideal.work));
-    }
+    case lab::Metric::active_lanes:
+      return ratio(static_cast<double>(totals.lane_instructions),
+                   32 * static_cast<double>(totals.warp_instructions));
     case lab::Metric::bank_conflicts: return excess(totals.launches, totals.shared_conflicts, ideal);
     case lab::Metric::launches: return ratio(static_cast<double>(totals.launches), 1);
     case lab::Metric::barriers:

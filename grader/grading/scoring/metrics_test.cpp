@@ -61,24 +61,6 @@ TEST(Metrics, CountsBelowTheLowerBoundAreReported) {
   EXPECT_EQ(below_bounds(c, kIdeal), "") << "no bound is proven";
 }
 
-TEST(Metrics, LanesAtUnneededOperationsCountAsInactive) {
-  const auto active = [](std::uint64_t operation_lanes, double most_needed_work) {
-    sim::Counters c = counted();
-    c.warp_instructions = 1000;
-    c.lane_instructions = 32 * c.warp_instructions;
-    c.operation_lanes = operation_lanes;
-    lab::Ideal ideal = kIdeal;
-    ideal.most_needed_work = most_needed_work;
-    return measure(lab::Metric::active_lanes, c, ideal).value();
-  };
-  const auto work = static_cast<double>(counted().work);
-  EXPECT_DOUBLE_EQ(active(counted().work, 0), 1);
-  EXPECT_DOUBLE_EQ(active(counted().work + 3200, 0), 0.9) << "other lanes combine items";
-  EXPECT_DOUBLE_EQ(active(counted().work, work - 1600), 0.95)
-      << "these combinations are not needed for the result";
-  EXPECT_DOUBLE_EQ(active(counted().work - 100, work), 1) << "other operations are atomics";
-}
-
 // Additional useless work makes a share look better; it must not earn points.
 TEST(Metrics, UselessWorkDoesNotDiluteThem) {
   sim::Counters c = counted();
@@ -92,8 +74,7 @@ TEST(Metrics, UselessWorkDoesNotDiluteThem) {
   diluted.atomic_requests += 100000;
   diluted.atomic_lanes += 100000;
   diluted.atomic_turns += 100000;
-  for (const lab::Metric metric :
-       {lab::Metric::active_lanes, lab::Metric::bank_conflicts, lab::Metric::contention}) {
+  for (const lab::Metric metric : {lab::Metric::bank_conflicts, lab::Metric::contention}) {
     EXPECT_DOUBLE_EQ(measure(metric, diluted, kIdeal).value(), measure(metric, c, kIdeal).value())
         << lab::name_of(metric);
   }
@@ -222,7 +203,7 @@ TEST(SimReport, ReadsEveryCounter) {
                          "shared_atomic_passes",
                          "shared_loop_passes",
                          "chain_clocks"};
-  const char* last[] = {"work", "steps", "operation_lanes"};
+  const char* last[] = {"work", "steps"};
   static_assert(sizeof(sim::Counters) ==
                     (std::size(names) + sim::kInstructionKinds + std::size(last)) * sizeof(std::uint64_t),
                 "name the new counter here");

@@ -25,9 +25,8 @@ int not_implemented(const char* call) {
 namespace {
 
 static_assert(unsigned{SIM_COUNTERS} == sim::kCounters && unsigned{SIM_DATAFLOW} == sim::kDataflow &&
-              unsigned{SIM_ABSENCES} == sim::kAbsences && unsigned{SIM_CHECKS} == sim::kAllChecks &&
-              unsigned{SIM_HOSTCHECK} == sim::kHostcheck && unsigned{SIM_TRACE} == sim::kTrace &&
-              unsigned{SIM_PROFILE} == sim::kProfile);
+              unsigned{SIM_CHECKS} == sim::kAllChecks && unsigned{SIM_HOSTCHECK} == sim::kHostcheck &&
+              unsigned{SIM_TRACE} == sim::kTrace && unsigned{SIM_PROFILE} == sim::kProfile);
 
 constexpr int kExitWithErrors = 86;
 

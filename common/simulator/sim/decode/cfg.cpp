@@ -147,7 +147,6 @@ class Ranker {
           f.entry_block, seen, [&](std::uint32_t from, std::uint32_t to) { edges.emplace_back(to, from); },
           post);
     std::sort(edges.begin(), edges.end());
-    std::vector<Loop> loops;
     for (std::size_t k = 0; k < edges.size();) {
       const std::uint32_t header = edges[k].first;
       const std::size_t first = k;
@@ -160,12 +159,10 @@ class Ranker {
         work.pop_back();
         if (std::exchange(inside[b], 1) == 0) work.insert(work.end(), before_[b].begin(), before_[b].end());
       }
-      reasons_to_leave({header, inside, false}, inside);
+      mark_waits({header, inside});
       for (std::uint32_t b = 0; b < n_; ++b) depth_[b] += static_cast<std::uint32_t>(inside[b]);
       const Polling kind = polls(inside);
-      const bool is_short = kind.length <= kPollLength;
-      loops.push_back({header, inside, is_short});
-      if (!kind.looks || !is_short) continue;
+      if (!kind.looks || kind.length > kPollLength) continue;
       for (std::size_t j = first; j < k; ++j) program_.blocks[edges[j].second].cost += kPollCost;
       for (std::uint32_t b = 0; b < n_; ++b) {
         if (inside[b] == 0) continue;
@@ -173,24 +170,24 @@ class Ranker {
         if (kind.only) program_.blocks[b].only_polling = true;
       }
     }
-    number_waits(std::move(loops));
+    for_ops(std::vector<char>(n_, 1), [&](const MicroOp& op, std::uint32_t b) {
+      if (is_look(op) || is_strong_change(op)) program_.blocks[b].may_pause = true;
+    });
   }
 
   struct Loop {
     std::uint32_t header;
     std::vector<char> inside;
-    bool is_short;
   };
 
   // `looks`: a loop contains a strong load or an atomic whose old value is used, so it may wait for another
-  // thread. `only`: it accesses no other memory. `in_block`: its words may be in shared memory.
+  // thread. `only`: it accesses no other memory.
   struct Polling {
-    bool looks = false, only = true, in_block = false, writes = false;
+    bool looks = false, only = true, writes = false;
     std::uint32_t length = 0;
     void add(const MicroOp& op) {
       const bool look = is_look(op);
       looks = looks || look;
-      in_block = in_block || (look && op.kind != OpKind::mbarrier && op.space != MemorySpace::global);
       only = only && (look || op.space == MemorySpace::none);
       writes = writes ||
                (op.space != MemorySpace::none && op.space != MemorySpace::local && op.kind != OpKind::load);
@@ -211,55 +208,6 @@ class Ranker {
       if (blocks[b] != 0) kind.length += program_.blocks[b].counted;
     for_ops(blocks, [&](const MicroOp& op, std::uint32_t) { kind.add(op); });
     return kind;
-  }
-
-  // Finds the innermost loop around each basic block that may wait: a short one that polls, or any that is
-  // left because of what it polls. Loops that only read have one number: waits in them that follow each other
-  // directly are one wait.
-  void number_waits(std::vector<Loop> loops) {
-    for (BasicBlock& b : program_.blocks) b.accesses = b.entry == Entry::barrier;
-    for_ops(std::vector<char>(n_, 1), [&](const MicroOp& op, std::uint32_t b) {
-      if (op.space != MemorySpace::none) program_.blocks[b].accesses = true;
-      if (is_look(op) || is_strong_change(op)) program_.blocks[b].may_pause = true;
-    });
-    const auto size = [](const Loop& loop) { return std::count(loop.inside.begin(), loop.inside.end(), 1); };
-    std::sort(loops.begin(), loops.end(), [&](const Loop& a, const Loop& b) { return size(a) < size(b); });
-    std::uint32_t n_writing = 0;
-    for (const Loop& loop : loops) {
-      std::vector<char> own = loop.inside;
-      for (std::uint32_t b = 0; b < n_; ++b)
-        if (program_.blocks[b].polling_loop != 0) own[b] = 0;
-      const Polling all = polls(own), kind = loop.is_short && all.looks ? all : reasons_to_leave(loop, own);
-      if (!kind.looks) continue;
-      const std::uint32_t number = 1 + (all.writes ? ++n_writing : 0);
-      for (std::uint32_t b = 0; b < n_; ++b) {
-        if (own[b] == 0) continue;
-        program_.blocks[b].polling_loop = number;
-        program_.blocks[b].waits_in_block = kind.in_block;
-        // A function that only reads belongs to the wait of the loop that calls it.
-        if (const auto called = called_by(b); !polls(called).writes)
-          for (std::uint32_t c = 0; c < n_; ++c)
-            if (called[c] != 0 && program_.blocks[c].entry != Entry::barrier)
-              program_.blocks[c].accesses = false;
-      }
-    }
-  }
-
-  // The basic blocks of the function that a block calls, and of those that this one calls.
-  std::vector<char> called_by(std::uint32_t caller) const {
-    std::vector<char> called(n_, 0);
-    Blocks open{caller};
-    while (!open.empty()) {
-      const BasicBlock& from = program_.blocks[open.back()];
-      open.pop_back();
-      if (from.exit != Exit::call) continue;
-      for (std::uint32_t b = 0; b < n_; ++b) {
-        if (called[b] != 0 || program_.blocks[b].function != program_.calls[from.target].callee) continue;
-        called[b] = 1;
-        open.push_back(b);
-      }
-    }
-    return called;
   }
 
   // Whether a loop cannot go round without the block.
@@ -295,21 +243,11 @@ class Ranker {
     return true;
   }
 
-  // Which looks in `own`, or in functions called there, decide whether the loop is left. Additions do not
-  // count, because a loop may take numbers from them. Marks these looks, and additions, as kWaits. A loop that
-  // writes to memory as well may do other work until a flag ends it, so what it loads must have no other use.
-  Polling reasons_to_leave(const Loop& loop, const std::vector<char>& own) const {
-    const auto adds = [&](const MicroOp& op) {
-      const auto& source = program_.functions[op.function].source->instructions[op.ptx_index];
-      return op.kind == OpKind::mbarrier || source.has("add") || source.has("inc") || source.has("dec");
-    };
-    Polling called, kind;
-    for (std::uint32_t b = 0; b < n_; ++b)
-      if (own[b] != 0 && program_.blocks[b].exit == Exit::call)
-        for_ops(called_by(b), [&](const MicroOp& op, std::uint32_t) {
-          if (!adds(op)) called.add(op);
-        });
-    if (!called.looks && !polls(own).looks) return kind;
+  // Marks the looks that decide whether the loop is left as kWaits. Of a loop that writes to memory as well,
+  // which may do other work until a flag ends it, only looks whose values have no other use.
+  void mark_waits(const Loop& loop) {
+    const Polling all = polls(loop.inside);
+    if (!all.looks) return;
     std::set<std::uint32_t> needed;
     const auto need_way_to = [&](std::uint32_t block) {
       if (is_in_each_round(loop, block)) return;
@@ -329,25 +267,18 @@ class Ranker {
         if (std::none_of(op.dst, op.dst + op.n_dst,
                          [&](std::uint32_t slot) { return needed.contains(slot); }))
           return;
-        if (own[b] != 0 && is_look(op) && !adds(op)) kind.add(op);
         std::uint8_t& order = program_.ops[op.index].order;
-        if (is_look(op) &&
-            (op.kind == OpKind::atomic || (order & kOnlyDecides) != 0 || !polls(loop.inside).writes))
+        if (is_look(op) && (op.kind == OpKind::atomic || (order & kOnlyDecides) != 0 || !all.writes))
           order |= kWaits;
         for_ops(loop.inside, [&](const MicroOp& other, std::uint32_t) {
           if (op.src[0] != MicroOp::kNoSlot && writes(other, op.src[0])) order &= kOnlyDecides - 1;
         });
-        if (op.space == MemorySpace::local && called.looks) {  // may be a call's result
-          kind.looks = true;
-          kind.in_block = kind.in_block || called.in_block;
-        }
         needed.insert(std::begin(op.src), std::end(op.src));
         needed.insert(op.guard);
         need_way_to(b);
       });
       needed.erase(MicroOp::kNoSlot);
     }
-    return kind;
   }
 
   static constexpr std::uint32_t kPollCost = 256, kPollLength = 64;  // warp instructions

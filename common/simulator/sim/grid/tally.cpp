@@ -223,10 +223,6 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
   }
   Counters& c = o.counters;
   c.launches = 1;
-  // A barrier that a program makes of atomics: each warp waits.
-  std::uint64_t waits = 0;
-  for (const auto& w : workers) waits += w->waits_in_block;
-  c.barriers += waits * kLanes / std::max<std::uint64_t>(workers.front()->launch->block.count(), kLanes);
   c.hottest_atomics = workers.front()->hot_spots.most();
   add_runs(c, program, o, true);
   add_spills(c, program.spilled_bytes, workers.front()->near_bytes, *workers.front()->launch);

@@ -76,11 +76,7 @@ bool await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
   std::uint64_t until = 0;
   for_words(w, op, at, [&](int, std::uint64_t word) {
     const Signals::Signal* s = signals.find(word);
-    if (s == nullptr) return;
-    if (s->block == w.block->linear) {
-      w.sees_own = true;
-      return;
-    }
+    if (s == nullptr || s->block == w.block->linear) return;
     until = std::max(until, s->first);
     two_stages = two_stages || s->first != s->last;
     if (std::find(seen, seen + n_seen, s->block) == seen + n_seen) seen[n_seen++] = s->block;
@@ -109,7 +105,6 @@ void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
     for_words(w, op, at, [&](int lane, std::uint64_t word) {
       const Signals::Signal* s = w.worker->signals->find(word);
       if (s == nullptr) return;
-      w.sees_own = w.sees_own || s->block == w.block->linear;
       // A lock is only free once the block before has released it, even if nothing has to be tried again
       // here, where blocks run one after the other.
       const WriteKind kind = kind_of(lane);

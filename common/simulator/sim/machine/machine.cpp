@@ -340,7 +340,6 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
   w.time = block.start;
   w.stall = 0;
   w.polled.op = Warp::kNeverPolled;
-  w.waits_in = 0;
   std::fill(std::begin(w.near_lines), std::end(w.near_lines), 0);
   w.has_calls = w.went_apart = false;
   for (int lane = 0; lane < kLanes; ++lane) {

@@ -1141,6 +1141,42 @@ TEST(Machine, SpilledRegistersCountAsLocalAccesses) {
   EXPECT_EQ(counted(32 + in_l1 + 40).counters.local_sectors, 2u * 2 * 9 * 10) << "eight lanes share a sector";
 }
 
+// The machine code has no frame, so the variable is in a register.
+TEST(Machine, LocalVariablesInRegistersCostNothing) {
+  constexpr const char* kVariable = R"(
+.visible .entry keeps(.param .u64 out) {
+  .local .align 4 .b8 mine[16];
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [out];
+  ld.global.u32 %r1, [%rd1];
+  mov.u64 %rd2, mine;
+  cvta.local.u64 %rd3, %rd2;
+  st.local.u32 [%rd2+4], %r1;
+  ld.local.u32 %r2, [%rd2+4];
+  ld.u32 %r3, [%rd3+4];
+  add.u32 %r2, %r2, %r3;
+  st.global.u32 [%rd1], %r2;
+  ret;
+})";
+  const auto counted = [&](const ResourceTable& compiled) {
+    TestDevice t("");
+    t.device.set_mode(kCounters);
+    t.module = *t.device.load_module(
+        ".version 9.0\n.target sm_90\n.address_size 64\n" + std::string(kVariable), compiled);
+    auto out = t.array<std::uint32_t>({21});
+    const LaunchResult result = t.launch("keeps", 1, 1, out);
+    EXPECT_EQ(out.values()[0], 42u);
+    return result;
+  };
+  const LaunchResult in_memory = counted({{"keeps", {32, 16}}}), in_registers = counted({{"keeps", {32, 0}}});
+  EXPECT_EQ(in_memory.counters.local_sectors, 3u);
+  EXPECT_EQ(counted({}).counters.local_sectors, 3u) << "without machine code, as PTX says";
+  EXPECT_EQ(in_registers.counters.local_requests + in_registers.counters.local_sectors, 0u);
+  EXPECT_LT(in_registers.modelled_us, in_memory.modelled_us);
+  EXPECT_LT(in_registers.counters.chain_clocks, in_memory.counters.chain_clocks);
+}
+
 TEST(Machine, TooMuchLocalDataIsRefused) {
   // The last size does not fit in 32 bits.
   for (const char* bytes : {"524289", "1073741824", "4294967296"}) {
@@ -1269,149 +1305,6 @@ TEST(Machine, OnlyIncrementsOfOneAddressAreCombined) {
       {"red.global.add.u32 [%a], 1;", 1},
   };
   for (const auto& [body, turns] : kBodies) EXPECT_EQ(counted(body).atomic_turns, turns) << body;
-}
-
-// Two warps that meet by counting in a word, twice. %a is a word of the block in global memory.
-TEST(Machine, WaitingByPollingCountsAsABarrier) {
-  const auto barriers = [](const std::string& space, const std::string& word, const std::string& besides) {
-    const auto meet = [&](int target) {
-      return fmt::format(
-          "  bar.warp.sync -1;\n  @%first red.{1}.add.u32 [{2}], 1;\n"
-          "again{0}:\n  ld.volatile.{1}.u32 %r1, [{2}];\n{3}  setp.lt.u32 %wait, %r1, {0};\n"
-          "  @%wait bra again{0};\n  bar.warp.sync -1;\n  add.u32 %r2, %r2, 1;\n",
-          target, space, word, besides);
-    };
-    TestDevice t(
-        ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %first, %wait;\n  .reg .b32 %r<4>;\n"
-        "  .reg .b64 %a;\n  .shared .align 4 .b32 s_count;\n  mov.u32 %r1, %ctaid.x;\n"
-        "  ld.param.u64 %a, [in];\n  mad.wide.u32 %a, %r1, 4, %a;\n"
-        "  mov.u32 %r1, %laneid;\n  setp.eq.u32 %first, %r1, 0;\n"
-        "  mov.u32 %r2, 0;\n  st.shared.u32 [s_count], %r2;\n  bar.sync 0;\n" +
-        meet(2) + meet(4) + "  ret;\n}\n");
-    t.device.set_mode(kCounters);
-    const auto in = t.array<int>(8, 0);
-    return t.launch("k", 3, 64, in).counters.barriers;
-  };
-  EXPECT_EQ(barriers("shared", "s_count", ""), 3u * 3u);
-  EXPECT_EQ(barriers("global", "%a", ""), 3u * 3u);
-  for (const char* besides : {"  ld.shared.u32 %r3, [s_count];\n", "  ld.global.u32 %r3, [%a+12];\n"}) {
-    EXPECT_EQ(barriers("shared", "s_count", besides), 3u * 3u) << besides;
-    EXPECT_EQ(barriers("global", "%a", besides), 3u * 3u) << besides;
-  }
-}
-
-// Two warps that run `body`, after one barrier. %first: lane 0; %a: a word of the block in global memory.
-std::uint64_t waits(const std::string& body, const std::string& functions = "") {
-  TestDevice t(
-      functions +
-      ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %first, %p;\n  .reg .b32 %r, %target, %round;\n"
-      "  .reg .b64 %a, %s;\n  .shared .align 4 .b32 s_count[4];\n  mov.u32 %r, %ctaid.x;\n"
-      "  ld.param.u64 %a, [in];\n  mad.wide.u32 %a, %r, 4, %a;\n  mov.u32 %r, %laneid;\n"
-      "  setp.eq.u32 %first, %r, 0;\n  mov.u32 %target, 0;\n  mov.u32 %round, 0;\n"
-      "  st.shared.u32 [s_count], %round;\n  st.shared.u32 [s_count+4], %round;\n  bar.sync 0;\n" +
-      body + "  ret;\n}\n");
-  t.device.set_mode(kCounters);
-  return t.launch("k", 3, 64, t.array<int>(8, 0)).counters.barriers / 3 - 1;
-}
-
-TEST(Machine, EachWaitInAShortLoopCountsAsABarrier) {
-  const auto rounds = [](const std::string& space, const std::string& word, const std::string& besides) {
-    return waits(fmt::format(
-        "round:\n  @%first red.{0}.add.u32 [{1}], 1;\n  add.u32 %target, %target, 2;\n"
-        "again:\n  ld.volatile.{0}.u32 %r, [{1}];\n  setp.lt.u32 %p, %r, %target;\n  @%p bra again;\n{2}"
-        "  add.u32 %round, %round, 1;\n  setp.lt.u32 %p, %round, 5;\n  @%p bra round;\n",
-        space, word, besides));
-  };
-  EXPECT_EQ(rounds("shared", "s_count", ""), 5u);
-  EXPECT_EQ(rounds("global", "%a", ""), 5u);
-  // The loop around them may also look at something.
-  EXPECT_GE(rounds("shared", "s_count", "  ld.volatile.shared.u32 %r, [s_count+4];\n"), 5u);
-  EXPECT_GE(rounds("shared", "s_count", "  ld.volatile.global.u32 %r, [%a+12];\n"), 5u);
-  EXPECT_GE(rounds("global", "%a", "  ld.volatile.global.u32 %r, [%a+12];\n"), 5u);
-}
-
-TEST(Machine, AWaitInALoopInsideAnotherWaitCounts) {
-  for (const char* word : {"shared.u32 %r, [s_count]", "global.u32 %r, [%a]"}) {
-    const std::string add =
-        std::string(word).find("shared") == 0 ? "shared.add.u32 [s_count]" : "global.add.u32 [%a]";
-    EXPECT_GE(waits(fmt::format("  @%first red.{}, 1;\nagain:\n  ld.volatile.global.u32 %r, [%a+16];\n"
-                                "  setp.eq.u32 %p, %r, 1;\n  @%p bra again;\n  ld.volatile.{};\n"
-                                "  setp.lt.u32 %p, %r, 2;\n  @%p bra again;\n",
-                                add, word)),
-              1u)
-        << word;
-  }
-}
-
-TEST(Machine, LooksAtSeveralWordsInARowAreOneWait) {
-  const std::string looks =
-      "again{0}:\n  ld.volatile.shared.u32 %r, [s_count+{1}];\n  setp.lt.u32 %p, %r, 2;\n  @%p bra "
-      "again{0};\n";
-  const std::string adds =
-      "  @%first red.shared.add.u32 [s_count], 1;\n"
-      "  @%first red.shared.add.u32 [s_count+4], 1;\n";
-  EXPECT_EQ(waits(adds + fmt::format(fmt::runtime(looks), 1, 0) + fmt::format(fmt::runtime(looks), 2, 4)),
-            1u);
-  // Atomics write, so the other warp may wait for them in turn.
-  const std::string takes =
-      "again{0}:\n  mov.u32 %r, {0};\n  @%first atom.shared.cas.b32 %r, [s_count], {0}, {1};\n"
-      "  setp.ne.u32 %p, %r, {0};\n  @%p bra again{0};\n";
-  const std::string odd = "  mov.u32 %r, %tid.x;\n  setp.ge.u32 %p, %r, 32;\n  @%p bra odd;\n";
-  const auto take = [&](int k) { return fmt::format(fmt::runtime(takes), k, k + 1); };
-  EXPECT_EQ(waits(odd + take(0) + take(2) + take(4) + "  ret;\nodd:\n" + take(1) + take(3) + take(5)), 3u);
-}
-
-TEST(Machine, LongLoopsWaitIfWhatTheyReadEndsThem) {
-  std::string pad;
-  for (int k = 0; k < 80; ++k) pad += "  xor.b32 %round, %round, %target;\n";
-  const auto waits_of = [&](const std::string& look, const std::string& decide) {
-    return waits(
-        "  @%first red.shared.add.u32 [s_count], 1;\n  @%first red.global.add.u32 [%a], 1;\n"
-        "again:\n  add.u32 %target, %target, 1;\n  " +
-        look + "\n" + pad + "  " + decide + "\n  @%p bra again;\n");
-  };
-  const std::string enough = "setp.lt.u32 %p, %r, 2;";
-  for (const char* look : {"ld.volatile.shared.u32 %r, [s_count];", "atom.shared.or.b32 %r, [s_count], 0;",
-                           "ld.volatile.global.u32 %r, [%a];",
-                           "ld.volatile.shared.u32 %r, [s_count]; st.shared.u32 [s_count+8], %r;"})
-    EXPECT_EQ(waits_of(look, enough), 1u) << look;
-  EXPECT_EQ(waits_of("ld.volatile.shared.u32 %r, [s_count];",
-                     "setp.lt.u32 %p, %r, 2;\n  @!%p bra out;\n  bra again;\nout:\n  mov.u32 %r, 1;\n"
-                     "  setp.eq.u32 %p, %r, 0;"),
-            1u);
-  // It takes numbers, or ends after some rounds.
-  EXPECT_EQ(waits_of("atom.shared.add.u32 %r, [s_count+4], 1;", "setp.lt.u32 %p, %r, 200;"), 0u);
-  EXPECT_EQ(waits_of("ld.volatile.shared.u32 %r, [s_count];", "setp.lt.u32 %p, %target, 5;"), 0u);
-}
-
-TEST(Machine, WaitsInCalledFunctionsCount) {
-  const std::string function =
-      ".func (.param .b32 out) look(.param .b64 at)\n{{\n  .reg .b64 %a;\n  .reg .b32 %v;\n"
-      "  ld.param.u64 %a, [at];\n  ld.volatile{}.u32 %v, [%a];\n  st.param.b32 [out], %v;\n  ret;\n}}\n";
-  const auto rounds = [&](const std::string& space, const std::string& word, const std::string& where) {
-    return waits(
-        fmt::format(
-            "  mov.u64 %s, s_count;\n  cvta.shared.u64 %s, %s;\n"
-            "round:\n  @%first red.{0}.add.u32 [{1}], 1;\n  add.u32 %target, %target, 2;\n"
-            "again:\n  {{ .param .b64 at; .param .b32 out; st.param.b64 [at], {2};\n"
-            "  call (out), look, (at);\n  ld.param.b32 %r, [out]; }}\n  setp.lt.u32 %p, %r, %target;\n"
-            "  @%p bra again;\n  add.u32 %round, %round, 1;\n  setp.lt.u32 %p, %round, 5;\n  @%p bra "
-            "round;\n",
-            space, word, where),
-        fmt::format(fmt::runtime(function), space == "global" ? ".global" : ""));
-  };
-  EXPECT_EQ(rounds("shared", "s_count", "%s"), 5u);
-  EXPECT_EQ(rounds("global", "%a", "%a"), 5u);
-}
-
-TEST(Machine, WaitingForAnotherBlockIsNoBarrier) {
-  TestDevice t(
-      ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %r;\n  .reg .b64 %a;\n"
-      "  ld.param.u64 %a, [in];\n  mov.u32 %r, %ctaid.x;\n  setp.ne.u32 %p, %r, 0;\n  @%p bra again;\n"
-      "  mov.u32 %r, 1;\n  st.volatile.global.u32 [%a], %r;\n  ret;\n"
-      "again:\n  ld.volatile.global.u32 %r, [%a];\n  setp.eq.u32 %p, %r, 0;\n  @%p bra again;\n  ret;\n}\n");
-  t.device.set_mode(kCounters);
-  EXPECT_EQ(t.launch("k", 3, 64, t.array<int>(1, 0)).counters.barriers, 0u);
 }
 
 TEST(Machine, LooksThatFindNothingNewAreNoTraffic) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/machine/flow_rule.hpp"
 #include "sim/machine/gap.hpp"
 #include "sim/machine/program.hpp"
 
@@ -25,6 +26,7 @@ struct OpRow {
   std::vector<SlotKind> sources;
   std::vector<SlotKind> results;
   std::int64_t imm = 0;  // becomes MicroOp::imm; distinguishes rows with the same handler
+  FlowRule flow = {};    // set by OpTable::add()
 };
 
 // Whether the row's key begins with one of these families: "cp.async" is also that of "cp.async.bulk".
@@ -46,7 +48,10 @@ inline Gap gap_of_results(const OpRow& row) {
 
 class OpTable {
  public:
-  void add(OpRow row) { rows_.emplace(row.key, std::move(row)); }
+  void add(OpRow row) {
+    row.flow = flow_rule(row.key);
+    rows_.emplace(row.key, std::move(row));
+  }
   const OpRow* find(std::string_view key) const {
     const auto it = rows_.find(std::string(key));
     return it == rows_.end() ? nullptr : &it->second;

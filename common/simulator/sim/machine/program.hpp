@@ -103,13 +103,10 @@ struct BasicBlock {
   Exit exit = Exit::fall;
   Entry entry = Entry::none;
   bool predicate_negated = false;
-  bool waits_for_all = true;       // after its waits no load is on its way
-  bool polling = false;            // in a short loop that reads memory which others may change
-  bool only_polling = false;       // in such a loop that accesses no other memory
-  bool accesses = false;           // memory, or begins at a barrier
-  bool may_pause = false;          // one of its ops is_look() or is_strong_change()
-  std::uint32_t polling_loop = 0;  // the number of the innermost such loop; 0: none
-  bool waits_in_block = false;     // and this may wait for threads of the block: with words in shared memory
+  bool waits_for_all = true;  // after its waits no load is on its way
+  bool polling = false;       // in a short loop that reads memory which others may change
+  bool only_polling = false;  // in such a loop that accesses no other memory
+  bool may_pause = false;     // one of its ops is_look() or is_strong_change()
 };
 
 struct CallSite {
@@ -178,6 +175,8 @@ struct Program {
   // Bytes of local memory per thread in which the machine code keeps registers: its frame, less what the
   // functions declare.
   std::uint64_t spilled_bytes = 0;
+  // The machine code has no frame, so it keeps all local variables in registers.
+  bool locals_in_registers = false;
   bool order_sensitive = false;  // results may depend on the order of blocks, so it runs on one host thread
   bool shows_order = false;      // results and counters may also depend on the order of warps and lanes
 

@@ -142,10 +142,7 @@ struct alignas(64) Warp {
   } polled;
   std::uint64_t polled_time = 0;
   std::array<std::byte, 16 * kLanes> polled_values{};  // that the lanes of `polled` found
-  std::uint32_t waits_in = 0;      // the BasicBlock::polling_loop in which it waits for threads of the block
-  std::uint32_t polling_loop = 0;  // of the basic block that runs
-  bool only_polls = false;         // as the basic block that runs
-  bool sees_own = false;  // has, in that loop, read a word in global memory that its block wrote last
+  bool only_polls = false;                             // as the basic block that runs
   // The lines of global memory that the warp loaded last: line number, and 4 bits for the sectors; and the
   // time when they are there.
   static constexpr std::uint32_t kNearLines = 32;
@@ -331,7 +328,7 @@ struct Worker {
   std::vector<std::uint64_t> diverged;     // by basic block: conditional branches that split a group
   std::vector<std::uint64_t> guarded_off;  // by op: lanes whose guard was false
   std::vector<OpCounters> op_counters;     // by op
-  std::uint64_t barriers_completed = 0, waits_in_block = 0;  // times that a warp began to wait by polling
+  std::uint64_t barriers_completed = 0;
   // For the timing model.
   Cache* cache = nullptr;
   Signals* signals = nullptr;  // used if blocks may wait for each other

@@ -78,7 +78,6 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
     ran_unwatched_ = false;
   }
   counts_dataflow_ = (mode & kDataflow) != 0;
-  if (counts_dataflow_) dataflow_->follow_absences((mode & kAbsences) != 0);
   checks_.reset();
   composite_.reset();
   // A thread that gets an old value polls once more, so counters and traces would depend on the schedule's
@@ -126,7 +125,6 @@ bool Observers::must_see_again(bool faulted) {
 void Observers::end(Counters& counters) {
   if (!counts_dataflow_) return;
   counters.work = dataflow_->take_work();
-  counters.operation_lanes = dataflow_->take_operation_lanes();
   counters.steps = dataflow_->steps();
 }
 

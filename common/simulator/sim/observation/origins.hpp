@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where values come from: for each register, the array elements from which its value was computed. A trace
-// draws arrows from them. An operation unites the origins of its operands; conditions and addresses have no
-// influence. When a value is stored, or exchanged between lanes, it becomes an origin itself: its register
+// draws arrows from them. An operation unites the origins of its operands; guards, branches and addresses have
+// no influence. When a value is stored, or exchanged between lanes, it becomes an origin itself: its register
 // then has this place as its only origin.
 // For small inputs. A set has at most kMax places; further ones are omitted.
 #pragma once
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/machine/values.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
@@ -45,23 +46,24 @@ class Origins {
   Set united(Set a, Set b);
   const std::vector<TracePlace>& places(Set set) const { return sets_[set]; }
 
-  // The origins of the value in a slot, by lane. `predicate`: it is a predicate slot.
-  Set* of(const Warp& w, std::uint32_t slot, bool predicate = false);
+  // The origins of a lane's value.
+  Set get(const Warp& w, ValueSlot at, int lane) {
+    const Values<Set>& values = values_[&w];
+    return united(values.low(at, lane), values.high(at, lane));
+  }
+  void set(const Warp& w, ValueSlot at, int lane, Set origins) {
+    values_[&w].set(at, lane, origins, origins);
+  }
   // The origins of a word in a thread's local memory.
   Set& local(const Warp& w, int lane, std::uint64_t address) { return local_[{&w, lane, address}]; }
   // Called after an operation that computes its results from its operands.
-  void combine(const Warp& w, const MicroOp& op);
+  void combine(Warp& w, const MicroOp& op);
 
  private:
-  struct Shadow {
-    std::vector<Set> registers;                                      // by slot offset / 4 + lane
-    std::unordered_map<std::uint32_t, std::vector<Set>> predicates;  // by slot, 32 lanes
-  };
-
   Set number_of(std::vector<TracePlace> places);
 
   const Program* program_ = nullptr;
-  std::unordered_map<const Warp*, Shadow> shadows_;
+  std::unordered_map<const Warp*, Values<Set>> values_;
   std::map<std::tuple<const Warp*, int, std::uint64_t>, Set> local_;
   std::vector<std::vector<TracePlace>> sets_{{}};
   std::map<std::vector<TracePlace>, Set> numbers_{{{}, 0}};

@@ -42,6 +42,7 @@ void add_memory(LineProfile& line, const MicroOp& op, const OpCounters& n) {
     line.global_requests += n.requests;
     line.global_sectors += n.sectors;
     line.global_bytes += n.lanes * op.width * op.count + n.copied;
+    if (op.space == MemorySpace::local) line.local_sectors += n.sectors;
   }
   if (n.wavefronts > 0 && (n.sectors == 0 || op.kind == OpKind::copy)) {
     line.shared_requests += n.requests;

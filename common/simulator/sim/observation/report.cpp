@@ -68,6 +68,7 @@ Json json_of(const LineProfile& l) {
           {"divergent_branches", l.divergent_branches},
           {"global_requests", l.global_requests},
           {"global_sectors", l.global_sectors},
+          {"local_sectors", l.local_sectors},
           {"global_bytes", l.global_bytes},
           {"shared_requests", l.shared_requests},
           {"shared_wavefronts", l.shared_wavefronts},

@@ -243,16 +243,17 @@ void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, c
 void Trace::access(Warp& w, const MicroOp& op, int lane, std::uint32_t k) {
   const std::uint64_t address = addresses_.at[lane] + std::uint64_t{k} * op.width;
   const std::uint32_t thread = w.number * kLanes + static_cast<std::uint32_t>(lane);
-  const std::uint32_t stored = op.kind == OpKind::atomic ? op.src[op.src[2] != MicroOp::kNoSlot ? 2 : 1]
-                               : k < 3                   ? op.src[1 + k]
-                                                         : op.dst[3];
-  Origins::Set* value = op.kind == OpKind::load ? nullptr : &origins_.of(w, stored)[lane];
-  Origins::Set* result =
-      op.kind != OpKind::store && op.dst[k] != MicroOp::kNoSlot ? &origins_.of(w, op.dst[k])[lane] : nullptr;
+  // Of an atomic, its last operand is stored.
+  const ValueSlot stored = op.kind == OpKind::atomic
+                               ? ValueSlot::source(op, op.src[2] != MicroOp::kNoSlot ? 2 : 1)
+                               : ValueSlot::stored(op, static_cast<int>(k));
+  const ValueSlot result = ValueSlot::result(op, static_cast<int>(k));
+  const bool stores = op.kind != OpKind::load, gives = op.kind != OpKind::store && result.exists();
+  const Origins::Set value = stores ? origins_.get(w, stored, lane) : 0;
   const Object* object = object_at(address);
   if (object == nullptr) {
-    if (address >= kLocalWindow && value != nullptr) origins_.local(w, lane, address) = *value;
-    if (result != nullptr) *result = address >= kLocalWindow ? origins_.local(w, lane, address) : 0;
+    if (address >= kLocalWindow && stores) origins_.local(w, lane, address) = value;
+    if (gives) origins_.set(w, result, lane, address >= kLocalWindow ? origins_.local(w, lane, address) : 0);
     return;
   }
   const std::uint64_t element = (address - object->base) / op.width;
@@ -260,14 +261,14 @@ void Trace::access(Warp& w, const MicroOp& op, int lane, std::uint32_t k) {
   // Of an atomic, memory holds what the last lane left, and not what this one has read or stored.
   const Origins::Set itself =
       origins_.single(op.kind == OpKind::load ? filled(*w.block, before, address, op.width) : before);
-  if (op.kind == OpKind::atomic)
-    write(op, *w.block, thread, *object, before, origins_.united(itself, *value));
+  if (op.kind == OpKind::atomic) write(op, *w.block, thread, *object, before, origins_.united(itself, value));
   if (op.kind == OpKind::store) {
-    write(op, *w.block, thread, *object, filled(*w.block, before, address, op.width), *value);
-    *value = origins_.single(filled(*w.block, place_of(*w.block, *object, element), address, op.width));
+    write(op, *w.block, thread, *object, filled(*w.block, before, address, op.width), value);
+    origins_.set(w, stored, lane,
+                 origins_.single(filled(*w.block, place_of(*w.block, *object, element), address, op.width)));
     if (!object->shared && (op.order & kOrderMask) != kWeak) published_.insert(object->base);
   }
-  if (result != nullptr) *result = itself;
+  if (gives) origins_.set(w, result, lane, itself);
 }
 
 // Records which lanes took part in an access.
@@ -318,12 +319,9 @@ void Trace::after(Warp& w, const MicroOp& op) {
         global_.erase(base);
       }
       break;
-    case OpKind::shuffle: {
-      Origins::Set* to = origins_.of(w, op.dst[0]);
-      for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
-        to[std::countr_zero(m)] = shuffled_[std::countr_zero(m)];
+    case OpKind::shuffle:
+      for_lanes(w.mask, [&](int i) { origins_.set(w, ValueSlot::result(op, 0), i, shuffled_[i]); });
       break;
-    }
     case OpKind::vote:
       if (op.dst[0] != MicroOp::kNoSlot && (op.pred_dst & 1) == 0)
         exchange(w, op, TraceRow::After::vote, op.dst[0]);
@@ -337,8 +335,9 @@ void Trace::after(Warp& w, const MicroOp& op) {
 void Trace::note_halves(const Warp& w, const MicroOp& op) {
   for (const std::uint32_t slot : op.dst)
     if (slot != MicroOp::kNoSlot) halves_.erase({&w, slot});
-  const std::string& key = program_->rows[op.index]->key;
-  if (key == "high.b64" || key == "cvt.u32.u64") halves_[{&w, op.dst[0]}] = {op.src[0], key == "high.b64"};
+  const FlowRule::Words words = program_->rows[op.index]->flow.words;
+  if (words == FlowRule::high_word || words == FlowRule::low_word)
+    halves_[{&w, op.dst[0]}] = {op.src[0], words == FlowRule::high_word};
 }
 
 // Whether this is the other half of the 64-bit value that the warp has just shuffled. If it is, the first
@@ -358,38 +357,27 @@ bool Trace::completes(Warp& w, const Exchange& first, const Exchange& second) {
   }
   std::memcpy(row.contents.data(), whole.data(), row.contents.size());
   // The lanes are origins of the whole value, also where only its first half has arrived so far.
-  Origins::Set* arrived = origins_.of(w, first.to);
-  for (std::uint32_t m = second.mask; m != 0; m &= m - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(m));
+  const ValueSlot arrived{first.to};
+  for_lanes(second.mask, [&](int i) {
+    const auto lane = static_cast<std::size_t>(i);
     const std::uint32_t from = second.from[lane];
     shuffled_[lane] = origins_.single({"lanes", from, 0, sizeof(std::uint64_t), whole[from % kLanes]});
-    if (arrived[lane] == first.received[lane]) arrived[lane] = shuffled_[lane];
-  }
+    if (origins_.get(w, arrived, i) == first.received[lane]) origins_.set(w, arrived, i, shuffled_[lane]);
+  });
   return true;
 }
 
 // Finds out which lane gets whose value by executing the op on the lane numbers, and adds a row with each
 // lane's value.
 void Trace::shuffle(Warp& w, const MicroOp& op) {
-  std::uint32_t* value = w.slot<std::uint32_t>(op.src[0]);
-  std::uint32_t* out = w.slot<std::uint32_t>(op.dst[0]);
-  std::uint32_t saved_value[kLanes], saved_out[kLanes], from[kLanes];
-  std::copy_n(value, kLanes, saved_value);
-  std::copy_n(out, kLanes, saved_out);
-  const std::uint32_t saved_predicate = op.dst[1] != MicroOp::kNoSlot ? w.predicate(op.dst[1]) : 0;
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) value[lane] = lane;
-  op.fn(w, op);
-  std::copy_n(out, kLanes, from);
-  std::copy_n(saved_out, kLanes, out);
-  std::copy_n(saved_value, kLanes, value);
-  if (op.dst[1] != MicroOp::kNoSlot) w.predicate(op.dst[1]) = saved_predicate;
-
+  const std::uint32_t* const value = w.slot<std::uint32_t>(op.src[0]);
+  const LaneBits from = lanes_read(w, op);
   Exchange now;
   if (const auto half = halves_.find({&w, op.src[0]}); half != halves_.end()) now.half = half->second;
   now.mask = w.mask;
   now.to = op.dst[0];
-  std::copy_n(from, kLanes, now.from.begin());
-  std::copy_n(saved_value, kLanes, now.value.begin());
+  std::copy_n(from.begin(), kLanes, now.from.begin());
+  std::copy_n(value, kLanes, now.value.begin());
   Exchange& last = exchanged_[&w];
   if (completes(w, last, now)) {
     last = {};
@@ -397,15 +385,14 @@ void Trace::shuffle(Warp& w, const MicroOp& op) {
   }
   now.row = log_.rows.size();
   exchange(w, op, TraceRow::After::shuffle, op.src[0]);
-  Origins::Set* own = origins_.of(w, op.src[0]);
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
+  for_lanes(w.mask, [&](int i) {
+    const auto lane = static_cast<std::size_t>(i);
     const auto place = [&](std::uint32_t k) {
-      return TracePlace{"lanes", k, 0, sizeof(std::uint32_t), saved_value[k % kLanes]};
+      return TracePlace{"lanes", k, 0, sizeof(std::uint32_t), value[k % kLanes]};
     };
-    now.received[static_cast<std::size_t>(lane)] = shuffled_[lane] = origins_.single(place(from[lane]));
-    own[lane] = origins_.single(place(static_cast<std::uint32_t>(lane)));
-  }
+    now.received[lane] = shuffled_[lane] = origins_.single(place(now.from[lane]));
+    origins_.set(w, ValueSlot::source(op, 0), i, origins_.single(place(static_cast<std::uint32_t>(i))));
+  });
   last = now;
 }
 
@@ -422,12 +409,11 @@ void Trace::exchange(Warp& w, const MicroOp& op, TraceRow::After kind, std::uint
   row.object = kind == TraceRow::After::shuffle ? "lanes" : "votes";
   row.contents.resize(kLanes * sizeof(std::uint32_t));
   std::memcpy(row.contents.data(), w.slot<std::uint32_t>(slot), row.contents.size());
-  const Origins::Set* from = origins_.of(w, slot);
-  for (std::uint32_t m = w.mask; m != 0 && kind == TraceRow::After::shuffle; m &= m - 1) {
-    const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
-    row.writes.push_back(
-        {lane, w.block->linear, w.number * kLanes + lane, where.line, 0, origins_.places(from[lane])});
-  }
+  for_lanes(kind == TraceRow::After::shuffle ? w.mask : 0, [&](int i) {
+    const auto lane = static_cast<std::uint32_t>(i);
+    row.writes.push_back({lane, w.block->linear, w.number * kLanes + lane, where.line, 0,
+                          origins_.places(origins_.get(w, {slot}, i))});
+  });
   add(std::move(row));
 }
 

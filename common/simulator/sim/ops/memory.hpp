@@ -525,7 +525,7 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, const Access& acce
     access(a, run, At<P>{});
   } else if constexpr (P == Place::local) {
     check_local<kBytes>(w, a);
-    if (w.worker->counting) {
+    if (w.worker->counting && !w.program->locals_in_registers) {
       OpCounters& counters = w.worker->op_counters[op.index];
       const u64 n_sectors = count_local_sectors(w, a, kBytes);
       counters.requests += 1;

@@ -228,10 +228,6 @@ RunEnd run(Warp& w, s64 budget) {
       w.set_mask(w.groups[k].mask);
       if (b.entry != Entry::none) w.went_apart = w.went_apart && w.mask != w.live;
       w.only_polls = b.only_polling;
-      if (b.accesses) {
-        w.sees_own = w.sees_own && b.polling_loop == w.polling_loop;
-        w.polling_loop = b.polling_loop;
-      }
       const MicroOp* const first = program.ops.data() + b.first;
       const MicroOp *const last = program.ops.data() + b.last, *op = first + w.groups[k].done;
       if (op == first) {
@@ -253,12 +249,6 @@ RunEnd run(Warp& w, s64 budget) {
       w.time += b.clocks + w.stall * b.waits;
       if (b.waits_for_all) w.stall = 0;
       if (!b.only_polling) w.polled.op = Warp::kNeverPolled;
-      // A wait goes on until the warp accesses other memory, or the next wait writes.
-      const u32 waits_in = !b.accesses ? w.waits_in : b.waits_in_block || w.sees_own ? b.polling_loop : 0;
-      if (waits_in != w.waits_in) {
-        w.waits_in = waits_in;
-        worker.waits_in_block += waits_in != 0 ? 1 : 0;
-      }
       budget -= b.cost;
       w.groups[k].done = 0;
       leave_block<Observed>(w, k, number, b);

@@ -103,6 +103,12 @@ class PaceWalk {
     b.waits_for_all = b.waits != 0 && depth_ <= waited_;
   }
 
+  // An access to a local variable that the machine code keeps in a register is no instruction, but passes
+  // values on.
+  bool is_in_register(const MicroOp& op) const {
+    return program_.locals_in_registers && op.space == MemorySpace::local;
+  }
+
  private:
   static std::uint16_t in_16_bits(double n) {
     return static_cast<std::uint16_t>(std::clamp(n, 0.0, double{UINT16_MAX}));
@@ -126,13 +132,13 @@ class PaceWalk {
     for (const std::uint32_t slot : op.src) in = later(in, value_of(slot));
     const bool far = op.space == MemorySpace::global || op.space == MemorySpace::generic;
     const ptx::Instruction& instruction = program_.functions[op.function].source->instructions[op.ptx_index];
-    Value& stored = stored_[far ? 0 : 1];
+    Value& stored = stored_[far ? 0 : is_in_register(op) ? 3 : 1];
     if (op.kind == OpKind::store) stored = later(stored, in);
     if (op.kind == OpKind::load && !instruction.has("nc")) in = later(in, stored);
     const bool takes = op.kind == OpKind::load || op.kind == OpKind::atomic;
     if (takes || op.kind == OpKind::store) in = later(in, stored_[2]);
     Value out = in;
-    if (op.counted) {
+    if (op.counted && !is_in_register(op)) {
       const Kind kind = kind_of(instruction);
       const std::uint32_t n = length_of(instruction);
       const double start = std::max(in.ready, issued_);
@@ -158,7 +164,8 @@ class PaceWalk {
   Program& program_;
   const Timing& timing_;
   std::unordered_map<std::uint32_t, Value> values_;  // by slot
-  std::array<Value, 3> stored_;  // the latest of stores: to global memory, to others; the latest acquire
+  // The latest of stores: to global memory, to others; the latest acquire; of stores to registers.
+  std::array<Value, 4> stored_;
   double issued_ = 0, in_order_ = 0, longest_ = 0, passed_ = 0;
   std::uint32_t depth_ = 0, waited_ = 0;  // number of dependent loads; number of waits
 };
@@ -225,9 +232,10 @@ void set_pace(Program& program, const Timing& timing) {
       const MicroOp& op = program.ops[k];
       if (!op.counted || op.ptx_index == last) continue;
       last = op.ptx_index;
+      ++n;
+      if (walk.is_in_register(op)) continue;
       const ptx::Instruction& i = program.functions[op.function].source->instructions[op.ptx_index];
       b.mix[static_cast<std::size_t>(kind_of(i))] += length_of(i);
-      ++n;
     }
     if (b.counted > n) b.mix[static_cast<std::size_t>(Kind::control)] += b.counted - n;
     const std::uint32_t number = static_cast<std::uint32_t>(&b - program.blocks.data());

@@ -76,18 +76,13 @@ bool any_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   return there != 0;
 }
 
-// mbarrier.init is a write, too.
-bool exchanges(const MicroOp& op) {
-  const BitRule rule = op.kind == OpKind::atomic ? bit_rule(op) : BitRule{};
-  return rule.how == BitRule::swaps && rule.data == 1;
-}
+}  // namespace
 
-bool only_writes(const MicroOp& op) {
+// An exchange whose old value is not used is a write, and so is mbarrier.init.
+bool Initcheck::only_writes(const MicroOp& op) const {
   return op.kind == OpKind::store || (op.kind == OpKind::mbarrier && (op.order & kOrderMask) == kWeak) ||
          (op.dst[0] == MicroOp::kNoSlot && exchanges(op));
 }
-
-}  // namespace
 
 Gap Initcheck::gap(const OpRow& row) {
   if (is_plain(row.kind) || row.kind == OpKind::copy) return nullptr;
@@ -183,6 +178,16 @@ void Initcheck::launch_begins(const Program& program, const LaunchRequest& launc
   program_ = &program;
   launch_ = &launch;
   reported_.clear();
+  unset_.assign(program.functions.size(), {});
+  for (std::size_t f = 0; f < program.functions.size(); ++f) {
+    const ProgramFunction& function = program.functions[f];
+    const auto is_one_of = [](const std::vector<std::uint32_t>& slots, std::uint32_t slot) {
+      return std::find(slots.begin(), slots.end(), slot) != slots.end();
+    };
+    for (const std::uint32_t slot : function.unset_slots)
+      unset_[f].push_back(
+          {slot, is_one_of(function.predicate_slots, slot), is_one_of(function.wide_slots, slot)});
+  }
 }
 
 void Initcheck::races_found(const std::set<std::uint32_t>& racing) {
@@ -198,8 +203,13 @@ void Initcheck::block_begins(Block& block) {
   if (blocks_.size() <= block.storage) blocks_.resize(block.storage + 1);
   auto& slot = blocks_[block.storage];
   if (slot == nullptr) slot = std::make_unique<BlockState>();
-  slot->followed.assign(block.warps.size(), {});
-  for (Warp& w : block.warps) function_begins(w, 0, w.live);
+  slot->followed.resize(block.warps.size());
+  for (Warp& w : block.warps) {
+    Followed& f = slot->followed[w.number];
+    f.values.reset(*program_);
+    f.forget_sources();
+    function_begins(w, 0, w.live);
+  }
   slot->shared.assign(block.shared_bytes / 64 + 1, 0);
   set(slot->shared.data(), 0, program_->reserved_shared);  // the system uses it without initialising
   slot->shared_whole = false;
@@ -364,7 +374,7 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   if (!only_writes(op) && !all_set(bits, first, a.bytes)) {
     if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // a fault follows
     const bool again = parallel_ && place == Place::global;                    // the launch will be repeated
-    const bool swaps = exchanges(op) || (bit_rule(op).how == BitRule::swaps && any_set(bits, first, a.bytes));
+    const bool swaps = exchanges(op) || (rule_of(op).how == FlowRule::swaps && any_set(bits, first, a.bytes));
     if ((op.kind == OpKind::load || swaps) && !again) {
       begin_to_follow(w, op, lane, place, a.at(lane), bits, first);
     } else {
@@ -384,230 +394,213 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
 
 // --- what becomes of a value -------------------------------------------------------------------------------
 
+std::uint32_t Initcheck::number_of(Followed& f, const Source& source) {
+  const auto [known, fresh] = f.numbers.try_emplace(source, static_cast<u32>(f.sources.size()));
+  if (fresh) f.sources.push_back(source);
+  return known->second;
+}
+
 void Initcheck::begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address,
                                 const std::uint64_t* bits, std::uint64_t first) {
-  const u32 bit = 1u << lane;
+  Followed& f = followed(w);
+  if (f.values.empty()) f.forget_sources();
   const bool padded = any_set(bits, first, std::uint64_t{load.width} * load.count);
-  auto& list = blocks_[w.block->storage]->followed[w.number];
   for (u32 k = 0; k < load.count; ++k) {
     const std::uint64_t at = first + k * load.width;
     if (load.dst[k] == MicroOp::kNoSlot || all_set(bits, at, load.width)) continue;
-    auto it = std::find_if(list.begin(), list.end(), [&](const Followed& f) {
-      return f.load == &load && f.slot == load.dst[k] && f.element == k;
-    });
-    if (it == list.end()) it = list.insert(list.end(), {load.dst[k], 0, &load, k, 0, 0, 0, place, {}, {}});
-    const bool whole = !any_set(bits, at, load.width);
-    it->lanes |= bit;
-    it->padded = padded ? it->padded | bit : it->padded & ~bit;
-    it->whole = whole ? it->whole | bit : it->whole & ~bit;
-    it->changed &= ~bit;
-    it->place = place;
-    it->from[static_cast<std::size_t>(lane)] = address;
-    std::uint64_t& missing = it->missing[static_cast<std::size_t>(lane)] = 0;
+    std::uint64_t missing = 0;
     for (u32 byte = 0; byte < std::min<u32>(load.width, 8); ++byte)
       if (!any_set(bits, at + byte, 1)) missing |= std::uint64_t{0xff} << 8 * byte;
+    const bool whole = !any_set(bits, at, load.width);
+    const u32 source = number_of(f, {&load, address, k, place, whole, padded});
+    follow(f, ValueSlot::result(load, static_cast<int>(k)), lane, missing, source, false);
   }
+  f.from_memory = true;
   w.observed = ~0u;
 }
 
 // A function begins in `lanes`, and has written no register.
 void Initcheck::function_begins(Warp& w, u32 function, u32 lanes) {
-  auto& list = blocks_[w.block->storage]->followed[w.number];
-  for (const u32 slot : program_->functions[function].unset_slots) {
-    auto it = std::find_if(list.begin(), list.end(),
-                           [&](const Followed& f) { return f.slot == slot && f.load == nullptr; });
-    if (it == list.end())
-      it = list.insert(list.end(), {slot, 0, nullptr, 0, 0, 0, 0, Place::registers, {}, {}});
-    it->lanes |= lanes;
-    it->missing.fill(~std::uint64_t{0});
+  Followed& f = followed(w);
+  for (const ValueSlot& at : unset_[function]) {
+    const u32 source = number_of(f, {nullptr, at.slot, 0, Place::registers, false, false});
+    for_lanes(lanes, [&](int i) { follow(f, at, i, ~std::uint64_t{0}, source, false); });
     w.observed = ~0u;
   }
 }
 
+void Initcheck::follow(Followed& f, ValueSlot at, int lane, std::uint64_t missing, u32 source, bool changed) {
+  const auto word = [&](std::uint64_t bits) {
+    const auto low = static_cast<u32>(bits);
+    return low == 0 ? Missing{} : Missing{low, source, changed};
+  };
+  f.values.set(at, lane, word(missing), word(missing >> 32));
+}
+
+// The missing bits of a lane's value, of both words.
+Initcheck::Found Initcheck::find(const Followed& f, ValueSlot at, int lane) {
+  const Missing low = f.values.low(at, lane), high = f.values.high(at, lane);
+  return {low.bits | std::uint64_t{high.bits} << 32, low.source != 0 ? low.source : high.source,
+          low.changed || high.changed};
+}
+
 // Whether `lanes` go on depends on a register.
-void Initcheck::decides(Warp& w, u32 slot, u32 lanes) {
-  auto& list = blocks_[w.block->storage]->followed[w.number];
-  if (list.empty() || slot == MicroOp::kNoSlot) return;
-  for (Followed& f : list) {
-    if (f.slot != slot || (f.lanes & lanes) == 0) continue;
-    if (f.load == nullptr) f.load = w.current;
-    used(w, f, f.lanes & lanes);
-    f.lanes &= ~lanes;
-  }
-  std::erase_if(list, [](const Followed& f) { return f.lanes == 0; });
+void Initcheck::decides(Warp& w, ValueSlot at, u32 lanes) {
+  Followed& f = followed(w);
+  Uses uses;
+  for_lanes(f.values.lanes(at) & lanes, [&](int i) { uses[find(f, at, i).source] |= 1u << i; });
+  report_uses(w, *w.current, uses);
 }
 
 void Initcheck::branches(Warp& w, const BasicBlock& b, u32 mask) {
-  decides(w, b.exit == Exit::call_indirect ? program_->calls[b.target].selector : b.predicate, mask);
+  if (b.exit == Exit::call_indirect)
+    return decides(w, {program_->calls[b.target].selector, false, true}, mask);
+  decides(w, {b.predicate, b.exit == Exit::branch}, mask);
 }
 
-void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
-  if (value.place == Place::registers) return report(w, *value.load, std::countr_zero(lanes), value.place, 0);
-  const std::uint64_t bytes = std::uint64_t{value.load->width} * value.load->count;
-  std::set<std::uint64_t> reported_addresses;
-  for (u32 m = lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
-    const std::uint64_t address = value.from[static_cast<std::size_t>(i)];
-    if (value.place != Place::local && !reported_addresses.insert(address).second) continue;
-    report(w, *value.load, i, value.place, address + value.element * value.load->width,
-           (value.whole >> i & 1) == 0);
+// `op` uses values. Others of the same load, such as further elements of a vector, are not reported again.
+void Initcheck::report_uses(Warp& w, const MicroOp& op, const Uses& uses) {
+  Followed& f = followed(w);
+  std::map<const MicroOp*, u32> reported;
+  for (const auto& [number, all] : uses) {
+    const Source source = f.sources[number];
+    const MicroOp& read = source.op != nullptr ? *source.op : op;
+    const u32 lanes = all & ~std::exchange(reported[&read], reported[&read] | all);
+    if (lanes == 0) continue;
+    const std::uint64_t bytes = std::uint64_t{read.width} * read.count;
     // A later load of the same memory is not reported again.
-    if (value.place == Place::local) {
-      local_moved(w, i, static_cast<std::uint32_t>(address - kLocalWindow),
-                  static_cast<std::uint32_t>(bytes));
+    if (source.place == Place::registers) {
+      report(w, read, std::countr_zero(lanes), source.place, 0);
+    } else if (source.place == Place::local) {
+      for_lanes(lanes, [&](int i) {
+        report(w, read, i, source.place, source.address + source.element * read.width, !source.whole);
+        local_moved(w, i, static_cast<u32>(source.address - kLocalWindow), static_cast<u32>(bytes));
+      });
     } else {
-      const Shadow shadow = shadow_of(w, value.place);
-      set(shadow.bits, address - shadow.base, bytes);
+      report(w, read, std::countr_zero(lanes), source.place, source.address + source.element * read.width,
+             !source.whole);
+      const Shadow shadow = shadow_of(w, source.place);
+      set(shadow.bits, source.address - shadow.base, bytes);
     }
+    f.values.forget_if(lanes, [&, n = number](int, const Missing& v) {
+      return v.source == n || f.sources[v.source].op == &read;
+    });
   }
 }
 
-// The op reads, in some lanes, bits of `f` that are missing while others are not. Adds what it passes on.
-// Returns the lanes in which it uses them.
-u32 Initcheck::follow_bits(Warp& w, const MicroOp& op, const Followed& f, std::vector<Followed>& passed) {
-  const BitRule rule = bit_rule(op);
-  const u32 partial = f.lanes & ~f.whole, active = partial & w.mask;
-  const auto lanes_with = [&](std::uint64_t bits) {
-    u32 lanes = 0;
-    for (u32 m = active; m != 0; m &= m - 1)
-      if ((f.missing[static_cast<std::size_t>(std::countr_zero(m))] & bits) != 0) lanes |= m & -m;
-    return lanes;
-  };
-  const auto reads = [&](u32 k) { return op.src[k] == f.slot; };
-  if (op.kind == OpKind::store || rule.how == BitRule::swaps) {
-    if (reads(0)) return active;
-    const std::uint64_t bits = op.width >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * op.width) - 1;
-    const u32 copied = lanes_with(bits);
-    for (u32 k = 0; k < op.count; ++k) {
-      const u32 source = op.kind != OpKind::store ? rule.data : 1 + k;
-      if (source < 4 ? !reads(source) : op.dst[3] != f.slot) continue;
-      for (u32 m = copied & ~f.changed; m != 0; m &= m - 1) {
-        const auto i = static_cast<std::size_t>(std::countr_zero(m));
-        for (u32 byte = 0; byte < op.width; ++byte)
-          if ((~f.missing[i] >> 8 * byte & 0xff) == 0) padding_[i] |= 1u << (k * op.width + byte);
-        padded_ |= m & -m;
-      }
-    }
-    return copied & f.changed;
+// What an op does with a value of which bits are missing.
+enum class Initcheck::Fate : std::uint8_t { dropped, passed, copied, used };
+
+// Of source `k`. `left`: the result's missing bits; `swapped`: a source is what an atomic has read.
+Initcheck::Fate Initcheck::fate_of(const MicroOp& op, int k, const Found& v, const Source& source,
+                                   std::uint64_t left, bool swapped) const {
+  const FlowRule& rule = rule_of(op);
+  const bool swaps = rule.how == FlowRule::swaps;
+  if (op.kind == OpKind::store || swaps) {
+    if (k == 0 || (source.whole && (swaps || !source.padded))) return Fate::used;
+    if (source.whole) return Fate::copied;
+    const std::uint64_t stored = op.width >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * op.width) - 1;
+    if ((v.bits & stored) == 0) return Fate::dropped;
+    if (v.changed) return Fate::used;
+    return !swaps || k == rule.data ? Fate::copied : Fate::dropped;
   }
-  std::array<LaneBits, 4> missing{};
-  u32 swapped = 0;  // lanes in which a source is what a swap read
-  for (const Followed& other : blocks_[w.block->storage]->followed[w.number])
-    for (u32 k = 0; k < 4; ++k) {
-      if (op.src[k] != other.slot) continue;
-      if (other.load != nullptr && other.load->kind == OpKind::atomic) swapped |= other.lanes;
-      for (u32 m = other.lanes; m != 0; m &= m - 1) {
-        const auto i = static_cast<std::size_t>(std::countr_zero(m));
-        missing[k][i] |= other.missing[i];
-      }
-    }
-  const u32 all = lanes_with(rule.counted());
-  // A loop around a swap compares what it read with what it had expected, whatever bytes are in the word.
-  if (rule.how == BitRule::equals) return all & ~(swapped & ~f.changed);
-  if (rule.how == BitRule::uses || (rule.how == BitRule::logic && reads(3))) return all;
-  if (rule.how == BitRule::routes)
-    for (u32 k = rule.data; k < 4; ++k)
-      if (reads(k)) return lanes_with(~std::uint64_t{0});
-  const LaneBits left = missing_after(w, op, rule, missing);
-  LaneBits source{};  // the lanes that the bits come from
-  for (std::size_t i = 0; i < kLanes; ++i) source[i] = i;
-  if (op.kind == OpKind::shuffle) source = result_of(w, op, &source, 1);
-  Followed next = f;
-  next.slot = op.dst[0];
-  next.lanes = next.whole = next.changed = 0;
-  next.padded = ~0u;
-  next.missing = left;
-  for (u32 m = w.mask; m != 0; m &= m - 1) {
-    const auto i = static_cast<std::size_t>(std::countr_zero(m));
-    if (left[i] == 0 || (partial >> source[i] & 1) == 0) continue;
-    next.lanes |= m & -m;
-    if ((f.changed >> source[i] & 1) != 0) next.changed |= m & -m;
-    next.from[i] = f.from[source[i]];
+  if (source.whole) {
+    const bool selects = rule.selects && op.pred_src == 4 && k < 2;
+    return selects || (op.kind == OpKind::move && op.n_src == 1) ? Fate::passed : Fate::used;
   }
-  if (rule.how == BitRule::orders) return next.lanes;
-  if (rule.how == BitRule::carries || rule.how == BitRule::halves) next.changed = next.lanes;
-  for (const Followed& other : passed)
-    if (other.slot == next.slot) next.lanes &= ~(other.lanes & ~other.whole);
-  if (next.lanes != 0 && next.slot != MicroOp::kNoSlot) passed.push_back(next);
-  return 0;
+  const bool counts = (v.bits & rule.counted()) != 0;
+  const auto used_if = [](bool uses) { return uses ? Fate::used : Fate::dropped; };
+  switch (rule.how) {
+    case FlowRule::uses: return used_if(counts);
+    // A loop around a swap compares what it read with what it had expected, whatever bytes are in the word.
+    case FlowRule::equals: return used_if(counts && (!swapped || v.changed));
+    case FlowRule::orders: return used_if(left != 0);
+    case FlowRule::logic: return k == 3 ? used_if(counts) : Fate::passed;
+    case FlowRule::routes: return k >= rule.data ? Fate::used : Fate::passed;
+    default: return Fate::passed;
+  }
 }
 
 void Initcheck::before(Warp& w, const MicroOp& op) {
-  auto& list = blocks_[w.block->storage]->followed[w.number];
-  // Selp a, b, p: only the selected value is passed on.
-  const bool selects = op.n_src == 3 && op.pred_src == 4;
-  const bool copies = op.kind == OpKind::move && op.n_src == 1;
+  Followed& f = followed(w);
+  if (f.values.empty()) return;
+  decides(w, ValueSlot::guard(op), w.mask);
+  Uses uses;
   // Ops such as those of matrices read more registers than their sources list.
   const bool reads_anything =
       op.kind == OpKind::other || op.kind == OpKind::control || op.kind == OpKind::copy;
-  const bool calculates = op.kind == OpKind::move || op.kind == OpKind::combine || op.kind == OpKind::shuffle;
-  const bool fourth_is_read = op.kind == OpKind::store || op.kind == OpKind::atomic;
-  const auto concerned = [&](const Followed& f) {
-    const auto is_it = [&](u32 slot) { return slot == f.slot; };
-    return (reads_anything && f.place != Place::registers) || is_it(op.guard) ||
-           std::any_of(std::begin(op.src), std::end(op.src), is_it) ||
-           std::any_of(std::begin(op.dst), std::end(op.dst), is_it);
-  };
-  if (std::none_of(list.begin(), list.end(), concerned)) return;
-  decides(w, op.guard, w.mask);
-  std::vector<Followed> kept, passed;
-  // Lanes; other elements of the same vector load are not reported again.
-  std::map<const MicroOp*, u32> reported;
-  for (Followed f : list) {
-    const auto reads = [&](u32 slot) { return slot == f.slot; };
-    kept.push_back(f);
-    const u32 whole = f.lanes & f.whole & w.mask;
-    u32 lanes = 0, goes_on = 0;
-    const bool listed =
-        std::any_of(std::begin(op.src), std::end(op.src), reads) || (fourth_is_read && reads(op.dst[3]));
-    if (selects) {
-      const u32 p = w.predicate(op.src[2]);
-      goes_on = ((reads(op.src[0]) ? p : 0) | (reads(op.src[1]) ? ~p : 0)) & whole;
-    } else if (reads_anything || listed) {
-      (copies ? goes_on : lanes) = whole;
-    }
-    // A structure is copied with its padding: the copy has not been initialised there, either.
-    if (op.kind == OpKind::store && !reads(op.src[0])) {
-      const u32 bytes = op.width == 16 ? 0xffff : (1u << op.width) - 1;
-      for (u32 k = 0; k < op.count; ++k)
-        if (reads(k < 3 ? op.src[1 + k] : op.dst[3]))
-          for (u32 m = lanes & f.padded; m != 0; m &= m - 1) {
-            padding_[static_cast<std::size_t>(std::countr_zero(m))] |= bytes << k * op.width;
-            padded_ |= m & -m;
-          }
-      lanes &= ~f.padded;
-    }
-    if (f.load == nullptr) f.load = &op;
-    const u32 in_part = listed && (f.lanes & ~f.whole) != 0 ? follow_bits(w, op, f, passed) : 0;
-    if (f.place != Place::registers || !calculates)
-      lanes |= in_part;
-    else if (in_part != 0)
-      for (const u32 to : op.dst) {
-        u32 fresh = to == MicroOp::kNoSlot ? 0 : in_part;
-        for (const Followed& other : passed)
-          if (other.slot == to) fresh &= ~other.lanes;
-        if (fresh == 0) continue;
-        passed.push_back(f);
-        passed.back().slot = to;
-        passed.back().lanes = passed.back().changed = fresh;
-        passed.back().missing.fill(~std::uint64_t{0});
-      }
-    lanes &= ~reported[f.load];
-    if (lanes != 0) used(w, f, lanes);
-    reported[f.load] |= lanes;
-    if (goes_on != 0) {
-      passed.push_back(f);
-      passed.back().slot = op.dst[0];
-      passed.back().lanes = goes_on;
-    }
-    const bool overwritten =
-        op.kind != OpKind::store && std::any_of(std::begin(op.dst), std::end(op.dst), reads);
-    kept.back().lanes &= overwritten ? ~w.mask : ~lanes;
+  if (reads_anything && f.from_memory)
+    f.values.forget_if(w.mask, [&](int i, const Missing& v) {
+      if (f.sources[v.source].whole) uses[v.source] |= 1u << i;
+      return false;
+    });
+  const bool shuffles = op.kind == OpKind::shuffle;
+  // The last element of a vector store, and of a 128-bit atomic, is where results are otherwise.
+  const int n_sources = op.kind == OpKind::store || op.kind == OpKind::atomic ? 5 : 4;
+  const auto slot = [&](int k) { return k < 4 ? ValueSlot::source(op, k) : ValueSlot::stored(op, 3); };
+  u32 lanes = 0;
+  for (int k = 0; k < n_sources; ++k) lanes |= f.values.lanes(slot(k)) & (shuffles ? kAllLanes : w.mask);
+  if (lanes == 0) {
+    f.values.forget_results(op, w.mask);
+    return report_uses(w, op, uses);
   }
-  kept.insert(kept.end(), passed.begin(), passed.end());
-  for (Followed& f : kept) f.lanes &= ~reported[f.load];
-  std::erase_if(kept, [](const Followed& f) { return f.lanes == 0; });
-  list.swap(kept);
+
+  const FlowRule& rule = rule_of(op);
+  std::array<LaneBits, 4> missing{};
+  u32 swapped = 0;
+  for (int k = 0; k < 4; ++k)
+    for_lanes(f.values.lanes(slot(k)), [&](int i) {
+      const Found v = find(f, slot(k), i);
+      missing[static_cast<std::size_t>(k)][static_cast<std::size_t>(i)] = v.bits;
+      const MicroOp* const read = f.sources[v.source].op;
+      if (read != nullptr && read->kind == OpKind::atomic) swapped |= 1u << i;
+    });
+  LaneBits left{}, from{};
+  const bool by_bits = rule.how >= FlowRule::routes && rule.how <= FlowRule::orders;
+  if (by_bits) left = missing_after(w, op, rule, missing);
+  if (shuffles) from = lanes_read(w, op);
+  const bool calculates = op.kind == OpKind::move || op.kind == OpKind::combine || shuffles;
+  struct Result {
+    int lane, k;
+    Found value;
+  };
+  std::vector<Result> results;
+  for_lanes(shuffles ? w.mask : lanes, [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    const bool selects = rule.selects && op.pred_src == 4;
+    const int left_out = !selects ? -1 : (w.predicate(op.src[2]) >> i & 1) != 0 ? 1 : 0;
+    Found result, everywhere;
+    for (int k = 0; k < n_sources; ++k) {
+      Found v = find(f, slot(k), shuffles && k == 0 ? static_cast<int>(from[at] % kLanes) : i);
+      if (v.source == 0 || k == left_out) continue;
+      const Source source = f.sources[v.source];
+      const Fate fate = fate_of(op, k, v, source, left[at], (swapped >> i & 1) != 0);
+      if (source.op == nullptr && calculates)
+        v.source = number_of(f, {&op, source.address, 0, Place::registers, false, false});
+      if (fate == Fate::used && source.place == Place::registers && calculates) {
+        everywhere = {~std::uint64_t{0}, v.source, false};
+      } else if (fate == Fate::used) {
+        uses[v.source] |= 1u << i;
+      } else if (fate == Fate::passed && result.source == 0) {
+        v.changed = v.changed || rule.how == FlowRule::carries || rule.how == FlowRule::halves;
+        result = {by_bits ? left[at] : ~std::uint64_t{0}, v.source, v.changed};
+      } else if (fate == Fate::copied) {
+        const u32 element = op.kind == OpKind::store ? static_cast<u32>(k - 1) : 0;
+        for (u32 byte = 0; byte < op.width; ++byte)
+          if (source.whole || (~v.bits >> 8 * byte & 0xff) == 0)
+            padding_[at] |= 1u << (element * op.width + byte);
+        padded_ |= 1u << i;
+      }
+    }
+    if (result.bits == 0) result = everywhere;
+    results.push_back({i, 0, result});
+    for (int k = 1; k < 4 && everywhere.source != 0; ++k) results.push_back({i, k, everywhere});
+  });
+  f.values.forget_results(op, w.mask);
+  for (const auto& [lane, k, v] : results)
+    if (op.kind != OpKind::store && v.source != 0)
+      follow(f, ValueSlot::result(op, k), lane, v.bits, v.source, v.changed);
+  report_uses(w, op, uses);
 }
 
 void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address,

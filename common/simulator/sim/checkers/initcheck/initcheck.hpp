@@ -25,6 +25,7 @@
 #include "sim/finding.hpp"
 #include "sim/machine/gap.hpp"
 #include "sim/machine/op_table.hpp"
+#include "sim/machine/values.hpp"
 #include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
 
@@ -60,10 +61,12 @@ class Initcheck final : public KernelChecker {
   void block_begins(Block& block) override;
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override;
   bool follows(const Warp& w) const override {
-    return !blocks_[w.block->storage]->followed[w.number].empty();
+    return !blocks_[w.block->storage]->followed[w.number].values.empty();
   }
   void before(Warp& w, const MicroOp& op) override;
-  void guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) override { decides(w, op.guard, lanes); }
+  void guarded_off(Warp& w, const MicroOp& op, std::uint32_t lanes) override {
+    decides(w, ValueSlot::guard(op), lanes);
+  }
   void branches(Warp& w, const BasicBlock& b, std::uint32_t mask) override;
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
@@ -76,21 +79,44 @@ class Initcheck final : public KernelChecker {
  private:
   using Bits = std::vector<std::uint64_t>;
   static constexpr std::uint32_t kFirstLook = 4;  // accesses before the first check of `shared_whole`
-  // A register slot that contains, in some lanes, an uninitialised value that `load` read. If place is
-  // `registers`, that is the op that read the register before it was written, or nullptr if none has yet.
-  struct Followed {
-    std::uint32_t slot, lanes;
-    const MicroOp* load;
-    std::uint32_t element;  // of the vector that it read
-    std::uint32_t padded;   // lanes of which other elements of the vector were initialised
-    std::uint32_t whole;    // lanes of which no byte of the element was; of the others, `missing` are not
-    std::uint32_t changed;  // lanes whose missing bits have gone through arithmetic, so that they are no copy
-    Place place;
-    std::array<std::uint64_t, kLanes> from;  // addresses of the vector, by lane
-    LaneBits missing;
+  // Where a value comes from: what `op` read at `address`. Of a register that was read before it was written,
+  // the op that read it, or nullptr if none has yet, and its slot.
+  struct Source {
+    const MicroOp* op = nullptr;
+    std::uint64_t address = 0;  // of the vector
+    std::uint32_t element = 0;  // of the vector
+    Place place = Place::registers;
+    bool whole = false;   // no byte of the element was initialised
+    bool padded = false;  // but some of the vector were
+    auto operator<=>(const Source&) const = default;
   };
+  // The bits of a 32-bit word of a register that were not initialised.
+  struct Missing {
+    std::uint32_t bits = 0;
+    std::uint32_t source = 0;  // into Followed::sources
+    bool changed = false;      // they have gone through arithmetic, so that they are no copy
+    bool operator==(const Missing&) const = default;
+  };
+  struct Found {  // of a whole register
+    std::uint64_t bits = 0;
+    std::uint32_t source = 0;
+    bool changed = false;
+  };
+  struct Followed {
+    Values<Missing> values;
+    std::vector<Source> sources{1};  // the first is that of no value
+    std::map<Source, std::uint32_t> numbers;
+    bool from_memory = false;  // some values are not of registers alone
+    void forget_sources() {
+      sources.resize(1);
+      numbers.clear();
+      from_memory = false;
+    }
+  };
+  using Uses = std::map<std::uint32_t, std::uint32_t>;  // lanes by source
+  enum class Fate : std::uint8_t;
   struct BlockState {
-    std::vector<std::vector<Followed>> followed;  // by warp
+    std::vector<Followed> followed;  // by warp
     Bits shared;
     bool shared_whole = false;  // all of it has been written; checked after 4, 16, 64 … reads
     std::uint32_t looks = 0, next_look = kFirstLook;
@@ -112,9 +138,20 @@ class Initcheck final : public KernelChecker {
   void begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address,
                        const std::uint64_t* bits, std::uint64_t first);
   void stores_padding(Warp& w, const MicroOp& op, const LaneAccess& a);
-  std::uint32_t follow_bits(Warp& w, const MicroOp& op, const Followed& f, std::vector<Followed>& passed);
-  void used(Warp& w, const Followed& value, std::uint32_t lanes);
-  void decides(Warp& w, std::uint32_t slot, std::uint32_t lanes);
+  Followed& followed(const Warp& w) { return blocks_[w.block->storage]->followed[w.number]; }
+  const FlowRule& rule_of(const MicroOp& op) const { return program_->rows[op.index]->flow; }
+  bool exchanges(const MicroOp& op) const {
+    return rule_of(op).how == FlowRule::swaps && rule_of(op).data == 1;
+  }
+  bool only_writes(const MicroOp& op) const;
+  static std::uint32_t number_of(Followed& f, const Source& source);
+  static void follow(Followed& f, ValueSlot at, int lane, std::uint64_t missing, std::uint32_t source,
+                     bool changed);
+  static Found find(const Followed& f, ValueSlot at, int lane);
+  Fate fate_of(const MicroOp& op, int k, const Found& v, const Source& source, std::uint64_t left,
+               bool swapped) const;
+  void report_uses(Warp& w, const MicroOp& op, const Uses& uses);
+  void decides(Warp& w, ValueSlot at, std::uint32_t lanes);
   void function_begins(Warp& w, std::uint32_t function, std::uint32_t lanes);
   void report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address, bool in_part = false);
   Bits& local_bits(const Warp& w, int lane, std::uint64_t end);
@@ -123,6 +160,7 @@ class Initcheck final : public KernelChecker {
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
+  std::vector<std::vector<ValueSlot>> unset_;  // by function: registers that may be read before written
   struct Global {
     Reserved<std::uint64_t> bits;
     // By page: 1 if the host has written all of it, so that its bits need not be read.

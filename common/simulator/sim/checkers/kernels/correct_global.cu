@@ -37,9 +37,28 @@ KERNEL(last_thread_by_ticket) {
   scratch[blockIdx.x] = in[blockIdx.x];
   __threadfence();
   if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  __threadfence();
   int sum = 0;
   for (unsigned b = 0; b < gridDim.x; ++b) sum += scratch[b];
   out[0] = sum;
+}
+
+// A flag that is set and polled by atomics, with a fence on both sides.
+// EXPECT nothing
+// LAUNCH 8 32
+KERNEL(polls_by_adding_nothing_with_fences) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  int before = 0;
+  if (blockIdx.x > 0) {
+    while (atomicAdd(&counter[blockIdx.x - 1], 0u) == 0) {
+    }
+    __threadfence();
+    before = scratch[blockIdx.x - 1];
+  }
+  scratch[blockIdx.x] = before + in[blockIdx.x];
+  __threadfence();
+  atomicExch(&counter[blockIdx.x], 1u);
 }
 
 // All threads write and execute a fence; a barrier precedes one thread's ticket.

@@ -413,6 +413,7 @@ KERNEL(lane_with_the_last_ticket) {
   s_values[threadIdx.x] = in[threadIdx.x];
   __threadfence_block();
   if (atomicAdd(&s_count, 1) == 31) {
+    __threadfence_block();
     int sum = 0;
     for (int k = 0; k < 32; ++k) sum += s_values[k];
     out[0] = sum;

@@ -537,6 +537,7 @@ KERNEL(one_of_two_sees_the_other) {
   }
   __threadfence();
   if (atomicAdd(&counter[63], 1u) == 0) return;
+  __threadfence();
   for (unsigned round = 0; round < 16; ++round) out[round] = counter[32 + round] == 2;
 }
 
@@ -564,6 +565,7 @@ KERNEL(fences_are_in_one_order) {
   }
   __threadfence();
   if (atomicAdd(&counter[60], 1u) != 2) return;
+  __threadfence();
   for (unsigned round = 0; round < 8; ++round)
     out[round] = counter[round * 6 + 4] != 0 && counter[round * 6 + 5] != 0;
 }

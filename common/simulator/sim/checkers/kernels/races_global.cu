@@ -197,6 +197,75 @@ KERNEL(atomic_of_block_scope) {
   if (threadIdx.x == 0) atomicAdd_block(&counter[0], 1u);  // FAULT OTHER
 }
 
+// The flag is polled by a relaxed atomic, and no fence comes after it.
+// EXPECT missing-fence
+// REASON its reader does not acquire what it announces
+// LAUNCH 8 32
+KERNEL(polls_by_adding_nothing) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  int before = 0;
+  if (blockIdx.x > 0) {
+    while (atomicAdd(&counter[blockIdx.x - 1], 0u) == 0) {
+    }
+    before = scratch[blockIdx.x - 1];  // FAULT
+  }
+  scratch[blockIdx.x] = before + in[blockIdx.x];  // OTHER
+  __threadfence();
+  atomicExch(&counter[blockIdx.x], 1u);
+}
+
+// The same with other atomics that do not change the flag.
+// EXPECT missing-fence
+// REASON its reader does not acquire what it announces
+// LAUNCH 2 32
+KERNEL(polls_by_other_atomics) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    scratch[0] = in[0];  // OTHER
+    scratch[1] = in[1];  // OTHER
+    __threadfence();
+    atomicExch(&counter[0], 1u);
+  } else {
+    while (atomicOr(&counter[0], 0u) == 0) {
+    }
+    out[0] = scratch[0];  // FAULT
+    while (atomicCAS(&counter[0], 1u, 1u) == 0) {
+    }
+    out[1] = scratch[1];  // FAULT
+  }
+}
+
+// The last thread reads what the others have written, without a fence after its ticket.
+// EXPECT missing-fence
+// REASON its reader does not acquire what it announces
+// LAUNCH 8 32
+KERNEL(last_thread_without_acquire) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
+  __threadfence();
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += scratch[b];  // FAULT
+  out[0] = sum;
+}
+
+// The lock is released after a fence, but taken without one.
+// EXPECT missing-fence
+// REASON its reader does not acquire what it announces
+// LAUNCH 8 32
+KERNEL(lock_without_acquire) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
+  }
+  out[0] += in[blockIdx.x];  // FAULT OTHER
+  __threadfence();
+  atomicExch(&counter[0], 0u);
+}
+
 // A lock whose release has no fence, so it publishes nothing.
 // EXPECT missing-fence
 // LAUNCH 4 32

@@ -19,13 +19,13 @@
 //                       memory barrier")
 //   asynchronous copies, mbarriers: async.cpp
 //   release → acquire   fence; strong write or atomic → strong read or atomic of the same address; fence.
-//                       A releasing write and an acquiring read need no fence.
+//                       A releasing write and an acquiring read need no fence. A relaxed read-modify-write
+//                       needs both, also if it polls, takes a ticket or takes a lock.
 // Scopes count: a fence of block scope publishes within the block only. Strong accesses (volatile, relaxed,
 // atomic) of sufficient scope never race with each other.
 //
-// Three rules are more permissive than the PTX memory model, because code that every GPU runs correctly must
+// Two rules are more permissive than the PTX memory model, because code that every GPU runs correctly must
 // pass:
-//   A read-modify-write acquires without a fence of its own (the ticket of the last block).
 //   A barrier publishes what the fences of its threads have made ready (fence; barrier; atomic by one
 //   thread), and it acquires what the reads of its threads have seen.
 //   A plain load does not race with atomics if a compare-and-swap of the same address then expects its value
@@ -384,6 +384,10 @@ class Racecheck final : public KernelChecker {
     const int order = op.order & kOrderMask;
     return order == kRelease || order == kAcquireRelease || order == kSequential;
   }
+  static bool acquires(const MicroOp& op) {
+    const int order = op.order & kOrderMask;
+    return order == kAcquire || order == kAcquireRelease || order == kSequential;
+  }
   BlockState& state(const Block& block) { return *blocks_[block.storage]; }
   Shadow shadow_of(BlockState& b, Place place);
   void look(CurrentAccess& h, Place place, std::uint32_t lanes);
@@ -469,7 +473,18 @@ class Racecheck final : public KernelChecker {
   void add_published(Published& into, const CurrentAccess& h, int lane, bool replaces) const;
   // What is missing between an earlier access of another thread and this one, although a flag, a counter or a
   // lock passes between the two.
-  enum class Missing : std::uint8_t { nothing_passes, fence, writers_barrier, readers_barrier, lock_fence };
+  enum class Missing : std::uint8_t {
+    nothing_passes,
+    writers_fence,
+    readers_fence,
+    writers_barrier,
+    readers_barrier,
+    lock_fence
+  };
+  static bool is_fence(Missing missing) {
+    return missing == Missing::writers_fence || missing == Missing::readers_fence ||
+           missing == Missing::lock_fence;
+  }
   Missing missing_between(const CurrentAccess& h, int lane, const Record& r, RecordId id,
                           std::uint32_t his_lane, std::uint64_t but_not = 0) const;
   void note_lock_uses(const CurrentAccess& h, std::uint32_t lanes);

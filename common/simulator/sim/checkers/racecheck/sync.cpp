@@ -229,7 +229,7 @@ Racecheck::Keys Racecheck::keys_of(const MicroOp& op, std::uint64_t address) {
   return {address / 4, words, bytes / 4 / words};
 }
 
-// A strong access acquires what was published at its address, and publishes there.
+// A strong access publishes at its address. What was published there, it has seen, or acquires at once.
 void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
   const bool shared = h.shadow.shared;
   if (!swaps_.empty() && h.writes) note_lock_uses(h, lanes);
@@ -245,7 +245,7 @@ void Racecheck::order_by(CurrentAccess& h, std::uint32_t lanes) {
       order == kVolatile || (h.op.order & kScopeMask) >= kScopeDevice ? kDeviceWide : kBlockWide;
   const bool atomic = h.op.kind == OpKind::atomic;
   const bool hears = h.reads || (atomic && h.op.dst[0] != MicroOp::kNoSlot);
-  const bool acquires = atomic || order == kAcquire || order == kAcquireRelease || order == kSequential;
+  const bool acquires = Racecheck::acquires(h.op);
   const bool releases = h.writes && Racecheck::releases(h.op);
   for_lanes_in_turn(h.w, lanes, [&](int lane) {
     const Keys keys = keys_of(h.op, h.a.at(lane));
@@ -355,7 +355,7 @@ Racecheck::Missing Racecheck::missing_between(const CurrentAccess& h, int lane, 
                            writer.same_block > id || variable.device.covers(r.block, author(r), his_lane, id);
     const bool own_look = look.warp == h.w.number && (look.lanes >> lane & 1) != 0;
     if (published ? own_look || h.b.bound > look.barrier : same_thread || writer.barrier > id)
-      missing = Missing::fence;
+      missing = published ? Missing::readers_fence : Missing::writers_fence;
     else if (missing == Missing::nothing_passes)
       missing = published ? Missing::readers_barrier : Missing::writers_barrier;
   };

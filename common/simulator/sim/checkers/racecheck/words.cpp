@@ -212,9 +212,11 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
     return changes_what_it_reads(*program_, one) ? kLostChange : "one of the two values is lost";
   if (missing == Missing::lock_fence)
     return fmt::format("{}{}", kLockWithoutFence, same_warp ? kLockInOneWarp : "");
-  if (missing == Missing::fence)
-    return "a flag or counter passes between them, but no __threadfence() before it is set, or after it is "
-           "read";
+  if (missing == Missing::writers_fence)
+    return "a flag or counter passes between them, but no __threadfence() before it is set";
+  if (missing == Missing::readers_fence)
+    return "a flag or counter passes between them, but its reader does not acquire what it announces: a "
+           "__threadfence() after it is read is missing, or it must be read with memory_order_acquire";
   const bool second_is_old = &two == &program_->ops[r.what];
   if (are_of_one_change(*program_, one, two) &&
       has_run(one.index, second_is_old ? r.block : h.b.number, second_is_old ? warp_of(r) : h.w.number,
@@ -248,8 +250,7 @@ Finding Racecheck::describe(const CurrentAccess& h, int lane, std::uint64_t offs
     f.severity = Severity::hint;
     f.kind = fmt::format("{}-write-write-same-value", space);
   } else {
-    f.kind = missing == Missing::fence || missing == Missing::lock_fence ? "missing-fence"
-                                                                         : fmt::format("{}-race", space);
+    f.kind = is_fence(missing) ? "missing-fence" : fmt::format("{}-race", space);
   }
 
   std::string second = describe_thread(two.thread);

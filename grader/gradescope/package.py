@@ -51,7 +51,7 @@ def course_files(root: pathlib.Path) -> dict[str, tuple[bytes, bool]]:
                 else data
             )
         if path.suffix == ".md":
-            data = release.without_secrets(root, secrets, name, data.decode()).encode()
+            data = release.without_secrets(secrets, name, data.decode()).encode()
         files[name] = (data, path.stat().st_mode & 0o100 != 0)
     return files
 

@@ -6,12 +6,10 @@ import math
 import os
 import pathlib
 import re
-import textwrap
 from collections.abc import Iterable
 
 import hint
 import leaks
-import make_mutant
 from edition_files import files_of
 
 LINK = re.compile(r"\[([^\]\n]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
@@ -21,33 +19,20 @@ def without_instructors_parts(text: str) -> str:
     return re.sub(r"^<!-- instructors -->\n.*?^<!-- end instructors -->\n", "", text, flags=re.S | re.M)
 
 
-QUOTE = re.compile(r"^<!-- quote: (\w+) (.*?) -->\n(.*?)^<!-- end quote -->\n", re.S | re.M)
+QUOTE = re.compile(r"^<!-- quote: (\w+) .*? -->\n(.*?)^<!-- end quote -->\n", re.S | re.M)
 PROFILED = re.compile(r"^([ \d.%█▏▎▍▌▋▊▉]*\d+)  \S.*$")  # a line's costs, its number, its code
 
 
-def graders_message(root: pathlib.Path, name: str) -> str:
-    """What the grader said of a wrong submission, from the kill matrix."""
-    lab, submission = name.split("/")
-    task, verdict, said = make_mutant.answer_to(root, lab, submission)
-    wrapper = textwrap.TextWrapper(110, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
-    said = wrapper.fill(said)
-    answer = f"{lab} / {task}: {verdict}\n{said}"
-    return f"The grader's answer to a solution of task `{task}` with this mistake:\n\n```\n{answer}\n```\n"
-
-
-def without_secrets(root: pathlib.Path, wanted: leaks.Secrets, name: str, text: str) -> str:
+def without_secrets(wanted: leaks.Secrets, name: str, text: str) -> str:
     """Quotations as plain text. Outputs of the solutions are recordings, no commands, and their lines of code
-    are not shown; in place of the change of a solution stands what the grader says of it."""
+    are not shown."""
 
     def shown(match: re.Match) -> str:
-        kind, arguments, quoted = match.groups()
+        kind, quoted = match.groups()
         recorded = r"recorded from the reference solution: \1\2"
         quoted = re.sub(r"^\$ \./lab (.*?) --solutions(.*)$", recorded, quoted, flags=re.M)
-        quoted = re.sub(r"If `\w+/\w+` is graded", "If a solution with this change is graded", quoted)
         if not leaks.shown(wanted, quoted):
             return quoted
-        if kind == "mutant":
-            return graders_message(root, arguments)
         if kind == "output":
             lines = [
                 PROFILED.sub(r"\1  (code not shown)", line) if leaks.shown(wanted, line) else line

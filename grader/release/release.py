@@ -74,7 +74,7 @@ def write_edition(
         if target.suffix == ".md":
             text = without_instructors_parts(source.read_text(encoding="utf-8"))
             text = text.replace("@LABS@", table).replace("@RUNGS@", rungs)
-            text = without_secrets(root, wanted, name, text)
+            text = without_secrets(wanted, name, text)
             target.write_text(references.mended(text, pathlib.PurePosixPath(name)), encoding="utf-8")
             shutil.copymode(source, target)
         else:

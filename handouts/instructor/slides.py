@@ -15,8 +15,8 @@ are written there. What the slide shows comes from the course, so a change of th
     code = "scan/k04_blelloch"             a solution's function, from the line that matches `first` to the
                                            last one that matches `last`; `calls` marks lines and explains
                                            them; with `mutant`, as this wrong submission has it
-    says = "scan/missing_barrier"          a wrong submission: the changed lines with `around` lines (2) before
-                                           and after, and what the grader says of it
+    says = "scan/in_place"                 a wrong submission: the changed lines with `around` lines (2) before
+                                           and after, and `answer`, what the grader says of it
     example = "00-ideas/Steps and work/2"  the second code block or table of a section of a handout
     question = "scan/5"                    a prediction of a lab's page (of 00-ideas: a question)
     erratum = 1                            a kernel or a trace of errata.md, in which to find the mistake
@@ -180,16 +180,15 @@ def marked(lines: list[str], slide: dict) -> str:
 
 
 def says(slide: dict) -> str:
-    lab, name = slide["says"].split("/")
-    right = make_mutant.apply(solution(lab), [], name)
-    wrong = make_mutant.changed(ROOT, slide["says"])[2]
+    name = slide["says"]
+    right = make_mutant.apply(solution(name.partition("/")[0]), [], name)
+    header, _, wrong = make_mutant.changed(ROOT, name)
     lines = difflib.unified_diff(code_lines(right), code_lines(wrong), n=slide.get("around", 2), lineterm="")
     parts = [f"{line[0]} {line[1:]}" if line[0] != "@" else "  …" for line in [*lines][3:]]
-    task, verdict, message = make_mutant.answer_to(ROOT, lab, name)
-    message = message.replace(f" (in {lab}.cu)", "")
+    message = " ".join(slide["answer"].split())
     return (
         f"fitted({raw(parts, 'diff')}, [#v(0.6em)\n#block(fill: luma(240), inset: 0.6em, width: 100%)["
-        f"*{task}: #text(fill: rgb(161, 22, 22), {quoted(verdict)})* #linebreak() #{quoted(message)}]])"
+        f"*{header['task'][0]}: #text(fill: rgb(161, 22, 22), {quoted(header['verdict'][0])})* #linebreak() #{quoted(message)}]])"
     )
 
 

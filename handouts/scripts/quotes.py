@@ -12,11 +12,9 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     output COMMAND /REGEX/   the lines of `labcli COMMAND` in which REGEX occurs, each once; without /REGEX/ all of them
     kernel NAME              a kernel of errata.cu or memory_model.cu (common/simulator/sim/checkers/kernels/) and its launch
     finding NAME             what the checkers must report of it, and the line
-    mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
     faulty LAB/NAME          the function of a wrong submission, for an exam
     mended LAB/NAME          what is right instead, and the verdict
     function LAB NAME        a function of a solution
-    said LAB/NAME            what the grader said of a wrong submission, from the kill matrix
     code FILE SECTION        a section of an example, from `// --- SECTION` to the next mark
     comment FILE RUNG        what the solution's comment says above a rung
     counted, cases …          counters of a lab's rungs, the limits and cases that tasks have: counted.py
@@ -39,7 +37,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import textwrap
 from collections.abc import Callable, Iterable
 
 sys.dont_write_bytecode = True
@@ -140,17 +137,6 @@ def finding(name: str, _labcli: str) -> str:
     )
 
 
-def mutant(name: str, _labcli: str) -> str:
-    header, changes, _ = make_mutant.changed(ROOT, name)
-    verdict = f"the verdict is {header['verdict'][0]}"
-    verdict += f", found by the checker `{header['checker'][0]}`" if "checker" in header else ""
-    words = " and ".join(f"“{one}”" for one in header["says"])
-    return (
-        diff_of(changes)
-        + f"\nIf `{name}` is graded as task `{header['task'][0]}`, {verdict}. The message contains {words}.\n"
-    )
-
-
 def diff_of(changes: Iterable[tuple[str, str, str]]) -> str:
     diff = []
     for function, old, new in changes:
@@ -190,13 +176,6 @@ def function(arguments: str, _labcli: str) -> str:
     return fenced(source[start:end], "cuda")
 
 
-def said(name: str, _labcli: str) -> str:
-    lab, submission = name.split("/")
-    task, verdict, words = make_mutant.answer_to(ROOT, lab, submission)
-    words = textwrap.fill(words, 110, initial_indent="  ", subsequent_indent="  ")
-    return fenced(f"{lab} / {task}: {verdict}\n{words}")
-
-
 def code(arguments: str, _labcli: str) -> str:
     name, _, section = arguments.partition(" ")
     text = (ROOT / name).read_text(encoding="utf-8")
@@ -220,7 +199,7 @@ def comment(arguments: str, _labcli: str) -> str:
     return fenced("\n".join(said), "text")
 
 
-OWN = (table, output, kernel, finding, mutant, said, code, comment, faulty, function, mended, worked.worked)
+OWN = (table, output, kernel, finding, code, comment, faulty, function, mended, worked.worked)
 MODULES = (charts, counted, lessons, limits, measured, registers, scaling, sessions, weeks)
 KINDS = {f.__name__: f for f in [*OWN, *(f for module in MODULES for f in module.KINDS)]}
 

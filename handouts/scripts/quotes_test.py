@@ -256,13 +256,6 @@ class Quotes(unittest.TestCase):
             counted.cases("reduction neighboured bytes_ratio n4=four_items", str(self.tool)),
         )
 
-    def test_what_the_grader_said_comes_from_the_kill_matrix(self):
-        self.answer({"list": {"labs": [{"id": "histogram", "title": "Histogram"}]}})
-        self.assertIn(
-            "histogram / global_atomics: WRONG_ANSWER\n  race: ",
-            quotes.said("histogram/racy", str(self.tool)),
-        )
-
     def test_a_faulty_function_does_not_show_its_fault(self):
         code = quotes.faulty("reduction/missing_barrier", None)
         self.assertIn("k03_sequential", code)
@@ -272,11 +265,6 @@ class Quotes(unittest.TestCase):
         self.assertIn("+    __syncthreads();", answer)
         self.assertIn("racecheck", answer)
         self.assertIn("__shfl_down_sync", quotes.function("reduction warp_fold", None))
-
-    def test_a_mutant_comes_with_its_verdict(self):
-        text = quotes.mutant("reduction/tid_guard", None)
-        self.assertIn("-gid < n ?\n+tid < n ?", text)
-        self.assertIn("WRONG_ANSWER, found by the checker `memcheck`", text)
 
 
 if __name__ == "__main__":

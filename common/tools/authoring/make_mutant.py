@@ -19,7 +19,7 @@ A mutant is a text file. First its header, `// key: value` lines, for the suite 
     // verdict: WRONG_ANSWER       what the grader must say; OK for another right way, which must get full marks
     // checker: racecheck          who must prove the cause; left out where nobody can
     // says: race                  words that the message must contain; may be repeated
-    // reason: racecheck:…         the reasons that are true for it (grader/mutants/reasons.py); none other may be shown
+    // reason: racecheck:…         the reasons that are true for it (grader/testing/submission.hpp); none other may be shown
 
 then changes, each exact text of the solution and what stands there instead. `in` names the function that it
 is in, by its name; left out, the text must occur once in the whole file.
@@ -31,7 +31,6 @@ is in, by its name; left out, the text must occur once in the whole file.
     //--- end
 """
 
-import html
 import pathlib
 import re
 import sys
@@ -112,17 +111,6 @@ def changed(root: pathlib.Path, name: str) -> tuple[dict[str, list[str]], list[t
     header, changes = parse((root / f"grader/mutants/{name}.mutant").read_text(encoding="utf-8"), name)
     source = (root / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8")
     return header, changes, apply(source, changes, name)
-
-
-def answer_to(root: pathlib.Path, lab: str, mutant: str) -> tuple[str, str, str]:
-    """What the kill matrix has of it: the task, the verdict, and what the grader says of a student's file."""
-    matrix = (root / "handouts/kill-matrix.md").read_text(encoding="utf-8")
-    part = re.search(rf"<!-- matrix: mutants {lab} -->(.*?)(?=<!-- matrix: |\Z)", matrix, re.S)
-    row = re.search(rf"^\| `{mutant}` \|(.*)\|$", part[1] if part else "", re.M)
-    if row is None:
-        sys.exit(f"the kill matrix has no {lab}/{mutant}, of which a text shows the change")
-    task, verdict, _about, words = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
-    return task, verdict, re.sub(r"mutant_\w+\.cu", f"{lab}.cu", words)  # a student's file has the lab's name
 
 
 def only_task(source: str, task: str, name: str) -> str:

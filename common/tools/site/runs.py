@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Links from the pages of the site to the page in which kernels run (grader/play): below each worked trace, each
-kernel of the errata and each wrong version that is quoted, to the state that shows it."""
+"""Links from the pages of the site to the page in which kernels run (grader/play): below each worked trace and
+each kernel of the errata, to the state that shows it."""
 
 import re
 import urllib.parse
@@ -41,7 +41,7 @@ WORKED: dict[str, dict] = {
 }
 QUOTE = re.compile(
     r"^<!-- quote: (?:(?P<kind>table trace|output trace|worked) (?P<lab>\w+) (?P<what>\w+)"
-    r"|kernel erratum_(?P<erratum>\d+)_\w+|mutant (?P<of>\w+)/(?P<mutant>\w+)).*?<!-- end quote -->\n",
+    r"|kernel erratum_(?P<erratum>\d+)_\w+).*?<!-- end quote -->\n",
     re.M | re.S,
 )
 # In the order of the page's own choices: what is left out is its first choice.
@@ -52,23 +52,11 @@ def state_of(quote: re.Match, labs: dict) -> tuple[str, dict] | None:
     """The words of the link and the page's state for a quotation; None if the page does not offer it."""
     if number := quote["erratum"]:
         return "Run this kernel", {"lab": "errata", "task": number}
-    if mutant := quote["mutant"]:
-        version = next((v for v in versions(labs, quote["of"]) if v["id"] == mutant), None)
-        if version is None:
-            return None
-        # Several blocks, the last of them incomplete; an image has 3 × 4 pixels.
-        n = 12 if quote["of"] == "sat" else 13
-        chosen: dict = {"lab": quote["of"], "task": version["task"], "version": mutant, "n": n}
-        return "Run this wrong version", USUAL | chosen
     lab, what = quote["lab"], quote["what"]
     chosen = WORKED.get(f"{lab} {what}") if quote["kind"] == "worked" else {"task": what}
     if chosen is None or lab not in labs:
         return None
     return "Run this kernel", {"lab": lab} | USUAL | chosen
-
-
-def versions(labs: dict, lab: str) -> list[dict]:
-    return labs[lab]["shown"]["versions"] if lab in labs else []
 
 
 def offers(labs: dict, state: dict) -> bool:

@@ -60,7 +60,6 @@ LEFT_OUT = [
     "grader/mutants/*",
     "grader/hostile/*",
     "handouts/site_front.md",
-    "handouts/kill-matrix.md",
     "handouts/top-rungs.md",
     "common/harness/template/*",
     # what only instructors need

@@ -5,8 +5,9 @@
 //   task: shuffle                 the task to grade, together with the
 //   verdict: WRONG_ANSWER         expected verdict; OK requires full marks for correctness
 //   checker: racecheck            the checker that must prove the cause
-//   reason: NAME …                the reasons that are true for it: rules, or checker:kind of a finding, as in
-//                                 mutants/reasons.py; no other may be shown. Without this line, any may
+//   reason: NAME …                the reasons that are true for it: names of rules, or
+//                                 checker:kind of a finding; no other may be shown. Without this line, any
+//                                 may
 //   says: words                   words that the task's message must contain; may be repeated
 //   screen: words                 screening refuses the submission (POLICY) with these words; it is run
 //                                 all the same and must give the expected results. Without this line,

@@ -44,7 +44,7 @@ MENU = [
         "Instructors",
         [
             f"handouts/{page}.md"
-            for page in ("instructor-guide", "top-rungs", "kill-matrix", "instructor/README")
+            for page in ("instructor-guide", "top-rungs", "instructor/README")
         ]
         + ["handouts/instructor/*.md"],
     ),

@@ -20,7 +20,7 @@ import figures
 import slides
 import weeks
 
-KEYS = {*slides.KINDS, "title", "words", "notes", "part", "first", "last", "calls", "mutant", "around", "answer"}
+KEYS = {*slides.KINDS, *"title words notes part first last calls mutant around answer".split()}
 PAGES = {part.page for week in weeks.WEEKS.values() for part in week.parts}
 
 

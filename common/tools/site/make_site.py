@@ -42,10 +42,7 @@ MENU = [
     ),
     (
         "Instructors",
-        [
-            f"handouts/{page}.md"
-            for page in ("instructor-guide", "top-rungs", "instructor/README")
-        ]
+        [f"handouts/{page}.md" for page in ("instructor-guide", "top-rungs", "instructor/README")]
         + ["handouts/instructor/*.md"],
     ),
     ("Reference", ["reference/commands.md", "reference/interfaces.md"]),

@@ -221,6 +221,12 @@ class Graded : public ::testing::Test {
     // Only correctness is compared: a correct submission may be less efficient.
     const int points = expected.verdict == lab::Verdict::ok ? result.max_correctness_points : 0;
     as_expected = as_expected && result.correctness_points == points && (points > 0 || result.points == 0);
+    if (result.verdict == lab::Verdict::ok && std::getenv("TABLE")) {  // TEMPORARY
+      fmt::print("TABLE {} {} {} {}/{} time {:.3f}", given_.lab, expected.task, given_.name, result.points, result.max_points, result.time_ratio.value_or(0));
+      for (const auto& [metric, value] : result.metrics) fmt::print(" {} {:.4g}", metric, value);
+      if (result.speedup) fmt::print(" speedup {:.3g}", *result.speedup);
+      fmt::print("\n");
+    }
     EXPECT_TRUE(as_expected) << "expected " << lab::name_of(expected.verdict) << ", got "
                              << lab::name_of(result.verdict) << " with " << result.points << " points\n"
                              << result.message;

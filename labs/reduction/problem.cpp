@@ -243,10 +243,11 @@ class ReductionProblem : public Problem {
     const auto n = static_cast<double>(c.n);
     const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
     const double bytes = n * static_cast<double>(bytes_of(c.dtype)) + static_cast<double>(bytes_of(type));
-    Ideal ideal = depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes}, n, 1, n);
-    // Every item enters the only result once, so the operations that lead to it are a tree.
-    ideal.most_needed_work = ideal.work;
-    return ideal;
+    return {.items = n,
+            .units = n / 1024,
+            .work = std::max(n - 1, 0.0),
+            .steps = n > 1 ? std::ceil(std::log2(n)) : 0,
+            .bytes = bytes};
   }
 
   Case example(const Task&, std::uint64_t n) const override {

@@ -47,9 +47,6 @@ struct GoalScore {
   std::string note;  // why there is no measurement, or which line has most of what is missed; else ""
 };
 
-// Why goals that were missed earned points: the program is as fast as the reference. "" if none did.
-std::string as_fast_text(const TaskResult& task);
-
 // "barriers per row"
 std::string name_with_unit(const GoalScore& goal);
 
@@ -109,6 +106,9 @@ struct TaskResult {
   int cases_failed = 0;
   double seconds = 0;
 };
+
+// Why goals that were missed earned points: the program is as fast as the reference. "" if none did.
+std::string as_fast_text(const TaskResult& task);
 
 struct LabResult {
   std::string id;

@@ -16,40 +16,30 @@
 
 namespace course::lab {
 
-// The quantity that an efficiency goal limits. Ratios are measured ÷ ideal, where the ideal comes from
-// Problem::ideal.
+// The quantity that an efficiency goal limits, of the kernels of one case. Each is counted at instructions, so
+// that work which only hides another cost has a cost itself. Items and units: Ideal.
 enum class Metric {
-  work_ratio,   // operations ÷ those of the closed form
-  step_ratio,   // longest dependent chain ÷ that of the closed form
-  bytes_ratio,  // global and local bytes moved (32 · sectors) ÷ bytes that must move
-  // Share of active lanes in the issued warp instructions (at most 32 an operation), 0 to 1. A lower limit.
-  active_lanes,
-  // 1 + shared-memory wavefronts beyond those that the bytes need, per 32 operations of the closed form.
-  bank_conflicts,
-  launches,  // kernel launches
-  barriers,  // block-wide barriers and phases of mbarriers per 1,000 operations of the closed form
-  atomics,   // atomic operations, one for each lane that makes one, per 1,000 operations of the closed form
-  // 1 + lanes of atomics that wait for other lanes of their warp at the same address, per 32 operations of
-  // the closed form.
-  contention,
-  // Of labs for several devices, of the device that sends most:
-  bytes_sent,  // to other devices, ÷ those of the closed form
-  messages,    // to other devices
+  instructions,  // instructions that threads execute, an item
+  active_lanes,  // share of active lanes in all warp instructions, 0 to 1. A lower limit.
+  bytes_ratio,  // bytes moved (32 · sectors) ÷ bytes that must move. Of labs for several devices: bytes that
+                // the device which sends most sends to others ÷ those that it must send.
+  launches,     // kernel launches
+  barriers,     // block-wide barriers and phases of mbarriers, a unit
+  bank_conflicts,  // wavefronts of shared memory beyond those that the bytes need, a unit
+  atomics,         // atomic operations, one for each lane that makes one, an item
+  contention,      // lanes of atomics that wait for other lanes of their warp at the same address, an item
 };
 std::string_view name_of(Metric metric);
-// True if larger is better (active_lanes). All other metrics must not exceed their limit.
+// True if larger is better. All other metrics must not exceed their limit.
 constexpr bool at_least(Metric metric) {
   return metric == Metric::active_lanes;
-}
-// True if the metric can only be measured in a run that follows the data flow.
-constexpr bool needs_dataflow(Metric metric) {
-  return metric == Metric::work_ratio || metric == Metric::step_ratio || metric == Metric::active_lanes;
 }
 
 struct EfficiencyGoal {
   Metric metric;
   double limit;
   int points;
+  std::string_view unit = "";  // of barriers and bank_conflicts: "row" (Ideal::units); else "", see unit_of()
 };
 
 // Points for a speedup over the CPU baseline (measured times on a GPU, modelled times on the simulator).
@@ -104,6 +94,14 @@ struct CpuTime {
   double one_thread_us = 0, all_cores_us = 0;
 };
 
+// The modelled time of the reference solution for a case that is timed (of tasks without tiers: counted). A
+// right program that takes no longer in any of them gets all points of Task::efficiency. Only for tasks whose
+// reference is faster than the rungs below. The test `goals LAB` compares them with the solution.
+struct ReferenceTime {
+  std::string_view task, case_name;
+  double us = 0;
+};
+
 constexpr int max_points(const Task& task) {
   int sum = task.correctness_points;
   for (const auto& goal : task.efficiency) sum += goal.points;
@@ -121,6 +119,7 @@ struct Manifest {
   // (their indices follow those of the tasks), but students need not write them and they give no points.
   std::span<const Task> further_rungs = {};
   std::span<const CpuTime> cpu_times = {};  // a case without one: this computer's CPU is timed
+  std::span<const ReferenceTime> reference_times = {};
   // The types of job that are compiled and run first when an answer must come soon (grade --quick): those of
   // the first case. Empty: all types.
   std::span<const std::string_view> first_jobs = {};
@@ -160,6 +159,13 @@ constexpr const CpuTime* find_cpu_time(const Manifest& manifest, const Task& tas
   for (const CpuTime& time : manifest.cpu_times)
     if ((time.task.empty() || time.task == task.id) && time.case_name == case_name) return &time;
   return nullptr;
+}
+
+// The reference's modelled time for a task's case; 0: not known.
+constexpr double find_reference_us(const Manifest& manifest, const Task& task, std::string_view case_name) {
+  for (const ReferenceTime& time : manifest.reference_times)
+    if (time.task == task.id && time.case_name == case_name) return time.us;
+  return 0;
 }
 
 constexpr bool adds_up(const Manifest& manifest) {

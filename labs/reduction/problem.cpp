@@ -182,7 +182,7 @@ class ReductionProblem : public Problem {
     });
   }
 
-  std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+  std::optional<Mismatch> check(const Task&, const Case& c, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
     return with_types(c, [&]<typename T, typename Op>(T, Op op) -> std::optional<Mismatch> {
       using Value = typename Op::Value;

@@ -335,7 +335,7 @@ class HierarchicalScanProblem : public Problem {
     return task.id == "two_levels" && c.n > kTwoLevelItems;
   }
 
-  std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+  std::optional<Mismatch> check(const Task&, const Case& c, std::span<const HostBuffer> inputs,
                                 std::span<const HostBuffer> outputs) const override {
     return with_op(c, [&]<typename Op>(Op op) -> std::optional<Mismatch> {
       using Value = typename Op::Value;

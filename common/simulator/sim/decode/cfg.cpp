@@ -13,7 +13,9 @@
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
+namespace {
 
+// The basic blocks of the same function that may run after a block.
 std::vector<std::uint32_t> successors(const Program& program, std::uint32_t number) {
   const BasicBlock& b = program.blocks[number];
   switch (b.exit) {
@@ -27,20 +29,19 @@ std::vector<std::uint32_t> successors(const Program& program, std::uint32_t numb
   }
 }
 
+// How many of an op's dst are written. The last one of a store, and of an atomic of 128 bits, is a source.
 int n_results(const MicroOp& op) {
   return op.kind == OpKind::store ? 0 : op.kind == OpKind::atomic && op.width == 16 ? 3 : 4;
 }
 bool writes(const MicroOp& op, std::uint32_t slot) {
   return std::find(op.dst, op.dst + n_results(op), slot) != op.dst + n_results(op);
 }
-
-namespace {
 bool reads(const MicroOp& op, std::uint32_t slot) {
   return std::find(op.src, op.src + 4, slot) != op.src + 4 ||
          std::find(op.dst + n_results(op), op.dst + 4, slot) != op.dst + 4 || op.guard == slot;
 }
-}  // namespace
 
+// Whether a register is read from the begin of one of these blocks on, before it is written.
 bool may_read(const Program& program, std::vector<std::uint32_t> open, std::uint32_t slot) {
   std::vector<bool> seen(program.blocks.size(), false);
   while (!open.empty()) {
@@ -63,6 +64,8 @@ bool may_read(const Program& program, std::vector<std::uint32_t> open, std::uint
   }
   return false;
 }
+
+}  // namespace
 
 void find_unset_slots(Program& program) {
   for (ProgramFunction& f : program.functions)

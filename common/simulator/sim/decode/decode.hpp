@@ -48,13 +48,6 @@ Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, co
 // loop. Also assigns their costs: short loops that poll memory use up their time slice quickly, so that the
 // threads that they wait for can run.
 void rank_blocks(Program& program);
-// The basic blocks of the same function that may run after a block.
-std::vector<std::uint32_t> successors(const Program& program, std::uint32_t block);
-// How many of an op's dst are written. The last one of a store, and of an atomic of 128 bits, is a source.
-int n_results(const MicroOp& op);
-bool writes(const MicroOp& op, std::uint32_t slot);
-// Whether a register is read from the begin of one of these blocks on, before it is written.
-bool may_read(const Program& program, std::vector<std::uint32_t> open, std::uint32_t slot);
 // Fills in ProgramFunction::unset_slots.
 void find_unset_slots(Program& program);
 

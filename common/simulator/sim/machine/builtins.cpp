@@ -64,9 +64,6 @@ std::string text_at(Warp& w, int lane, std::uint64_t address) {
     if (c == '\0') break;
     text += c;
   }
-  if (w.worker->observer != nullptr)
-    w.worker->observer->builtin_reads(w, lane, address - text.size(),
-                                      static_cast<std::uint32_t>(text.size()) + 1);
   return text;
 }
 
@@ -208,9 +205,6 @@ int print(Warp& w, int lane, const CallSite& site) {
 void run_builtin(Warp& w, const CallSite& site) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    for (const CallSite::Piece& one : site.arguments)
-      if (w.worker->observer != nullptr)
-        w.worker->observer->builtin_reads(w, lane, kLocalWindow + w.frame_base[lane] + one.offset, one.bytes);
     if (site.builtin == "vprintf") {
       give(w, lane, site, print(w, lane, site));
     } else if (site.builtin == "__assertfail") {

@@ -59,9 +59,6 @@ class CompositeObserver : public Observer, public KeepsHistory {
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
     tell(&Observer::frame_opened, w, lane, offset, bytes);
   }
-  void builtin_reads(Warp& w, int lane, std::uint64_t address, std::uint32_t bytes) override {
-    tell(&Observer::builtin_reads, w, lane, address, bytes);
-  }
   void copies_issued(Warp& w, const CopyBatch& batch) override { tell(&Observer::copies_issued, w, batch); }
   void copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override {

@@ -280,8 +280,6 @@ class Observer {
     local_moved(w, lane, to, bytes);
   }
   virtual void frame_opened(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
-  // A lane calls malloc, free or printf, which reads the bytes at a generic address: an argument, a format.
-  virtual void builtin_reads(Warp&, int /*lane*/, std::uint64_t /*address*/, std::uint32_t /*bytes*/) {}
   // copies_issued: the copies of a batch have started. copies_finished: some of them are about to be carried
   // out, for a thread that waited or, if `barrier` is not 0, for the threads that wait for that mbarrier.
   virtual void copies_issued(Warp&, const CopyBatch&) {}

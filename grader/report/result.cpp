@@ -73,7 +73,8 @@ std::string as_fast_text(const TaskResult& task) {
     return goal.measured && goal.points > 0 && !lab::meets(goal.metric, *goal.measured, goal.limit);
   });
   if (!decides || !task.is_as_fast_as_reference()) return "";
-  return fmt::format("modelled time is {:.2f} times the reference's: all points for efficiency", *task.time_ratio);
+  return fmt::format("modelled time is {:.2f} times the reference's: all points for efficiency",
+                     *task.time_ratio);
 }
 
 namespace {

@@ -94,7 +94,7 @@ struct TaskResult {
   std::optional<double> speedup;  // over the judged baseline
   std::map<std::string, double> metrics;
   std::vector<GoalScore> goals;
-  // Of the cases that were counted: modelled time ÷ that of the reference solution, the worst.
+  // Of the cases with a lab::ReferenceTime: modelled time ÷ that, the worst.
   std::optional<double> time_ratio;
   // Then it has the points of all goals.
   bool is_as_fast_as_reference() const { return time_ratio && *time_ratio <= lab::kRoom; }

@@ -107,7 +107,11 @@ def counted(arguments: str, labcli: str) -> str:
     for rung, p in zip(rungs, profiles):
         case = [f"`{p['case']}`" if p["case"] != usual else ""] if others else []
         rows.append([f"`{rung}`" + " ★" * (rung in labs_tasks), *case, *(figure(p, c) for c in columns)])
-    heads = ["rung", *(["case, if different"] if others else []), *(head(c, labs(labcli)[lab]) for c in columns)]
+    heads = [
+        "rung",
+        *(["case, if different"] if others else []),
+        *(head(c, labs(labcli)[lab]) for c in columns),
+    ]
     align = "ll" + "r" if others else "lr"
     return (
         "<details><summary>Counts of the solutions on the simulator (predict them before you look)</summary>\n\n"
@@ -122,7 +126,9 @@ def cases(arguments: str, labcli: str) -> str:
         [f"`{task}`", *(figure(profile(labcli, lab, task, case), column) for case, _ in named)]
         for task in tasks.split(",")
     ]
-    return table([head(column, labs(labcli)[lab]), *(words.replace("_", " ") for _, words in named)], rows, "lr")
+    return table(
+        [head(column, labs(labcli)[lab]), *(words.replace("_", " ") for _, words in named)], rows, "lr"
+    )
 
 
 def goals(arguments: str, labcli: str) -> str:

@@ -28,12 +28,12 @@ inline constexpr lab::Task kTasks[] = {
     {.id = "warp_aggregated",
      .title = "Ballots instead of a scan",
      .correctness_points = 17,
-     .efficiency = {{Metric::barriers, 12, 5}, {Metric::launches, 3, 4}},
+     .efficiency = {{Metric::barriers, 8, 5, "1,024 items"}, {Metric::launches, 3, 4}},
      .speedup = {{120, 3}, {200, 4}, {250, 3}}},
     {.id = "single_pass",
      .title = "One pass, by looking back",
      .correctness_points = 8,
-     .efficiency = {{Metric::bytes_ratio, 1.25, 4}, {Metric::launches, 2, 4}},
+     .efficiency = {{Metric::bytes_ratio, 1.4, 4}, {Metric::launches, 2, 4}},
      .speedup = {{200, 2}, {300, 2}},
      .bonus = true},
 };
@@ -47,6 +47,12 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "is_positive_i32_n4194304_half", 19975, 2267},
 };
 inline constexpr std::string_view kFirstJobs[] = {"Job<std::int32_t, IsPositive<std::int32_t>>"};
+inline constexpr lab::ReferenceTime kReferenceTimes[] = {
+    {"three_kernels", "is_positive_i32_n4194304_half", 106.5},
+    {"fused", "is_positive_i32_n4194304_half", 46.9},
+    {"warp_aggregated", "is_positive_i32_n4194304_half", 32.84},
+    {"single_pass", "is_positive_i32_n4194304_half", 24.55},
+};
 inline constexpr lab::Manifest kManifest{
     .id = "compaction",
     .title = "Stream compaction",
@@ -57,6 +63,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .reference_times = kReferenceTimes,
     .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));

@@ -19,7 +19,7 @@ inline constexpr lab::Task kTasks[] = {
     {.id = "tile_sort",
      .title = "Tiles in shared memory",
      .correctness_points = 10,
-     .efficiency = {{Metric::bytes_ratio, 1.01, 4}, {Metric::barriers, 4, 4}},
+     .efficiency = {{Metric::bytes_ratio, 6, 4}, {Metric::barriers, 256, 4, "tile of 2,048 keys"}},
      .speedup = {{15, 1}, {30, 1}}},
     {.id = "merge",
      .title = "Parallel bitonic merge",
@@ -56,6 +56,11 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "keys_u32_n1048576_random", 16114, 6992},
 };
 inline constexpr std::string_view kFirstJobs[] = {"Job<std::uint32_t, NoValue>"};
+inline constexpr lab::ReferenceTime kReferenceTimes[] = {
+    {"split", "keys_u32_n262144_random_bits0to16", 353.1}, {"tile_sort", "keys_u32_n1048576_random", 38.59},
+    {"merge", "keys_u32_n1048576_random", 291.7},          {"digits", "keys_u32_n1048576_random", 100.5},
+    {"onesweep", "keys_u32_n1048576_random", 79.9},
+};
 inline constexpr lab::Manifest kManifest{
     .id = "radix_sort",
     .title = "Radix sort",
@@ -64,6 +69,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .reference_times = kReferenceTimes,
     .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));

@@ -9,30 +9,30 @@ namespace course::scan {
 
 using lab::Metric;
 
-// The ratios compare with the loop's n - 1 operations per row, and with ⌈log2 row_length⌉ steps, the fewest
-// possible.
 // Each goal separates a rung from the rungs below it (the course's tests check the numbers).
 // The times are compared with one CPU core, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "hillis_steele",
      .title = "Hillis–Steele",
      .correctness_points = 14,
-     .efficiency = {{Metric::active_lanes, 0.001, 3}, {Metric::barriers, 12, 4}},
+     .efficiency = {{Metric::instructions, 310, 3}, {Metric::barriers, 24, 4, "row"}},
      .speedup = {{8, 2}, {16, 2}}},
     {.id = "blelloch",
      .title = "Up-sweep and down-sweep",
      .correctness_points = 13,
-     .efficiency = {{Metric::instructions, 9999, 4}, {Metric::active_lanes, 0.001, 4}},
+     .efficiency = {{Metric::instructions, 300, 4}, {Metric::barriers, 24, 4, "row"}},
      .speedup = {{4, 2}, {7, 2}}},
     {.id = "kogge_stone",
      .title = "A row for each warp",
      .correctness_points = 10,
-     .efficiency = {{Metric::barriers, 0, 3}, {Metric::active_lanes, 0.001, 3}},
+     .efficiency = {{Metric::barriers, 0, 3, "row"}, {Metric::instructions, 85, 3}},
      .speedup = {{15, 2}, {30, 2}}},
     {.id = "coarsened",
      .title = "Many items per thread",
      .correctness_points = 12,
-     .efficiency = {{Metric::barriers, 2, 4}, {Metric::instructions, 9999, 3}, {Metric::bank_conflicts, 1.1, 3}},
+     .efficiency = {{Metric::barriers, 8, 4, "row"},
+                    {Metric::instructions, 50, 3},
+                    {Metric::bank_conflicts, 16, 3, "row"}},
      .speedup = {{15, 2}, {30, 3}, {40, 3}}},
     {.id = "segmented",
      .title = "Segments in a row",
@@ -59,6 +59,13 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "inclusive_sum_i32_n4194304_row32_random", 1617, 434},
 };
 inline constexpr std::string_view kFirstJobs[] = {"Job<Sum<std::int32_t>>"};
+inline constexpr lab::ReferenceTime kReferenceTimes[] = {
+    {"hillis_steele", "inclusive_sum_i32_n4194304_row1024_random", 42.1},
+    {"blelloch", "exclusive_sum_i32_n4194304_row1024_random", 98.55},
+    {"kogge_stone", "inclusive_sum_i32_n4194304_row32_random", 21.26},
+    {"coarsened", "inclusive_sum_i32_n4194304_row4096_random", 17.56},
+    {"segmented", "inclusive_sum_i32_n4194304_row4096_random", 19.57},
+};
 inline constexpr lab::Manifest kManifest{
     .id = "scan",
     .title = "Scan",
@@ -67,6 +74,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .reference_times = kReferenceTimes,
     .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));

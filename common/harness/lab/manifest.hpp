@@ -19,12 +19,12 @@ namespace course::lab {
 // The quantity that an efficiency goal limits, of the kernels of one case. Each is counted at instructions, so
 // that work which only hides another cost has a cost itself. Items and units: Ideal.
 enum class Metric {
-  instructions,    // instructions that threads execute, an item
-  active_lanes,    // share of active lanes in all warp instructions, 0 to 1. A lower limit.
-  bytes_ratio,     // bytes moved (32 · sectors) ÷ bytes that must move. Of labs for several devices: bytes that
-                   // the device which sends most sends to others ÷ those that it must send.
-  launches,        // kernel launches
-  barriers,        // block-wide barriers and phases of mbarriers, a unit
+  instructions,  // instructions that threads execute, an item
+  active_lanes,  // share of active lanes in all warp instructions, 0 to 1. A lower limit.
+  bytes_ratio,  // bytes moved (32 · sectors) ÷ bytes that must move. Of labs for several devices: bytes that
+                // the device which sends most sends to others ÷ those that it must send.
+  launches,     // kernel launches
+  barriers,     // block-wide barriers and phases of mbarriers, a unit
   bank_conflicts,  // wavefronts of shared memory beyond those that the bytes need, a unit
   atomics,         // atomic operations, one for each lane that makes one, an item
   contention,      // lanes of atomics that wait for other lanes of their warp at the same address, an item
@@ -94,8 +94,9 @@ struct CpuTime {
   double one_thread_us = 0, all_cores_us = 0;
 };
 
-// The modelled time of the reference solution for a case that is counted. A right program that takes no longer
-// gets all points of Task::efficiency. The test `goals LAB` compares them.
+// The modelled time of the reference solution for a case that is timed (of tasks without tiers: counted). A
+// right program that takes no longer in any of them gets all points of Task::efficiency. Only for tasks whose
+// reference is faster than the rungs below. The test `goals LAB` compares them with the solution.
 struct ReferenceTime {
   std::string_view task, case_name;
   double us = 0;

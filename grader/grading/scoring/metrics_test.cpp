@@ -86,8 +86,8 @@ TEST(Metrics, AreAbsentWithoutUnitsOrLaunches) {
 TEST(Metrics, AreZeroWithoutTheirInstructions) {
   sim::Counters c;
   c.launches = 1;
-  for (const lab::Metric metric : {lab::Metric::barriers, lab::Metric::bank_conflicts, lab::Metric::atomics,
-                                   lab::Metric::contention})
+  for (const lab::Metric metric :
+       {lab::Metric::barriers, lab::Metric::bank_conflicts, lab::Metric::atomics, lab::Metric::contention})
     EXPECT_EQ(measure(metric, c, kIdeal), 0) << lab::name_of(metric);
 }
 

@@ -18,7 +18,8 @@ TaskResult empty_result(const lab::Task& task) {
   out.max_points = lab::max_points(task);
   out.max_correctness_points = task.correctness_points;
   for (const lab::EfficiencyGoal& goal : task.efficiency) {
-    out.goals.push_back({goal.metric, goal.limit, std::string(lab::unit_of(goal)), std::nullopt, 0, goal.points, ""});
+    out.goals.push_back(
+        {goal.metric, goal.limit, std::string(lab::unit_of(goal)), std::nullopt, 0, goal.points, ""});
   }
   for (const lab::SpeedupTier& tier : task.speedup) out.tiers.push_back({tier.speedup, 0, tier.points});
   return out;

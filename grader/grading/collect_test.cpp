@@ -29,10 +29,10 @@ struct Collected {
 };
 
 Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::DeviceKind::sim,
-                         std::uint64_t seed = 5, Script* reference = nullptr) {
+                         std::uint64_t seed = 5, Script* reference = nullptr, bool checks = false) {
   Script script(std::move(answer));
   const lab::Task& task = testing::kTasks[0];
-  const Plan plan = make_plan(task, kProblem.cases(task), {device, {}});
+  const Plan plan = make_plan(task, kProblem.cases(task), {device, {}, checks});
   const RunContext context{"fake", seed, false, device, false};
   std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> runners;
   CollectHooks hooks;
@@ -144,10 +144,7 @@ TEST(Collect, NoCaseIsRunAgainWithFewerCheckers) {
       [](auto&, const lab::Case& c, const lab::Measure& measure) {
         return c.n == 200000 && measure.checks ? std::optional(failing(Verdict::time_limit)) : std::nullopt;
       },
-      lab::DeviceKind::sim, 5,
-      [](Plan& plan) {
-        for (Step& step : plan.steps) step.measure.checks = true;
-      });
+      lab::DeviceKind::sim, 5, nullptr, true);
   EXPECT_EQ(slow.result.verdict, Verdict::time_limit);
   EXPECT_EQ(std::count_if(slow.asked.begin(), slow.asked.end(),
                           [](const Asked& one) { return one.case_name == "n200000"; }),

@@ -50,7 +50,7 @@ int points(const json& patch, const json& wish = json::object(), const char* bas
 TEST(Rescore, GivesPointsByLimitsAndTiers) {
   EXPECT_EQ(points({}), 22);
   EXPECT_EQ(points({}, {{"speedup", {{9, 7}}}}), 26);
-  EXPECT_EQ(points({}, {{"efficiency", {{"bytes_ratio", {{"limit", 1.49}, {"points", 5}}}}}}), 17);
+  EXPECT_EQ(points({}, {{"efficiency", {{"bytes_ratio", {{"limit", 1.4}, {"points", 5}}}}}}), 17);
   EXPECT_EQ(points({}, {{"efficiency", {{"active_lanes", {{"limit", 0.91}, {"points", 4}}}}}}), 18);
   EXPECT_EQ(points({}, {{"correctness", 1}}), 13);
 }

@@ -193,7 +193,7 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
   request.outputs = std::span(on_device).subspan(inputs.size());
   request.d_workspace = workspace.data();
   request.stream = stream;
-  request.multiprocessors = multiprocessors;
+  request.multiprocessors = c.multiprocessors != 0 ? static_cast<int>(c.multiprocessors) : multiprocessors;
   const lab::Status status = solve(request);
   if (status == lab::Status::not_implemented)
     throw Refused("The task is not written yet: it returns not_implemented.");

@@ -170,7 +170,7 @@ TEST(SimReport, ReadsEveryCounter) {
                          "shared_atomic_passes",
                          "shared_loop_passes",
                          "chain_clocks"};
-  const char* last[] = {"work", "steps", "operation_lanes"};
+  const char* last[] = {"work", "steps"};
   static_assert(sizeof(sim::Counters) ==
                     (std::size(names) + sim::kInstructionKinds + std::size(last)) * sizeof(std::uint64_t),
                 "name the new counter here");

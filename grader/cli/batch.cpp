@@ -96,16 +96,14 @@ Result<Ready> get_ready(const BatchOptions& options) {
 // What a lab's points.hpp says about how evidence is collected. The rest of it, limits, tiers and points,
 // only decides what the evidence is worth.
 json asked_of(const lab::Manifest& manifest) {
-  json tasks = json::array(), times = json::array(), references = json::array();
+  json tasks = json::array(), times = json::array();
   for (const lab::Task& task : manifest.tasks) {
-    tasks.push_back({task.id, !task.efficiency.empty(), !task.speedup.empty()});
+    tasks.push_back({task.id, !task.efficiency.empty(), !task.speedup.empty(), task.reference_us});
   }
   for (const lab::Task& rung : manifest.further_rungs) tasks.push_back({rung.id});
   for (const lab::CpuTime& time : manifest.cpu_times)
     times.push_back({time.task, time.case_name, time.one_thread_us, time.all_cores_us});
-  for (const lab::ReferenceTime& time : manifest.reference_times)
-    references.push_back({time.task, time.case_name, time.us});
-  return {{"tasks", tasks}, {"cpu_times", times}, {"reference_times", references}};
+  return {{"tasks", tasks}, {"cpu_times", times}};
 }
 
 int run_harness(const BatchOptions& options) {

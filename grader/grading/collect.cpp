@@ -29,15 +29,12 @@ constexpr std::uint64_t kExplainedItems = std::uint64_t{1} << 20;
 // After kFailuresShown, cases are run to decide between several causes. In shorter ones many look alike.
 constexpr std::uint64_t kTellingItems = 32;
 
-bool is_measured(const Step& step) {
-  return step.stage == Stage::efficiency || step.stage == Stage::speedup;
-}
-
 // What the counters show although the case is right: its verdict and failure. (The findings have been judged
 // by lab::Session.)
 lab::Verdict object_to(const lab::SimReport& report, const Step& step, const lab::Ideal& ideal,
                        lab::Failure& failure) {
-  std::string too_little = is_measured(step) ? implausible(report.totals, ideal) : "";
+  const bool measured = step.stage == Stage::efficiency || step.stage == Stage::speedup;
+  std::string too_little = measured ? implausible(report.totals, ideal) : "";
   if (too_little.empty()) return Verdict::ok;
   failure.headline = "was not done by kernels";
   failure.notes.push_back(std::move(too_little));
@@ -120,7 +117,9 @@ class Collector {
         slowest_seconds_ = outcome.processor_seconds;
         slowest_case_ = c.name;
       }
-      if (is_measured(step) && report.readable) keep_time_ratio(c, report);
+      if (report.readable && task_.reference_us > 0 &&
+          step.stage == (task_.speedup.empty() ? Stage::efficiency : Stage::speedup))
+        evidence_.time_ratio += report.modelled_us / task_.reference_us;
       if (step.stage == Stage::efficiency && report.readable)
         keep_worst(report, ideal), find_places(step, c, seed);
       if (step.stage == Stage::speedup) keep_times(step, c, outcome);
@@ -197,11 +196,6 @@ class Collector {
       entry->second =
           lab::at_least(metric) ? std::min(entry->second, *value) : std::max(entry->second, *value);
     }
-  }
-
-  void keep_time_ratio(const lab::Case& c, const lab::SimReport& report) {
-    const double us = lab::find_reference_us(problem_.manifest(), task_, c.name);
-    if (us > 0) evidence_.time_ratio = std::max(evidence_.time_ratio, report.modelled_us / us);
   }
 
   // The lines with most of what misses a goal. They take a run that counts line by line.

@@ -25,7 +25,7 @@ using ::testing::Not;
 
 constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 9.5,
- "totals": {"work": 4095, "steps": 12, "global_load_sectors": 512, "global_store_sectors": 1,
+ "totals": {"launches": 3, "work": 4095, "steps": 12, "global_load_sectors": 512, "global_store_sectors": 1,
             "warp_instructions": 200, "lane_instructions": 4800},
  "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6,
                "bound_by": "shared memory and first-level cache", "block": [16, 16, 1],

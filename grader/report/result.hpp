@@ -94,8 +94,7 @@ struct TaskResult {
   std::optional<double> speedup;  // over the judged baseline
   std::map<std::string, double> metrics;
   std::vector<GoalScore> goals;
-  // Of the cases with a lab::ReferenceTime: modelled time ÷ that, the worst.
-  std::optional<double> time_ratio;
+  std::optional<double> time_ratio;  // modelled time ÷ lab::Task::reference_us
   // Then it has the points of all goals.
   bool is_as_fast_as_reference() const { return time_ratio && *time_ratio <= lab::kRoom; }
   std::vector<TierScore> tiers;

@@ -23,17 +23,20 @@ inline constexpr lab::Task kTasks[] = {
      .efficiency = {{Metric::atomics, 1.05, 2, "sample"},
                     {Metric::active_lanes, 0.95, 2},
                     {Metric::launches, 2, 2}},
-     .speedup = {{2, 2}}},
+     .speedup = {{2, 2}},
+     .reference_us = 821.3},
     {.id = "private_counts",
      .title = "A private histogram per thread",
      .correctness_points = 12,
      .efficiency = {{Metric::atomics, 0.05, 5, "sample"}, {Metric::launches, 3, 3}},
-     .speedup = {{3, 2}, {6, 2}}},
+     .speedup = {{3, 2}, {6, 2}},
+     .reference_us = 227.2},
     {.id = "shared_counts",
      .title = "A histogram per block",
      .correctness_points = 12,
      .efficiency = {{Metric::bytes_ratio, 2, 6}, {Metric::launches, 2, 2}},
-     .speedup = {{30, 3}, {50, 4}, {65, 3}}},
+     .speedup = {{30, 3}, {50, 4}, {65, 3}},
+     .reference_us = 26.79},
     {.id = "sort_reduce",
      .title = "Sort, then reduce by key",
      .correctness_points = 12,
@@ -44,7 +47,8 @@ inline constexpr lab::Task kTasks[] = {
      .correctness_points = 8,
      .efficiency = {{Metric::contention, 0.1, 4, "sample"}, {Metric::bytes_ratio, 2, 3}},
      .speedup = {{8, 3}, {20, 2}},
-     .bonus = true},
+     .bonus = true,
+     .reference_us = 177.17},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
     {.id = "per_warp", .title = "A histogram per warp", .section = "combined"},
@@ -60,14 +64,6 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "even_i32_b256_n1048576_random", 2003, 521},
 };
 inline constexpr std::string_view kFirstJobs[] = {"Job<std::int32_t, EvenBins<std::int32_t>>"};
-inline constexpr lab::ReferenceTime kReferenceTimes[] = {
-    {"global_atomics", "even_i32_b256_n4194304_random", 821.3},
-    {"private_counts", "even_i32_b256_n4194304_random", 227.2},
-    {"shared_counts", "even_i32_b256_n4194304_random", 26.79},
-    {"combined", "even_i32_b256_n4194304_random", 27.49},
-    {"combined", "even_i32_b4096_n4194304_random", 49.95},
-    {"combined", "even_i32_b65536_n4194304_random", 99.73},
-};
 inline constexpr lab::Manifest kManifest{
     .id = "histogram",
     .title = "Histogram",
@@ -78,7 +74,6 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
-    .reference_times = kReferenceTimes,
     .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));

@@ -15,22 +15,26 @@ inline constexpr lab::Task kTasks[] = {
     {.id = "split",
      .title = "One-bit split",
      .correctness_points = 14,
-     .efficiency = {{Metric::bytes_ratio, 120, 3}, {Metric::launches, 96, 3}}},
+     .efficiency = {{Metric::bytes_ratio, 120, 3}, {Metric::launches, 96, 3}},
+     .reference_us = 353.1},
     {.id = "tile_sort",
      .title = "Tiles in shared memory",
      .correctness_points = 10,
      .efficiency = {{Metric::bytes_ratio, 6, 4}, {Metric::barriers, 256, 4, "tile of 2,048 keys"}},
-     .speedup = {{15, 1}, {30, 1}}},
+     .speedup = {{15, 1}, {30, 1}},
+     .reference_us = 38.59},
     {.id = "merge",
      .title = "Parallel bitonic merge",
      .correctness_points = 11,
      .efficiency = {{Metric::bytes_ratio, 40, 4}, {Metric::launches, 40, 3}},
-     .speedup = {{5, 1}, {10, 1}}},
+     .speedup = {{5, 1}, {10, 1}},
+     .reference_us = 291.7},
     {.id = "digits",
      .title = "Digits of k bits",
      .correctness_points = 12,
      .efficiency = {{Metric::bytes_ratio, 11, 5}, {Metric::launches, 24, 3}},
-     .speedup = {{10, 2}, {20, 3}}},
+     .speedup = {{10, 2}, {20, 3}},
+     .reference_us = 100.5},
     {.id = "any_key",
      .title = "Any key, either direction",
      .correctness_points = 11,
@@ -40,7 +44,8 @@ inline constexpr lab::Task kTasks[] = {
      .correctness_points = 9,
      .efficiency = {{Metric::bytes_ratio, 7.5, 4}, {Metric::launches, 8, 3}},
      .speedup = {{15, 2}, {30, 2}},
-     .bonus = true},
+     .bonus = true,
+     .reference_us = 79.9},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
     {.id = "merge_path", .title = "Merging by rank", .section = "merge"},
@@ -56,11 +61,6 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "keys_u32_n1048576_random", 16114, 6992},
 };
 inline constexpr std::string_view kFirstJobs[] = {"Job<std::uint32_t, NoValue>"};
-inline constexpr lab::ReferenceTime kReferenceTimes[] = {
-    {"split", "keys_u32_n262144_random_bits0to16", 353.1}, {"tile_sort", "keys_u32_n1048576_random", 38.59},
-    {"merge", "keys_u32_n1048576_random", 291.7},          {"digits", "keys_u32_n1048576_random", 100.5},
-    {"onesweep", "keys_u32_n1048576_random", 79.9},
-};
 inline constexpr lab::Manifest kManifest{
     .id = "radix_sort",
     .title = "Radix sort",
@@ -69,7 +69,6 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
-    .reference_times = kReferenceTimes,
     .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));

@@ -17,28 +17,33 @@ inline constexpr lab::Task kTasks[] = {
     {.id = "serial",
      .title = "A thread per row, a thread per column",
      .correctness_points = 15,
-     .efficiency = {{Metric::instructions, 14, 3}, {Metric::launches, 2, 2}}},
+     .efficiency = {{Metric::instructions, 14, 3}, {Metric::launches, 2, 2}},
+     .reference_us = 425.7},
     {.id = "rows_columns",
      .title = "A block per row, coalesced columns",
      .correctness_points = 13,
      .efficiency = {{Metric::bytes_ratio, 2.1, 5}, {Metric::instructions, 120, 3}},
-     .speedup = {{8, 2}, {16, 2}}},
+     .speedup = {{8, 2}, {16, 2}},
+     .reference_us = 77.26},
     {.id = "transpose",
      .title = "Scan, transpose, scan, transpose",
      .correctness_points = 12,
      .efficiency = {{Metric::bank_conflicts, 20, 4, "1,024 items"}, {Metric::bytes_ratio, 4.2, 2}},
-     .speedup = {{12, 2}, {24, 3}, {43.5, 4}}},
+     .speedup = {{12, 2}, {24, 3}, {43.5, 4}},
+     .reference_us = 67.6},
     {.id = "box",
      .title = "Box filter by four look-ups",
      .correctness_points = 11,
      .efficiency = {{Metric::instructions, 115, 3}, {Metric::bytes_ratio, 1.3, 5}, {Metric::launches, 1, 2}},
-     .speedup = {{50, 3}, {100, 4}}},
+     .speedup = {{50, 3}, {100, 4}},
+     .reference_us = 35.02},
     {.id = "single_pass",
      .title = "One pass over tiles",
      .correctness_points = 8,
      .efficiency = {{Metric::bytes_ratio, 1.2, 5}, {Metric::launches, 2, 2}},
      .speedup = {{6, 2}, {12, 3}},
-     .bonus = true},
+     .bonus = true,
+     .reference_us = 63.7},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
     {.id = "fused", .title = "Transposed on the way out", .section = "transpose"},
@@ -52,13 +57,6 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "lower_left_f32_2048x2048_random", 3199, 1137},
 };
 inline constexpr std::string_view kFirstJobs[] = {"TableJob<std::int32_t>", "BoxJob<std::uint32_t>"};
-inline constexpr lab::ReferenceTime kReferenceTimes[] = {
-    {"serial", "top_left_f32_1024x256_random", 425.7},
-    {"rows_columns", "lower_left_f32_2048x2048_random", 77.26},
-    {"transpose", "lower_left_f32_2048x2048_random", 67.6},
-    {"box", "lower_left_u32_2048x2048_random_radius50", 35.02},
-    {"single_pass", "lower_left_f32_2048x2048_random", 63.7},
-};
 inline constexpr lab::Manifest kManifest{
     .id = "sat",
     .title = "Summed area table",
@@ -67,7 +65,6 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
-    .reference_times = kReferenceTimes,
     .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));

@@ -367,7 +367,7 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
 
 // --- Rung 6, task "coarsened": a fixed number of threads; each one combines many items by itself, and the
 // tree comes last.
-// Limits: instructions per item ≤ 14, launches ≤ 2.
+// Limits: instructions per item ≤ 18, launches ≤ 2.
 //@reference
 // Changed: the number of blocks is limited. Each thread goes through the array with a stride of one grid and
 // loads 16 bytes at a time. Each block has one tree, at the end. There are at most two launches.
@@ -452,7 +452,7 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 }
 
 // --- Rung 7, task "single_launch" (bonus): the block that finishes last combines the partial results.
-// Limits: launches ≤ 1, instructions per item ≤ 14.
+// Limits: launches ≤ 1, instructions per item ≤ 18.
 //@reference
 // Changed: a ticket, taken with atomicInc, shows the last block that all partial results are stored.
 // Why: it saves the second launch and the gap before it.

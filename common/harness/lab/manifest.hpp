@@ -82,6 +82,10 @@ struct Task {
   ShortList<SpeedupTier> speedup = {};
   Baseline baseline = Baseline::one_thread;
   bool bonus = false;
+  // Modelled time of the reference solution in the timed cases, or without tiers in the counted ones, together.
+  // A right program that takes no longer gets all points of `efficiency`. 0: no such rule, because a rung below
+  // is as fast. The test `goals LAB` compares it with the solution.
+  double reference_us = 0;
 };
 
 // The CPU baselines of a case that is timed on the simulator, measured on the computer that the simulator
@@ -92,14 +96,6 @@ struct CpuTime {
   std::string_view task;  // "": every task
   std::string_view case_name;
   double one_thread_us = 0, all_cores_us = 0;
-};
-
-// The modelled time of the reference solution for a case that is timed (of tasks without tiers: counted). A
-// right program that takes no longer in any of them gets all points of Task::efficiency. Only for tasks whose
-// reference is faster than the rungs below. The test `goals LAB` compares them with the solution.
-struct ReferenceTime {
-  std::string_view task, case_name;
-  double us = 0;
 };
 
 constexpr int max_points(const Task& task) {
@@ -119,7 +115,6 @@ struct Manifest {
   // (their indices follow those of the tasks), but students need not write them and they give no points.
   std::span<const Task> further_rungs = {};
   std::span<const CpuTime> cpu_times = {};  // a case without one: this computer's CPU is timed
-  std::span<const ReferenceTime> reference_times = {};
   // The types of job that are compiled and run first when an answer must come soon (grade --quick): those of
   // the first case. Empty: all types.
   std::span<const std::string_view> first_jobs = {};
@@ -159,13 +154,6 @@ constexpr const CpuTime* find_cpu_time(const Manifest& manifest, const Task& tas
   for (const CpuTime& time : manifest.cpu_times)
     if ((time.task.empty() || time.task == task.id) && time.case_name == case_name) return &time;
   return nullptr;
-}
-
-// The reference's modelled time for a task's case; 0: not known.
-constexpr double find_reference_us(const Manifest& manifest, const Task& task, std::string_view case_name) {
-  for (const ReferenceTime& time : manifest.reference_times)
-    if (time.task == task.id && time.case_name == case_name) return time.us;
-  return 0;
 }
 
 constexpr bool adds_up(const Manifest& manifest) {

@@ -77,7 +77,7 @@ Evidence together(const TaskResult& earlier, Evidence now) {
     measured->second = lab::at_least(metric) ? std::min(measured->second, known->second)
                                              : std::max(measured->second, known->second);
   }
-  now.time_ratio = std::max(now.time_ratio, earlier.time_ratio.value_or(0));
+  now.time_ratio += earlier.time_ratio.value_or(0);
   if (earlier.timing) now.timings.push_back(*earlier.timing);
   return now;
 }

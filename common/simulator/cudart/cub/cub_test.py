@@ -40,7 +40,9 @@ if os.environ.get("LAB_DEVICE") == "gpu":
     sys.exit(subprocess.run([program]).returncode)
 devices = ["a100", "h200"]  # the one runs PTX for compute_80, the other for compute_90
 if len(sys.argv) > 3:
-    devices = sorted(file.stem for file in pathlib.Path(sys.argv[3]).glob("*.inc") if "timing" not in file.stem)
+    devices = sorted(
+        file.stem for file in pathlib.Path(sys.argv[3]).glob("*.inc") if "timing" not in file.stem
+    )
 for device in devices:
     one, two = totals(device, 1), totals(device, 2)
     if one["lane_instructions"] == 0:

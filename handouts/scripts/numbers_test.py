@@ -46,7 +46,6 @@ TABLES = {
     "collective | steps of a ring |": CLOSED_FORM,
     "rung | idea | improvement |": CODE,
     "rung | how the positions are counted": CODE,
-    "metric | meaning": DEFINITION,
     "column | meaning | ideal": DEFINITION,
     "in a kernel | meaning": DEFINITION,
     "operator | a ⊕ b | identity |": DEFINITION,

@@ -98,9 +98,7 @@ Result<Ready> get_ready(const BatchOptions& options) {
 json asked_of(const lab::Manifest& manifest) {
   json tasks = json::array(), times = json::array();
   for (const lab::Task& task : manifest.tasks) {
-    const bool dataflow =
-        std::ranges::any_of(task.efficiency, lab::needs_dataflow, &lab::EfficiencyGoal::metric);
-    tasks.push_back({task.id, !task.efficiency.empty(), dataflow, !task.speedup.empty()});
+    tasks.push_back({task.id, !task.efficiency.empty(), !task.speedup.empty(), task.reference_us});
   }
   for (const lab::Task& rung : manifest.further_rungs) tasks.push_back({rung.id});
   for (const lab::CpuTime& time : manifest.cpu_times)

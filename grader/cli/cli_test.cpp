@@ -115,7 +115,7 @@ TEST_F(Labcli, ListsLabsAsTextAndJson) {
   const json list = json::parse(run({"list", "--json"}).output);
   EXPECT_EQ(list.at("labs").at(0).at("id"), "reduction");
   EXPECT_TRUE(list.at("metrics").at("active_lanes").at("at_least"));
-  EXPECT_FALSE(list.at("metrics").at("messages").at("at_least"));
+  EXPECT_FALSE(list.at("metrics").at("barriers").at("at_least"));
   EXPECT_THAT(run({"points", "reduction", "--markdown"}).output, HasSubstr("| **all** | | | | **100"));
 }
 

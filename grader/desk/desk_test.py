@@ -314,9 +314,9 @@ class Desk(InFolder):
 
     def test_an_unknown_metric_is_refused(self):
         self.desk("grades", "term.graded")
-        self.settings("[points.scan.fast.efficiency]\nwrk_ratio = { limit = 1, points = 2 }\n")
+        self.settings("[points.scan.fast.efficiency]\nbyts_ratio = { limit = 1, points = 2 }\n")
         self.assertIn(
-            "points.scan.fast.efficiency.wrk_ratio is not a metric. Did you mean work_ratio?",
+            "points.scan.fast.efficiency.byts_ratio is not a metric. Did you mean bytes_ratio?",
             self.desk("grades", "term.graded", code=1),
         )
 
@@ -966,7 +966,7 @@ class Desk(InFolder):
         self.assertIn("is not empty", self.desk("canary", book, "--out", "newer", code=1))
 
     def evidence(self, verdict):
-        right = {"verdict": "OK", "metrics": {"work_ratio": 1.1, "active_lanes": 0.95}, "speedup": 20.0}
+        right = {"verdict": "OK", "metrics": {"bytes_ratio": 1.1, "active_lanes": 0.95}, "speedup": 20.0}
         wrong = {"verdict": verdict, "metrics": {}, "speedup": None}
         return dict.fromkeys(make_term.TASKS, right if verdict == "OK" else wrong)
 

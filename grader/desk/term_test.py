@@ -125,7 +125,7 @@ class WholeTerm(unittest.TestCase):
     def test_3_points_in_class_toml_do_the_same(self):
         self.desk("grades")
         before = self.term.expected()
-        more = "[points.scan.fast]\ncorrectness = 12\nefficiency.work_ratio = { limit = 1.2, points = 7 }\nspeedup = [[5, 4]]\n"
+        more = "[points.scan.fast]\ncorrectness = 12\nefficiency.bytes_ratio = { limit = 1.2, points = 7 }\nspeedup = [[5, 4]]\n"
         self.term.write_settings(more=more)
         said = self.desk("grades")
         table = make_term.catalogue()

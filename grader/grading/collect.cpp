@@ -34,17 +34,11 @@ constexpr std::uint64_t kTellingItems = 32;
 lab::Verdict object_to(const lab::SimReport& report, const Step& step, const lab::Ideal& ideal,
                        lab::Failure& failure) {
   const bool measured = step.stage == Stage::efficiency || step.stage == Stage::speedup;
-  if (std::string too_little = measured ? implausible(report.totals, ideal) : ""; !too_little.empty()) {
-    failure.headline = "was not done by kernels";
-    failure.notes.push_back(std::move(too_little));
-    return Verdict::policy;
-  }
-  if (std::string doubt = step.measure.dataflow ? below_bounds(report.totals, ideal) : ""; !doubt.empty()) {
-    failure.headline = "shows fewer operations than its result needs";
-    failure.notes.push_back(std::move(doubt));
-    return Verdict::suspect;
-  }
-  return Verdict::ok;
+  std::string too_little = measured ? implausible(report.totals, ideal) : "";
+  if (too_little.empty()) return Verdict::ok;
+  failure.headline = "was not done by kernels";
+  failure.notes.push_back(std::move(too_little));
+  return Verdict::policy;
 }
 
 // The end of a failed case's output: the text of an uncaught exception, a failed assertion, the simulator's
@@ -123,8 +117,11 @@ class Collector {
         slowest_seconds_ = outcome.processor_seconds;
         slowest_case_ = c.name;
       }
+      if (report.readable && task_.reference_us > 0 &&
+          step.stage == (task_.speedup.empty() ? Stage::efficiency : Stage::speedup))
+        evidence_.time_ratio += report.modelled_us / task_.reference_us;
       if (step.stage == Stage::efficiency && report.readable)
-        keep_worst(report, ideal, step.measure.dataflow), find_places(step, c, seed);
+        keep_worst(report, ideal), find_places(step, c, seed);
       if (step.stage == Stage::speedup) keep_times(step, c, outcome);
       return true;
     }
@@ -190,9 +187,8 @@ class Collector {
             (no_output || n_failed_with_items_ == 0 || lab::is_ambiguous(failed_cases(evidence_))));
   }
 
-  void keep_worst(const lab::SimReport& report, const lab::Ideal& ideal, bool has_dataflow) {
+  void keep_worst(const lab::SimReport& report, const lab::Ideal& ideal) {
     for (const lab::Metric metric : lab::kAllMetrics) {
-      if (lab::needs_dataflow(metric) && !has_dataflow) continue;
       const std::optional<double> value = measure(metric, report.totals, ideal, report.traffic);
       if (!value) continue;
       const auto [entry, is_new] = evidence_.metrics.try_emplace(metric, *value);
@@ -207,7 +203,7 @@ class Collector {
     std::vector<lab::Metric> missed;
     for (const lab::EfficiencyGoal& goal : task_.efficiency) {
       const auto measured = evidence_.metrics.find(goal.metric);
-      if (measured != evidence_.metrics.end() && !meets(goal.metric, measured->second, goal.limit) &&
+      if (measured != evidence_.metrics.end() && !lab::meets(goal.metric, measured->second, goal.limit) &&
           !evidence_.places.contains(goal.metric))
         missed.push_back(goal.metric);
     }

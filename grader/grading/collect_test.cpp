@@ -29,12 +29,10 @@ struct Collected {
 };
 
 Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::DeviceKind::sim,
-                         std::uint64_t seed = 5, const std::function<void(Plan&)>& change = nullptr,
-                         Script* reference = nullptr) {
+                         std::uint64_t seed = 5, Script* reference = nullptr, bool checks = false) {
   Script script(std::move(answer));
   const lab::Task& task = testing::kTasks[0];
-  Plan plan = make_plan(task, kProblem.cases(task), {device, {}});
-  if (change) change(plan);
+  const Plan plan = make_plan(task, kProblem.cases(task), {device, {}, checks});
   const RunContext context{"fake", seed, false, device, false};
   std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> runners;
   CollectHooks hooks;
@@ -58,7 +56,7 @@ Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::De
 Script::Answer report_with(std::string find, std::string replace, Stage only) {
   return
       [=](const lab::Task&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
-        const bool efficiency = measure.dataflow;
+        const bool efficiency = measure.counters;
         if ((only == Stage::efficiency) != efficiency) return std::nullopt;
         lab::Outcome outcome = testing::good_outcome(c, measure);
         const std::size_t at = outcome.sim_report.find(find);
@@ -73,17 +71,7 @@ TEST(Collect, RunsEveryStepOfAGoodTask) {
   EXPECT_EQ(all.result.verdict, Verdict::ok);
   EXPECT_EQ(all.evidence.cases.size(), 9U);  // 5 correctness, 2 checks, 1 efficiency, 1 speedup
   EXPECT_EQ(all.evidence.timings.size(), 1U);
-  EXPECT_DOUBLE_EQ(all.evidence.metrics.at(lab::Metric::work_ratio), 1.0);
-}
-
-TEST(Collect, KeepsNoMetricThatNeedsDataflowFromARunWithoutIt) {
-  const Collected all = run_first_task(nullptr, lab::DeviceKind::sim, 5, [](Plan& plan) {
-    for (Step& step : plan.steps) step.measure.dataflow = false;
-  });
-  EXPECT_TRUE(all.evidence.metrics.contains(lab::Metric::bytes_ratio));
-  for (const lab::Metric metric :
-       {lab::Metric::work_ratio, lab::Metric::step_ratio, lab::Metric::active_lanes})
-    EXPECT_FALSE(all.evidence.metrics.contains(metric)) << lab::name_of(metric);
+  EXPECT_DOUBLE_EQ(all.evidence.metrics.at(lab::Metric::launches), 2);
 }
 
 TEST(Collect, StopsAfterAFewWrongAnswers) {
@@ -156,10 +144,7 @@ TEST(Collect, NoCaseIsRunAgainWithFewerCheckers) {
       [](auto&, const lab::Case& c, const lab::Measure& measure) {
         return c.n == 200000 && measure.checks ? std::optional(failing(Verdict::time_limit)) : std::nullopt;
       },
-      lab::DeviceKind::sim, 5,
-      [](Plan& plan) {
-        for (Step& step : plan.steps) step.measure.checks = true;
-      });
+      lab::DeviceKind::sim, 5, nullptr, true);
   EXPECT_EQ(slow.result.verdict, Verdict::time_limit);
   EXPECT_EQ(std::count_if(slow.asked.begin(), slow.asked.end(),
                           [](const Asked& one) { return one.case_name == "n200000"; }),
@@ -181,7 +166,7 @@ std::optional<lab::Outcome> slow(const lab::Task&, const lab::Case& c, const lab
 
 TEST(Collect, TimeLimitShowsTimeOfReference) {
   Script reference([](auto&, const lab::Case& c, const lab::Measure& m) { return took(1.75, c, m); });
-  const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, nullptr, &reference);
+  const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, &reference);
   EXPECT_THAT(all.result.message,
               HasSubstr("solution of this task took 1.8 s of processor time for this case\n"));
   ASSERT_EQ(reference.asked().size(), 1U);  // only for this case, with the same seed
@@ -192,7 +177,7 @@ TEST(Collect, TimeLimitShowsTimeOfReference) {
 TEST(Collect, TimeLimitWithoutReferenceShowsOwnTimes) {
   Script also_slow([](auto&, auto&, auto&) { return failing(Verdict::time_limit); });
   for (Script* reference : {static_cast<Script*>(nullptr), &also_slow}) {
-    const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, nullptr, reference);
+    const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, reference);
     EXPECT_THAT(all.result.message, HasSubstr("passed before, n33 took longest: 0.25 s of processor time\n"));
     EXPECT_THAT(all.result.message, Not(HasSubstr("solution")));
   }

@@ -80,7 +80,7 @@ TEST(Catalogue, MakesAMarkdownTableOfPoints) {
   const std::string table = points_markdown(testing::kManifest);
   EXPECT_THAT(
       table,
-      HasSubstr("| `first` First task | 30 | work_ratio ≤ 1.5: 5<br>active_lanes ≥ 0.9: 5 | 2× one CPU "
+      HasSubstr("| `first` First task | 30 | barriers per row ≤ 4: 5<br>active_lanes ≥ 0.9: 5 | 2× one CPU "
                 "thread: 6<br>10× one CPU thread: 4 | 50 |"));
   EXPECT_THAT(table, HasSubstr("| **all** | | | | **100 + 10** |"));
 }

@@ -123,10 +123,9 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
     profile.barriers = number(*totals, "barriers");
     profile.bytes = 32 * (number(*totals, "global_load_sectors") + number(*totals, "global_store_sectors") +
                           number(*totals, "local_sectors"));
-    profile.active_lanes =
-        ratio(number(*totals, "lane_instructions"), 32 * number(*totals, "warp_instructions")).value_or(0);
   }
   const lab::SimReport read = lab::read_sim_report(sim_report);
+  profile.messages = static_cast<double>(read.traffic.messages);
   for (const lab::Metric metric : lab::kAllMetrics)
     if (const auto measured = measure(metric, read.totals, profile.ideal, read.traffic))
       profile.metrics.emplace_back(metric, *measured);
@@ -283,6 +282,7 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line, 
   out += beside("steps", profile.steps, profile.ideal.steps, "deep");
   out += beside("bytes", profile.bytes, profile.ideal.bytes, "moved");
   out += fmt::format("  barriers {:>12.0f} passed by blocks\n", profile.barriers);
+  if (profile.messages > 0) out += fmt::format("  messages {:>12.0f} sent by one device\n", profile.messages);
   if (profile.work > 0) out += fmt::format("  intensity {:.3f} operations a byte\n", profile.intensity());
   for (const ProfiledKernel& kernel : profile.kernels) {
     out += "\n" + wrap(fmt::format("{}: {} launch{}, {:.1f} us; limiter: {}", kernel.name, kernel.launches,
@@ -336,7 +336,7 @@ std::string profile_json(const Profile& profile) {
              {"steps", profile.steps},
              {"bytes", profile.bytes},
              {"barriers_passed", profile.barriers},
-             {"active_lanes", profile.active_lanes},
+             {"messages", profile.messages},
              {"ideal",
               {{"work", profile.ideal.work}, {"steps", profile.ideal.steps}, {"bytes", profile.ideal.bytes}}},
              {"intensity", profile.intensity()},

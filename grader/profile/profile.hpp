@@ -48,8 +48,8 @@ struct Profile {
   double modelled_us = 0;
   std::vector<ProfiledKernel> kernels;  // the longest first
   double work = 0, steps = 0, bytes = 0;
-  double barriers = 0;      // passed by blocks, together
-  double active_lanes = 0;  // mean share of active lanes in warp instructions
+  double barriers = 0;  // passed by blocks, together
+  double messages = 0;  // of the device that sends most
   lab::Ideal ideal;
   std::vector<std::pair<lab::Metric, double>> metrics;               // those that the counters determine
   double intensity() const { return bytes > 0 ? work / bytes : 0; }  // operations a byte

@@ -20,7 +20,7 @@ std::string output_of(const TaskResult& task) {
   if (!task.message.empty()) out += task.message + "\n";
   for (const GoalScore& goal : task.goals) {
     const std::string measured = goal.measured ? beside(*goal.measured, goal.limit) : "not measured";
-    out += fmt::format("{}: {}, limit {} {:.4g}: {} of {} points{}\n", lab::name_of(goal.metric), measured,
+    out += fmt::format("{}: {}, limit {} {:.4g}: {} of {} points{}\n", name_with_unit(goal), measured,
                        lab::at_least(goal.metric) ? ">=" : "<=", goal.limit, goal.points, goal.max_points,
                        goal.note.empty() ? "" : " (" + goal.note + ")");
   }

@@ -50,10 +50,11 @@ Html losses(const TaskResult& task) {
   };
   for (const GoalScore& goal : task.goals) {
     if (goal.points >= goal.max_points) continue;
-    add(fmt::format("{}: {}, limit {} {:.4g} (−{})", lab::name_of(goal.metric),
+    add(fmt::format("{}: {}, limit {} {:.4g} (−{})", name_with_unit(goal),
                     goal.measured ? beside(*goal.measured, goal.limit) : goal.note,
                     lab::at_least(goal.metric) ? "≥" : "≤", goal.limit, goal.max_points - goal.points));
   }
+  if (const std::string fast = as_fast_text(task); !fast.empty()) add(fast);
   for (const TierScore& tier : task.tiers)
     if (tier.points < tier.max_points)
       add(fmt::format("speedup {:.4g}× not reached (−{})", tier.speedup, tier.max_points - tier.points));

@@ -32,10 +32,10 @@ using testing::why_malformed;
 RunResult example() {
   RunResult result = testing::sample_result();
   TaskResult &good = result.labs[0].tasks[0], &wrong = result.labs[0].tasks[1];
-  good.goals = {{lab::Metric::bank_conflicts, 1.05, 3.2, 0, 5, ""},
-                {lab::Metric::work_ratio, 1.0, 1.0, 5, 5, ""}};
+  good.goals = {{lab::Metric::bank_conflicts, 1.05, "row", 3.2, 0, 5, ""},
+                {lab::Metric::launches, 1.0, "", 1.0, 5, 5, ""}};
   good.speedup = 85.2;
-  good.metrics = {{"bank_conflicts", 3.2}, {"work_ratio", 1.0}};
+  good.metrics = {{"bank_conflicts", 3.2}, {"launches", 1.0}};
   good.timing->one_thread_us = 852;
   good.timing->judged = lab::Baseline::one_thread;
   CaseRecord record;
@@ -118,10 +118,10 @@ TEST(ResultJson, KeepsBonusPointsSeparate) {
 TEST(ResultJson, IsValidForAnyBytesAndNumbers) {
   RunResult result = hostile("\xff\xfe\"\\\x01</script>");
   result.labs[0].tasks[0].speedup = std::numeric_limits<double>::infinity();
-  result.labs[0].tasks[0].metrics["work_ratio"] = std::numeric_limits<double>::quiet_NaN();
+  result.labs[0].tasks[0].metrics["launches"] = std::numeric_limits<double>::quiet_NaN();
   const json task = json::parse(json_text(result)).at("labs").at(0).at("tasks").at(0);
   EXPECT_TRUE(task.at("speedup").is_null());
-  EXPECT_TRUE(task.at("metrics").at("work_ratio").is_null());
+  EXPECT_TRUE(task.at("metrics").at("launches").is_null());
 }
 
 TEST(ResultJson, HasAtMostOneMebibyte) {
@@ -152,8 +152,8 @@ TEST(Table, ShowsVerdictPointsSpeedupAndLosses) {
   EXPECT_THAT(table, HasSubstr("45/50"));
   EXPECT_THAT(table, HasSubstr("85.2x"));
   EXPECT_THAT(table, HasSubstr("43.0x"));
-  EXPECT_THAT(table, HasSubstr("bank_conflicts: 3.2, limit <= 1.05: 0 of 5 points"));
-  EXPECT_THAT(table, Not(HasSubstr("work_ratio")));
+  EXPECT_THAT(table, HasSubstr("bank_conflicts per row: 3.2, limit <= 1.05: 0 of 5 points"));
+  EXPECT_THAT(table, Not(HasSubstr("launches")));
   EXPECT_THAT(table, HasSubstr("45/100"));
   EXPECT_THAT(table, HasSubstr("modelled"));
   EXPECT_THAT(table, HasSubstr("expected 7, got 8"));
@@ -169,7 +169,7 @@ TEST(Table, DistinguishesMeasuredFromAskedFor) {
   task.tiers[0] = {30, 0, 2};
   task.speedup = 29.998;
   const std::string table = to_table(result, {});
-  EXPECT_THAT(table, HasSubstr("bank_conflicts: 1.01004, limit <= 1.01: 0 of 5 points"));
+  EXPECT_THAT(table, HasSubstr("bank_conflicts per row: 1.01004, limit <= 1.01: 0 of 5 points"));
   EXPECT_THAT(table, HasSubstr("29.998x, asked for 30.0x: 0 of 2 points"));
   EXPECT_EQ(beside(1.5, 1.5), "1.5");
   EXPECT_EQ(beside(3.21987, 1.01), "3.22");

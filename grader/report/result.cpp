@@ -55,6 +55,10 @@ void set_failure(CaseRecord& record, lab::Failure failure) {
   record.failure = std::move(failure);
 }
 
+std::string name_with_unit(const GoalScore& goal) {
+  return fmt::format("{}{}{}", lab::name_of(goal.metric), goal.unit.empty() ? "" : " per ", goal.unit);
+}
+
 std::string beside(double measured, double asked) {
   constexpr int kDigits = 4, kMax = 17;
   std::string text = fmt::format("{:.{}g}", measured, kDigits);
@@ -64,10 +68,19 @@ std::string beside(double measured, double asked) {
   return text;
 }
 
+std::string as_fast_text(const TaskResult& task) {
+  const bool decides = std::ranges::any_of(task.goals, [](const GoalScore& goal) {
+    return goal.measured && goal.points > 0 && !lab::meets(goal.metric, *goal.measured, goal.limit);
+  });
+  if (!decides || !task.is_as_fast_as_reference()) return "";
+  return fmt::format("modelled time is {:.2f} times the reference's: all points for efficiency",
+                     *task.time_ratio);
+}
+
 namespace {
 
 std::string lost_goal_text(const GoalScore& goal) {
-  const std::string_view name = lab::name_of(goal.metric);
+  const std::string name = name_with_unit(goal);
   if (!goal.measured) return fmt::format("{}: {} ({} points lost).", name, goal.note, goal.max_points);
   return fmt::format("{} is {}, {} {:.4g} is required ({} point{} lost){}{}.", name,
                      beside(*goal.measured, goal.limit), lab::at_least(goal.metric) ? "at least" : "at most",
@@ -79,6 +92,7 @@ std::string lost_points_text(const TaskResult& out) {
   std::string text;
   for (const GoalScore& goal : out.goals)
     if (goal.points < goal.max_points) text += lost_goal_text(goal) + "\n";
+  if (const std::string fast = as_fast_text(out); !fast.empty()) text += fast + "\n";
   for (const TierScore& tier : out.tiers) {
     if (tier.points == tier.max_points) continue;
     text += out.speedup ? fmt::format("speedup is {}, {:.4g} is required ({} points lost).\n",

@@ -13,6 +13,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "lab/metrics.hpp"
 #include "verifier/session.hpp"
 
 namespace course::grader {
@@ -39,11 +40,15 @@ struct CaseRecord {
 struct GoalScore {
   lab::Metric metric{};
   double limit = 0;
+  std::string unit;  // of both: "row"; "" for none
   std::optional<double> measured;
   int points = 0;
   int max_points = 0;
   std::string note;  // why there is no measurement, or which line has most of what is missed; else ""
 };
+
+// "barriers per row"
+std::string name_with_unit(const GoalScore& goal);
 
 // A measured value with as many digits as distinguish it from the one that was asked for.
 std::string beside(double measured, double asked);
@@ -89,6 +94,9 @@ struct TaskResult {
   std::optional<double> speedup;  // over the judged baseline
   std::map<std::string, double> metrics;
   std::vector<GoalScore> goals;
+  std::optional<double> time_ratio;  // modelled time ÷ lab::Task::reference_us
+  // Then it has the points of all goals.
+  bool is_as_fast_as_reference() const { return time_ratio && *time_ratio <= lab::kRoom; }
   std::vector<TierScore> tiers;
   std::optional<Timing> timing;
   std::vector<CaseRecord> cases;  // those that were run, in order
@@ -97,6 +105,9 @@ struct TaskResult {
   int cases_failed = 0;
   double seconds = 0;
 };
+
+// Why goals that were missed earned points: the program is as fast as the reference. "" if none did.
+std::string as_fast_text(const TaskResult& task);
 
 struct LabResult {
   std::string id;

@@ -53,7 +53,7 @@ void for_each_field(F& c, Visit visit) {
 template <FieldsOf<GoalScore> F, typename Visit>
 void for_each_field(F& g, Visit visit) {
   visit("metric", g.metric), visit.derived("at_least", lab::at_least(g.metric));
-  visit("limit", g.limit), visit("measured", g.measured);
+  visit("limit", g.limit), visit("unit", g.unit), visit("measured", g.measured);
   visit.points("points", g.points, "max_points", g.max_points), visit("note", g.note);
 }
 template <FieldsOf<TierScore> F, typename Visit>
@@ -79,6 +79,8 @@ void for_each_field(F& t, Visit visit) {
   visit("correctness", correctness);
   visit("verdict", t.verdict), visit("message", t.message), visit("speedup", t.speedup);
   visit("metrics", t.metrics), visit("goals", t.goals), visit("tiers", t.tiers), visit("timing", t.timing);
+  visit("time_ratio", t.time_ratio);
+  visit.derived("as_fast_as_reference", t.is_as_fast_as_reference());
   visit("cases", t.cases), visit("cases_planned", t.cases_planned), visit("cases_run", t.cases_run);
   visit("cases_failed", t.cases_failed), visit("seconds", t.seconds);
 }

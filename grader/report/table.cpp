@@ -99,14 +99,14 @@ void write_losses(Writer& out, const std::string& lab, const TaskResult& task, b
   for (const GoalScore& goal : task.goals) {
     if (goal.points >= goal.max_points || (partial && !goal.measured)) continue;
     const std::string measured = goal.measured ? beside(*goal.measured, goal.limit) : goal.note;
-    out.line(
-        fmt::format("    - {}: {}, limit {} {:.4g}: {} of {} points", lab::name_of(goal.metric), measured,
-                    lab::at_least(goal.metric) ? ">=" : "<=", goal.limit, goal.points, goal.max_points),
-        Colour::fair);
+    out.line(fmt::format("    - {}: {}, limit {} {:.4g}: {} of {} points", name_with_unit(goal), measured,
+                         lab::at_least(goal.metric) ? ">=" : "<=", goal.limit, goal.points, goal.max_points),
+             Colour::fair);
     if (!goal.measured || goal.note.empty()) continue;
     out.line("        " + goal.note, Colour::dim);
     has_place = true;
   }
+  if (const std::string fast = as_fast_text(task); !fast.empty()) out.line("    + " + fast, Colour::good);
   if (has_place)
     out.line(fmt::format("        what each line costs: ./lab profile {} {}", lab, task.id), Colour::dim);
   for (const TierScore& tier : task.tiers) {

@@ -20,8 +20,8 @@ inline TaskResult sample_task(const std::string& id, lab::Verdict verdict, int p
 
 inline RunResult sample_result() {
   TaskResult good = sample_task("good", lab::Verdict::ok, 45, 50);
-  good.goals = {{lab::Metric::bank_conflicts, 1.05, 3.2, 0, 5, "why"},
-                {lab::Metric::contention, 1, {}, 5, 5, ""}};
+  good.goals = {{lab::Metric::bank_conflicts, 1.05, "row", 3.2, 0, 5, "why"},
+                {lab::Metric::contention, 1, "item", {}, 5, 5, ""}};
   good.tiers = {{2, 5, 5}};
   good.speedup = 85.25;
   good.metrics = {{"bank_conflicts", 3.25}};

@@ -17,7 +17,7 @@ inline constexpr lab::Task kTasks[] = {
     {.id = "first",
      .title = "First task",
      .correctness_points = 30,
-     .efficiency = {{lab::Metric::work_ratio, 1.5, 5}, {lab::Metric::active_lanes, 0.9, 5}},
+     .efficiency = {{lab::Metric::barriers, 4, 5, "row"}, {lab::Metric::active_lanes, 0.9, 5}},
      .speedup = {{2.0, 6}, {10.0, 4}}},
     {"second", "Second task", "", 50, {}, {}, lab::Baseline::all_cores, false},
     {"extra", "Extra task", "", 10, {}, {}, lab::Baseline::all_cores, true},
@@ -61,7 +61,8 @@ class FakeProblem : public lab::Problem {
   }
   lab::Case example(const lab::Task&, std::uint64_t n) const override { return make(n, 0); }
   lab::Ideal ideal(const lab::Task&, const lab::Case& c) const override {
-    return {static_cast<double>(c.n), 10, 4.0 * static_cast<double>(c.n)};
+    const auto n = static_cast<double>(c.n);
+    return {.items = n, .units = n / 100, .work = n, .steps = 10, .bytes = 4 * n};
   }
 
   bool refuses(const lab::Task&, const lab::Case& c) const override { return c.n == refused_n; }

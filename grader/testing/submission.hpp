@@ -13,7 +13,7 @@
 //                                 screening must accept the submission
 //   jobs: 1                       tasks graded at a time (default 2)
 //   needs: filter                 skipped unless the sandbox has it: filter, namespaces or cgroup
-//   misses: shuffle step_ratio    a goal of a task that must earn no points; may be repeated
+//   misses: shuffle active_lanes  a goal that a right_… submission does not meet; may be repeated
 //   expect: sequential CRASH ended   instead of task and verdict, one line per task: task, verdict, then
 //                                 words of the message
 #pragma once

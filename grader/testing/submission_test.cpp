@@ -33,12 +33,12 @@ TEST(Submission, HeadersMayCoverSeveralTasks) {
 }
 
 TEST(Submission, HeadersNameGoalsThatAreMissed) {
-  auto parsed = parse_submission("// about: a\n// expect: t OK\n// misses: t step_ratio\n", "x");
+  auto parsed = parse_submission("// about: a\n// expect: t OK\n// misses: t active_lanes\n", "x");
   ASSERT_TRUE(parsed);
   ASSERT_EQ(parsed->missed.size(), 1U);
   EXPECT_EQ(parsed->missed[0].task, "t");
-  EXPECT_EQ(parsed->missed[0].metric, "step_ratio");
-  EXPECT_FALSE(parse_submission("// about: a\n// expect: t OK\n// misses: u step_ratio\n", "x"));
+  EXPECT_EQ(parsed->missed[0].metric, "active_lanes");
+  EXPECT_FALSE(parse_submission("// about: a\n// expect: t OK\n// misses: u active_lanes\n", "x"));
 }
 
 // An empty header would make a test that cannot fail.

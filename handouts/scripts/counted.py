@@ -24,15 +24,15 @@ HEADS = {
     "steps": "steps",
     "bytes": "bytes",
     "work_ratio": "operations ÷ closed form",
-    "step_ratio": "steps ÷ closed form",
+    "instructions": "instructions per {unit}",
     "bytes_ratio": "bytes ÷ what must move",
     "active_lanes": "active lanes",
-    "bank_conflicts": "bank conflicts (1 = none)",
+    "bank_conflicts": "bank conflicts per {unit}",
     "launches": "launches",
-    "barriers": "barriers per 1,000 operations",
-    "atomics": "atomics per 1,000 operations",
-    "contention": "contention (1 = none)",
-    "bytes_sent": "bytes sent ÷ what must be sent",
+    "barriers": "barriers per {unit}",
+    "barriers_passed": "barriers",
+    "atomics": "atomics per {unit}",
+    "contention": "waiting lanes per {unit}",
     "messages": "messages",
 }
 
@@ -75,15 +75,20 @@ def profile(labcli: str, lab: str, rung: str, case: str | None = None) -> dict:
     return json.loads(done.stdout)
 
 
+def head(column: str, lab: dict) -> str:
+    goals = [goal for task in lab["tasks"] for goal in task["efficiency"] if goal["metric"] == column]
+    return HEADS[column].format(unit=goals[0]["unit"] if goals else "item")
+
+
 def figure(profiled: dict, column: str) -> str:
-    # For active lanes, the plain share: the grading metric of the same name is lower where a kernel runs
-    # useless instructions or operations.
     value = profiled.get(column, profiled["metrics"].get(column))
-    if value is None or (value == 0 and column in ("work", "steps", "work_ratio", "step_ratio")):
+    if column == "work_ratio":
+        value = profiled["work"] / profiled["ideal"]["work"]
+    if value is None or (value == 0 and column in ("work", "steps", "work_ratio")):
         return ""  # the kernel counts by instructions that are none of the operator's
     if column == "active_lanes":
         return f"{100 * value:.0f} %"
-    if column in ("work", "steps", "bytes", "launches", "messages"):
+    if column in ("work", "steps", "bytes", "launches", "messages", "barriers_passed"):
         return f"{value:,.0f}"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
@@ -102,11 +107,15 @@ def counted(arguments: str, labcli: str) -> str:
     for rung, p in zip(rungs, profiles):
         case = [f"`{p['case']}`" if p["case"] != usual else ""] if others else []
         rows.append([f"`{rung}`" + " ★" * (rung in labs_tasks), *case, *(figure(p, c) for c in columns)])
-    head = ["rung", *(["case, if different"] if others else []), *(HEADS[c] for c in columns)]
+    heads = [
+        "rung",
+        *(["case, if different"] if others else []),
+        *(head(c, labs(labcli)[lab]) for c in columns),
+    ]
     align = "ll" + "r" if others else "lr"
     return (
         "<details><summary>Counts of the solutions on the simulator (predict them before you look)</summary>\n\n"
-        f"Case `{usual}`. A star marks your tasks. [Points](#points) defines the columns.\n\n{table(head, rows, align)}\n</details>\n"
+        f"Case `{usual}`. A star marks your tasks. [Points](#points) defines the columns.\n\n{table(heads, rows, align)}\n</details>\n"
     )
 
 
@@ -117,7 +126,9 @@ def cases(arguments: str, labcli: str) -> str:
         [f"`{task}`", *(figure(profile(labcli, lab, task, case), column) for case, _ in named)]
         for task in tasks.split(",")
     ]
-    return table([HEADS[column], *(words.replace("_", " ") for _, words in named)], rows, "lr")
+    return table(
+        [head(column, labs(labcli)[lab]), *(words.replace("_", " ") for _, words in named)], rows, "lr"
+    )
 
 
 def goals(arguments: str, labcli: str) -> str:
@@ -129,7 +140,7 @@ def goals(arguments: str, labcli: str) -> str:
     for goal in task["efficiency"]:
         at_least = catalogue(labcli)["metrics"][goal["metric"]]["at_least"]
         bound = "at least" if at_least else "at most"
-        name = f"`{goal['metric']}`"
+        name = f"`{goal['metric']}`" + (f" per {goal['unit']}" if goal["unit"] else "")
         limits.append(f"{name} {bound} {goal['limit']:g}" if goal["limit"] else f"no {name}")
     tiers = [f"{tier['speedup']:g}" for tier in task["speedup"]]
     said = [f"Limits of the [counters](#points): {', '.join(limits)}."] if limits else []

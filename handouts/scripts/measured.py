@@ -402,8 +402,8 @@ def rivals(lab: str, labcli: str) -> str:
 
     rows = [
         ["operations ÷ those of the loop (counted)", *of_both("work_ratio")],
-        ["active lanes (counted)", *(f"{100 * c['active_lanes']:.0f} %" for c in counts)],
-        ["barriers per 1,000 operations of the loop (counted)", *of_both("barriers")],
+        ["active lanes (counted)", *of_both("active_lanes")],
+        ["barriers per row (counted)", *of_both("barriers")],
     ]
     for n in sorted(of[rungs[0]]):
         rows.append([f"time for {power(n)} items (measured)", *(time_of(of[r][n][0]) for r in rungs)])

@@ -210,11 +210,19 @@ class Quotes(unittest.TestCase):
             "timed_on": ["n6"],
             "baseline": "one_thread",
             "speedup": [{"speedup": 8.0}],
-            "efficiency": [{"metric": "barriers", "limit": 0.0}, {"metric": "active_lanes", "limit": 0.9}],
+            "efficiency": [
+                {"metric": "barriers", "limit": 0.0, "unit": ""},
+                {"metric": "bank_conflicts", "limit": 5, "unit": "row"},
+                {"metric": "active_lanes", "limit": 0.9, "unit": ""},
+            ],
         }
         answers = {
             "list": {
-                "metrics": {"barriers": {"at_least": False}, "active_lanes": {"at_least": True}},
+                "metrics": {
+                    "barriers": {"at_least": False},
+                    "bank_conflicts": {"at_least": False},
+                    "active_lanes": {"at_least": True},
+                },
                 "labs": [
                     {
                         "id": "reduction",
@@ -227,8 +235,7 @@ class Quotes(unittest.TestCase):
         }
         answers["profile"] = {
             "case": "n4",
-            "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.25},
-            "active_lanes": 0.75,
+            "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.75},
             "work": 0,
             "steps": 3,
         }
@@ -237,7 +244,8 @@ class Quotes(unittest.TestCase):
     def test_goals_are_the_tasks_own(self):
         said = counted.goals("reduction neighboured", self.lab_of_our_own())
         self.assertIn(
-            "no `barriers`, `active_lanes` at least 0.9. Speedup goals: 8 times as fast as one CPU thread.",
+            "no `barriers`, `bank_conflicts` per row at most 5, `active_lanes` at least 0.9. "
+            "Speedup goals: 8 times as fast as one CPU thread.",
             said,
         )
         with self.assertRaises(SystemExit):

@@ -40,6 +40,7 @@ __device__ Scanned<Value> block_scan(Value value) {
 // --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, and a move of
 // every kept item to its position. Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes; besides, it
 // reads the items twice and writes the kept ones.
+// Limits: bytes_ratio ≤ 12, launches ≤ 7.
 template <typename T, typename Keep>
 __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
   // TODO(student): Set the flags: 1 for an item that is kept, otherwise 0. (roughly 2 lines)
@@ -87,6 +88,7 @@ Status three_kernels(const Job<T, Keep>& job) {
 
 // --- Rung 3, task "fused": the flags and their scan stay in the block; only one number per block goes
 // through global memory.
+// Limits: bytes_ratio ≤ 2.2, launches ≤ 5.
 template <typename T, typename Keep>
 __global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
   // TODO(student): Store how many items the block keeps (__syncthreads_count). (roughly 3 lines)
@@ -109,6 +111,8 @@ Status fused(const Job<T, Keep>& job) {
 
 // --- Rung 4, task "warp_aggregated": the flags of a warp are the bits of one word; a tile has kRows items
 // per thread.
+// Limits: barriers per 1,024 items ≤ 8 (2 for a tile of 2,048 items, 1 in the scan of the counts), launches
+//   ≤ 3.
 inline constexpr unsigned kRows = 8;
 inline constexpr unsigned kTile = kBlock * kRows;  // items per block
 
@@ -173,6 +177,7 @@ Status warp_aggregated(const Job<T, Keep>& job) {
 
 // --- Rung 5, task "single_pass" (bonus): a tile finds the start of its output by looking back at the tiles
 // before it.
+// Limits: bytes_ratio ≤ 1.4, launches ≤ 2.
 
 // Given: the status of a tile in one word, so a reader sees either all of it or nothing: two bits say what is
 // available, the other 62 hold a number of kept items.

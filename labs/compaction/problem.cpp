@@ -409,7 +409,11 @@ class CompactionProblem : public Problem {
     const auto n = static_cast<double>(c.n);
     const double bytes =
         (n + n_kept(layout_of(c), n)) * static_cast<double>(bytes_of(c.dtype)) + sizeof(Index);
-    return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes};
+    return {.items = n,
+            .units = n / 1024,
+            .work = std::max(n - 1, 0.0),
+            .steps = n > 1 ? std::ceil(std::log2(n)) : 0,
+            .bytes = bytes};
   }
 
   // less_than(4) on 3 1 7 0 4 1 6 3 keeps 3 1 0 1 3.

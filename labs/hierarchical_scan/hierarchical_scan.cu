@@ -187,6 +187,7 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
 
 // --- Rung 1, task "two_levels": scan each tile, scan the tiles' sums, combine each tile with the sum of the
 // tiles before it.
+// Limits: bytes_ratio ≤ 2.15, launches ≤ 3.
 // A block takes the tile with its own number. 4n items go through memory: read, write, read, write.
 
 // Scans tile blockIdx.x on its own; stores its total in d_sums[blockIdx.x], unless d_sums is null (pass a
@@ -213,6 +214,7 @@ Status two_levels(const Job<Op>& job) {
 }
 
 // --- Rung 2, task "recursive": the sums are an array, too, so scan them in the same way.
+// Limits: bytes_ratio ≤ 2.15, launches ≤ 3.
 
 // Scans n items of d_in into d_out (may be the same array), with the sums at d_free: tiles_for(n) Values for
 // this level, then those of the levels above.
@@ -234,6 +236,7 @@ Status recursive(const Job<Op>& job) {
 
 // --- Rung 3, task "reduce_then_scan": the first pass only reduces; the last pass knows each tile's carry and
 // writes once.
+// Limits: bytes_ratio ≤ 1.7, launches ≤ 3.
 
 // Stores the total of tile blockIdx.x in d_sums[blockIdx.x].
 template <typename Value, typename Op>
@@ -299,6 +302,7 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 }
 
 // --- Rung 4, task "chained": one pass; each tile waits for the prefix of the tile before it.
+// Limits: bytes_ratio ≤ 1.15, launches ≤ 2.
 template <typename Value, typename Op>
 __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
                             std::uint32_t* d_flags, Kind kind, Op op) {
@@ -314,6 +318,7 @@ Status chained(const Job<Op>& job) {
 
 // --- Rung 5, task "look_back" (bonus): a tile publishes its total at once; a tile that waits adds up the
 // totals of the tiles before it.
+// Limits: bytes_ratio ≤ 1.15, launches ≤ 2.
 
 // Returns the total of all tiles left of tile `index`, whose own total is `total`. Publishes both, so that
 // other tiles can continue. One thread of the block must call it. d_totals and d_prefixes are separate

@@ -400,11 +400,10 @@ class HierarchicalScanProblem : public Problem {
   // n - 1 operations, a tree of ⌈log2 n⌉ steps; every item is read once, every prefix is written once.
   Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
-    // The last result of an exclusive scan does not depend on the last item.
-    const double items = kind_of(c) == Kind::exclusive ? n - 1 : n;
-    return depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0,
-                       2 * n * static_cast<double>(bytes_of(c.dtype))},
-                      items, 1, items);
+    return {.items = n,
+            .work = std::max(n - 1, 0.0),
+            .steps = n > 1 ? std::ceil(std::log2(n)) : 0,
+            .bytes = 2 * n * static_cast<double>(bytes_of(c.dtype))};
   }
 
   Case example(const Task&, std::uint64_t n) const override {

@@ -57,6 +57,7 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 }
 
 // --- Rung 1, task "global_atomics": one atomic increment in global memory per sample.
+// Limits: atomics per sample ≤ 1.05, active_lanes ≥ 0.95, launches ≤ 2.
 // Reads n samples, does n atomics. Launches: clear, count.
 template <typename T, typename Bins>
 __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
@@ -89,6 +90,7 @@ __device__ inline Count block_sum(Count value) {
 }
 
 // --- Rung 2, task "private_counts": each thread has its own counters.
+// Limits: atomics per sample ≤ 0.05, launches ≤ 3.
 // Thread t of n_private has n_bins + 1 counters: its counter of bin b is d_private[b · n_private + t], so
 // neighbouring threads' counters of the same bin are neighbours. A second kernel adds up the counters of each
 // bin.
@@ -135,6 +137,7 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 
 // --- Rung 3, task "shared_counts": one histogram per block in shared memory, merged into the global one at
 // the end.
+// Limits: bytes_ratio ≤ 2, launches ≤ 2.
 // Reads n samples per window; one shared atomic per sample, and one global atomic per block and counter that
 // is not 0.
 template <typename T, typename Bins>
@@ -201,6 +204,7 @@ inline constexpr std::uint32_t kNoKey = ~0u;  // for positions without a sample:
 
 // --- Rung 4, task "sort_reduce": sort the bins of a tile, so that equal ones are neighbours; then count
 // runs.
+// Limits: atomics per sample ≤ 0.5, bytes_ratio ≤ 4.
 // Key: a sample's bin. Value: 1. Reduce-by-key adds up the values of each run of equal keys, which gives its
 // length.
 // One global atomic per run; a tile of 2,048 samples in 256 bins has at most 257 runs.
@@ -218,6 +222,7 @@ Status sort_reduce(const Job<T, Bins>& job) {
 }
 
 // --- Rung 7, task "combined" (bonus): a different method for few and for many bins.
+// Limits: contention per sample ≤ 0.1 (the lanes that wait for another one of their warp), bytes_ratio ≤ 2.
 // Few bins: each lane of a warp counts in its own histogram, so no two lanes of a warp use the same counter.
 // A lane's counter of bin b is s_counts[b · 32 + lane]: all counters of lane l are in bank l. More bins: rung
 // 3.

@@ -249,7 +249,8 @@ class HistogramProblem : public Problem {
     for (const auto* side : {&all.inputs, &all.outputs})
       for (const BufferSpec& spec : *side)
         bytes += static_cast<double>(spec.count) * static_cast<double>(bytes_of(spec.dtype));
-    return {static_cast<double>(c.n), 0, bytes};
+    const auto n = static_cast<double>(c.n);
+    return {.items = n, .work = n, .bytes = bytes};
   }
 
   Case example(const Task&, std::uint64_t n) const override {

@@ -172,6 +172,7 @@ void reduce_shard(const Shard<Value>& shard, Op op) {
 }
 
 // --- Rung 1, task "reduce": each rank reduces its shard, and an all-reduce combines the ranks' totals.
+// Limits: bytes_ratio ≤ 1.05, instructions per item ≤ 60.
 template <typename Op>
 Status reduce(const ReduceJob<Op>& job) {
   // TODO(student): Reduce each shard, then combine the totals of all ranks with ncclAllReduce. (roughly 7
@@ -180,6 +181,7 @@ Status reduce(const ReduceJob<Op>& job) {
 }
 
 // --- For task "scan": what each rank has to know of the others is one value of each.
+// Limits: instructions per item ≤ 103, bytes_ratio ≤ 1.05.
 
 // d_totals[q] of every rank becomes d_total of rank q.
 template <typename Value>
@@ -237,6 +239,7 @@ inline void count_shard(const HistogramShard& shard, std::uint32_t n_bins, std::
 }
 
 // --- Rung 4, task "histogram": each rank adds up a slice of the bins, then all ranks get all slices.
+// Limits: bytes_ratio ≤ 1.3, instructions per sample ≤ 60.
 inline Status histogram(const HistogramJob& job) {
   // TODO(student): Count each shard, add up the counts with ncclReduceScatter, and gather the slices with
   // ncclAllGather. (roughly 15 lines)
@@ -244,6 +247,7 @@ inline Status histogram(const HistogramJob& job) {
 }
 
 // --- Given, for task "sort": counting in a sorted array, and merging.
+// Limits: bytes_ratio ≤ 1.2, instructions per key ≤ 3500.
 
 // How many of the sorted keys [begin, end) are less than `key`; with `or_equal`, at most `key`. About
 // log2(end - begin) loads.

@@ -512,16 +512,28 @@ class MultiGpuProblem : public Problem {
     if (is_histogram(task)) {
       // One increment of a sample; the counts are added up in log2 n_ranks steps.
       const double bytes = padded_bins_of(c) * static_cast<double>(sizeof(Count));
-      return {n, 1 + std::ceil(std::log2(ranks)), n * item + ranks * bytes, 2 * (ranks - 1) / ranks * bytes};
+      return {.items = n,
+              .work = n,
+              .steps = 1 + std::ceil(std::log2(ranks)),
+              .bytes = n * item + ranks * bytes,
+              .bytes_sent = 2 * (ranks - 1) / ranks * bytes};
     }
     if (is_sort(task)) {
       // Comparisons; a merge of two runs of n / 2 keys in log2 n steps, for each length. Of random keys in
       // equal shards, a rank keeps 1 / n_ranks.
       const double levels = n > 1 ? std::ceil(std::log2(n)) : 0;
-      return {n * levels, levels * (levels + 1) / 2, 2 * n * item, (ranks - 1) / ranks * n / ranks * item};
+      return {.items = n,
+              .work = n * levels,
+              .steps = levels * (levels + 1) / 2,
+              .bytes = 2 * n * item,
+              .bytes_sent = (ranks - 1) / ranks * n / ranks * item};
     }
     const double passes = is_scan(task) ? 2 : 1;
-    return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, passes * n * item, (ranks - 1) * item};
+    return {.items = n,
+            .work = std::max(n - 1, 0.0),
+            .steps = n > 1 ? std::ceil(std::log2(n)) : 0,
+            .bytes = passes * n * item,
+            .bytes_sent = (ranks - 1) * item};
   }
 
   Case on_devices(const Task& task, const Case& c, std::uint32_t n_devices) const override {

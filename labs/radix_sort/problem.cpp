@@ -502,16 +502,20 @@ class RadixSortProblem : public Problem {
     const auto n = static_cast<double>(c.n);
     const double bits = static_cast<double>(c.params[kEndBit] - c.params[kBeginBit]);
     const double item_bytes = static_cast<double>(bytes_of(c.dtype)) + (has_values(c) ? 4 : 0);
-    const double bytes = 2 * n * item_bytes;
+    Ideal ideal{.items = n, .units = std::ceil(n / kTile), .bytes = 2 * n * item_bytes};
     if (is_merge(rung_of(task))) {
       // A level that makes runs of 2m keys has log2(2m) stages of n/2 comparisons.
       double stages = 0;
       for (std::uint64_t run = kTile; run < c.n; run *= 2)
         stages += std::log2(2.0 * static_cast<double>(run));
-      return {n / 2 * stages, stages, bytes};
+      ideal.work = n / 2 * stages;
+      ideal.steps = stages;
+      return ideal;
     }
     // Every key is read once for each bit; the keys before it are counted in a tree.
-    return {n * bits, bits * (c.n > 1 ? std::ceil(std::log2(n)) : 0), bytes};
+    ideal.work = n * bits;
+    ideal.steps = bits * (c.n > 1 ? std::ceil(std::log2(n)) : 0);
+    return ideal;
   }
 
   Case example(const Task& task, std::uint64_t n) const override {

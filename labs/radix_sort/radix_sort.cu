@@ -120,6 +120,7 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 
 // --- Rung 1, task "split": one bit per pass. Keys whose bit is 0 go to the front, the others behind them,
 // both in order.
+// Limits: bytes_ratio ≤ 120, launches ≤ 96.
 // e marks the keys that go to the front, and its exclusive scan f gives their positions. Only the scan
 // depends on the other keys.
 
@@ -143,6 +144,7 @@ Status split(const KeyJob& job) {
 }
 
 // --- Rung 2, task "tile_sort": every tile of kTile keys is sorted on its own, in shared memory.
+// Limits: bytes_ratio ≤ 6, barriers per tile of 2,048 keys ≤ 256 (2 a bit are enough).
 inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per warp
 
 __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
@@ -159,6 +161,7 @@ Status tile_sort(const KeyJob& job) {
 
 // --- Rung 3, task "merge": sorted tiles become one sorted array. Neighbouring runs are merged in pairs,
 // until one is left.
+// Limits: bytes_ratio ≤ 40, launches ≤ 40.
 // A merge of two ascending runs of m keys is a network of log2(2m) stages. In each stage every key has one
 // partner, and the lower position gets the smaller key:
 //   flip     key j of the pair is compared with key 2m - 1 - j, so the second run is read backwards.
@@ -199,6 +202,7 @@ Status merge(const KeyJob& job) {
 // tile (histogram); compute where each tile's keys of each digit start (scan); move each key to its position
 // (scatter). A pass is stable if the keys of a digit keep their order inside a tile, and the tiles keep
 // theirs.
+// Limits: bytes_ratio ≤ 11, launches ≤ 24.
 inline constexpr unsigned kDigitBits = 8;
 inline constexpr unsigned kDigits = 1u << kDigitBits;
 static_assert(kDigits == kBlock, "one thread per digit");
@@ -329,6 +333,7 @@ Status any_key(const Job<Bits, Value>& job) {
 // --- Rung 6, task "onesweep" (bonus): every pass reads the keys once. The digits of all passes are counted
 // at the start, because these counts do not depend on the order of the keys. A tile still needs the number of
 // keys of each digit in the tiles before it; it finds it by looking back at them.
+// Limits: bytes_ratio ≤ 7.5, launches ≤ 8.
 inline constexpr unsigned kMaxPasses = 64 / kDigitBits;
 
 // The status of a tile for one digit, in one word, so a reader always sees a status and its count together:

@@ -10,35 +10,40 @@ namespace course::reduction {
 using lab::Metric;
 
 // Each goal separates a rung from the rungs below it (the course's tests check the numbers): rung 1 has idle
-// lanes, rung 2 has bank conflicts, rung 4 has twice the barriers of rung 5, and rungs 1 to 5 write a partial
-// result per 256 or 512 items.
+// lanes, rung 2 has bank conflicts, rung 4 has twice the barriers of rung 5, and rungs 1 to 5 execute the
+// instructions of a thread for each item or two.
 // The times are compared with one CPU core, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "neighboured",
      .title = "Neighboured pairs",
      .correctness_points = 14,
-     .efficiency = {{Metric::work_ratio, 1.05, 3}, {Metric::step_ratio, 1.5, 3}}},
+     .efficiency = {{Metric::instructions, 80, 3}, {Metric::active_lanes, 0.6, 3}},
+     .reference_us = 16.91},
     {.id = "sequential",
      .title = "Sequential addressing",
      .correctness_points = 13,
-     .efficiency = {{Metric::active_lanes, 0.9, 4}, {Metric::bank_conflicts, 1.05, 4}},
-     .speedup = {{8, 2}, {16, 2}}},
+     .efficiency = {{Metric::active_lanes, 0.85, 4}, {Metric::bank_conflicts, 20, 4, "1,024 items"}},
+     .speedup = {{8, 2}, {16, 2}},
+     .reference_us = 76.84},
     {.id = "shuffle",
      .title = "Warp shuffle",
      .correctness_points = 13,
-     .efficiency = {{Metric::barriers, 8, 4}, {Metric::step_ratio, 1.5, 4}},
-     .speedup = {{15, 2}, {30, 2}}},
+     .efficiency = {{Metric::barriers, 12, 4, "1,024 items"}, {Metric::instructions, 26, 4}},
+     .speedup = {{15, 2}, {30, 2}},
+     .reference_us = 43.6},
     {.id = "coarsened",
      .title = "Many items per thread",
      .correctness_points = 12,
-     .efficiency = {{Metric::bytes_ratio, 1.01, 5}, {Metric::launches, 2, 3}},
-     .speedup = {{20, 3}, {35, 4}, {50, 3}}},
+     .efficiency = {{Metric::instructions, 18, 5}, {Metric::launches, 2, 3}},
+     .speedup = {{20, 3}, {35, 4}, {50, 3}},
+     .reference_us = 30.63},
     {.id = "single_launch",
      .title = "One launch",
      .correctness_points = 8,
-     .efficiency = {{Metric::launches, 1, 5}, {Metric::bytes_ratio, 1.01, 3}},
+     .efficiency = {{Metric::launches, 1, 5}, {Metric::instructions, 18, 3}},
      .speedup = {{35, 2}, {50, 2}},
-     .bonus = true},
+     .bonus = true,
+     .reference_us = 26.03},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
     {.id = "reindexed", .title = "Neighboured pairs, re-indexed", .section = "neighboured"},

@@ -243,10 +243,11 @@ class ReductionProblem : public Problem {
     const auto n = static_cast<double>(c.n);
     const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
     const double bytes = n * static_cast<double>(bytes_of(c.dtype)) + static_cast<double>(bytes_of(type));
-    Ideal ideal = depends_on({std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes}, n, 1, n);
-    // Every item enters the only result once, so the operations that lead to it are a tree.
-    ideal.most_needed_work = ideal.work;
-    return ideal;
+    return {.items = n,
+            .units = n / 1024,
+            .work = std::max(n - 1, 0.0),
+            .steps = n > 1 ? std::ceil(std::log2(n)) : 0,
+            .bytes = bytes};
   }
 
   Case example(const Task&, std::uint64_t n) const override {
@@ -342,10 +343,12 @@ std::vector<Case> ReductionProblem::cases(const Task& task) const {
   add(OpId::product, DType::f32, 300, Pattern::skewed);
   add(OpId::product, DType::i32, 1, Pattern::random);
 
-  // The measured cases: with 2^18 items, counting work and steps is quick; 2^24 items do not fit the device's
+  // The measured cases: with 2^18 items, counting is quick; 2^24 items do not fit the device's
   // cache. Both are also correctness cases, with another seed, so an answer that was stored in one is wrong
   // in the other.
-  add(OpId::sum, DType::i32, 262144, Pattern::random, kEfficiency | kCorrectness);
+  // Where each thread combines many items, they are many for up to 2,048 blocks, too.
+  const bool many = task.id == "coarsened" || task.id == "single_launch";
+  add(OpId::sum, DType::i32, many ? 4194304 : 262144, Pattern::random, kEfficiency | kCorrectness);
   add(OpId::sum, DType::i32, 16777216, Pattern::random, kSpeedup | kCorrectness);
   return all;
 }

@@ -19,6 +19,7 @@ constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_bloc
 }
 
 // --- Rung 1, task "neighboured": partners are 1 apart, then 2, 4, 8 …
+// Limits: instructions per item ≤ 80, active_lanes ≥ 0.6.
 // It reads 4n bytes once and writes one Value per block. It takes n - 1 operations and, with 256 threads, 8
 // steps per launch.
 // Every rung's kernel has this form: it reduces the block's items (positions past n count as the identity);
@@ -52,6 +53,7 @@ Status neighboured(const Job<T, Op>& job) {
 
 // --- Rung 3, task "sequential": the lower half of the threads combines its values with the upper half's,
 // then the lower quarter with the second quarter …
+// Limits: active_lanes ≥ 0.85, bank_conflicts per 1,024 items ≤ 20 (none is needed).
 template <typename T, typename Op>
 __global__ void k03_sequential(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   // TODO(student): Write the same kernel with the partners of this rung. (roughly 10 lines)
@@ -73,6 +75,7 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 
 // --- Rung 5, task "shuffle": each thread combines two items while it loads them; shared memory is used down
 // to 32 values, and one warp reduces these with shuffles.
+// Limits: barriers per 1,024 items ≤ 12 (a block of 512 items needs 4), instructions per item ≤ 26.
 template <typename T, typename Op>
 __global__ void k05_shuffle(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   // TODO(student): Reduce 2 * kBlock items per block, with warp_fold at the end. (roughly 15 lines)
@@ -135,6 +138,7 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
 
 // --- Rung 6, task "coarsened": a fixed number of threads; each one combines many items by itself, and the
 // tree comes last.
+// Limits: instructions per item ≤ 18, launches ≤ 2.
 inline constexpr unsigned kPacksPerThread = 4;  // with fewer 16-byte loads, a thread is not worth starting
 inline constexpr unsigned kBlocksPerProcessor = 8;  // of 256 threads: as many as fit on one of sm_80 or sm_90
 
@@ -177,6 +181,7 @@ __device__ void finish_by_last_block(typename Op::Value value, typename Op::Valu
 }
 
 // --- Rung 7, task "single_launch" (bonus): the block that finishes last combines the partial results.
+// Limits: launches ≤ 1, instructions per item ≤ 18.
 template <typename T, typename Op>
 __global__ void k07_single_launch(const T* d_in, std::uint64_t n, typename Op::Value* d_partials,
                                   typename Op::Value* d_out, Op op) {

@@ -10,37 +10,40 @@ namespace course::sat {
 using lab::Metric;
 
 // Each goal separates a rung from the rungs below it (the course's tests check the numbers): rung 1 loads a
-// sector per item when it scans rows, rung 2 adds up columns item by item, rung 3 moves everything four
-// times.
+// sector per item when it scans rows, rung 2 adds up columns item by item, so that it is slower than rung 3 (the
+// third tier of that is between them), rung 3 moves everything four times.
 // The times are compared with one CPU core, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "serial",
      .title = "A thread per row, a thread per column",
      .correctness_points = 15,
-     .efficiency = {{Metric::work_ratio, 1.01, 3}, {Metric::launches, 2, 2}}},
+     .efficiency = {{Metric::instructions, 14, 3}, {Metric::launches, 2, 2}},
+     .reference_us = 425.7},
     {.id = "rows_columns",
      .title = "A block per row, coalesced columns",
      .correctness_points = 13,
-     .efficiency = {{Metric::bytes_ratio, 2.1, 5}, {Metric::step_ratio, 20, 3}},
-     .speedup = {{8, 2}, {16, 2}}},
+     .efficiency = {{Metric::bytes_ratio, 2.1, 5}, {Metric::instructions, 120, 3}},
+     .speedup = {{8, 2}, {16, 2}},
+     .reference_us = 77.26},
     {.id = "transpose",
      .title = "Scan, transpose, scan, transpose",
      .correctness_points = 12,
-     .efficiency = {{Metric::step_ratio, 4, 4},
-                    {Metric::bank_conflicts, 1.05, 4},
-                    {Metric::bytes_ratio, 4.2, 2}},
-     .speedup = {{12, 2}, {24, 3}}},
+     .efficiency = {{Metric::bank_conflicts, 20, 4, "1,024 items"}, {Metric::bytes_ratio, 4.2, 2}},
+     .speedup = {{12, 2}, {24, 3}, {43.5, 4}},
+     .reference_us = 67.6},
     {.id = "box",
      .title = "Box filter by four look-ups",
      .correctness_points = 11,
-     .efficiency = {{Metric::work_ratio, 1.05, 3}, {Metric::bytes_ratio, 1.3, 5}, {Metric::launches, 1, 2}},
-     .speedup = {{50, 3}, {100, 4}}},
+     .efficiency = {{Metric::instructions, 115, 3}, {Metric::bytes_ratio, 1.3, 5}, {Metric::launches, 1, 2}},
+     .speedup = {{50, 3}, {100, 4}},
+     .reference_us = 35.02},
     {.id = "single_pass",
      .title = "One pass over tiles",
      .correctness_points = 8,
      .efficiency = {{Metric::bytes_ratio, 1.2, 5}, {Metric::launches, 2, 2}},
      .speedup = {{6, 2}, {12, 3}},
-     .bonus = true},
+     .bonus = true,
+     .reference_us = 63.7},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
     {.id = "fused", .title = "Transposed on the way out", .section = "transpose"},

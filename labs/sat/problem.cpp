@@ -318,15 +318,18 @@ class SatProblem : public Problem {
     const auto bytes = [](DType dtype) { return static_cast<double>(bytes_of(dtype)); };
     if (is_box(task)) {
       const double others = bytes(mean_type(c.dtype)) + (has_radii(c) ? 4 : 0);
-      Ideal four_looks{3 * n, 2, n * (4 * bytes(c.dtype) + others)};
-      four_looks.least_bytes = n * (bytes(c.dtype) + others);  // neighbours share entries in shared memory
-      return four_looks;
+      return {.items = n,
+              .work = 3 * n,
+              .steps = 2,
+              .bytes = n * (4 * bytes(c.dtype) + others),
+              // Neighbours share entries in shared memory.
+              .least_bytes = n * (bytes(c.dtype) + others)};
     }
-    // The sum of the whole image depends on all items. An operation may combine a word's four small items.
-    const double n_words = c.dtype == DType::u8 ? n / 4 : n;
-    return depends_on({2 * n - w - h, std::ceil(std::log2(w)) + std::ceil(std::log2(h)),
-                       n * (bytes(c.dtype) + bytes(sum_type(c.dtype)))},
-                      n_words, 1, n_words);
+    return {.items = n,
+            .units = n / 1024,
+            .work = 2 * n - w - h,
+            .steps = std::ceil(std::log2(w)) + std::ceil(std::log2(h)),
+            .bytes = n * (bytes(c.dtype) + bytes(sum_type(c.dtype)))};
   }
 
   Case example(const Task& task, std::uint64_t n) const override;

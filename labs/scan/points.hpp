@@ -9,37 +9,42 @@ namespace course::scan {
 
 using lab::Metric;
 
-// The ratios compare with the loop's n - 1 operations per row, and with ⌈log2 row_length⌉ steps, the fewest
-// possible.
 // Each goal separates a rung from the rungs below it (the course's tests check the numbers).
 // The times are compared with one CPU core, on a device like the H200.
 inline constexpr lab::Task kTasks[] = {
     {.id = "hillis_steele",
      .title = "Hillis–Steele",
      .correctness_points = 14,
-     .efficiency = {{Metric::step_ratio, 1.05, 3}, {Metric::barriers, 12, 4}},
-     .speedup = {{8, 2}, {16, 2}}},
+     .efficiency = {{Metric::instructions, 310, 3}, {Metric::barriers, 24, 4, "row"}},
+     .speedup = {{8, 2}, {16, 2}},
+     .reference_us = 42.1},
     {.id = "blelloch",
      .title = "Up-sweep and down-sweep",
      .correctness_points = 13,
-     .efficiency = {{Metric::work_ratio, 3.05, 4}, {Metric::step_ratio, 2.1, 4}},
-     .speedup = {{4, 2}, {7, 2}}},
+     .efficiency = {{Metric::instructions, 300, 4}, {Metric::barriers, 24, 4, "row"}},
+     .speedup = {{4, 2}, {7, 2}},
+     .reference_us = 98.55},
     {.id = "kogge_stone",
      .title = "A row for each warp",
      .correctness_points = 10,
-     .efficiency = {{Metric::barriers, 0, 3}, {Metric::step_ratio, 1.05, 3}},
-     .speedup = {{15, 2}, {30, 2}}},
+     .efficiency = {{Metric::barriers, 0, 3, "row"}, {Metric::instructions, 85, 3}},
+     .speedup = {{15, 2}, {30, 2}},
+     .reference_us = 21.26},
     {.id = "coarsened",
      .title = "Many items per thread",
      .correctness_points = 12,
-     .efficiency = {{Metric::barriers, 2, 4}, {Metric::work_ratio, 4, 3}, {Metric::bank_conflicts, 1.1, 3}},
-     .speedup = {{15, 2}, {30, 3}, {40, 3}}},
+     .efficiency = {{Metric::barriers, 8, 4, "row"},
+                    {Metric::instructions, 50, 3},
+                    {Metric::bank_conflicts, 16, 3, "row"}},
+     .speedup = {{15, 2}, {30, 3}, {40, 3}},
+     .reference_us = 17.56},
     {.id = "segmented",
      .title = "Segments in a row",
      .correctness_points = 10,
      .efficiency = {{Metric::bytes_ratio, 1.05, 4}, {Metric::launches, 1, 2}},
      .speedup = {{20, 2}, {40, 2}},
-     .bonus = true},
+     .bonus = true,
+     .reference_us = 19.57},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
     {.id = "brute_force", .title = "A thread for each result", .section = "hillis_steele"},

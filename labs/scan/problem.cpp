@@ -328,11 +328,11 @@ class ScanProblem : public Problem {
     const auto n = static_cast<double>(c.n), row_length = static_cast<double>(row_length_of(c));
     const double n_rows = std::ceil(n / row_length), longest = std::min(n, row_length);
     const double bytes = n * (2 * static_cast<double>(bytes_of(c.dtype)) + (has_heads(task) ? 1 : 0));
-    const Ideal ideal{std::max(n - n_rows, 0.0), longest > 1 ? std::ceil(std::log2(longest)) : 0, bytes};
-    if (has_heads(task)) return ideal;  // each item may be a segment of its own
-    // The last result of an exclusive scan does not depend on the last item.
-    const double last = kind_of(c) == Kind::exclusive ? 1 : 0;
-    return depends_on(ideal, n - last * n_rows, n_rows, longest - last);
+    return {.items = n,
+            .units = n_rows,
+            .work = std::max(n - n_rows, 0.0),
+            .steps = longest > 1 ? std::ceil(std::log2(longest)) : 0,
+            .bytes = bytes};
   }
 
   // One row of n items, or several if n exceeds the task's limit; the kind that the task's network computes

@@ -205,6 +205,7 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
 
 // --- Rung 1, task "two_levels": scan each tile, scan the tiles' sums, combine each tile with the sum of the
 // tiles before it.
+// Limits: bytes_ratio ≤ 2.15, launches ≤ 3.
 // A block takes the tile with its own number. 4n items go through memory: read, write, read, write.
 //@reference
 // Why: n / 2048 blocks work in parallel, and only the tiles' sums are scanned by one block.
@@ -275,6 +276,7 @@ Status two_levels(const Job<Op>& job) {
 }
 
 // --- Rung 2, task "recursive": the sums are an array, too, so scan them in the same way.
+// Limits: bytes_ratio ≤ 2.15, launches ≤ 3.
 //@reference
 // Changed: the scan of the sums calls the whole procedure again, until a level has one tile.
 // Why: n is no longer limited. Each level is 2048 times shorter, so the levels above the first cost hardly
@@ -316,6 +318,7 @@ Status recursive(const Job<Op>& job) {
 
 // --- Rung 3, task "reduce_then_scan": the first pass only reduces; the last pass knows each tile's carry and
 // writes once.
+// Limits: bytes_ratio ≤ 1.7, launches ≤ 3.
 //@reference
 // Changed: the first pass reduces each tile and writes only the sum. The tiles are scanned in the last pass,
 // when their carries are known.
@@ -422,6 +425,7 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 }
 
 // --- Rung 4, task "chained": one pass; each tile waits for the prefix of the tile before it.
+// Limits: bytes_ratio ≤ 1.15, launches ≤ 2.
 //@reference
 // Changed: the one kernel also scans the sums, as a chain: block t waits for the total of tiles 0 … t - 1,
 // combines it with its own, and publishes the result.
@@ -486,6 +490,7 @@ Status chained(const Job<Op>& job) {
 
 // --- Rung 5, task "look_back" (bonus): a tile publishes its total at once; a tile that waits adds up the
 // totals of the tiles before it.
+// Limits: bytes_ratio ≤ 1.15, launches ≤ 2.
 //@reference
 // Changed: two values of a tile can be published: its total, as soon as the tile is loaded, and its prefix,
 // as soon as its carry is known. A tile adds up the totals to its left until it finds a prefix.

@@ -150,6 +150,8 @@ Status global_rounds(const Job<Op>& job) {
 //@end
 // --- Rung 3, task "hillis_steele": one block per row, one thread per item, log2(row_length) rounds in shared
 // memory. Rows of up to kThreadRow items.
+// Limits: instructions per item ≤ 310, barriers per row ≤ 24 (rows of 1,024 items: 1 + log2 1,024, or twice
+//   as many with one array).
 // Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉
 // steps.
 // __launch_bounds__(t) promises the compiler that no block of the kernel has more than t threads.
@@ -209,6 +211,7 @@ Status hillis_steele(const Job<Op>& job) {
 
 // --- Rung 4, task "blelloch": a balanced tree over the row, an up-sweep and a down-sweep, in place. Rows of
 // up to kThreadRow items.
+// Limits: instructions per item ≤ 300, barriers per row ≤ 24 (rows of 1,024 items: 2 + 2 log2 1,024).
 // There are leaves_for(row_length) leaves; those past the end of the row hold the identity. 2 · (leaves - 1)
 // operations, 2 · log2(leaves) steps. The result is exclusive.
 //@reference
@@ -375,6 +378,7 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
 }
 
 // --- Rung 7, task "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
+// Limits: barriers per row ≤ 0, instructions per item ≤ 85.
 //@reference
 // Changed: rung 3's network, but the lanes of a warp exchange their values by shuffles.
 // Why: it needs no shared memory and no barrier, and a row of 32 takes 5 shuffles and 5 operations per lane.
@@ -477,6 +481,8 @@ constexpr unsigned chunk_for(unsigned row_length) {
 
 // --- Rung 9, task "coarsened": each thread scans a chunk of the row by itself; the network scans only the
 // totals of the chunks. Rows of up to kSharedRow items.
+// Limits: barriers per row ≤ 8 (rows of 4,096 items: 4 are enough), instructions per item ≤ 50,
+//   bank_conflicts per row ≤ 16 (none is needed).
 //@reference
 // Changed: each of a row's 256 threads reduces up to 17 items, the block scans the 256 totals as in rung 8,
 // and each thread goes through its items again, with the prefix of its chunk. The row passes through shared
@@ -534,6 +540,7 @@ Status coarsened(const Job<Op>& job) {
 
 // --- Rung 10, task "segmented" (bonus): the scan starts again at every head. This needs no new kernel, only
 // a new operator, on pairs.
+// Limits: bytes_ratio ≤ 1.05, launches ≤ 1.
 
 // The result of several consecutive items: the combination of the items from their last head on, and whether
 // they have a head.

@@ -16,40 +16,30 @@
 
 namespace course::lab {
 
-// The quantity that an efficiency goal limits. Ratios are measured ÷ ideal, where the ideal comes from
-// Problem::ideal.
+// The quantity that an efficiency goal limits, of the kernels of one case. Each is counted at instructions, so
+// that work which only hides another cost has a cost itself. Items and units: Ideal.
 enum class Metric {
-  work_ratio,   // operations ÷ those of the closed form
-  step_ratio,   // longest dependent chain ÷ that of the closed form
-  bytes_ratio,  // global and local bytes moved (32 · sectors) ÷ bytes that must move
-  // Share of active lanes in the issued warp instructions (at most 32 an operation), 0 to 1. A lower limit.
-  active_lanes,
-  // 1 + shared-memory wavefronts beyond those that the bytes need, per 32 operations of the closed form.
-  bank_conflicts,
-  launches,  // kernel launches
-  barriers,  // block-wide barriers and phases of mbarriers per 1,000 operations of the closed form
-  atomics,   // atomic operations, one for each lane that makes one, per 1,000 operations of the closed form
-  // 1 + lanes of atomics that wait for other lanes of their warp at the same address, per 32 operations of
-  // the closed form.
-  contention,
-  // Of labs for several devices, of the device that sends most:
-  bytes_sent,  // to other devices, ÷ those of the closed form
-  messages,    // to other devices
+  instructions,  // instructions that threads execute, an item
+  active_lanes,  // share of active lanes in all warp instructions, 0 to 1. A lower limit.
+  bytes_ratio,  // bytes moved (32 · sectors) ÷ bytes that must move. Of labs for several devices: bytes that
+                // the device which sends most sends to others ÷ those that it must send.
+  launches,     // kernel launches
+  barriers,     // block-wide barriers and phases of mbarriers, a unit
+  bank_conflicts,  // wavefronts of shared memory beyond those that the bytes need, a unit
+  atomics,         // atomic operations, one for each lane that makes one, an item
+  contention,      // lanes of atomics that wait for other lanes of their warp at the same address, an item
 };
 std::string_view name_of(Metric metric);
-// True if larger is better (active_lanes). All other metrics must not exceed their limit.
+// True if larger is better. All other metrics must not exceed their limit.
 constexpr bool at_least(Metric metric) {
   return metric == Metric::active_lanes;
-}
-// True if the metric can only be measured in a run that follows the data flow.
-constexpr bool needs_dataflow(Metric metric) {
-  return metric == Metric::work_ratio || metric == Metric::step_ratio || metric == Metric::active_lanes;
 }
 
 struct EfficiencyGoal {
   Metric metric;
   double limit;
   int points;
+  std::string_view unit = "";  // of barriers and bank_conflicts: "row" (Ideal::units); else "", see unit_of()
 };
 
 // Points for a speedup over the CPU baseline (measured times on a GPU, modelled times on the simulator).
@@ -92,6 +82,10 @@ struct Task {
   ShortList<SpeedupTier> speedup = {};
   Baseline baseline = Baseline::one_thread;
   bool bonus = false;
+  // Modelled time of the reference solution in the timed cases, or without tiers in the counted ones, together.
+  // A right program that takes no longer gets all points of `efficiency`. 0: no such rule, because a rung below
+  // is as fast. The test `goals LAB` compares it with the solution.
+  double reference_us = 0;
 };
 
 // The CPU baselines of a case that is timed on the simulator, measured on the computer that the simulator

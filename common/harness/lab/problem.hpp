@@ -124,29 +124,17 @@ struct HostBuffer {
 // Buffers in which every byte is `fill`.
 std::vector<HostBuffer> buffers_of(std::span<const BufferSpec> specs, std::byte fill = {});
 
-// The closed form with which efficiency is compared.
+// What a case consists of, and its closed form: what counters are divided by and shown beside.
 struct Ideal {
-  double work = 0;   // operations of the task's operator
-  double steps = 0;  // longest dependent chain
+  double items = 0;
+  double units = 0;  // EfficiencyGoal::unit, such as rows. 0: the lab has none
+  double work = 0;   // operations of the task's operator; shown, not scored
+  double steps = 0;  // longest dependent chain; shown, not scored
   double bytes = 0;  // that must be moved: each input read once, each output written once
-  // Of labs for several devices: that a device must send to others. 0: its bytes and messages are not
-  // measured.
+  // Of labs for several devices: that a device must send to others, for bytes_ratio. 0: one device.
   double bytes_sent = 0;
-  // Lower bounds for every right program, by depends_on(). 0: none is proven for this task.
-  double least_work = 0, least_steps = 0;
-  // An upper bound: the operations whose results can reach the output. 0: none is proven for this task.
-  double most_needed_work = 0;
   double least_bytes = 0;  // if a right program can move fewer than `bytes`; else 0
 };
-
-// Results that depend on n_items items, the longest of them on `longest`: an operation combines two values,
-// so a result of k items needs k − 1 of them, and a chain of ⌈log2 k⌉. `n_results`: results without common
-// items.
-inline Ideal depends_on(Ideal ideal, double n_items, double n_results, double longest) {
-  ideal.least_work = std::max(n_items - n_results, 0.0);
-  ideal.least_steps = longest > 1 ? std::ceil(std::log2(longest)) : 0;
-  return ideal;
-}
 
 // A mistake that explains a wrong output (lab/diagnosis.hpp).
 struct Cause {

@@ -41,7 +41,6 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     // Modelled time and counters are the same in every run, so one run is enough.
     if (measure.counters || measure.timed_runs > 0) r.sim_mode |= SIM_COUNTERS;
     if (measure.dataflow) r.sim_mode |= SIM_DATAFLOW;
-    if (measure.dataflow && problem.ideal(task, c).least_work > 0) r.sim_mode |= SIM_ABSENCES;
     if (measure.checks) r.sim_mode |= SIM_CHECKS;
     if (measure.profile) r.sim_mode |= SIM_COUNTERS | SIM_PROFILE;
     if (measure.trace) r.sim_mode |= SIM_TRACE;

@@ -53,7 +53,7 @@ class Doubling : public Problem {
     for (std::size_t i = 0; i < in.size(); ++i) out[i] = 2 * in[i];
   }
   bool refuses(const Task&, const Case& c) const override { return c.name == "too_long"; }
-  Ideal ideal(const Task&, const Case&) const override { return {0, 0, ideal_bytes_}; }
+  Ideal ideal(const Task&, const Case&) const override { return {.bytes = ideal_bytes_}; }
   Case example(const Task&, std::uint64_t) const override { return {}; }
 
  private:

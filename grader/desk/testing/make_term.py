@@ -53,7 +53,7 @@ def catalogue(tier=8, limit=1.5, plain=40):
             "baseline": "one_thread",
             "correctness_points": plain if name == "plain" else 10,
             "efficiency": [
-                {"metric": "work_ratio", "limit": limit, "points": 20 if name == "plain" else 5},
+                {"metric": "bytes_ratio", "limit": limit, "points": 20 if name == "plain" else 5},
                 {"metric": "active_lanes", "limit": 0.9, "points": 5},
             ],
             "speedup": [{"speedup": tier, "points": 10}, {"speedup": 2 * tier, "points": 5}]
@@ -64,7 +64,7 @@ def catalogue(tier=8, limit=1.5, plain=40):
     return {
         "schema": 1,
         "metrics": {
-            name: {"at_least": name == "active_lanes"} for name in ("work_ratio", "active_lanes", "barriers")
+            name: {"at_least": name == "active_lanes"} for name in ("bytes_ratio", "active_lanes", "barriers")
         },
         "labs": [
             {"id": lab, "title": lab, "tasks": [task(name, bonus) for name, bonus in TASKS.items()]}
@@ -83,7 +83,7 @@ def evidence_of(random_, skill):
     return {
         "verdict": verdict,
         "metrics": {
-            "work_ratio": round(random_.uniform(1, 2.2), 3),
+            "bytes_ratio": round(random_.uniform(1, 2.2), 3),
             "active_lanes": round(random_.uniform(0.7, 1), 3),
         }
         if right

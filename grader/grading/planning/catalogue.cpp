@@ -19,11 +19,6 @@ const char* baseline_name(lab::Baseline baseline) {
   return baseline == lab::Baseline::one_thread ? "one CPU thread" : "all CPU cores";
 }
 
-std::string goal_text(const lab::EfficiencyGoal& goal) {
-  return fmt::format("{} {} {:.4g}", lab::name_of(goal.metric), lab::at_least(goal.metric) ? "≥" : "≤",
-                     goal.limit);
-}
-
 nlohmann::json cases_for(const lab::Problem& problem, const lab::Task& task, std::uint32_t purpose) {
   nlohmann::json names = nlohmann::json::array();
   for (const lab::Case& c : problem.cases(task))
@@ -54,6 +49,12 @@ std::string list_of(const lab::Task& task, const char* separator) {
 
 }  // namespace
 
+std::string goal_text(const lab::EfficiencyGoal& goal) {
+  const std::string_view unit = lab::unit_of(goal);
+  return fmt::format("{}{}{} {} {:.4g}", lab::name_of(goal.metric), unit.empty() ? "" : " per ", unit,
+                     lab::at_least(goal.metric) ? "≥" : "≤", goal.limit);
+}
+
 std::string catalogue_text(Problems labs) {
   std::string out;
   for (const lab::Problem* problem : labs) {
@@ -81,8 +82,10 @@ std::string catalogue_json(Problems labs) {
     for (const lab::Task& task : manifest.tasks) {
       json efficiency = json::array();
       for (const lab::EfficiencyGoal& goal : task.efficiency) {
-        efficiency.push_back(
-            {{"metric", lab::name_of(goal.metric)}, {"limit", goal.limit}, {"points", goal.points}});
+        efficiency.push_back({{"metric", lab::name_of(goal.metric)},
+                              {"limit", goal.limit},
+                              {"unit", lab::unit_of(goal)},
+                              {"points", goal.points}});
       }
       json speedup = json::array();
       for (const lab::SpeedupTier& tier : task.speedup) {

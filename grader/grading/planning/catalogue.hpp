@@ -9,6 +9,9 @@
 
 namespace course::grader {
 
+// "barriers per row ≤ 12"
+std::string goal_text(const lab::EfficiencyGoal& goal);
+
 std::string catalogue_text(Problems labs);
 std::string catalogue_json(Problems labs);
 // One row per task: points for correctness, for each efficiency goal and each speedup tier, and the total.

@@ -96,8 +96,6 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
     counters.counters = true;
     counters.checks = true;
     counters.fresh = true;
-    counters.dataflow =
-        std::ranges::any_of(task.efficiency, lab::needs_dataflow, &lab::EfficiencyGoal::metric);
     for (std::size_t i : by_size(plan.cases, lab::kEfficiency))
       add(i, Stage::efficiency, lab::DeviceKind::sim, counters);
   }

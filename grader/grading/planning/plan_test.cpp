@@ -88,7 +88,7 @@ TEST(Plan, CountsOnTheSimulatorForAnyDevice) {
     ASSERT_EQ(steps.size(), 1U);
     EXPECT_EQ(steps[0].device, lab::DeviceKind::sim);
     EXPECT_TRUE(steps[0].measure.counters);
-    EXPECT_TRUE(steps[0].measure.dataflow);
+    EXPECT_FALSE(steps[0].measure.dataflow);
   }
 }
 
@@ -144,17 +144,6 @@ TEST(Plan, CallsSomeCasesTwiceAndInGradedRunsAllSmallOnes) {
       EXPECT_EQ(n_small, of_small);
     else
       EXPECT_NEAR(static_cast<double>(n_small), static_cast<double>(of_small / kOneOfSmallTwice), 100);
-  }
-}
-
-TEST(Plan, MeasuresDataflowOnlyIfNeeded) {
-  for (const lab::Metric metric :
-       {lab::Metric::bytes_ratio, lab::Metric::work_ratio, lab::Metric::active_lanes}) {
-    lab::Task task = first_task();
-    task.efficiency = {{metric, 1.1, 5}};
-    const auto steps = steps_of(make_plan(task, kProblem.cases(task), {}), Stage::efficiency);
-    ASSERT_EQ(steps.size(), 1U);
-    EXPECT_EQ(steps[0].measure.dataflow, metric != lab::Metric::bytes_ratio) << lab::name_of(metric);
   }
 }
 

@@ -20,68 +20,31 @@ double bytes_moved(const sim::Counters& totals) {
   return global_bytes(totals) + kSectorBytes * static_cast<double>(totals.local_sectors);
 }
 
-// 1 if there are none; plus the unwanted events per 32 operations of the closed form, so that additional
-// useless work does not reduce the value.
-std::optional<double> excess(std::uint64_t launches, std::uint64_t unwanted, const lab::Ideal& ideal) {
-  if (launches == 0 || !(ideal.work > 0)) return std::nullopt;
-  return 1 + 32 * static_cast<double>(unwanted) / ideal.work;
-}
-
-// Active lanes at operations, beyond those whose results can reach the output: while other lanes combine
-// items, they combine none, or items whose combination is not needed.
-double useless_lanes(const sim::Counters& totals, const lab::Ideal& ideal) {
-  double needed = static_cast<double>(totals.work);
-  if (ideal.most_needed_work > 0) needed = std::min(needed, ideal.most_needed_work);
-  return std::max(static_cast<double>(totals.operation_lanes) - needed, 0.0);
-}
-
 }  // namespace
 
 std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal,
                               const lab::Traffic& traffic) {
-  const auto ratio = [](double measured, double divisor) -> std::optional<double> {
-    if (!(divisor > 0) || !(measured > 0)) return std::nullopt;
-    return measured / divisor;
+  if (totals.launches == 0) return std::nullopt;
+  const auto per = [](double counted, double divisor) -> std::optional<double> {
+    return divisor > 0 ? std::optional(counted / divisor) : std::nullopt;
   };
+  const auto count = [](std::uint64_t counted) { return static_cast<double>(counted); };
   switch (metric) {
-    case lab::Metric::work_ratio: return ratio(static_cast<double>(totals.work), ideal.work);
-    case lab::Metric::step_ratio: return ratio(static_cast<double>(totals.steps), ideal.steps);
-    case lab::Metric::bytes_ratio: return ratio(bytes_moved(totals), ideal.bytes);
-    case lab::Metric::active_lanes: {
-      // Further instructions could only hide idle lanes.
-      constexpr double kMaxPerOperation = 32;
-      if (!(ideal.work > 0) || totals.warp_instructions == 0 || totals.lane_instructions == 0)
-        return std::nullopt;
-      const double issued = 32 * static_cast<double>(totals.warp_instructions);
-      const double idle = std::max(issued - static_cast<double>(totals.lane_instructions), 0.0);
-      return std::max(
-          0.0, 1 - (idle + useless_lanes(totals, ideal)) / std::min(issued, kMaxPerOperation * ideal.work));
-    }
-    case lab::Metric::bank_conflicts: return excess(totals.launches, totals.shared_conflicts, ideal);
-    case lab::Metric::launches: return ratio(static_cast<double>(totals.launches), 1);
-    case lab::Metric::barriers:
-      // 0 is allowed: a kernel may need no barriers.
-      if (totals.launches == 0 || !(ideal.work > 0)) return std::nullopt;
-      return 1000 * static_cast<double>(totals.barriers) / ideal.work;
-    case lab::Metric::atomics:
-      if (totals.launches == 0 || !(ideal.work > 0)) return std::nullopt;
-      return 1000 * static_cast<double>(totals.atomic_lanes) / ideal.work;
+    case lab::Metric::instructions: return per(count(totals.lane_instructions), ideal.items);
+    case lab::Metric::active_lanes:
+      return per(count(totals.lane_instructions), 32 * count(totals.warp_instructions));
+    case lab::Metric::bytes_ratio:
+      return ideal.bytes_sent > 0 ? per(count(traffic.bytes_sent), ideal.bytes_sent)
+                                  : per(bytes_moved(totals), ideal.bytes);
+    case lab::Metric::launches: return count(totals.launches);
+    case lab::Metric::barriers: return per(count(totals.barriers), ideal.units);
+    case lab::Metric::bank_conflicts: return per(count(totals.shared_conflicts), ideal.units);
+    case lab::Metric::atomics: return per(count(totals.atomic_lanes), ideal.items);
     case lab::Metric::contention:
-      return excess(totals.launches,
-                    totals.atomic_turns - std::min(totals.atomic_turns, totals.atomic_requests), ideal);
-    case lab::Metric::bytes_sent: return ratio(static_cast<double>(traffic.bytes_sent), ideal.bytes_sent);
-    case lab::Metric::messages:
-      if (!(ideal.bytes_sent > 0)) return std::nullopt;
-      return ratio(static_cast<double>(traffic.messages), 1);
+      return per(count(totals.atomic_turns - std::min(totals.atomic_turns, totals.atomic_requests)),
+                 ideal.items);
   }
   return std::nullopt;
-}
-
-bool meets(lab::Metric metric, double measured, double limit) {
-  if (!std::isfinite(measured)) return false;
-  // Only for rounding: a limit of 1.0 is met by the ratio of two equal counts.
-  constexpr double kRounding = 1e-9;
-  return lab::at_least(metric) ? measured >= limit - kRounding : measured <= limit + kRounding;
 }
 
 std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal) {
@@ -93,23 +56,6 @@ std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal) {
         "to be done by kernels, on the device.",
         bytes, least);
   }
-  return "";
-}
-
-std::string below_bounds(const sim::Counters& totals, const lab::Ideal& ideal) {
-  const auto too_few = [](std::uint64_t measured, double least) {
-    return static_cast<double>(measured) < least;
-  };
-  if (too_few(totals.work, ideal.least_work))
-    return fmt::format(
-        "The simulator saw {} operations that combine items. The result depends on all items, so every right "
-        "program has at least {:.0f}. A person must look at how this program combines them.",
-        totals.work, ideal.least_work);
-  if (too_few(totals.steps, ideal.least_steps))
-    return fmt::format(
-        "The longest chain of operations that the simulator saw has {}. A result that depends on all items "
-        "needs a chain of at least {:.0f}. A person must look at how this program combines them.",
-        totals.steps, ideal.least_steps);
   return "";
 }
 

@@ -14,19 +14,12 @@
 
 namespace course::grader {
 
-// The value of `metric`; std::nullopt if the counters do not determine it (no ideal, nothing counted).
+// The value of `metric`; std::nullopt if the counters do not determine it (no such units, no launch).
 std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal,
                               const lab::Traffic& traffic = {});
-
-// Whether a measured value meets the goal.
-bool meets(lab::Metric metric, double measured, double limit);
 
 // Whether kernels moved less than half of the bytes that every solution must move, so that they cannot have
 // done the work. Returns one sentence, or "" if the counts are plausible.
 std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal);
-
-// Whether the data flow shows fewer operations, or a shorter chain of them, than any right program has
-// (lab::Ideal::least_work and least_steps), so that it missed some. Returns one sentence, or "".
-std::string below_bounds(const sim::Counters& totals, const lab::Ideal& ideal);
 
 }  // namespace course::grader

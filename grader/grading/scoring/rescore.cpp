@@ -39,6 +39,7 @@ Evidence evidence_of(const json& task) {
   evidence.complete = true;
   for (const auto& [name, value] : member(task, "metrics").items())
     if (value.is_number()) evidence.metrics[metric_named(name)] = value.get<double>();
+  if (const json& ratio = member(task, "time_ratio"); ratio.is_number()) evidence.time_ratio = ratio;
   for (const json& one : member(task, "cases")) {
     CaseRecord& record = evidence.cases.emplace_back();
     record.stage = member(one, "stage") == name_of(Stage::efficiency) ? Stage::efficiency : Stage::speedup;
@@ -60,6 +61,9 @@ Evidence evidence_of(const json& task) {
 
 json rescored(const json& task, const lab::Task& points) {
   TaskResult result = unscored_task(points, verdict_named(task.at("verdict")), "");
+  for (GoalScore& goal : result.goals)
+    for (const json& known : member(task, "goals"))
+      if (known.at("metric") == lab::name_of(goal.metric)) goal.unit = known.value("unit", goal.unit);
   if (row_of(result.verdict).standing == lab::Standing::right || result.verdict == lab::Verdict::suspect)
     give_points(points, evidence_of(task), result);
   json out = task;

@@ -18,16 +18,16 @@ TaskResult empty_result(const lab::Task& task) {
   out.max_points = lab::max_points(task);
   out.max_correctness_points = task.correctness_points;
   for (const lab::EfficiencyGoal& goal : task.efficiency) {
-    out.goals.push_back({goal.metric, goal.limit, std::nullopt, 0, goal.points, ""});
+    out.goals.push_back(
+        {goal.metric, goal.limit, std::string(lab::unit_of(goal)), std::nullopt, 0, goal.points, ""});
   }
   for (const lab::SpeedupTier& tier : task.speedup) out.tiers.push_back({tier.speedup, 0, tier.points});
   return out;
 }
 
+// Counters are a means: a program that is as fast as the reference has its goals, whatever they say.
 void score_goals(const Evidence& evidence, TaskResult& out) {
-  const bool doubtful = std::ranges::any_of(evidence.cases, [](const CaseRecord& c) {
-    return c.stage == Stage::efficiency && c.verdict == lab::Verdict::suspect;
-  });
+  if (evidence.time_ratio > 0) out.time_ratio = evidence.time_ratio;
   for (GoalScore& goal : out.goals) {
     const auto found = evidence.metrics.find(goal.metric);
     if (found == evidence.metrics.end() || !std::isfinite(found->second)) {
@@ -35,11 +35,10 @@ void score_goals(const Evidence& evidence, TaskResult& out) {
       continue;
     }
     goal.measured = found->second;
-    // The points are withheld if a person must look at what was counted.
-    if (!doubtful && meets(goal.metric, found->second, goal.limit)) goal.points = goal.max_points;
+    const bool met = lab::meets(goal.metric, found->second, goal.limit);
+    if (met || out.is_as_fast_as_reference()) goal.points = goal.max_points;
     const auto place = evidence.places.find(goal.metric);
-    if (goal.points < goal.max_points && place != evidence.places.end())
-      goal.note = "most at " + place->second;
+    if (!met && place != evidence.places.end()) goal.note = "most at " + place->second;
   }
 }
 
@@ -78,6 +77,7 @@ Evidence together(const TaskResult& earlier, Evidence now) {
     measured->second = lab::at_least(metric) ? std::min(measured->second, known->second)
                                              : std::max(measured->second, known->second);
   }
+  now.time_ratio += earlier.time_ratio.value_or(0);
   if (earlier.timing) now.timings.push_back(*earlier.timing);
   return now;
 }

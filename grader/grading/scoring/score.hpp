@@ -21,6 +21,7 @@ struct Evidence {
   std::vector<CaseRecord> cases;          // in the order run
   std::vector<std::size_t> failed;        // those with a wrong output: indices in `cases`
   std::map<lab::Metric, double> metrics;  // the worst over the efficiency cases
+  double time_ratio = 0;                  // modelled time ÷ Task::reference_us; 0: not known
   // For a metric the line with most of it in the worst case, if it is known.
   std::map<lab::Metric, std::string> places;
   std::vector<Timing> timings;  // of the speedup cases

@@ -44,7 +44,7 @@ Evidence full_evidence() {
   evidence.complete = true;
   evidence.cases = {record(Verdict::ok), record(Verdict::ok), record(Verdict::ok, Stage::efficiency),
                     record(Verdict::ok, Stage::speedup)};
-  evidence.metrics = {{lab::Metric::work_ratio, 1.0}, {lab::Metric::active_lanes, 0.95}};
+  evidence.metrics = {{lab::Metric::barriers, 3}, {lab::Metric::active_lanes, 0.95}};
   evidence.timings = {timing_of(20)};
   return evidence;
 }
@@ -63,7 +63,7 @@ TEST(Score, GivesAllPointsForFullEvidence) {
   EXPECT_EQ(result.correctness_points, 30);
   EXPECT_EQ(result.message, "");
   EXPECT_DOUBLE_EQ(result.speedup.value(), 20);
-  EXPECT_DOUBLE_EQ(result.metrics.at("work_ratio"), 1.0);
+  EXPECT_DOUBLE_EQ(result.metrics.at("barriers"), 3);
 }
 
 TEST(Score, OneWrongCaseLosesAllPoints) {
@@ -124,7 +124,7 @@ TEST(Score, MissedGoalNamesMeasurementLimitAndPoints) {
 
 TEST(Score, UnmeasuredGoalEarnsNothing) {
   Evidence evidence = full_evidence();
-  evidence.metrics.erase(lab::Metric::work_ratio);
+  evidence.metrics.erase(lab::Metric::barriers);
   const TaskResult result = score_task(first_task(), evidence);
   EXPECT_EQ(result.points, 45);
   EXPECT_EQ(result.goals[0].note, "not measured");
@@ -169,14 +169,21 @@ TEST(Score, ImpossibleTimeEarnsNoSpeedup) {
   }
 }
 
-TEST(Score, SuspectCountsWithholdEfficiencyPoints) {
+TEST(Score, AsFastAsTheReferenceHasEveryGoal) {
   Evidence evidence = full_evidence();
-  const int correctness = score_task(first_task(), evidence).correctness_points;
-  for (CaseRecord& record : evidence.cases)
-    if (record.stage == Stage::efficiency) record.verdict = Verdict::suspect;
+  evidence.metrics = {{lab::Metric::barriers, 9}, {lab::Metric::active_lanes, 0.1}};
+  const auto points = [&](double time_ratio) {
+    evidence.time_ratio = time_ratio;
+    return score_task(first_task(), evidence).points;
+  };
+  EXPECT_EQ(points(0), 40) << "the reference's time is not known";
+  EXPECT_EQ(points(1.02), 40);
+  EXPECT_EQ(points(1.005), 50);
   const TaskResult result = score_task(first_task(), evidence);
-  EXPECT_EQ(result.verdict, Verdict::suspect);
-  EXPECT_EQ(result.points, correctness);
+  EXPECT_TRUE(result.is_as_fast_as_reference());
+  EXPECT_THAT(result.message, HasSubstr("1.00 times the reference's"));
+  evidence.cases[0].verdict = Verdict::wrong_answer;
+  EXPECT_EQ(score_task(first_task(), evidence).points, 0);
 }
 
 TEST(Score, SuspectTimeWithholdsOnlySpeedupPoints) {

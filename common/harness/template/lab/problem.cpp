@@ -63,7 +63,7 @@ class TheProblem : public lab::Problem {
 
   lab::Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
-    return {n, 1, 8 * n};
+    return {.items = n, .work = n, .steps = 1, .bytes = 8 * n};
   }
 
   Case example(const Task&, std::uint64_t n) const override { return make(n, Pattern::example); }

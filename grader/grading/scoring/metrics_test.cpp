@@ -57,7 +57,9 @@ TEST(Metrics, UselessWorkMakesNoneBetterButTheShareOfLanes) {
     const double before = measure(metric, counted(), kIdeal).value();
     const double after = measure(metric, more, kIdeal).value();
     EXPECT_EQ(after < before, false) << lab::name_of(metric);
-    if (metric == lab::Metric::instructions) EXPECT_GT(after, before);
+    if (metric == lab::Metric::instructions) {
+      EXPECT_GT(after, before);
+    }
   }
 }
 

@@ -45,7 +45,7 @@ std::string line_with_most(lab::Metric metric, std::string_view lab, std::string
   if (part == std::end(kParts) || !report.is_object()) return "";
   const std::string own = fmt::format("{}.cu", lab);
   struct Sum {
-    double most = 0, requests = 0;
+    double most = 0, requests = 0, local = 0;
   };
   std::map<std::uint32_t, Sum> lines;
   if (!report.contains("lines") || !report["lines"].is_array()) return "";
@@ -57,12 +57,15 @@ std::string line_with_most(lab::Metric metric, std::string_view lab, std::string
     Sum& sum = lines[static_cast<std::uint32_t>(number(line, "line"))];
     sum.most += part->of(line);
     sum.requests += number(line, part->per);
+    if (metric == lab::Metric::bytes_ratio) sum.local += number(line, "local_sectors");
   }
   const auto most = std::ranges::max_element(
       lines, [](const auto& a, const auto& b) { return a.second.most < b.second.most; });
   if (most == lines.end() || !(most->second.most > 0)) return "";
-  return fmt::format("{}:{}, {:.1f} {}", own, most->first,
-                     most->second.most / std::max(most->second.requests, 1.0), part->unit);
+  const bool is_local = 2 * most->second.local > most->second.most;
+  return fmt::format("{}:{}, {:.1f} {}{}", own, most->first,
+                     most->second.most / std::max(most->second.requests, 1.0), part->unit,
+                     is_local ? " of local memory" : "");
 }
 
 }  // namespace course::grader

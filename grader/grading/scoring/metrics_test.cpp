@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "grading/scoring/places.hpp"
 #include "testing/scripted.hpp"
 
 namespace course::grader {
@@ -61,6 +62,18 @@ TEST(Metrics, UselessWorkMakesNoneBetterButTheShareOfLanes) {
       EXPECT_GT(after, before);
     }
   }
+}
+
+TEST(Metrics, LineWithMostBytesSaysWhetherTheyAreLocal) {
+  const auto line = [](const char* local) {
+    return line_with_most(
+        lab::Metric::bytes_ratio, "scan",
+        std::string(R"({"lines": [{"file": "labs/scan/scan.cu", "line": 7, "global_requests": 10,
+                                        "global_sectors": 40, "local_sectors": )") +
+            local + "}]}");
+  };
+  EXPECT_EQ(line("0"), "scan.cu:7, 4.0 sectors a request");
+  EXPECT_EQ(line("30"), "scan.cu:7, 4.0 sectors a request of local memory");
 }
 
 TEST(Metrics, LocalMemoryIsTrafficButNotRequiredTraffic) {

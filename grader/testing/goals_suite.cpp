@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares the goals in points.hpp with the solutions, on the simulator: the reference of a task meets each goal
 // with 5 % of room and takes the time that is recorded for it; an earlier task's rung misses a goal by as much,
-// and takes longer. And the students' file states each limit.
+// and takes longer. And the lab's file states each limit.
 //   goals_suite LAB [LAB …]
 // prints all values.
 #include <fmt/format.h>
@@ -71,10 +71,15 @@ class Goals : public ::testing::Test {
   }
 
  private:
+  static bool has(const std::vector<lab::Case>& cases, const lab::Case& c) {
+    return std::ranges::find(cases, c.name, &lab::Case::name) != cases.end();
+  }
+
   // Whether an earlier rung's answer to this task's first counted case is an answer of this task.
   bool solve_alike(const lab::Task& earlier) const {
     for (const lab::Case& c : problem_.cases(task_)) {
       if ((c.purpose & lab::kEfficiency) == 0) continue;
+      if (!has(problem_.cases(earlier), c)) return false;
       const std::vector<lab::HostBuffer> inputs = lab::inputs_of(problem_, task_, c, kSeed);
       if (problem_.shape(earlier, c).inputs.size() != inputs.size()) return false;
       std::vector<lab::HostBuffer> outputs = lab::buffers_of(problem_.shape(earlier, c).outputs);
@@ -84,8 +89,7 @@ class Goals : public ::testing::Test {
     return false;
   }
 
-  // Of a rung in this task's counted cases and those with a reference time; std::nullopt if they are not its
-  // cases.
+  // Of a rung in this task's counted and timed cases; std::nullopt if they are not its cases.
   std::optional<Values> values_of(const lab::Task& rung) {
     const std::vector<lab::Case> known = problem_.cases(rung);
     Values values;
@@ -93,7 +97,7 @@ class Goals : public ::testing::Test {
       const bool counted = (c.purpose & lab::kEfficiency) != 0;
       const bool timed = !task_.speedup.empty() && (c.purpose & lab::kSpeedup) != 0;
       if (!counted && !timed) continue;
-      if (std::ranges::find(known, c.name, &lab::Case::name) == known.end()) return std::nullopt;
+      if (!has(known, c)) return std::nullopt;
       lab::Measure measured;
       measured.counters = measured.fresh = true;
       const lab::Outcome outcome = runner_->run(problem_, rung, c, kSeed, measured);
@@ -122,8 +126,8 @@ class Goals : public ::testing::Test {
   // Below the task's headline, before the next one.
   void expect_stated(const Layout& layout, const std::string& lab) const {
     std::ostringstream text;
-    text << std::ifstream(fmt::format("{0}/labs/{1}/{1}.cu", layout.root, lab)).rdbuf();
-    const std::string file = std::regex_replace(text.str(), std::regex("\n// (?!---)"), " ");
+    text << std::ifstream(fmt::format("{0}/solutions/{1}/{1}.cu", layout.root, lab)).rdbuf();
+    const std::string file = std::regex_replace(text.str(), std::regex("\n// +(?!---)"), " ");
     const std::size_t from = file.find(fmt::format("ask \"{}\"", task_.id));
     ASSERT_NE(from, std::string::npos) << task_.id;
     const std::string own = file.substr(from, file.find("\n// ---", from) - from);

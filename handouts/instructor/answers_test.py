@@ -465,7 +465,7 @@ def numbers():
     yield "03", "Prediction", 1, [grouped(2**19), f"= {math.isqrt(2**20) // 2}", grouped(3 * 512)]
     n = 2**18
     scans = [9 * (1024 + 4 + 1), 1024 * 10 + 9 * 5, 2 * 128 + 9]
-    yield "03", "Prediction", 2, ["{:.1f}, {:.1f} and {:.2f}".format(*(1000 * one / n for one in scans))]
+    yield "03", "Prediction", 2, ["{:.1f}, {:.1f} and {:.2f}".format(*(1024 * one / n for one in scans))]
     yield (
         "03",
         "Prediction",

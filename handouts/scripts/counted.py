@@ -24,6 +24,8 @@ HEADS = {
     "steps": "steps",
     "bytes": "bytes",
     "work_ratio": "operations ÷ closed form",
+    "moved_ratio": "bytes ÷ what must move",
+    "sent_ratio": "bytes sent ÷ what must be sent",
     "instructions": "instructions per {unit}",
     "bytes_ratio": "bytes ÷ what must move",
     "active_lanes": "active lanes",
@@ -81,9 +83,11 @@ def head(column: str, lab: dict) -> str:
 
 
 def figure(profiled: dict, column: str) -> str:
-    value = profiled.get(column, profiled["metrics"].get(column))
-    if column == "work_ratio":
-        value = profiled["work"] / profiled["ideal"]["work"]
+    # Of labs for several devices, the metric is of the bytes sent.
+    value = profiled.get(column, profiled["metrics"].get("bytes_ratio" if column == "sent_ratio" else column))
+    if column in ("work_ratio", "moved_ratio"):
+        counts = "work" if column == "work_ratio" else "bytes"
+        value = profiled[counts] / profiled["ideal"][counts]
     if value is None or (value == 0 and column in ("work", "steps", "work_ratio")):
         return ""  # the kernel counts by instructions that are none of the operator's
     if column == "active_lanes":

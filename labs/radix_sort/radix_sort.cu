@@ -144,7 +144,7 @@ Status split(const KeyJob& job) {
 }
 
 // --- Rung 2, task "tile_sort": every tile of kTile keys is sorted on its own, in shared memory.
-// Limits: bytes_ratio ≤ 6, barriers per tile of 2,048 keys ≤ 256 (2 a bit are enough).
+// Limits: bytes_ratio ≤ 6, barriers per tile of 1,024 keys ≤ 256 (2 a bit are enough).
 inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per warp
 
 __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,

@@ -213,7 +213,7 @@ Status split(const KeyJob& job) {
 }
 
 // --- Rung 2, task "tile_sort": every tile of kTile keys is sorted on its own, in shared memory.
-// Limits: bytes_ratio ≤ 6, barriers per tile of 2,048 keys ≤ 256 (2 a bit are enough).
+// Limits: bytes_ratio ≤ 6, barriers per tile of 1,024 keys ≤ 256 (2 a bit are enough).
 //@reference
 // Changed: a tile fits into a block's shared memory, and a block splits it bit by bit without using global
 // memory.

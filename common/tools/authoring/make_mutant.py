@@ -19,6 +19,7 @@ A mutant is a text file. First its header, `// key: value` lines, for the suite 
     // verdict: WRONG_ANSWER       what the grader must say; OK for another right way, which must get full marks
     // checker: racecheck          who must prove the cause; left out where nobody can
     // says: race                  words that the message must contain; may be repeated
+    // misses: scan instructions   a task and a goal that another right way does not meet; may be repeated
     // reason: racecheck:…         the reasons that are true for it (grader/testing/submission.hpp); none other may be shown
 
 then changes, each exact text of the solution and what stands there instead. `in` names the function that it
@@ -35,7 +36,7 @@ import pathlib
 import re
 import sys
 
-KEYS = {"about", "task", "verdict", "checker", "says", "reason"}
+KEYS = {"about", "task", "verdict", "checker", "says", "reason", "misses"}
 
 
 class MutantError(Exception):

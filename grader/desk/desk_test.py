@@ -317,9 +317,9 @@ class Desk(InFolder):
 
     def test_an_unknown_metric_is_refused(self):
         self.desk("grades", "term.graded")
-        self.settings("[points.scan.fast.efficiency]\nwrk_ratio = { limit = 1, points = 2 }\n")
+        self.settings("[points.scan.fast.efficiency]\nbyte_ratio = { limit = 1, points = 2 }\n")
         self.assertIn(
-            "points.scan.fast.efficiency.wrk_ratio is not a metric. Did you mean work_ratio?",
+            "points.scan.fast.efficiency.byte_ratio is not a metric. Did you mean bytes_ratio?",
             self.desk("grades", "term.graded", code=1),
         )
 

@@ -309,7 +309,8 @@ class CaseList {
     }
     for (const unsigned few : {1u, 2u}) {
       keys(few * kThreeTurns, Pattern::random,
-           {.end = is_merge(rung) ? 32u : 8u, .purpose = few == 1 ? kBoth : kCorrectness});
+           {.end = is_merge(rung) || rung == Rung::tiles_and_merge ? 32u : 8u,
+            .purpose = few == 1 ? kBoth : kCorrectness});
       all.back() = on_multiprocessors(few, all.back());
     }
   }

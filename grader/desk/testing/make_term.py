@@ -177,7 +177,10 @@ def result_of(lab, evidence, table):
 
 
 def meets(goal, measured):
-    return measured >= goal["limit"] if goal["metric"] == "active_lanes" else measured <= goal["limit"]
+    room = 1.01
+    if goal["metric"] == "active_lanes":
+        return measured * room >= goal["limit"]
+    return measured <= goal["limit"] * room
 
 
 def lost_by_hand(goals, tiers, speedup):

@@ -61,6 +61,7 @@ __global__ void all_kinds(Results* r, int* last_block_sum) {
   bool done = false;
   while (!done) {
     if (atomicCAS(&lock, 0, 1) == 0) {
+      __threadfence();  // what the last holder wrote is seen
       r->locked = r->locked + 1;
       __threadfence();
       atomicExch(&lock, 0);

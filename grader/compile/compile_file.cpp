@@ -317,7 +317,8 @@ BuildOutcome link_object(const Layout& layout, const Recipe& recipe, const std::
                          const std::string& work, const BuildOptions& options) {
   const std::string linked = work + "/linked", object = work + "/" + kScreenedObject;
   if (const auto made = make_fresh(linked); !made) return {Verdict::infra, made.error().text};
-  std::vector<std::string> visible{object};
+  // Commands run in the checkout's folder, so something of it must be visible.
+  std::vector<std::string> visible{object, layout.root + "/common/tools"};
   for (const std::string& path : recipe.linked) visible.push_back(layout.build + "/" + path);
   if (!layout.toolkit_lib_dir.empty()) visible.push_back(layout.toolkit_lib_dir);
   const SandboxedShell shell(layout, linked, visible, {}, options);

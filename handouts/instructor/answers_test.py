@@ -57,7 +57,7 @@ def grouped(number):
 
 
 def counted(lab, rung, column):
-    """A cell of the table of counts in a lab's handout."""
+    """A cell of the table of counts in a lab's handout; the head of its column begins with `column`."""
     page = next(page for page in PAGES if page.stem[3:].replace("-", "_") == lab)
     block = re.search(r"<!-- quote: counted .*?<!-- end quote -->", page.read_text(encoding="utf-8"), re.S)[0]
     rows = [
@@ -66,7 +66,7 @@ def counted(lab, rung, column):
         if line.startswith("| ")
     ]
     row = next(row for row in rows if row[0].startswith(f"`{rung}`"))
-    return row[rows[0].index(column)]
+    return row[next(k for k, head in enumerate(rows[0]) if head.startswith(column))]
 
 
 RUN = json.loads(max((HANDOUTS / "results").glob("*-h200.json")).read_text(encoding="utf-8"))
@@ -300,7 +300,6 @@ def numbers():
         [
             counted("reduction", "sequential", "steps"),
             f"15 + 8 + 3 + 4 = {15 + 8 + 3 + 4}",
-            counted("reduction", "coarsened", "steps"),
         ],
     )
     written = levels(m, 256)
@@ -329,8 +328,8 @@ def numbers():
         ],
     )
     barriers = (
-        counted("reduction", "coarsened", "barriers per 1,000 operations"),
-        counted("reduction", "neighboured", "barriers per 1,000 operations"),
+        counted("reduction", "coarsened", "barriers per"),
+        counted("reduction", "neighboured", "barriers per"),
     )
     yield (
         "01",
@@ -471,7 +470,7 @@ def numbers():
         "Prediction",
         2,
         [
-            counted("compaction", rung, "barriers per 1,000 operations")
+            counted("compaction", rung, "barriers per")
             for rung in ["three_kernels", "fused", "warp_aggregated"]
         ],
     )
@@ -559,7 +558,7 @@ def numbers():
         3,
         [
             grouped(2**18 // 1024 * 32 * 2),
-            counted("radix_sort", "tile_sort", "barriers per 1,000 operations"),
+            counted("radix_sort", "tile_sort", "barriers per").removesuffix(".0"),
         ],
     )
     yield "04", "Prediction", 4, [f"= {sum(range(11, 21))}", f"{10 * 11 // 2} launches"]
@@ -653,7 +652,7 @@ def numbers():
         1,
         [
             "{:.1f}, {:.1f}, {:.2f} and {:.2f}".format(*(fullest(32, bins) for bins in [2, 16, 256, 4096])),
-            counted("histogram", "global_atomics", "contention (1 = none)"),
+            counted("histogram", "global_atomics", "waiting lanes per"),
         ],
     )
     touched = [different(max(1, bins // 4), 32) if bins > 4 else 1 for bins in [2, 16, 256, 4096]]
@@ -682,7 +681,7 @@ def numbers():
             f"{512 * different(65536, 2048) / 1000:,.0f},000".replace(",", ","),
         ],
     )
-    yield "05", "Prediction", 4, [counted("histogram", "sort_reduce", "atomics per 1,000 operations")]
+    yield "05", "Prediction", 4, [counted("histogram", "sort_reduce", "atomics per")]
     yield "05", "Prediction", 5, [grouped(12288), grouped(5 * 12288)]
     yield (
         "05",

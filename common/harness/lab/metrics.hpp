@@ -38,7 +38,7 @@ constexpr std::string_view unit_of(const EfficiencyGoal& goal) {
   return goal.unit.empty() ? kMetricRows[static_cast<std::size_t>(goal.metric)].unit : goal.unit;
 }
 
-// What the schedule and the items of a run may change: nobody gains or loses points by 1 %.
+// The schedule and the items of a run may change a value by 1 %, which must not change points.
 inline constexpr double kRoom = 1.01;
 
 // Whether a measured value meets the goal.

@@ -65,9 +65,9 @@ OF_RANGE(max_element)
 OF_RANGE(is_sorted)
 OF_RANGE(lower_bound)
 #undef OF_RANGE
-template <typename A, typename B>
-constexpr bool equal(const A& a, const B& b) {
-  return std::equal(std::begin(a), std::end(a), std::begin(b), std::end(b));
+template <typename A, typename B, typename... Rest>
+constexpr bool equal(const A& a, const B& b, Rest&&... rest) {
+  return std::equal(std::begin(a), std::end(a), std::begin(b), std::end(b), std::forward<Rest>(rest)...);
 }
 }  // namespace ranges
 #endif

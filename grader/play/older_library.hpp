@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <type_traits>
@@ -42,7 +43,7 @@ inline from_chars_result from_chars(const char* first, const char* last, double&
 #endif
 
 #if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 15000
-// The algorithms of a whole range, without projections.
+// The algorithms of a whole range; with projections where the sources use some.
 namespace ranges {
 #define OF_RANGE(name)                                                                 \
   template <typename Range, typename... Rest>                                          \
@@ -52,9 +53,7 @@ namespace ranges {
 OF_RANGE(all_of)
 OF_RANGE(any_of)
 OF_RANGE(none_of)
-OF_RANGE(count)
 OF_RANGE(count_if)
-OF_RANGE(find)
 OF_RANGE(find_if)
 OF_RANGE(copy)
 OF_RANGE(fill)
@@ -65,6 +64,16 @@ OF_RANGE(max_element)
 OF_RANGE(is_sorted)
 OF_RANGE(lower_bound)
 #undef OF_RANGE
+template <typename Range, typename T, typename Projection = identity>
+constexpr auto find(Range&& range, const T& value, Projection of = {}) {
+  return std::find_if(std::begin(range), std::end(range),
+                      [&](const auto& item) { return std::invoke(of, item) == value; });
+}
+template <typename Range, typename T, typename Projection = identity>
+constexpr auto count(Range&& range, const T& value, Projection of = {}) {
+  return std::count_if(std::begin(range), std::end(range),
+                       [&](const auto& item) { return std::invoke(of, item) == value; });
+}
 template <typename A, typename B, typename... Rest>
 constexpr bool equal(const A& a, const B& b, Rest&&... rest) {
   return std::equal(std::begin(a), std::end(a), std::begin(b), std::end(b), std::forward<Rest>(rest)...);

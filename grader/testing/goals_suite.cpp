@@ -50,8 +50,9 @@ class Goals : public ::testing::Test {
     const std::optional<Values> own = values_of(task_);
     ASSERT_TRUE(own);
     const bool timed = own->time_ratio > 0;
-    if (timed)
+    if (timed) {
       EXPECT_NEAR(own->time_ratio, 1, 0.005) << "reference_us " << own->time_ratio * task_.reference_us;
+    }
     for (const lab::EfficiencyGoal& goal : task_.efficiency) {
       ASSERT_TRUE(own->worst.contains(goal.metric)) << lab::name_of(goal.metric);
       const bool whole = goal.metric == lab::Metric::launches;
@@ -61,7 +62,9 @@ class Goals : public ::testing::Test {
       if (earlier.id == task_.id) break;
       const std::optional<Values> other = solve_alike(earlier) ? values_of(earlier) : std::nullopt;
       if (!other) continue;
-      if (timed) EXPECT_GT(other->time_ratio, lab::kRoom) << earlier.id;
+      if (timed) {
+        EXPECT_GT(other->time_ratio, lab::kRoom) << earlier.id;
+      }
       const bool misses = std::ranges::any_of(task_.efficiency, [&](const lab::EfficiencyGoal& goal) {
         return room(goal, other->worst.at(goal.metric)) < 1 / kRoomOfLimits;
       });

@@ -80,7 +80,6 @@ std::string simulator_report(const CaseRequest& request) {
     finding = R"({"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu", "line": 31,)"
               R"( "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m", "times": 2})";
   return std::string("{") + (is("only_fills") ? R"("fills": 1, )" : "") +
-         (is("wrong_when_calm") ? R"("order_sensitive": 1, )" : "") +
          (is("too_fast") ? R"("memory_gb_per_s": 0.001, )" : "") +
          R"("device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": )" +
          (is("no_kernel") || is("only_fills") ? "0" : "1") + R"(}, "findings": [)" + finding + "]}";
@@ -281,9 +280,7 @@ void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases,
   const Buffer& out = request.buffers[1];
   std::byte* d_out = shared.data() + out.back_offset + request.guard_bytes;
   if (is("wrong") || is("wrong_with_race") || is("wrong_with_hint") || is("wrong_with_old_value") ||
-      (is("wrong_by_old_value") && request.sim_mode != 0) ||
-      (is("wrong_when_calm") && (request.schedule_seed & SIM_CALM_SCHEDULE) != 0) ||
-      (is("wrong_in_later_cases") && n_cases > 1) ||
+      (is("wrong_by_old_value") && request.sim_mode != 0) || (is("wrong_in_later_cases") && n_cases > 1) ||
       (is("wrong_for_some_items") && (d_out[0] & std::byte{2}) != std::byte{0}))
     d_out[4 * 5] ^= std::byte{1};
   if (is("keeps_its_answer")) {

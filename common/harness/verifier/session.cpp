@@ -167,8 +167,6 @@ struct Session::Impl {
   // A second call of a case that was right, on other items. `fails_alone`: as a first call, too.
   Attempt call_again(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                      bool& fails_alone);
-  // A case that was right, in the order of a counted run.
-  Attempt run_calmly(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed);
   // Whether a case with the result `known`, of which no mistake explains what is wrong, is right in some
   // orders of blocks, warps and lanes, and wrong in others.
   bool comes_of_order(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -473,25 +471,6 @@ Session::Impl::Attempt Session::Impl::call_again(const Problem& problem, const T
   return again;
 }
 
-Session::Impl::Attempt Session::Impl::run_calmly(const Problem& problem, const Task& task, const Case& c,
-                                                 std::uint64_t seed) {
-  runner.reset();
-  Measure measure;
-  measure.checks = true;
-  measure.calm = true;
-  Attempt calm = attempt(problem, task, c, seed_for(seed, "calm"), measure);
-  if (calm.judgement.verdict == Verdict::ok) return calm;
-  calm.judgement.failure.notes.emplace_back(
-      "it was right when its blocks were interleaved, but not when each block ran to its end before the next "
-      "one started, in an order other than that of blockIdx");
-  const SimReport report = read_sim_report(calm.outcome.sim_report);
-  const auto old = std::ranges::find_if(report.findings, is_old_value);
-  if (old != report.findings.end() && !calm.judgement.failure.has_cause())
-    calm.judgement.failure.explain(*old, false);
-  runner.reset();
-  return calm;
-}
-
 bool Session::Impl::comes_of_order(const Problem& problem, const Task& task, const Case& c,
                                    std::uint64_t seed, const Attempt& known) {
   constexpr std::uint64_t kOrders = 3, kMaxItems = 1 << 16;
@@ -702,12 +681,6 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
       attempt = std::move(again);
       seed = second;
     }
-  }
-  if (measure.also_calm && simulated && attempt.judgement.verdict == Verdict::ok &&
-      read_sim_report(attempt.outcome.sim_report).order_sensitive > 0) {
-    Impl::Attempt calm = impl_->run_calmly(problem, task, c, seed);
-    if (calm.judgement.verdict != Verdict::ok)
-      return impl_->conclude(problem, task, c, seed, std::move(calm));
   }
   if (measure.only_verdict) return impl_->conclude(problem, task, c, seed, std::move(attempt));
 

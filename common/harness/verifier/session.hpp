@@ -60,10 +60,6 @@ struct Measure {
   bool fresh = false;
   bool calm = false;              // simulator only: the order of a counted run, see simSetSchedule
   std::uint64_t other_order = 0;  // simulator only: not 0: blocks, warps and lanes run in another order
-  // For a case that is also counted or timed: if it is right and the order of blocks may matter to it, run it
-  // once more in a new process, with the order of a counted run and all checkers. So a program that
-  // recognises counted runs by their order is judged in one that looks the same.
-  bool also_calm = false;
   // If the case is right, call the task once more in the same process, with other inputs of the same size:
   // both calls must be right.
   bool twice = false;

@@ -261,17 +261,6 @@ TEST(Session, NotesWhenOnlyLaterCasesAreWrong) {
       << outcome.message();
 }
 
-// A program that recognises counted runs by the order of blocks.
-TEST(Session, CasesAreAlsoJudgedInTheOrderOfCountedRuns) {
-  Measure measure;
-  measure.fresh = true;
-  EXPECT_EQ(run_alone("wrong_when_calm", DeviceKind::sim, measure).verdict, Verdict::ok);
-  measure.also_calm = true;
-  const Outcome outcome = run_alone("wrong_when_calm", DeviceKind::sim, measure);
-  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
-  EXPECT_NE(outcome.message().find("each block ran to its end"), std::string::npos) << outcome.message();
-}
-
 // A rank in the order of arrival leaves an element unwritten.
 TEST(Session, UnwrittenReadIsNotedToDependOnOrder) {
   const Outcome outcome = run_alone("unwritten_by_order", DeviceKind::sim, {});

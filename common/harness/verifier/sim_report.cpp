@@ -171,7 +171,6 @@ SimReport read_sim_report(std::string_view json) {
   if (const Json* traffic = member(root, "traffic"); traffic != nullptr)
     report.traffic = {count(*traffic, "messages"), count(*traffic, "bytes_sent")};
   report.fills = number<std::uint64_t>(root, "fills", 0);
-  report.order_sensitive = number<std::uint64_t>(root, "order_sensitive", 0);
   if (const Json* findings = member(root, "findings"); findings != nullptr && findings->is_array()) {
     for (const Json& entry : *findings) {
       if (report.findings.size() == 100) break;

@@ -62,9 +62,8 @@ struct SimReport {
   double memory_gb_per_s = 0;  // of the chip; 0: unknown
   sim::Counters totals;
   Traffic traffic;
-  std::uint64_t fills = 0;            // memsets of the program
-  std::uint64_t order_sensitive = 0;  // launches whose results may depend on the order of blocks
-  std::vector<SimFinding> findings;   // of each device, the most telling first; at most 100
+  std::uint64_t fills = 0;           // memsets of the program
+  std::vector<SimFinding> findings;  // of each device, the most telling first; at most 100
   // Whether the device did any work for the program.
   bool did_work() const { return totals.launches + fills > 0; }
 };

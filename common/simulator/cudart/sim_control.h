@@ -5,7 +5,6 @@
  *
  * The JSON of simReport:
  * { "device": "Simulated H200", "mode": 3, "modelled_us": 12.5, "memory_gb_per_s": 4250, "fills": memsets,
- *   "order_sensitive": launches whose results may depend on the order of blocks,
  *   "traffic": {"operations": of several devices, "messages": sent to others, "bytes_sent": …},
  *   "launches": [ {"kernel": "…demangled…", "times": 1, "grid": [x,y,z], "block": [x,y,z],
  *                  "modelled_us": 6.1,

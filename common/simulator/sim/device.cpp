@@ -500,7 +500,6 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
     result.text = finding.message;
     sim::add_finding(report.findings, std::move(finding));
   }
-  report.order_sensitive += program->order_sensitive ? 1 : 0;
   const int warp_threads = (block_threads + kLanes - 1) / kLanes * kLanes;
   timeline.launch(result.modelled_us);
   report.add({kernel.facts.demangled, request.grid, request.block, result.modelled_us, result.bound_by,

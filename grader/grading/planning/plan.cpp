@@ -71,12 +71,7 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
     const bool gpu = device == lab::DeviceKind::gpu;
     lab::Measure judged;
     judged.fresh = !gpu && is_measured(plan.cases[i]);
-    // A counted case runs with checkers when it is counted. Only here, however, its blocks are interleaved
-    // and get old values.
-    const bool is_counted = (plan.cases[i].purpose & lab::kEfficiency) != 0;
-    const bool is_small_and_timed = judged.fresh && !is_counted && plan.cases[i].n <= kCheckedTimedItems;
-    judged.checks = !gpu && (is_small_and_timed || options.check_every_size || options.only_case);
-    judged.also_calm = judged.fresh && (judged.checks || plan.cases[i].n <= kCheckedTimedItems);
+    judged.checks = !gpu && (options.check_every_size || options.only_case);
     const bool is_small = plan.cases[i].n <= kSmallForTwice;
     judged.twice =
         options.only_case || (options.check_every_size && is_small) ||

@@ -55,9 +55,6 @@ constexpr int kFailuresToDecide = 12;
 // If a lab marks no case with kChecks, this many cases of up to this many items are chosen.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
-// Cases that are timed but not counted, of up to this many items, run with all checkers when their output is
-// judged (with PlanOptions::check_every_size all cases do).
-constexpr std::uint64_t kCheckedTimedItems = std::uint64_t{1} << 20;
 // When their output is judged, one of so many cases calls the task twice: with other items, a stored answer
 // is wrong. Small cases are those of up to kSmallForTwice items; in runs that check every size, all of them
 // do.

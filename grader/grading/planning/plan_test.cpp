@@ -107,20 +107,8 @@ TEST(Plan, JudgesAndMeasuresInFreshProcesses) {
     if (step.stage == Stage::checks) continue;
     const bool measured = (plan.cases[step.case_index].purpose & (lab::kEfficiency | lab::kSpeedup)) != 0;
     EXPECT_EQ(step.measure.fresh, measured) << plan.cases[step.case_index].name;
-    const bool only_timed = plan.cases[step.case_index].purpose == (lab::kSpeedup | lab::kCorrectness);
-    if (step.stage != Stage::correctness) continue;
-    EXPECT_EQ(step.measure.checks, only_timed) << plan.cases[step.case_index].name;
   }
   EXPECT_EQ(plan.correctness_steps(), 7);
-}
-
-TEST(Plan, JudgesMeasuredCasesInTheOrderOfCountedRunsToo) {
-  std::vector<lab::Case> cases = kProblem.cases(first_task());
-  for (lab::Case& c : cases)
-    if (c.purpose != lab::kCorrectness) c.purpose |= lab::kCorrectness;
-  const Plan plan = make_plan(first_task(), cases, {lab::DeviceKind::sim, {}, true});
-  for (const Step& step : steps_of(plan, Stage::correctness))
-    EXPECT_EQ(step.measure.also_calm, plan.cases[step.case_index].purpose != lab::kCorrectness);
 }
 
 TEST(Plan, CallsSomeCasesTwiceAndInGradedRunsAllSmallOnes) {

@@ -272,7 +272,6 @@ std::string to_json(const Report& report, std::uint32_t mode) {
   j["modelled_us"] = report.modelled_us;
   j["memory_gb_per_s"] = report.memory_gb_per_s;
   j["fills"] = report.fills;
-  j["order_sensitive"] = report.order_sensitive;
   j["traffic"] = {{"operations", report.traffic.operations},
                   {"messages", report.traffic.messages},
                   {"bytes_sent", report.traffic.bytes_sent}};

@@ -37,7 +37,6 @@ struct Report {
   std::string device;
   double memory_gb_per_s = 0;         // bandwidth of the chip
   std::uint64_t fills = 0;            // memsets
-  std::uint64_t order_sensitive = 0;  // launches whose results may depend on the order of blocks
   // Operations of several devices in which this one took part, and what it sent to the others.
   struct Traffic {
     std::uint64_t operations = 0, messages = 0, bytes_sent = 0;

@@ -2,6 +2,7 @@
 #include "verifier/judge.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <optional>
@@ -175,6 +176,12 @@ Judgement judged(Verdict verdict, std::string headline, std::string note) {
   return judgement;
 }
 
+Judgement judged_for(Verdict verdict, std::string headline, std::string cause, bool is_proved) {
+  Judgement judgement = judged(verdict, std::move(headline));
+  judgement.failure.explain(std::move(cause), is_proved);
+  return judgement;
+}
+
 Judgement judge_results(const Problem& problem, const Task& task, const Case& c, const CaseRequest& request,
                         std::span<const std::byte> shared, std::span<const HostBuffer> inputs,
                         std::span<const BufferSpec> outputs) {
@@ -185,11 +192,56 @@ Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
 
 Judgement judge_cuda_error(std::int32_t cuda_code, std::string text) {
   const Ruling ruling = ruling_on(cuda_code);
-  Judgement judgement;
-  judgement.verdict = ruling.verdict;
-  judgement.failure.headline = ruling.headline;
-  judgement.failure.notes.push_back(std::move(text));
-  return judgement;
+  return judged(ruling.verdict, ruling.headline, std::move(text));
+}
+
+namespace {
+
+// The judgement for a runner that ended, by the signal that ended it.
+Judgement judge_end(const LiveRunner::Waited& waited) {
+  const std::string ended = fmt::format("ended the program before it answered ({})", waited.text);
+  switch (waited.signal) {
+    case SIGKILL:  // not sent by us: the kernel kills processes that use too much memory
+      return judged(Verdict::memory_limit, "was killed by the system, most likely for lack of memory");
+    case SIGXFSZ: return judged(Verdict::output_limit, "wrote more to a file than it may");
+    case SIGXCPU: return judged(Verdict::time_limit, "used more processor time than it may");
+    case SIGSYS:
+      return judged_for(Verdict::crash, ended,
+                        "the system call filter: a lab's code may start no other process or program, open no "
+                        "connection, and touch no other process",
+                        true);
+    case SIGSEGV:
+    case SIGBUS:
+      // A kernel's invalid access ends the launch, not the process, so this was host code.
+      return judged_for(
+          Verdict::crash, ended,
+          "host code read or wrote an invalid address: of the device's memory (only kernels can use a device "
+          "pointer such as job.d_in), outside of an array, or beyond the end of the stack (a function that "
+          "calls itself without end, or a large local array)");
+    default: break;
+  }
+  return judged(Verdict::crash, ended);
+}
+
+}  // namespace
+
+Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
+  switch (waited.event) {
+    case LiveRunner::Event::deadline:
+      return judged_for(Verdict::time_limit,
+                        fmt::format("took longer than {:g} s of processor time", seconds),
+                        "a loop that does not end, or it is only slow");
+    case LiveRunner::Event::idle:
+      return judged_for(Verdict::time_limit,
+                        fmt::format("took longer than {:g} s without using the processor", seconds),
+                        "it sleeps, or waits for something that never comes");
+    case LiveRunner::Event::flooded: return judged(Verdict::output_limit, "printed too much");
+    case LiveRunner::Event::stale:
+    case LiveRunner::Event::ended: return judge_end(waited);
+    case LiveRunner::Event::garbage:
+    case LiveRunner::Event::message: break;
+  }
+  return judged(Verdict::wrong_answer, "broke the protocol between grader and runner", waited.text);
 }
 
 namespace {

@@ -9,20 +9,14 @@
 #include <vector>
 
 #include "protocol/protocol.hpp"
-#include "verifier/failure.hpp"
-#include "verifier/session.hpp"
+#include "verifier/live_runner.hpp"
+#include "verifier/outcome.hpp"
 #include "verifier/sim_report.hpp"
 
 namespace course::lab {
 
-struct Judgement {
-  Verdict verdict = Verdict::ok;
-  Failure failure;                       // set unless the verdict is ok
-  std::vector<HostBuffer> outputs = {};  // wrong ones, if they are small (Outcome::outputs)
-};
-
-// A failure; "": without a note.
-Judgement judged(Verdict verdict, std::string headline, std::string note = "");
+// For a runner that did not answer within `seconds` of processor time, or ended.
+Judgement judge_silence(const LiveRunner::Waited& waited, double seconds);
 
 // For a case whose runner reported that every run finished.
 Judgement judge_results(const Problem& problem, const Task& task, const Case& c,

@@ -40,9 +40,8 @@ Judgement judge_digest(const protocol::CaseRequest& request, std::span<const std
     add_digest(digest, data, key_of_buffer(key, i));
   }
   if (digest == reported) return {};
-  Judgement judgement = judged(Verdict::wrong_answer, "had not finished its answer when it said so");
-  judgement.failure.explain("work in another stream, or after the task returned", false);
-  return judgement;
+  return judged_for(Verdict::wrong_answer, "had not finished its answer when it said so",
+                    "work in another stream, or after the task returned");
 }
 
 std::vector<double> without_rehearsal(std::span<const std::array<double, 2>> clocks) {

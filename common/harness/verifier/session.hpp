@@ -10,7 +10,6 @@
 // run again with all checkers on, to find the cause.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,8 +18,7 @@
 
 #include "base/result.hpp"
 #include "lab/problem.hpp"
-#include "verifier/failure.hpp"
-#include "verifier/verdict.hpp"
+#include "verifier/outcome.hpp"
 
 namespace course::lab {
 
@@ -71,25 +69,7 @@ struct Measure {
   std::function<void()> before_timing = nullptr;
 };
 
-// The outputs of a wrong run are kept up to this size, to be shown beside the right ones.
-constexpr std::size_t kShownBytes = std::size_t{1} << 20;
-
-struct Outcome {
-  Verdict verdict = Verdict::infra;  // the verdict of this case
-  Failure failure;                   // unless ok
-  // The times of the timed runs: modelled on the simulator; on a GPU the runner's events as far as our clock
-  // confirms them (judge_times.hpp).
-  std::vector<double> times_us;
-  std::vector<double> clock_us, events_us;  // on a GPU: our clock, and the runner's events
-  std::string sim_report;                   // JSON of sim_control.h's simReport, "" on a GPU
-  double processor_seconds = 0;             // CPU time of the runner and the simulated device
-  std::string device;                       // "Simulated H200", "NVIDIA H200"
-  // stdout and stderr during this case, with '?' for unprintable bytes; see LiveRunner::printed().
-  std::string printed;
-  std::vector<HostBuffer> outputs;  // of a wrong run; empty if they are larger than kShownBytes
-  // For the student, several lines; "" if ok.
-  std::string message() const { return verdict == Verdict::ok ? "" : failure_message(failure); }
-};
+class Attempts;
 
 // Not thread-safe; use one Session per thread. A runner is killed when the thread that started it ends.
 class Session {
@@ -104,8 +84,7 @@ class Session {
               const Measure& measure);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Attempts> attempts_;
 };
 
 }  // namespace course::lab

@@ -68,8 +68,8 @@ const Engine& choose() {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", built.name);
   }
   throw std::runtime_error(
-      wish.empty() ? fmt::format("this simulator was built for another processor ({}); \"./lab setup\" "
-                                 "builds it for this one",
+      wish.empty() ? fmt::format("this simulator was built for another processor ({}): "
+                                 "build it again on this one",
                                  names)
                    : fmt::format("SIM_ISA is \"{}\", and this simulator has, for this processor or "
                                  "others: {}",

@@ -84,7 +84,7 @@ std::string describe_read(const std::string& line, const std::string& object, bo
   return fmt::format(" runs in a loop that reads {} at {}: it holds {}", object, line, value);
 }
 
-// The line in the student's own file, without the functions of other files that it calls. If it belongs to a
+// The line in the file of the kernel, without the functions of other files that it calls. If it belongs to a
 // function of this file, the line in the kernel where that was called, too.
 std::string line_of(const std::vector<SourcePlace>& places) {
   if (places.empty()) return one_line(places);

@@ -27,7 +27,7 @@
 namespace course::sim {
 namespace {
 
-// Limits of a module, well above what a lab's file has, since kernels are decoded one by one.
+// Limits of a module, well above what one source file has, since kernels are decoded one by one.
 constexpr std::size_t kMaxInstructions = 4'000'000;  // of all kernels with the functions that they reach
 constexpr std::size_t kMaxFunctions = 4000, kMaxVariables = 20'000;
 constexpr std::size_t kFunctionCost = 100;  // as much as so many instructions
@@ -179,7 +179,7 @@ std::string_view instead_of(std::string_view instruction) {
       {"st.async", "an ordinary store, and __syncthreads() before the value is read"},
       {"red.async", "an atomic operation"},
       {"cp.reduce", "atomic operations"},
-      {"multimem", "atomic operations, or NCCL in the lab for several devices"},
+      {"multimem", "atomic operations, or NCCL for several devices"},
       {"cp.", "a load, a store to shared memory, and __syncthreads()"},
       {"mbarrier", "__syncthreads() or the barriers of cooperative groups"},
       {"barrier.cluster", "global memory and a second launch, or grid.sync()"},
@@ -194,7 +194,7 @@ std::string_view instead_of(std::string_view instruction) {
       {"sust", "an array in global memory"},
       {"suq", "a parameter of the kernel"},
       {"txq", "a parameter of the kernel"},
-      {"clock", "./lab profile, which measures kernels from outside"},
+      {"clock", "a profiler, which measures kernels from outside"},
       {"mma", "the arithmetic of single threads"},
       {"wmma", "the arithmetic of single threads"},
       {"wgmma", "the arithmetic of single threads"},
@@ -204,7 +204,7 @@ std::string_view instead_of(std::string_view instruction) {
       {"dp2a", "additions and multiplications of single values"},
       {"dp4a", "additions and multiplications of single values"},
       {"%smid", "blockIdx"},
-      {"%nsmid", "job.multiprocessors"},
+      {"%nsmid", "cudaDevAttrMultiProcessorCount, which host code asks for"},
       {"%warpid", "threadIdx.x / 32"},
       {"%nwarpid", "blockDim.x / 32"},
       {"createpolicy", "loads and stores without a cache policy"},

@@ -482,7 +482,7 @@ TEST(Screen, ReportsDeviceCodeThatNoCheckFollows) {
                 "mov.u64 %rd1, %clock64;\nret;\n}\n.func f()\n{\n.loc 1 9 0\nwgmma.fence.sync.aligned;\n"
                 "ret;\n}\n"};
   EXPECT_THAT(says(object), HasSubstr("clock64 at scan.cu:7: timing model: clocks count instructions"));
-  EXPECT_THAT(says(object), HasSubstr("use ./lab profile"));
+  EXPECT_THAT(says(object), HasSubstr("use a profiler"));
   EXPECT_THAT(says(object), HasSubstr("wgmma.fence.sync.aligned")) << "in a function that no kernel calls";
   EXPECT_THAT(says(object), HasSubstr("rules.md#kernels"));
   object.ptx = {"no PTX"};

@@ -30,7 +30,6 @@ import charts
 import packages
 import pictures
 import pictures_multi_gpu
-import plot
 import quotes
 
 # By name: what draws it, a command that prints a trace or a function of pictures.py.
@@ -99,11 +98,11 @@ def use_packages(venv: pathlib.Path) -> None:
     sys.path += map(str, venv.glob("lib/python*/site-packages"))
 
 
-def is_drawn(path: pathlib.Path, chart: plot.Chart) -> bool:
+def is_drawn(path: pathlib.Path, chart: charts.Chart) -> bool:
     """Whether the file shows the chart: byte for byte where the package that draws it is at hand."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     if importlib.util.find_spec("vl_convert"):
-        return text == plot.render(chart)
+        return text == charts.render(chart)
     return f"<!-- specification {chart.digest()} -->" in text
 
 
@@ -116,7 +115,7 @@ def alternatives() -> dict[str, dict[str, str]]:
     return found
 
 
-def misused(made: dict[str, plot.Chart]) -> Iterator[str]:
+def misused(made: dict[str, charts.Chart]) -> Iterator[str]:
     """Figures that no handout shows, or not always in the same words; and those shown that nobody draws. `made`:
     the charts by name."""
     used, known = alternatives(), {*FIGURES, *made}
@@ -150,7 +149,7 @@ def main() -> None:
     if not arguments.check:
         packages.environment(venv_of(arguments.labcli), HERE / "requirements.txt", "charts")
     use_packages(venv_of(arguments.labcli))
-    results = [name for name in charts.CHARTS if name not in charts.SIMULATED]
+    results = [name for name, chart in charts.CHARTS.items() if "simulated" not in chart]
     everything = results if arguments.charts else [*charts.CHARTS, *FIGURES]
     for name in arguments.names:
         if name not in everything:
@@ -166,7 +165,7 @@ def main() -> None:
         if name in made:
             if is_drawn(path, made[name]):
                 continue
-            wanted = None if arguments.check else plot.render(made[name])
+            wanted = None if arguments.check else charts.render(made[name])
         else:
             if name not in used:
                 sys.exit(f"no handout shows {name} yet: put ![what it shows](figures/{name}.svg) into one")

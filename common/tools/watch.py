@@ -15,8 +15,6 @@ The next save ends what is still running. Ctrl-C ends it all. All is graded for
 practice, on the simulator.
 """
 
-from __future__ import annotations  # Debian 11 has Python 3.9
-
 import argparse
 import json
 import os

@@ -9,8 +9,6 @@ is affected. Every entry of the folder, except the platform's own lists, gives a
 usable file, the row contains the reason.
 """
 
-from __future__ import annotations  # Debian 11 has Python 3.9
-
 import base64
 import contextlib
 import json

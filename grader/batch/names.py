@@ -10,8 +10,6 @@ Names come from strangers: whatever bytes they hold, `shown` makes of them text 
 spreadsheet obeys, and `slug` a file name.
 """
 
-from __future__ import annotations  # Debian 11 has Python 3.9
-
 import hashlib
 import re
 import unicodedata

@@ -12,18 +12,17 @@ the container. With --prebuilt it also holds the tools, so that Gradescope build
 
 import argparse
 import pathlib
-import re
 import sys
 import tempfile
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "release"))
-import release
-from edition_files import matches
+import prebuilt_tools
+from edition import Files, course_files, is_in, labs_of_root, refuse, write
 
 # Besides what the student edition leaves out.
-LEFT_OUT = ["handouts/results/*", ".devcontainer/*", ".vscode/*"]
+LEFT_OUT = ["handouts/results", ".devcontainer", ".vscode"]
 DATE = (2020, 1, 1, 0, 0, 0)  # the same content gives the same archive
 
 
@@ -34,44 +33,22 @@ def add(archive: zipfile.ZipFile, name: str, data: bytes | str, executable: bool
     archive.writestr(info, data)
 
 
-def course_files(root: pathlib.Path) -> dict[str, tuple[bytes, bool]]:
-    """What grading needs of this checkout: {path: (content, whether it is a program)}."""
-    names = [n for n in release.released_files(root) if not matches(n, LEFT_OUT)]
-    secrets = release.leaks.secrets(root)
-    files = {}
-    for name in sorted(names):
-        path = root / name
-        data = path.read_bytes()
-        lab = re.fullmatch(r"labs/(\w+)/(\w+)\.cu", name)
-        if lab and lab[1] == lab[2]:  # what is graded when a submission lacks the file
-            solution = root / f"solutions/{lab[1]}/{lab[1]}.cu"
-            data = (
-                release.leaks.skeleton(release.leaks.text_of(solution)).encode()
-                if solution.is_file()
-                else data
-            )
-        if path.suffix == ".md":
-            data = release.without_secrets(secrets, name, data.decode()).encode()
-        files[name] = (data, path.stat().st_mode & 0o100 != 0)
-    return files
-
-
-def prebuilt_files(files: dict[str, tuple[bytes, bool]]) -> dict[str, tuple[bytes, bool]]:
+def prebuilt_files(files: Files) -> Files:
     """The tools that go with these files."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        for name, (data, _) in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(data)
-        for name in ("lab", "common/tools/cache/ccache"):
-            (folder / name).chmod(0o755)
-        release.add_tools(folder, "x86_64")  # which Gradescope's machines are
+        write(files, folder)
+        prebuilt_tools.add_tools(files, folder)
         made = (folder / "prebuilt").iterdir()
         return {f"prebuilt/{path.name}": (path.read_bytes(), False) for path in made}
 
 
 def pack(root, out, labs, minutes, isolation, with_tools):
-    files = course_files(root)
+    files = {
+        name: file
+        for name, file in course_files(root, labs_of_root(root)).items()
+        if not is_in(name, LEFT_OUT)
+    }
     if with_tools:
         files |= prebuilt_files(files)
     with zipfile.ZipFile(out, "w") as archive:
@@ -108,17 +85,17 @@ def main() -> None:
     parser.add_argument(
         "--prebuilt",
         action="store_true",
-        help="with tools that run in every container with glibc 2.31 or later, so that Gradescope builds none",
+        help="with tools, so that Gradescope builds none",
     )
     arguments = parser.parse_args()
     if not 0.1 <= arguments.minutes <= 600:
-        release.refuse("--minutes takes 0.1 to 600")
-    known = release.labs_of(arguments.root)
+        refuse("--minutes takes 0.1 to 600")
+    known = labs_of_root(arguments.root)
     for lab in arguments.labs:
         if lab not in known:
-            release.refuse(f'there is no lab "{lab}"; there are {", ".join(known)}')
+            refuse(f'there is no lab "{lab}"; there are {", ".join(known)}')
     if arguments.out.suffix != ".zip":
-        release.refuse(f"{arguments.out} should end in .zip")
+        refuse(f"{arguments.out} should end in .zip")
     labs = arguments.labs or known
     beside = arguments.out.with_name(arguments.out.name + ".tmp")
     how = (arguments.minutes, arguments.isolation, arguments.prebuilt)
@@ -127,7 +104,7 @@ def main() -> None:
         beside.replace(arguments.out)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        release.refuse(f"{arguments.out} can't be written: {error.strerror}")
+        refuse(f"{arguments.out} can't be written: {error.strerror}")
     print(f"{arguments.out}: {arguments.out.stat().st_size // 1024} KiB, grades {', '.join(labs)}")
 
 

@@ -7,8 +7,6 @@ A thread of the protocol is a warp. Its stack and variables are those of the lan
 microsoft.github.io/debug-adapter-protocol.
 """
 
-from __future__ import annotations  # Debian 11 has Python 3.9
-
 import itertools
 import json
 import os

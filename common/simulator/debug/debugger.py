@@ -6,8 +6,6 @@ Going back means to wake the nearest earlier snapshot and to run the copy forwar
 protocol.
 """
 
-from __future__ import annotations  # Debian 11 has Python 3.9
-
 import json
 import os
 import pathlib

@@ -2,8 +2,6 @@
 """The debugger's line-oriented front end: reads commands like gdb's, prints at most 80 columns. From a script
 as well as by hand."""
 
-from __future__ import annotations  # Debian 11 has Python 3.9
-
 import pathlib
 import re
 import string

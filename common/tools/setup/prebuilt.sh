@@ -6,7 +6,7 @@
 # Sourced by `lab`, which uses them, by setup.sh, which unpacks them, and by the script that makes them.
 # shellcheck shell=bash
 PREBUILT=$LAB_ROOT/prebuilt/$(uname -m)
-PREBUILT_GLIBC=2.31 # the oldest with which they run
+PREBUILT_GLIBC=2.35 # Ubuntu 22.04's
 TOOLS_OF_NO_USE=3   # the status with which setup.sh ends if they can't be used here
 
 # What the tools are made of, from the checkout's folder; names end with a zero byte. Students' files and Python scripts are not among it.

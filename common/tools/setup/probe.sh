@@ -35,7 +35,7 @@ TEST_LIBRARIES=(
 TOOLS_MIB=80     # unpacked
 DEFAULT_ARCH=90  # as in meson_options.txt
 LAB_TOOLS=${LAB_TOOLS-} # set by lab
-if [[ -n $LAB_TOOLS ]]; then MIN_GCC=10 MIN_CUDA=13 LIBRARIES=() TEST_LIBRARIES=(); fi
+if [[ -n $LAB_TOOLS ]]; then MIN_GCC=11 MIN_CUDA=13 LIBRARIES=() TEST_LIBRARIES=(); fi
 
 at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) = "$2" ]]; }
 

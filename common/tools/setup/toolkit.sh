@@ -32,7 +32,6 @@ make_toolkit13() {
 debian_mirror() { apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m 1 '/debian/$'; }
 
 # download_packages FOLDER SUITE COMPONENT PACKAGE…: Debian's packages, by a list of sources of its own: the machine's stay as they are.
-# For the processor `debian` (arm64, amd64), if that is set.
 download_packages() {
   local folder=$1 suite=$2 component=$3 mirror options
   shift 3
@@ -42,8 +41,7 @@ download_packages() {
     "$mirror" "$suite" "$component" >"$folder/sources.list" || return 1
   options=(-o "Dir::Etc::SourceList=$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::Preferences=/dev/null
     -o Dir::Etc::PreferencesParts=/dev/null -o "Dir::State::Lists=$folder/lists" -o Dir::State::status=/dev/null
-    -o "Dir::Cache=$folder" -o "Dir::Cache::Archives=$folder/archives" -o Acquire::Retries=3 -o "APT::Sandbox::User=$(id -un)"
-    ${debian:+-o "APT::Architecture=$debian" -o "APT::Architectures=$debian"})
+    -o "Dir::Cache=$folder" -o "Dir::Cache::Archives=$folder/archives" -o Acquire::Retries=3 -o "APT::Sandbox::User=$(id -un)")
   apt-get "${options[@]}" update && (cd "$folder" && apt-get "${options[@]}" download "$@")
 }
 

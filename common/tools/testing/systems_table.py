@@ -30,7 +30,7 @@ COLUMNS = [
     "date",
 ]
 BEGIN, END = "<!-- systems: common/tools/testing/systems_table.py -->", "<!-- end systems -->"
-NAMES = {"bullseye": "Debian 11", "bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
+NAMES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
 
 
 def minutes(seconds: float) -> str:

@@ -71,7 +71,7 @@ FAULTS = [
     ("common/simulator/sim/memory/cache.cpp", "return copies;", "return {};", "sim"),
     ("common/tools/run_tests.py", 'counts["failed"] += 1', 'counts["passed"] += 1', "tools"),
     ("grader/batch/names.py", "return name[: -len(ending)]", "return name", "batch"),
-    ("grader/gradescope/package.py", "def main", "def not_main", "release"),
+    ("grader/gradescope/package.py", "def main", "def not_main", "gradescope"),
     (
         "grader/hostile/histogram/claims_counts.cu",
         "namespace course::histogram {",

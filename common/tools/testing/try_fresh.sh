@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The first ten minutes: in an empty Debian, with a clone of what is committed here and nothing else, the README's first command must
 # end with a score table of all points and its second with "N passed, 0 failed". Run as root; takes as long as the suite does.
-#   common/tools/testing/try_fresh.sh [--suite bullseye|bookworm|trixie|sid] [--cxx g++-N|clang++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
+#   common/tools/testing/try_fresh.sh [--suite bookworm|trixie|sid] [--cxx g++-N|clang++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
 #       [--with 'PACKAGE…'] [--first] [--refused WORDS] [--student] [--edition DIR] [--test 'NAME…'] [--cache DIR] [--record FILE] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
 #       [--env NAME[=VALUE]]…
 # --suite: of which Debian (default bookworm, which is 12). --cxx: with that compiler in place of the system's (a clang

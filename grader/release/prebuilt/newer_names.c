@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What this machine's libstdc++.a, libgcc_eh.a and C libraries need of a newer glibc than the one that the prebuilt tools
- * are linked with (prebuilt.py adds it to libc_nonshared.a). The names are hidden: nothing else is linked with them. */
+ * are linked with (make_tools.sh adds it to libc_nonshared.a). The names are hidden: nothing else is linked with them. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <stddef.h>

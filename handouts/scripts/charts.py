@@ -46,7 +46,7 @@ from plot import (
     unlabelled,
     words_at,
 )
-from worked import table
+from tables import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 Panel = tuple[
@@ -449,7 +449,9 @@ def roofline(labcli: str) -> Chart:
 def model(_labcli: str) -> Chart:
     """The rungs' modelled times against the measured ones: the numbers of the page's own table."""
     page = (ROOT / "handouts/model.md").read_text(encoding="utf-8")
-    block = re.search(r"<!-- quote: table model --strict -->\n(.*?)<!-- end quote -->", page, re.S)[1]
+    block = re.search(
+        r"<!-- quote: output model --strict --markdown -->\n(.*?)<!-- end quote -->", page, re.S
+    )[1]
     rows = [
         (lab.split()[0], rung, float(a), float(b))
         for lab, rung, _, a, b, *_ in (

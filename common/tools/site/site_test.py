@@ -69,7 +69,7 @@ class Gathering(unittest.TestCase):
                 self.assertEqual([*make_site.sources("**/README.md")], ["grader/README.md"])
 
     def test_marks_of_quotations_are_left_out(self):
-        marked = "<!-- quote: code a/b -->\na\n<!-- end quote -->\n"
+        marked = "<!-- quote: lines a/b /c/ /d/ -->\na\n<!-- end quote -->\n"
         self.assertEqual(make_site.without_marks(marked), "a\n")
 
     def test_what_is_folded_is_markdown(self):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The page of ./lab bench --html: for each kind of work a table of the times, a chart of the rates over the
-// sizes, and a roofline that shows whether memory or instruction issue limits each rung.
+// The page of ./lab bench --html: for each kind of work a table of the times, rates and shares of the memory's
+// rate.
 #pragma once
 
 #include <string>

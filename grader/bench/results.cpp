@@ -32,7 +32,7 @@ BenchTable& table_named(BenchLab& lab, const std::string& work, std::size_t nth)
   std::size_t seen = 0;
   for (BenchTable& t : lab.tables)
     if (t.work == work && seen++ == nth) return t;
-  return lab.tables.emplace_back(BenchTable{work, {}, false, {}});
+  return lab.tables.emplace_back(BenchTable{work, {}});
 }
 
 BenchRow& row_named(BenchTable& table, const std::string& name, const std::string& kind) {
@@ -55,15 +55,11 @@ double best_peer_of(const Json& rows, const char* time) {
 }
 
 BenchLab lab_of(const Json& j) {
-  constexpr double kSchedulers = 4;  // schedulers of a multiprocessor; each issues one instruction per cycle
-  BenchLab lab{j.at("lab"), j.at("title"), {}, {}, 0, 0};
-  if (const double mhz = clock_of(j); mhz > 0 && j.contains("multiprocessors"))
-    lab.issue_per_ns = 1e-3 * mhz * kSchedulers * j.at("multiprocessors").get<double>();
+  BenchLab lab{j.at("lab"), j.at("title"), {}, {}};
   lab.gpus = j.value("gpus", 0u);
   for (const Json& size : j.at("sizes")) {
     const auto n = size.at("n").get<std::uint64_t>();
     lab.sizes.push_back(n);
-    lab.copy_gb_per_s = ceiling_of(size, false);
     for (const Json& c : size.value("nccl", Json::array()))
       lab.collectives.push_back({c.at("name"), n, c.at("median_us"), c.at("bus_gb_per_s")});
     std::map<std::string, std::size_t> seen;
@@ -71,8 +67,7 @@ BenchLab lab_of(const Json& j) {
       const std::string work = work_of(t.at("case"));
       BenchTable& table = table_named(lab, work, seen[work]++);
       const double bytes = t.at("ideal_bytes");
-      table.reads_only = reads_only(bytes, t.at("n"));
-      const double ceiling = table.ceiling[n] = ceiling_of(size, table.reads_only);
+      const double ceiling = ceiling_of(size, reads_only(bytes, t.at("n")));
       const double best_peer = best_peer_of(t.at("rows"), "median_us");
       const double best_peer_launched = best_peer_of(t.at("rows"), "launched_us");
       for (const Json& r : t.at("rows")) {
@@ -88,10 +83,7 @@ BenchLab lab_of(const Json& j) {
           cell.over_peer = best_peer / cell.median_us;
         if (best_peer_launched > 0 && cell.launched_us && *cell.launched_us > 0)
           cell.over_peer_launched = best_peer_launched / *cell.launched_us;
-        BenchRow& row = row_named(table, r.at("name"), r.at("kind"));
-        row.cells[n] = cell;
-        if (const auto c = r.find("counted"); c != r.end() && c->is_object())
-          row.counted = BenchCounted{c->at("n"), c->at("warp_instructions"), c->at("bytes")};
+        row_named(table, r.at("name"), r.at("kind")).cells[n] = cell;
       }
     }
   }
@@ -183,33 +175,6 @@ Result<std::string> merge_bench(const std::vector<std::string>& solutions,
   }
 }
 
-Result<std::string> add_counted(const std::string& measured, const std::vector<std::string>& counted) {
-  try {
-    Json results = Json::parse(measured);
-    for (const std::string& text : counted) {
-      const Json program = Json::parse(text);
-      std::map<std::pair<std::string, std::string>, Json> of_row;  // by work and name
-      for (const Json& size : program.at("sizes"))
-        for (const Json& table : size.at("tables"))
-          for (const Json& row : table.at("rows"))
-            if (row.contains("counted"))
-              of_row[{work_of(table.at("case")), row.at("name")}] = row.at("counted");
-      for (Json& lab : results.at("labs")) {
-        if (lab.at("lab") != program.at("lab")) continue;
-        for (Json& size : lab.at("sizes"))
-          for (Json& table : size.at("tables"))
-            for (Json& row : table.at("rows"))
-              if (const auto found = of_row.find({work_of(table.at("case")), row.at("name")});
-                  found != of_row.end() && row.at("kind") != "yours")
-                row["counted"] = found->second;
-      }
-    }
-    return results.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  } catch (const Json::exception& error) {
-    return Error{fmt::format("a bench program wrote something else than results: {}", error.what())};
-  }
-}
-
 namespace {
 // A line of at most 80 columns. `most`: the highest rate, which has the longest bar.
 std::string text_of(const BenchRow& row, const BenchCell& c, double most) {
@@ -245,51 +210,6 @@ std::string bench_text(const BenchResults& results) {
           if (const auto cell = row.cells.find(n); cell != row.cells.end())
             out += text_of(row, cell->second, most);
       }
-    }
-  }
-  return out;
-}
-
-std::string bench_markdown(const BenchResults& results, const std::string& id) {
-  const auto lab = std::ranges::find(results.labs, id, &BenchLab::id);
-  if (lab == results.labs.end()) return "";
-  if (lab->gpus > 0) return scaling_markdown(results, id);
-  std::string out = bench_where(results) +
-                    ". Median times: the GPU's, and then the time with the launch where it was measured; in"
-                    " brackets the share of the memory's rate in the same run (of a plain copy, or of a plain"
-                    " read if almost nothing is written).\n";
-  for (const BenchTable& table : lab->tables) {
-    const bool peers = std::ranges::any_of(table.rows, [](const BenchRow& r) { return r.kind == "peer"; });
-    out += fmt::format("\n`{}`\n\n| |", table.work);
-    for (const std::uint64_t n : lab->sizes) out += fmt::format(" {} |", size_text(n));
-    if (peers) out += fmt::format(" × library at {} | with launch |", size_text(lab->sizes.back()));
-    out += "\n|---|";
-    for (std::size_t k = 0; k < lab->sizes.size() + (peers ? 2 : 0); ++k) out += "--:|";
-    out += "\n";
-    for (const BenchRow& row : table.rows) {
-      out += row.kind == "peer" || row.kind == "cpu" ? fmt::format("| *{}* |", row.name)
-                                                     : fmt::format("| `{}` |", name_of(row));
-      for (const std::uint64_t n : lab->sizes) {
-        const auto cell = row.cells.find(n);
-        if (cell == row.cells.end()) {
-          out += " |";
-        } else if (row.kind == "cpu") {
-          out += fmt::format(" {} |", time_text(cell->second.median_us));
-        } else {
-          const BenchCell& c = cell->second;
-          out += fmt::format(" {}{} ({:.0f} %) |", time_text(c.median_us),
-                             c.launched_us ? ", " + time_text(*c.launched_us) : "", 100 * c.of_ceiling);
-        }
-      }
-      if (peers) {
-        const auto last = row.cells.find(lab->sizes.back());
-        const bool there = last != row.cells.end() && last->second.over_peer && row.kind != "peer";
-        out += there ? fmt::format(" {:.2f}× |", *last->second.over_peer) : " |";
-        out += there && last->second.over_peer_launched
-                   ? fmt::format(" {:.2f}× |", *last->second.over_peer_launched)
-                   : " |";
-      }
-      out += "\n";
     }
   }
   return out;

@@ -27,22 +27,14 @@ struct BenchCell {
   bool right = true;
 };
 
-// The simulator's counts of a row's work at `n` items. They grow about linearly with n.
-struct BenchCounted {
-  double n = 0, warp_instructions = 0, bytes = 0;  // bytes: moved through global memory, in whole sectors
-};
-
 struct BenchRow {
   std::string name, kind;                    // kind: "rung", "yours", "peer", "cpu"
   std::map<std::uint64_t, BenchCell> cells;  // by n
-  std::optional<BenchCounted> counted = {};  // at the largest n
 };
 
 struct BenchTable {
   std::string work;  // the case: "sum_i32_random"
   std::vector<BenchRow> rows;
-  bool reads_only = false;                       // almost nothing is written: compared with plain reads
-  std::map<std::uint64_t, double> ceiling = {};  // GB/s of plain copies or reads, by n
 };
 
 // An operation of NCCL by itself, in the run of a lab for several devices.
@@ -56,9 +48,7 @@ struct BenchLab {
   std::string id, title;
   std::vector<std::uint64_t> sizes;
   std::vector<BenchTable> tables;
-  double copy_gb_per_s = 0;  // at the largest size
-  double issue_per_ns = 0;   // warp instructions that the device can issue per nanosecond; 0: unknown
-  unsigned gpus = 0;         // of a lab for several devices: how many it ran on (scaling.hpp); else 0
+  unsigned gpus = 0;  // of a lab for several devices: how many it ran on (scaling.hpp); else 0
   std::vector<BenchCollective> collectives = {};
 };
 
@@ -81,10 +71,6 @@ Result<BenchResults> read_bench(std::string_view json);
 Result<std::string> merge_bench(const std::vector<std::string>& solutions,
                                 const std::vector<std::string>& yours, const std::string& date);
 
-// Adds the simulator's counts of the same programs to the rows of `measured`. Counts without a matching row
-// are left out.
-Result<std::string> add_counted(const std::string& measured, const std::vector<std::string>& counted);
-
 // "NVIDIA H200, driver for CUDA 13.0, toolkit 13.0, 1980 MHz, 2026-01-02", or that it is modelled.
 std::string bench_where(const BenchResults& results);
 // size_text: "2^20", or the number. time_text: "1.25 ms". name_of: "yours: fast".
@@ -93,9 +79,6 @@ std::string time_text(double us);
 std::string name_of(const BenchRow& row);
 
 std::string bench_text(const BenchResults& results);
-// One lab's tables for its handout, with date, device, driver and toolkit; "" when the results do not contain
-// the lab.
-std::string bench_markdown(const BenchResults& results, const std::string& lab);
 std::string bench_csv(const BenchResults& results);
 
 }  // namespace course::grader

@@ -169,26 +169,4 @@ std::string scaling_text(const BenchResults& results, const std::string& id) {
   return out;
 }
 
-std::string scaling_markdown(const BenchResults& results, const std::string& id) {
-  std::string out;
-  for (const ScalingTable& table : scaling_tables(runs_by_gpus(results, id))) {
-    const std::string n = size_text(table.n);
-    out += fmt::format(
-        "\n`{}`\n\n| | GPUs | {} items on all GPUs, time | {} | efficiency | {} items on each "
-        "GPU, time | {} | efficiency |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
-        table.work, n, table.unit, n, table.unit);
-    for (const ScaledLine& line : table.lines) {
-      out += fmt::format("| `{}` | {} |", line.name, gpus_text(line));
-      for (const auto* cell : {&line.strong, &line.weak})
-        out += fmt::format(" {} | {} | {} |", scaled_time(*cell), rate_text(*cell), efficiency_text(*cell));
-      out += "\n";
-    }
-  }
-  return out.empty() ? out
-                     : bench_where(results) +
-                           ". Median times. Efficiency: parallel efficiency against one GPU in the same run. "
-                           "Bus bandwidth: bytes that a GPU must send, divided by the time.\n" +
-                           out;
-}
-
 }  // namespace course::grader

@@ -23,6 +23,5 @@ double weak_efficiency(double us_of_one, double us);
 // The tables of one lab, from the results of all numbers of GPUs; "" if there are none. Labs of one device
 // are not shown.
 std::string scaling_text(const BenchResults& results, const std::string& lab);
-std::string scaling_markdown(const BenchResults& results, const std::string& lab);
 
 }  // namespace course::grader

@@ -63,10 +63,8 @@ TEST(Scaling, ShowsStudentsRowsOfTheSameNumberOfGpus) {
   EXPECT_THAT(text, HasSubstr("   2   40.0 µs     0.03     50 %   50.0 µs     0.04     80 %"));
 }
 
-TEST(Scaling, IsWrittenAsMarkdownAndCsv) {
+TEST(Scaling, IsWrittenAsCsv) {
   const BenchResults results = results_of({run_on(1, 10, 20), run_on(2, 8, 12.5)});
-  EXPECT_THAT(bench_markdown(results, "far"),
-              HasSubstr("| `fast` | 2 | 8.0 µs | 0.12 | 62 % | 12.5 µs | 0.16 | 80 % |"));
   EXPECT_THAT(bench_csv(results),
               HasSubstr("far,sum_random,fast,rung,2000,12.500,1.000,9.000,0.3,0.0800,,yes,2,,\n"));
 }

@@ -50,10 +50,8 @@ struct BenchOptions {
   std::vector<std::uint64_t> sizes;
   std::vector<unsigned> gpus;  // of a lab for several devices
   unsigned runs = 200;
-  bool hot = false, mine = false, markdown = false, published = false, no_cpu = false, kinds = false;
+  bool hot = false, mine = false, published = false, no_cpu = false, kinds = false;
 };
-
-constexpr std::uint64_t kCountedItems = 1 << 18;  // from here on counts grow linearly with n
 
 constexpr const char* kBenchFooter = R"(
 On a GPU, two times: GPU is the GPU's own time, without that of submitting the
@@ -64,11 +62,11 @@ and labelled so. Times of different runs differ; compare within one.
 Examples:
   ./lab bench reduction                        the course's solutions
   ./lab bench --sizes 2^20,2^24 --json mine.json --csv mine.csv
-  ./lab bench sat --html sat.html              tables, rates by size, rooflines
+  ./lab bench sat --html sat.html              tables of times and rates
   ./lab bench scan --mine                      your kernels beside solutions
   ./lab bench radix_sort --cccl DIR/cccl       beside a newer CUB, too
   ./lab bench multi_gpu --gpus 1,2,4           strong and weak scaling
-  ./lab bench reduction --published --markdown the published run)";
+  ./lab bench reduction --published            the published run)";
 
 std::string contents(const std::string& path) {
   std::ostringstream out;
@@ -253,8 +251,6 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
   const auto device = choose_device(options.device, layout);
   if (!device) return device.error();
   Progress progress;
-  // The page's rooflines need the simulator's counts. A run on the simulator gives them with the times.
-  const bool counts = !options.html.empty() && device->kind != lab::DeviceKind::sim;
   // The student edition has no solutions. There only the student's kernels are measured, beside CPU and
   // memory.
   std::error_code ignored;
@@ -262,9 +258,8 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
   const bool mine = options.mine || !have_solutions;
   const auto gpus = gpus_for(options, *labs.front(), *device);  // the labs are of one kind
   if (!gpus) return gpus.error();
-  progress.begin("Measuring", labs.size() * ((have_solutions ? gpus->size() : 0u) +
-                                             (mine ? gpus->size() : 0u) + (counts ? 1u : 0u)));
-  std::vector<std::string> solutions, yours, counted;
+  progress.begin("Measuring", labs.size() * gpus->size() * ((have_solutions ? 1u : 0u) + (mine ? 1u : 0u)));
+  std::vector<std::string> solutions, yours;
   const auto measure_lab = [&](const std::string& id) -> Result<void> {
     for (const bool solution : {true, false}) {
       if (!(solution ? have_solutions : mine)) continue;
@@ -276,14 +271,6 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
         (solution ? solutions : yours).push_back(std::move(*text));
       }
     }
-    if (!counts) return {};
-    progress.step(id);
-    BenchOptions without_cpu = options;
-    without_cpu.no_cpu = true;
-    auto text =
-        run_program(layout, without_cpu, lab::DeviceKind::sim, {kCountedItems}, id, have_solutions, false);
-    if (!text) return text.error();
-    counted.push_back(std::move(*text));
     return {};
   };
   for (const lab::Problem* problem : labs) {
@@ -293,8 +280,7 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
     if (!done) break;
   }
   if (!have_solutions) std::swap(solutions, yours);
-  auto merged = merge_bench(solutions, yours, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
-  return merged && counts ? add_counted(*merged, counted) : merged;
+  return merge_bench(solutions, yours, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
 }
 
 int run_bench(const BenchOptions& options) {
@@ -349,10 +335,7 @@ int run_bench(const BenchOptions& options) {
   if (!options.html.empty())
     if (const auto done = write_report(options.html, bench_html(*results)); !done)
       return fail(done.error().text);
-  std::string text = options.markdown ? "" : bench_text(*results);
-  if (options.markdown)
-    for (const BenchLab& lab : results->labs) text += bench_markdown(*results, lab.id);
-  std::fputs(text.c_str(), stdout);
+  std::fputs(bench_text(*results).c_str(), stdout);
   return trouble.empty() ? kRan : fail(trouble);
 }
 
@@ -388,10 +371,9 @@ void add_bench(CLI::App& app, Run& run) {
   command->add_flag("--no-cpu", options->no_cpu, "Leave the CPU baselines out");
   command->add_option("--json", options->json, "Write the results to a file");
   command->add_option("--csv", options->csv, "Write them as a table, one row a figure");
-  command->add_option("--html", options->html, "Write them as a page: tables, rates by size, rooflines");
+  command->add_option("--html", options->html, "Write them as a page: tables of times and rates");
   command->add_option("--from", options->from, "Show an earlier run's --json instead of measuring");
   command->add_flag("--published", options->published, "Show the results that the handouts show");
-  command->add_flag("--markdown", options->markdown, "As Markdown tables");
   command->footer(kBenchFooter);
   command->callback([&run, options] { run = [options] { return run_bench(*options); }; });
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The common design of all HTML reports: grade, profile, bench and trace. A report is one self-contained page
 // that loads nothing and is readable in dark mode, on a phone, on paper, by keyboard and with a screen
-// reader. In this folder: page.hpp the page and its sections, table.hpp tables, chart.hpp charts (inline
-// SVG), style.css the style sheet, embed.py, which puts it into the program.
+// reader. In this folder: page.hpp the page and its sections, table.hpp tables and
+// their bars, style.css the style sheet, embed.py, which puts it into the program.
 //
 //   using namespace page;
-//   Html body = section("Scan", table(…)) + line_chart(…);
+//   Html body = section("Scan", table(…));
 //   write_report(path, document({.title = "Bench", .summary = text(device), .body = body}));
 //
 // Invariant: an Html holds well-formed markup. All other text gets into it through text() only.

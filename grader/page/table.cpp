@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "page/markup.hpp"
 
 namespace course::grader::page {
@@ -35,6 +38,15 @@ Html table(const Table& t) {
   out += "</tr></thead>\n<tbody>\n" + rows_of(t, t.rows) + "</tbody>\n";
   if (!t.foot.empty()) out += "<tfoot>\n" + rows_of(t, t.foot) + "</tfoot>\n";
   return {out + "</table></div>\n"};
+}
+
+Html meter(double share) {
+  const double s = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0;
+  return {
+      fmt::format("<svg class=\"meter\" viewBox=\"0 0 60 10\" aria-hidden=\"true\"><rect class=\"whole\" "
+                  "width=\"60\" height=\"10\"/>"
+                  "<rect width=\"{:.1f}\" height=\"10\"/></svg>",
+                  60 * s)};
 }
 
 }  // namespace course::grader::page

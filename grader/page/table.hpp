@@ -29,4 +29,7 @@ struct Table {
 
 Html table(const Table& t);
 
+// A share from 0 to 1 as a small bar for a cell, to be shown beside the number.
+Html meter(double share);
+
 }  // namespace course::grader::page

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A profile as a page: counts beside their closed forms, then for each kernel its most expensive lines and a
-// table of all its lines.
+// A profile as a page: counts beside their closed forms, then for each kernel a table of its lines.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "page/chart.hpp"
 #include "page/page.hpp"
 #include "page/table.hpp"
 #include "profile/profile.hpp"
@@ -40,21 +38,6 @@ std::string source_of(const ProfiledLine& line, const SourceLine& source_line) {
   const std::string source =
       line.line == 0 ? "(no line information)" : tame_line(source_line(line.file, line.line));
   return source.substr(std::min(source.find_first_not_of(' '), source.size()));
-}
-
-Html costly_lines(const ProfiledKernel& kernel, const SourceLine& source_line) {
-  std::vector<const ProfiledLine*> lines;
-  for (const ProfiledLine& line : kernel.lines)
-    if (line.share >= 0.005) lines.push_back(&line);
-  std::ranges::stable_sort(lines, [](const auto* a, const auto* b) { return a->share > b->share; });
-  if (lines.size() > 8) lines.resize(8);
-  page::BarChart chart{
-      .title = fmt::format("{}: where it goes", kernel.name),
-      .description = "The lines that take most of what holds the kernel back, the costliest first."};
-  for (const ProfiledLine* line : lines)
-    chart.bars.push_back({fmt::format("{}: {}", line->line, source_of(*line, source_line)), line->share,
-                          fmt::format("{:.0f}%", 100 * line->share)});
-  return page::bar_chart(chart);
 }
 
 Html line_table(const ProfiledKernel& kernel, const SourceLine& source_line) {
@@ -113,9 +96,8 @@ std::string profile_html(const Profile& profile, const SourceLine& source_line, 
                                         meaning_of(kernel.bound_by));
     std::string occupancy = occupancy_of(kernel);
     occupancy[0] = 'O';
-    document.body +=
-        page::section(kernel.name, page::paragraph(text(how + occupancy + ".")) +
-                                       costly_lines(kernel, source_line) + line_table(kernel, source_line));
+    document.body += page::section(
+        kernel.name, page::paragraph(text(how + occupancy + ".")) + line_table(kernel, source_line));
   }
   document.body += page::paragraph(text(kLegend), Tone::quiet);
   return page::document(document);

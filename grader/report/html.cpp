@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "page/chart.hpp"
 #include "page/page.hpp"
 #include "page/table.hpp"
 #include "report/edition.hpp"
@@ -122,18 +121,16 @@ Html section_of(const LabResult& lab, bool modelled) {
                        text(fmt::format("{}/{} points{}", lab.points, lab.max_points, bonus)));
 }
 
-// A chart of the points of all labs if there are several.
+// The points of all labs if there are several.
 Html overview(const RunResult& result) {
   if (result.labs.size() < 2) return {};
-  page::BarChart chart{
-      .title = "Points by lab",
-      .description = "A bar for each lab, as long as its share of the points that can be had.",
-      .full = 1};
+  page::Table t{.caption = "Points by lab", .columns = {{text("Lab")}, {text("Points")}}};
   for (const LabResult& lab : result.labs)
-    chart.bars.push_back({lab.title,
-                          lab.max_points > 0 ? static_cast<double>(lab.points) / lab.max_points : 0,
-                          fmt::format("{}/{}", lab.points, lab.max_points)});
-  return page::bar_chart(chart);
+    t.rows.push_back(
+        {{text(lab.title)},
+         {page::meter(lab.max_points > 0 ? static_cast<double>(lab.points) / lab.max_points : 0) +
+          text(fmt::format(" {}/{}", lab.points, lab.max_points))}});
+  return page::table(t);
 }
 
 }  // namespace

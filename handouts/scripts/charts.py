@@ -1,592 +1,408 @@
 # SPDX-License-Identifier: MIT
-"""Charts of measured and modelled results. figures.py draws them as SVG, and quotes.py puts them into the
-pages:
+"""Charts of results. charts.toml says of each which rows it shows, its axes and what to see. specification() turns
+it into Vega-Lite and render() into SVG. figures.py draws the pictures, and quotes.py puts them into the pages:
 
-chart NAME       the picture, a caption that says what to see, and the numbers
+chart NAME       the picture, with a text alternative made of its rows, and a caption
 
-A function of CHARTS describes a chart from handouts/results in the words of plot.py, with its text alternative
-and its caption, which are derived from the same numbers.
+A row is a point: its name (of a curve or a dot), x and y. Rows of one name are a curve; `look` is the index of
+its colour and mark, `label` its text if not the name, `faint` makes it thin and dashed (a limit or a model).
+
+Only render() needs the package of requirements.txt. A picture contains the digest of its specification, so that
+others can see without the package whether it is up to date. The layout never depends on measured texts, so that
+a chart has the same bytes on every machine.
 """
 
 import dataclasses
 import functools
+import hashlib
+import html
+import itertools
 import json
 import math
 import pathlib
 import re
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Callable
+from typing import Any
 
 import counted
-import lessons
 import measured
 import scaling
-from plot import (
-    CHARACTER,
-    QUIET,
-    SERIES,
-    SHAPES,
-    WIDTH,
-    Chart,
-    Curve,
-    Plot,
-    axis,
-    beside,
-    chart_of_lines,
-    doubling,
-    field,
-    layer,
-    linear,
-    lines,
-    logarithmic,
-    one_plot,
-    points,
-    position,
-    power,
-    short_time,
-    unlabelled,
-    words_at,
-)
-from tables import table
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-Panel = tuple[
-    str, list[tuple[str, float, str]]
-]  # of a ladder: what its rungs do; name, µs and kind of each row
-
-
-# --- What the runs contain
-# ------------------------------------------------------------------------------------------------
-
-
-def newest(folder: str = "") -> tuple[pathlib.Path, dict]:
-    """The newest published run on any device: its file, and what is in it."""
-    path = max((ROOT / "handouts/results" / folder).glob("*-h*.json"))
-    return path, json.loads(path.read_text(encoding="utf-8"))
-
-
-def source(path: pathlib.Path, device: str, date: str) -> str:
-    name = path.relative_to(ROOT / "handouts").as_posix()
-    return f"{device}, {date}. Data: [{path.name}]({name})."
-
-
-def library_name(name: str, versions: list[str] | None) -> str:
-    """ "CUB 3.0": with the toolkit's version where two are compared, and without the call."""
-    library, second, *_ = name.split()
-    if second[0].isdigit():
-        return f"{library} {second}"
-    return f"{library} {versions[0].rsplit('.', 1)[0]}" if versions else library
-
-
-WORK = {
-    "row1024": "rows of 1,024",
-    "row2048": "rows of 2,048",
-    "row4096": "rows of 4,096",
-    "row32": "rows of 32",
-    "bits0to16": "by the lower 16 bits of the keys",
-    "b256_": "256 bins",
-    "b4096_": "4,096 bins",
-    "b65536_": "65,536 bins",
-    "radius50": "box filter of radius 50",
-    "inclusive": "inclusive",
-    "exclusive": "exclusive",
+HANDOUTS = pathlib.Path(__file__).resolve().parents[1]
+# Okabe and Ito's colours, which colour-blind readers can tell apart. Only INKS change in the dark.
+INKS = {"#1b1b1f": "#e6e7ea", "#ffffff": "#16171b", "#c9ccd4": "#43464f", "#767a86": "#8b8f9c"}
+TEXT, BACK, LINE, EDGE = INKS
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", TEXT]
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
+WIDTH, HEIGHT, ROW = 500, 220, 20  # of a picture, of the plot of curves, of a dot's row
+TOP, BOTTOM, CHARACTER = 40, 46, 7.4  # around the plot; the width of a character in a wide font
+AXIS = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": TEXT}
+AXIS |= {"titleColor": TEXT, "gridColor": LINE, "domainColor": EDGE, "tickColor": EDGE}
+AXIS |= {"labelOverlap": False, "labelFlush": False, "labelLimit": 0, "labelAngle": 0}
+STYLE = {
+    "font": "'DejaVu Sans', Verdana, Arial, sans-serif",
+    "view": {"stroke": None},
+    "axis": AXIS,
+    "text": {"color": TEXT, "fontSize": 12, "align": "left"},
+}
+# Of an axis: Vega's expression for a tick, and the words for a value.
+UNITS: dict[str, tuple[str, Callable]] = {
+    "µs": ("datum.value < 1000 ? datum.value + ' µs' : datum.value / 1000 + ' ms'", measured.time_of),
+    "power": ("'2^' + round(log(datum.value) / LN2)", lambda n: f"2^{round(math.log2(n))}"),
+    "words": ("datum.value", str),
 }
 
 
-def work_of(case: str, first: str = "") -> str:
-    """What a table's rungs do: "rows of 1,024, inclusive"."""
-    about = measured.ABOUT.get(first, "")
-    words = [text for key, text in WORK.items() if key in case and first != "segmented"]
-    return ", ".join([*words, *([about] if about else [])])
+class Axis:
+    def __init__(self, title: str, log: int = 0, unit: str = "", limits: tuple = ()) -> None:
+        self.title, self.log, self.unit, self.limits = title, log, unit, limits
+        of_number = f"format(datum.value, ',~g') + '{unit}'", lambda v: f"{v:,.{3 if v < 1000 else 6}g}{unit}"
+        self.expression, self.say = UNITS.get(unit, of_number)
+
+    def domain(self, values: list) -> list[float]:
+        """A logarithmic axis has room for marks beyond its values; others begin at zero."""
+        if self.limits or self.unit == "words":
+            return list(self.limits)
+        room = 1.15 if self.log == 10 else 1
+        return [min(values) / room, max(values) * room] if self.log else [0, max(values) * 1.05]
+
+    def encoded(self, values: list, **more: object) -> dict:
+        """As Vega-Lite has it, with ticks that do not depend on the width of their labels."""
+        shown = {"title": self.title, "labelExpr": self.expression, **more}
+        if self.unit == "words":
+            return {"field": "x", "type": "ordinal", "sort": None, "scale": {"type": "point"}, "axis": shown}
+        low, high = self.domain(values)
+        if self.log == 10:
+            steps = [m * 10.0**e for e in range(-4, 10) for m in (1, 2, 5) if low <= m * 10.0**e <= high]
+            shown["values"] = steps if len(steps) < 7 else [s for s in steps if f"{s:e}"[0] == "1"]
+        elif self.log:
+            ticks = sorted({*values}, reverse=True)
+            shown["values"] = ticks[:: math.ceil(len(ticks) / 8)]
+        else:
+            shown["tickCount"] = 5
+        scale = {"type": "log" if self.log else "linear", "domain": [low, high], "nice": False}
+        return {"type": "quantitative", "scale": scale, "axis": shown}
+
+    def pixel(self, value: float, values: list, length: float) -> float:
+        """How far a value is from the beginning of an axis of this length."""
+        low, high, value = (math.log(v) if self.log else v for v in (*self.domain(values), value))
+        return length * (value - low) / (high - low)
 
 
-def title_of(lab: str, labcli: str) -> str:
-    return counted.labs(labcli)[lab]["title"]
+def mark(kind: str, rows: list[dict], x: dict, y: dict, *looks: str, **style: Any) -> dict:
+    """A layer; `looks`: what the rows say of their marks (color, shape, detail, text)."""
+    encoding = {look: {"field": look, "type": "nominal", "scale": None} for look in looks}
+    return {
+        "data": {"values": rows},
+        "mark": {"type": kind, **style},
+        "encoding": {"x": x, "y": y, **encoding},
+    }
 
 
-# --- The labs
-# ------------------------------------------------------------------------------------------------
-
-
-def ladder_panels(entry: dict, order: list[str]) -> list[Panel]:
-    """Of each table at the largest size: what its rungs do, and (name, µs, kind) of the rungs, of the libraries,
-    and of the memory for the same bytes."""
-    size, panels = entry["sizes"][-1], []
-    for one in size["tables"]:
-        rungs = sorted(measured.of_kind(one, "rung"), key=lambda r: order.index(r["name"]))
-        rows = [(r["name"], r["median_us"], "rung") for r in rungs]
-        for r in sorted(measured.of_kind(one, "peer"), key=lambda r: r["name"]):
-            if r["right"]:
-                rows.append((library_name(r["name"], entry.get("cccl")), r["median_us"], "library"))
-        limit = one["ideal_bytes"] / measured.ceiling_of(size, one) / 1e3
-        rows.append(("memory alone", limit, "limit"))
-        first = rungs[0]["name"]
-        panels.append((order.index(first), work_of(measured.case_of(one), first), rows))
-    return [panel[1:] for panel in sorted(panels, key=lambda panel: panel[0])]
-
-
-def ladder_plots(panels: list[Panel], width: int) -> list[Plot]:
-    x = logarithmic([us for _, rows in panels for _, us, _ in rows], short_time)
-    looks = {"rung": (SERIES[0], "circle"), "library": (SERIES[1], "square"), "limit": (QUIET, "diamond")}
-    plots = []
-    for work, rows in panels:
-        across = x if rows is panels[-1][1] else unlabelled(x)
-        labels = {"ticks": False, "domain": False, "labelPadding": 8, "grid": True, "gridDash": [2, 3]}
-        y: dict = {"field": "name", "type": "nominal", "sort": [name for name, _, _ in rows], "title": None}
-        y |= {"scale": {"type": "point", "padding": 0.5}, "axis": labels}
-        values = [{"name": n, "us": us, "words": measured.time_of(us), "kind": k} for n, us, k in rows]
-        layers = []
-        for kind, look in looks.items():
-            if chosen := [value for value in values if value["kind"] == kind]:
-                layers.append(points(chosen, field("us", across), y, *look, size=80))
-        text = {"type": "text", "align": "left", "dx": 9}
-        layers.append(layer(values, text, field("us", across), y, text={"field": "words"}))
-        plots.append(Plot(layers, 20 * len(rows), work if len(panels) > 1 else ""))
-    plots[0].title = ": ".join(filter(None, ("GPU time (logarithmic)", plots[0].title)))
-    return plots
-
-
-def ladder_words(title: str, items: str, panels: list[Panel]) -> tuple[str, str]:
-    """The text alternative and the caption."""
-    rungs = [(name, us, *panel) for panel in panels for name, us, kind in panel[1] if kind == "rung"]
-    slowest = max(rungs, key=lambda rung: rung[1])
-    _, us, work, beside = next(rung for rung in rungs if rung[0] == measured.TOP)
-    limit = next(t for _, t, kind in beside if kind == "limit")
-    libraries = {name: t for name, t, kind in beside if kind == "library"}
-    far = next(t for _, t, kind in slowest[3] if kind == "limit")
-    against = f"{us / limit:.2f} times the time of the memory alone"
-    if libraries:
-        best = min(libraries, key=libraries.get)
-        against += f", and {us / libraries[best]:.2f} times that of the fastest library, {best}"
-    top = f"{measured.TOP} ({work})" if work else measured.TOP
-    alt = (
-        f"{title}, GPU time of every rung for {items} items: the slowest is "
-        f"{slowest[0]} with {measured.time_of(slowest[1])}; {top} takes {measured.time_of(us)}, {against}."
-    )
-    caption = (
-        f"GPU time for {items} items: rungs from the bottom of the ladder to its top (circles), "
-        "libraries (squares), and a plain copy or read of the same bytes (diamonds). Each step of the axis "
-        f"multiplies the time. The memory alone takes {100 * limit / us:.0f} % of the time of `{measured.TOP}`"
-        f"{f' ({work})' if work else ''}, and {100 * far / slowest[1]:.2g} % of that of `{slowest[0]}`. "
-    )
-    return alt, caption
-
-
-def ladder(lab: str, labcli: str) -> Chart:
-    """The time of each rung at the largest size, of the libraries, and of the memory for the same bytes."""
-    path, run = newest()
-    entry = next(e for e in run["labs"] if e["lab"] == lab)
-    panels = ladder_panels(entry, counted.ladder(lab, labcli))
-    left = 24 + round(CHARACTER * max(len(name) for _, rows in panels for name, _, _ in rows))
-    width = WIDTH - left - 84
-    alt, caption = ladder_words(title_of(lab, labcli), power(entry["sizes"][-1]["n"]), panels)
-    caption += source(path, entry["device"], run["date"])
-    return Chart(ladder_plots(panels, width), left, width, alt, caption)
-
-
-def rate_panels(entry: dict) -> dict[str, dict]:
-    """By case and name: the rate by size, in TB/s, with the memory's as the last name."""
-    panels: dict = {}
-    for size in entry["sizes"]:
-        for one in size["tables"]:
-            panel, memory = panels.setdefault(measured.case_of(one), ({}, {}))
-            for row in one["rows"]:
-                if row["kind"] == "cpu" or not row["right"] or row["name"].startswith("Thrust"):
-                    continue
-                peer = row["kind"] == "peer"
-                name = library_name(row["name"], entry.get("cccl")) if peer else "top rung"
-                of = panel.setdefault(name, {})
-                of[size["n"]] = max(one["ideal_bytes"] / row["median_us"] / 1e6, of.get(size["n"], 0))
-            memory[size["n"]] = measured.ceiling_of(size, one) / 1e3
-    return {case: panel | {"memory": memory} for case, (panel, memory) in panels.items() if panel}
-
-
-def rate_plots(panels: dict[str, dict], sizes: list[int]) -> tuple[list[functools.partial], str]:
-    """The plots, and what the caption says of the memory."""
-    many, plots = len(panels) > 1, []
-    memory = "“memory” is a plain copy or read of as many items."
-    for case, panel in panels.items():
-        # A limit far above all others would press their curves to the bottom.
-        *others, limit = (max(of.values()) for of in panel.values())
-        most = max(others)
-        is_far = not many and limit > 4 * most
-        y = linear(most if is_far else max(most, limit))
-        curves = [
-            Curve(name, sorted(of.items()), k, name == "memory")
-            for k, (name, of) in enumerate(panel.items())
-            if name != "memory" or not is_far
-        ]
-        if is_far:
-            rate_of_memory = f"{panel['memory'][sizes[-1]]:.2f} TB/s"
-            memory = f"a plain copy or read of as many items reaches {rate_of_memory}, beyond the axis."
-        x = doubling(sizes, "items")
-        x = x if panel is list(panels.values())[-1] else unlabelled(x)
-        title = ": ".join(filter(None, ("TB/s", work_of(case) if many else "")))
-        plots.append(functools.partial(lines, curves, x, y, 120 if many else 200, title))
-    return plots, memory
-
-
-def rate(lab: str, labcli: str) -> Chart:
-    """The rate of the top rung and of CUB by size, and the memory's."""
-    path, run = newest("curve")
-    entry = next(e for e in run["labs"] if e["lab"] == lab)
-    panels, sizes = rate_panels(entry), [size["n"] for size in entry["sizes"]]
-    plots, memory = rate_plots(panels, sizes)
-    last, said = sizes[-1], []
-    for case, panel in panels.items():
-        each = ", ".join(f"{name} {of[last]:.2f}" for name, of in panel.items())
-        said.append(f"{work_of(case)}: {each}" if len(panels) > 1 else each)
-    top = next(iter(panels.values()))["top rung"]
-    half = next(n for n in sizes if top[n] >= top[last] / 2)
-    first = min(r["median_us"] for one in entry["sizes"][0]["tables"] for r in measured.of_kind(one, "rung"))
-    alt = (
-        f"{title_of(lab, labcli)}: the rate rises with the number of items; the top rung reaches half of "
-        f"its final rate at {power(half)}. TB/s at {power(last)}: {'; '.join(said)}."
-    )
-    caption = (
-        f"The bytes that must move, divided by the GPU time; {memory} Below {power(half)} items the top rung "
-        f"does not reach half of its final rate: even {power(sizes[0])} items take {measured.time_of(first)}. "
-        f"{source(path, entry['device'], run['date'])}"
-    )
-    rows = [
-        [", ".join(filter(None, (work_of(case), name))), *(f"{of[n]:.2f}" if n in of else "–" for n in sizes)]
-        for case, panel in panels.items()
-        for name, of in panel.items()
-    ]
-    data = table(["TB/s", *map(power, sizes)], rows, "lr")
-    return chart_of_lines(plots, ["top rung"], 48, alt, caption, data)
-
-
-# --- Lessons: one kernel, many inputs
-# ------------------------------------------------------------------------------------------------
-
-
-def lesson(name: str, *keys: str) -> tuple[list[dict], dict, str]:
-    """What was measured and what was modelled, by `keys`; and the source."""
-    run, of = lessons.both("h200", name, *keys)
-    path = max((ROOT / "handouts/results/lessons").glob("*-h200.json"))
-    return run[name], of, source(path, run["device"], run["date"])
-
-
-def divergence(_labcli: str) -> Chart:
-    rows, of, where = lesson("divergence", "rounds", "paths")
-    paths = sorted({row["paths"] for row in rows})
-    rounds = sorted({row["rounds"] for row in rows})
-
-    def factors(which: str, r: int) -> list[tuple[int, float]]:
-        one = of[which, r, 1]["median_us"]
-        return [(p, of[which, r, p]["median_us"] / one) for p in paths]
-
-    found = [Curve(f"{r} multiply-adds", factors("run", r), k) for k, r in enumerate(rounds)]
-    found += [Curve("", factors("model", r), k, thin=True) for k, r in enumerate(rounds)]
-    x = doubling(paths, "paths that the lanes of a warp take", str)
-    y = logarithmic([y for one in found for _, y in one.points], lambda t: f"{t:g}×")
-    ends = " and ".join(
-        f"{factors('run', r)[-1][1]:.1f} times as long with {r} multiply-adds per item" for r in rounds
-    )
-    alt = (
-        f"The time against that of one path grows with the number of paths in a warp. With {paths[-1]} "
-        f"paths it is {ends}."
-    )
-    caption = (
-        "GPU time against that of one path, for two numbers of multiply-adds per item; both axes are "
-        f"logarithmic. With {paths[-1]} paths it is {ends}. Dotted: the modelled times. {where}"
-    )
-    return one_plot(found, x, y, 220, "time against one path", 56, alt, caption)
-
-
-def shared_atomics(_labcli: str) -> Chart:
-    rows, of, where = lesson("atomics", "addition", "addresses")
-    addresses = sorted({row["addresses"] for row in rows})
-
-    def times(which: str, kind: str) -> list[tuple[int, float]]:
-        return [(n, of[which, kind, n]["ns_per_instruction"]) for n in addresses]
-
-    kinds = {"of_one": "of 1", "of_a_variable": "of a variable", "with_old_value": "old value used"}
-    found = [Curve(name, times("run", kind), k) for k, (kind, name) in enumerate(kinds.items())]
-    found += [Curve("", times("model", kind), k, thin=True) for k, kind in enumerate(kinds)]
-    x = doubling(addresses, "addresses in a warp", str)
-    y = logarithmic([y for one in found for _, y in one.points], lambda t: f"{t:g} ns")
-    same = {name: times("run", kind)[0][1] for kind, name in kinds.items()}
-    worse = same["of a variable"] / same["of 1"]
-    alt = "Time of an addition in shared memory, by the addresses in a warp. With one address: " + ", ".join(
-        f"{ns:.1f} ns {'for an addition ' if name.startswith('of') else 'with the '}{name}"
-        for name, ns in same.items()
-    )
-    caption = (
-        "Time of a multiprocessor per warp instruction, by the number of different addresses in the warp; "
-        f"both axes are logarithmic. If all lanes add to one address, an addition of a variable takes {worse:.0f} "
-        f"times as long as an addition of 1. Dotted: the modelled times. {where}"
-    )
-    return one_plot(found, x, y, 220, "additions to shared memory", 60, f"{alt}.", caption)
-
-
-def contention(labcli: str) -> Chart:
-    rows, of, where = lesson("contention", "n", "bins", "rung", "percent")
-    n = lessons.newest("model", "contention")["contention"][0]["n"]
-    shares = sorted({row["percent"] for row in rows})
-    places = dict(zip(shares, range(len(shares))))  # the axis: 90, 99 and 100 % would be one point
-    order = counted.ladder("histogram", labcli)
-    rungs = [r for r in order if ("run", n, 256, r, 0) in of]
-    plots, every, said = [], [], []
-    for bins in (16, 256, 4096, 65536):
-        times = {r: [(places[s], of["run", n, bins, r, s]["median_us"]) for s in shares] for r in rungs}
-        every += [us for points in times.values() for _, us in points]
-        plots.append((bins, times))
-    y = logarithmic(every, short_time)
-    x = axis(list(places.values()), lambda k: f"{shares[k]} %", "share of the samples in one bin", grid=False)
-    made = []
-    for bins, times in plots:
-        found = [Curve(rung, points, k) for k, (rung, points) in enumerate(times.items())]
-        below = x if bins == plots[-1][0] else unlabelled(x)
-        title = f"{bins:,} bins, {power(n)} samples"
-        title += ": GPU time (logarithmic)" if bins == plots[0][0] else ""
-        made.append(functools.partial(lines, found, below, y, 190, title))
-        worst = max(times, key=lambda r: times[r][-1][1] / times[r][0][1])
-        ends = (
-            f"{rung} from {measured.time_of(times[rung][0][1])} to {measured.time_of(times[rung][-1][1])}"
-            for rung in (worst, measured.TOP)
-        )
-        said.append(f"{bins:,} bins, {', '.join(ends)}")
-    alt = (
-        "GPU time of the histogram's rungs from uniform samples to samples that are all equal. The rung "
-        f"that skew slows down most, and the top rung: {'; '.join(said)}."
-    )
-    slower = [r for _, times in plots for r, points in times.items() if points[-1][1] > 1.5 * points[0][1]]
-    caption = (
-        "Each part has another number of bins. To the right, more samples are in the same bin. Rungs that take "
-        "more than 1.5 times as long at the right end as at the left end: "
-        f"{', '.join(f'`{r}`' for r in dict.fromkeys(slower)) or 'none'}. {where}"
-    )
-    return chart_of_lines(made, rungs, 60, alt, caption)
-
-
-# --- Limits and models
-# ------------------------------------------------------------------------------------------------
-
-# Rungs, each with the case on which it is counted, if not the usual one: a grid of fixed size does work that
-# does not grow with the items.
-IN_ROOFLINE = {
-    "reduction": dict.fromkeys(("neighboured", "sequential", "shuffle"))
-    | {measured.TOP: "sum_i32_n16777216_random"},
-    "scan": dict.fromkeys(("brute_force", "hillis_steele", "blelloch", "kogge_stone", measured.TOP)),
-}
-
-
-def roofline_points(labcli: str) -> list[tuple[str, float, float, int]]:
-    """Of each rung: its name, operations per byte as counted, 10¹² operations a second as measured, its lab's
-    index."""
-    found, n = [], 2**28
-    for k, (lab, rungs) in enumerate(IN_ROOFLINE.items()):
-        alone = measured.rungs_of(lab, labcli)
-        for rung, case in rungs.items():
-            of = counted.profile(labcli, lab, rung, case)
-            worth = of["work"] / of["n"] * n / (alone[rung][n][0] * 1e6)
-            found.append((rung, of["work"] / of["bytes"], worth, k))
+def by_name(rows: list[dict]) -> dict[str, list[dict]]:
+    found: dict = {}
+    for row in rows:
+        found.setdefault(row["name"], []).append(row)
     return found
 
 
-def roofline_plot(found: list[tuple[str, float, float, int]], flat: float, slope: float, width: int) -> Plot:
-    """The points below the roof of additions, `flat`, and that of the memory, of this `slope`."""
-    ridge, height = flat / slope, 236
-    title = "operations per byte of device memory (logarithmic)"
-    x = axis([0.1, 0.2, 0.5, 1, 2, 5, 10, 20], lambda t: f"{t:g}", title, True)
-    y = logarithmic([*(worth for _, _, worth, _ in found), flat], lambda t: f"{t:g}")
-    low, high = x["scale"]["domain"]
-    roof = Curve("", [(low, low * slope), (ridge, flat), (high, flat)], reference=True)
-    layers = lines([roof], x, y, height, "", width).layer
+def at(name: str) -> dict:
+    """A field with pixels."""
+    return {"field": name, "type": "quantitative", "scale": None, "axis": None}
 
-    def place(intensity: float, worth: float) -> tuple[float, float]:
-        return width * math.log(intensity / low) / math.log(high / low), position(y, worth, height)
 
-    at = [place(intensity, worth) for _, intensity, worth, _ in found]
-    taken = [(a - 5, b - 5, a + 5, b + 5) for a, b in at]
-    for (name, intensity, worth, k), (across, down) in zip(found, at):
-        shown = [{"x": intensity, "y": worth}]
-        layers.append(points(shown, field("x", x), field("y", y), SERIES[k], SHAPES[k]))
-        text = "top rung" if name == measured.TOP else name
-        taken.append(beside(across, down, text, taken))
-        left, top, _, bottom = taken[-1]
-        layers.append(words_at(left, (top + bottom) / 2, text, SERIES[k], 0))
-    layers += [
-        words_at(place(ridge, flat)[0], position(y, flat, height) - 9, "32-bit additions", QUIET, 0),
-        words_at(*place(2, 2.5 * slope), "memory", QUIET, -50),
+def apart(ends: list[dict], room: float = 15) -> list[dict]:
+    """Moves labels down, or up from the bottom of the plot, so that none covers another."""
+    ends = sorted(ends, key=lambda end: end["at"])
+    for above, below in itertools.pairwise(ends):
+        below["at"] = max(below["at"], above["at"] + room)
+    limit = HEIGHT + 6.0
+    for end in reversed(ends):
+        end["at"] = min(end["at"], limit)
+        limit = end["at"] - room
+    return ends
+
+
+def curves(x: Axis, y: Axis, rows: list[dict], width: int, beside: bool = False) -> tuple[list[dict], int]:
+    """Lines with marks. Their labels are at the right, or `beside` the last point of each."""
+    xs, ys = ([row[key] for row in rows] for key in "xy")
+    full, faint, ends = [], [], []
+    for k, (name, points) in enumerate(by_name(rows).items()):
+        last, look = points[-1], points[0].get("look", k)
+        colour = EDGE if look is None else COLOURS[look]
+        looks = {"color": colour, "shape": SHAPES[look or 0], "detail": name}
+        (faint if last.get("faint") else full).extend(row | looks for row in points)
+        across = x.pixel(last["x"], xs, width) if beside else width + 12
+        place = {"at": HEIGHT - y.pixel(last["y"], ys, HEIGHT), "across": across}
+        ends.append({**looks, **last, **place, "text": last.get("label", name)})
+    ends = [end for end in ends if end["text"]]
+    ends = ends if beside else apart(ends)
+    keys = [end for end in ends if "faint" not in end]
+    over = x.encoded(xs, grid=beside) | {"field": "x"}, y.encoded(ys, title=None) | {"field": "y"}
+    aside = {"dx": {"expr": "datum.left ? -8 : 8"}, "align": {"expr": "datum.left ? 'right' : 'left'"}}
+    marked: dict = {"filled": True, "opacity": 1, "size": 50}
+    layers = [
+        mark("line", faint, *over, "color", "detail", strokeWidth=1.4, strokeDash=[4, 3]),
+        mark("line", full, *over, "color", "detail", strokeWidth=2.2),
+        mark("point", full, *over, "color", "shape", **marked),
+        mark("point", keys, at("across"), at("at"), "color", "shape", **marked),
+        mark("text", ends, at("across"), at("at"), "text", **aside),
     ]
-    return Plot(layers, height, "10¹² operations per second (logarithmic)")
+    return layers, HEIGHT
 
 
-def roofline(labcli: str) -> Chart:
-    """The rungs of the first two labs: operations and bytes as counted, times as measured."""
-    found, chip = roofline_points(labcli), measured.simulated(labcli)
-    flat = chip["multiprocessors"] * 64 * chip["clock_ghz"] / 1e3
-    slope = measured.rate_of("reduction", "copy") / 1e3
-    ridge = flat / slope
-    ends = [found[0], found[len(IN_ROOFLINE["reduction"]) - 1]]
-    reach = ", ".join(f"{name} {100 * w / (i * slope):.0f} percent" for name, i, w, _ in ends)
-    alt = (
-        f"A roofline of an H200. The memory's roof meets that of additions at {ridge:.1f} operations per "
-        f"byte. Points far below a roof are slow. Of the memory's roof they reach: {reach}."
-    )
-    caption = (
-        "Operations and bytes as counted, times as measured for 2²⁸ items. The distance to the roof shows how "
-        "much faster a kernel with the same operations and bytes could be: the rungs of reduction (circles) do "
-        "nearly the same work in less and less time, those of scan (squares) also differ in their operations. "
-        "The memory's roof is a plain copy. The bytes of every access are counted, also of those that a cache "
-        "serves, so a kernel that reads the same bytes several times can be above this roof, and so can one "
-        "that only reads. "
-    )
-    path, run = max((ROOT / "handouts/results").glob("*-h200.json")), measured.published("reduction")
-    caption += source(path, run["device"], run["date"])
+def dots(x: Axis, _y: Axis, rows: list[dict], width: int) -> tuple[list[dict], int]:
+    """A line for each row: its name, its dot, another one to compare with (`other`), and `words`."""
     rows = [
-        [f"{[*IN_ROOFLINE][k]} `{name}`", f"{i:.2f}", f"{w:.2f}", f"{100 * w / min(i * slope, flat):.0f} %"]
-        for name, i, w, k in found
+        row | {"at": ROW * k + ROW / 2, "shape": "circle", "color": COLOURS[0]} for k, row in enumerate(rows)
     ]
-    head = ["rung", "operations per byte", "10¹² operations per second", "share of the lower roof"]
-    left, width = 52, WIDTH - 82
-    plot = roofline_plot(found, flat, slope, width)
-    return Chart([plot], left, width, alt, caption, table(head, rows, "lr"))
+    others = [
+        row | {"x": row["other"], "shape": "square", "color": COLOURS[1]} for row in rows if row.get("other")
+    ]
+    over = x.encoded([row["x"] for row in rows + others], orient="top") | {"field": "x"}
+    grey = {"strokeDash": [2, 3], "color": LINE}
+    layers = [mark("rule", rows, {"value": 0}, at("at"), **grey)]
+    layers[0]["encoding"]["x2"] = {"value": width}
+    for some in (others, rows):
+        layers.append(mark("point", some, over, at("at"), "color", "shape", filled=True, opacity=1, size=70))
+    names = [row | {"text": row["name"]} for row in rows]
+    words = [row | {"text": row["words"]} for row in rows]
+    layers.append(mark("text", names, {"value": -10}, at("at"), "text", align="right"))
+    return [*layers, mark("text", words, {"value": width + 10}, at("at"), "text")], ROW * len(rows)
 
 
-def model(_labcli: str) -> Chart:
-    """The rungs' modelled times against the measured ones: the numbers of the page's own table."""
-    page = (ROOT / "handouts/model.md").read_text(encoding="utf-8")
-    block = re.search(
-        r"<!-- quote: output model --strict --markdown -->\n(.*?)<!-- end quote -->", page, re.S
-    )[1]
+@dataclasses.dataclass
+class Chart:
+    specification: dict
+    alt: str
+    caption: str
+
+    def digest(self) -> str:
+        """With six digits of each number: the last ones differ between versions of Python."""
+        text = json.dumps(self.specification)
+        six = json.loads(text, parse_float=lambda digits: float(f"{float(digits):.6g}"))
+        text = json.dumps([six, self.alt, [*INKS.values()]], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+FORMS: dict[str, Callable] = {"curves": curves, "dots": dots}
+FORMS["labelled"] = functools.partial(curves, beside=True)
+
+
+def specification(form: str, x: Axis, y: Axis, rows: list[dict]) -> dict:
+    longest = round(CHARACTER * max(len(row.get("label", row["name"])) for row in rows))
+    margins = {"curves": (60, longest + 32, TOP), "dots": (longest + 20, 84, TOP + 44)}
+    left, right, top = margins.get(form, (60, 20, TOP))
+    width = WIDTH - left - right
+    layers, height = FORMS[form](x, y, rows, width)
+    title = {"type": "text", "text": y.title, "fontWeight": "bold"}
+    layers.append({"mark": title, "encoding": {"x": {"value": 12 - left}, "y": {"value": 22 - top}}})
+    bottom = 14 if form == "dots" else BOTTOM
+    return {
+        "config": STYLE,
+        "background": BACK,
+        "autosize": {"type": "none"},
+        "padding": {"left": left, "right": right, "top": top, "bottom": bottom},
+        "width": width,
+        "height": height,
+        "data": {"values": [{}]},
+        "layer": layers,
+    }
+
+
+def render(chart: Chart) -> str:
+    """The chart as SVG, which follows the reader's light or dark setting."""
+    import vl_convert
+
+    svg = vl_convert.vegalite_to_svg(chart.specification, vl_version="6.4")
+    size = r'<svg[^>]*width="(\d+)" height="(\d+)"[^>]*>(.*</svg>)'
+    width, height, body = re.search(size, svg, re.S).groups()
+    body = re.sub(r' (?:aria-[a-z]+|role|class)="[^"]*"| transform="translate\(0,0\)"', "", body)
+    body = re.sub(r"\d+\.\d{3,}", lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), body)
+    dark = "".join(
+        f'[fill="{ink}"] {{ fill: {other}; }} [stroke="{ink}"] {{ stroke: {other}; }}\n'
+        for ink, other in INKS.items()
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title" width="{width}" '
+        f'height="{height}" viewBox="0 0 {width} {height}">\n<!-- specification {chart.digest()} -->\n'
+        f'<title id="title">{html.escape(chart.alt)}</title>\n'
+        f"<style>\n@media (prefers-color-scheme: dark) {{\n{dark}}}\n</style>\n"
+        + body.replace("><", ">\n<")
+        + "\n"
+    )
+
+
+# --- Rows: functions of the built command line and of what the chart says
+# ------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache
+def run_of(folder: str, key: str = "labs", device: str = "h200") -> tuple[dict, str]:
+    """The newest run in handouts/results that has `key`, and where its numbers are from."""
+    for path in sorted((HANDOUTS / "results" / folder).glob(f"*-{device}.json"), reverse=True):
+        run = json.loads(path.read_text(encoding="utf-8"))
+        if run.get(key):
+            where = run.get("device") or run[key][0]["device"]
+            name = path.relative_to(HANDOUTS).as_posix()
+            return run, f"{where}, {path.name[:10]}. Data: [{path.name}]({name})."
+    raise FileNotFoundError(f"no run on {device} in handouts/results/{folder} has {key}")
+
+
+def lab_of(folder: str, lab: str) -> tuple[list[dict], str]:
+    run, source = run_of(folder)
+    return next(entry["sizes"] for entry in run["labs"] if entry["lab"] == lab), source
+
+
+def peers(one: dict) -> list[dict]:
+    return [row for row in measured.of_kind(one, "peer") if row["right"]]
+
+
+def ladder(labcli: str, lab: str) -> tuple[list[dict], str]:
+    """The rungs at the largest size, each in the first table that has it, and that table's fastest library."""
+    sizes, source = lab_of("", lab)
+    found: dict = {}
+    for one in sizes[-1]["tables"]:
+        memory_us = one["ideal_bytes"] / measured.ceiling_of(sizes[-1], one) / 1e3
+        library = min((row["median_us"] for row in peers(one)), default=None)
+        for row in measured.of_kind(one, "rung"):
+            us = row["median_us"]
+            shares = {"x": 100 * memory_us / us, "other": library and 100 * memory_us / library}
+            found.setdefault(row["name"], {"name": row["name"], "words": measured.time_of(us), **shares})
+    return [found[name] for name in counted.ladder(lab, labcli) if name in found], source
+
+
+def rate(_labcli: str, lab: str, memory: bool = True) -> tuple[list[dict], str]:
+    """By size: the rate of the top rung, of the faster library, and of the memory."""
+    sizes, source = lab_of("curve", lab)
+    rows = []
+    for size in sizes:
+        one = next(t for t in size["tables"] if any(r["name"] == measured.TOP for r in t["rows"]))
+        times = {"top rung": next(r["median_us"] for r in one["rows"] if r["name"] == measured.TOP)}
+        times["library"] = min(row["median_us"] for row in peers(one))
+        rates = {name: one["ideal_bytes"] / us / 1e6 for name, us in times.items()}
+        rates |= {"memory": measured.ceiling_of(size, one) / 1e3} if memory else {}
+        faint = {"memory": {"faint": True, "look": None}}
+        rows += [{"name": n, "x": size["n"], "y": y, **faint.get(n, {})} for n, y in rates.items()]
+    return rows, source
+
+
+SAID = {"of_one": "of 1", "of_a_variable": "of a variable", "with_old_value": "of 1, old value used"}
+
+
+def lesson(
+    _labcli: str,
+    key: str,
+    name: str,
+    x: str,
+    y: str,
+    modelled: bool = False,
+    relative: bool = False,
+    names: tuple = (),
+    only: dict | None = None,
+) -> tuple[list[dict], str]:
+    """The curves of a lesson, whose names have the pattern `name`; `relative`: to their first point. `names` and
+    `only`: those with these names and values."""
+    rows, (_, source) = [], run_of("lessons", key)
+    for device in ("h200", "model") if modelled else ("h200",):
+        found = [r for r in run_of("lessons", key, device)[0][key] if (only or {}).items() <= r.items()]
+        for look, own in enumerate(names or dict.fromkeys(name.format(**row) for row in found)):
+            points = sorted((r for r in found if name.format(**r) == own), key=lambda row: row[x])
+            said = {"name": SAID.get(own, own), "look": look}
+            if device == "model":
+                said |= {"name": f"{said['name']}, modelled", "label": "", "faint": True}
+            rows += [{"x": r[x], "y": r[y] / (points[0][y] if relative else 1), **said} for r in points]
+    return rows, source
+
+
+def roofline(labcli: str, **labs: list[str]) -> tuple[list[dict], str]:
+    """Of some rungs: operations and bytes as counted, and times as measured, to three digits, so that a small
+    change of the counts leaves the picture alone; and the two roofs. RUNG:CASE is counted on this case, because a
+    grid of fixed size does work that does not grow with the items."""
+    rows, chip = [], measured.simulated(labcli)
+    additions = chip["multiprocessors"] * 64 * chip["clock_ghz"] / 1e3
+    copy = measured.rate_of("reduction", "copy") / 1e3
+    for look, (lab, rungs) in enumerate(labs.items()):
+        sizes, source = lab_of("", lab)
+        times = {row["name"]: row["median_us"] for one in sizes[-1]["tables"] for row in one["rows"]}
+        for rung, _, case in (one.partition(":") for one in rungs):
+            of = counted.profile(labcli, lab, rung, case or None)
+            rate = of["work"] / of["n"] * sizes[-1]["n"] / times[rung] / 1e6
+            place = {"x": float(f"{of['work'] / of['bytes']:.3g}"), "y": float(f"{rate:.3g}")}
+            rows.append({"name": f"{lab} {rung}", "label": rung, "look": look, **place})
+    ridge = {"x": additions / copy, "y": additions}
+    limits = {
+        "memory": [{"x": 0.05, "y": 0.05 * copy}, ridge, {"x": 0.12, "y": 0.12 * copy, "left": True}],
+        "additions": [{"x": 10, "y": additions}, ridge | {"left": True}],
+    }
+    rows += [{"name": n, "look": None, "faint": True, **p} for n, points in limits.items() for p in points]
+    return rows, source
+
+
+def scaled(labcli: str, what: str, factor: int = 1, ideal: bool = False) -> tuple[list[dict], str]:
     rows = [
-        (lab.split()[0], rung, float(a), float(b))
-        for lab, rung, _, a, b, *_ in (
-            [cell.strip() for cell in line.strip("|").split("|")]
-            for line in block.split("| ratio |")[1].splitlines()[2:]
-            if line.startswith("|")
-        )
-    ]
-    both = [us for row in rows for us in row[2:]]
-    x = logarithmic(both, short_time, "measured (both axes are logarithmic)")
-    y = logarithmic(both, short_time)
-    low, high = x["scale"]["domain"]
-    width, left, height = 330, 62, 330
-    bounds = [
-        Curve("equal", [(low, low), (high, high)], reference=True),
-        Curve("2 times", [(low, 2 * low), (high / 2, high)], 0, thin=True),
-        Curve("half", [(2 * low, low), (high, high / 2)], 0, thin=True),
-    ]
-    layers = lines([dataclasses.replace(one, name="") for one in bounds], x, y, height, "", width).layer
-    at = [{"x": a, "y": b} for *_, a, b in rows]
-    layers += [
-        points(at, field("x", x), field("y", y), SERIES[0], size=46, opacity=0.9),
-        words_at(width, 4, "equal", QUIET),
-        words_at(width, position(y, high / 2, height) + 4, "half as long", SERIES[0]),
-    ]
-    within = sum(1 / 1.25 <= b / a <= 1.25 for *_, a, b in rows)
-    far = max(rows, key=lambda row: abs(math.log(row[3] / row[2])))
-    alt = (
-        f"Modelled against measured times of {len(rows)} rungs, close to the diagonal: {within} are within "
-        f"25 percent. The largest difference is that of {far[0]} {far[1]}: measured "
-        f"{measured.time_of(far[2])}, modelled {measured.time_of(far[3])}."
-    )
-    device = re.match(r"Measured on ([^;]*)", block)[1].replace("\n", " ")
-    caption = (
-        "Each point is a rung. A point above the dashed diagonal is modelled too slow; between the dotted "
-        f"lines the model is wrong by less than a factor of two. {device}. The table below contains the "
-        "numbers."
-    )
-    return Chart([Plot(layers, height, "modelled")], left, width, alt, caption)
-
-
-def scaled(curves: dict, y: dict, heading: str, alt: str, caption: str, ideal: Iterable = ()) -> Chart:
-    found = [Curve(name, points, k) for k, (name, points) in enumerate(curves.items())]
-    found += [Curve("ideal", list(ideal), reference=True)] if ideal else []
-    x = doubling(scaling.DEVICES, "GPUs", lambda n: f"{n:,}")
-    return one_plot(found, x, y, 230, heading, 58, alt, caption)
-
-
-def weak(labcli: str) -> Chart:
-    curves = {
-        task: [(n, 100 * scaling.efficiency(labcli, task, n)) for n in scaling.DEVICES]
+        {"name": task, "x": n, "y": factor * getattr(scaling, what)(labcli, task, n)}
         for task in scaling.BEST
-    }
-    ends = ", ".join(f"{task} {points[-1][1]:.0f} percent" for task, points in curves.items())
-    worst = min(curves, key=lambda task: curves[task][-1][1])
-    alt = f"Modelled efficiency for 8 to 1,024 GPUs with 2³⁰ items on each. With 1,024 GPUs: {ends}."
-    caption = (
-        "Modelled, not measured: nodes of eight GPUs. The efficiency is the time of one GPU divided by "
-        f"that of all GPUs, which have as many times more items. With 1,024 GPUs it is lowest for `{worst}`, with "
-        f"{curves[worst][-1][1]:.0f} %{': nearly all keys are sent to other GPUs' if worst == 'sort' else ''}."
-    )
-    y = axis(list(range(0, 101, 20)), lambda t: f"{t} %")
-    return scaled(curves, y, "modelled efficiency, 2³⁰ items on each GPU", alt, caption)
+        for n in scaling.DEVICES
+    ]
+    limit = [{"name": "ideal", "x": n, "y": n, "look": None, "faint": True} for n in scaling.DEVICES]
+    return rows + (limit if ideal else []), ""
 
 
-def strong(labcli: str) -> Chart:
-    curves = {task: [(n, scaling.speedup(labcli, task, n)) for n in scaling.DEVICES] for task in scaling.BEST}
-    ends = ", ".join(f"{task} {points[-1][1]:.0f} times" for task, points in curves.items())
-    alt = f"Modelled speedup for 8 to 1,024 GPUs with 2³³ items altogether. With 1,024 GPUs: {ends}."
-    caption = (
-        "Modelled, not measured; both axes are logarithmic. With more GPUs the kernels take less time, but "
-        "the start of a collective and its steps do not, so each curve has a limit."
-    )
-    y = axis([4, 16, 64, 256, 1024], lambda t: f"{t:,}×", "", True)
-    ideal = [(n, n) for n in scaling.DEVICES]
-    return scaled(curves, y, "modelled speedup, 2³³ items on all GPUs", alt, caption, ideal)
-
-
-def collective_cost(labcli: str) -> Chart:
-    """Of an all-reduce, by its bytes: the model's fastest algorithm, and the time of the bytes alone."""
+def all_reduce(labcli: str) -> tuple[list[dict], str]:
+    """By the bytes of a rank's buffer: the time of the model's fastest algorithm, and of the bytes alone."""
     program, sizes = scaling.estimator(labcli), [2**k for k in range(3, 31)]
-    curves = {
-        f"{n} GPUs": [(size, scaling.estimated(program, "all_reduce", size, n)[0]) for size in sizes]
-        for n in (2, 8)
-    }
     rate = scaling.link(program)["gb_per_s"] * 1e3
-    alone = [(size, 2 * 7 / 8 * size / rate) for size in sizes if 2 * 7 / 8 * size / rate >= 20]
-    found = [Curve(name, points, k) for k, (name, points) in enumerate(curves.items())]
-    found.append(Curve("8: bytes alone", alone, reference=True))
-    title = "bytes of each rank's buffer (logarithmic)"
-    x = axis([2**3, 2**10, 2**20, 2**30], power, title, True, grid=False)
-    y = logarithmic([us for points in curves.values() for _, us in points], short_time)
-    eight = dict(curves["8 GPUs"])
-    small, large = eight[sizes[0]], eight[sizes[-1]]
-    flat = max(size for size, us in eight.items() if us < 1.5 * small)
-    alt = (
-        "Modelled time of an all-reduce on 8 GPUs by its size: less than 1.5 times that of 8 bytes, "
-        f"{measured.time_of(small)}, "
-        f"up to {power(flat)} bytes; then it grows with the bytes, to {measured.time_of(large)} for "
-        f"{power(sizes[-1])}."
-    )
-    caption = (
-        "Modelled for H200s that are connected by NVLink; both axes are logarithmic. On the left only the "
-        "latency counts, and on the right only the bytes. Between them, the algorithm changes. Dashed: the "
-        "time of the bytes alone."
-    )
-    return one_plot(found, x, y, 230, "modelled time of ncclAllReduce over NVLink", 60, alt, caption)
+    rows = [
+        {"name": f"{n} GPUs", "x": size, "y": scaling.estimated(program, "all_reduce", size, n)[0]}
+        for n in (2, 8)
+        for size in sizes
+    ]
+    alone = {size: 2 * 7 / 8 * size / rate for size in sizes}
+    limit = {"name": "8: bytes alone", "look": None, "faint": True}
+    return rows + [{**limit, "x": size, "y": us} for size, us in alone.items() if us > 20], ""
 
 
-LABS = [entry["lab"] for entry in newest()[1]["labs"]]
-CHARTS: dict = {
-    **{f"ladder-{lab.replace('_', '-')}": lambda labcli, lab=lab: ladder(lab, labcli) for lab in LABS},
-    **{f"rate-{lab.replace('_', '-')}": lambda labcli, lab=lab: rate(lab, labcli) for lab in LABS},
-    "roofline": roofline,
-    "model": model,
-    "divergence-time": divergence,
-    "shared-atomics": shared_atomics,
-    "contention": contention,
-    "scaling-weak": weak,
-    "scaling-strong": strong,
-    "collective-cost": collective_cost,
-}
+# --- The charts
+# ------------------------------------------------------------------------------------------------
 
-SIMULATED = {"roofline"}  # those that need runs of the simulator
+ROWS: dict[str, Callable] = {f.__name__: f for f in (ladder, rate, lesson, roofline, scaled, all_reduce)}
+
+
+def described(charts: dict[str, dict]) -> dict[str, dict]:
+    """What charts.toml says of each chart, with what it has from another one."""
+    for chart in charts.values():
+        like = charts[chart["like"]] if "like" in chart else {}
+        chart.update(like | chart | {"of": like.get("of", {}) | chart.get("of", {})})
+    return charts
+
+
+CHARTS = described(tomllib.loads((HANDOUTS / "charts.toml").read_text(encoding="utf-8")))
+
+
+def alternative(form: str, x: Axis, y: Axis, rows: list[dict]) -> str:
+    """What the rows say, in words: of each curve its ends, of each dot its value."""
+    said = [f"{row['name']} {x.say(row['x'])}, {row.get('words')}" for row in rows if form == "dots"]
+    for name, points in by_name(rows).items() if not said else ():
+        ends = dict.fromkeys(f"{y.say(row['y'])} at {x.say(row['x'])}" for row in (points[0], points[-1]))
+        if points[0].get("label", name) and not (form == "labelled" and "faint" in points[0]):
+            said.append(f"{name} {', '.join(ends)}")
+    return f"{y.title}, by {x.title}: {'; '.join(said)}."
 
 
 @functools.lru_cache
 def made(name: str, labcli: str) -> Chart:
-    return CHARTS[name](labcli)
+    chart = CHARTS[name]
+    rows, source = ROWS[chart["rows"]](labcli, **chart["of"])
+    shown = chart.get("form", "curves"), Axis(**chart["x"]), Axis(**chart["y"]), rows
+    caption = f"{' '.join(chart['see'].split())} {source}".strip()
+    return Chart(specification(*shown), alternative(*shown), caption)
 
 
 def chart(name: str, labcli: str) -> str:
     one = made(name, labcli)
-    folded = f"\n<details><summary>The numbers of this chart</summary>\n\n{one.data}\n</details>\n"
-    return f"![{one.alt}](figures/{name}.svg)\n\n*{one.caption}*\n{folded if one.data else ''}"
+    return f"![{one.alt}](figures/{name}.svg)\n\n*{one.caption}*\n"
 
 
 KINDS = (chart,)

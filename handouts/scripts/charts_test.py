@@ -16,7 +16,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 import charts
-import plot
 
 LABCLI = sys.argv[1] if len(sys.argv) > 1 else ""
 
@@ -24,62 +23,80 @@ LABCLI = sys.argv[1] if len(sys.argv) > 1 else ""
 class Axes(unittest.TestCase):
     def test_a_logarithmic_axis_encloses_its_values(self):
         for values in ([3, 40], [0.7, 0.7], [10, 99_000], [1, 1000]):
-            low, high = plot.logarithmic(values, str)["scale"]["domain"]
-            self.assertLessEqual(low, min(values))
-            self.assertGreaterEqual(high, max(values))
+            low, high = charts.Axis("", 10).domain(values)
+            self.assertLess(low, min(values))
+            self.assertGreater(high, max(values))
 
     def test_a_linear_axis_begins_at_zero(self):
         for most in (0.03, 1, 3.1, 99, 100.5):
-            low, high = plot.linear(most)["scale"]["domain"]
+            low, high = charts.Axis("").domain([most])
             self.assertEqual(low, 0)
             self.assertGreaterEqual(high, most)
 
-    def test_a_tick_has_its_words(self):
-        shown = plot.axis([1, 2], lambda t: f"{t} %")["axis"]["labelExpr"]
-        self.assertEqual(shown, 'datum.value == 1 ? "1 %" : datum.value == 2 ? "2 %" : \'\'')
+    def test_ticks_are_few_and_within_the_axis(self):
+        for base, values in ((10, [3, 40]), (10, [0.2, 99_000]), (2, [2**k for k in range(3, 31)])):
+            axis = charts.Axis("", base).encoded(values)
+            low, high = axis["scale"]["domain"]
+            ticks = axis["axis"]["values"]
+            self.assertTrue(all(low <= tick <= high for tick in ticks), ticks)
+            self.assertTrue(2 <= len(ticks) <= 8, ticks)
+
+    def test_a_value_has_its_pixel(self):
+        self.assertAlmostEqual(charts.Axis("", 2).pixel(4, [1, 16], 100), 50)
+        self.assertAlmostEqual(charts.Axis("", limits=(0, 10)).pixel(4, [], 100), 40)
 
     def test_names_at_lines_do_not_overlap(self):
-        placed = plot.apart([[100, "a"], [101, "b"], [10, "c"], [102, "d"]], 100)
-        places = [y for y, _ in placed]
+        low = charts.HEIGHT
+        placed = charts.apart([{"at": at} for at in (low, low + 1, 10, low + 2)])
+        places = [end["at"] for end in placed]
         self.assertTrue(all(b - a >= 15 for a, b in itertools.pairwise(places)), places)
-        self.assertLessEqual(places[-1], 106)
-        self.assertEqual([name for _, name in placed], ["c", "a", "b", "d"])
-
-    def test_a_name_beside_a_point_covers_nothing(self):
-        taken = [(95, -5, 105, 5), (110, -5, 120, 5)]  # its own point, and one to its right
-        for _ in range(5):
-            left, top, right, bottom = plot.beside(100, 0, "name", taken)
-            for a, b, c, d in taken:
-                self.assertTrue(right <= a or left >= c or bottom <= b or top >= d, (taken, left, top))
-            taken.append((left, top, right, bottom))
+        self.assertLessEqual(places[-1], low + 6)
+        self.assertEqual(places[0], 10)
 
 
 class Digests(unittest.TestCase):
     def test_the_last_digits_do_not_count(self):
         def digest(value):
-            layer = [{"data": {"values": [{"x": 1, "y": value}]}, "mark": "line"}]
-            return plot.Chart([plot.Plot(layer, 10)], 10, 10, "", "").digest()
+            return charts.Chart({"y": value}, "", "").digest()
 
         # sum([0.1] * 10) of Python 3.11, and of 3.12, which corrects what rounding loses
         self.assertEqual(digest(0.9999999999999999), digest(1.0))
         self.assertNotEqual(digest(1.0), digest(1.001))
 
+    def test_words_count(self):
+        self.assertNotEqual(charts.Chart({}, "a", "").digest(), charts.Chart({}, "b", "").digest())
 
-class Names(unittest.TestCase):
-    def test_a_library_is_named_with_its_version(self):
-        self.assertEqual(charts.library_name("CUB DeviceScan by row", ["3.0.1", "3.5.0"]), "CUB 3.0")
-        self.assertEqual(charts.library_name("CUB 3.5 DeviceScan by row", ["3.0.1", "3.5.0"]), "CUB 3.5")
-        self.assertEqual(charts.library_name("CUB DeviceScan", None), "CUB")
+
+class Descriptions(unittest.TestCase):
+    def test_a_chart_has_what_it_does_not_say_from_another_one(self):
+        first = {"rows": "ladder", "see": "a", "of": {"lab": "scan", "n": 1}}
+        found = charts.described({"first": first, "next": {"like": "first", "see": "b", "of": {"n": 2}}})
+        self.assertEqual(found["next"]["of"], {"lab": "scan", "n": 2})
+        self.assertEqual((found["next"]["rows"], found["next"]["see"]), ("ladder", "b"))
+        self.assertEqual(first["of"]["n"], 1)
 
 
 @unittest.skipUnless(LABCLI, "no labcli")
 class Charts(unittest.TestCase):
-    NAMES = [name for name in charts.CHARTS if name not in charts.SIMULATED]
+    NAMES = [name for name, chart in charts.CHARTS.items() if "simulated" not in chart]
 
-    def test_colours_have_a_dark_counterpart(self):
+    def test_colours_are_safe_or_have_a_dark_counterpart(self):
         for name in self.NAMES:
-            text = json.dumps(charts.made(name, LABCLI).specification())
-            self.assertEqual(set(re.findall(r"#[0-9a-f]{6}", text)) - set(plot.INKS), set(), name)
+            text = json.dumps(charts.made(name, LABCLI).specification)
+            self.assertEqual(
+                set(re.findall(r"#[0-9a-f]{6}", text)) - {*charts.INKS, *charts.COLOURS}, set(), name
+            )
+
+    def test_curves_have_different_colours_and_marks(self):
+        self.assertEqual(len(set(charts.COLOURS)), len(set(charts.SHAPES)))
+        for name in self.NAMES:
+            chart = charts.CHARTS[name]
+            rows, _ = charts.ROWS[chart["rows"]](LABCLI, **chart["of"])
+            of = charts.by_name([row for row in rows if "faint" not in row])
+            if chart.get("form") != "dots":
+                looks = [points[0].get("look", k) for k, points in enumerate(of.values())]
+                self.assertEqual(len(set(looks)), len(looks), name)
+                self.assertLess(max(looks), len(charts.COLOURS), name)
 
     def test_texts_say_what_was_drawn(self):
         for name in self.NAMES:
@@ -88,24 +105,14 @@ class Charts(unittest.TestCase):
             self.assertRegex(one.caption, r"\.$", name)
             self.assertNotIn("]", one.alt, name)
 
-    def test_a_limit_far_away_does_not_flatten_curves(self):
-        one = charts.made("rate-radix-sort", LABCLI)
-        text = json.dumps(one.specification())
-        self.assertNotIn("memory", text)
-        self.assertIn("CUB 3.0", text)
-        self.assertIn("beyond the axis", one.caption)
-        _, high = one.plots[0].layer[0]["encoding"]["y"]["scale"]["domain"]
-        self.assertLess(high, 1)
-        self.assertIn('"memory"', json.dumps(charts.made("rate-scan", LABCLI).specification()))
+    def test_a_ladder_has_its_rungs_from_the_bottom_to_the_top(self):
+        names = [row["name"] for row in charts.ladder(LABCLI, "reduction")[0]]
+        self.assertEqual((names[0], names[-1]), ("neighboured", "state_of_the_art"))
 
-    def test_the_digest_follows_the_numbers(self):
-        one = charts.made("rate-scan", LABCLI)
-        before = one.digest()
-        value = one.plots[0].layer[0]["data"]["values"][0]
-        kept, value["y"] = value["y"], value["y"] + 1
-        self.assertNotEqual(one.digest(), before)
-        value["y"] = kept
-        self.assertEqual(one.digest(), before)
+    def test_a_rate_follows_the_run(self):
+        rows = charts.by_name(charts.rate(LABCLI, "scan")[0])
+        self.assertEqual([*rows], ["top rung", "library", "memory"])
+        self.assertNotIn("memory", charts.by_name(charts.rate(LABCLI, "radix_sort", memory=False)[0]))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "common/tools")]
 import charts
 import packages
-import plot
 import quotes
 
 # By name: the command that prints it.
@@ -65,11 +64,11 @@ def use_packages(venv: pathlib.Path) -> None:
     sys.path += map(str, venv.glob("lib/python*/site-packages"))
 
 
-def is_drawn(path: pathlib.Path, chart: plot.Chart) -> bool:
+def is_drawn(path: pathlib.Path, chart: charts.Chart) -> bool:
     """Whether the file shows the chart: byte for byte where the package that draws it is at hand."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     if importlib.util.find_spec("vl_convert"):
-        return text == plot.render(chart)
+        return text == charts.render(chart)
     return f"<!-- specification {chart.digest()} -->" in text
 
 
@@ -118,7 +117,7 @@ def main() -> None:
     if not arguments.check:
         packages.environment(venv_of(arguments.labcli), HERE / "requirements.txt", "charts")
     use_packages(venv_of(arguments.labcli))
-    results = [name for name in charts.CHARTS if name not in charts.SIMULATED]
+    results = [name for name, chart in charts.CHARTS.items() if "simulated" not in chart]
     everything = results if arguments.charts else [*charts.CHARTS, *TRACES]
     for name in arguments.names:
         if name not in everything:
@@ -134,7 +133,7 @@ def main() -> None:
         if name in made:
             if is_drawn(path, made[name]):
                 continue
-            wanted = None if arguments.check else plot.render(made[name])
+            wanted = None if arguments.check else charts.render(made[name])
         else:
             if name not in used:
                 sys.exit(f"no handout shows {name} yet: put ![what it shows](figures/{name}.svg) into one")

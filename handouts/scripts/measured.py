@@ -91,12 +91,3 @@ def records(source: str, labcli: str) -> Iterator[dict]:
         yield from ({"device": entry["device"], **row} for row in times_of(entry, order))
     for row in run.get("kernels", []):
         yield {"device": run["device"], **row}
-
-
-def rungs_of(lab: str, labcli: str) -> dict[str, dict[int, tuple]]:
-    """By rung and number of items: its time, and the share of the memory's rate."""
-    found: dict = {}
-    for row in times_of(published(lab), counted.ladder(lab, labcli)):
-        if row["kind"] == "rung":
-            found.setdefault(row["name"], {})[row["n"]] = row["median_us"], row["share"]
-    return found

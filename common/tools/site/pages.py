@@ -16,7 +16,7 @@ INTERFACES = {
         "common/simulator/sim": "device counters finding observation/trace",
         "common/simulator/cudart": "sim_control.h",
     },
-    "Reports": {"grader/page": "page table chart", "grader/trace": "tables"},
+    "Reports": {"grader/page": "page table", "grader/trace": "tables"},
 }
 
 

@@ -42,9 +42,7 @@ def style() -> str:
     light, dark = re.findall(r"^ *:root \{\n(.*?)\}", text, re.M | re.S)[:2]
     light = re.sub(r"^\s*color-scheme:.*$", "", light, flags=re.M)
     traces = text[text.index("/* Traces:") :].split("@media print")[0]
-    series = "".join(
-        re.findall(r"^(?:\.quiet|svg text|\.wide|\.unseen|\.s\d |\.ref|th, td|td\.number).*$", text, re.M)
-    )
+    series = "".join(re.findall(r"^(?:\.quiet|svg text|\.wide|\.unseen|th, td|td\.number).*$", text, re.M))
     drawing = (FIGURES / "banks.svg").read_text(encoding="utf-8")  # all drawings have the same style
     of_pictures, dark_pictures = re.search(
         r"<style>\n(.*)@media \(prefers-color-scheme: dark\) \{\n(.*)\}\n</style>", drawing, re.S

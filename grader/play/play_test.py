@@ -240,17 +240,14 @@ class Machine(Comparing):
 
     def test_worked_examples_lead_to_runs(self):
         labs = make_play.labs_of(BUILD, self.programs)
-        found = set()
+        found = 0
         for page in (make_play.ROOT / "handouts").glob("*.md"):
-            for quote in runs.QUOTE.finditer(page.read_text(encoding="utf-8")):
-                if quote["kind"] == "worked" and f"{quote['lab']} {quote['what']}" in runs.WORKED:
-                    found.add(f"{quote['lab']} {quote['what']}")
-                elif quote["kind"] == "worked" or quote["lab"] == "multi_gpu":
-                    continue
-                state = runs.state_of(quote, labs)
-                if state is not None:
-                    self.assertTrue(runs.offers(labs, state[1]), (page.name, state))
-        self.assertEqual(found, set(runs.WORKED))
+            for mark in runs.RUN.finditer(page.read_text(encoding="utf-8")):
+                state = runs.state_of(mark)
+                if state["lab"] != "multi_gpu":
+                    self.assertTrue(runs.offers(labs, state), (page.name, state))
+                    found += mark["state"] is not None
+        self.assertGreater(found, 25)
 
 
 def unpacked_works(packed, ranges):

@@ -59,13 +59,15 @@ def grouped(number):
 def counted(lab, rung, column):
     """A cell of the table of counts in a lab's handout; the head of its column begins with `column`."""
     page = next(page for page in PAGES if page.stem[3:].replace("-", "_") == lab)
-    block = re.search(r"<!-- quote: counted .*?<!-- end quote -->", page.read_text(encoding="utf-8"), re.S)[0]
+    block = re.search(
+        r"<!-- quote: rows counts lab=\w+: .*?<!-- end quote -->", page.read_text(encoding="utf-8"), re.S
+    )[0]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in block.splitlines()
         if line.startswith("| ")
     ]
-    row = next(row for row in rows if row[0].startswith(f"`{rung}`"))
+    row = next(row for row in rows if row[1].startswith(f"`{rung}`"))
     return row[next(k for k, head in enumerate(rows[0]) if head.startswith(column))]
 
 

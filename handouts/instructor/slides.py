@@ -223,7 +223,7 @@ def erratum(slide: dict) -> tuple[str, str]:
     section = re.search(pattern, text_of("errata"), re.M | re.S)[1]
     shown, folded = section.split("<details><summary>Answer</summary>")
     lines = next(lines for kind, lines in blocks(shown) if kind == "code")
-    return marked(lines, slide), folded.partition("<!-- quote")[0]
+    return marked(lines, slide), folded.partition("The checkers report ")[0]
 
 
 KINDS: dict[str, Callable] = {one.__name__: one for one in (picture, code, says, example, question, erratum)}
@@ -262,7 +262,9 @@ def task_rows(part: Part) -> Iterator[str]:
     known = hint.tasks_of(text)
     missing = [task for task in part.tasks if task not in known]
     if missing:
-        sys.exit(f"slides.py: handouts/{part.page}.md has no task {', '.join(missing)}; correct weeks.py")
+        sys.exit(
+            f"slides.py: handouts/{part.page}.md has no task {', '.join(missing)}; correct the guide's table of weeks"
+        )
     points = dict(re.findall(r"^\| `(\w+)` .*\| (\d+) \|$", text, re.M))
     for task in part.tasks:
         difficulty, time = hint.effort(known[task][1])

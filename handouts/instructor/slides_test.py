@@ -56,6 +56,20 @@ class Slides(unittest.TestCase):
         hours = {week: weeks.hours(week) for week in weeks.WEEKS}
         self.assertGreater(sum(hours.values()), 100)
         self.assertEqual({week: h for week, h in hours.items() if h > weeks.MAX_HOURS}, {})
+        self.assertEqual({week: plan.hours for week, plan in weeks.WEEKS.items()}, hours)
+
+    def test_the_syllabus_has_the_hours_of_the_pages(self):
+        syllabus = (HANDOUTS / "instructor/syllabus.md").read_text(encoding="utf-8")
+        listed = re.findall(
+            r"^\|[^|]*\| `(\w+)`(?: \(bonus\))? \| ([^|]+) \| ([^|]+) \| \d+ \|$", syllabus, re.M
+        )
+        stated = []
+        for page in sorted(PAGES - {"00-ideas"}):
+            for task, (_, section) in slides.hint.tasks_of(
+                (HANDOUTS / f"{page}.md").read_text("utf-8")
+            ).items():
+                stated += [(task, *effort)] if (effort := slides.hint.effort(section)) else []
+        self.assertEqual(listed, stated)
 
     def test_long_tasks_are_not_called_easy(self):
         for page in PAGES:
@@ -72,7 +86,8 @@ class Slides(unittest.TestCase):
     def test_every_figure_is_shown(self):
         shown = {slide["picture"] for plan in self.plans.values() for slide in plan if "picture" in slide}
         # Charts of results may be left to the page.
-        self.assertEqual(set(figures.FIGURES) - shown, set())
+        drawn = {path.stem for path in (HANDOUTS / "figures").glob("*.svg")} - set(figures.charts.CHARTS)
+        self.assertEqual(drawn - shown, set())
 
     def test_slides_have_few_words_and_notes(self):
         for week, plan in self.plans.items():

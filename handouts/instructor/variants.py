@@ -2,16 +2,13 @@
 """Exam questions whose numbers can be drawn anew, with the key to them.
 
 VARIANTS[page, number] has the original's values, how to draw others, and the texts of question and answer for
-given values. The keys are computed by the functions of handouts/scripts/worked/, which make the handouts' examples.
+given values.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from random import Random
 from typing import NamedTuple
-
-import worked
-import worked.radix_sort
-import worked.scan
 
 
 class Variant(NamedTuple):
@@ -21,7 +18,7 @@ class Variant(NamedTuple):
 
 
 def code(values: list[int]) -> str:
-    return f"`{worked.row(values)}`"
+    return f"`{' '.join(map(str, values))}`"
 
 
 def items(most: int) -> Callable:
@@ -61,15 +58,23 @@ def reduction_3(values: list[int]) -> tuple[str, str]:
 
 
 def scan_1(values: list[int]) -> tuple[str, str]:
-    _, up, down, _ = worked.scan.swept(values)
+    data, n = list(values), len(values)
 
-    def levels(nodes: dict[int, list[int]], data: list[int]) -> Iterator[list[int]]:
-        for half, level in nodes.items():
-            data[half - 1 :: half] = level
+    def up_sweep() -> Iterator[list[int]]:
+        for half in (2**k for k in range(n.bit_length() - 1)):
+            for k in range(2 * half - 1, n, 2 * half):
+                data[k] += data[k - half]
             yield list(data)
 
-    ups = list(levels(up, list(values)))
-    root, *downs = levels(down, list(ups[-1]))
+    def down_sweep() -> Iterator[list[int]]:
+        for half in (2**k for k in reversed(range(n.bit_length() - 1))):
+            for k in range(2 * half - 1, n, 2 * half):
+                data[k - half], data[k] = data[k], data[k] + data[k - half]
+            yield list(data)
+
+    ups = list(up_sweep())
+    data[-1] = 0
+    root, downs = list(data), list(down_sweep())
     return (
         f"Write down the array after each level of the up-sweep and of the down-sweep for {code(values)} and +.",
         f"The up-sweep gives {', '.join(map(code, ups))}. The root becomes 0: {code(root)}. The down-sweep gives "
@@ -91,7 +96,7 @@ def scan_3(n: int, levels: int) -> tuple[str, str]:
 
 def compaction_1(values: list[int], limit: int) -> tuple[str, str]:
     flags = [int(value < limit) for value in values]
-    sums, count = worked.exclusive(flags)
+    *sums, count = accumulate(flags, initial=0)
     return (
         f"The items are {code(values)}, and the predicate keeps items less than {limit}. Write down flags, exclusive "
         f"scan and output, and compute the count from the last elements.",
@@ -113,18 +118,21 @@ def compaction_4(n: int, tile: int) -> tuple[str, str]:
 
 
 def radix_sort_1(keys: list[int]) -> tuple[str, str]:
-    rows, zeros = worked.radix_sort.split_once(keys, 0)
-    last = rows["e"][-1], rows["f"][-1]
+    e = [1 - key % 2 for key in keys]
+    *f, zeros = accumulate(e, initial=0)
+    t = [i - f[i] + zeros for i in range(len(keys))]
+    d = [f[i] if e[i] else t[i] for i in range(len(keys))]
+    out = [key for _, key in sorted(zip(d, keys))]
     return (
         f"Split {code(keys)} by bit 0. Write down e, f, totalFalses, t, d and the output.",
-        f"e {code(rows['e'])}, f {code(rows['f'])}, totalFalses = {last[0]} + {last[1]} = {zeros}, t "
-        f"{code(rows['t'])}, d {code(rows['d'])}, output {code(rows['**out**'])}.",
+        f"e {code(e)}, f {code(f)}, totalFalses = {e[-1]} + {f[-1]} = {zeros}, t {code(t)}, d {code(d)}, output "
+        f"{code(out)}.",
     )
 
 
 def sat_1(*rows: list[int]) -> tuple[str, str]:
-    across = [worked.inclusive(row) for row in rows]
-    down = [list(row) for row in zip(*(worked.inclusive(column) for column in zip(*across)))]
+    across = [list(accumulate(row)) for row in rows]
+    down = [list(row) for row in zip(*(accumulate(column) for column in zip(*across)))]
     one, two, three = map(code, rows)
     return (
         f"Compute the summed area table, from the top left corner, of the rows {one}, {two} and {three}. Also write "

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The weeks of the course: their topics, and which tasks students do. The table of the instructor's guide
-(`weeks` of quotes.py) comes from WEEKS, and so do the first and the last slide of a week."""
+"""The weeks of the course, with their topics and tasks: the table of the instructor's guide."""
 
 import pathlib
 import re
@@ -8,9 +7,8 @@ import sys
 from typing import NamedTuple
 
 HANDOUTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(HANDOUTS.parent / "common/tools"), str(HANDOUTS / "scripts")]
+sys.path.insert(0, str(HANDOUTS.parent / "common/tools"))
 import hint
-from worked import table
 
 MAX_HOURS = 12  # of a week's tasks, without the bonus
 
@@ -19,80 +17,39 @@ class Part(NamedTuple):
     """What comes from one handout."""
 
     page: str
-    tasks: list = []
+    tasks: list
 
 
 class Week(NamedTuple):
     topics: str
     parts: list
-    also: str = ""  # what students do besides the tasks
-
-
-WEEKS = {
-    1: Week(
-        "kernels, the hierarchy, steps and work, the roofline",
-        [Part("00-ideas")],
-        "set-up; the edition's [demonstration](#before-the-first-week): `./lab grade`, `trace`, `profile`, `check`",
-    ),
-    2: Week(
-        "barriers, guards, divergence, bank conflicts, shuffles",
-        [Part("01-reduction", ["neighboured", "sequential", "shuffle"])],
-        "[errata](errata.md) 1–3, 8",
-    ),
-    3: Week(
-        "many items per thread, memory-bound kernels; associative and commutative operators",
-        [Part("01-reduction", ["coarsened", "single_launch"]), Part("02-scan", ["hillis_steele"])],
-        "errata 4, 5, 15",
-    ),
-    4: Week(
-        "work efficiency; a scan in a warp",
-        [Part("02-scan", ["blelloch", "kogge_stone"])],
-        "errata 6, 7, 11–14, 21, 22",
-    ),
-    5: Week(
-        "a scan in a block; scan as a tool that computes output positions",
-        [Part("02-scan", ["coarsened", "segmented"]), Part("03-compaction", ["three_kernels"])],
-        "errata 9, 16",
-    ),
-    6: Week(
-        "ballots; what limits a compaction",
-        [Part("03-compaction", ["fused", "warp_aggregated", "single_pass"])],
-    ),
-    7: Week("stability; sources of parallelism", [Part("04-radix-sort", ["split", "tile_sort"])]),
-    8: Week("sorting networks and merging", [Part("04-radix-sort", ["merge"])]),
-    9: Week("ranks in a tile", [Part("04-radix-sort", ["digits"])]),
-    10: Week(
-        "keys of any type; contention and privatisation",
-        [
-            Part("04-radix-sort", ["any_key", "onesweep"]),
-            Part("05-histogram", ["global_atomics", "private_counts", "shared_counts"]),
-        ],
-    ),
-    11: Week(
-        "skewed samples; coalescing in two dimensions",
-        [Part("05-histogram", ["sort_reduce", "combined"]), Part("06-sat", ["serial"])],
-        "erratum 10",
-    ),
-    12: Week(
-        "transposes; accuracy; applications of a table",
-        [Part("06-sat", ["rows_columns", "transpose", "box", "single_pass"])],
-    ),
-    13: Week(
-        "levels; what moves 4n, 3n and 2n bytes",
-        [Part("07-hierarchical-scan", ["two_levels", "recursive", "reduce_then_scan"])],
-    ),
-    14: Week(
-        "look-back, forward progress",
-        [Part("07-hierarchical-scan", ["chained", "look_back"])],
-        "errata 17–20",
-    ),
-    15: Week("ranks, collectives and their cost", [Part("08-multi-gpu", ["reduce", "scan", "histogram"])]),
-    16: Week("splitters, exchange, scaling", [Part("08-multi-gpu", ["sort"])]),
-}
+    also: str  # what students do besides the tasks
+    hours: int
 
 
 def page_of(part: Part) -> str:
     return (HANDOUTS / f"{part.page}.md").read_text(encoding="utf-8")
+
+
+def week_of(texts: str, tasks: str, hours: str, topics: str) -> Week:
+    """Of a row of the table. A task belongs to the first page, from that of the task before it on, that has it."""
+    parts = [Part(page, []) for page in re.findall(r"\]\(([\w-]+)\.md\)", texts)]
+    listed, _, also = tasks.partition("; ") if tasks.startswith("`") else ("", "", tasks)
+    k = 0
+    for task in re.findall(r"`(\w+)`", listed):
+        k = next((i for i in range(k, len(parts)) if task in hint.tasks_of(page_of(parts[i]))), k)
+        parts[k].tasks.append(task)
+    return Week(topics, parts, also, int(hours or 0))
+
+
+def planned() -> dict[int, Week]:
+    text = (HANDOUTS / "instructor-guide.md").read_text(encoding="utf-8")
+    rows = re.search(r"^\| week \| text \| tasks .*\n.*\n((?:\|.*\n)+)", text, re.M)[1].splitlines()
+    cells = ([cell.strip() for cell in row[1:-1].split("|")] for row in rows)
+    return {int(number): week_of(*more) for number, *more in cells}
+
+
+WEEKS = planned()
 
 
 def hours(week: int) -> int:
@@ -105,21 +62,3 @@ def hours(week: int) -> int:
             if "(bonus)" not in title:
                 found += sum(map(int, re.findall(r"\d+", hint.effort(section)[1])))
     return found
-
-
-def weeks(_all: str, _labcli: str) -> str:
-    rows = []
-    for number, week in WEEKS.items():
-        texts, tasks = [], []
-        for part in week.parts:
-            text = page_of(part)
-            title = re.match(r"# (?:Lab \d+: )?(.*)", text)[1]
-            texts.append(f"[{title}]({part.page}.md)")
-            known = hint.tasks_of(text)
-            tasks += [f"`{task}`" + " (bonus)" * ("(bonus)" in known[task][0]) for task in part.tasks]
-        do = "; ".join(filter(None, [", ".join(tasks), week.also]))
-        rows.append([number, ", ".join(texts), do, hours(number) or "", week.topics])
-    return table("week | text | tasks | hours | topics for the lecture", rows, "rllrl")
-
-
-KINDS = (weeks,)

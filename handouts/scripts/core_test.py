@@ -34,25 +34,12 @@ MORE = [
     "Points",
     "Extra",
 ]
-# What tools write that a reader should predict first: kinds of quotes.py.
-RESULTS = {
-    "times",
-    "predicted",
-    "rivals",
-    "by_sorting",
-    "contention",
-    "shared_atomics",
-    "divergence",
-    "counted",
-    "cases",
-    "tops",
-    "networks",
-    "levels",
-    "transfers",
-    "sorting",
-}
-# Results by their name: of many GPUs, and charts.
-NAMED_RESULTS = re.compile(r"scaling measured|chart (ladder-|contention|shared-atomics|divergence)")
+# What a reader should predict first: counts, and times that were measured or modelled. The tables with these heads
+# help to predict.
+RESULT = re.compile(
+    r"<!-- quote: (?:rows|chart (?:ladder-|contention|shared-atomics|divergence))|\|.*\d [µm]s\b"
+)
+BEFORE = ("| quantity | computed from |", "| bytes of the array |", "| | first pass |", "| collective |")
 
 
 def words_before_tasks(text):
@@ -62,11 +49,10 @@ def words_before_tasks(text):
 
 def open_results(text):
     """The results that are not folded."""
-    depth = 0
+    depth, table = 0, ""
     for line in text.splitlines():
-        quote = re.match(r"<!-- quote: ((\w+) .*) -->", line)
-        # `counted` folds its table itself.
-        if quote and depth == 0 and (quote[2] in RESULTS - {"counted"} or NAMED_RESULTS.match(quote[1])):
+        table = (table or line) if line.startswith("|") else ""
+        if depth == 0 and RESULT.match(line) and not table.startswith(BEFORE):
             yield line
         depth += line.count("<details>") - line.count("</details>")
 
@@ -87,10 +73,11 @@ class Core(unittest.TestCase):
             self.assertEqual(list(open_results(page.read_text(encoding="utf-8"))), [], page.name)
 
     def test_an_open_result_is_found(self):
-        folded = "<details><summary>a</summary>\n<!-- quote: times scan -->\n</details>\n"
+        row = "| `reduce` | 201.1 µs |\n"
+        folded = f"<details><summary>a</summary>\n<!-- quote: rows h200: n of share -->\n{row}</details>\n"
         self.assertEqual(list(open_results(folded)), [])
-        self.assertEqual(len(list(open_results(folded + "<!-- quote: times scan -->\n"))), 1)
-        self.assertEqual(len(list(open_results("<!-- quote: scaling measured -->\n"))), 1)
+        self.assertEqual(len(list(open_results(folded + "<!-- quote: rows h200: n of share -->\n"))), 1)
+        self.assertEqual(len(list(open_results(row))), 1)
         self.assertEqual(len(list(open_results("<!-- quote: chart ladder-scan -->\n"))), 1)
 
 

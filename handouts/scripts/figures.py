@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws every figure of the handouts: from a run of the kernels that it is about, from what pictures.py
-computes, or as a chart of results (charts.py).
+"""Draws those figures of the handouts that follow from code or from results: traces of the kernels that they
+are about, and charts of results (charts.py). The others are drawings, kept as they are in handouts/figures.
 
     meson compile -C build figures                                   # writes handouts/figures/*.svg
     meson compile -C build charts                                    # those of results alone, in seconds
     handouts/scripts/figures.py --labcli build/grader/labcli [--check] [--charts] [NAME...]
 
-FIGURES says for each how it is drawn; the page that shows it says what it shows. --check changes nothing: exit
-code 1 when one has drifted, is not used by any handout, or is used with different words for those who do not
-see it. Where the package that draws charts is missing, --check compares their specifications alone.
+TRACES says how each trace is made; the page that shows it says what it shows. --check changes nothing: exit
+code 1 when a figure has drifted, is not used by any handout, or is used with other words than its own for
+those who do not see it. Where the package that draws charts is missing, --check compares their specifications alone.
 """
 
 import argparse
-import functools
+import html
 import importlib.util
 import pathlib
 import re
@@ -28,65 +28,31 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "common/tools")]
 import charts
 import packages
-import pictures
-import pictures_multi_gpu
 import quotes
 
-# By name: what draws it, a command that prints a trace or a function of pictures.py.
-FIGURES: dict = {
-    "memory-hierarchy": pictures.memory,
-    "divergence": pictures.divergence,
-    "coalescing": pictures.coalescing,
-    "banks": pictures.banks,
-    "reduction-tournament": pictures.tournament,
+# By name: the command that prints it.
+TRACES = {
     "reduction-neighboured": "trace reduction neighboured --arrays d_in,s_data,d_out",
     "reduction-sequential": "trace reduction sequential --arrays d_in,s_data,d_out",
-    "reduction-lanes": pictures.lanes,
     "reduction-shuffle": "trace reduction shuffle --arrays d_in,lanes,d_out",
     "scan-hillis-steele": "trace scan hillis_steele",
     "scan-up-sweep": "trace scan blelloch --steps 2-5",
     "scan-down-sweep": "trace scan blelloch --steps 5-10",
     "scan-kogge-stone": "trace scan kogge_stone",
-    "compaction-map-scan-scatter": pictures.compaction,
-    "radix-split": pictures.split,
-    "radix-bitonic": pictures.bitonic,
-    "histogram-copies": pictures.histogram,
     "sat-passes": "trace sat serial --n 9",
-    "sat-corners": pictures.corners,
-    "hierarchical-scan": pictures.hierarchy,
-    "look-back": pictures.look_back,
-    "ranks": pictures_multi_gpu.ranks,
-    "collectives": pictures_multi_gpu.collectives,
-    "ring": pictures_multi_gpu.ring,
-    "multi-gpu-scan": pictures_multi_gpu.scan,
-    "multi-gpu-sort": pictures_multi_gpu.sort,
 }
 USED = re.compile(r"!\[([^\]]*)\]\((?:handouts/)?figures/([\w-]+)\.svg\)")
-
-
-def output_of(labcli: str | pathlib.Path, name: str, command: str, *options: str | pathlib.Path) -> str:
-    """What labcli prints for a figure."""
-    words = [labcli, *command.split(), "--solutions", *options]
-    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    if done.returncode != 0:
-        sys.exit(f"{name}: {' '.join(map(str, words))} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def traced(labcli: str | pathlib.Path, name: str, option: str, *more: str) -> str:
     """The file that `option` makes of a figure that is a trace."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "trace"
-        output_of(labcli, name, FIGURES[name], option, path, *more)
+        words = [labcli, *TRACES[name].split(), "--solutions", option, path, *more]
+        done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            sys.exit(f"{name}: {' '.join(map(str, words))} failed:\n{done.stdout}{done.stderr}")
         return path.read_text(encoding="utf-8")
-
-
-def drawn(labcli: str, name: str, title: str) -> str:
-    if isinstance(FIGURES[name], str):
-        return traced(labcli, name, "--svg", "--title", title)
-    run = functools.partial(output_of, labcli, name)
-    run.labcli = labcli  # type: ignore[attr-defined]
-    return FIGURES[name](run).svg(title)
 
 
 def venv_of(labcli: str) -> pathlib.Path:
@@ -115,19 +81,21 @@ def alternatives() -> dict[str, dict[str, str]]:
     return found
 
 
-def misused(made: dict[str, charts.Chart]) -> Iterator[str]:
-    """Figures that no handout shows, or not always in the same words; and those shown that nobody draws. `made`:
-    the charts by name."""
-    used, known = alternatives(), {*FIGURES, *made}
-    for name, pages in used.items():
-        if name not in known:
-            yield f"{', '.join(pages.values())} shows figures/{name}.svg, which nothing draws"
-        elif len(pages) > 1 or (name in made and made[name].alt not in pages):
-            yield f"figures/{name}.svg is shown with different words: {' / '.join(pages)}"
-    yield from (f"no handout shows figures/{name}.svg" for name in known - used.keys())
-    for path in (HANDOUTS / "figures").glob("*"):
-        if path.suffix != ".svg" or path.stem not in known:
-            yield f"figures/{path.name} is none of figures.py"
+def title_of(path: pathlib.Path) -> str:
+    """The words of a figure for those who do not see it."""
+    found = re.search(r"<title[^>]*>(.*?)</title>", path.read_text(encoding="utf-8"), re.S)
+    return html.unescape(found[1]) if found else ""
+
+
+def misused() -> Iterator[str]:
+    """Figures that no handout shows, or in other words than their own; and those shown that are not there."""
+    used = alternatives()
+    files = {path.stem: path for path in (HANDOUTS / "figures").glob("*.svg")}
+    for name in files.keys() ^ used.keys():
+        yield f"figures/{name}.svg: either no handout shows it, or there is none"
+    for name in files.keys() & used.keys():
+        if [*used[name]] != [title_of(files[name])]:
+            yield f"figures/{name}.svg is shown with other words than its own: {' / '.join(used[name])}"
 
 
 def write_captions(names: dict, labcli: str) -> None:
@@ -150,7 +118,7 @@ def main() -> None:
         packages.environment(venv_of(arguments.labcli), HERE / "requirements.txt", "charts")
     use_packages(venv_of(arguments.labcli))
     results = [name for name, chart in charts.CHARTS.items() if "simulated" not in chart]
-    everything = results if arguments.charts else [*charts.CHARTS, *FIGURES]
+    everything = results if arguments.charts else [*charts.CHARTS, *TRACES]
     for name in arguments.names:
         if name not in everything:
             sys.exit(f"there is no figure {name}; there are {', '.join(everything)}")
@@ -159,7 +127,7 @@ def main() -> None:
     if not arguments.check:
         write_captions(made, arguments.labcli)
     used = alternatives()
-    complaints = list(misused(made)) if arguments.check and len(names) > len(charts.CHARTS) else []
+    complaints = list(misused()) if arguments.check and len(names) > len(charts.CHARTS) else []
     for name in names:
         path = HANDOUTS / "figures" / f"{name}.svg"
         if name in made:
@@ -169,7 +137,7 @@ def main() -> None:
         else:
             if name not in used:
                 sys.exit(f"no handout shows {name} yet: put ![what it shows](figures/{name}.svg) into one")
-            wanted = drawn(arguments.labcli, name, next(iter(used[name])))
+            wanted = traced(arguments.labcli, name, "--svg", "--title", next(iter(used[name])))
             if path.exists() and path.read_text(encoding="utf-8") == wanted:
                 continue
         if arguments.check:

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Numbers in texts are made: what was counted or measured stands in a generated block or a quotation, where
-it can't go stale.
+"""Numbers in texts are made, or say where they are from: what was counted or measured stands in a quotation, or
+in a paragraph or a table with the date of the run.
 
 usage: numbers_test.py HANDOUTS
 
-Outside of those, a table has no digits but in code and in names (lab 3, rung 2, weeks 1 to 6), and no line
-has a time, a rate, a share, a number of megabytes or of registers. The same holds for comments in solutions/
-and labs/, in which comments.py writes what was measured. TABLES and LINES are the exceptions: definitions,
-formulas, limits of the hardware, assumptions of questions. instructor/answers_test.py checks the
-instructor's answers.
+Elsewhere, no line and no table has a time, a rate, a share, a number of megabytes or of registers. The same holds
+for the comments in solutions/ and labs/. LINES and COMMENTS are the exceptions: definitions, limits of the
+hardware, assumptions of questions. instructor/answers_test.py checks the instructor's answers.
 """
 
 import pathlib
@@ -22,7 +20,8 @@ HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(HANDOUTS.parent / "common/tools/checks"))
 import wrap_markdown
 
-BLOCK = re.compile(r"<!-- (generated|quote): .*?<!-- end \1 -->", re.S)
+MADE = re.compile(r"<!-- quote: .*?<!-- end quote -->", re.S)
+DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 UNIT = re.compile(
     r"\d ?(?:[µunm]s|[KMGT]B/s|G(?:key|items?)/s|GHz)\b|\d(?:\.\d+)?× (?:as|faster|slower)|\d %|\d percent|\d s\b"
     r"|\d (?:seconds|minutes|[KMG]B)\b|\d times (?:as|faster|slower)|\d registers?\b"
@@ -34,30 +33,7 @@ UNIT_IN_CODE = re.compile(
     r"|(?:\btwice|\w times) as (?:fast|long|slow)\b|\ba (?:milli|micro)second\b"
 )
 
-# Tables that may have digits, by the first cells of their head: why.
-CLOSED_FORM = "formulas, and the sizes that they speak of; what was counted stands below, generated"
 CODE = "what the rungs' code does: its sizes and formulas; no result of a run"
-DEFINITION = "what words mean"
-TABLES = {
-    "rung | operations |": CLOSED_FORM,
-    "rung | additions": CLOSED_FORM,
-    "rung | atomics |": CLOSED_FORM,
-    "rung | bytes through memory |": CLOSED_FORM,
-    "collective | steps of a ring |": CLOSED_FORM,
-    "rung | idea | improvement |": CODE,
-    "rung | how the positions are counted": CODE,
-    "column | meaning | ideal": DEFINITION,
-    "in a kernel | meaning": DEFINITION,
-    "operator | a ⊕ b | identity |": DEFINITION,
-    "⊕ | identity |": DEFINITION,
-    "predicate | keeps |": DEFINITION,
-    "corner | table(r, c) is the sum of |": DEFINITION,
-    "English |": DEFINITION,
-    "| |": "lab 4's conventions",
-    "level | how many |": "sizes of a warp and a block: CUDA C++ Programming Guide, technical specifications by compute capability",
-    "space | declared as |": "registers of a thread: the same",
-    "the scene |": "options of the programs that made the pictures",
-}
 # Lines that may have a time, a rate or a share, by words that stand in them: why.
 ASSUMED = "what a question or an exercise assumes"
 BY_HAND = "measured by hand on other machines: only the order of magnitude matters"
@@ -80,6 +56,12 @@ LINES = {
     "skewed (90 percent of them in one bin)": "what Pattern::skewed of labs/histogram/problem.cpp makes",
     "This makes 9 · 32 bytes": CODE,
     "A tile has 64 KB": CODE,
+    "tiles of 64 KB": CODE,
+    "3, with tiles 8 times as large": CODE,
+    "when a warp executes the line | 100 %": "the ideal of a column",
+    "take different directions | 0 %": "the same",
+    "Launches under 3 µs are left out": "a bound of the comparison",
+    "the processor time of a case | 40 s": "kSecondsPerCase of session_runner.hpp",
     "768 MB of memory and 10 minutes": "Gradescope's documentation, which the sentence links",
     "grading took 28 s": BY_HAND,
     "and 49 s for `sat`": BY_HAND,
@@ -108,59 +90,31 @@ def pages():
 
 
 def typed(text):
-    """The text with as many lines, but without what tools fill in."""
-    return BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)
-
-
-def digits_of(row):
-    """What is left of a table's row, if there are digits that count or measure something."""
-    first, *rest = row.strip().strip("|").split("|")
-    first = re.sub(r"^\s*\d+\w?(\s*[,–]\s*\d+)*[:.]?(?=\s|$)", "", first)  # a number that is a name
-    row = "|".join([first, *rest])
-    row = re.sub(r"`[^`]*`|\[[^\]]*\d[^\]]*\]\([^)]*\)|<[^>]*>", "", row)
-    row = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", row)
-    row = re.sub(
-        r"\b(labs?|rungs?|tasks?|weeks?|errat(um|a)) \d+(\w\b)?((, | and |–| to )\d+)*", "", row, flags=re.I
-    )
-    return row.strip() if re.search(r"(?<![\w.])\d", row) else ""
-
-
-def tables(text):
-    """Each table's first line, its head and its rows with digits."""
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        if not line.startswith("|") or (number > 1 and lines[number - 2].startswith("|")):
-            continue
-        rows = []
-        for row in lines[number - 1 :]:
-            if not row.startswith("|"):
-                break
-            rows.append(row)
-        yield number, rows[0], [left for row in rows if (left := digits_of(row))]
-
-
-def sentences(text):
-    """The sentences of a text without its tables."""
-    for line in wrap_markdown.wrapped(text, width=sys.maxsize).splitlines():
-        if not line.startswith("|"):
-            yield from re.split(r"(?<=[.?!:]) (?=[^a-z0-9])", line)
+    """The text without what tools fill in, each paragraph, list, table or block of code in one piece."""
+    whole = wrap_markdown.wrapped(MADE.sub("", text), width=sys.maxsize)
+    return [
+        block
+        for block in re.split(r"\n{2,}", whole.strip())
+        if block and not re.fullmatch(r"(</?details>|<summary>.*|<!--.*)+", block)
+    ]
 
 
 def complaints(name, text):
-    text = typed(text)
-    for number, head, rows in tables(text):
-        if rows and not any(head.removeprefix("| ").startswith(start) for start in TABLES):
-            yield f"{name}:{number}: a table with numbers that nothing makes: {head}\n    {rows[0]}"
-    for sentence in sentences(text):
-        if UNIT.search(sentence) and not any(words in sentence for words in LINES):
-            yield f"{name}: a time, a rate or a share that nothing makes: {sentence.strip()}"
+    before = ""
+    for block in typed(text):
+        # A date holds for a paragraph, and for the table or the code below it.
+        dated = DATE.search(block) or (block[0] in "|`" and DATE.search(before))
+        before = block if block[0] not in "|`<" else before
+        for sentence in [] if dated else re.split(r"\n|(?<=[.?!:]) (?=[^a-z0-9])", block):
+            if UNIT.search(sentence) and not any(words in sentence for words in LINES):
+                yield f"{name}: a time, a rate or a share that nothing makes: {sentence.strip()}"
 
 
 def comments(text):
-    """A source's lines, each with its comment alone; what comments.py writes is left out."""
+    """A source's lines, each with its comment alone, without what was measured at a date."""
     text = re.sub(
-        r"^// Predicted \(\w+, .*\n(?://   .*\n)*",
-        lambda lines: "\n" * lines[0].count("\n"),
+        r"^// Predicted \(.*\n(?://   .*\n)*",
+        lambda lines: "" if DATE.search(lines[0]) else lines[0],
         text,
         flags=re.M,
     )
@@ -218,10 +172,7 @@ class Numbers(unittest.TestCase):
         )
 
     def test_exceptions_are_needed(self):
-        text = "\n".join(typed(page.read_text(encoding="utf-8")) for page in pages())
-        whole = wrap_markdown.wrapped(text, width=sys.maxsize)
-        heads = [head.removeprefix("| ") for _, head, rows in tables(text) if rows]
-        self.assertEqual([start for start in TABLES if not any(head.startswith(start) for head in heads)], [])
+        whole = "\n".join(block for page in pages() for block in typed(page.read_text(encoding="utf-8")))
         self.assertEqual([words for words in LINES if words not in whole], [])
         code = "\n".join(
             line for source in sources() for line in comments(source.read_text(encoding="utf-8"))
@@ -232,21 +183,18 @@ class Numbers(unittest.TestCase):
     def test_typed_ones_are_found(self):
         sentences = [
             "It takes 12 µs.",
+            "It takes 12\nms. That is long.",
             "It reaches 4.1 TB/s.",
             "It is 86 % of that.",
             "It takes 28 s.",
             "It needs 190 MB.",
         ]
-        for text in ["| a | b |\n|---|--:|\n| x | 3.5 |", *sentences]:
+        table = "| a | b |\n|---|--:|\n| x | 3.5 µs |\n"
+        for text in [table, f"H200, 2026-11-26.\n\nText.\n\n{table}", *sentences]:
             self.assertEqual(len(list(complaints("page", text))), 1, text)
-        generated = "<!-- quote: tops scan -->\n| a |\n|---|\n| 3 |\n<!-- end quote -->\n"
-        for text in [
-            "| a | b |\n|---|---|\n| `x[3]` of lab 3 | rungs 1, 2 and 3 |",
-            "2 · log₂ n steps",
-            generated,
-        ]:
+        quoted = f"<!-- quote: rows h200: n of median_us -->\n{table}<!-- end quote -->\n"
+        for text in [quoted, f"H200, 2026-11-26.\n\n{table}", "2 · log₂ n steps", "12 µs (H200, 2026-11-26)"]:
             self.assertEqual(list(complaints("page", text)), [], text)
-        self.assertEqual(len(list(complaints("page", "It takes 12\nms. That is long."))), 1)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 """Tests of quotes.py, with a command line tool of our own making."""
 
 import pathlib
-import re
 import stat
 import subprocess
 import sys
@@ -13,12 +12,9 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
-import comments
-import counted
-import limits
 import measured
 import quotes
-import registers
+import rows
 
 
 class Quotes(unittest.TestCase):
@@ -57,120 +53,32 @@ class Quotes(unittest.TestCase):
 
     def test_a_table_is_what_the_command_prints_as_markdown(self):
         self.tool.write_text('#!/bin/sh\necho "| $1 | $2 $3 |"\n')
-        text = "<!-- quote: table points x -->\nold\n<!-- end quote -->\n<!-- quote: output list -->\n<!-- end quote -->\n"
-        self.assertEqual(self.run_on(text, "--only", "table").returncode, 0)
+        text = "<!-- quote: output points x --markdown -->\nold\n<!-- end quote -->\n<!-- quote: output list -->\n<!-- end quote -->\n"
+        self.assertEqual(self.run_on(text, "--only", "markdown$").returncode, 0)
         self.assertEqual(self.page.read_text(), text.replace("old", "| points | x --markdown |"))
-        self.assertEqual(self.again("--check", "--only", "table").returncode, 0)
+        self.assertEqual(self.again("--check", "--only", "markdown$").returncode, 0)
         self.tool.write_text("#!/bin/sh\nexit 1\n")
         self.assertIn("points x", self.again().stderr)
 
     def test_what_is_not_there_is_no_quotation(self):
-        for what in ["kernel no_such", "output profile /nothing like it/"]:
+        for what in [
+            "output profile /nothing like it/",
+            "rows h200 lab=none: n of share",
+            "lines README.md /no such words/ /x/",
+        ]:
             self.assertNotEqual(
                 self.run_on(f"<!-- quote: {what} -->\n<!-- end quote -->\n").returncode, 0, what
             )
-        self.assertNotEqual(self.run_on("<!-- quote: kernel erratum_4_scan_in_place -->\n").returncode, 0)
+        self.assertNotEqual(self.run_on("<!-- quote: output list -->\n").returncode, 0)
 
-    def test_code_of_examples_is_quoted_by_section(self):
-        code = quotes.code("handouts/library/cub_calls.cu compaction", None)
+    def test_lines_of_a_file_end_before_the_second_pattern(self):
+        code = quotes.lines(r"handouts/library/cub_calls.cu /--- compaction\n/ /--- /", None)
         self.assertIn("cub::DeviceSelect::If", code)
-        self.assertNotIn("// ---", code)
-        with self.assertRaises(SystemExit):
-            quotes.code("handouts/library/cub_calls.cu no such section", None)
-
-    def test_a_kernel_comes_with_its_own_finding(self):
-        code, found = (kind("erratum_4_scan_in_place", None) for kind in (quotes.kernel, quotes.finding))
-        self.assertIn("`shared-race`", found)
-        self.assertIn("s_data[tid] += s_data[tid - d];\n", found)
-        self.assertNotIn("erratum_3", code)
-
-    def test_a_kernel_does_not_tell_its_fault(self):
-        code = quotes.kernel("erratum_4_scan_in_place", None)
-        for words in ("in_place", "race", "//"):
-            self.assertNotIn(words, code)
-
-    def test_the_roofs_are_worked_out(self):
-        chips = {"h200": {"multiprocessors": 132, "clock_ghz": 1.98, "memory_latency": 800}}
-        text = measured.roof("reduction", self.answer({"list": {"chips": chips}}))
-        additions, copied, ridge, total = (float(x) for x in re.findall(r"\| (\d+\.\d)[^|]*\|$", text, re.M))
-        self.assertAlmostEqual(ridge, additions / copied, delta=0.2)
-        self.assertAlmostEqual(total, copied / 4, delta=0.1)
-
-    def test_goals_reached_are_told_from_those_that_are_not(self):
-        for line in measured.reached("h200 h100", None).splitlines()[2:]:
-            goal = float(re.search(r"\| (\d+(?:\.\d+)?)(?= %| times as| · )", line)[1])
-            cells = re.findall(r"(yes|no): (\d+(?:\.\d+)?)", line)
-            self.assertEqual(len(cells), 2, line)
-            for word, found in cells:
-                self.assertEqual(word == "yes", float(found) >= goal, line)
-
-    def test_predictions_stand_beside_measured_values(self):
-        for lab, predictions in measured.PREDICTIONS.items():
-            rows = [line.strip("| ").split(" | ") for line in measured.predicted(lab, None).splitlines()[2:]]
-            self.assertEqual(
-                [row[3] for row in rows], [prediction for _, _, _, prediction, *_ in predictions]
-            )
-            for row in rows:
-                self.assertRegex(row[4], r"^\d[\d.]*×$" if row[1] != "time" else r"^\d[\d.]* (µs|ms)$", row)
-
-    def test_comments_of_rungs_are_up_to_date(self):
-        found = list(comments.sources())
-        self.assertGreater(len(found), 7)
-        for lab, path in found:
-            text = path.read_text(encoding="utf-8")
-            self.assertEqual(comments.filled(lab, text), text, f"Run handouts/scripts/comments.py: {path}")
-
-    def test_a_comment_gets_every_prediction_of_its_rung(self):
-        start = "// Why.\n// Predicted (sequential)\n//   old\n// Predicted (sequential, against x): 3\n// Drawback.\n"
-        lines = comments.filled("reduction", start).splitlines()
-        self.assertEqual((lines[0], lines[-1]), ("// Why.", "// Drawback."))
-        self.assertRegex(
-            lines[1],
-            r"^// Predicted \(sequential, against reindexed, 2\^24 items\): 1.2×. Measured: [\d.]+× \(H200, ",
-        )
-        self.assertEqual(len([line for line in lines if line.startswith("// Predicted")]), 2)
-        with self.assertRaises(SystemExit):
-            comments.filled("reduction", "// Predicted (no_such)\n")
-
-    def test_registers_decide_how_many_warps_fit(self):
-        # 48 registers are allocated for 47: 12 warps need 18,432 of 65,536, so three blocks fit.
-        self.assertEqual(registers.resident_warps({"registers": 47, "threads": 384}), 36)
-        self.assertEqual(registers.resident_warps({"registers": 32, "threads": 1024}), 64)
-        rows = registers.registers("radix_sort k07_sweep k08_sweep", None).splitlines()
-        self.assertEqual(len([row for row in rows if "`k07_sweep`" in row]), 4)
-
-    def test_limits_are_read_from_the_code(self):
-        self.assertRegex(
-            limits.limits("all", None),
-            r"\| the processor time of a case \| \d+ s \|\n\| what a case may print \| \d+ MiB \|",
-        )
-        with self.assertRaises(SystemExit):
-            limits.constant("grader/compile/build.cpp", "kNoSuchConstant = (.*);")
-
-    def test_times_stand_in_the_order_of_the_ladder(self):
-        rungs = self.rungs_of("reduction")
-        tool = self.answer({"list": {"labs": [{"id": "reduction", "tasks": rungs, "further_rungs": []}]}})
-        shown = re.findall(r"^\| `(\w+)` \|", measured.times("reduction", tool), re.M)
-        self.assertEqual(sorted(shown), sorted(rung["id"] for rung in rungs), "every rung once")
-        self.assertLess(shown.index("neighboured"), shown.index("reindexed"))
-        self.assertLess(shown.index("reindexed"), shown.index("sequential"))
-
-    def test_a_whole_sort_takes_the_time_of_both_rungs(self):
-        tool = self.answer(
-            {
-                "list": {
-                    "labs": [{"id": "radix_sort", "tasks": self.rungs_of("radix_sort"), "further_rungs": []}]
-                }
-            }
-        )
-        times = dict(
-            re.findall(r"^\| (.*?) \| [^|]* \| ([\d.]+) (?:ms|µs)", measured.times("radix_sort", tool), re.M)
-        )
-        self.assertAlmostEqual(
-            float(times["`tile_sort` + `merge`"]),
-            float(times["`tile_sort`"]) / 1000 + float(times["`merge`"]),
-            delta=0.01,
-        )
+        self.assertNotIn("---", code)
+        function = quotes.lines(r"solutions/reduction/reduction.cu /^template.*\n.*warp_fold\(/ /^$/", None)
+        self.assertIn("warp_fold", function.splitlines()[1])
+        self.assertNotIn("//@", function)
+        self.assertTrue(function.endswith("\n}\n```\n"), function)
 
     def rungs_of(self, lab):
         return [
@@ -184,17 +92,35 @@ class Quotes(unittest.TestCase):
             )
         ]
 
-    def test_cases_are_named_without_their_size(self):
-        tool = self.answer(
-            {"list": {"labs": [{"id": "sat", "tasks": self.rungs_of("sat"), "further_rungs": []}]}}
-        )
-        for row in measured.backwards("sat", tool).splitlines()[2:]:
-            self.assertIn("| sat `lower_left_f32_random` |", row)
+    def times(self, query):
+        """A table of the newest run: its rows as lists of cells."""
+        labs = [entry["lab"] for entry in measured.newest("h200")["labs"]]
+        known = [{"id": lab, "tasks": self.rungs_of(lab), "further_rungs": []} for lab in labs]
+        made = rows.rows(query, self.answer({"list": {"labs": known}}))
+        return [
+            [cell.strip() for cell in line[1:-1].split("|")] for line in made.splitlines() if line[:1] == "|"
+        ]
 
-    def test_trips_take_as_long_as_their_bytes(self):
-        times = [int(x) for x in re.findall(r"(\d+) µs", measured.trips("hierarchical_scan", None))]
-        self.assertEqual(sorted(times, reverse=True), times)
-        self.assertAlmostEqual(times[0] / times[2], 2, delta=0.1)
+    def test_times_stand_in_the_order_of_the_ladder(self):
+        head, _, *found = self.times("h200 lab=reduction: case name by n of median_us share library")
+        self.assertEqual(head[:2], ["case", "rung"])
+        shown = [row[1].strip("`") for row in found if row[1].startswith("`")]
+        self.assertEqual(
+            sorted(shown), sorted(rung["id"] for rung in self.rungs_of("reduction")), "every rung once"
+        )
+        self.assertLess(shown.index("neighboured"), shown.index("reindexed"))
+        self.assertLess(shown.index("reindexed"), shown.index("sequential"))
+        for row in found:
+            self.assertRegex(row[-1], r"^\d[\d.]* (µs|ms) \(\d+ %(, \d+\.\d\d×)?\)$")
+
+    def test_cases_are_named_without_their_size(self):
+        _, _, *found = self.times("h200 lab=sat name=state_of_the_art: lab case n of median_us")
+        self.assertEqual({row[1] for row in found}, {"`lower_left_f32_random`", ""})
+        self.assertEqual([row[2] for row in found], ["2^20", "2^24", "2^28"])
+
+    def test_what_only_some_rungs_do_is_said(self):
+        _, _, *found = self.times("h200 lab=radix_sort name=tile_sort: case name by n of median_us")
+        self.assertIn("sorts each tile of 1,024 keys", found[0][0])
 
     def answer(self, answers):
         self.tool.write_text(
@@ -206,10 +132,6 @@ class Quotes(unittest.TestCase):
         """A tool that knows one task, and counts its bytes."""
         task = {
             "id": "neighboured",
-            "counted_on": ["n4", "n5"],
-            "timed_on": ["n6"],
-            "baseline": "one_thread",
-            "speedup": [{"speedup": 8.0}],
             "efficiency": [
                 {"metric": "barriers", "limit": 0.0, "unit": ""},
                 {"metric": "bank_conflicts", "limit": 5, "unit": "row"},
@@ -218,11 +140,6 @@ class Quotes(unittest.TestCase):
         }
         answers = {
             "list": {
-                "metrics": {
-                    "barriers": {"at_least": False},
-                    "bank_conflicts": {"at_least": False},
-                    "active_lanes": {"at_least": True},
-                },
                 "labs": [
                     {
                         "id": "reduction",
@@ -236,43 +153,20 @@ class Quotes(unittest.TestCase):
         answers["profile"] = {
             "case": "n4",
             "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.75},
+            "ideal": {"work": 1, "bytes": 2},
             "work": 0,
+            "bytes": 3,
             "steps": 3,
         }
         return self.answer(answers)
 
-    def test_goals_are_the_tasks_own(self):
-        said = counted.goals("reduction neighboured", self.lab_of_our_own())
-        self.assertIn(
-            "no `barriers`, `bank_conflicts` per row at most 5, `active_lanes` at least 0.9. "
-            "Speedup goals: 8 times as fast as one CPU thread.",
-            said,
-        )
-        with self.assertRaises(SystemExit):
-            counted.goals("reduction nothing", str(self.tool))
-
-    def test_cases_are_the_tasks_own(self):
-        self.assertIn(
-            "| `neighboured` | `n4`<br>`n5` | `n6` |\n", counted.tried("reduction", self.lab_of_our_own())
-        )
-
     def test_counts_stand_in_the_order_of_the_ladder(self):
-        said = counted.counted("reduction bytes_ratio steps work active_lanes", self.lab_of_our_own())
-        self.assertIn("| `neighboured` ★ | 1.50 | 3 | | 75 % |\n| `reindexed` | 1.50 |", said)
-        self.assertIn(
-            "| `neighboured` | 1.50 |",
-            counted.cases("reduction neighboured bytes_ratio n4=four_items", str(self.tool)),
+        said = rows.rows(
+            "counts lab=reduction: case name of bytes_ratio steps work active_lanes", self.lab_of_our_own()
         )
-
-    def test_a_faulty_function_does_not_show_its_fault(self):
-        code = quotes.faulty("reduction/missing_barrier", None)
-        self.assertIn("k03_sequential", code)
-        self.assertNotIn("//", code)
-        self.assertNotIn("\n\n  }", code)
-        answer = quotes.mended("reduction/missing_barrier", None)
-        self.assertIn("+    __syncthreads();", answer)
-        self.assertIn("racecheck", answer)
-        self.assertIn("__shfl_down_sync", quotes.function("reduction warp_fold", None))
+        self.assertIn("| `n4` | `neighboured` ★ | 1.50 | 3 | | 75 % |\n| | `reindexed` | 1.50 |", said)
+        query = "counts lab=reduction name=neighboured case=n4: name by case of bytes_ratio"
+        self.assertIn("| bytes ÷ what must move | `n4` |", rows.rows(query, str(self.tool)))
 
 
 if __name__ == "__main__":

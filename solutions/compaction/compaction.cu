@@ -9,8 +9,7 @@
 // Stream compaction: all rungs of the ladder, from three kernels over arrays of flags and positions to one
 // pass near the memory's speed.
 // Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
-// The lines "Predicted (…)" are written by comments.py, from predictions.toml and the newest run. They
-// are for int32 items of which half are kept.
+// The lines "Predicted (…)" are for int32 items of which half are kept.
 // Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: every rung gives the same output for every (item type, predicate, n), n = 0 included. No rung
 // writes d_in, or d_out past the kept items.

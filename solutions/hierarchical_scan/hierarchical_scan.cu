@@ -9,8 +9,7 @@
 //@reference
 // Hierarchical scan: all rungs of the ladder, from two levels to one pass over memory.
 // Read from the top. The given part scans one tile in registers. Each rung says what changed, why that should
-// be faster, and what drawbacks remain. The lines "Predicted (…)" are written by comments.py, from
-// predictions.toml and the newest run, for int32 items.
+// be faster, and what drawbacks remain. The lines "Predicted (…)" are for int32 items.
 // Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariants: every rung gives a right answer for every (item type, operator, kind, n), n = 0 included,
 // except that two_levels refuses long arrays. Operands keep their order, since Affine is not commutative. No

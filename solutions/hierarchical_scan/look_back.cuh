@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Rungs 6 and 7 of the hierarchical scan: two changes that make the look-back of rung 5 fast, one at a time.
-// comments.py writes the lines "Predicted (…)", from predictions.toml and the newest run.
 // Source: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002).
 #pragma once
 

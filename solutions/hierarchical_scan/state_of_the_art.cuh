@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Rung 8 of the hierarchical scan: about as fast as a copy of the array.
-// comments.py writes the lines "Predicted (…)", from predictions.toml and the newest run.
 #pragma once
 
 #include "device/block_scan.cuh"

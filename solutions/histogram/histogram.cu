@@ -7,8 +7,7 @@
 //@reference
 // Histogram: all rungs of the ladder, from one global atomic per sample to copies in shared memory.
 // Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
-// The lines "Predicted (…)" are written by comments.py, from predictions.toml and the newest run. They
-// are for random int32 samples in 256 bins.
+// The lines "Predicted (…)" are for random int32 samples in 256 bins.
 // Lines that start with //@ control the generator of the students' file (make_skeleton.py). Rung
 // 0, which has a data race, is in grader/mutants/histogram/racy.mutant.
 // Invariant: every rung gives the same counts for every (sample type, bins, n), n = 0 included. Counts are

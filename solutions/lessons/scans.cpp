@@ -19,8 +19,8 @@ using Positions = std::vector<std::size_t>;  // of a row, that a network works o
 using Operations =
     std::vector<std::pair<std::size_t, std::size_t>>;  // (left, right): right gets left + right
 
-// The networks as in handouts/scripts/worked/scan.py: each adds its operations in an order in which they can
-// be executed one after the other, except Kogge–Stone's, whose steps are added by kogge_stone_sources.
+// Each network adds its operations in an order in which they can be executed one after the other, except
+// Kogge–Stone's, whose steps are added by kogge_stone_sources.
 void add_half_to_half(const Positions& at, Operations& operations) {
   for (std::size_t i = at.size() / 2; i < at.size(); ++i)
     operations.emplace_back(at[at.size() / 2 - 1], at[i]);

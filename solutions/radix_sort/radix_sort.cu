@@ -11,7 +11,7 @@
 //   1  split: one bit per pass           4  digits: 8 bits per pass        7  counts_first: longer runs
 //   2  tile_sort: in shared memory       5  any_key: any type, any bits    8  state_of_the_art; short arrays
 //   3  merge; 3b  merge_path: by rank    6  onesweep: reads keys once      7, 8: state_of_the_art.cuh
-// The lines "Predicted (…)" are written by comments.py, for uint32 keys (rung 8: floats with values).
+// The lines "Predicted (…)" are for uint32 keys (rung 8: floats with values).
 // Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: passes are stable and only read their inputs; n is below 2^30 (rung 8: 2^32 - 2^16), 0 included.
 // Sources: M. Harris et al., "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), ch. 39; K. Batcher,

@@ -8,8 +8,7 @@
 //@reference
 // Reduction: all rungs of the ladder, from one tree per block to the device's memory speed. Read from the
 // top. Each rung says what changed, why that should be faster, and which drawbacks remain. The lines
-// "Predicted (…)" are written by comments.py, from predictions.toml and the newest run, for int32
-// items.
+// "Predicted (…)" are for int32 items.
 // Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: every rung gives a right answer for every (item type, operator, n), n = 0 included, and no rung
 // writes d_in.

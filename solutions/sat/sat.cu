@@ -10,8 +10,7 @@
 // Summed area table: all rungs of the ladder, from one thread per row to one pass over the image near the
 // memory's speed, and the box filter that uses the table.
 // Read from the top. Each rung says what changed, why that should be faster, and what drawbacks remain.
-// The lines "Predicted (…)" are written by comments.py, from predictions.toml and the newest run, for
-// images of floats.
+// The lines "Predicted (…)" are for images of floats.
 // Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: every rung gives the same table (floats: up to rounding, and the same bits in every run) for any
 // width, height and corner, and no rung writes its input.

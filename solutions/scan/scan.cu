@@ -7,8 +7,8 @@
 //@reference
 // Scan: all rungs of the ladder, from one thread per result to the device's memory speed, for rows that one
 // block can hold. Read from the top. Each rung says what changed, why that should be faster, and what
-// drawbacks remain. The lines "Predicted (…)" are written by comments.py, from predictions.toml and the
-// newest run. Predictions are for int32 items in rows of 1,024, from the simulator's H200 model.
+// drawbacks remain. The lines "Predicted (…)" are for int32 items in rows of 1,024, from the simulator's
+// H200 model.
 // Lines that start with //@ control the generator of the students' file (make_skeleton.py).
 // Invariant: every rung gives a right answer for every (operator, kind, n, row_length up to the rung's
 // limit), never swaps the operands of op, and writes only d_out (global_rounds: also d_scratch).

@@ -91,7 +91,7 @@ def missing_in_handout(root: pathlib.Path, lab: str, tasks: list[dict]) -> Itera
             anchor = task["section"].partition("#")[2]
             if task["section"].startswith(path) and f'<a id="{anchor}"></a>' not in text:
                 yield f"{lab}: {path} has no section {anchor}, to which task {task['id']} points"
-        if f"<!-- quote: table points {lab} -->" not in text:
+        if f"<!-- quote: output points {lab} --markdown -->" not in text:
             yield f"{lab}: {path} has no generated block with the points"
         listed = text_of(root / "handouts/meson.build") or ""
         if f"'{pathlib.PurePosixPath(path).name}'" not in listed:

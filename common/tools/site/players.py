@@ -2,22 +2,21 @@
 """Players in the pages of the site: in place of a figure that has steps, its steps with a slider.
 
 A figure that is a trace is run again, by the command that draws it (handouts/scripts/figures.py), for the list of
-steps of `./lab trace --html`; a picture has marks between its steps (handouts/scripts/pictures.py). The player is
-that of all traces, grader/page/trace.js, and so are the colours. The figure itself is what one sees without
-scripts, on paper, and in the Markdown page. Explorers (handouts/scripts/explorers.py) are below their figures.
+steps of `./lab trace --html`; a drawing has marks between its steps. The player is that of all traces,
+grader/page/trace.js, and so are the colours. The figure itself is what one sees without scripts, on paper, and
+in the Markdown page. Below some figures are explorers (explorers/): a drawing for each value of a quantity.
 """
 
 import html
-import json
 import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+FIGURES = ROOT / "handouts/figures"
 sys.path.insert(0, str(ROOT / "handouts/scripts"))
-import explorers
 import figures
-import pictures
 
 # As the generator writes it: in a paragraph of its own, in which no list may stand.
 IMAGE = re.compile(r'<p>(<img alt="[^"]*" src="(?:\.\./)*(?:handouts/)?figures/([\w-]+)\.svg" ?/?>)</p>')
@@ -44,11 +43,12 @@ def style() -> str:
     light = re.sub(r"^\s*color-scheme:.*$", "", light, flags=re.M)
     traces = text[text.index("/* Traces:") :].split("@media print")[0]
     series = "".join(re.findall(r"^(?:\.quiet|svg text|\.wide|\.unseen|th, td|td\.number).*$", text, re.M))
-    of_pictures, dark_pictures = re.fullmatch(
-        r"(.*)@media \(prefers-color-scheme: dark\) \{\n(.*)\}\n", pictures.STYLE, re.S
+    drawing = (FIGURES / "banks.svg").read_text(encoding="utf-8")  # all drawings have the same style
+    of_pictures, dark_pictures = re.search(
+        r"<style>\n(.*)@media \(prefers-color-scheme: dark\) \{\n(.*)\}\n</style>", drawing, re.S
     ).groups()
     return (
-        "/* Made by players.py from grader/page/style.css and handouts/scripts/pictures.py. */\n"
+        "/* Made by players.py from grader/page/style.css and the drawings of the handouts. */\n"
         + scoped(".stepper", light)
         + scoped("[data-md-color-scheme=slate] .stepper", dark)
         + scoped(".stepper", series + traces)
@@ -74,24 +74,16 @@ def inline(text: str) -> str:
 
 def of_picture(name: str) -> str | None:
     """A picture whose steps are drawn one after the other, or None if it has no steps."""
-    text = (ROOT / f"handouts/figures/{name}.svg").read_text(encoding="utf-8")
+    text = (FIGURES / f"{name}.svg").read_text(encoding="utf-8")
     return f'<div class="steps grows picture">{inline(text)}</div>' if MARKS in text else None
 
 
 def explorer(name: str) -> str:
-    """Below a figure: a picture for each value of a quantity."""
+    """What a reader can try below a figure."""
     if name == "sat-corners":
-        values = html.escape(json.dumps(explorers.lookups()))
-        return f'<div class="stepper"><div class="lookups picture" data-values="{values}"></div></div>'
-    if name not in explorers.EXPLORERS:
-        return ""
-    title, made = explorers.EXPLORERS[name]
-    steps = "".join(
-        f'<li class="step"><p class="moment">{html.escape(words)}</p>'
-        f'<div class="picture">{inline(p.svg(words))}</div></li>'
-        for words, p in made()
-    )
-    return f'<div class="stepper explorer"><p class="try">{title}:</p><ol class="steps">{steps}</ol></div>'
+        return '<div class="stepper"><div class="lookups picture"></div></div>'
+    path = HERE / f"explorers/{name}.html"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 class Players:
@@ -101,10 +93,7 @@ class Players:
 
     def steps_of(self, name: str) -> str | None:
         if name not in self.made:
-            how = figures.FIGURES.get(name)
-            self.made[name] = (
-                of_trace(name, self.labcli) if isinstance(how, str) else of_picture(name) if how else None
-            )
+            self.made[name] = of_trace(name, self.labcli) if name in figures.TRACES else of_picture(name)
         return self.made[name]
 
     def put_into(self, text: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables from the lessons' runs (solutions/lessons; handouts/results/lessons, the newest file of a device or of
+"""Tables from the lessons' runs (handouts/results/lessons, the newest file of a device or of
 the model), for quotes.py:
 
 divergence DEVICE         one kernel with 1 to 32 paths in a warp
@@ -19,7 +19,7 @@ from worked import table
 
 
 def newest(device: str, lesson: str) -> dict:
-    """What solutions/lessons measured on a device, or in the model: the newest file with a lesson."""
+    """What was measured on a device, or in the model: the newest file with a lesson."""
     files = sorted((ROOT / "handouts/results/lessons").glob(f"*-{device}.json"), reverse=True)
     runs = ({**json.loads(p.read_text(encoding="utf-8")), "date": p.stem[:10]} for p in files)
     return next(run for run in runs if run.get(lesson))
@@ -97,7 +97,7 @@ def contention(arguments: str, labcli: str) -> str:
 
 
 def source(run: dict) -> str:
-    """Where and when a run of solutions/lessons was measured, or that it was modelled."""
+    """Where and when a run was measured, or that it was modelled."""
     said = "Modelled time." if run["modelled"] else "GPU time, median."
     return f"{run['device']}, {run['date']}. {said}"
 

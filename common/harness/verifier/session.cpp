@@ -29,9 +29,9 @@
 namespace course::lab {
 namespace {
 
+using protocol::CaseEnd;
 using protocol::CaseReply;
 using protocol::CaseRequest;
-using protocol::Stage;
 using Event = LiveRunner::Event;
 
 std::uint64_t fresh_nonce() {
@@ -180,7 +180,7 @@ struct Session::Impl {
   // What the runner's reply says of the case; `ran`: its run, without a judgement.
   Judgement judge_reply(const Submitted& given, const CaseReply& reply, const Attempt& ran) const;
   // What the simulator's report adds: findings, a case without a kernel, the modelled time.
-  void judge_by_report(const Submitted& given, Stage stage, bool timed, Attempt& result) const;
+  void judge_by_report(const Submitted& given, CaseEnd end, bool timed, Attempt& result) const;
   // The time from GO to the digest in microseconds; 0 if something else happened first.
   double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& reported) const;
   Outcome timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -257,9 +257,9 @@ void put_inputs(const Submitted& given) {
 }
 
 // Whether the runner can take another case after this reply.
-bool is_intact_after(Stage stage) {
-  return stage != Stage::out_of_memory && stage != Stage::cuda_error && stage != Stage::harness_error &&
-         stage != Stage::host_memory && stage != Stage::refused && stage != Stage::crashed;
+bool is_intact_after(CaseEnd end) {
+  return end != CaseEnd::out_of_memory && end != CaseEnd::cuda_error && end != CaseEnd::harness_error &&
+         end != CaseEnd::host_memory && end != CaseEnd::refused && end != CaseEnd::crashed;
 }
 
 }  // namespace
@@ -267,8 +267,8 @@ bool is_intact_after(Stage stage) {
 Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& reply,
                                      const Attempt& ran) const {
   const bool must_refuse = given.problem.refuses(given.task, given.c);
-  switch (reply.stage) {
-    case Stage::done: {
+  switch (reply.end) {
+    case CaseEnd::done: {
       if (must_refuse)
         return judged(Verdict::wrong_answer,
                       "was answered, though the task can't do it right: it must be refused, with "
@@ -278,17 +278,17 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
       if (given.request.is_keyed == 0 || judgement.verdict != Verdict::ok) return judgement;
       return judge_digest(given.request, given.shared, given.key, ran.digest, ran.clock_us[kRun] > 0);
     }
-    case Stage::not_implemented: return judged(Verdict::not_implemented, "is not implemented yet");
-    case Stage::unsupported:
+    case CaseEnd::not_implemented: return judged(Verdict::not_implemented, "is not implemented yet");
+    case CaseEnd::unsupported:
       if (must_refuse) return {};
       return judged(Verdict::wrong_answer,
                     "was refused: the task answers \"unsupported\" to an operator, item type or length "
                     "that it must take");
-    case Stage::out_of_memory:
+    case CaseEnd::out_of_memory:
       return device_at_fault("the case does not fit its memory: " + reply.text.str());
-    case Stage::cuda_error: return judge_cuda_error(reply.cuda_code, reply.text.str());
-    case Stage::harness_error: return device_at_fault(reply.text.str());
-    case Stage::unordered_work: {
+    case CaseEnd::cuda_error: return judge_cuda_error(reply.cuda_code, reply.text.str());
+    case CaseEnd::harness_error: return device_at_fault(reply.text.str());
+    case CaseEnd::unordered_work: {
       const char* const stream = given.problem.manifest().most_devices > 1 ? "shard.stream" : "job.stream";
       Judgement judgement =
           judged(Verdict::wrong_answer, std::string("gives work to another stream than ") + stream);
@@ -299,20 +299,20 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
           true);
       return judgement;
     }
-    case Stage::refused: {
+    case CaseEnd::refused: {
       Judgement judgement =
           judged(Verdict::policy, "uses what the checkers do not follow, so it was stopped");
       judgement.failure.explain(reply.text.str(), true);
       judgement.failure.notes.emplace_back("read: handouts/rules.md#kernels");
       return judgement;
     }
-    case Stage::crashed: {
+    case CaseEnd::crashed: {
       Judgement judgement =
           judged(Verdict::crash, "ended the program before it answered (SIGSEGV, a segmentation fault)");
       judgement.failure.explain(reply.text.str(), false);
       return judgement;
     }
-    case Stage::host_memory:
+    case CaseEnd::host_memory:
       if (!reply.text.str().empty())
         return judged(Verdict::time_limit, "does not end: it launches one kernel after another",
                       reply.text.str());
@@ -321,12 +321,12 @@ Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& re
   return judged(Verdict::memory_limit, "asked the host for more memory than there is");
 }
 
-void Session::Impl::judge_by_report(const Submitted& given, Stage stage, bool timed, Attempt& result) const {
+void Session::Impl::judge_by_report(const Submitted& given, CaseEnd end, bool timed, Attempt& result) const {
   Judgement& judgement = result.judgement;
   const SimReport report = read_sim_report(result.outcome.sim_report);
   judge_report(report, !given.problem.refuses(given.task, given.c),
-               stage == Stage::done && has_outputs(given.shape), judgement);
-  if (stage == Stage::unsupported && judgement.verdict == Verdict::ok && report.did_work())
+               end == CaseEnd::done && has_outputs(given.shape), judgement);
+  if (end == CaseEnd::unsupported && judgement.verdict == Verdict::ok && report.did_work())
     judgement = judged(Verdict::wrong_answer,
                        "was refused after a kernel had been launched or memory filled: the task must return "
                        "Status::unsupported before that");
@@ -388,7 +388,7 @@ std::optional<CaseReply> Session::Impl::have_run(Submitted& given, Attempt& resu
   const std::uint64_t nonce = fresh_nonce();
   const std::uint64_t sequence = runner->begin_case();
   // If sending fails, the runner has ended, and wait() finds out how.
-  static_cast<void>(runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request),
+  static_cast<void>(runner->send(make_message(protocol::MessageKind::request, sequence, nonce, request),
                                  (*given.memory)->fd()));
   if (request.is_keyed != 0) {
     GoBlock& block = *GoBlock::at(given.shared, request.go_offset);
@@ -418,10 +418,10 @@ std::optional<CaseReply> Session::Impl::have_run(Submitted& given, Attempt& resu
   }
 
   // An earlier case may have damaged this process, so repeat the case in a fresh one.
-  if (result.reused_runner && (reply->stage == Stage::out_of_memory || reply->stage == Stage::harness_error ||
-                               reply->stage == Stage::crashed))
+  if (result.reused_runner && (reply->end == CaseEnd::out_of_memory || reply->end == CaseEnd::harness_error ||
+                               reply->end == CaseEnd::crashed))
     return again_in_a_fresh_process();
-  if (!is_intact_after(reply->stage)) runner.reset();
+  if (!is_intact_after(reply->end)) runner.reset();
   return *std::move(reply);
 }
 
@@ -432,11 +432,11 @@ void Session::Impl::judge(const Submitted& given, const CaseReply& reply, Attemp
   if (given.shape.n_devices > 1) result.outcome.sim_report = merged_report(result.outcome.sim_report);
   result.judgement = judge_reply(given, reply, result);
   result.outcome.outputs = std::move(result.judgement.outputs);
-  result.ended_by_cuda_error = reply.stage == Stage::cuda_error;
+  result.ended_by_cuda_error = reply.end == CaseEnd::cuda_error;
   result.outcome.times_us.assign(reply.times_us.begin(), reply.times_us.begin() + reply.n_times);
   if (request.is_keyed != 0) result.outcome.events_us = result.outcome.times_us;
   if (options.device == DeviceKind::sim && result.judgement.verdict != Verdict::not_implemented)
-    judge_by_report(given, reply.stage, given.measure.timed_runs > 0, result);
+    judge_by_report(given, reply.end, given.measure.timed_runs > 0, result);
 }
 
 double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key,
@@ -568,7 +568,7 @@ Outcome Session::Impl::timed_on_gpu(const Problem& problem, const Task& task, co
     for (bool done = true; done && attempts.size() < n;) {
       Attempt& one = attempts.emplace_back();
       replies.push_back(have_run(*given[attempts.size() - 1], one));
-      done = replies.back() && replies.back()->stage == Stage::done;
+      done = replies.back() && replies.back()->end == CaseEnd::done;
     }
     for_each_at_once(attempts.size(), [&](std::size_t i) {
       if (replies[i]) judge(*given[i], *replies[i], attempts[i]);

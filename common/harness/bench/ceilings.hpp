@@ -16,8 +16,5 @@ void ceiling_copy(const void* d_from, void* d_to, std::uint64_t n_bytes, int mul
 // number, so that the compiler keeps the reads.
 void ceiling_read(const void* d_from, void* d_sink, std::uint64_t n_bytes, int multiprocessors,
                   CUstream_st* stream);
-// One thread counts for one millisecond: d_cycles_and_ns[0] becomes the number of multiprocessor cycles, [1]
-// the nanoseconds.
-void measure_clock(std::uint64_t* d_cycles_and_ns, CUstream_st* stream);
 
 }  // namespace course::lab

@@ -590,7 +590,9 @@ Outcome Session::Impl::timed_on_gpu(const Problem& problem, const Task& task, co
       if (one.judgement.verdict == Verdict::ok && !clocks.empty()) {
         clock_us = without_rehearsal(clocks);
         times_us = borne_out(clock_us, events_us);
-        one.judgement = judge_times(times_us, clock_us, events_us, problem.ideal(task, c).bytes);
+        const double memory_gb_per_s = options.memory_gb_per_s * problem.shape(task, c).n_devices;
+        one.judgement =
+            judge_times(times_us, clock_us, events_us, problem.ideal(task, c).bytes, memory_gb_per_s);
       }
       Outcome outcome = conclude(problem, task, c, own_seed(k), std::move(one));
       if (outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) {

@@ -33,16 +33,23 @@ Function symbol(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-// The driver returns the name without a structure whose layout differs between toolkits.
-std::string device_name() {
+// A GPU that works. The driver returns its name and its memory's rate without a structure whose layout differs
+// between toolkits.
+GpuProbe described(int n_devices) {
+  GpuProbe probe{true, "GPU", "", n_devices};
   void* driver = open_first("", std::array{"libcuda.so.1"});
-  if (driver == nullptr) return "GPU";
+  if (driver == nullptr) return probe;
   const auto init = symbol<int (*)(unsigned)>(driver, "cuInit");
   const auto get_name = symbol<int (*)(char*, int, int)>(driver, "cuDeviceGetName");
+  const auto get_attribute = symbol<int (*)(int*, int, int)>(driver, "cuDeviceGetAttribute");
   std::array<char, 256> name{};
-  if (init == nullptr || get_name == nullptr || init(0) != 0 || get_name(name.data(), 255, 0) != 0)
-    return "GPU";
-  return name.data();
+  if (init == nullptr || get_name == nullptr || get_attribute == nullptr || init(0) != 0) return probe;
+  if (get_name(name.data(), 255, 0) == 0) probe.name = name.data();
+  constexpr int kMemoryClock = 36, kBusWidth = 37;  // CU_DEVICE_ATTRIBUTE_…
+  int khz = 0, bits = 0;
+  if (get_attribute(&khz, kMemoryClock, 0) == 0 && get_attribute(&bits, kBusWidth, 0) == 0)
+    probe.memory_gb_per_s = 2e-6 * khz * bits / 8;  // two transfers a cycle
+  return probe;
 }
 
 }  // namespace
@@ -62,7 +69,7 @@ GpuProbe probe_gpu_here(const std::string& toolkit_lib_dir) {
   if (n_devices == 0) return {false, "", "there is no CUDA device"};
   // Creates a context, which fails if the device is listed but does not work.
   if (const int error = free_memory(nullptr); error != 0) return {false, "", error_string(error)};
-  return {true, device_name(), "", n_devices};
+  return described(n_devices);
 }
 
 GpuProbe probe_gpu(const Layout& layout) {
@@ -83,7 +90,12 @@ GpuProbe probe_gpu(const Layout& layout) {
     return {false, "", fmt::format("trying the CUDA runtime ended with exit code {}", done->exit_code)};
   }
   return {answer.value("works", false), answer.value("name", ""), answer.value("why", ""),
-          answer.value("devices", 0)};
+          answer.value("devices", 0), answer.value("memory_gb_per_s", 0.0)};
+}
+
+const GpuProbe& known_gpu(const Layout& layout) {
+  static const GpuProbe probe = probe_gpu(layout);
+  return probe;
 }
 
 Result<ChosenDevice> choose_device(const std::string& wanted, const Layout& layout) {
@@ -95,7 +107,7 @@ Result<ChosenDevice> choose_device(const std::string& wanted, const Layout& layo
         std::filesystem::exists("/dev/nvidiactl", ignored) || std::filesystem::exists("/dev/dxg", ignored);
     if (!driver) return ChosenDevice{};
   }
-  const GpuProbe probe = probe_gpu(layout);
+  const GpuProbe& probe = known_gpu(layout);
   if (probe.works)
     return ChosenDevice{lab::DeviceKind::gpu, probe.name, static_cast<unsigned>(probe.n_devices)};
   if (wanted == "auto") return ChosenDevice{};

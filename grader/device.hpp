@@ -16,6 +16,7 @@ struct GpuProbe {
   std::string name;  // "NVIDIA H200"
   std::string why;   // why it does not work
   int n_devices = 0;
+  double memory_gb_per_s = 0;  // peak rate of its memory; 0: the driver does not say
 };
 
 // Probes in this process: loads libcudart.so from `toolkit_lib_dir` ("" for the loader's choice) and queries
@@ -23,6 +24,8 @@ struct GpuProbe {
 GpuProbe probe_gpu_here(const std::string& toolkit_lib_dir);
 // The same in a child process (this program's hidden command "probe-gpu").
 GpuProbe probe_gpu(const Layout& layout);
+// What the first probe of this process found.
+const GpuProbe& known_gpu(const Layout& layout);
 
 struct ChosenDevice {
   lab::DeviceKind kind = lab::DeviceKind::sim;

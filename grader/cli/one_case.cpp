@@ -6,7 +6,7 @@
 #include "compile/build.hpp"
 #include "compile/session_runner.hpp"
 #include "grading/planning/select.hpp"
-#include "lab/smaller.hpp"
+#include "lab/derived_cases.hpp"
 #include "layout.hpp"
 #include "registry.hpp"
 #include "text.hpp"

@@ -18,8 +18,11 @@ void add_probe_gpu(CLI::App& app, Run& run) {
     run = [] {
       const Result<Layout> layout = find_layout();
       const GpuProbe probe = probe_gpu_here(layout ? layout->toolkit_lib_dir : "");
-      const nlohmann::json answer{
-          {"works", probe.works}, {"name", probe.name}, {"why", probe.why}, {"devices", probe.n_devices}};
+      const nlohmann::json answer{{"works", probe.works},
+                                  {"name", probe.name},
+                                  {"why", probe.why},
+                                  {"devices", probe.n_devices},
+                                  {"memory_gb_per_s", probe.memory_gb_per_s}};
       std::puts(answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
       return kRan;
     };

@@ -14,14 +14,14 @@
 namespace course::grader::cli {
 namespace {
 
-struct Kind {
+struct Report {
   const char* option;
   const char* help;
   std::string ReportFiles::*path;
   std::string (*make)(const RunResult&);
 };
 
-constexpr Kind kKinds[] = {
+constexpr Report kReports[] = {
     {"--json", "The result as JSON: all other reports can be made of it", &ReportFiles::json, json_text},
     {"--html", "A page for people", &ReportFiles::html, to_html},
     {"--csv", "A line for each task", &ReportFiles::csv, to_csv},
@@ -34,8 +34,8 @@ constexpr Kind kKinds[] = {
 }  // namespace
 
 void add_options(CLI::App& command, ReportFiles& files) {
-  for (const Kind& kind : kKinds)
-    command.add_option(kind.option, files.*kind.path, kind.help)
+  for (const Report& report : kReports)
+    command.add_option(report.option, files.*report.path, report.help)
         ->type_name("FILE")
         ->group("Reports (FILE may be -)");
   command
@@ -47,25 +47,25 @@ void add_options(CLI::App& command, ReportFiles& files) {
 }
 
 Result<void> check_all_writable(const ReportFiles& files) {
-  for (const Kind& kind : kKinds)
-    if (auto able = grader::check_writable(files.*kind.path); !able) return able;
+  for (const Report& report : kReports)
+    if (auto able = grader::check_writable(files.*report.path); !able) return able;
   return {};
 }
 
 bool any_on_stdout(const ReportFiles& files) {
-  return std::ranges::any_of(kKinds, [&](const Kind& kind) { return files.*kind.path == "-"; });
+  return std::ranges::any_of(kReports, [&](const Report& report) { return files.*report.path == "-"; });
 }
 
 bool any_wanted(const ReportFiles& files) {
-  return std::ranges::any_of(kKinds, [&](const Kind& kind) { return !(files.*kind.path).empty(); });
+  return std::ranges::any_of(kReports, [&](const Report& report) { return !(files.*report.path).empty(); });
 }
 
 Result<void> write_reports(const ReportFiles& files, const RunResult& result) {
   const RunResult shown = files.edition == "student" ? for_students(result) : result;
-  for (const Kind& kind : kKinds) {
-    const std::string& path = files.*kind.path;
+  for (const Report& report : kReports) {
+    const std::string& path = files.*report.path;
     if (path.empty()) continue;
-    if (auto done = write_report(path, kind.make(shown)); !done) return done;
+    if (auto done = write_report(path, report.make(shown)); !done) return done;
   }
   return {};
 }

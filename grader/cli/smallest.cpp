@@ -16,7 +16,7 @@
 #include "compile/build.hpp"
 #include "compile/session_runner.hpp"
 #include "grading/progress.hpp"
-#include "lab/smaller.hpp"
+#include "lab/derived_cases.hpp"
 #include "registry.hpp"
 #include "smallest/smallest.hpp"
 #include "smallest/smallest_text.hpp"

@@ -94,7 +94,7 @@ Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
     return Error{
         fmt::format("The example of {} has items of its own: take another case (--case).", options.lab)};
   c.words.items = options.items;
-  return lab::named(c);
+  return lab::with_name(c);
 }
 
 // Whether a step shows elements that lie behind the others, but before `end`.

@@ -92,6 +92,7 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   // The simulated device is a process of the grader's own, so its reports can be trusted. A GPU's runner
   // contains the student's code, so the GPU is probed separately.
   if (gpu) {
+    options.memory_gb_per_s = known_gpu(layout).memory_gb_per_s;
     options.device_trouble = [layout] {
       const GpuProbe probe = probe_gpu(layout);
       return probe.works ? "" : probe.why.empty() ? "the GPU does not work" : probe.why;

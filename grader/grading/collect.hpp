@@ -32,8 +32,8 @@ struct CollectHooks {
 enum class Share { shared, alone };
 
 // Runs the steps and adds to `evidence`, which is empty before the first call. Continues after an earlier
-// call; `alone` steps are skipped after a failure. They may be run again on other items, in another `round`;
-// their times are combined.
+// call; after a failure, no stage but correctness is run. `alone` steps may be run again on other items, in
+// another `round`; their times are combined.
 void collect(const lab::Problem& problem, const lab::Task& task, const Plan& plan, Share share,
              const RunContext& context, const CollectHooks& hooks, Evidence& evidence, int round = 0);
 

@@ -17,7 +17,7 @@
 #include "grading/collect.hpp"
 #include "grading/planning/plan.hpp"
 #include "grading/scoring/score.hpp"
-#include "lab/smaller.hpp"
+#include "lab/derived_cases.hpp"
 
 namespace course::grader {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The cases of all labs, without a submission. The small ones (lab/smaller.hpp) can be filled, have a right
-// answer that the lab's check accepts, and are found by their names.
+// The cases of all labs, without a submission. The small ones (lab/derived_cases.hpp) can be filled, have a
+// right answer that the lab's check accepts, and are found by their names.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/derived_cases.hpp"
 #include "lab/poison.hpp"
-#include "lab/smaller.hpp"
 #include "registry.hpp"
 
 namespace course::lab {

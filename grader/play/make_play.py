@@ -180,7 +180,7 @@ def labs_of(build: pathlib.Path, recorded: list[records.Program]) -> dict[str, d
 
 def constants_of(program: records.Program) -> dict:
     """The constants that change from size to size, as this size has them; null: it has none."""
-    names = {name for one in make_versions.SIZES.get(program.lab, {}).values() for name in one}
+    names = {name for one in make_versions.offer_of(program.lab)["blocks"].values() for name in one}
     text = next(iter(program.sources.values()))
     found = {name: re.search(rf"constexpr unsigned {name}\s*=\s*([^;]+);", text) for name in sorted(names)}
     return {name: one and one[1] for name, one in found.items()}
@@ -230,7 +230,7 @@ def record_file(build: pathlib.Path, path: pathlib.Path, folder: pathlib.Path) -
     except make_mutant.MutantError as error:
         sys.exit(str(error))
     usual = make_versions.constant("kBlock").search(text)
-    small = make_versions.SIZES.get(lab, {}) if usual else {}
+    small = make_versions.offer_of(lab)["blocks"] if usual else {}
     sizes = [*small, usual[0].split("=")[1].strip(" ;") if usual else "as written"]
     recorded = []
     for size in sizes:

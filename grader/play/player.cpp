@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "lab/derived_cases.hpp"
 #include "lab/poison.hpp"
-#include "lab/smaller.hpp"
 #include "registry.hpp"
 #include "sim/device.hpp"
 #include "sim/machine/access.hpp"
@@ -229,12 +229,12 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   }
 
   // The array with this generic address; std::nullopt for one without a name.
-  struct Place {
+  struct Position {
     std::size_t array;
     std::uint64_t offset;
     const std::byte* bytes;
   };
-  std::optional<Place> place_of(const sim::Block& block, std::uint64_t address, std::uint32_t width) {
+  std::optional<Position> array_at(const sim::Block& block, std::uint64_t address, std::uint32_t width) {
     std::string name;
     std::uint64_t offset = 0, size = 0, start = 0;
     std::int64_t launch = -1, owner = -1;
@@ -262,7 +262,7 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     }
     const std::byte* bytes = sim::memory_at(*arena_, block, address, width);
     if (bytes == nullptr) return std::nullopt;
-    return Place{array_of({name, launch, owner, size / element, element, start}), offset, bytes};
+    return Position{array_of({name, launch, owner, size / element, element, start}), offset, bytes};
   }
 
   std::size_t array_of(const Array& array) {
@@ -281,7 +281,7 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
       const int lane = std::countr_zero(m);
       for (std::uint32_t part = 0; part < op.count; ++part) {
-        const auto place = place_of(*w.block, addresses_.at[lane] + std::uint64_t{part} * op.width, op.width);
+        const auto place = array_at(*w.block, addresses_.at[lane] + std::uint64_t{part} * op.width, op.width);
         if (!place) continue;
         array = place->array;
         // An access may be a part of an element, or several elements.

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "lab/smaller.hpp"
+#include "lab/derived_cases.hpp"
 #include "play/record.hpp"
 #include "registry.hpp"
 #include "sim/observation/attachment.hpp"

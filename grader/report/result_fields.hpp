@@ -36,12 +36,12 @@ template <typename F, typename T>
 concept FieldsOf = std::is_same_v<std::remove_const_t<F>, T>;
 
 template <typename Int>
-struct PointsOfMost {
-  PointsOfMost(Int& got, Int& most) : points(got), max_points(most) {}
+struct PointsAndMaximum {
+  PointsAndMaximum(Int& got, Int& most) : points(got), max_points(most) {}
   Int &points, &max_points;
 };
 template <typename Int, typename Visit>
-void for_each_field(const PointsOfMost<Int>& p, Visit visit) {
+void for_each_field(const PointsAndMaximum<Int>& p, Visit visit) {
   visit.points("points", p.points, "max_points", p.max_points);
 }
 
@@ -75,7 +75,7 @@ template <FieldsOf<TaskResult> F, typename Visit>
 void for_each_field(F& t, Visit visit) {
   visit("id", t.id), visit("title", t.title), visit("section", t.section), visit("bonus", t.bonus);
   visit.points("points", t.points, "max_points", t.max_points);
-  const PointsOfMost correctness{t.correctness_points, t.max_correctness_points};
+  const PointsAndMaximum correctness{t.correctness_points, t.max_correctness_points};
   visit("correctness", correctness);
   visit("verdict", t.verdict), visit("message", t.message), visit("speedup", t.speedup);
   visit("metrics", t.metrics), visit("goals", t.goals), visit("tiers", t.tiers), visit("timing", t.timing);

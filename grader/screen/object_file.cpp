@@ -74,7 +74,7 @@ class Reader {
     }
   }
 
-  struct Place {
+  struct SymbolPosition {
     std::string_view name;  // in the file
     std::uint64_t section = 0, offset = 0;
     bool function = false;
@@ -142,10 +142,10 @@ class Reader {
 
   std::string function_at(std::uint64_t symbol, std::int64_t addend) const {
     if (symbol >= places_.size()) return "";
-    const Place& base = places_[symbol];
+    const SymbolPosition& base = places_[symbol];
     if (!base.name.empty() && addend == 0) return std::string(base.name);
     const std::uint64_t offset = base.offset + static_cast<std::uint64_t>(addend);
-    for (const Place& place : places_)
+    for (const SymbolPosition& place : places_)
       if (place.function && place.section == base.section && place.offset == offset)
         return std::string(place.name);
     return "";
@@ -210,7 +210,7 @@ class Reader {
 
   bool is_start_of_code(std::uint64_t symbol, std::int64_t addend) {
     if (symbol >= places_.size()) return false;
-    const Place& place = places_[symbol];
+    const SymbolPosition& place = places_[symbol];
     Elf_Scn* section = elf_getscn(elf_, place.section);
     GElf_Shdr shape;
     std::size_t names = 0;
@@ -249,7 +249,7 @@ class Reader {
   Elf* elf_;
   std::span<const std::byte> bytes_;  // of the whole file
   ObjectFile object_;
-  std::vector<Place> places_;
+  std::vector<SymbolPosition> places_;
   std::size_t name_bytes_ = 0, n_code_sections_ = 0, n_wrappers_ = 0;
 };
 

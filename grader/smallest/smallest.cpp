@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "lab/smaller.hpp"
+#include "lab/derived_cases.hpp"
 
 namespace course::grader {
 namespace {

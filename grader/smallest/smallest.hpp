@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Finds the smallest input that a submission gets wrong: first the shortest arrays with the simplest items
-// (lab/smaller.hpp), then the other operators and types with as many items. The runs are ordinary cases in
-// the sandbox and under the usual limits, with all checkers and a fixed seed. They are not graded.
+// (lab/derived_cases.hpp), then the other operators and types with as many items. The runs are ordinary cases
+// in the sandbox and under the usual limits, with all checkers and a fixed seed. They are not graded.
 #pragma once
 
 #include <cstddef>

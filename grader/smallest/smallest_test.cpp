@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "lab/compare.hpp"
-#include "lab/smaller.hpp"
+#include "lab/derived_cases.hpp"
 #include "smallest/smallest_text.hpp"
 #include "testing/scripted.hpp"
 #include "text.hpp"
@@ -48,7 +48,7 @@ class CopyProblem : public testing::FakeProblem {
     c.words.variant = op == 0 ? "sum_i32" : "max_i32";
     c.op = op;
     c.n = n;
-    return lab::named(c);
+    return lab::with_name(c);
   }
 };
 
@@ -187,7 +187,7 @@ class RowProblem : public CopyProblem {
     Case c = make(op, n);
     c.params[0] = static_cast<std::int64_t>(op == 0 ? n : 1);
     c.words.shape += "_row" + std::to_string(c.params[0]);
-    return lab::named(c);
+    return lab::with_name(c);
   }
 };
 
@@ -353,7 +353,7 @@ TEST(SmallerCases, NamesAreComposedOfWords) {
   EXPECT_EQ(c.name, "sum_i32_n8_random");
   c.words.more = "_bits0to8";
   c.misalign = 4;
-  EXPECT_EQ(lab::named(c).name, "sum_i32_n8_random_bits0to8_off4");
+  EXPECT_EQ(lab::with_name(c).name, "sum_i32_n8_random_bits0to8_off4");
   EXPECT_EQ(lab::aligned(c)->name, "sum_i32_n8_random_bits0to8");
 }
 

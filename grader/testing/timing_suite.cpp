@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Submissions that manipulate time measurement on a GPU: the grader's clock for each, compared with an
 // ordinary solution.
-//   timing_suite RUNS NAME FILE RUNNER [NAME FILE RUNNER …]
+//   timing_suite RUNS LAB NAME FILE RUNNER [LAB NAME FILE RUNNER …]
 // Without LAB_DEVICE=gpu every test is skipped. Verdicts are checked; times are only printed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,19 +14,16 @@
 #include <sstream>
 
 #include "grading/baseline.hpp"
+#include "registry.hpp"
 #include "screen/screen.hpp"
 #include "testing/submission.hpp"
 #include "verifier/session.hpp"
-
-namespace course::reduction {
-const lab::Problem& problem();
-}
 
 namespace course::grader::testing {
 namespace {
 
 struct Given {
-  std::string name, file, runner;
+  std::string lab, name, file, runner;
 };
 int n_runs = 15;
 std::string table;
@@ -43,7 +40,11 @@ class Timed : public ::testing::Test {
     const char* device = std::getenv("LAB_DEVICE");
     if (device == nullptr || std::string(device) != "gpu") GTEST_SKIP() << "needs a GPU: LAB_DEVICE=gpu";
     const Expectation& expected = submission->expected.at(0);
-    const lab::Problem& problem = reduction::problem();
+    const auto problems = lab::all_problems();
+    const auto found =
+        std::ranges::find(problems, given_.lab, [](const auto* one) { return one->manifest().id; });
+    ASSERT_NE(found, problems.end()) << given_.lab;
+    const lab::Problem& problem = **found;
     const lab::Task* task = lab::find_task(problem.manifest(), expected.task);
     ASSERT_NE(task, nullptr);
     lab::SessionOptions options;
@@ -74,7 +75,7 @@ class Timed : public ::testing::Test {
     std::string message;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (!entry.path().string().ends_with(".cu.o")) continue;
-      const auto said = screen::screen_object(entry.path().string(), "reduction");
+      const auto said = screen::screen_object(entry.path().string(), given_.lab);
       ASSERT_TRUE(said) << said.error().text;
       message += said->message;
     }
@@ -94,13 +95,13 @@ class Timed : public ::testing::Test {
 int main(int argc, char** argv) {
   using namespace course::grader::testing;
   ::testing::InitGoogleTest(&argc, argv);
-  if (argc < 5 || (argc - 2) % 3 != 0) {
-    std::fputs("timing_suite RUNS NAME FILE RUNNER [NAME FILE RUNNER …]\n", stderr);
+  if (argc < 6 || (argc - 2) % 4 != 0) {
+    std::fputs("timing_suite RUNS LAB NAME FILE RUNNER [LAB NAME FILE RUNNER …]\n", stderr);
     return 2;
   }
   n_runs = std::max(1, std::atoi(argv[1]));
-  for (int i = 2; i < argc; i += 3) {
-    const Given given{argv[i], argv[i + 1], argv[i + 2]};
+  for (int i = 2; i < argc; i += 4) {
+    const Given given{argv[i], argv[i + 1], argv[i + 2], argv[i + 3]};
     ::testing::RegisterTest("timing", given.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                             [given]() -> Timed* { return new Timed(given); });
   }

@@ -431,7 +431,7 @@ class CompactionProblem : public Problem {
     std::optional<Case> c = Problem::with_items(task, like, n, pattern);
     c->params[1] = static_cast<std::int64_t>(layout);
     c->words.items = name_of(layout);
-    return named(*c);
+    return with_name(*c);
   }
 };
 

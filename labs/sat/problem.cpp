@@ -385,7 +385,7 @@ std::optional<Case> SatProblem::with_items(const Task&, const Case& like, std::u
   c.pattern = pattern;
   c.words.shape = shape_word(size);
   c.words.items = lab::name_of(pattern);
-  return named(std::move(c));
+  return with_name(std::move(c));
 }
 
 constexpr auto kBoth = kCorrectness | kChecks;
@@ -487,7 +487,7 @@ std::vector<Case> box_cases() {
     c.params[kHasRadii] = radius == kOwnRadii;
     c.params[kRadius] = radius == kOwnRadii ? 0 : static_cast<std::int64_t>(radius);
     c.words.more = radius == kOwnRadii ? "_radii" : fmt::format("_radius{}", radius);
-    all.push_back(named(std::move(c)));
+    all.push_back(with_name(std::move(c)));
   };
   using enum DType;
   for (const DType dtype : {u32, i64, f32, f64}) {

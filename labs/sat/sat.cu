@@ -164,14 +164,14 @@ Status box(const BoxJob<Sum>& job) {
 // one.
 
 // The position of a tile among the tiles of an image.
-struct Place {
+struct TilePosition {
   unsigned x, y;
 };
 
 // The position of the t-th tile, if tiles are taken along the diagonals, from the corner on: (0, 0), then (1,
 // 0) and (0, 1), then the three of the next diagonal … Every tile comes after the one to its left and the one
 // before it in its column, and the tiles of a diagonal do not depend on each other.
-__device__ Place diagonal_place(std::uint64_t t, std::uint64_t tiles_x, std::uint64_t tiles_y) {
+__device__ TilePosition diagonal_position(std::uint64_t t, std::uint64_t tiles_x, std::uint64_t tiles_y) {
   const std::uint64_t shorter = tiles_x < tiles_y ? tiles_x : tiles_y;
   const std::uint64_t longer = tiles_x < tiles_y ? tiles_y : tiles_x;
   const std::uint64_t growing = shorter * (shorter - 1) / 2;  // tiles on diagonals shorter than `shorter`

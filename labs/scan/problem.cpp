@@ -339,7 +339,7 @@ class ScanProblem : public Problem {
     std::optional<Case> c = Problem::with_items(task, like, n, pattern);
     c->params[kRowLengthParam] = static_cast<std::int64_t>(row);
     c->words.shape = shape_word(n, row);
-    return named(*c);
+    return with_name(*c);
   }
 };
 

@@ -451,14 +451,14 @@ Status box(const BoxJob<Sum>& job) {
 // one.
 
 // The position of a tile among the tiles of an image.
-struct Place {
+struct TilePosition {
   unsigned x, y;
 };
 
 // The position of the t-th tile, if tiles are taken along the diagonals, from the corner on: (0, 0), then (1,
 // 0) and (0, 1), then the three of the next diagonal … Every tile comes after the one to its left and the one
 // before it in its column, and the tiles of a diagonal do not depend on each other.
-__device__ Place diagonal_place(std::uint64_t t, std::uint64_t tiles_x, std::uint64_t tiles_y) {
+__device__ TilePosition diagonal_position(std::uint64_t t, std::uint64_t tiles_x, std::uint64_t tiles_y) {
   const std::uint64_t shorter = tiles_x < tiles_y ? tiles_x : tiles_y;
   const std::uint64_t longer = tiles_x < tiles_y ? tiles_y : tiles_x;
   const std::uint64_t growing = shorter * (shorter - 1) / 2;  // tiles on diagonals shorter than `shorter`
@@ -536,7 +536,7 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
   //@solution Compute the table of one tile per block, in the order of the tickets: get the sums from the left
   //@hint and from above, and hand on your own. Write at each barrier which hazard it prevents.
   //@how Take a ticket, store it in shared memory for the block, and get the position from
-  //@how diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the image, one column
+  //@how diagonal_position. Scan the tile's rows with warp_scan into s_tile (0 outside the image, one column
   //@how of padding), 32 items and then 32 more. Warps 0 and 1 handle one row per lane: they wait for the
   //@how left tile's right edge (if there is such a tile), store it in s_left, and publish left + own row
   //@how sums. Scan the columns (lane = row), with s_left added to each item. Warps 0 and 1 now handle
@@ -553,7 +553,7 @@ __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t
   if (tid == 0) s_ticket = atomicAdd(d_ticket, 1u);
   __syncthreads();  // the ticket is stored before any thread reads it
   const std::uint64_t tiles_x = parts_of(width, kSide);
-  const Place place = diagonal_place(s_ticket, tiles_x, parts_of(height, kSide));
+  const TilePosition place = diagonal_position(s_ticket, tiles_x, parts_of(height, kSide));
   const std::uint64_t tile = place.y * tiles_x + place.x;
   const std::uint64_t first_row = std::uint64_t{place.y} * kSide;
   const std::uint64_t first_column = std::uint64_t{place.x} * kSide;
@@ -767,7 +767,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(Sum) == 4 ? 3 : 2)
   __syncthreads();  // the ticket is stored before any thread reads it
   const std::uint64_t tiles_x = parts_of(width, kWideTile);
   const std::uint64_t tiles_y = parts_of(height, kTallTile);
-  const Place place = diagonal_place(s_ticket, tiles_x, tiles_y);
+  const TilePosition place = diagonal_position(s_ticket, tiles_x, tiles_y);
   const std::uint64_t first_row = std::uint64_t{place.y} * kTallTile + warp * kLaneRows;
   const std::uint64_t first_column = std::uint64_t{place.x} * kWideTile + lane * kLaneItems;
   const std::int64_t there = static_cast<std::int64_t>(width) - static_cast<std::int64_t>(first_column);
@@ -952,14 +952,14 @@ __global__ void __launch_bounds__(kTopBlock, 2)
   __shared__ alignas(16)
       Sum s_columns[kTopWarps][kWideTile];  // each warp's last row, then the sums above its rows
   __shared__ Sum s_corner;
-  __shared__ Place s_place;
+  __shared__ TilePosition s_place;
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned warp = threadIdx.x / kWarp;
   const std::uint64_t tiles_x = parts_of(width, kWideTile);
   if (threadIdx.x == 0)
-    s_place = diagonal_place(atomicInc(&d_ticket, gridDim.x - 1), tiles_x, parts_of(height, kTopTile));
+    s_place = diagonal_position(atomicInc(&d_ticket, gridDim.x - 1), tiles_x, parts_of(height, kTopTile));
   __syncthreads();  // the tile's position is stored before other threads read it
-  const Place place = s_place;
+  const TilePosition place = s_place;
   const std::uint64_t tile = place.y * tiles_x + place.x;
   const std::uint64_t first_row = std::uint64_t{place.y} * kTopTile + warp * kTopRows;
   const std::uint64_t first_column = std::uint64_t{place.x} * kWideTile + lane * kLaneItems;

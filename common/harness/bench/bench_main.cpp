@@ -279,16 +279,6 @@ Json ceilings(const BenchDevice& device, const Options& options, std::uint64_t n
   return result;
 }
 
-// Measures the multiprocessors' current clock in MHz.
-double measured_clock(const BenchDevice& device) {
-  const DeviceBytes cycles_and_ns(2 * sizeof(std::uint64_t));
-  std::uint64_t host[2] = {};
-  measure_clock(static_cast<std::uint64_t*>(cycles_and_ns.data()), device.stream);
-  must(cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
-  must(cudaMemcpy(host, cycles_and_ns.data(), sizeof host, cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return host[1] > 0 ? 1e3 * static_cast<double>(host[0]) / static_cast<double>(host[1]) : 0;
-}
-
 // A hash of the inputs and expected outputs of a short case of the same kind. Tasks may need special inputs
 // (sorted tiles) or produce less than other tasks with the same inputs (only sorted tiles).
 std::uint64_t work_of(const Problem& problem, const Task& task, const Case& like) {
@@ -503,13 +493,13 @@ int main(int argc, char** argv) {
   Json sizes = Json::array(), versions = Json::array();
   for (const Peers& p : peers)
     versions.push_back(fmt::format("{}.{}.{}", p.version / 100000, p.version / 100 % 1000, p.version % 100));
-  double clock_mhz = 0;  // measured after the last table, while the device is warm
+  double clock_mhz = 0;  // of the last row that took long enough
   for (const std::uint64_t n : options.sizes) {
     Json tables = Json::array();
     for (const Table& table : options.kinds ? kinds_for(problem, n) : tables_for(problem, options, n)) {
       fmt::print(stderr, "{} {}\n", problem.manifest().id, table.c.name);
       tables.push_back(measure_case(device, options, problem, table, peers));
-      if (!device.simulated) clock_mhz = measured_clock(device);
+      for (const Json& row : tables.back()["rows"]) clock_mhz = row.value("clock_mhz", clock_mhz);
     }
     sizes.push_back({{"n", n},
                      {"ceilings", ceilings(device, options, 4 * n / options.gpus)},

@@ -38,22 +38,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach)
   if (sum == 0x9e3779b9u) *d_sink = sum;
 }
 
-__device__ std::uint64_t nanoseconds() {
-  std::uint64_t ns;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-  return ns;
-}
-
-__global__ void clocks(std::uint64_t* d_cycles_and_ns) {
-  constexpr std::uint64_t kLong = 1000000;
-  const std::uint64_t from_ns = nanoseconds();
-  const long long from = clock64();
-  std::uint64_t ns = from_ns;
-  while (ns - from_ns < kLong) ns = nanoseconds();
-  d_cycles_and_ns[0] = static_cast<std::uint64_t>(clock64() - from);
-  d_cycles_and_ns[1] = ns - from_ns;
-}
-
 unsigned grid(std::uint64_t n, int multiprocessors) {
   const std::uint64_t wanted = (n + kThreads - 1) / kThreads,
                       most = std::uint64_t{kBlocksEach} * static_cast<unsigned>(multiprocessors);
@@ -74,10 +58,6 @@ void ceiling_read(const void* d_from, void* d_sink, std::uint64_t n_bytes, int m
   const std::uint64_t n = n_bytes / sizeof(uint4);
   read<<<grid(n, multiprocessors), kThreads, 0, stream>>>(static_cast<const uint4*>(d_from),
                                                           static_cast<unsigned*>(d_sink), n);
-}
-
-void measure_clock(std::uint64_t* d_cycles_and_ns, CUstream_st* stream) {
-  clocks<<<1, 1, 0, stream>>>(d_cycles_and_ns);
 }
 
 }  // namespace course::lab

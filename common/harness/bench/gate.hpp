@@ -11,7 +11,7 @@ namespace course::lab {
 struct GateMemory;  // page-locked, so that host and device see it
 
 // Usage: close, submit the work, stamp, open, synchronise the stream; then ask the last two functions. Not
-// for the simulator: it runs a kernel when it is launched, so it would wait forever.
+// for the simulator: it executes a kernel before the launch returns, so the wait could not end by open().
 class Gate {
  public:
   Gate();  // without page-locked memory the program ends with a line on stderr

@@ -22,10 +22,10 @@
 #include "base/cuda_check.hpp"
 #include "base/rng.hpp"
 #include "cudart/sim_control.h"
+#include "lab/derived_cases.hpp"
 #include "lab/differs.hpp"
 #include "lab/poison.hpp"
 #include "lab/problem.hpp"
-#include "lab/smaller.hpp"
 #include "registry.hpp"
 
 namespace course::debug {

@@ -14,7 +14,7 @@ shift || true
 [[ -f $build/build.ninja ]] || meson setup "$build" --native-file build/lab-native.ini -Db_sanitize=address,undefined -Db_lundef=false \
   -Dfuzz_coverage=true -Dwerror=false -Dbuildtype=debugoptimized
 ninja -C "$build" fuzz
-(($# > 0)) || set -- $(cd common/harness/fuzz/corpus && ls)
+(($# > 0)) || set -- $(cd "$build/common/harness/fuzz" && for program in fuzz_*; do [[ ! -x $program || -d $program ]] || echo "${program#fuzz_}"; done)
 failed=0
 for target in "$@"; do
   seed=$(date +%s)

@@ -75,10 +75,10 @@ std::optional<Case> Problem::with_items(const Task&, const Case& like, std::uint
   c.n = n;
   c.pattern = pattern;
   c.words.shape = c.words.items = "";
-  return named(std::move(c));
+  return with_name(std::move(c));
 }
 
-Case named(Case c) {
+Case with_name(Case c) {
   CaseWords& words = c.words;
   if (words.shape.empty()) words.shape = "n" + std::to_string(c.n);
   if (words.items.empty()) words.items = name_of(c.pattern);
@@ -90,7 +90,7 @@ Case named(Case c) {
 
 Case on_multiprocessors(std::uint32_t n, Case c) {
   c.multiprocessors = n;
-  return named(std::move(c));
+  return with_name(std::move(c));
 }
 
 DType shown_type(const Shape& shape, const Case& c, std::string_view array, std::uint64_t width) {

@@ -44,7 +44,7 @@ enum Purpose : std::uint32_t {
   kChecks = 8,
 };
 
-// The words of a case's name. named() sets those that are empty, and the name.
+// The words of a case's name. with_name() sets those that are empty, and the name.
 struct CaseWords {
   std::string variant;     // "sum_i32": operator, type and other parameters, which smaller cases keep
   std::string shape = "";  // "n1025"; of an image "4x2"
@@ -69,7 +69,7 @@ struct Case {
   std::uint32_t multiprocessors = 0;
 };
 // The case with the name that its words and fields give.
-Case named(Case c);
+Case with_name(Case c);
 // The same case with a grid for so many multiprocessors: "sum_i32_n65537_random_1sm".
 Case on_multiprocessors(std::uint32_t n, Case c);
 // Items for each of few multiprocessors, so that a loop behind such a grid turns at least three times, if each of
@@ -80,7 +80,7 @@ inline constexpr std::uint64_t kThreeTurns = 100'003;
 template <typename Op>
 Case make_case(CaseWords words, Op op, DType dtype, std::uint64_t n, Pattern pattern,
                std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0) {
-  return named(
+  return with_name(
       {"", static_cast<std::uint32_t>(op), dtype, n, pattern, {}, purpose, misalign, std::move(words)});
 }
 
@@ -198,7 +198,8 @@ class Problem {
   // override it.
   virtual std::string print(const Case& c, DType dtype, const std::byte* element) const;
   // `like` with about n items, made by `pattern`; std::nullopt if the lab has no such case. Used by
-  // smaller.hpp. Labs override it whose cases have words other than n and the pattern for shape and items.
+  // derived_cases.hpp. Labs override it whose cases have words other than n and the pattern for shape and
+  // items.
   virtual std::optional<Case> with_items(const Task& task, const Case& like, std::uint64_t n,
                                          Pattern pattern) const;
   // The row length of the case's arrays, for pictures; 0: the arrays have one dimension.

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;  // an upper bound of every size in a message
 
 template <typename Body>
-Result<Body> body_of(const Message& message, Kind kind) {
+Result<Body> body_of(const Message& message, MessageKind kind) {
   if (message.header.magic != kMagic) return Error{"a message with a wrong magic number"};
   if (message.header.version != kVersion) return Error{"a message of another protocol version"};
   if (message.header.kind != kind) return Error{"a message of an unexpected kind"};
@@ -46,7 +46,7 @@ std::vector<Band> bands_of(const CaseRequest& request) {
   const std::uint64_t guard = request.guard_bytes;
   if (guard == 0) return bands;
   std::uint64_t end = 0;
-  for (const Part& part : std::span(request.parts).first(request.n_parts)) {
+  for (const WorkspacePart& part : std::span(request.parts).first(request.n_parts)) {
     bands.push_back({end, guard + part.first_byte - end});
     end = guard + part.first_byte + part.count * bytes_of(static_cast<DType>(part.dtype));
   }
@@ -59,7 +59,7 @@ std::vector<Band> bands_of(const CaseRequest& request) {
 }
 
 Result<Hello> parse_hello(const Message& message) {
-  auto hello = body_of<Hello>(message, Kind::hello);
+  auto hello = body_of<Hello>(message, MessageKind::hello);
   if (!hello) return hello;
   if (message.header.sequence != 0 || message.header.nonce != 0) return Error{"a hello with a case's number"};
   if (hello->simulated > 1 || hello->multiprocessors > 100'000)
@@ -68,7 +68,7 @@ Result<Hello> parse_hello(const Message& message) {
 }
 
 Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_bytes) {
-  auto request = body_of<CaseRequest>(message, Kind::request);
+  auto request = body_of<CaseRequest>(message, MessageKind::request);
   if (!request) return request;
   const CaseRequest& r = *request;
   if (r.shared_bytes != memfd_bytes || memfd_bytes > kMaxBytes) return Error{"a request for another memfd"};
@@ -97,7 +97,7 @@ Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_by
   if (r.n_parts > kMaxParts) return Error{"a request with too many parts of the workspace"};
   std::uint64_t end = 0;  // of the part before
   for (std::uint32_t i = 0; i < r.n_parts; ++i) {
-    const Part& part = r.parts[i];
+    const WorkspacePart& part = r.parts[i];
     if (part.dtype > static_cast<std::uint32_t>(DType::f64)) return Error{"a part of unknown item type"};
     const std::uint64_t n_bytes = part.count * bytes_of(static_cast<DType>(part.dtype));
     if (part.count > kMaxBytes / 8 || !lies_in(part.first_byte, n_bytes, r.workspace_bytes))
@@ -120,13 +120,13 @@ Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_by
 
 Result<CaseReply> parse_reply(const Message& message, std::uint64_t sequence, std::uint64_t nonce,
                               const CaseRequest& request) {
-  auto reply = body_of<CaseReply>(message, Kind::reply);
+  auto reply = body_of<CaseReply>(message, MessageKind::reply);
   if (!reply) return reply;
   if (message.header.sequence != sequence) return Error{"a reply to another case"};
   if (message.header.nonce != nonce) return Error{"a reply without this case's nonce"};
-  if (reply->stage > Stage::crashed) return Error{"a reply with an unknown stage"};
+  if (reply->end > CaseEnd::crashed) return Error{"a reply with an unknown stage"};
   if (reply->n_times > kMaxRuns) return Error{"a reply with too many times"};
-  if (reply->stage == Stage::done && reply->n_times != request.n_timed) {
+  if (reply->end == CaseEnd::done && reply->n_times != request.n_timed) {
     return Error{"a reply with another number of times than was asked for"};
   }
   if (reply->report_bytes > 0 && reply->report_bytes >= request.report_capacity) {

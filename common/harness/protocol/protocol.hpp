@@ -27,12 +27,12 @@ inline constexpr std::uint32_t kMaxBuffers = 16;  // inputs and outputs of a cas
 inline constexpr std::uint32_t kMaxParts = 8;     // named parts of the workspace
 inline constexpr std::uint32_t kMaxRuns = 64;     // runs of one case, including warm-up
 
-enum class Kind : std::uint16_t { hello = 1, request = 2, reply = 3 };
+enum class MessageKind : std::uint16_t { hello = 1, request = 2, reply = 3 };
 
 struct Header {
   std::uint32_t magic = kMagic;
   std::uint16_t version = kVersion;
-  Kind kind = Kind::hello;
+  MessageKind kind = MessageKind::hello;
   std::uint64_t sequence = 0;  // number of the case in this runner, from 1; 0 in hello
   std::uint64_t nonce = 0;     // random for each request, repeated in the reply; 0 in hello
 };
@@ -74,7 +74,7 @@ struct Buffer {
 };
 
 // An array in the workspace. They are in ascending order; nothing else of the workspace may be accessed.
-struct Part {
+struct WorkspacePart {
   std::uint64_t first_byte = 0;
   std::uint64_t count = 0;  // elements
   std::uint32_t dtype = 0;
@@ -110,7 +110,7 @@ struct CaseRequest {
   std::uint32_t n_parts = 0;
   // 1: the inputs are masked, and the only run waits for GO.
   std::uint32_t is_keyed = 0;
-  std::array<Part, kMaxParts> parts{};
+  std::array<WorkspacePart, kMaxParts> parts{};
   std::uint32_t n_devices = 1;  // input i is on device i % n_devices, and so is output i
   // 1: in the memory of the case before in this process, if there was one. It had the same buffers.
   std::uint32_t same_memory = 0;
@@ -119,7 +119,7 @@ struct CaseRequest {
 };
 
 // How a case ended in the runner.
-enum class Stage : std::uint32_t {
+enum class CaseEnd : std::uint32_t {
   done,             // every run finished; outputs are in the memfd
   not_implemented,  // the task returned Status::not_implemented
   unsupported,      // the task returned Status::unsupported
@@ -133,8 +133,8 @@ enum class Stage : std::uint32_t {
 };
 
 struct CaseReply {
-  Stage stage = Stage::harness_error;
-  std::int32_t cuda_code = 0;  // cudaError_t of stage cuda_error
+  CaseEnd end = CaseEnd::harness_error;
+  std::int32_t cuda_code = 0;  // cudaError_t, if end is cuda_error
   std::uint32_t n_times = 0;
   std::uint32_t reserved = 0;
   std::uint64_t report_bytes = 0;  // of the simulator's report, without its NUL
@@ -150,7 +150,7 @@ struct Message {
 static_assert(sizeof(Message) == sizeof(Header) + kBodyBytes && std::is_trivially_copyable_v<Message>);
 
 template <typename Body>
-Message make_message(Kind kind, std::uint64_t sequence, std::uint64_t nonce, const Body& body) {
+Message make_message(MessageKind kind, std::uint64_t sequence, std::uint64_t nonce, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body> && sizeof(Body) <= kBodyBytes);
   Message message;
   message.header = {kMagic, kVersion, kind, sequence, nonce};

@@ -39,7 +39,7 @@ CaseRequest a_request() {
 }
 
 bool accepted(const CaseRequest& request) {
-  return static_cast<bool>(parse_request(make_message(Kind::request, 1, 2, request), 16384));
+  return static_cast<bool>(parse_request(make_message(MessageKind::request, 1, 2, request), 16384));
 }
 
 TEST(ParseRequest, AcceptsValidRequests) {
@@ -149,15 +149,15 @@ TEST(Call, KeepsBuffersAndRanks) {
 TEST(ParseReply, RefusesRepliesOfOtherCasesOrVersions) {
   CaseRequest request;
   CaseReply reply;
-  reply.stage = Stage::done;
-  EXPECT_TRUE(parse_reply(make_message(Kind::reply, 3, 4, reply), 3, 4, request));
-  EXPECT_FALSE(parse_reply(make_message(Kind::reply, 2, 4, reply), 3, 4, request));
-  EXPECT_FALSE(parse_reply(make_message(Kind::reply, 3, 5, reply), 3, 4, request));
-  EXPECT_FALSE(parse_reply(make_message(Kind::hello, 3, 4, reply), 3, 4, request));
-  Message other = make_message(Kind::reply, 3, 4, reply);
+  reply.end = CaseEnd::done;
+  EXPECT_TRUE(parse_reply(make_message(MessageKind::reply, 3, 4, reply), 3, 4, request));
+  EXPECT_FALSE(parse_reply(make_message(MessageKind::reply, 2, 4, reply), 3, 4, request));
+  EXPECT_FALSE(parse_reply(make_message(MessageKind::reply, 3, 5, reply), 3, 4, request));
+  EXPECT_FALSE(parse_reply(make_message(MessageKind::hello, 3, 4, reply), 3, 4, request));
+  Message other = make_message(MessageKind::reply, 3, 4, reply);
   other.header.version = protocol::kVersion + 1;
   EXPECT_FALSE(parse_reply(other, 3, 4, request));
-  other = make_message(Kind::reply, 3, 4, reply);
+  other = make_message(MessageKind::reply, 3, 4, reply);
   other.header.magic = 0;
   EXPECT_FALSE(parse_reply(other, 3, 4, request));
 }
@@ -168,10 +168,10 @@ TEST(ParseReply, RefusesImpossibleNumbers) {
   request.report_capacity = 100;
   const auto accepted_with = [&](auto change) {
     CaseReply reply;
-    reply.stage = Stage::done;
+    reply.end = CaseEnd::done;
     reply.n_times = 2;
     change(reply);
-    return static_cast<bool>(parse_reply(make_message(Kind::reply, 1, 1, reply), 1, 1, request));
+    return static_cast<bool>(parse_reply(make_message(MessageKind::reply, 1, 1, reply), 1, 1, request));
   };
   EXPECT_TRUE(accepted_with([](CaseReply&) {}));
   EXPECT_FALSE(accepted_with([](CaseReply& r) { r.n_times = 1; }));
@@ -180,9 +180,9 @@ TEST(ParseReply, RefusesImpossibleNumbers) {
   EXPECT_FALSE(accepted_with([](CaseReply& r) { r.times_us[1] = std::numeric_limits<double>::quiet_NaN(); }));
   EXPECT_FALSE(accepted_with([](CaseReply& r) { r.report_bytes = 100; }));
   EXPECT_TRUE(accepted_with([](CaseReply& r) { r.report_bytes = 99; }));
-  EXPECT_TRUE(accepted_with([](CaseReply& r) { r.stage = Stage::crashed; }));
+  EXPECT_TRUE(accepted_with([](CaseReply& r) { r.end = CaseEnd::crashed; }));
   EXPECT_FALSE(accepted_with(
-      [](CaseReply& r) { r.stage = static_cast<Stage>(static_cast<std::uint32_t>(Stage::crashed) + 1); }));
+      [](CaseReply& r) { r.end = static_cast<CaseEnd>(static_cast<std::uint32_t>(CaseEnd::crashed) + 1); }));
 }
 
 // The fuzz target would reject messages of another version at once, and with them everything made from them.
@@ -199,18 +199,19 @@ TEST(FuzzCorpus, HasMessagesOfThisVersion) {
   timed.report_capacity = 4096;
   timed.n_devices = 2;
   CaseReply reply, error;
-  reply.stage = Stage::done;
+  reply.end = CaseEnd::done;
   reply.n_times = 3;
-  error.stage = Stage::cuda_error;
+  error.end = CaseEnd::cuda_error;
   error.text.set("cudaErrorIllegalAddress");
   Hello hello;
   hello.multiprocessors = 132;
   hello.device.set("Simulated H200");
-  const std::pair<const char*, Message> all[] = {{"hello", make_message(Kind::hello, 0, 0, hello)},
-                                                 {"request", make_message(Kind::request, 1, 2, request)},
-                                                 {"timed", make_message(Kind::request, 1, 2, timed)},
-                                                 {"reply", make_message(Kind::reply, 1, 2, reply)},
-                                                 {"error", make_message(Kind::reply, 1, 2, error)}};
+  const std::pair<const char*, Message> all[] = {
+      {"hello", make_message(MessageKind::hello, 0, 0, hello)},
+      {"request", make_message(MessageKind::request, 1, 2, request)},
+      {"timed", make_message(MessageKind::request, 1, 2, timed)},
+      {"reply", make_message(MessageKind::reply, 1, 2, reply)},
+      {"error", make_message(MessageKind::reply, 1, 2, error)}};
   EXPECT_TRUE(parse_hello(all[0].second));
   EXPECT_TRUE(parse_request(all[1].second, kShared));
   EXPECT_TRUE(parse_request(all[2].second, kShared));
@@ -248,7 +249,7 @@ TEST_F(Channel, TransfersMessagesWithDescriptors) {
   auto memory = SharedMemory::create(100);
   ASSERT_TRUE(memory);
   memory->bytes()[7] = std::byte{42};
-  ASSERT_TRUE(send_message(ends_[0], make_message(Kind::request, 5, 6, a_request()), memory->fd()));
+  ASSERT_TRUE(send_message(ends_[0], make_message(MessageKind::request, 5, 6, a_request()), memory->fd()));
   const auto received = receive_message(ends_[1], true);
   ASSERT_TRUE(received);
   EXPECT_EQ(received->message.header.sequence, 5u);

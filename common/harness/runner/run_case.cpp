@@ -13,9 +13,9 @@
 namespace course::lab {
 namespace {
 
+using protocol::CaseEnd;
 using protocol::CaseReply;
 using protocol::CaseRequest;
-using protocol::Stage;
 
 // A case's memory on the device. It may be kept for the next case.
 struct Memory {
@@ -38,22 +38,22 @@ class Case {
   std::optional<CaseReply> run() {
     CaseReply reply;
     empty_heap();
-    if (auto r = allocate(); !r) return failed(Stage::out_of_memory, r.error().text);
+    if (auto r = allocate(); !r) return failed(CaseEnd::out_of_memory, r.error().text);
     if (is_keyed()) {
       // Everything is prepared again after the rehearsal, which must leave nothing usable.
-      if (auto r = prepare(0); !r) return failed(Stage::harness_error, r.error().text);
+      if (auto r = prepare(0); !r) return failed(CaseEnd::harness_error, r.error().text);
       start_at_go(kRehearsal);
       stop_the_clock(kRehearsal);
     }
     for (std::uint32_t run = 0; run < request_.n_runs(); ++run) {
-      if (auto r = prepare(run); !r) return failed(Stage::harness_error, r.error().text);
+      if (auto r = prepare(run); !r) return failed(CaseEnd::harness_error, r.error().text);
       if (is_keyed()) start_at_go(kRun);
       if (auto stop = run_once(run, reply)) return *stop;
       if (lost_ != 0) return std::nullopt;
-      if (auto r = download_outputs(run); !r) return failed(Stage::harness_error, r.error().text);
+      if (auto r = download_outputs(run); !r) return failed(CaseEnd::harness_error, r.error().text);
     }
-    if (auto r = download_the_rest(); !r) return failed(Stage::harness_error, r.error().text);
-    reply.stage = Stage::done;
+    if (auto r = download_the_rest(); !r) return failed(CaseEnd::harness_error, r.error().text);
+    reply.end = CaseEnd::done;
     reply.report_bytes = fetch_report();
     return reply;
   }
@@ -90,9 +90,9 @@ class Case {
     return all;
   }
 
-  CaseReply failed(Stage stage, const std::string& text) const {
+  CaseReply failed(CaseEnd end, const std::string& text) const {
     CaseReply reply;
-    reply.stage = stage;
+    reply.end = end;
     reply.text.set(text);
     return reply;
   }
@@ -273,10 +273,10 @@ class Case {
             : result.end == CallResult::End::ended_before_call ? kExitEndedBeforeCall
                                                                : 0;
     if (lost_ != 0) return std::nullopt;
-    if (result.end == CallResult::End::crashed) return failed(Stage::crashed, result.why);
-    if (result.end == CallResult::End::not_ready) return failed(Stage::harness_error, result.why);
-    if (result.end == CallResult::End::refused) return failed(Stage::refused, result.why);
-    if (result.end == CallResult::End::out_of_memory) return failed(Stage::host_memory, result.why);
+    if (result.end == CallResult::End::crashed) return failed(CaseEnd::crashed, result.why);
+    if (result.end == CallResult::End::not_ready) return failed(CaseEnd::harness_error, result.why);
+    if (result.end == CallResult::End::refused) return failed(CaseEnd::refused, result.why);
+    if (result.end == CallResult::End::out_of_memory) return failed(CaseEnd::host_memory, result.why);
     static_cast<void>(cudaEventRecord(device_.stop, device_.stream));
     if (is_keyed()) stop_the_clock(kRun);
     cudaError_t code = cudaGetLastError();
@@ -286,14 +286,14 @@ class Case {
     });
     if (code != cudaSuccess) {
       CaseReply stop =
-          failed(Stage::cuda_error, std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code));
+          failed(CaseEnd::cuda_error, std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code));
       stop.cuda_code = static_cast<std::int32_t>(code);
       stop.report_bytes = fetch_report();
       return stop;
     }
-    if (result.status == Status::not_implemented) return failed(Stage::not_implemented, "");
+    if (result.status == Status::not_implemented) return failed(CaseEnd::not_implemented, "");
     if (result.status != Status::ok || result.unordered) {
-      CaseReply stop = failed(result.unordered ? Stage::unordered_work : Stage::unsupported, "");
+      CaseReply stop = failed(result.unordered ? CaseEnd::unordered_work : CaseEnd::unsupported, "");
       stop.report_bytes = fetch_report();
       return stop;
     }
@@ -401,7 +401,7 @@ protocol::Hello hello_of(const Device& device) {
 
 int serve_cases(const Device& device, Submission& submission) {
   if (!protocol::send_message(protocol::kChannelFd,
-                              protocol::make_message(protocol::Kind::hello, 0, 0, hello_of(device))))
+                              make_message(protocol::MessageKind::hello, 0, 0, hello_of(device))))
     return 1;
   Memory kept;
   for (;;) {
@@ -419,15 +419,15 @@ int serve_cases(const Device& device, Submission& submission) {
       if (!answer) return one.lost();
       reply = *answer;
       // Others use a GPU, too, and cudaMalloc often returns the addresses that were freed last.
-      if (!device.simulator || reply.stage != Stage::done) kept = {};
+      if (!device.simulator || reply.end != CaseEnd::done) kept = {};
     } else {
       reply.text.set(request.error().text);
     }
-    const auto answer = protocol::make_message(protocol::Kind::reply, header.sequence, header.nonce, reply);
+    const auto answer = make_message(protocol::MessageKind::reply, header.sequence, header.nonce, reply);
     if (!protocol::send_message(protocol::kChannelFd, answer)) return 1;
     // After a CUDA error the context is unusable.
-    if (reply.stage == Stage::cuda_error || reply.stage == Stage::harness_error ||
-        reply.stage == Stage::host_memory)
+    if (reply.end == CaseEnd::cuda_error || reply.end == CaseEnd::harness_error ||
+        reply.end == CaseEnd::host_memory)
       return 0;
   }
 }

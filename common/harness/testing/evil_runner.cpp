@@ -97,7 +97,7 @@ bool is_first_runner() {
 // report.
 CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   CaseReply reply;
-  reply.stage = Stage::done;
+  reply.end = CaseEnd::done;
   reply.n_times = request.n_timed;
   static int n_before = 0;  // number of earlier cases; the first one is the warm-up
   while (is("aborts_or_spins"))
@@ -249,25 +249,25 @@ void misbehave_in_case(const Header& header, int n_cases) {
 std::optional<CaseReply> reply_without_result(const CaseRequest& request, int memfd, int n_cases) {
   CaseReply reply;
   if (is("not_implemented")) {
-    reply.stage = Stage::not_implemented;
+    reply.end = CaseEnd::not_implemented;
   } else if (is("refuses")) {
-    reply.stage = Stage::unsupported;
+    reply.end = CaseEnd::unsupported;
   } else if (is("cuda_error")) {
-    reply.stage = Stage::cuda_error;
+    reply.end = CaseEnd::cuda_error;
     reply.cuda_code = std::atoi(std::getenv("EVIL_CODE"));
     reply.text.set("cudaErrorSomething: some text");
   } else if (is("claims_done")) {  // with the right nonce
-    reply.stage = Stage::done;
+    reply.end = CaseEnd::done;
     reply.n_times = request.n_timed;
   } else if (is("truncates")) {
     static_cast<void>(ftruncate(memfd, 0) == 0);
     static_cast<void>(fallocate(memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                                 static_cast<off_t>(request.shared_bytes)));
-    reply.stage = Stage::done;
+    reply.end = CaseEnd::done;
   } else if (is("no_memory_second") && n_cases == 2) {
-    reply.stage = Stage::out_of_memory;
+    reply.end = CaseEnd::out_of_memory;
   } else if (is("harness_error_second") && n_cases == 2) {
-    reply.stage = Stage::harness_error;
+    reply.end = CaseEnd::harness_error;
   } else {
     return std::nullopt;
   }
@@ -293,9 +293,9 @@ void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases,
   if (is("writes_past_workspace")) shared[request.workspace_back_offset + request.guard_bytes] = std::byte{7};
   if (is("huge_report")) reply.report_bytes = ~std::uint64_t{0};
   if (is("many_times")) reply.n_times = 1000000;
-  if (is("unknown_stage")) reply.stage = static_cast<Stage>(77);
-  if (is("uses_another_stream")) reply.stage = Stage::unordered_work;
-  if (is("refuses_after_a_launch")) reply.stage = Stage::unsupported;
+  if (is("unknown_stage")) reply.end = static_cast<CaseEnd>(77);
+  if (is("uses_another_stream")) reply.end = CaseEnd::unordered_work;
+  if (is("refuses_after_a_launch")) reply.end = CaseEnd::unsupported;
   if (is("repeats_the_schedule")) {  // outputs the schedule's seed for one case
     static std::uint64_t first = 0;
     if (first == 0) first = request.schedule_seed;
@@ -306,7 +306,7 @@ void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases,
 
 int serve() {
   misbehave_before_hello();
-  if (!send_message(kChannelFd, make_message(Kind::hello, 0, 0, hello()))) return 1;
+  if (!send_message(kChannelFd, make_message(MessageKind::hello, 0, 0, hello()))) return 1;
   for (int n_cases = 1;; ++n_cases) {
     auto received = receive_message(kChannelFd, true);
     if (!received || received->eof) return 0;
@@ -318,7 +318,7 @@ int serve() {
     if (!request) return 1;
     const Header header = received->message.header;
     const auto answer = [&](const CaseReply& reply, std::uint64_t sequence, std::uint64_t nonce) {
-      static_cast<void>(send_message(kChannelFd, make_message(Kind::reply, sequence, nonce, reply)));
+      static_cast<void>(send_message(kChannelFd, make_message(MessageKind::reply, sequence, nonce, reply)));
     };
 
     misbehave_in_case(header, n_cases);

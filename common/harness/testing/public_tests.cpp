@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "lab/smaller.hpp"
+#include "lab/derived_cases.hpp"
 
 namespace course::lab {
 namespace {

@@ -20,9 +20,9 @@
 
 namespace course::lab {
 
+using protocol::CaseEnd;
 using protocol::CaseReply;
 using protocol::CaseRequest;
-using protocol::Stage;
 
 namespace {
 
@@ -54,9 +54,9 @@ void put_inputs(const Prepared& prepared) {
 }
 
 // Whether the runner can take another case after this reply.
-bool is_intact_after(Stage stage) {
-  return stage != Stage::out_of_memory && stage != Stage::cuda_error && stage != Stage::harness_error &&
-         stage != Stage::host_memory && stage != Stage::refused && stage != Stage::crashed;
+bool is_intact_after(CaseEnd end) {
+  return end != CaseEnd::out_of_memory && end != CaseEnd::cuda_error && end != CaseEnd::harness_error &&
+         end != CaseEnd::host_memory && end != CaseEnd::refused && end != CaseEnd::crashed;
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ std::optional<CaseReply> Attempts::have_run(Prepared& prepared, Attempt& result)
   const std::uint64_t nonce = fresh_nonce();
   const std::uint64_t sequence = runner_->begin_case();
   // If sending fails, the runner has ended, and wait() finds out how.
-  static_cast<void>(runner_->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request),
+  static_cast<void>(runner_->send(make_message(protocol::MessageKind::request, sequence, nonce, request),
                                   (*prepared.memory)->fd()));
   if (request.is_keyed != 0) {
     GoBlock& block = *GoBlock::at(prepared.shared, request.go_offset);
@@ -185,10 +185,10 @@ std::optional<CaseReply> Attempts::have_run(Prepared& prepared, Attempt& result)
   }
 
   // An earlier case may have damaged this process, so repeat the case in a fresh one.
-  if (result.reused_runner && (reply->stage == Stage::out_of_memory || reply->stage == Stage::harness_error ||
-                               reply->stage == Stage::crashed))
+  if (result.reused_runner && (reply->end == CaseEnd::out_of_memory || reply->end == CaseEnd::harness_error ||
+                               reply->end == CaseEnd::crashed))
     return again_in_a_fresh_process();
-  if (!is_intact_after(reply->stage)) runner_.reset();
+  if (!is_intact_after(reply->end)) runner_.reset();
   return *std::move(reply);
 }
 
@@ -212,8 +212,8 @@ double Attempts::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key,
 Judgement Attempts::judge_reply(const Prepared& prepared, const CaseReply& reply, const Attempt& ran) const {
   const auto& [problem, task, c, seed] = prepared.of;
   const bool must_refuse = problem.refuses(task, c);
-  switch (reply.stage) {
-    case Stage::done: {
+  switch (reply.end) {
+    case CaseEnd::done: {
       if (must_refuse)
         return judged(Verdict::wrong_answer,
                       "was answered, though the task can't do it right: it must be refused, with "
@@ -224,17 +224,17 @@ Judgement Attempts::judge_reply(const Prepared& prepared, const CaseReply& reply
       return judge_digest(prepared.request, prepared.shared, prepared.key, ran.digest,
                           ran.clocks_us[kRun] > 0);
     }
-    case Stage::not_implemented: return judged(Verdict::not_implemented, "is not implemented yet");
-    case Stage::unsupported:
+    case CaseEnd::not_implemented: return judged(Verdict::not_implemented, "is not implemented yet");
+    case CaseEnd::unsupported:
       if (must_refuse) return {};
       return judged(Verdict::wrong_answer,
                     "was refused: the task answers \"unsupported\" to an operator, item type or length "
                     "that it must take");
-    case Stage::out_of_memory:
+    case CaseEnd::out_of_memory:
       return device_at_fault("the case does not fit its memory: " + reply.text.str());
-    case Stage::cuda_error: return judge_cuda_error(reply.cuda_code, reply.text.str());
-    case Stage::harness_error: return device_at_fault(reply.text.str());
-    case Stage::unordered_work: {
+    case CaseEnd::cuda_error: return judge_cuda_error(reply.cuda_code, reply.text.str());
+    case CaseEnd::harness_error: return device_at_fault(reply.text.str());
+    case CaseEnd::unordered_work: {
       const char* const stream = problem.manifest().most_devices > 1 ? "shard.stream" : "job.stream";
       return judged_for(
           Verdict::wrong_answer, std::string("gives work to another stream than ") + stream,
@@ -243,17 +243,17 @@ Judgement Attempts::judge_reply(const Prepared& prepared, const CaseReply& reply
                       stream),
           true);
     }
-    case Stage::refused: {
+    case CaseEnd::refused: {
       Judgement judgement = judged_for(
           Verdict::policy, "uses what the checkers do not follow, so it was stopped", reply.text.str(), true);
       judgement.failure.notes.emplace_back("read: handouts/rules.md#kernels");
       return judgement;
     }
-    case Stage::crashed:
+    case CaseEnd::crashed:
       return judged_for(Verdict::crash,
                         "ended the program before it answered (SIGSEGV, a segmentation fault)",
                         reply.text.str());
-    case Stage::host_memory:
+    case CaseEnd::host_memory:
       if (!reply.text.str().empty())
         return judged(Verdict::time_limit, "does not end: it launches one kernel after another",
                       reply.text.str());
@@ -262,12 +262,12 @@ Judgement Attempts::judge_reply(const Prepared& prepared, const CaseReply& reply
   return judged(Verdict::memory_limit, "asked the host for more memory than there is");
 }
 
-void Attempts::judge_by_report(const Prepared& prepared, Stage stage, Attempt& result) const {
+void Attempts::judge_by_report(const Prepared& prepared, CaseEnd end, Attempt& result) const {
   const auto& [problem, task, c, seed] = prepared.of;
   const SimReport report = read_sim_report(result.sim_report);
-  judge_report(report, !problem.refuses(task, c), stage == Stage::done && has_outputs(prepared.shape),
+  judge_report(report, !problem.refuses(task, c), end == CaseEnd::done && has_outputs(prepared.shape),
                result);
-  if (stage == Stage::unsupported && result.verdict == Verdict::ok && report.did_work())
+  if (end == CaseEnd::unsupported && result.verdict == Verdict::ok && report.did_work())
     result.take(judged(Verdict::wrong_answer,
                        "was refused after a kernel had been launched or memory filled: the task must return "
                        "Status::unsupported before that"));
@@ -284,11 +284,11 @@ void Attempts::judge(const Prepared& prepared, const CaseReply& reply, Attempt& 
   result.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
   if (prepared.shape.n_devices > 1) result.sim_report = merged_report(result.sim_report);
   result.take(judge_reply(prepared, reply, result));
-  result.ended_by_cuda_error = reply.stage == Stage::cuda_error;
+  result.ended_by_cuda_error = reply.end == CaseEnd::cuda_error;
   result.times_us.assign(reply.times_us.begin(), reply.times_us.begin() + reply.n_times);
   if (request.is_keyed != 0) result.events_us = result.times_us;
   if (options.device == DeviceKind::sim && result.verdict != Verdict::not_implemented)
-    judge_by_report(prepared, reply.stage, result);
+    judge_by_report(prepared, reply.end, result);
 }
 
 Outcome Attempts::conclude(const Subject& subject, Attempt attempt) const {

@@ -94,7 +94,7 @@ class Attempts {
   // What the runner's reply says of the case; `ran`: its run.
   Judgement judge_reply(const Prepared& prepared, const protocol::CaseReply& reply, const Attempt& ran) const;
   // What the simulator's report adds: findings, a case without a kernel, the modelled time.
-  void judge_by_report(const Prepared& prepared, protocol::Stage stage, Attempt& result) const;
+  void judge_by_report(const Prepared& prepared, protocol::CaseEnd end, Attempt& result) const;
 
   std::optional<LiveRunner> runner_;
 };

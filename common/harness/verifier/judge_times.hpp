@@ -31,8 +31,8 @@ std::vector<double> borne_out(std::span<const double> clock_us, std::span<const 
 Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double ideal_bytes);
 
 // SUSPECT, which a person must examine, if the two clocks disagree or the time that counts (borne_out) is
-// less than memory needs to move the bytes.
+// less than the device's memory needs to move the bytes. memory_gb_per_s 0: the memory's rate is not known.
 Judgement judge_times(std::span<const double> times_us, std::span<const double> clock_us,
-                      std::span<const double> events_us, double ideal_bytes);
+                      std::span<const double> events_us, double ideal_bytes, double memory_gb_per_s);
 
 }  // namespace course::lab

@@ -35,6 +35,7 @@ struct SessionOptions {
       false;  // the runner is that of a solution: launches may overlap, blocks start in order
   std::vector<std::string> device_launcher;  // its sandbox, as in `launcher`
   std::string toolkit_lib_dir;               // for gpu: folders of libcudart (and NCCL)
+  double memory_gb_per_s = 0;                // for gpu: the peak rate of a device's memory; 0: not known
   std::vector<std::string> launcher;         // arguments before the runner's: its sandbox; empty for none
   bool launchers_report = false;             // the launchers report to ChildProcess::kReportFd
   // CPU seconds of the runner and the simulated device together; with checkers, the device's count for less

@@ -481,9 +481,11 @@ TEST(SessionOnGpu, GivesNothingToWorkOnBeforeTheClockStarts) {
   EXPECT_EQ(run_alone("skips_go", DeviceKind::gpu, measure).verdict, Verdict::wrong_answer);
 }
 
+constexpr double kH200 = 4900, kH100 = 3350;  // GB/s
+
 TEST(JudgeTimes, HoldsDoubtfulTimesForAPerson) {
   const auto verdict = [](const std::vector<double>& clock, const std::vector<double>& events, double bytes) {
-    return judge_times(borne_out(clock, events), clock, events, bytes).verdict;
+    return judge_times(borne_out(clock, events), clock, events, bytes, kH200).verdict;
   };
   const std::vector<double> fair{100, 102, 101}, short_events{1, 1, 1}, quick{0.5, 0.5, 0.5};
   EXPECT_EQ(verdict(fair, fair, 1e8), Verdict::ok);
@@ -492,10 +494,18 @@ TEST(JudgeTimes, HoldsDoubtfulTimesForAPerson) {
   EXPECT_EQ(verdict(quick, quick, 1e8), Verdict::suspect) << "100 MB in half a microsecond";
 }
 
+TEST(JudgeTimes, AreComparedWithTheMemoryOfTheDevice) {
+  const std::vector<double> us{60, 60, 60};
+  const auto verdict = [&](double gb_per_s) { return judge_times(us, us, us, 1e9, gb_per_s).verdict; };
+  EXPECT_EQ(verdict(kH200), Verdict::suspect) << "16.7 TB/s";
+  EXPECT_EQ(verdict(20000), Verdict::ok) << "a GPU of later years";
+  EXPECT_EQ(verdict(0), Verdict::ok) << "a GPU that does not say how fast its memory is";
+}
+
 TEST(JudgeTimes, SayThatTheMachineMayHaveBeenBusyIfTheClocksAgreeInSomeRuns) {
   const std::vector<double> events{38, 39, 38};
   const auto text = [&](const std::vector<double>& clock) {
-    const Judgement judgement = judge_times(borne_out(clock, events), clock, events, 1e7);
+    const Judgement judgement = judge_times(borne_out(clock, events), clock, events, 1e7, kH200);
     EXPECT_EQ(judgement.verdict, Verdict::suspect);
     return judgement.failure.notes.at(0);
   };
@@ -507,7 +517,7 @@ TEST(JudgeTimes, SayThatTheMachineMayHaveBeenBusyIfTheClocksAgreeInSomeRuns) {
 // less than the events.
 TEST(JudgeTimes, TakesAShortClockWithPlausibleEventsForTheEvents) {
   const std::vector<double> clock{1.9, 1.8, 2.0}, events{9, 10, 11};
-  EXPECT_EQ(judge_times(borne_out(clock, events), clock, events, 33.6e6).verdict, Verdict::ok);
+  EXPECT_EQ(judge_times(borne_out(clock, events), clock, events, 33.6e6, kH100).verdict, Verdict::ok);
 }
 
 // Events that report less than the clock allows do not reduce the time.

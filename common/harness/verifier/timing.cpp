@@ -50,7 +50,7 @@ Outcome timed_on_gpu(Attempts& attempts, const Subject& subject, const Measure& 
     for (bool done = true; done && runs.size() < n;) {
       Attempt& one = runs.emplace_back();
       replies.push_back(attempts.have_run(*prepared[runs.size() - 1], one));
-      done = replies.back() && replies.back()->stage == protocol::Stage::done;
+      done = replies.back() && replies.back()->end == protocol::CaseEnd::done;
     }
     for_each_at_once(runs.size(), [&](std::size_t i) {
       if (replies[i]) attempts.judge(*prepared[i], *replies[i], runs[i]);
@@ -72,7 +72,8 @@ Outcome timed_on_gpu(Attempts& attempts, const Subject& subject, const Measure& 
       if (one.verdict == Verdict::ok && !clocks.empty()) {
         clock_us = without_rehearsal(clocks);
         times_us = borne_out(clock_us, events_us);
-        one.take(judge_times(times_us, clock_us, events_us, problem.ideal(task, c).bytes));
+        const double memory_gb_per_s = attempts.options.memory_gb_per_s * problem.shape(task, c).n_devices;
+        one.take(judge_times(times_us, clock_us, events_us, problem.ideal(task, c).bytes, memory_gb_per_s));
       }
       Outcome outcome = attempts.conclude(nth(k), std::move(one));
       if (outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) {

@@ -4,11 +4,13 @@
 
 usage: remove_lab.py ROOT ID [--yes]
 
-Without --yes it says what would be deleted. Then it lists the other files that mention the lab.
+Without --yes it says what would be deleted. What is left configures, builds and grades. Then it lists what
+somebody has to edit: pages that link to the lab, and other files that have its name.
 """
 
 import argparse
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -16,12 +18,12 @@ from check_course import labs_of_root
 from new_lab import PLACES, nearest, refuse
 
 
-def mentions(root: pathlib.Path, lab: str, page: str) -> list[str]:
-    """Other files of the course that have the lab's name or page."""
-    words = [f"labs/{lab}", f"solutions/{lab}", f"{lab}/lab.hpp", page, f"'{lab}'", f'"{lab}"']
-    patterns = [part for word in words for part in ("-e", word)]
+def files_with(root: pathlib.Path, pattern: str) -> list[str]:
+    """The course's files with a line that matches an extended regular expression. Results are of the past, and
+    the simulator knows no lab."""
+    paths = ["--", ".", ":!handouts/results", ":!common/simulator"]
     for where in ("--untracked", "--no-index"):  # the second in a copy without history
-        command = ["git", "-C", root, "grep", "-lIF", where, *patterns]
+        command = ["git", "-C", root, "grep", "-lIE", where, "-e", pattern, *paths]
         listed = subprocess.run(command, capture_output=True, text=True, check=False)
         if listed.returncode in (0, 1):
             return listed.stdout.splitlines()
@@ -37,8 +39,10 @@ def main() -> None:
     root, lab = arguments.root, arguments.id
     if lab not in (labs := labs_of_root(root)):
         refuse(f'There is no lab "{lab}". {nearest(lab, labs)}')
-    pages = list((root / "handouts").glob(f"[0-9][0-9]-{lab.replace('_', '-')}.md"))
+    page = f"[0-9][0-9]-{lab.replace('_', '-')}.md"
+    pages = [path for folder in ("handouts", "handouts/instructor") for path in (root / folder).glob(page)]
     places = [root / place.format(id=lab) for place in [*PLACES.values(), "grader/hostile/{id}"]]
+    places.append(root / f"solutions/peers/{lab}.cu")
     there = [path for path in [*places, *pages] if path.exists()]
     names = [path.relative_to(root).as_posix() for path in there]
     if not arguments.yes:
@@ -46,21 +50,26 @@ def main() -> None:
         refuse(f"--yes deletes {gone}. Commit first what you want to keep.")
     for path in there:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    lines = {"meson.build": f"  '{lab}',"}
-    for page in pages:
-        lines["handouts/meson.build"] = f"  '{page.name}',"
-        for table in ("README.md", "handouts/README.md"):
-            lines[table] = page.name
-    for name, gone in lines.items():
+    entries = [f"'{lab}',", *(f"'{path.relative_to(root / 'handouts').as_posix()}'," for path in pages)]
+    for name in ("meson.build", "handouts/meson.build", "README.md", "handouts/README.md"):
 
-        def lists(line: str, name: str = name, gone: str = gone) -> bool:
-            in_table = name.endswith(".md") and line.startswith("|") and f"{gone})" in line
-            return in_table or line.rstrip() == gone
+        def lists(line: str) -> bool:
+            in_table = line.startswith("|") and any(f"{path.name})" in line for path in pages)
+            return in_table or line.strip() in entries
 
         lines_of = (root / name).read_text(encoding="utf-8").splitlines(keepends=True)
         (root / name).write_text("".join(line for line in lines_of if not lists(line)), encoding="utf-8")
     print(f"{lab} is removed: {', '.join(names)}.")
-    if found := mentions(root, lab, pages[0].name if pages else f"labs/{lab}"):
+    gone = "|".join(re.escape(name) for name in [f"labs/{lab}", f"solutions/{lab}", *(p.name for p in pages)])
+    linking = [name for name in files_with(root, rf"\]\([^)]*({gone})") if name.endswith(".md")]
+    if linking:
+        print('Pages that link to it ("./lab test links" fails until you have edited them):')
+        print("\n".join(f"  {name}" for name in linking))
+    # As a value, in a path, a namespace, a command or the mark of a quotation; not as a word of a sentence.
+    mention = (
+        rf"""{gone}|["'/]{lab}["'/ :.-]|import {lab}\b|\b{lab}::|lab [a-z-]+ {lab}\b|quote: .*\b{lab}\b"""
+    )
+    if found := [name for name in files_with(root, mention) if name not in linking]:
         print("These files mention it, too:\n" + "\n".join(f"  {name}" for name in found))
 
 

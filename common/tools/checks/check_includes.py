@@ -39,10 +39,6 @@ ALLOWED = {
     "labs/{lab}": ["lab", "base"],  # and its tests, TESTS
     "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share
     "solutions/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
-    # Runs the solutions' kernels with other constants.
-    "solutions/lessons": (
-        "bench solutions/device solutions/histogram labs/histogram labs/compaction labs/radix_sort lab base"
-    ).split(),
     "solutions/peers/{lab}": ["bench", "labs/{lab}", "lab", "base"],
     # Submissions that the grader is tested with stand where a student's file would.
     "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],
@@ -160,8 +156,8 @@ def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
     if folders[0] == "common":
         inside = folders[2:] if folders[1:2] in (("simulator",), ("harness",)) else folders[1:]
         return (inside[0] if inside else "common"), ""
-    if folders in [("solutions", "device"), ("solutions", "lessons")]:
-        return "/".join(folders), ""
+    if folders == ("solutions", "device"):
+        return "solutions/device", ""
     if folders == ("solutions", "peers"):
         return "solutions/peers/{lab}", path.stem
     if folders[0] in ("labs", "solutions") and len(folders) > 1:

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <set>
 
-#include "lab/smaller.hpp"
+#include "lab/derived_cases.hpp"
 #include "text.hpp"
 
 namespace course::grader {

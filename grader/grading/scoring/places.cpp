@@ -21,12 +21,12 @@ double number(const Json& j, const char* key) {
 }  // namespace
 
 std::string line_with_most(lab::Metric metric, std::string_view lab, std::string_view sim_report) {
-  struct Part {
+  struct LineCount {
     lab::Metric metric;
     double (*of)(const Json& line);
     const char *per, *unit;  // what it is divided by
   };
-  static constexpr Part kParts[] = {
+  static constexpr LineCount kLineCounts[] = {
       {lab::Metric::bank_conflicts,
        [](const Json& l) { return number(l, "shared_wavefronts") - number(l, "shared_requests"); },
        "shared_requests", "extra wavefronts a request"},
@@ -40,9 +40,9 @@ std::string line_with_most(lab::Metric metric, std::string_view lab, std::string
       {lab::Metric::atomics, [](const Json& l) { return number(l, "atomic_lanes"); }, "atomic_requests",
        "lanes a request"},
   };
-  const auto part = std::ranges::find(kParts, metric, &Part::metric);
+  const auto count = std::ranges::find(kLineCounts, metric, &LineCount::metric);
   const Json report = Json::parse(sim_report, nullptr, false);
-  if (part == std::end(kParts) || !report.is_object()) return "";
+  if (count == std::end(kLineCounts) || !report.is_object()) return "";
   const std::string own = fmt::format("{}.cu", lab);
   struct Sum {
     double most = 0, requests = 0, local = 0;
@@ -55,8 +55,8 @@ std::string line_with_most(lab::Metric metric, std::string_view lab, std::string
     const std::string file = named != line.end() && named->is_string() ? named->get<std::string>() : "";
     if (file.substr(file.rfind('/') + 1) != own) continue;
     Sum& sum = lines[static_cast<std::uint32_t>(number(line, "line"))];
-    sum.most += part->of(line);
-    sum.requests += number(line, part->per);
+    sum.most += count->of(line);
+    sum.requests += number(line, count->per);
     if (metric == lab::Metric::bytes_ratio) sum.local += number(line, "local_sectors");
   }
   const auto most = std::ranges::max_element(
@@ -64,7 +64,7 @@ std::string line_with_most(lab::Metric metric, std::string_view lab, std::string
   if (most == lines.end() || !(most->second.most > 0)) return "";
   const bool is_local = 2 * most->second.local > most->second.most;
   return fmt::format("{}:{}, {:.1f} {}{}", own, most->first,
-                     most->second.most / std::max(most->second.requests, 1.0), part->unit,
+                     most->second.most / std::max(most->second.requests, 1.0), count->unit,
                      is_local ? " of local memory" : "");
 }
 

@@ -35,9 +35,9 @@ void send_words(lab::PacketKind kind, const std::uint64_t (&words)[N]) {
 void reply_as_to_the_verifier() {
   using namespace lab::protocol;
   CaseReply reply;
-  reply.stage = Stage::done;
+  reply.end = CaseEnd::done;
   Message message{};
-  message.header = {kMagic, kVersion, Kind::reply, 1, 0x5eed};
+  message.header = {kMagic, kVersion, MessageKind::reply, 1, 0x5eed};
   std::memcpy(message.body.data(), &reply, sizeof reply);
   send_raw(&message, sizeof message);
 }

@@ -43,7 +43,7 @@ void add_worker(GridOutcome& o, const Worker& w) {
 
 // Whether the hardware combines the lanes that have the same address. In shared memory, an addition of the
 // constant 1 whose old value is not used becomes ATOMS.POPC.INC, which counts them. Additions of a variable
-// take a turn for each lane (measured: solutions/lessons).
+// take a turn for each lane (measured: handouts/results/lessons).
 bool combines_lanes(const Program& program, const MicroOp& op) {
   if (op.space != MemorySpace::shared || op.dst[0] != MicroOp::kNoSlot || op.width != 4) return false;
   const ptx::Instruction& i = program.functions[op.function].source->instructions[op.ptx_index];

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxName = 512, kMaxMessage = 2000;  // characters that the report keeps
 constexpr std::size_t kMaxLines = 2000;
 
-std::string cut(const std::string& text, std::size_t most = kMaxName) {
+std::string shortened(const std::string& text, std::size_t most = kMaxName) {
   return text.size() <= most ? text : text.substr(0, most - 3) + "...";
 }
 
@@ -42,14 +42,14 @@ Json json_of(const Finding& f) {
   Json j;
   j["checker"] = name_of(f.checker);
   j["severity"] = f.severity == Severity::hint ? "hint" : "error";
-  j["kind"] = cut(f.kind);
-  j["kernel"] = cut(f.kernel);
-  j["file"] = cut(here.file);
+  j["kind"] = shortened(f.kind);
+  j["kernel"] = shortened(f.kernel);
+  j["file"] = shortened(here.file);
   j["line"] = here.line;
-  j["other_file"] = cut(there.file);
+  j["other_file"] = shortened(there.file);
   j["other_line"] = there.line;
-  j["object"] = cut(f.object);
-  j["message"] = cut(f.message, kMaxMessage);
+  j["object"] = shortened(f.object);
+  j["message"] = shortened(f.message, kMaxMessage);
   j["block"] = f.thread.block;
   j["thread"] = f.thread.thread;
   j["other_block"] = f.other_thread.block;
@@ -59,8 +59,8 @@ Json json_of(const Finding& f) {
 }
 
 Json json_of(const LineProfile& l) {
-  return {{"kernel", cut(l.kernel)},
-          {"file", cut(l.file)},
+  return {{"kernel", shortened(l.kernel)},
+          {"file", shortened(l.file)},
           {"line", l.line},
           {"warp_instructions", l.warp_instructions},
           {"lane_instructions", l.lane_instructions},
@@ -277,7 +277,7 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                   {"bytes_sent", report.traffic.bytes_sent}};
   j["launches"] = Json::array();
   for (const Report::Launch& l : report.launches)
-    j["launches"].push_back({{"kernel", cut(l.kernel)},
+    j["launches"].push_back({{"kernel", shortened(l.kernel)},
                              {"times", l.times},
                              {"grid", json_of(l.grid)},
                              {"block", json_of(l.block)},

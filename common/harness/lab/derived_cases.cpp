@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "lab/smaller.hpp"
+#include "lab/derived_cases.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -95,7 +95,7 @@ std::optional<Case> aligned(const Case& c) {
   if (c.misalign == 0) return std::nullopt;
   Case out = c;
   out.misalign = 0;
-  return named(std::move(out));
+  return with_name(std::move(out));
 }
 
 std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::uint64_t seed) {
@@ -106,7 +106,7 @@ std::vector<Case> graded_cases(const Problem& problem, const Task& task, std::ui
     Case other = c;
     const std::uint32_t unit = alignment_of(problem, task, c);
     other.misalign = static_cast<std::uint32_t>(seed_for(seed, c.name) % (kLine / unit)) * unit;
-    if (other = named(other); is_new(other)) c = other;
+    if (other = with_name(other); is_new(other)) c = other;
   }
   std::erase_if(longer, [&](const Case& c) {
     return (c.purpose & kCorrectness) == 0 || c.n <= kFewer || problem.refuses(task, c);
@@ -154,7 +154,7 @@ std::optional<Case> find_case(const Problem& problem, const Task& task, std::str
   if (const std::size_t end = name.rfind("_off"); end != std::string_view::npos)
     if (auto c = find_case(problem, task, name.substr(0, end)))
       for (const std::uint32_t unit = alignment_of(problem, task, *c); (c->misalign += unit) < kLine;)
-        if (Case one = named(*c); one.name == name) return one;
+        if (Case one = with_name(*c); one.name == name) return one;
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Cases like a given one, with fewer and simpler items. They are not graded. They are used to find the
-// smallest input that a submission gets wrong, and each can be named on the command line like a graded case.
+// Cases that are derived from a task's list. Those with fewer and simpler items are not graded; they are used
+// to find the smallest input that a submission gets wrong. graded_cases() varies the list for a grade, and adds
+// to it. Each case can be named on the command line.
 #pragma once
 
 #include <cstdint>

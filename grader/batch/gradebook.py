@@ -122,11 +122,11 @@ def fill(db: sqlite3.Connection, book: Book) -> None:
 
 
 def cell(value: object) -> object:
-    """A spreadsheet must not take a student's text for a formula."""
-    # Some skip leading blanks.
-    if isinstance(value, str):
-        formula = value.lstrip().startswith(("=", "+", "-", "@")) or value.startswith(("\t", "\r"))
-        return "'" + value if formula else value
+    """A spreadsheet must not take a student's text for a formula: an apostrophe stands before a text that
+    begins with = + - or @, also after blanks, and before one that begins with a tab or a carriage return.
+    `./lab report --csv` has the same rule."""
+    if isinstance(value, str) and (value.lstrip()[:1] in {*"=+-@"} or value[:1] in {*"\t\r"}):
+        return "'" + value
     return "" if value is None else value
 
 

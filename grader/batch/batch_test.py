@@ -653,17 +653,17 @@ class Ingest(InFolder):
     def test_an_archive_that_stops_its_reader_costs_nobody_else(self):
         for student in ("ada", "bob", "cy"):
             self.put(f"{student}.zip", make_class.zipped([("scan.cu", student.encode())]))
-        unpacker, asked = ingest.UNPACKER, ingest.UNPACKER.ask
+        answer = unpack.answer
 
-        def ask(path):
+        def stopped(path):
             if path.endswith("bob.zip"):
-                unpacker.process.send_signal(signal.SIGSTOP)
-            with unittest.mock.patch.object(
-                ingest, "SECONDS_TO_UNPACK", 0.5 if path.endswith("bob.zip") else 60
-            ):
-                return asked(path)
+                os.kill(os.getpid(), signal.SIGSTOP)
+            return answer(path)
 
-        with unittest.mock.patch.object(unpacker, "ask", ask):
+        with (
+            unittest.mock.patch.object(unpack, "answer", stopped),
+            unittest.mock.patch.object(ingest, "SECONDS_TO_UNPACK", 2),
+        ):
             taken, _ = self.take()
         self.assertEqual(
             [taken[student, "scan"].source for student in ("ada", "bob", "cy")], [b"ada", None, b"cy"]

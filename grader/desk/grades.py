@@ -129,7 +129,7 @@ def read_times(
             raise Problem(f'{settings.times}: there is no lab "{lab}". {meant(lab, labs)}')
         text = first_of(row, ("submitted", "submission time"))
         try:
-            time = parse_time(text, settings.zone)
+            time = parse_time(text, settings.timezone)
         except ValueError:
             raise Problem(f'{settings.times}: "{text}" is not a time; write 2026-10-05 23:59:00.') from None
         if student := roster.by_id(who):

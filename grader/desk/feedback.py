@@ -79,10 +79,12 @@ def parts_of(term: Term, student: Student) -> list[Part]:
     ]
 
 
-def requests_about(term: Term, final: Final) -> list[str]:
+def blocks_of(term: Term, final: Final, tasks: list[dict]) -> list[tuple[str, str]]:
+    """What there is to say about a lab: headings and texts."""
     about = (final.student, final.lab)
-    found = [one for one in term.requests.values() if (one.student, one.lab) == about]
-    return [line for one in found for line in one.lines()]
+    asked = [one for one in term.requests.values() if (one.student, one.lab) == about]
+    blocks = [("Requests", "\n".join(line for one in asked for line in one.lines()))] if asked else []
+    return blocks + [(reports.heading(task), task["message"].rstrip()) for task in tasks]
 
 
 def markdown(term: Term, name: str, finals: list[Final], tasks: dict[str, list[dict]]) -> str:
@@ -90,20 +92,13 @@ def markdown(term: Term, name: str, finals: list[Final], tasks: dict[str, list[d
     for final in finals:
         lines += [f"## {final.lab}: {worth(final)}", ""]
         lines += [f"- {in_markdown(note)}" for note in final.notes] + [""] * bool(final.notes)
-        lines += [*("    " + line for line in asked), ""] if (asked := requests_about(term, final)) else []
-        for task in tasks[final.lab]:
-            lines += [f"### {reports.heading(task)}", ""]
-            if message := task["message"].rstrip():
-                lines += [*("    " + line for line in message.splitlines()), ""]
+        for heading, text in blocks_of(term, final, tasks[final.lab]):
+            lines += [f"### {heading}", "", *("    " + line for line in text.splitlines()), ""]
     return "\n".join(lines)
 
 
 def in_markdown(text: str) -> str:
     return "".join("\\" + char if char in "\\`*_{}[]<>#|!~" else char for char in text.replace("\n", " "))
-
-
-def folded(lines: str, label: str) -> str:
-    return f'<pre tabindex="0" role="region" aria-label="{escape(label)}">{escape(lines.rstrip())}</pre>'
 
 
 def page(
@@ -115,16 +110,16 @@ def page(
         if part.rows:
             body += f"<section><h2>{part.title}</h2>{html_table(part.heads, part.rows)}</section>\n"
     for final in finals:
-        told = ""
+        body += f"<section><h2>{escape(final.lab)}: {escape(worth(final))}</h2>"
         if final.lab in has_report:
-            told = f'<p><a href="{final.lab}.html">The grader\'s full report</a></p>'
-        if asked := requests_about(term, final):
-            told += folded("\n".join(asked), f"Requests about {final.lab}")
-        for task in tasks[final.lab]:
-            told += f"<h3>{escape(reports.heading(task))}</h3>"
-            if task["message"].strip():
-                told += folded(task["message"], f"Message of {task['id']}")
-        body += f"<section><h2>{escape(final.lab)}: {escape(worth(final))}</h2>{told}</section>\n"
+            body += f'<p><a href="{final.lab}.html">The grader\'s full report</a></p>'
+        for heading, text in blocks_of(term, final, tasks[final.lab]):
+            label = f"{escape(final.lab)}: {escape(heading)}"
+            body += f"<h3>{escape(heading)}</h3>"
+            body += (
+                f'<pre tabindex="0" role="region" aria-label="{label}">{escape(text)}</pre>' if text else ""
+            )
+        body += "</section>\n"
     return document(f"{term.settings.title}: {student.name}", summary(finals), body)
 
 

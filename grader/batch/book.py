@@ -203,10 +203,10 @@ class Book:
             raise Problem(NO_CLASS.format(self.folder))
         self.db = sqlite3.connect(self.folder / NAME, PATIENCE, isolation_level="IMMEDIATE")
         self.db.row_factory = sqlite3.Row
-        if (version := self.value("PRAGMA user_version")) not in (0, VERSION):
-            raise Problem(OLD_CLASS.format(self.folder))
-        if version == 0:
+        if begins and self.value("PRAGMA user_version") == 0:
             self.db.executescript(SCHEMA)
+        if self.value("PRAGMA user_version") != VERSION:
+            raise Problem(OLD_CLASS.format(self.folder))
         self.settings = {name: self.about(name) for name in ("seed", "device", "task")}
         self.digests = dict(map(tuple, self.rows("SELECT lab, digest FROM labs")))
 

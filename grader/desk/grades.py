@@ -501,16 +501,16 @@ def difference(before: dict, now: dict) -> list[str]:
         if was != is_ and before["tasks"] and now["tasks"]:
             why.append(f"{task} {shown(was)} → {shown(is_)}")
     for what, name in (("days_late", "days late"), ("slip_days", "slip days")):
-        if before.get(what, 0) != now[what]:
-            why.append(f"{before.get(what, 0)} → {now[what]} {name}")
+        if before[what] != now[what]:
+            why.append(f"{before[what]} → {now[what]} {name}")
     for part, points in now["manual"].items():
-        if (was := before.get("manual", {}).get(part)) != points:
+        if (was := before["manual"].get(part)) != points:
             why.append(f"{part} {shown(was)} → {shown(points)}")
     if before["status"] != now["status"]:
         why.append(f"{before['status']} → {now['status']}")
     news = ("set by", "regraded", "extension", "excused", "dropped")
     why += [note for note in now["notes"] if note not in before["notes"] and note.startswith(news)]
-    if before.get("dropped", False) and not now["dropped"]:
+    if before["dropped"] and not now["dropped"]:
         why.append("it is not one of the lowest any more")
     return why or ["the rule for late submissions or for the bonus"]
 
@@ -524,7 +524,7 @@ def moved(before: dict[tuple[str, str], dict], term: Term) -> list[str]:
     lines = []
     for (student, lab), final in sorted(term.finals.items()):
         was, now = before.get((student, lab)), asdict(final)
-        if was is None or all(was.get(what, False) == now[what] for what in ("points", "bonus", "dropped")):
+        if was is None or all(was[what] == now[what] for what in ("points", "bonus", "dropped")):
             continue
         points, bonus = (f"{shown(was[what])} → {shown(now[what])}" for what in ("points", "bonus"))
         bonus = "" if was["bonus"] == now["bonus"] else f", bonus {bonus}"

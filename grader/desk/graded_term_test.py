@@ -32,7 +32,7 @@ import slurm_loopback
 import submissions
 
 KILLS = 5
-LEFT = 100_000  # bytes: the results of a few submissions
+LEFT = 30_000  # bytes: the results of a few submissions
 
 
 def cpu_seconds():

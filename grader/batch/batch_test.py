@@ -933,6 +933,32 @@ class GradeAll(InFolder):
             running += {"begin grade": 1, "end grade": -1}.get(line, 0)
             self.assertLessEqual(running, 1)
 
+    def test_through_slurm_and_without_left_over_jobs(self):
+        """Of a stand-in for Slurm, which runs each array at once."""
+        programs = {
+            "sbatch": """
+for word; do case $word in --array=*) last=${word#--array=0-} ;; --wrap=*) command=${word#--wrap=} ;; esac; done
+for i in $(seq 0 "$last"); do SLURM_ARRAY_TASK_ID=$i bash -c "$command" >&2; done
+echo 7
+""",
+            "squeue": 'cat "$FAKE_QUEUE"',
+            "scancel": 'echo "$@" >> "$FAKE_QUEUE.cancelled"; : > "$FAKE_QUEUE"',
+        }
+        for name, text in programs.items():
+            self.put(f"slurm/{name}", f"#!/bin/bash\n{text}").chmod(0o755)
+        own = hashlib.sha256(str(self.out.resolve()).encode()).hexdigest()[:12]
+        self.environment["FAKE_QUEUE"] = str(
+            self.put("queue", f"lab-{own}-1-c\nlab-{own[::-1]}-2-c\nother\n")
+        )
+        self.environment["PATH"] = f"{self.folder}/slurm:{self.environment['PATH']}"
+        self.grade("--slurm")
+        self.assertEqual(self.points(), self.expected())
+        self.assertEqual(self.n_graded(), len(set(HAND_INS.values())) + 1, "a fault again")
+        self.assertEqual(
+            (self.folder / "queue.cancelled").read_text(), f"--quiet --name=lab-{own}-1-c\n", "its own only"
+        )
+        self.assertEqual(list((self.out / "work").iterdir()), [])
+
     def test_a_fault_of_the_machine_is_no_zero(self):
         self.put("in/unlucky/reduction.cu", "// points 50\n// infra 2\n")
         self.put("in/crasher/reduction.cu", "// die\n")

@@ -1030,7 +1030,7 @@ echo 7
         self.put("in/bob/reduction.cu", "// points 8\n// new\n")
         self.grade("--only", "ada")
         self.assertIsNone(self.points()["bob"], "a new file has no earlier result")
-        self.assertIn("did you mean ada", self.grade("--only", "adda", code=1))
+        self.assertIn("Did you mean ada", self.grade("--only", "adda", code=1))
         self.grade()
         self.assertEqual(self.points(), self.expected(bob=8))
         self.assertGreater(

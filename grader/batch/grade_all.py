@@ -11,7 +11,6 @@ nor on who else handed in.
 
 import argparse
 import contextlib
-import difflib
 import errno
 import itertools
 import json
@@ -40,6 +39,7 @@ from command_line import LEVELS, arguments
 from make_skeleton import skeleton
 from pool import Pool
 from progress import Progress
+from settings import meant
 
 
 @contextlib.contextmanager
@@ -209,10 +209,8 @@ def only(students: list[str], submissions: list[ingest.Submission]) -> list[inge
     there = sorted({one.student for one in submissions})
     for student in students:
         if student not in there:
-            near = difflib.get_close_matches(student, there)
             raise Problem(
-                f"--only {student}: nobody of that name handed something in; "
-                + (f"did you mean {' or '.join(near)}?" if near else "grades.csv has the names.")
+                f"--only {student}: nobody of that name handed something in. {meant(student, there)}"
             )
     return [one for one in submissions if not students or one.student in students]
 

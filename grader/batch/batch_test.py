@@ -1148,7 +1148,11 @@ echo 7
         run = subprocess.Popen(
             self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        time.sleep(1.0)
+        self.addCleanup(run.kill)
+        deadline = time.monotonic() + 60
+        while not (self.out / book.NAME).exists():  # it has the lock before
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
         self.assertIn("in use", self.grade(code=1))
         run.kill()
         run.wait()

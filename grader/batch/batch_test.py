@@ -1214,7 +1214,7 @@ echo 7
                 while self.sql(n_received) == before:
                     self.assertIsNone(run.poll())
                     self.assertLess(time.monotonic(), deadline)
-                    time.sleep(0.01)
+                    time.sleep(0.05)
                 time.sleep(wait)
                 run.send_signal(signal.SIGINT)
                 said = run.communicate(timeout=60)[0]

@@ -4,6 +4,7 @@
 BATCH_FUZZ=ROUNDS makes the random tests longer."""
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -26,13 +27,14 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "testing")]
 
+import book
 import forked
 import grade_all
 import gradebook
 import ingest
-import ledger
 import make_class
 import names
+import settings
 import source_text
 import submit
 import unpack
@@ -144,63 +146,74 @@ class Names(unittest.TestCase):
             self.assertEqual(slugs.setdefault(made, student), student)
 
 
-class LedgerFile(InFolder):
-    RECORDS = [{"event": "start", "key": f"k{i}", "attempt": i, "text": 'é\n\0"' * i} for i in range(1, 6)]
+class TheBook(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.book = book.Book(self.folder / "class", begins=True)
+        self.addCleanup(self.book.db.close)
+        self.addCleanup(self.book.lock.close)
+        self.book.settle({"seed": "0x5", "device": None, "task": None})
 
-    def test_cut_off_anywhere(self):
-        data = b"".join(map(ledger.encode, self.RECORDS))
-        ends = [len(b"".join(map(ledger.encode, self.RECORDS[: i + 1]))) for i in range(len(self.RECORDS))]
-        for cut in range(len(data) + 1):
-            records, _ = ledger.parse(data[:cut])
-            # A record is there when all of its text is, with or without the newline.
-            self.assertEqual(records, self.RECORDS[: sum(end - 1 <= cut for end in ends)], cut)
+    def receive(self, source, student="ada"):
+        one = ingest.Submission(student, "scan", source, "" if source else "why")
+        return self.book.take_in([one])
 
-    def test_goes_on_after_a_torn_line(self):
-        data = b"".join(map(ledger.encode, self.RECORDS))
-        for cut in range(len(data) - len(ledger.encode(self.RECORDS[-1])) - 2, len(data)):
-            path = self.put("ledger", data[:cut])
-            book = ledger.Ledger(path)
-            book.append({"event": "start", "key": "new", "attempt": 7})
-            book.close()
-            records, n_bad = ledger.parse(path.read_bytes())
-            self.assertEqual(records[-1]["key"], "new")
-            self.assertEqual(records[:-1], ledger.parse(data[:cut])[0])
-            self.assertLessEqual(n_bad, 1)
-            self.assertTrue(path.read_bytes().startswith(data[:cut]), "append-only")
+    def graded(self, points, source, digest):
+        """An attempt that has ended, by one version of the lab."""
+        self.book.digests["scan"] = digest
+        unit = self.book.unit("scan", hashlib.sha256(source).hexdigest())
+        attempt = self.book.begin(unit)
+        if points is not None:
+            task = {"id": "one", "verdict": "OK", "message": "", "points": points, "max_points": 9}
+            lab = {"id": "scan", "points": points, "max_points": 9, "bonus_points": 0, "tasks": [task]}
+            text = json.dumps({"labs": [lab], "seed": self.book.seed_of(unit)})
+            for ending in (".json", ".student.json"):
+                self.book.result_path(unit, attempt).with_suffix(ending).write_text(text)
+        outcome = self.book.end(unit, attempt)
+        with self.book.db:
+            self.book.use_points()
+        return outcome
 
-    def test_a_changed_byte_costs_its_line_only(self):
-        data = b"".join(map(ledger.encode, self.RECORDS))
-        for at in range(len(data)):
-            changed = data[:at] + bytes([data[at] ^ 0x20]) + data[at + 1 :]
-            records, _ = ledger.parse(changed)
-            self.assertGreaterEqual(len(records), len(self.RECORDS) - 2)
-            for record in records:
-                self.assertIn(record, self.RECORDS)
+    def points(self, digest, kept=""):
+        """Of all submissions, in order, with that version of the lab."""
+        with self.book.db:
+            self.book.insert("labs", lab="scan", digest=digest, kept=kept)
+        return [tuple(row) for row in self.book.rows("SELECT status, points FROM submissions ORDER BY id")]
 
-    def test_any_bytes(self):
-        random_ = random.Random(2)
-        for _ in range(ROUNDS):
-            data = bytearray(b"".join(ledger.encode(one) for one in random_.choices(self.RECORDS, k=3)))
-            for _ in range(random_.randrange(8)):
-                at = random_.randrange(len(data))
-                data[at : at + random_.randrange(4)] = random_.randbytes(random_.randrange(4))
-            state = ledger.State()
-            for record in ledger.parse(bytes(data) + random_.randbytes(random_.randrange(30)))[0]:
-                state.add(record)
-        for record in [
-            {"event": "end"},
-            {"event": "hand_in", "student": 3},
-            {"event": "start", "key": [], "attempt": 1},
-            {"event": "x"},
-        ]:
-            ledger.State().add(record)
+    def test_takes_in_what_is_new(self):
+        self.assertEqual([self.receive(one) for one in (b"1", b"1", None, None, b"1")], [1, 0, 1, 0, 1])
+        self.assertEqual(
+            self.points("old"), [("pending", None), ("refused", 0), ("pending", None)], "a list counts up"
+        )
 
     def test_the_attempt_that_counts(self):
-        state = ledger.State()
-        for attempt, outcome in [(1, "infra"), (3, "graded"), (2, "infra")]:
-            state.add({"event": "end", "key": "k", "attempt": attempt, "outcome": outcome})
-        self.assertEqual([one["attempt"] for one in state.graded("k")], [3])
-        self.assertEqual(state.graded("other"), [])
+        for source in (b"1", b"2"):
+            self.receive(source)
+            self.assertEqual(self.graded(len(source) + int(source), source, "old"), "graded")
+        self.assertEqual(self.points("old"), [("graded", 2), ("graded", 3)])
+        self.assertEqual(self.points("new"), [("graded", 2), ("pending", None)], "earlier ones keep theirs")
+        self.assertEqual(self.points("new", kept="new"), [("graded", 2), ("graded", 3)], "--only")
+        self.assertEqual(self.points("new", kept="old"), [("graded", 2), ("pending", None)])
+        self.graded(9, b"2", "new")
+        self.assertEqual(self.points("new"), [("graded", 2), ("graded", 9)])
+
+    def test_faults_of_the_machine(self):
+        self.receive(b"1")
+        for n, words in ((1, "without a result"), (2, "a person has to look")):
+            self.assertEqual(self.graded(None, b"1", "old"), "infra")
+            self.assertEqual(self.points("old"), [("infra", None)])
+            self.assertIn(words, self.book.value("SELECT message FROM latest"))
+            unit = self.book.unit("scan", hashlib.sha256(b"1").hexdigest())
+            self.assertEqual(self.book.needs_a_person(unit), n == 2)
+
+    def test_a_folder_of_an_earlier_version_is_refused(self):
+        self.put("old/ledger.jsonl")
+        for begins in (False, True):
+            with self.assertRaisesRegex(settings.Problem, "earlier version.* Commit [0-9a-f]{8} reads it"):
+                book.Book(self.folder / "old", begins)
+        sqlite3.connect(self.folder / "class/gradebook.sqlite").executescript("PRAGMA user_version = 99")
+        with self.assertRaisesRegex(settings.Problem, "version"):
+            book.Book(self.folder / "class")
 
 
 class Unpack(InFolder):
@@ -640,17 +653,17 @@ class Ingest(InFolder):
     def test_an_archive_that_stops_its_reader_costs_nobody_else(self):
         for student in ("ada", "bob", "cy"):
             self.put(f"{student}.zip", make_class.zipped([("scan.cu", student.encode())]))
-        unpacker, asked = ingest.UNPACKER, ingest.UNPACKER.ask
+        answer = unpack.answer
 
-        def ask(path):
+        def stopped(path):
             if path.endswith("bob.zip"):
-                unpacker.process.send_signal(signal.SIGSTOP)
-            with unittest.mock.patch.object(
-                ingest, "SECONDS_TO_UNPACK", 0.5 if path.endswith("bob.zip") else 60
-            ):
-                return asked(path)
+                os.kill(os.getpid(), signal.SIGSTOP)
+            return answer(path)
 
-        with unittest.mock.patch.object(unpacker, "ask", ask):
+        with (
+            unittest.mock.patch.object(unpack, "answer", stopped),
+            unittest.mock.patch.object(ingest, "SECONDS_TO_UNPACK", 2),
+        ):
             taken, _ = self.take()
         self.assertEqual(
             [taken[student, "scan"].source for student in ("ada", "bob", "cy")], [b"ada", None, b"cy"]
@@ -864,11 +877,15 @@ class GradeAll(InFolder):
     def grade(self, *more, code=0):
         return self.run_on("in", *more, code=code)
 
-    def points(self, view="latest"):
+    def sql(self, text):
         db = sqlite3.connect(self.out / "gradebook.sqlite")
-        found = dict(db.execute(f"SELECT student, points FROM {view} WHERE lab = 'reduction'"))
+        with db:
+            found = db.execute(text).fetchall()
         db.close()
         return found
+
+    def points(self):
+        return dict(self.sql("SELECT student, points FROM latest WHERE lab = 'reduction'"))
 
     def expected(self, **changed):
         found = {student: int(text.split()[2]) for student, text in HAND_INS.items()}
@@ -900,10 +917,11 @@ class GradeAll(InFolder):
         self.grade()
         self.assertEqual(self.n_graded(), n_before + 2)
         self.assertEqual(self.points(), self.expected(ada=30, new=9))
-        self.assertEqual(self.points("best"), self.expected(ada=70, new=9))
+        best = "SELECT student, max(points) FROM submissions GROUP BY student"
+        self.assertEqual(dict(self.sql(best)), self.expected(ada=70, new=9))
         self.environment["FAKE_TOOLCHAIN"] = "a newer compiler"
         self.grade()
-        self.assertEqual(self.points("best"), self.expected(ada=70, new=9))
+        self.assertEqual(dict(self.sql(best)), self.expected(ada=70, new=9))
         self.assertGreater(self.n_graded(), n_before + len(HAND_INS) - 2)
 
     def test_on_a_gpu_one_is_timed_at_a_time(self):
@@ -914,6 +932,34 @@ class GradeAll(InFolder):
         for line in self.log.read_text().splitlines():
             running += {"begin grade": 1, "end grade": -1}.get(line, 0)
             self.assertLessEqual(running, 1)
+
+    def test_through_slurm_and_without_left_over_jobs(self):
+        """Of a stand-in for Slurm, which runs each array at once."""
+        programs = {
+            "sbatch": """
+for word; do case $word in --array=*) last=${word#--array=0-} ;; --wrap=*) command=${word#--wrap=} ;; esac; done
+for i in $(seq 0 "$last"); do SLURM_ARRAY_TASK_ID=$i bash -c "$command" >&2; done
+echo 7
+""",
+            "squeue": 'cat "$FAKE_QUEUE"',
+            "scancel": 'echo "$@" >> "$FAKE_QUEUE.cancelled"; : > "$FAKE_QUEUE"',
+        }
+        for name, text in programs.items():
+            self.put(f"slurm/{name}", f"#!/bin/bash\n{text}").chmod(0o755)
+        own = hashlib.sha256(str(self.out.resolve()).encode()).hexdigest()[:12]
+        self.environment["FAKE_QUEUE"] = str(
+            self.put("queue", f"lab-{own}-1-c\nlab-{own[::-1]}-2-c\nother\n")
+        )
+        self.environment["PATH"] = f"{self.folder}/slurm:{self.environment['PATH']}"
+        for student in HAND_INS.keys() - {"ada", "cy", "twin"}:
+            shutil.rmtree(self.folder / "in" / student)
+        self.grade("--slurm")
+        self.assertEqual(self.points(), {"ada": 70, "cy": 70, "twin": 70})
+        self.assertEqual(self.n_graded(), 3, "the same file once, a fault again")
+        self.assertEqual(
+            (self.folder / "queue.cancelled").read_text(), f"--quiet --name=lab-{own}-1-c\n", "its own only"
+        )
+        self.assertEqual(list((self.out / "work").iterdir()), [])
 
     def test_a_fault_of_the_machine_is_no_zero(self):
         self.put("in/unlucky/reduction.cu", "// points 50\n// infra 2\n")
@@ -986,7 +1032,7 @@ class GradeAll(InFolder):
         self.put("in/bob/reduction.cu", "// points 8\n// new\n")
         self.grade("--only", "ada")
         self.assertIsNone(self.points()["bob"], "a new file has no earlier result")
-        self.assertIn("did you mean ada", self.grade("--only", "adda", code=1))
+        self.assertIn("Did you mean ada", self.grade("--only", "adda", code=1))
         self.grade()
         self.assertEqual(self.points(), self.expected(bob=8))
         self.assertGreater(
@@ -1062,12 +1108,9 @@ class GradeAll(InFolder):
             time.sleep(random_.uniform(0.05, 0.9))
             run.send_signal(signal.SIGKILL)
             run.wait()
-            ledger_file = self.out / "ledger.jsonl"
-            if ledger_file.exists() and random_.random() < 0.5:  # and the disk lost the end of the last line
-                with open(ledger_file, "r+b") as file:
-                    file.truncate(max(0, ledger_file.stat().st_size - random_.randrange(40)))
         self.grade("--seed", "7")
         self.assertEqual(gradebook.grades(self.out / "gradebook.sqlite"), calm)
+        self.assertEqual(self.sql("PRAGMA integrity_check"), [("ok",)])
         self.assertEqual(list((self.out / "work").iterdir()), [])
         self.assertEqual([path for path in self.out.glob("**/*") if path.name.endswith(".tmp")], [])
 
@@ -1083,21 +1126,37 @@ class GradeAll(InFolder):
         self.assertEqual(processes_that_name(str(self.out)), [])
 
     def test_a_damaged_result_is_graded_again(self):
+        """One that was not taken in; what is in the book stands."""
         self.grade()
-        for path in (self.out / "results").glob("*/1.json"):
-            path.write_text("{")
-        ledger_file = self.out / "ledger.jsonl"
-        records, _ = ledger.parse(ledger_file.read_bytes())
-        ledger_file.write_bytes(b"".join(ledger.encode(one) for one in records if one["event"] != "end"))
+        for damaged in (self.some_bytes_changed, lambda _: b"{"):
+            for path in (self.out / "results").glob("*/*.json"):
+                path.write_bytes(damaged(path.read_bytes()))
+            self.sql("DELETE FROM worth")
+            self.sql("UPDATE attempts SET outcome = '', result = NULL")
+            self.grade()
+            self.assertEqual(self.points(), self.expected())
+        for path in (self.out / "results").glob("*/*.json"):
+            path.unlink()
+        before = self.n_graded()
         self.grade()
-        self.assertEqual(self.points(), self.expected())
+        self.assertEqual((self.n_graded(), self.points()), (before, self.expected()))
+
+    def some_bytes_changed(self, data):
+        random_, data = random.Random(len(data)), bytearray(data)
+        for _ in range(random_.randrange(1, 9)):
+            data[random_.randrange(len(data))] ^= random_.randrange(1, 256)
+        return data
 
     def test_one_at_a_time(self):
         self.put("in/endless/reduction.cu", "// hang\n")
         run = subprocess.Popen(
             self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        time.sleep(1.0)
+        self.addCleanup(run.kill)
+        deadline = time.monotonic() + 60
+        while not (self.out / book.NAME).exists():  # it has the lock before
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
         self.assertIn("in use", self.grade(code=1))
         run.kill()
         run.wait()
@@ -1137,9 +1196,10 @@ class GradeAll(InFolder):
                 for student in ("bob", "dan"):
                     self.put(f"in/{student}/reduction.cu", f"// points 44\n// {wait}\n")
                 self.put("in/ada/reduction.cu", f"// points 3\n// hang {wait}\n")
-                for path in self.out.glob("baselines/*"):
+                for path in self.out.glob("results/*.json"):
                     path.unlink()
-                before = (self.out / "ledger.jsonl").stat().st_size
+                n_received = "SELECT count(*) FROM received"
+                before = self.sql(n_received)
                 # A shell's background jobs ignore Ctrl-C, and hand that down.
                 run = subprocess.Popen(
                     self.command(),
@@ -1151,10 +1211,10 @@ class GradeAll(InFolder):
                 )
                 self.addCleanup(run.kill)
                 deadline = time.monotonic() + 60
-                while (self.out / "ledger.jsonl").stat().st_size == before:
+                while self.sql(n_received) == before:
                     self.assertIsNone(run.poll())
                     self.assertLess(time.monotonic(), deadline)
-                    time.sleep(0.01)
+                    time.sleep(0.05)
                 time.sleep(wait)
                 run.send_signal(signal.SIGINT)
                 said = run.communicate(timeout=60)[0]
@@ -1165,20 +1225,15 @@ class GradeAll(InFolder):
                 self.assertIsNone(self.points()["ada"], "an old score is no score of a new file")
 
     def check_that_tables_agree(self):
-        records, _ = ledger.parse((self.out / "ledger.jsonl").read_bytes())
-        latest = {one["student"]: one for one in records if one["event"] == "hand_in"}
-        ended = {one["sha256"] for one in records if one["event"] == "end" and one["outcome"] == "graded"}
-        db = sqlite3.connect(self.out / "gradebook.sqlite")
+        latest = dict(self.sql("SELECT student, sha256 FROM received ORDER BY id"))
+        ended = {sha256 for (sha256,) in self.sql("SELECT sha256 FROM attempts WHERE outcome = 'graded'")}
         rows = {
             student: (status, points)
-            for student, status, points in db.execute("SELECT student, status, points FROM latest")
+            for student, status, points in self.sql("SELECT student, status, points FROM latest")
         }
-        (n_submissions,) = db.execute("SELECT count(*) FROM submissions").fetchone()
-        db.close()
-        self.assertEqual(n_submissions, sum(one["event"] == "hand_in" for one in records))
         self.assertEqual(
             {student: status == "graded" for student, (status, _) in rows.items()},
-            {student: one["sha256"] in ended for student, one in latest.items()},
+            {student: sha256 in ended for student, sha256 in latest.items()},
         )
         with open(self.out / "grades.csv", encoding="utf-8", newline="") as file:
             table = {
@@ -1231,17 +1286,6 @@ class GradeAll(InFolder):
         for path in self.out.glob("**/*"):
             if path.name != "work":
                 self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o066, 0, path)
-
-    def test_broken_results_never_break_it(self):
-        self.grade()
-        random_ = random.Random(5)
-        for path in (self.out / "results").glob("*/1.json"):
-            data = bytearray(path.read_bytes())
-            for _ in range(random_.randrange(1, 9)):
-                data[random_.randrange(len(data))] ^= random_.randrange(1, 256)
-            path.write_bytes(data)
-        self.grade()
-        self.assertEqual(self.points(), self.expected())
 
 
 class Submit(InFolder):

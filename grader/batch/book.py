@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""One class's folder: what stands where, and the only place that begins and ends attempts.
+"""A class's folder and its book. Grades, tables, feedback and statistics are all computed from the book.
 
-class.json       what the class is graded with: seed, device, task; fixed when the folder is made
-class.toml       the instructor's: roster, due dates, points (settings.py); may change at any time
-catalogue.json   the labs' points, as labcli list --json writes them
-digests.json     what each lab was last graded with; part of the key of an attempt
-ledger.jsonl     what was handed in and what was done (ledger.py)
-sources/         what was handed in, named by its SHA-256
-baselines/       the CPU's times, a file a lab and harness
-results/KEY/N.json   attempt N's result, as ./lab grade --json writes it; never overwritten
-work/KEY-N/      where attempt N compiles; gone when it has ended
-gradebook.sqlite, grades.csv, tasks.csv, reports/    made from the above, any time
+class.toml        the instructor's decisions (settings.py), and the tables that it names
+sources/          what was handed in, named by its SHA-256
+results/KEY/N.*   what a worker found out in attempt N; results/LAB-….json: the CPU's times. Never overwritten
+gradebook.sqlite  the book (SCHEMA): one process at a time takes in submissions and results
+the rest          outputs that no command reads (grades.csv, reports/ …), and scratch of a run (work/, lock)
+
+handouts/instructor-guide.md describes the book's tables to those who query them.
 """
 
 import fcntl
@@ -21,21 +18,105 @@ import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import time
+import zlib
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import scoring
 import settings
 from ingest import Submission
-from ledger import Ledger, State
+from names import slug
 from settings import Problem
 
+NAME = "gradebook.sqlite"
+VERSION = 3
+PATIENCE = 300  # seconds that a process waits for another one's change of the book
 MIN_FREE = 16 << 20  # bytes on the class's disk
 NO_CLASS = "{} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
+OLD_CLASS = (
+    "{} was written by an earlier version of the course, which keeps it in other files. Commit 7298b76f reads "
+    "it; this version grades the submissions anew into another folder (--out)."
+)
+IN_USE = "{} is in use by another ./lab grade-all; wait for it, or stop it."
+OTHER_WISH = (
+    "This class was begun with --{} {}; now it is {}. One folder holds one kind of grades: take another one "
+    "with --out."
+)
+DISK_FULL = (
+    f"The disk with {{}} is full: less than {MIN_FREE >> 20} MiB are free. Make room, then run the same "
+    "command again; it goes on from here."
+)
 # nvcc's list of its steps begins with the caller's PATH, which must not be part of a key: the compilers'
 # versions are.
 PATH_OF_SHELL = re.compile(r"^export PATH=.*$", re.M)
+
+SCHEMA = f"""
+BEGIN IMMEDIATE;
+PRAGMA user_version = {VERSION};
+-- seed, device and task with which the class is graded; `points`: what results are worth (scoring.py).
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+-- `digest`: of all that compiles and judges a lab. While `kept` is the same, earlier results stand.
+CREATE TABLE labs (lab TEXT PRIMARY KEY, digest TEXT NOT NULL, kept TEXT NOT NULL DEFAULT '');
+CREATE TABLE students (student TEXT PRIMARY KEY, slug TEXT NOT NULL UNIQUE);
+-- One row each time that something new was handed in; `id` counts up.
+CREATE TABLE received (
+  id INTEGER PRIMARY KEY, student TEXT NOT NULL REFERENCES students, lab TEXT NOT NULL, sha256 TEXT NOT NULL,
+  refused TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT NULL, late INTEGER NOT NULL, submitted TEXT NOT NULL,
+  received TEXT NOT NULL);
+CREATE INDEX of_student ON received (student, lab);
+-- `outcome`: '' until it ends, then graded, or infra when the machine was at fault; `waits`: for a person.
+CREATE TABLE attempts (
+  id INTEGER PRIMARY KEY, key TEXT NOT NULL, attempt INTEGER NOT NULL, lab TEXT NOT NULL, sha256 TEXT NOT NULL,
+  digest TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '', waits INTEGER NOT NULL DEFAULT 0,
+  ended TEXT NOT NULL DEFAULT '', seconds REAL, device TEXT, isolation TEXT, message TEXT NOT NULL DEFAULT '',
+  result BLOB, student_result BLOB, UNIQUE (key, attempt));
+CREATE INDEX of_file ON attempts (lab, sha256);
+-- What results are worth by the points of `about`; computed when grades are.
+CREATE TABLE worth (
+  attempt INTEGER PRIMARY KEY REFERENCES attempts, points INTEGER NOT NULL, max_points INTEGER NOT NULL,
+  bonus_points INTEGER NOT NULL, tasks TEXT NOT NULL);
+CREATE TABLE requests (
+  number INTEGER NOT NULL, student TEXT NOT NULL, lab TEXT NOT NULL, time TEXT NOT NULL, by TEXT NOT NULL,
+  text TEXT NOT NULL, points REAL, closed INTEGER NOT NULL);
+-- The final grades that ./lab class grades computed the last time.
+CREATE TABLE finals (
+  student TEXT NOT NULL, lab TEXT NOT NULL, status TEXT NOT NULL, points REAL, bonus REAL, submission INTEGER,
+  details TEXT NOT NULL, PRIMARY KEY (student, lab));
+-- What counts is the result of the lab as it is now. A submission with a newer one after it, and a lab whose
+-- results are kept, have the last one of any version.
+CREATE VIEW submissions AS SELECT
+  r.id, r.student, r.lab, r.sha256, r.origin, r.late, r.submitted, r.received,
+  CASE WHEN r.refused <> '' THEN 'refused' WHEN r.sha256 = '' THEN 'missing' WHEN w.attempt THEN 'graded'
+    WHEN f.id THEN 'infra' ELSE 'pending' END AS status,
+  iif(r.sha256 = '', 0, w.points) AS points, w.max_points, iif(r.sha256 = '', 0, w.bonus_points) AS bonus_points,
+  CASE WHEN r.refused <> '' THEN r.refused WHEN w.attempt OR r.sha256 = '' AND r.note <> '' THEN r.note
+    WHEN r.sha256 = '' THEN r.origin WHEN f.waits
+    THEN 'It failed twice in the same way: a person has to look, then --again grades it. ' || f.message
+    ELSE coalesce(f.message, '') END AS message,
+  a.key, a.attempt
+  FROM received r LEFT JOIN labs l ON l.lab = r.lab
+  LEFT JOIN attempts a ON a.id = coalesce(
+    (SELECT max(id) FROM attempts
+      WHERE lab = r.lab AND sha256 = r.sha256 AND outcome = 'graded' AND digest = l.digest),
+    (SELECT max(id) FROM attempts
+      WHERE lab = r.lab AND sha256 = r.sha256 AND outcome = 'graded' AND (l.kept = l.digest OR l.lab IS NULL
+        OR r.id < (SELECT max(id) FROM received WHERE student = r.student AND lab = r.lab))))
+  LEFT JOIN worth w ON w.attempt = a.id
+  LEFT JOIN attempts f ON f.id = (
+    SELECT max(id) FROM attempts WHERE lab = r.lab AND sha256 = r.sha256 AND digest = l.digest AND outcome <> '');
+CREATE VIEW latest AS SELECT * FROM submissions WHERE id IN (SELECT max(id) FROM received GROUP BY student, lab);
+CREATE VIEW tasks AS SELECT
+  s.id AS submission, t.key AS number, json_extract(t.value, '$.id') AS task,
+  json_extract(t.value, '$.verdict') AS verdict, json_extract(t.value, '$.points') AS points,
+  json_extract(t.value, '$.max_points') AS max_points, json_extract(t.value, '$.bonus') AS bonus,
+  json_extract(t.value, '$.speedup') AS speedup, json_extract(t.value, '$.message') AS message
+  FROM submissions s JOIN attempts a ON a.key = s.key AND a.attempt = s.attempt
+  JOIN worth w ON w.attempt = a.id, json_each(w.tasks) t;
+COMMIT;
+"""
 
 
 @dataclass(frozen=True)
@@ -52,15 +133,11 @@ def utc_now(at: float | None = None) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
-def write_atomically(path: pathlib.Path, data: bytes, durable: bool = False) -> None:
-    """Replaces the file as a whole. `durable`: it is on the disk at the end, even after a power cut."""
+def write_atomically(path: pathlib.Path, data: bytes) -> None:
+    """Replaces the file as a whole."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(beside, "wb") as file:
-            file.write(data)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
+        beside.write_bytes(data)
         os.replace(beside, path)
     except OSError:
         beside.unlink(missing_ok=True)  # on a full disk it would be in the way
@@ -82,10 +159,6 @@ def digest_files(paths: list[str], base: str) -> str:
     return digest.hexdigest()
 
 
-def digest(path: pathlib.Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def read_result(path: pathlib.Path, lab: str) -> dict | None:
     """What a worker wrote, if it is whole; a damaged file is no result."""
 
@@ -105,72 +178,89 @@ def read_result(path: pathlib.Path, lab: str) -> dict | None:
         return None
 
 
+def packed(result: dict) -> bytes:
+    return zlib.compress(json.dumps(result).encode(), 1)
+
+
+def unpacked(data: bytes) -> dict:
+    return json.loads(zlib.decompress(data))
+
+
 class Book:
-    def __init__(self, folder: pathlib.Path, read_only: bool = False) -> None:
-        """`read_only`: to look at a class while it is being graded."""
+    def __init__(self, folder: pathlib.Path, begins: bool = False) -> None:
+        """`begins`: a batch, of which there may be one at a time; it makes the folder if there is none."""
         self.folder = folder.resolve()
         self.labcli = ""
         self.only_new_cases = False  # whether what earlier versions of a lab have found out stands
         self.isolation = "full"
-        self.harness: dict = {}
-        self.digests: dict[str, str] = {}  # by lab: of everything that compiles and collects evidence
         self.scorer = scoring.Scorer("", {"labs": []}, {})  # what evidence is worth
-        self.settings: dict = {}
         self.began: dict[tuple[str, int], float] = {}
-        # What grade() has found: a result does not change any more.
-        self.known: dict[tuple[str, str], tuple[dict, dict]] = {}
-        if not read_only:
+        if (self.folder / "ledger.jsonl").exists():
+            raise Problem(OLD_CLASS.format(self.folder))
+        if begins:
             self.claim()
-        self.ledger = Ledger(self.folder / "ledger.jsonl", read_only)
+        elif not (self.folder / NAME).exists():
+            raise Problem(NO_CLASS.format(self.folder))
+        self.db = sqlite3.connect(self.folder / NAME, PATIENCE, isolation_level="IMMEDIATE")
+        self.db.row_factory = sqlite3.Row
+        if begins and self.value("PRAGMA user_version") == 0:
+            self.db.executescript(SCHEMA)
+        if self.value("PRAGMA user_version") != VERSION:
+            raise Problem(OLD_CLASS.format(self.folder))
+        self.settings = {name: self.about(name) for name in ("seed", "device", "task")}
+        self.digests = dict(map(tuple, self.rows("SELECT lab, digest FROM labs")))
 
     def claim(self) -> None:
-        """Takes the folder's lock, because only one process may write to it."""
-        for name in ("sources", "results", "work", "baselines", "reports"):
+        """Takes the folder's lock."""
+        for name in ("sources", "results", "work", "reports"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
-        os.chmod(self.folder, 0o711)  # other people's work: only the runners' user gets through, to work/
-        for name in ("sources", "results", "baselines", "reports"):
-            os.chmod(self.folder / name, 0o700)
+            # Other people's work: only the runners' user gets through, to work/.
+            os.chmod(self.folder / name, 0o711 if name == "work" else 0o700)
+        os.chmod(self.folder, 0o711)
         self.lock = open(self.folder / "lock", "w", encoding="ascii")
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            in_use = f"{self.folder} is in use by another ./lab grade-all; wait for it, or stop it."
-            raise Problem(in_use) from None
+            raise Problem(IN_USE.format(self.folder)) from None
 
-    @property
-    def state(self) -> State:
-        return self.ledger.state
+    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        return self.db.execute(sql, values).fetchall()
 
-    def note(self, event: str, fields: dict) -> None:
-        self.ledger.append({"event": event, **fields, "time": utc_now()})
+    def value(self, sql: str, *values: object) -> Any:
+        """Of the first column and row; None where there is no row."""
+        row = self.db.execute(sql, values).fetchone()
+        return row[0] if row else None
+
+    def insert(self, table: str, **row: object) -> None:
+        """Or takes the place of the row with the same key."""
+        marks = ", ".join("?" * len(row))
+        self.db.execute(f"REPLACE INTO {table} ({', '.join(row)}) VALUES ({marks})", [*row.values()])
+
+    def about(self, name: str) -> str | None:
+        return self.value("SELECT value FROM about WHERE name = ?", name)
 
     # --- What the class is graded with ---
 
     def settle(self, wished: dict) -> None:
-        """Reads or makes the folder's settings; refuses wishes that contradict those of an earlier run."""
-        path = self.folder / "class.json"
-        if path.exists():
-            try:
-                self.settings = json.loads(path.read_text(encoding="utf-8"))
-            except ValueError:
-                raise Problem(f"{path} is damaged. Mend it, or grade into a new folder (--out).") from None
-            for name, value in wished.items():
-                if value is not None and value != self.settings.get(name):
-                    raise Problem(
-                        f"This class was begun with --{name} {self.settings.get(name) or '(none)'}; now it is {value}. "
-                        f"One folder holds one kind of grades: take another one with --out."
-                    )
-        else:
-            self.settings = {name: value for name, value in wished.items() if value is not None}
-            self.settings.setdefault("seed", hex(int.from_bytes(os.urandom(8), "little")))
-            self.settings.setdefault("device", "sim")
-            write_atomically(path, json.dumps(self.settings, indent=2).encode() + b"\n", durable=True)
+        """Refuses wishes that contradict those of an earlier run."""
+        for name, value in wished.items():
+            if self.settings["seed"] and value not in (None, self.settings[name]):
+                raise Problem(OTHER_WISH.format(name, self.settings[name] or "(none)", value))
+        if not self.settings["seed"]:
+            self.settings = {
+                "seed": hex(int.from_bytes(os.urandom(8), "little")),
+                "device": "sim",
+                "task": None,
+            }
+            self.settings |= {name: value for name, value in wished.items() if value is not None}
+            with self.db:
+                for name, value in self.settings.items():
+                    if value is not None:
+                        self.insert("about", name=name, value=value)
 
     def use_harness(self, harness: dict) -> None:
-        """Keeps what compiles and judges, and its digests, which decide what has to be graded again."""
-        self.harness = harness
+        """Notes the digests of what compiles and judges, which decide what has to be graded again."""
         programs = digest_files(harness["programs"], harness["build"])
-        self.digests = self.read_digests()  # a run may be about some labs only
         for lab, recipe in harness["labs"].items():
             linked = [f"{harness['build']}/{path}" for path in recipe["linked"]]
             # points.hpp is not evidence; what of it decides how evidence is collected is in `asked`.
@@ -185,40 +275,26 @@ class Book:
                 PATH_OF_SHELL.sub("", recipe["compile"]),
                 recipe["link"],
             ]
-            self.digests[lab] = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-        write_atomically(self.folder / "harness.json", json.dumps(harness, indent=1).encode())
-        write_atomically(self.folder / "digests.json", json.dumps(self.digests, indent=1).encode())
+            digest = self.digests[lab] = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+            with self.db:
+                update = "ON CONFLICT DO UPDATE SET digest = excluded.digest"
+                self.db.execute(f"INSERT INTO labs (lab, digest) VALUES (?, ?) {update}", (lab, digest))
 
-    def read_digests(self) -> dict[str, str]:
-        path = self.folder / "digests.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-    def use_last_harness(self) -> None:
-        """Reads the settings and digests of the last runs of ./lab grade-all, to read results only."""
-        try:
-            self.settings = json.loads((self.folder / "class.json").read_text(encoding="utf-8"))
-            self.digests = self.read_digests()
-        except (OSError, ValueError):
-            raise Problem(NO_CLASS.format(self.folder)) from None
-
-    def use_points(self, catalogue: dict | None = None, keep: bool = True) -> None:
-        """Sets what evidence is worth: the labs' own points, changed by class.toml. Without a catalogue, that
-        of the last run. `keep`: also stores it for such later calls."""
-        path = self.folder / "catalogue.json"
-        if catalogue is not None and keep:
-            write_atomically(path, json.dumps(catalogue, indent=1).encode())
-        try:
-            if catalogue is None:
-                catalogue = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"labs": []}
-            labs = {lab["id"]: [task["id"] for task in lab.get("tasks", [])] for lab in catalogue["labs"]}
-            metrics = catalogue.get("metrics", {})
-        except (ValueError, KeyError, TypeError):
-            raise Problem(f"{path} is damaged. Delete it, then run ./lab grade-all again.") from None
+    def use_points(self, catalogue: dict | None = None) -> None:
+        """Computes what results are worth by the labs' points, as class.toml changes them. Without a
+        catalogue by that of the last run. The caller commits."""
+        before = self.about("points") or '{"catalogue": {"labs": []}}'
+        catalogue = catalogue or json.loads(before)["catalogue"]
+        labs = {lab["id"]: [task["id"] for task in lab.get("tasks", [])] for lab in catalogue["labs"]}
         wishes = settings.read(self.folder).points
         if labs:
-            self.check_wishes(wishes, labs, metrics)
+            self.check_wishes(wishes, labs, catalogue.get("metrics", {}))
         self.scorer.close()
         self.scorer = scoring.Scorer(self.labcli, catalogue, wishes)
+        if (table := json.dumps(self.scorer.table)) != before:
+            self.insert("about", name="points", value=table)
+            self.db.execute("DELETE FROM worth")
+        self.score()
 
     def check_wishes(self, wishes: dict, labs: dict, metrics: dict) -> None:
         def check(name: str, where: str, kind: str, known: Collection[str]) -> None:
@@ -233,48 +309,62 @@ class Book:
                 for metric in wish.get("efficiency", {}):
                     check(metric, f"{lab}.{task}.efficiency.", "metric", metrics)
 
+    def score(self) -> None:
+        """Notes what results are worth of which that is not known."""
+        unknown = "outcome = 'graded' AND NOT EXISTS (SELECT 1 FROM worth WHERE attempt = id)"
+        for number, result in self.rows(f"SELECT id, result FROM attempts WHERE {unknown}"):
+            (lab,) = unpacked(result)["labs"]
+            for task in lab["tasks"]:
+                task.pop("cases", None)  # most of it
+            lab = self.scorer.rescored(lab)
+            points = {name: lab[name] for name in ("points", "max_points", "bonus_points")}
+            self.insert("worth", attempt=number, **points, tasks=json.dumps(lab["tasks"]))
+
     def unit(self, lab: str, sha256: str) -> Unit:
-        how = [self.settings["device"], self.settings["seed"], self.settings.get("task") or ""]
+        how = [self.settings["device"], self.settings["seed"], self.settings["task"] or ""]
         text = "\n".join([sha256, self.digests[lab], lab, *how])
         return Unit(hashlib.sha256(text.encode()).hexdigest()[:40], lab, sha256)
 
     def baselines(self, lab: str) -> pathlib.Path:
-        return self.folder / "baselines" / f"{lab}-{self.digests[lab][:16]}.json"
+        return self.folder / "results" / f"{lab}-{self.digests[lab][:16]}.json"
 
     # --- What was handed in ---
 
     def take_in(self, submissions: list[Submission]) -> int:
         """Notes what is new or has changed; the number of those."""
-        known = {(one["student"], one["lab"]): one for one in self.state.submissions}
         n_new = 0
-        for one in submissions:
-            sha256 = ""
-            if one.source is not None:
-                sha256 = hashlib.sha256(one.source).hexdigest()
-                path = self.source(sha256)
-                if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+        with self.db:
+            for one in submissions:
+                row: dict = {
+                    name: getattr(one, name) for name in ("student", "lab", "refused", "late", "note")
+                }
+                row["sha256"] = "" if one.source is None else hashlib.sha256(one.source).hexdigest()
+                row["origin"] = one.origin
+                path = self.source(row["sha256"])
+                if one.source is not None and not (path.exists() and path.read_bytes() == one.source):
                     write_atomically(path, one.source)
-            record = {name: getattr(one, name) for name in ("student", "lab", "refused", "late", "note")}
-            record["sha256"] = sha256
-            if not sha256:
-                record["origin"] = one.origin  # the reason
-            before = known.get((one.student, one.lab))
-            if before is None or any(before[name] != value for name, value in record.items()):
-                submitted = utc_now(one.submitted) if one.submitted else ""
-                self.note("hand_in", {"origin": one.origin, **record, "submitted": submitted})
-                n_new += 1
+                before = self.latest(one.student, one.lab)
+                # Where there is no file, the origin is the reason.
+                compared = [name for name in row if name != "origin" or one.source is None]
+                if before is None or any(before[name] != row[name] for name in compared):
+                    submitted = utc_now(one.submitted) if one.submitted else ""
+                    self.insert("students", student=one.student, slug=slug(one.student))
+                    self.insert("received", **row, submitted=submitted, received=utc_now())
+                    n_new += 1
         return n_new
 
-    def keep_earlier(self, labs: list[str], keep: bool) -> None:
-        """Notes whether results of an earlier harness stand for students who are not graded again
-        (--only)."""
-        for lab in labs:
-            digest_kept = self.digests[lab] if keep else ""
-            if self.state.kept.get(lab, "") != digest_kept:
-                self.note("keep", {"lab": lab, "digest": digest_kept})
+    def latest(self, student: str, lab: str) -> sqlite3.Row | None:
+        found = self.rows(
+            "SELECT * FROM received WHERE student = ? AND lab = ? ORDER BY id DESC LIMIT 1", student, lab
+        )
+        return found[0] if found else None
 
-    def keeps_earlier(self, lab: str) -> bool:
-        return lab not in self.digests or self.state.kept.get(lab) == self.digests[lab]
+    def keep_earlier(self, labs: list[str], keep: bool) -> None:
+        """Whether results of an earlier harness stand for students who are not graded again (--only)."""
+        with self.db:
+            for lab in labs:
+                kept = self.digests[lab] if keep else ""
+                self.db.execute("UPDATE labs SET kept = ? WHERE lab = ?", (kept, lab))
 
     def source(self, sha256: str) -> pathlib.Path:
         return self.folder / "sources" / f"{sha256}.cu"
@@ -288,13 +378,12 @@ class Book:
         return self.folder / "work" / f"{unit.key}-{attempt}"
 
     def begin(self, unit: Unit) -> int:
-        """The number of a new attempt. It is in the ledger before anything is done."""
+        """The number of a new attempt. It is in the book before anything is done."""
         self.check_disk()
-        folder = self.folder / "results" / unit.key
-        folder.mkdir(exist_ok=True)
-        there = [int(path.stem) for path in folder.glob("*.json") if path.stem.isdigit()]
-        attempt = 1 + max([self.state.started.get(unit.key, 0), *there])
-        self.note("start", {**asdict(unit), "attempt": attempt})
+        (self.folder / "results" / unit.key).mkdir(exist_ok=True)
+        attempt = 1 + (self.value("SELECT max(attempt) FROM attempts WHERE key = ?", unit.key) or 0)
+        with self.db:
+            self.insert("attempts", **asdict(unit), attempt=attempt, digest=self.digests[unit.lab])
         self.began[unit.key, attempt] = time.monotonic()
         return attempt
 
@@ -310,79 +399,73 @@ class Book:
         digest = hmac.digest(secret, f"{unit.lab} {unit.sha256}".encode(), "sha256")
         return hex(int.from_bytes(digest[:8], "little"))
 
-    def grade(self, key: str, lab: str) -> tuple[dict, dict] | None:
-        """The attempt that counts and its result, without its cases: the first whose result is still
-        whole."""
-        if (key, lab) in self.known:
-            return self.known[key, lab]
-        for record in self.state.graded(key):
-            path = self.folder / "results" / key / f"{record['attempt']}.json"
-            result = read_result(path, lab)
-            if result is not None and digest(path) == record.get("result"):
-                for task in result["labs"][0]["tasks"]:
-                    task.pop("cases", None)  # most of it
-                self.known[key, lab] = record, result
-                return record, result
-        return None
+    def is_graded(self, unit: Unit) -> bool:
+        return bool(self.rows("SELECT 1 FROM attempts WHERE key = ? AND outcome = 'graded'", unit.key))
 
     def earlier_result(self, unit: Unit) -> pathlib.Path | None:
         """What another version of the lab has found out about the file, the last one's."""
-        for key in self.state.keys_of(unit.lab, unit.sha256):
-            if key != unit.key and (found := self.grade(key, unit.lab)):
-                return self.folder / "results" / key / f"{found[0]['attempt']}.json"
-        return None
+        same = "lab = ? AND sha256 = ? AND key <> ? AND outcome = 'graded'"
+        found = self.rows(
+            f"SELECT key, attempt FROM attempts WHERE {same} ORDER BY id DESC",
+            unit.lab,
+            unit.sha256,
+            unit.key,
+        )
+        paths = (self.folder / "results" / key / f"{attempt}.json" for key, attempt in found)
+        return next((path for path in paths if read_result(path, unit.lab)), None)
 
     def end(self, unit: Unit, attempt: int, problem: str = "") -> str:
-        """Notes how an attempt ended: "graded", or "infra" when the machine was at fault; then it has to be
+        """Takes the result in: "graded", or "infra" when the machine was at fault; then it has to be
         repeated."""
+        path = self.result_path(unit, attempt)
         result = self.result(unit, attempt)
-        if result is None:
-            self.check_disk()
-        record = {**asdict(unit), "attempt": attempt}
+        for_student = read_result(path.with_suffix(".student.json"), unit.lab)
+        row: dict = {
+            "outcome": "infra",
+            "message": problem or "It ended without a result.",
+            "ended": utc_now(),
+        }
         if (begun := self.began.pop((unit.key, attempt), None)) is not None:
-            record["seconds"] = round(time.monotonic() - begun, 3)
-        if result is None:
-            record.update(outcome="infra", message=problem or "It ended without a result.")
+            row["seconds"] = round(time.monotonic() - begun, 3)
+        if result is None or for_student is None:
+            self.check_disk()
         else:
             faults = [task["message"] for task in result["labs"][0]["tasks"] if task["verdict"] == "INFRA"]
-            record.update(outcome="infra" if faults else "graded", message=faults[0] if faults else "")
-            record["result"] = digest(self.result_path(unit, attempt))
-        self.note("end", record)
+            row.update(outcome="infra" if faults else "graded", message=faults[0] if faults else "")
+            row.update(device=result.get("device"), isolation=result.get("isolation"))
+            row.update(result=packed(result), student_result=packed(for_student))
+        if row["outcome"] == "infra":  # a third time it would fail, too, and the file may have a part in it
+            last = "SELECT message FROM attempts WHERE key = ? AND outcome = 'infra' ORDER BY attempt DESC"
+            before = self.value(last, unit.key)
+            row["waits"] = before is not None and kind_of_fault(before) == kind_of_fault(row["message"])
+        with self.db:
+            changes = ", ".join(f"{name} = :{name}" for name in row)
+            where = {"key": unit.key, "attempt": attempt}
+            self.db.execute(
+                f"UPDATE attempts SET {changes} WHERE key = :key AND attempt = :attempt", row | where
+            )
         shutil.rmtree(self.work(unit, attempt), ignore_errors=True)
-        return record["outcome"]
+        return row["outcome"]
 
     def needs_a_person(self, unit: Unit) -> bool:
-        """Whether the last two attempts failed in the same way: a third would, too, and the file may have a
-        part in it."""
-        last = [record for _, record in sorted(self.state.ended.get(unit.key, {}).items())][-2:]
-        kinds = {kind_of_fault(one.get("message", "")) for one in last if one.get("outcome") == "infra"}
-        return len(last) == 2 and len(kinds) == 1 and all(one.get("outcome") == "infra" for one in last)
+        """Whether the last two attempts failed in the same way."""
+        ended = "SELECT waits FROM attempts WHERE key = ? AND outcome <> '' ORDER BY attempt DESC"
+        return bool(self.value(ended, unit.key))
 
     def check_disk(self) -> None:
         """Begins no further attempt on a full disk: it could fail without a fault of the file."""
         if shutil.disk_usage(self.folder).free < MIN_FREE:
-            raise Problem(
-                f"The disk with {self.folder} is full: less than {MIN_FREE >> 20} MiB are free. Make room, then run the same "
-                f"command again; it goes on from here."
-            )
+            raise Problem(DISK_FULL.format(self.folder))
 
     def adopt(self, unit: Unit) -> bool:
         """Whether an attempt that an earlier run began, and did not see the end of, has left its result."""
-        for attempt in range(1, self.state.started.get(unit.key, 0) + 1):
-            if attempt not in self.state.ended.get(unit.key, {}) and self.result(unit, attempt) is not None:
-                if self.end(unit, attempt) == "graded":
-                    return True
-        return False
-
-    def adopt_all(self, units: list[Unit]) -> None:
-        """Adopts the results of attempts that ended as the run was interrupted, before it noted them."""
-        for unit in units:
-            if self.grade(unit.key, unit.lab) is None:
-                self.adopt(unit)
+        begun = self.rows("SELECT attempt FROM attempts WHERE key = ? AND outcome = '' ORDER BY 1", unit.key)
+        whole = (attempt for (attempt,) in begun if self.result(unit, attempt) is not None)
+        return any(self.end(unit, attempt) == "graded" for attempt in whole)
 
     def clean(self) -> None:
         """Removes files and folders that a killed run left unfinished."""
         for path in (*self.folder.glob("**/.*.tmp"), *self.folder.glob("results/*/*.tmp")):
             path.unlink(missing_ok=True)
         for path in (self.folder / "work").iterdir():
-            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(path) if path.is_dir() else path.unlink()

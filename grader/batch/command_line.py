@@ -22,6 +22,14 @@ from collections.abc import Callable
 LEVELS = ["none", "limits", "namespaces", "full"]
 
 
+def seed_of(text: str) -> str:
+    try:
+        return hex(int.from_bytes(int(text, 0).to_bytes(8, "little"), "little"))
+    except (ValueError, OverflowError):
+        wanted = "give a number of up to 64 bits, 12345 or 0x1b2c"
+        raise argparse.ArgumentTypeError(f'"{text}" is not a seed: {wanted}.') from None
+
+
 def choose_what(add: Callable) -> None:
     add("folder", metavar="DIR", help="the submissions")
     add("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
@@ -33,7 +41,7 @@ def choose_what(add: Callable) -> None:
     add("--new-cases", action="store_true", help=new_cases)
     add("--task", help="only this task; such grades are partial")
     add("--device", choices=["sim", "gpu"], help="where kernels run; default: sim")
-    add("--seed", help="of the class; fresh and secret when not given")
+    add("--seed", type=seed_of, help="of the class; fresh and secret when not given")
 
 
 def choose_how(add: Callable) -> None:

@@ -11,18 +11,18 @@ nor on who else handed in.
 
 import argparse
 import contextlib
-import difflib
 import errno
+import itertools
 import json
 import os
 import pathlib
 import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -36,27 +36,20 @@ import slurm
 import worker
 from book import Book, Problem, Unit
 from command_line import LEVELS, arguments
-from ledger import uninterrupted
 from make_skeleton import skeleton
 from pool import Pool
 from progress import Progress
+from settings import meant
 
 
-def labcli_of() -> str:
-    build = os.environ.get("LAB_BUILD")
-    if not build or not os.access(f"{build}/grader/labcli", os.X_OK):
-        raise Problem("Run this through ./lab: it needs the built tools.")
-    return f"{build}/grader/labcli"
-
-
-def ask(command: list[str]) -> str:
-    """What a command prints."""
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
-    )
-    if done.returncode != 0:
-        raise Problem((done.stderr or done.stdout).strip().removeprefix("lab: ") or f"{command[1]} failed.")
-    return done.stdout
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C and SIGTERM take effect afterwards: what is done within is done whole."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
@@ -67,36 +60,22 @@ def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
         if inside == kept or kept in inside.parents:
             raise Problem(f"Grades can't go into {kept}: take another folder with --out.")
     try:
-        book = Book(out)
+        book = Book(out, begins=True)
     except OSError as error:
         raise Problem(f"{out} can't be used: {error.strerror}.") from None
-    book.labcli = labcli_of()
+    book.labcli = worker.labcli_of()
     book.isolation = options.isolation
     book.only_new_cases = options.new_cases
-    seed = options.seed
-    if seed is not None:
-        try:
-            seed = hex(int.from_bytes(int(seed, 0).to_bytes(8, "little"), "little"))
-        except (ValueError, OverflowError):
-            raise Problem(
-                f'"{seed}" is not a seed: give a number of up to 64 bits, 12345 or 0x1b2c.'
-            ) from None
-    book.settle({"seed": seed, "device": options.device, "task": options.task})
+    book.settle({"seed": options.seed, "device": options.device, "task": options.task})
     return book
-
-
-def catalogue_of(labcli: str) -> dict:
-    """The labs with their points."""
-    return json.loads(ask([labcli, "list", "--json"]))
 
 
 def prepare(book: Book, options: argparse.Namespace) -> dict:
     """Asks the grader how submissions are compiled, and whether this machine is good enough."""
-    path = book.folder / "harness.json"
     device = None if options.slurm else book.settings["device"]
-    how = worker.options(task=book.settings.get("task"), device=device, out=path)
-    ask([book.labcli, "batch-harness", *options.labs, *how])
-    harness = json.loads(path.read_text(encoding="utf-8"))
+    how = worker.options(task=book.settings["task"], device=device, out=worker.harness(book))
+    worker.ask([book.labcli, "batch-harness", *options.labs, *how])
+    harness = json.loads(worker.harness(book).read_text(encoding="utf-8"))
     if harness["device_problem"] and not options.slurm:
         raise Problem(harness["device_problem"])
     if not options.slurm and LEVELS.index(harness["isolation"]) < LEVELS.index(options.isolation):
@@ -113,7 +92,7 @@ def time_baselines(book: Book, labs: list[str], options: argparse.Namespace, bac
     for lab in labs:
         path = book.baselines(lab)
         if not path.exists() and options.baselines:
-            there = sorted(pathlib.Path(options.baselines).glob(f"baselines/{lab}-*.json"))
+            there = sorted(pathlib.Path(options.baselines).glob(f"results/{lab}-*.json"))
             if not there:
                 raise Problem(f"{options.baselines} has no baselines of {lab}.")
             shutil.copyfile(there[-1], path)
@@ -122,29 +101,11 @@ def time_baselines(book: Book, labs: list[str], options: argparse.Namespace, bac
             backend.baselines(lab)
 
 
-class Here:
-    """This machine as a backend."""
-
-    def __init__(self, book: Book, options: argparse.Namespace) -> None:
-        self.book, self.options = book, options
-
-    def baselines(self, lab: str) -> None:
-        ask(worker.baselines_command(self.book, lab))
-
-    def run(self, units: list[Unit], progress: Progress) -> None:
-        pool = Pool(self.book, self.options.jobs, self.options.retries, 60 * self.options.minutes, progress)
-        pool.run(units)
-
-
 def units_of(book: Book, submissions: list[ingest.Submission]) -> list[Unit]:
     """What has to be graded, each file once, in an order that says nothing about students."""
-    found = {}
-    for student, lab in {(one.student, one.lab) for one in submissions}:
-        latest = book.state.latest_submission(student, lab)
-        if latest is not None and latest["sha256"]:
-            unit = book.unit(lab, latest["sha256"])
-            found[unit.key] = unit
-    return sorted(found.values(), key=lambda unit: (unit.lab, unit.key))
+    latest = [book.latest(one.student, one.lab) for one in submissions]
+    units = {book.unit(one["lab"], one["sha256"]) for one in latest if one is not None and one["sha256"]}
+    return sorted(units, key=lambda unit: (unit.lab, unit.key))
 
 
 def summary(
@@ -155,25 +116,21 @@ def summary(
     n_cached: int,
     seconds: float,
 ) -> int:
-    rows = [
-        (one, gradebook.row_of(book, book.state.latest_submission(one.student, one.lab), current=True)[0])
-        for one in submissions
-    ]
-    there = Counter(row["status"] for _, row in rows)
+    chosen = {(one.student, one.lab) for one in submissions}
+    latest = book.rows("SELECT * FROM latest ORDER BY student, lab")
+    rows = [row for row in latest if (row["student"], row["lab"]) in chosen]
+    there = Counter(row["status"] for row in rows)
     n_without = there["infra"] + there["pending"]
-    n_students = len({one.student for one in submissions})
     print(
-        f"{n_students} students: {there['graded']} submissions graded ({n_now} files now, {n_cached} known from before), "
+        f"{len({student for student, _ in chosen})} students: {there['graded']} submissions graded ({n_now} files now, {n_cached} known from before), "
         f"{there['refused']} refused, {there['missing']} missing, {n_without} without a grade.  {seconds:.0f} s"
     )
-    for one, row in rows:
-        if row["status"] == "refused":
-            print(f"  refused   {one.student}, {one.lab}: {row['message']}")
-    for one, row in rows:
-        if row["status"] in ("infra", "pending"):
-            print(f"  no grade  {one.student}, {one.lab}: {row['message'] or 'not reached'}")
-    for student in sorted({one.student for one in submissions}):
-        own = [row for one, row in rows if one.student == student]
+    for words, statuses in (("refused ", ("refused",)), ("no grade", ("infra", "pending"))):
+        for row in rows:
+            if row["status"] in statuses:
+                print(f"  {words}  {row['student']}, {row['lab']}: {row['message'] or 'not reached'}")
+    for student, group in itertools.groupby(rows, lambda row: row["student"]):
+        own = list(group)
         if all(row["status"] == "missing" for row in own):
             print(f"  missing   {student}: {own[0]['message']}")
     if lists:
@@ -187,21 +144,6 @@ def summary(
             f"{n_without} have no grade: run the same command again; --again also grades what waits for a person."
         )
     return 1 if n_without else 0
-
-
-def open_class(options: argparse.Namespace, folder: pathlib.Path) -> tuple[Book, dict]:
-    """The class's folder, ready to be graded on this machine, and how submissions are compiled here."""
-    book = open_book(options, folder)
-    harness = prepare(book, options)
-    book.use_harness(harness)
-    book.use_points(catalogue_of(book.labcli))
-    book.clean()
-    if book.ledger.n_damaged:
-        print(
-            f"The ledger has {book.ledger.n_damaged} damaged lines, as a kill leaves; they count as not written.",
-            file=sys.stderr,
-        )
-    return book, harness
 
 
 def take_in(
@@ -231,7 +173,12 @@ def run(options: argparse.Namespace) -> int:
             f"{folder} is not a folder. Give the folder with the submissions, one folder, archive or .cu file for "
             "each student."
         )
-    book, harness = open_class(options, folder)
+    book = open_book(options, folder)
+    book.clean()
+    harness = prepare(book, options)
+    book.use_harness(harness)
+    with book.db:
+        book.use_points(worker.catalogue_of(book.labcli))
     submissions, labs = take_in(options, folder, harness)
     chosen = only(options.only, submissions)
     try:
@@ -262,22 +209,20 @@ def only(students: list[str], submissions: list[ingest.Submission]) -> list[inge
     there = sorted({one.student for one in submissions})
     for student in students:
         if student not in there:
-            near = difflib.get_close_matches(student, there)
             raise Problem(
-                f"--only {student}: nobody of that name handed something in; "
-                + (f"did you mean {' or '.join(near)}?" if near else "grades.csv has the names.")
+                f"--only {student}: nobody of that name handed something in. {meant(student, there)}"
             )
     return [one for one in submissions if not students or one.student in students]
 
 
 def has_to_be_graded(book: Book, unit: Unit, again: bool) -> bool:
-    if book.grade(unit.key, unit.lab) is not None or book.adopt(unit):
+    if book.is_graded(unit) or book.adopt(unit):
         return False
     return again or not book.needs_a_person(unit)
 
 
 def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
-    backend = slurm.Slurm(book, options) if options.slurm else Here(book, options)
+    backend = (slurm.Slurm if options.slurm else Pool)(book, options)
     if waiting:
         time_baselines(book, sorted({unit.lab for unit in waiting}), options, backend)
     progress = Progress(len(waiting))
@@ -288,9 +233,13 @@ def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
 
 
 def conclude(book: Book, submissions: list[ingest.Submission]) -> None:
-    """Tables and reports of what the ledger says, however the work ended."""
+    """Tables and reports of what the book says, however the work ended: also of attempts that ended as the run
+    was interrupted, before it noted them."""
     with uninterrupted():
-        book.adopt_all(units_of(book, submissions))
+        for unit in units_of(book, submissions):
+            book.is_graded(unit) or book.adopt(unit)
+        with book.db:
+            book.use_points()
         gradebook.write_tables(book)
         reports.write_reports(book)
 

@@ -10,18 +10,16 @@ usable file, the row contains the reason.
 """
 
 import base64
-import contextlib
 import json
 import os
-import pathlib
 import select
+import signal
 import stat
-import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 
 import names
+import unpack
 from source_text import code_of, text_of
 from unpack import LARGEST_FILE, MAX_ENTRIES, MAX_FILES, is_wanted
 
@@ -124,49 +122,31 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(names.ARCHIVES)
 
 
-class Unpacker:
-    """unpack.py as a process that takes one archive after another, and is started anew when one has been its
-    end."""
-
-    def __init__(self) -> None:
-        self.process: subprocess.Popen | None = None
-
-    def ask(self, path: str) -> dict:
-        if self.process is None or self.process.poll() is not None:
-            command = [sys.executable, "-I", str(pathlib.Path(__file__).with_name("unpack.py"))]
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
+def unpacked(path: str) -> dict:
+    """What unpack.answer says, in a process of its own: an archive that crashes or stops the library costs
+    nobody else anything."""
+    receiving, sending = os.pipe()
+    if (process := os.fork()) == 0:
         try:
-            self.process.stdin.write(json.dumps(path).encode() + b"\n")
-            self.process.stdin.flush()
-            return json.loads(self.read_line(time.monotonic() + SECONDS_TO_UNPACK))
-        except (OSError, ValueError):
-            self.stop()
-            return {"refused": "can't be unpacked"}
-
-    def read_line(self, deadline: float) -> bytes:
-        """What came until the end of the line, of the process or of the time."""
-        pipe, data = self.process.stdout.fileno(), bytearray()
-        while not data.endswith(b"\n"):
-            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
-            chunk = os.read(pipe, 1 << 20) if ready else b""
-            if not chunk:
-                break
+            unpack.limit_this_process()
+            with open(sending, "wb") as pipe:
+                pipe.write(json.dumps(unpack.answer(path)).encode())
+        finally:
+            os._exit(0)
+    os.close(sending)
+    deadline, data = time.monotonic() + SECONDS_TO_UNPACK, bytearray()
+    try:
+        while select.select([receiving], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            if not (chunk := os.read(receiving, 1 << 20)):
+                return json.loads(data)
             data += chunk
-        return bytes(data)
-
-    def stop(self) -> None:
-        if self.process is not None:
-            process, self.process = self.process, None
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):  # what it did not read any more
-                    pipe.close()
-
-
-UNPACKER = Unpacker()
+    except ValueError:
+        pass
+    finally:
+        os.close(receiving)
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+    return {"refused": "can't be unpacked"}
 
 
 class Skeletons:
@@ -185,9 +165,8 @@ class Skeletons:
 
 
 def add_archive(found: Found, path: str, inside: str) -> None:
-    """Unpacks it in another process: if an archive crashes the library, only its submission is lost."""
     found.received = max(found.received, os.lstat(path).st_mtime)
-    answer = UNPACKER.ask(os.path.abspath(path))
+    answer = unpacked(path)
     if answer["refused"]:
         found.refused.append(f"{names.shown(inside)} {names.shown(answer['refused'])}")
         return
@@ -427,10 +406,7 @@ def from_folder(
 ) -> list[Submission]:
     """What one student has put into a folder, for each lab of `wanted`."""
     found = Found(containers=["the submission"])
-    try:
-        add_folder(found, folder, "submission")
-    finally:
-        UNPACKER.stop()
+    add_folder(found, folder, "submission")
     return [choose([found], "", lab, all_labs, Skeletons(skeletons)) for lab in wanted]
 
 
@@ -440,10 +416,7 @@ def ingest(
     """Returns every student's submission for each of some labs, and these labs: `wanted`, else those whose
     skeleton somebody has changed, else those with a usable file, else all, so that everybody gets the
     reason."""
-    try:
-        students = collect(folder)
-    finally:
-        UNPACKER.stop()
+    students = collect(folder)
     known = Skeletons(skeletons or {})
     chosen = {
         (student, lab): choose(versions, student, lab, all_labs, known)

@@ -40,13 +40,17 @@ class Running:
 class Pool:
     """`jobs` at a time. On a GPU many compile, and one is timed: it has the device for itself."""
 
-    def __init__(self, book: Book, jobs: int, retries: int, seconds: float, progress) -> None:
-        self.book, self.jobs, self.retries = book, jobs, retries
-        self.seconds, self.progress = seconds, progress
+    def __init__(self, book: Book, options) -> None:
+        self.book, self.jobs, self.retries = book, options.jobs, options.retries
+        self.seconds = 60 * options.minutes
         self.running: list[Running] = []
         self.n_failed: collections.Counter = collections.Counter()
 
-    def run(self, units: list[Unit]) -> None:
+    def baselines(self, lab: str) -> None:
+        worker.ask(worker.baselines_command(self.book, lab))
+
+    def run(self, units: list[Unit], progress) -> None:
+        self.progress = progress
         gpu = self.book.settings["device"] == "gpu"
         at_once = 1 if gpu else self.jobs
         new = collections.deque(units)

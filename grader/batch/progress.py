@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""How far it is: a bar that is redrawn on a terminal; in a log a line now and then."""
+"""How far it is: a line that is redrawn on a terminal; in a log a line now and then."""
 
 import os
 import sys
 import time
 
 REDRAW, LOG = 0.2, 15.0  # seconds
-BAR = 24
 
 
 class Progress:
@@ -40,13 +39,8 @@ class Progress:
         return ", ".join(words) + (f"  {self.note}" if self.note else "")
 
     def draw(self) -> None:
-        if self.redraws:
-            filled = BAR * self.done // max(1, self.total)
-            self.stream.write(
-                f"\r[{'#' * filled}{'.' * (BAR - filled)}] {self.line()}"[:200].ljust(79) + "\x1b[K"
-            )
-        else:
-            self.stream.write(f"grade-all: {self.line()}\n")
+        line = f"grade-all: {self.line()}"
+        self.stream.write(f"\r{line[:79]}\x1b[K" if self.redraws else f"{line}\n")
         self.stream.flush()
 
     def close(self) -> None:

@@ -10,11 +10,11 @@ import difflib
 import pathlib
 import tomllib
 import zoneinfo
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 NAME = "class.toml"
-COUNTS = ("best", "latest")
-BONUS = ("separate", "added", "capped")
 NO_PART = ("student", "name", "lab", "comment")  # what else the columns of a table of manual points are
 
 
@@ -22,27 +22,177 @@ class Problem(Exception):
     """For the person at the keyboard: what is wrong and what to do."""
 
 
-def meant(word: str, known) -> str:
+def meant(word: str, known: Iterable[str]) -> str:
     """A sentence for a name that is not `known`: the nearest that is, else all."""
     near = difflib.get_close_matches(word, sorted(known), 1)
     return f"Did you mean {near[0]}?" if near else f"There is: {', '.join(sorted(known))}."
 
 
+# --- What may stand where ---
+# A kind takes where a value stands and the value, and gives what is used for it, or raises a Problem.
+
+Kind = Callable[[str, Any], Any]
+
+
+def checked(kinds: type | tuple[type, ...], what: str) -> Kind:
+    def read(where: str, value: Any) -> Any:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise Problem(f"{where} must be {what}.")
+        return value
+
+    return read
+
+
+text = checked(str, "a text in quotes")
+yes = checked(bool, "true or false")
+time = checked(datetime.datetime, "a date and a time: 2026-10-05T23:59:00")
+
+
+def number(most: float = 1e6, whole: bool = False) -> Kind:
+    of_kind = checked(int, "a whole number") if whole else checked((int, float), "a number")
+
+    def read(where: str, value: Any) -> float:
+        if not 0 <= of_kind(where, value) <= most:
+            raise Problem(f"{where} must be from 0 to {most:g}.")
+        return value
+
+    return read
+
+
+def one_of(*values: str) -> Kind:
+    def read(where: str, value: Any) -> str:
+        if text(where, value) not in values:
+            raise Problem(f'{where} must be {" or ".join(values)}, and not "{value}".')
+        return value
+
+    return read
+
+
+def texts(where: str, value: Any) -> list[str]:
+    value = [value] if isinstance(value, str) else value
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise Problem(f'{where} must be a list of texts: ["a", "b"].')
+    return value
+
+
+def zone(where: str, value: Any) -> datetime.tzinfo:
+    try:
+        return datetime.UTC if text(where, value) == "UTC" else zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        unknown = f'"{value}" is not known on this machine: Europe/Berlin, for example'
+        raise Problem(f"{where} {unknown} (Debian's package tzdata has the list).") from None
+
+
+def tiers(where: str, value: Any) -> list:
+    try:
+        right = all(isinstance(at, (int, float)) and type(n) is int and n >= 0 for at, n in value)
+    except (TypeError, ValueError):
+        right = False
+    if not right:
+        raise Problem(f"{where} must be a list of [speedup, points]: [[8, 2], [16, 2]].")
+    return value
+
+
+def each(kind: Kind) -> Kind:
+    """A table whose keys are names."""
+
+    def read(where: str, value: Any) -> dict:
+        if not isinstance(value, dict):
+            raise Problem(f"{where} must be a table.")
+        return {key: kind(f"{where}.{key}", one) for key, one in value.items()}
+
+    return read
+
+
+def table(of: type) -> Kind:
+    """A table whose keys are the fields of a dataclass; it needs those without a default."""
+
+    def read(where: str, value: Any) -> dict:
+        found, spec = {}, get_type_hints(of, include_extras=True)
+        for key, one in each(lambda _, one: one)(where, value).items():
+            name = f"{where} {key}" if where.endswith(":") else f"{where}.{key}"
+            if key not in spec:
+                raise Problem(f"{name} is unknown here. {meant(key, spec)}")
+            found[key] = kind_of(spec[key])(name, one)
+        for one in fields(of):
+            needed = one.default is MISSING and one.default_factory is MISSING
+            if needed and not str(found.get(one.name, "")).strip():
+                raise Problem(f"{where}.{one.name} is missing.")
+        return found
+
+    return read
+
+
+def rows(kind: Kind) -> Kind:
+    def read(where: str, value: Any) -> list:
+        if not isinstance(value, list):
+            raise Problem(f"{where} must be written as [[{where.split()[-1]}]].")
+        return [kind(f"{where}[{at}]", one) for at, one in enumerate(value, 1)]
+
+    return read
+
+
+def manual_parts(where: str, value: Any) -> dict[str, float]:
+    found = each(number())(where, value)
+    for part in found:
+        if part.casefold() in NO_PART:
+            raise Problem(f"{where}.{part} is the name of another column of the table; take another one.")
+    return found
+
+
+def group(where: str, value: Any) -> tuple[list[str], list[str]]:
+    found = table(Group)(where, value if isinstance(value, dict) else {"members": value})
+    return found.get("members", []), found.get("labs", [])
+
+
+SIMPLE: dict[Any, Kind] = {
+    str: text,
+    bool: yes,
+    float: number(),
+    float | None: number(),
+    int: number(1000, whole=True),
+    int | None: number(1000, whole=True),
+    datetime.datetime | None: time,
+    datetime.tzinfo: zone,
+    list[str]: texts,
+    list[pathlib.Path]: texts,
+    pathlib.Path | None: text,
+}
+
+
+def kind_of(hint: Any) -> Kind:
+    if get_origin(hint) is Annotated:
+        return hint.__metadata__[0]
+    if get_origin(hint) is dict:
+        return each(kind_of(get_args(hint)[1]))
+    if get_origin(hint) is list and hint not in SIMPLE:
+        return rows(kind_of(get_args(hint)[0]))
+    return SIMPLE[hint] if hint in SIMPLE else table(hint)
+
+
+# --- What class.toml holds ---
+
+Counts = Annotated[str, one_of("best", "latest")]
+Percent = Annotated[float, number(100)]
+
+
 @dataclass(frozen=True)
 class Late:
     grace_minutes: float = 0
-    percent_per_day: float = 0
+    percent_per_day: Percent = 0
     most_days: int = 0  # later than that: 0 points
 
 
 @dataclass(frozen=True)
 class Lab:
     due: datetime.datetime | None = None
-    counts: str = "best"
+    counts: Counts = "best"
     late: Late = Late()
     slip_days: int | None = None  # of a student's, that this lab may use; None: all
     drop: bool = True  # whether it may be one of the lowest, which are dropped
-    manual: dict[str, float] = field(default_factory=dict)  # most points of the parts that a person grades
+    manual: Annotated[dict[str, float], manual_parts] = field(
+        default_factory=dict
+    )  # most points of the parts that a person grades
     column: str = ""  # its name in the tables of a platform
     bonus_column: str = ""  # that of its bonus in Canvas, which makes an assignment of a column that it does not know; "": none
 
@@ -50,10 +200,10 @@ class Lab:
 @dataclass(frozen=True)
 class Extension:
     student: str
-    lab: str  # "": all
-    due: datetime.datetime | None
-    days: float
-    reason: str
+    lab: str = ""  # all
+    due: datetime.datetime | None = None
+    days: float = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,29 +220,56 @@ class Override:
     student: str
     lab: str
     points: float
-    bonus: float | None  # None: as graded
     reason: str
+    bonus: float | None = None  # as graded
+
+
+@dataclass
+class Group:
+    members: list[str] = field(default_factory=list)
+    labs: list[str] = field(default_factory=list)  # []: all
+
+
+@dataclass
+class Goal:
+    limit: Annotated[float, number(1e12)]
+    points: int
+
+
+@dataclass
+class Wish:
+    """What takes the place of a task's points."""
+
+    correctness: int = 0
+    efficiency: dict[str, Goal] = field(default_factory=dict)  # by metric
+    speedup: Annotated[list, tiers] = field(default_factory=list)
 
 
 @dataclass
 class Settings:
     title: str = "Class"
     roster: list[pathlib.Path] = field(default_factory=list)
-    counts: str = "best"
-    bonus: str = "separate"  # from the points; or "added" to them, without or with ("capped") the lab's most points as the limit
+    counts: Counts = "best"
+    bonus: Annotated[str, one_of("separate", "added", "capped")] = (
+        "separate"  # from the points; or "added" to them, without or with ("capped") the lab's most points as the limit
+    )
     times: pathlib.Path | None = None  # a table of times of submission
     manual: list[pathlib.Path] = field(default_factory=list)  # tables of the points that people give
-    zone: datetime.tzinfo = datetime.UTC
+    timezone: datetime.tzinfo = datetime.UTC
     slip_days: int = 0  # late days of every student that cost nothing
     drop_lowest: int = 0  # labs of every student that do not count
     late: Late = Late()
     labs: dict[str, Lab] = field(default_factory=dict)
-    groups: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)  # members, labs ([]: all)
+    groups: Annotated[dict[str, tuple[list[str], list[str]]], each(group)] = field(
+        default_factory=dict
+    )  # members, labs ([]: all)
     aliases: dict[str, str] = field(default_factory=dict)  # the name of a submission: a student's id
     extensions: list[Extension] = field(default_factory=list)
     excused: list[Excused] = field(default_factory=list)
     overrides: list[Override] = field(default_factory=list)
-    points: dict = field(default_factory=dict)  # by lab and task, see scoring.Scorer
+    points: Annotated[dict, each(each(table(Wish)))] = field(
+        default_factory=dict
+    )  # by lab and task, see scoring.Scorer
 
     def lab(self, name: str) -> Lab:
         """Also of one that class.toml does not name."""
@@ -104,104 +281,29 @@ class Settings:
         return [(name, one) for name in names for one in getattr(self, name)]
 
 
-class Reader:
-    """Takes keys out of a table; what is left is a mistake."""
+def parse(path: pathlib.Path, data: dict) -> Settings:
+    found = table(Settings)(f"{path}:", data)
+    settings = Settings(timezone=found.pop("timezone", datetime.UTC))
+    late = settings.late = Late(**found.pop("late", {}))
 
-    def __init__(self, path: pathlib.Path, table: dict, where: str = "") -> None:
-        if not isinstance(table, dict):
-            raise Problem(f"{path}: {where} must be a table.")
-        self.path, self.table, self.where = path, dict(table), where
-        self.known: list[str] = []
+    def local(row: dict) -> dict:
+        due = row.get("due")
+        return row | ({"due": due.replace(tzinfo=settings.timezone)} if due and not due.tzinfo else {})
 
-    def wrong(self, key: str, what: str) -> Problem:
-        return Problem(f"{self.path}: {self.where + '.' if self.where else ''}{key} {what}.")
-
-    def take(self, key: str, kinds, default, what: str):
-        self.known.append(key)
-        value = self.table.pop(key, default)
-        if value is not default and (not isinstance(value, kinds) or isinstance(value, bool)):
-            raise self.wrong(key, f"must be {what}")
-        return value
-
-    def text(self, key: str, default: str = "") -> str:
-        return self.take(key, str, default, "a text in quotes")
-
-    def needed(self, key: str) -> str:
-        if not (value := self.text(key).strip()):
-            raise self.wrong(key, "is missing")
-        return value
-
-    def number(self, key: str, default, whole: bool = False, most: float = 1e6):
-        kinds, what = (int, "a whole number") if whole else ((int, float), "a number")
-        value = self.take(key, kinds, default, what)
-        if value is not None and not 0 <= value <= most:
-            raise self.wrong(key, f"must be from 0 to {most:g}")
-        return value
-
-    def yes(self, key: str, default: bool) -> bool:
-        self.known.append(key)
-        if not isinstance(value := self.table.pop(key, default), bool):
-            raise self.wrong(key, "must be true or false")
-        return value
-
-    def one_of(self, key: str, values: tuple[str, ...], default: str) -> str:
-        if (value := self.text(key, default)) not in (*values, default):
-            raise self.wrong(key, f'must be {" or ".join(values)}, and not "{value}"')
-        return value
-
-    def texts(self, key: str) -> list[str]:
-        value = self.take(key, (str, list), [], 'a text, or a list of texts: ["a", "b"]')
-        value = [value] if isinstance(value, str) else value
-        if not all(isinstance(one, str) for one in value):
-            raise self.wrong(key, 'must be a list of texts: ["a", "b"]')
-        return value
-
-    def time(self, key: str, zone: datetime.tzinfo) -> datetime.datetime | None:
-        value = self.take(key, datetime.datetime, None, "a date and a time: 2026-10-05T23:59:00")
-        return value if value is None or value.tzinfo else value.replace(tzinfo=zone)
-
-    def tables(self, key: str) -> dict:
-        return self.take(key, dict, {}, "a table")
-
-    def rows(self, key: str) -> list["Reader"]:
-        rows = self.take(key, list, [], f"written as [[{key}]]")
-        return [Reader(self.path, row, f"{key}[{number}]") for number, row in enumerate(rows, 1)]
-
-    def done(self) -> None:
-        for key in self.table:
-            raise Problem(f"{self.wrong(key, 'is unknown here')} {meant(key, self.known)}")
-
-
-def is_tier(one: object) -> bool:
-    if not isinstance(one, list) or len(one) != 2:
-        return False
-    return isinstance(one[0], (int, float)) and type(one[1]) is int and one[1] >= 0
-
-
-def read_points(path: pathlib.Path, tables: dict) -> dict:
-    found: dict = {}
-    for lab, tasks in tables.items():
-        for task, wish in Reader(path, tasks, f"points.{lab}").table.items():
-            reader = Reader(path, wish, f"points.{lab}.{task}")
-            out: dict = {}
-            if (correctness := reader.number("correctness", None, whole=True, most=1000)) is not None:
-                out["correctness"] = correctness
-            for metric, goal in reader.tables("efficiency").items():
-                one = Reader(path, goal, f"{reader.where}.efficiency.{metric}")
-                limit = one.number("limit", None, most=1e12)
-                points = one.number("points", None, whole=True, most=1000)
-                if limit is None or points is None:
-                    raise one.wrong("limit, points", "are both needed")
-                one.done()
-                out.setdefault("efficiency", {})[metric] = {"limit": limit, "points": points}
-            tiers = reader.take("speedup", list, None, "a list of [speedup, points]")
-            if tiers is not None:
-                if not all(map(is_tier, tiers)):
-                    raise reader.wrong("speedup", "must be a list of [speedup, points]: [[8, 2], [16, 2]]")
-                out["speedup"] = tiers
-            reader.done()
-            found.setdefault(lab, {})[task] = out
-    return found
+    for at, row in enumerate(found.get("extensions", []), 1):
+        if ("due" in row) == (row.get("days", 0) > 0):
+            raise Problem(f"{path}: extensions[{at}].due, days exactly one of them is needed.")
+    for name, of in (("extensions", Extension), ("excused", Excused), ("overrides", Override)):
+        setattr(settings, name, [of(**local(row)) for row in found.pop(name, [])])
+    for name, row in found.pop("labs", {}).items():
+        inherited = {"counts": found.get("counts", settings.counts), "column": name}
+        own_late = replace(late, **row.pop("late", {}))
+        settings.labs[name] = Lab(**(inherited | local(row)), late=own_late)
+    for name in ("roster", "manual"):
+        setattr(settings, name, [path.parent / one for one in found.pop(name, [])])
+    if times := found.pop("times", ""):
+        settings.times = path.parent / times
+    return replace(settings, **found)
 
 
 def check_labs(settings: Settings, known: set[str]) -> None:
@@ -214,86 +316,6 @@ def check_labs(settings: Settings, known: set[str]) -> None:
     for where, lab in named:
         if lab not in known:
             raise Problem(f'{NAME}, {where}: there is no lab "{lab}". {meant(lab, known)}')
-
-
-def read_late(reader: Reader, default: Late) -> Late:
-    late = Late(
-        reader.number("grace_minutes", default.grace_minutes),
-        reader.number("percent_per_day", default.percent_per_day, most=100),
-        reader.number("most_days", default.most_days, whole=True, most=1000),
-    )
-    reader.done()
-    return late
-
-
-def read_manual(path: pathlib.Path, where: str, parts: dict) -> dict[str, float]:
-    reader = Reader(path, parts, where)
-    for part in parts:
-        if part.casefold() in NO_PART:
-            raise reader.wrong(part, "is the name of another column of the table; take another one")
-    return {part: reader.number(part, 0) for part in parts}
-
-
-def parse(path: pathlib.Path, table: dict) -> Settings:
-    top = Reader(path, table)
-    name = top.text("timezone", "UTC")
-    try:
-        zone = datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-        unknown = f'"{name}" is not known on this machine: Europe/Berlin, for example'
-        raise top.wrong("timezone", f"{unknown} (Debian's package tzdata has the list)") from None
-    settings = Settings(
-        title=top.text("title", "Class"),
-        roster=[path.parent / one for one in top.texts("roster")],
-        counts=top.one_of("counts", COUNTS, "best"),
-        bonus=top.one_of("bonus", BONUS, "separate"),
-        manual=[path.parent / one for one in top.texts("manual")],
-        zone=zone,
-        slip_days=top.number("slip_days", 0, whole=True, most=1000),
-        drop_lowest=top.number("drop_lowest", 0, whole=True, most=1000),
-    )
-    if times := top.text("times"):
-        settings.times = path.parent / times
-    settings.late = read_late(Reader(path, top.tables("late"), "late"), Late())
-    for lab, about in top.tables("labs").items():
-        one = Reader(path, about, f"labs.{lab}")
-        settings.labs[lab] = Lab(
-            one.time("due", zone),
-            one.one_of("counts", COUNTS, settings.counts),
-            read_late(Reader(path, one.tables("late"), f"labs.{lab}.late"), settings.late),
-            one.number("slip_days", None, whole=True, most=1000),
-            one.yes("drop", True),
-            read_manual(path, f"labs.{lab}.manual", one.tables("manual")),
-            one.text("column", lab),
-            one.text("bonus_column"),
-        )
-        one.done()
-    for group, about in top.tables("groups").items():
-        one = Reader(path, about if isinstance(about, dict) else {"members": about}, f"groups.{group}")
-        settings.groups[group] = (one.texts("members"), one.texts("labs"))
-        one.done()
-    aliases = top.tables("aliases")
-    settings.aliases = {key: Reader(path, aliases, "aliases").needed(key) for key in aliases}
-    for one in top.rows("extensions"):
-        due, days = one.time("due", zone), one.number("days", 0)
-        made = Extension(one.needed("student"), one.text("lab"), due, days, one.text("reason"))
-        if (made.due is None) == (made.days == 0):
-            raise one.wrong("due, days", "exactly one of them is needed")
-        settings.extensions.append(made)
-        one.done()
-    for one in top.rows("excused"):
-        settings.excused.append(Excused(one.needed("student"), one.needed("lab"), one.needed("reason")))
-        one.done()
-    for one in top.rows("overrides"):
-        points = one.number("points", None)
-        if points is None:
-            raise one.wrong("points", "is missing")
-        student, lab, bonus = one.needed("student"), one.needed("lab"), one.number("bonus", None)
-        settings.overrides.append(Override(student, lab, points, bonus, one.needed("reason")))
-        one.done()
-    settings.points = read_points(path, top.tables("points"))
-    top.done()
-    return settings
 
 
 def read(folder: pathlib.Path) -> Settings:

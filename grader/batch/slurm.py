@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Grades on a cluster: each round hands what has no result yet to Slurm as two job arrays, one that compiles
-and one that runs, task by task after it. Slurm is not asked what is done: results and the ledger tell. It may
+and one that runs, task by task after it. Slurm is not asked what is done: that is in the book. It may
 lose jobs, nodes and its controller; what has left the queue without a result is handed in again.
 
 All nodes must see the checkout, the build folder and the class's folder at the same paths.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -24,14 +25,12 @@ LARGEST_ARRAY = 1000  # Slurm's own default bound is 1001
 POLL = 1.0  # seconds
 ASK = 4.0  # between questions to the controller
 MAX_LOST = 20  # times that the cluster may lose one submission
-PATIENCE = 3600.0  # seconds without a controller
 TASK = pathlib.Path(__file__).with_name("slurm_task.py")
 # Complaints about what will not mend itself.
 FOR_GOOD = (
     "invalid (partition|generic resource|account|option|feature|qos)|unrecognized option|unable to open"
     "|requested node configuration"
 )
-AWAY = "Slurm's controller has been away for an hour: {}. The same command goes on from here."
 
 
 class Unreachable(Exception):
@@ -68,31 +67,29 @@ class Slurm:
         self.to_compile = shlex.split(options.slurm_compile)
         default = "--gres=gpu:1 --exclusive" if book.settings["device"] == "gpu" else ""
         self.to_time = shlex.split(default if options.slurm_time is None else options.slurm_time)
-        self.folder = book.folder / "slurm"
-        self.folder.mkdir(exist_ok=True)
-        self.lost_since: float | None = None
+        self.folder = book.folder / "work"
+        # The class's folder is part of the names of jobs: they are found again after a kill.
+        self.name = f"lab-{hashlib.sha256(str(book.folder).encode()).hexdigest()[:12]}"
         self.cancel_left_overs()
 
     # --- Talking to Slurm ---
 
+    def queue(self) -> set[str]:
+        """Names of this class's jobs that wait or run."""
+        names = slurm(["squeue", "--noheader", f"--user={os.getuid()}", "--format=%j"]).split()
+        return {name for name in names if name.startswith(self.name)}
+
     def cancel_left_overs(self) -> None:
         """Cancels the jobs of a killed run. What they have finished stands; the rest is begun again."""
-        folders = [path for path in self.folder.iterdir() if path.is_dir()]
-        if folders:
-            jobs = ",".join(f"{path.name}-{stage}" for path in folders for stage in "cg")
+        if jobs := ",".join(self.patiently(self.queue)):
             self.patiently(lambda: slurm(["scancel", "--quiet", f"--name={jobs}"]))
-            for path in self.folder.iterdir():
-                path.rename(path.with_name(f".{path.name}")) if not path.name.startswith(".") else None
 
     def patiently(self, ask):
         """The answer; waits for a controller that is away."""
-        begun = time.monotonic()
         while True:
             try:
                 return ask()
             except Unreachable as reason:
-                if time.monotonic() - begun > PATIENCE:
-                    raise Problem(AWAY.format(reason)) from None
                 print(f"grade-all: waiting for Slurm: {reason}", file=sys.stderr, flush=True)
                 time.sleep(ASK)
 
@@ -117,7 +114,7 @@ class Slurm:
 
     def hand_over(self, tasks: list[dict]) -> list[str]:
         """The names of the arrays. Raises Unreachable when it is not known whether Slurm has them."""
-        name = f"lab-{secrets.token_hex(6)}"
+        name = f"{self.name}-{secrets.token_hex(6)}"
         folder = self.folder / name
         folder.mkdir()
         (folder / "tasks.json").write_text(json.dumps(tasks), encoding="utf-8")
@@ -129,15 +126,10 @@ class Slurm:
         return names
 
     def queued(self) -> set[str] | None:
-        """Names of jobs that wait or run; None when nobody answers."""
+        """None when nobody answers."""
         try:
-            answer = set(slurm(["squeue", "--noheader", f"--user={os.getuid()}", "--format=%j"]).split())
-            self.lost_since = None
-            return answer
-        except Unreachable as reason:
-            self.lost_since = self.lost_since or time.monotonic()
-            if time.monotonic() - self.lost_since > PATIENCE:
-                raise Problem(AWAY.format(reason)) from None
+            return self.queue()
+        except Unreachable:
             return None
 
     # --- The work ---

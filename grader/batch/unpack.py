@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Reads the .cu files out of a student's .zip or .tar (also compressed), in a process of its own with little
-memory and time.
+"""Reads the .cu files out of a student's .zip or .tar (also compressed). ingest.py calls it in a process of its
+own, with little memory and time.
 
-    python3 -I unpack.py      reads names of archives, a JSON string a line; answers each with a line
-                              {"refused": reason or "", "files": {name: base64}, "others": [names], "time": of
-                              the newest entry}
+    answer(path)      {"refused": reason or "", "files": {name: base64}, "others": [names], "time": of the
+                      newest entry}
 
 Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are
 refused by name. What an archive says of its sizes is not believed: reading stops at the limits.
@@ -14,12 +13,10 @@ import base64
 import bz2
 import calendar
 import gzip
-import json
 import lzma
 import pathlib
 import resource
 import stat
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -169,15 +166,7 @@ def answer(path: str) -> dict:
     return {"refused": "", "files": files, "others": found.others, "time": found.time}
 
 
-def main() -> None:
+def limit_this_process() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    for line in sys.stdin:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, hard))
-        print(json.dumps(answer(json.loads(line))), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))

@@ -1,7 +1,34 @@
 # SPDX-License-Identifier: MIT
 """The command lines of the steps for one submission: the same on this machine and on a node of a cluster."""
 
-from book import Book, Unit
+import json
+import os
+import pathlib
+import subprocess
+
+from book import Book, Problem, Unit
+
+
+def labcli_of() -> str:
+    build = os.environ.get("LAB_BUILD")
+    if not build or not os.access(f"{build}/grader/labcli", os.X_OK):
+        raise Problem("Run this through ./lab: it needs the built tools.")
+    return f"{build}/grader/labcli"
+
+
+def ask(command: list[str]) -> str:
+    """What a command prints."""
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
+    if done.returncode != 0:
+        raise Problem((done.stderr or done.stdout).strip().removeprefix("lab: ") or f"{command[1]} failed.")
+    return done.stdout
+
+
+def catalogue_of(labcli: str) -> dict:
+    """The labs with their points."""
+    return json.loads(ask([labcli, "list", "--json"]))
 
 
 def options(**given: object) -> list[str]:
@@ -28,20 +55,16 @@ def grade_command(book: Book, unit: Unit, attempt: int) -> list[str]:
 
 
 def baselines_command(book: Book, lab: str) -> list[str]:
-    return [book.labcli, "batch-baselines", lab, *how(book), *options(out=book.baselines(lab))]
+    return [book.labcli, "batch-baselines", lab, *options(**book.settings, out=book.baselines(lab))]
 
 
-def how(book: Book, seed: str = "") -> list[str]:
-    """`seed`: another one than the class's."""
-    return options(
-        **{name: book.settings.get(name) for name in ("seed", "device", "task")}
-        | ({"seed": seed} if seed else {})
-    )
+def harness(book: Book) -> pathlib.Path:
+    """What batch-harness writes and grade-one reads."""
+    return book.folder / "work" / "harness.json"
 
 
 def _command(book: Book, unit: Unit, attempt: int) -> list[str]:
-    files = options(
-        harness=book.folder / "harness.json", source=book.source(unit.sha256), work=book.work(unit, attempt)
-    )
-    command = [book.labcli, "grade-one", unit.lab, *how(book, book.seed_of(unit)), *files]
+    how = book.settings | {"seed": book.seed_of(unit)}
+    files = {"harness": harness(book), "source": book.source(unit.sha256), "work": book.work(unit, attempt)}
+    command = [book.labcli, "grade-one", unit.lab, *options(**how, **files)]
     return [*command, "--graded", "--isolation", book.isolation]

@@ -10,6 +10,7 @@ import datetime
 import fcntl
 import html
 import pathlib
+import sqlite3
 import statistics
 import textwrap
 import unicodedata
@@ -17,7 +18,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from types import NoneType
 
-from book import Book, kind_of_fault
+from book import Book, kind_of_fault, utc_now
 from grades import Candidate, Final, Term, joined, parse_time, shown
 
 STYLE = pathlib.Path(__file__).resolve().parents[1] / "page/style.css"
@@ -72,30 +73,31 @@ def last_of(term: Term) -> list[tuple[str, str, Candidate]]:
 def progress(book: Book, term: Term) -> list[Part]:
     """How far a batch is, and whether the grader is in good health."""
     last = last_of(term)
-    ends = [one for attempts in book.state.ended.values() for one in attempts.values()]
-    begun = [
-        key for key, attempt in book.state.started.items() if attempt not in book.state.ended.get(key, {})
-    ]
     rows = []
     for lab in term.labs:
         there = Counter(one.status for _, of, one in last if of == lab)
         n_done = there["graded"] + there["refused"]
-        seconds = sorted(one["seconds"] for one in ends if one.get("lab") == lab and one.get("seconds"))
-        took = [f"{s:.0f} s" for s in (statistics.median(seconds), seconds[-1])] if seconds else ["", ""]
+        took = [
+            s for (s,) in book.rows("SELECT seconds FROM attempts WHERE seconds AND lab = ? ORDER BY 1", lab)
+        ]
+        times = [f"{s:.0f} s" for s in (statistics.median(took), took[-1])] if took else ["", ""]
         done = Share(n_done, sum(there.values()), f"{n_done} of {sum(there.values())}", 10)
-        rows.append([lab, done, there["pending"], there["infra"], *took])
-    newest = max((one.get("time", "") for one in ends), default="")
+        rows.append([lab, done, there["pending"], there["infra"], *times])
+    newest = book.value("SELECT max(ended) FROM attempts")
+    n_running = book.value("SELECT count(DISTINCT key) FROM attempts WHERE outcome = ''")
     running = is_running(book.folder)
-    note = f"A batch is running: {len(begun)} files are being graded." if running else "No batch is running."
+    note = f"A batch is running: {n_running} files are being graded." if running else "No batch is running."
     note += f" The last attempt ended at {newest}." if newest else ""
-    if running and (left := left_over(last, ends, newest)):
-        note += f" {left}"
-    faults: dict[tuple[str, str], list[dict]] = {}
-    for one in ends:
-        if one.get("outcome") == "infra":
-            faults.setdefault((one.get("lab", ""), kind_of_fault(one.get("message", ""))), []).append(one)
+    if running and newest:  # how long the queue takes, at the pace of the last ten minutes
+        n_waiting = len({(lab, one.row["sha256"]) for _, lab, one in last if one.status == "pending"})
+        since = utc_now((parse_time(newest, None) - datetime.timedelta(minutes=10)).timestamp())
+        minutes = 10 * n_waiting / book.value("SELECT count(*) FROM attempts WHERE ended >= ?", since)
+        note += f" {n_waiting} files are left; at the pace of the last ten minutes they take {minutes:.0f} minutes."
+    faults: dict[tuple[str, str], list[sqlite3.Row]] = {}
+    for one in book.rows("SELECT lab, ended, message FROM attempts WHERE outcome = 'infra' ORDER BY id"):
+        faults.setdefault((one["lab"], kind_of_fault(one["message"])), []).append(one)
     of_machine = [
-        [lab, len(found), max(one.get("time", "") for one in found), found[-1].get("message", "")]
+        [lab, len(found), max(one["ended"] for one in found), found[-1]["message"]]
         for (lab, _), found in sorted(faults.items(), key=lambda item: -len(item[1]))
     ]
     about = "Messages that differ in numbers only are one kind." if faults else "None."
@@ -103,16 +105,6 @@ def progress(book: Book, term: Term) -> list[Part]:
         Part("Progress", ["lab", "graded", "waiting", "machine's fault", "median", "longest"], rows, note),
         Part("Faults of the machine", ["lab", "attempts", "last", "message"], of_machine, about),
     ]
-
-
-def left_over(last: list[tuple[str, str, Candidate]], ends: list[dict], newest: str) -> str:
-    """How long the queue takes, at the pace of the last ten minutes."""
-    n_waiting = len({(lab, one.sha256) for _, lab, one in last if one.status == "pending"})
-    if not newest:
-        return ""
-    since = parse_time(newest, datetime.UTC) - datetime.timedelta(minutes=10)
-    n_done = sum(parse_time(one["time"], datetime.UTC) >= since for one in ends if one.get("time"))
-    return f"{n_waiting} files are left; at the pace of the last ten minutes they take {10 * n_waiting / n_done:.0f} minutes."
 
 
 def bin_of(final: Final) -> int:

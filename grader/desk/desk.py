@@ -10,7 +10,6 @@ README.md says who calls whom.
 """
 
 import argparse
-import fcntl
 import os
 import pathlib
 import sqlite3
@@ -29,27 +28,33 @@ import manual
 import regrades
 import settings
 import start
-from book import NO_CLASS, Book, write_atomically
-from grade_all import catalogue_of, labcli_of
-from names import slug
+from book import NAME, Book, write_atomically
 from options import parser_of
+from roster import Student
 from roster import read as read_roster
 from settings import Problem, meant
 from waiting import Waiting
+from worker import catalogue_of, labcli_of
 
 
-def open_book(folder: pathlib.Path, own_points: bool = True, keep: bool = True) -> Book:
-    """To read: also while a batch is running. `own_points`: what evidence is worth by this checkout, else by
-    that of the last run; `keep`: from now on."""
-    if not (folder / "ledger.jsonl").exists():
-        if (folder / settings.NAME).exists():
-            raise Problem(about_new(folder))
-        raise Problem(NO_CLASS.format(folder))
-    book = Book(folder, read_only=True)
-    book.use_last_harness()
+def open_book(folder: pathlib.Path, own_points: bool = True) -> Book:
+    """Also while a batch is running. `own_points`: what evidence is worth by this checkout, else by that of the
+    last run. The caller commits."""
+    if not (folder / NAME).exists() and (folder / settings.NAME).exists():
+        raise Problem(about_new(folder))
+    book = Book(folder)
     book.labcli = labcli_of()
-    book.use_points(catalogue_of(book.labcli) if own_points else None, keep)
+    if own_points:
+        book.db.execute("BEGIN IMMEDIATE")
+    book.use_points(catalogue_of(book.labcli) if own_points else None)
     return book
+
+
+def term_of(folder: pathlib.Path) -> tuple[Book, grades.Term]:
+    """As the class is by the points of the last run."""
+    book = open_book(folder, own_points=False)
+    book.db.commit()
+    return book, grades.compute(book)
 
 
 def about_new(folder: pathlib.Path) -> str:
@@ -62,17 +67,6 @@ def about_new(folder: pathlib.Path) -> str:
         f"{folder / settings.NAME} has no mistake: {n_students} students, {n_due} labs with a due date.\n"
         f"Nothing has been graded into {folder} yet. Run ./lab grade-all first: ./lab grade-all FOLDER --out {folder}"
     )
-
-
-def locked(path: pathlib.Path, wait: bool = False):
-    """The open file, or None while another process has it."""
-    file = open(path, "a", encoding="ascii")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        return file
-    except OSError:
-        file.close()
-        return None
 
 
 def new(options: argparse.Namespace) -> None:
@@ -102,19 +96,18 @@ def warn(term: grades.Term) -> None:
         print(f"unknown: {owner}: {why}. {counts}", file=sys.stderr)
 
 
-def regrade(book: Book, dry_run: bool = False) -> grades.Term:
+def regrade(folder: pathlib.Path, dry_run: bool = False) -> tuple[Book, grades.Term]:
     """Tables and final grades anew."""
-    with locked(book.folder / "desk.lock", wait=True):
-        term = grades.compute(book)
-        lines = grades.moved(grades.before(book), term)
-        if not dry_run:
-            grades.write(book, term, lines)
-            if lock := locked(book.folder / "lock"):
-                with lock:
-                    gradebook.write_tables(book)
-            else:
-                running = "A batch is running: these are the grades of what is done"
-                print(f"{running}; it writes the gradebook itself.", file=sys.stderr)
+    book = open_book(folder)
+    term = grades.compute(book)
+    lines = grades.moved(grades.before(book), term)
+    if dry_run:
+        book.db.rollback()
+    else:
+        grades.write(book, term, lines)
+        gradebook.write_tables(book)
+        if class_page.is_running(book.folder):
+            print("A batch is running: these are the grades of what is done.", file=sys.stderr)
     warn(term)
     for line in lines:
         print(line)
@@ -129,11 +122,11 @@ def regrade(book: Book, dry_run: bool = False) -> grades.Term:
     )
     if dry_run:
         print("This was a dry run: nothing was written.")
-    return term
+    return book, term
 
 
 def export(options: argparse.Namespace) -> None:
-    term = regrade(open_book(options.folder))
+    _, term = regrade(options.folder)
     wanted = [
         (options.moodle, lambda: exports.moodle(term)),
         (options.gradescope, lambda: exports.gradescope(term)),
@@ -153,10 +146,8 @@ def export(options: argparse.Namespace) -> None:
 
 
 def give_feedback(options: argparse.Namespace) -> None:
-    book = open_book(options.folder)
     out = options.out or options.folder / "feedback"
-    out.mkdir(parents=True, exist_ok=True)
-    term = regrade(book)
+    book, term = regrade(options.folder)
     send = feedback.write(book, term, out)
     print(
         f"Feedback  {out}: {len(send)} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent."
@@ -165,30 +156,34 @@ def give_feedback(options: argparse.Namespace) -> None:
 
 def request(options: argparse.Namespace) -> None:
     """Lists the requests; with --say it adds one, or another entry of one."""
-    known = regrades.read(options.folder)
+    book = Book(options.folder)
+    known = regrades.read(book)
     if options.say is None:
         chosen = [known[options.number]] if options.number in known else list(known.values())
-        for one in chosen if options.all or options.number else [one for one in chosen if not one.closed]:
-            print("\n".join(one.lines()))
+        for one in chosen:
+            if options.all or options.number or not one.closed:
+                print("\n".join(one.lines()))
         n_open = sum(not one.closed for one in known.values())
         print(f"Requests: {len(known)}, open: {n_open}.")
         return
     if options.number is None:
-        term = grades.compute(open_book(options.folder, own_points=False))
-        student = options.student or ""
-        if (found := term.roster.by_id(student)) is None:
-            near = meant(student, term.roster.students)
-            raise Problem(f"--student {options.student} is not in the roster. {near}")
+        _, term = term_of(options.folder)
         check_lab(options.lab or "", term)
-        one = regrades.Request(len(known) + 1, found.id, options.lab)
+        one = regrades.Request(len(known) + 1, student_of(term, options.student or "").id, options.lab)
     elif (one := known.get(options.number)) is None:
         lists = f"./lab class request {options.folder} --all lists them"
         raise Problem(f"There is no request {options.number}; {lists}.")
     closes = options.close or options.points is not None
-    regrades.add(options.folder, one, options.by, options.say, options.points, closes)
+    one = regrades.add(book, one, options.by, options.say, options.points, closes)
     print("\n".join(one.lines()))
     if options.points is not None:
         print(f"./lab class grades {options.folder} puts these points in place.")
+
+
+def student_of(term: grades.Term, text: str) -> Student:
+    if (one := term.roster.by_id(text) or term.roster.find(text)) is None:
+        raise Problem(f"{text} is not in the roster. {meant(text, term.roster.students)}")
+    return one
 
 
 def check_lab(lab: str, term: grades.Term) -> None:
@@ -197,10 +192,9 @@ def check_lab(lab: str, term: grades.Term) -> None:
 
 
 def sheet(options: argparse.Namespace) -> None:
-    term = grades.compute(open_book(options.folder, own_points=False))
+    _, term = term_of(options.folder)
     check_lab(options.lab, term)
-    students = list(term.roster.students.values())
-    rows = manual.sheet(term.settings, students, options.lab)
+    rows = manual.sheet(term.settings, list(term.roster.students.values()), options.lab)
     if options.out.exists():
         raise Problem(f"{options.out} is there already: somebody may have filled it in.")
     write_atomically(options.out, gradebook.csv_text(rows).encode())
@@ -213,18 +207,14 @@ def sheet(options: argparse.Namespace) -> None:
 
 
 def student(options: argparse.Namespace) -> None:
-    term = grades.compute(open_book(options.folder, own_points=False))
-    one = term.roster.by_id(options.student) or term.roster.find(options.student)
-    if one is None:
-        near = meant(options.student, term.roster.students)
-        raise Problem(f"{options.student} is not in the roster. {near}")
+    _, term = term_of(options.folder)
+    one = student_of(term, options.student)
     title = f"{term.settings.title}: {one.name or one.id}"
     show_parts(options, title, feedback.summary(term.of(one)), feedback.parts_of(term, one))
 
 
 def show(options: argparse.Namespace) -> None:
-    book = open_book(options.folder, own_points=False)
-    term = grades.compute(book)
+    book, term = term_of(options.folder)
     parts = class_page.parts_of(book, term)
     summary = f"{len(term.roster.students)} students, {grades.plural(len(term.labs), 'lab')}"
     show_parts(options, term.settings.title, summary, parts)
@@ -239,21 +229,21 @@ def show_parts(options: argparse.Namespace, title: str, summary: str, parts: lis
 
 
 def sources(options: argparse.Namespace) -> None:
-    book = open_book(options.folder, own_points=False)
-    n_files = 0
-    for (owner, lab), submissions in grades.compute(book).rows.items():
-        last = next((one for one in reversed(submissions) if one.sha256), None)
-        if last and book.source(last.sha256).exists():
-            path = options.out / lab / slug(owner) / f"{lab}.cu"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, book.source(last.sha256).read_bytes())
-            n_files += 1
-    print(f"{n_files} files in {options.out}, one folder for each lab and student.")
+    book = Book(options.folder)
+    with_file = "SELECT max(id) FROM received WHERE sha256 <> '' GROUP BY student, lab"
+    last = book.rows(
+        f"SELECT lab, slug, sha256 FROM received JOIN students USING (student) WHERE id IN ({with_file})"
+    )
+    for lab, folder, sha256 in last:
+        path = options.out / lab / folder / f"{lab}.cu"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, book.source(sha256).read_bytes())
+    print(f"{len(last)} files in {options.out}, one folder for each lab and student.")
 
 
 COMMANDS = {
     "new": new,
-    "grades": lambda options: regrade(open_book(options.folder, keep=not options.dry_run), options.dry_run),
+    "grades": lambda options: regrade(options.folder, options.dry_run),
     "export": export,
     "feedback": give_feedback,
     "show": show,

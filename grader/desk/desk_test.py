@@ -12,6 +12,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import sqlite3
 import sys
 import tempfile
 import tomllib
@@ -29,7 +30,6 @@ sys.path[:0] = [
 import chromium
 import desk
 import forked
-import ledger
 import make_term
 import roster
 import settings
@@ -254,6 +254,13 @@ class Desk(InFolder):
         self.assertNotIn("Traceback", said)
         return said
 
+    def sql(self, text, *values):
+        db = sqlite3.connect(self.term.folder / "gradebook.sqlite")
+        with db:
+            found = db.execute(text, values).fetchall()
+        db.close()
+        return found
+
     def settings(self, more):
         with open(self.term.folder / "class.toml", "a", encoding="utf-8") as file:
             file.write(more)
@@ -325,7 +332,7 @@ class Desk(InFolder):
 
     def test_a_lab_that_does_not_exist_is_refused(self):
         self.desk("grades", "term.graded")
-        before = (self.term.folder / "final.json").read_text()
+        before = make_term.finals(self.term.folder)
         text = (self.term.folder / "class.toml").read_text()
         for more in (
             "[labs.reductoin]\ndue = 2026-10-05T23:59:00\n",
@@ -345,7 +352,7 @@ class Desk(InFolder):
                     said,
                     r'(there is no lab "reductoin"|points.reductoin is not a lab). Did you mean reduction\?',
                 )
-        self.assertEqual((self.term.folder / "final.json").read_text(), before, "nobody's grade has changed")
+        self.assertEqual(make_term.finals(self.term.folder), before, "nobody's grade has changed")
 
     def someone_without_submissions(self):
         """One student more in the roster, and in Canvas's gradebook."""
@@ -374,9 +381,7 @@ class Desk(InFolder):
             self.assertEqual(float(row["total"]), sum(map(float, others)))
 
     def test_a_lab_that_nobody_has_graded_is_empty(self):
-        records, _ = ledger.parse((self.term.folder / "ledger.jsonl").read_bytes())
-        kept = [one for one in records if one.get("lab") != "compaction"]
-        (self.term.folder / "ledger.jsonl").write_bytes(b"".join(map(ledger.encode, kept)))
+        self.sql("DELETE FROM received WHERE lab = 'compaction'")
         self.assertIn(
             "nobody's submissions of compaction have been graded", self.desk("grades", "term.graded")
         )
@@ -395,9 +400,7 @@ class Desk(InFolder):
         for days, status in ((3, "not due"), (0, "missing")):
             self.put("term.graded/class.toml", re.sub(r"most_days = \d+", f"most_days = {days}", text))
             self.desk("grades", "term.graded")
-            self.assertEqual(
-                json.loads((self.term.folder / "final.json").read_text())[student]["scan"]["status"], status
-            )
+            self.assertEqual(make_term.finals(self.term.folder)[student]["scan"]["status"], status)
 
     def test_who_is_excused_has_no_zero_and_a_total(self):
         student = self.someone_without_submissions()
@@ -422,7 +425,7 @@ class Desk(InFolder):
         for rule in ("separate", "added", "capped"):
             self.put("term.graded/class.toml", f'bonus = "{rule}"\n' + text)
             self.desk("export", "term.graded", "--csv", "out.csv", "--moodle", "m.csv")
-            finals[rule] = json.loads((self.term.folder / "final.json").read_text())
+            finals[rule] = make_term.finals(self.term.folder)
             heads = (self.folder / "m.csv").read_text(encoding="utf-8").splitlines()[0]
             self.assertEqual("bonus" in heads, rule == "separate")
         n_bonus = 0
@@ -441,7 +444,7 @@ class Desk(InFolder):
         self.assertGreater(n_bonus, 0)
 
     def final(self, student, lab):
-        return json.loads((self.term.folder / "final.json").read_text(encoding="utf-8"))[student][lab]
+        return make_term.finals(self.term.folder)[student][lab]
 
     def edit(self, *changes):
         """Of class.toml."""
@@ -640,13 +643,13 @@ class Desk(InFolder):
                 for lab in labs
             ),
         )
-        records, _ = ledger.parse((self.term.folder / "ledger.jsonl").read_bytes())
-        with open(self.term.folder / "ledger.jsonl", "ab") as file:
-            for lab in labs:
-                one = next(
-                    one for one in records if one.get("lab") == lab and self.points_of(records, one) > 0
-                )
-                file.write(ledger.encode({**one, "student": "quiet"}))
+        self.desk("grades", "term.graded")
+        names = "lab, sha256, refused, origin, note, late, submitted, received"
+        for lab in labs:
+            worth = f"SELECT max(id) FROM submissions WHERE lab = '{lab}' AND points > 0"
+            self.sql("INSERT INTO students VALUES ('quiet', 'quiet') ON CONFLICT DO NOTHING")
+            copied = f"SELECT 'quiet', {names} FROM received WHERE id = ({worth})"
+            self.sql(f"INSERT INTO received (student, {names}) {copied}")
         self.edit((r"^", 'times = "times.csv"\n'))
 
         def spent():
@@ -657,18 +660,6 @@ class Desk(InFolder):
         self.assertEqual(spent(), {"reduction": (2, 0), "compaction": (1, 1), "histogram": (0, 2)})
         self.edit((r"\[labs.reduction\]\n", "[labs.reduction]\nslip_days = 0\n"))
         self.assertEqual(spent(), {"reduction": (0, 2), "compaction": (1, 1), "histogram": (2, 0)})
-
-    def points_of(self, records, submission):
-        """What a submission of the ledger is worth."""
-        for one in records:
-            if (
-                submission["event"] == "hand_in"
-                and one.get("outcome") == "graded"
-                and one["sha256"] == submission["sha256"]
-            ):
-                path = self.term.folder / "results" / one["key"] / f"{one['attempt']}.json"
-                return json.loads(path.read_text())["labs"][0]["points"]
-        return 0
 
     def test_the_lowest_lab_is_dropped_from_the_total(self):
         self.edit((r"drop_lowest = 1", "drop_lowest = 0"))
@@ -738,23 +729,9 @@ class Desk(InFolder):
         self.desk("grades", "term.graded")
         nothing = re.compile(r"^reduction +\d+ +\S+ +\S+ +(\d+) +(\d+)", re.M)
         before = nothing.search(self.desk("show", "term.graded").split("POINTS", 1)[1])
-        with open(self.term.folder / "ledger.jsonl", "ab") as file:
-            file.write(
-                ledger.encode(
-                    {
-                        "event": "hand_in",
-                        "student": student,
-                        "lab": "reduction",
-                        "sha256": "",
-                        "refused": "",
-                        "late": False,
-                        "note": "",
-                        "origin": "Nothing for this lab was found in quiet.docx",
-                        "submitted": "2026-10-01T08:00:00Z",
-                        "time": "2026-10-01T08:00:00Z",
-                    }
-                )
-            )
+        values = (student, "reduction", "", "", "Nothing for this lab was found in quiet.docx", "", 0)
+        self.sql("INSERT INTO students VALUES (?, ?)", student, student)
+        self.sql(f"INSERT INTO received VALUES (NULL, {'?, ' * 7} '2026-10-01', '2026-10-01')", *values)
         after = nothing.search(self.desk("show", "term.graded").split("POINTS", 1)[1])
         self.assertEqual(int(after[1]), int(before[1]) - 1)
         self.assertEqual(int(after[2]), int(before[2]) + 1)
@@ -773,7 +750,7 @@ class Desk(InFolder):
         text = (self.term.folder / "class.toml").read_text()
         self.put("term.graded/class.toml", 'times = "times.csv"\n' + text)
         self.desk("grades", "term.graded")
-        final = json.loads((self.term.folder / "final.json").read_text())[student][lab]
+        final = make_term.finals(self.term.folder)[student][lab]
         self.assertEqual(final["days_late"] + final["slip_days"], 2)
 
     def test_texts_of_students_are_harmless(self):

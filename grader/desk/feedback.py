@@ -8,13 +8,12 @@ FOLDER/send.csv                        email, name, subject, folder and files, a
 """
 
 import pathlib
-import shutil
 
 import reports
 from book import Book, write_atomically
 from class_page import SOLVED, Part, document, escape, html_table
 from gradebook import csv_text
-from grades import Candidate, Final, Term, out_of, shown, total
+from grades import Final, Term, out_of, shown, total
 from names import slug
 from roster import Student
 
@@ -80,20 +79,12 @@ def parts_of(term: Term, student: Student) -> list[Part]:
     ]
 
 
-def tasks_of(book: Book, one: Candidate | None) -> list[dict]:
-    """As the student may see them."""
-    result, _ = reports.edition_of(book, one.row, ".student") if one else (None, True)
-    return result["labs"][0]["tasks"] if result else []
-
-
-def requests_about(term: Term, final: Final) -> list[str]:
+def blocks_of(term: Term, final: Final, tasks: list[dict]) -> list[tuple[str, str]]:
+    """What there is to say about a lab: headings and texts."""
     about = (final.student, final.lab)
-    found = [one for one in term.requests.values() if (one.student, one.lab) == about]
-    return [line for one in found for line in one.lines()]
-
-
-def heading(task: dict) -> str:
-    return f"{task['id']}: {task['verdict']}, {task['points']} of {task['max_points']} points"
+    asked = [one for one in term.requests.values() if (one.student, one.lab) == about]
+    blocks = [("Requests", "\n".join(line for one in asked for line in one.lines()))] if asked else []
+    return blocks + [(reports.heading(task), task["message"].rstrip()) for task in tasks]
 
 
 def markdown(term: Term, name: str, finals: list[Final], tasks: dict[str, list[dict]]) -> str:
@@ -101,20 +92,13 @@ def markdown(term: Term, name: str, finals: list[Final], tasks: dict[str, list[d
     for final in finals:
         lines += [f"## {final.lab}: {worth(final)}", ""]
         lines += [f"- {in_markdown(note)}" for note in final.notes] + [""] * bool(final.notes)
-        lines += [*("    " + line for line in asked), ""] if (asked := requests_about(term, final)) else []
-        for task in tasks[final.lab]:
-            lines += [f"### {heading(task)}", ""]
-            if message := task["message"].rstrip():
-                lines += [*("    " + line for line in message.splitlines()), ""]
+        for heading, text in blocks_of(term, final, tasks[final.lab]):
+            lines += [f"### {heading}", "", *("    " + line for line in text.splitlines()), ""]
     return "\n".join(lines)
 
 
 def in_markdown(text: str) -> str:
     return "".join("\\" + char if char in "\\`*_{}[]<>#|!~" else char for char in text.replace("\n", " "))
-
-
-def folded(lines: str, label: str) -> str:
-    return f'<pre tabindex="0" role="region" aria-label="{escape(label)}">{escape(lines.rstrip())}</pre>'
 
 
 def page(
@@ -126,31 +110,38 @@ def page(
         if part.rows:
             body += f"<section><h2>{part.title}</h2>{html_table(part.heads, part.rows)}</section>\n"
     for final in finals:
-        told = ""
+        body += f"<section><h2>{escape(final.lab)}: {escape(worth(final))}</h2>"
         if final.lab in has_report:
-            told = f'<p><a href="{final.lab}.html">The grader\'s full report</a></p>'
-        if asked := requests_about(term, final):
-            told += folded("\n".join(asked), f"Requests about {final.lab}")
-        for task in tasks[final.lab]:
-            told += f"<h3>{escape(heading(task))}</h3>"
-            if task["message"].strip():
-                told += folded(task["message"], f"Message of {task['id']}")
-        body += f"<section><h2>{escape(final.lab)}: {escape(worth(final))}</h2>{told}</section>\n"
+            body += f'<p><a href="{final.lab}.html">The grader\'s full report</a></p>'
+        for heading, text in blocks_of(term, final, tasks[final.lab]):
+            label = f"{escape(final.lab)}: {escape(heading)}"
+            body += f"<h3>{escape(heading)}</h3>"
+            body += (
+                f'<pre tabindex="0" role="region" aria-label="{label}">{escape(text)}</pre>' if text else ""
+            )
+        body += "</section>\n"
     return document(f"{term.settings.title}: {student.name}", summary(finals), body)
 
 
 def write(book: Book, term: Term, out: pathlib.Path) -> list[list[str]]:
     """The rows of send.csv."""
-    by_number = {one.number: one for made in term.rows.values() for one in made}
+    by_number = {one.number: one.row for made in term.rows.values() for one in made}
     send = []
     for student in term.roster.students.values():
         finals = term.of(student)
         folder = out / slug(student.id)
         folder.mkdir(parents=True, exist_ok=True)
-        chosen = {final.lab: by_number.get(final.submission) for final in finals}
-        tasks = {lab: tasks_of(book, one) for lab, one in chosen.items()}
-        with_tasks = [(lab, one.row) for lab, one in chosen.items() if tasks[lab]]
-        reported = {lab for lab, row in with_tasks if copy_report(book, row, folder / f"{lab}.html")}
+        tasks: dict[str, list[dict]] = {lab: [] for lab in term.labs}
+        reported = set()
+        for final in finals:
+            path = folder / f"{final.lab}.html"
+            path.unlink(missing_ok=True)
+            row = by_number.get(final.submission) if final.submission else None
+            result, as_graded = reports.edition_of(book, row, ".student") if row else (None, True)
+            if row and result:
+                tasks[final.lab] = result["labs"][0]["tasks"]
+                if reports.write_page(book, row, ".student", result, as_graded, path):
+                    reported.add(final.lab)
         text = page(term, student, finals, tasks, reported)
         write_atomically(folder / HAS_PAGE, text.encode())
         write_atomically(folder / "feedback.md", markdown(term, student.name, finals, tasks).encode())
@@ -160,14 +151,3 @@ def write(book: Book, term: Term, out: pathlib.Path) -> list[list[str]]:
     heads = ["email", "name", "subject", "folder", "files"]
     write_atomically(out / "send.csv", csv_text([heads, *send]).encode())
     return send
-
-
-def copy_report(book: Book, row: dict, target: pathlib.Path) -> bool:
-    """The report on a submission, anew where its points have changed since."""
-    result, as_graded = reports.edition_of(book, row, ".student")
-    graded = book.folder / "results" / row["key"] / f"{row['attempt']}.student.html"
-    if as_graded and graded.exists():
-        shutil.copyfile(graded, target)
-        return True
-    target.unlink(missing_ok=True)
-    return reports.render(book, result, target)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Final grades: for every student of the roster and every lab the submission that counts, the late rule,
-slip days, points by hand, overrides. From the ledger, stored results and class.toml alone; nothing is compiled
-or run, and nothing is written but by write().
+slip days, points by hand, overrides. From the book and class.toml alone; nothing is compiled or run, and
+nothing is written but by write().
 
     term = compute(book)            book.use_points() decides what evidence is worth
     moved(before(book), term)       who has another grade than the last time, and why
-    write(book, term, lines)        final.csv, final.json, changes.log
+    write(book, term, lines)        the book's finals; final.csv, changes.log
 """
 
 import datetime
@@ -15,7 +15,6 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 
-import gradebook
 import manual
 import regrades
 import scoring
@@ -48,8 +47,7 @@ class Candidate:
     tasks: dict[str, int] = field(default_factory=dict)
     verdicts: dict[str, tuple[str, str]] = field(default_factory=dict)  # by task: verdict and message
     lacks: list[str] = field(default_factory=list)  # what new points ask for and was never measured
-    sha256: str = ""
-    row: dict = field(default_factory=dict)  # of the gradebook's submissions
+    row: dict = field(default_factory=dict)  # of the book's submissions
 
 
 @dataclass
@@ -131,7 +129,7 @@ def read_times(
             raise Problem(f'{settings.times}: there is no lab "{lab}". {meant(lab, labs)}')
         text = first_of(row, ("submitted", "submission time"))
         try:
-            time = parse_time(text, settings.zone)
+            time = parse_time(text, settings.timezone)
         except ValueError:
             raise Problem(f'{settings.times}: "{text}" is not a time; write 2026-10-05 23:59:00.') from None
         if student := roster.by_id(who):
@@ -143,22 +141,23 @@ def read_times(
 
 def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
     """Of every owner and lab, in the order in which they came."""
-    last = {(one["student"], one["lab"]): number for number, one in enumerate(book.state.submissions, 1)}
     found: dict[tuple[str, str], list[Candidate]] = {}
-    for number, one in enumerate(book.state.submissions, 1):
-        row, tasks = gradebook.row_of(book, one, current=last[one["student"], one["lab"]] == number)
+    attempts = "LEFT JOIN attempts a ON a.key = s.key AND a.attempt = s.attempt"
+    worth = "LEFT JOIN worth w ON w.attempt = a.id ORDER BY s.id"
+    for row in map(dict, book.rows(f"SELECT s.*, w.tasks FROM submissions s {attempts} {worth}")):
+        tasks = json.loads(row.pop("tasks") or "[]")
         made = Candidate(
-            number,
-            one["student"],
+            row["id"],
+            row["student"],
             bonus=row["bonus_points"],
-            **{name: row[name] for name in ("status", "points", "max_points", "message")},
-            **{name: one[name] for name in ("submitted", "late", "sha256")},
+            late=bool(row["late"]),
+            **{name: row[name] for name in ("status", "points", "max_points", "message", "submitted")},
             tasks={task["id"]: task["points"] for task in tasks},
             verdicts={task["id"]: (task["verdict"], task["message"]) for task in tasks},
             lacks=scoring.not_measured({"tasks": tasks}),
-            row={**row, "lab": one["lab"]},
+            row=row,
         )
-        found.setdefault((one["student"], one["lab"]), []).append(made)
+        found.setdefault((row["student"], row["lab"]), []).append(made)
     return found
 
 
@@ -194,9 +193,10 @@ class Judge:
         self.excused = {key: one.reason for key, one in known(settings.excused)}
         self.decided = {}  # by student and lab: points, bonus (None: as graded), reason
         for one in requests:
-            if one.points is not None:
-                reason = f"regraded on request {one.number}: {one.reason}"
-                self.decided[one.student, one.lab] = tidy(one.points), None, reason
+            points, reason = one.decision
+            if points is not None:
+                reason = f"regraded on request {one.number}: {reason}"
+                self.decided[one.student, one.lab] = tidy(points), None, reason
         for key, one in known(settings.overrides):
             self.decided[key] = tidy(one.points), one.bonus, f"set by the instructor: {one.reason}"
 
@@ -408,7 +408,7 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     ]
     points, comments, more = manual.read(settings, roster)
     warnings += more
-    requests = regrades.read(book.folder)
+    requests = regrades.read(book)
     judge = Judge(
         settings,
         roster,
@@ -501,16 +501,16 @@ def difference(before: dict, now: dict) -> list[str]:
         if was != is_ and before["tasks"] and now["tasks"]:
             why.append(f"{task} {shown(was)} → {shown(is_)}")
     for what, name in (("days_late", "days late"), ("slip_days", "slip days")):
-        if before.get(what, 0) != now[what]:
-            why.append(f"{before.get(what, 0)} → {now[what]} {name}")
+        if before[what] != now[what]:
+            why.append(f"{before[what]} → {now[what]} {name}")
     for part, points in now["manual"].items():
-        if (was := before.get("manual", {}).get(part)) != points:
+        if (was := before["manual"].get(part)) != points:
             why.append(f"{part} {shown(was)} → {shown(points)}")
     if before["status"] != now["status"]:
         why.append(f"{before['status']} → {now['status']}")
     news = ("set by", "regraded", "extension", "excused", "dropped")
     why += [note for note in now["notes"] if note not in before["notes"] and note.startswith(news)]
-    if before.get("dropped", False) and not now["dropped"]:
+    if before["dropped"] and not now["dropped"]:
         why.append("it is not one of the lowest any more")
     return why or ["the rule for late submissions or for the bonus"]
 
@@ -519,12 +519,12 @@ def shown(points: float | None) -> str:
     return "none" if points is None else f"{points:g}"
 
 
-def moved(before: dict, term: Term) -> list[str]:
+def moved(before: dict[tuple[str, str], dict], term: Term) -> list[str]:
     """A line for each student and lab whose points have changed."""
     lines = []
     for (student, lab), final in sorted(term.finals.items()):
-        was, now = before.get(student, {}).get(lab), asdict(final)
-        if was is None or all(was.get(what, False) == now[what] for what in ("points", "bonus", "dropped")):
+        was, now = before.get((student, lab)), asdict(final)
+        if was is None or all(was[what] == now[what] for what in ("points", "bonus", "dropped")):
             continue
         points, bonus = (f"{shown(was[what])} → {shown(now[what])}" for what in ("points", "bonus"))
         bonus = "" if was["bonus"] == now["bonus"] else f", bonus {bonus}"
@@ -534,21 +534,20 @@ def moved(before: dict, term: Term) -> list[str]:
     return lines
 
 
-def before(book: Book) -> dict:
+def before(book: Book) -> dict[tuple[str, str], dict]:
     """The grades of the last time, by student and lab."""
-    try:
-        return json.loads((book.folder / "final.json").read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
+    rows = book.rows("SELECT student, lab, details FROM finals")
+    return {(student, lab): json.loads(details) for student, lab, details in rows}
 
 
 def write(book: Book, term: Term, lines: list[str]) -> None:
     """`lines`: who has moved."""
-    finals: dict = {}
+    book.db.execute("DELETE FROM finals")
     for (student, lab), final in term.finals.items():
-        finals.setdefault(student, {})[lab] = asdict(final)
+        columns = {name: getattr(final, name) for name in ("status", "points", "bonus", "submission")}
+        book.insert("finals", student=student, lab=lab, **columns, details=json.dumps(asdict(final)))
+    book.db.commit()
     write_atomically(book.folder / "final.csv", csv_text(table(term)).encode())
     if lines:
         with open(book.folder / "changes.log", "a", encoding="utf-8") as file:
             file.writelines(f"{utc_now()}  {line}\n" for line in lines)
-    write_atomically(book.folder / "final.json", json.dumps(finals, indent=1).encode())

@@ -75,7 +75,7 @@ For each lab, after its due date:
 
 Before you use a newer version of the course in mid-term:
 
-- [ ] `./lab grade-all week3/ --seed SEED --out again`, with the seed of `{folder}/class.json`: the same grades?
+- [ ] `./lab grade-all week3/ --seed SEED --out again`, with the seed of the gradebook's table `about`: the same grades?
 - [ ] `./lab class grades {folder} --dry-run`: whose grade would change?
 """
 

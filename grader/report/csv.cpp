@@ -12,10 +12,12 @@
 namespace course::grader {
 namespace {
 
-// A quoted cell that is never a formula: spreadsheets execute cells that begin with = + - @.
+// A quoted cell that is never a formula: spreadsheets execute cells that begin with = + - @, some also after
+// blanks. The rule is that of `cell` in grader/batch/gradebook.py.
 std::string cell(const std::string& text) {
   std::string inside = tame(text);
-  if (!inside.empty() && std::string_view("=+-@\t").find(inside.front()) != std::string_view::npos)
+  const std::size_t first = inside.find_first_not_of(" \t\n");
+  if (inside.starts_with('\t') || (first != std::string::npos && first == inside.find_first_of("=+-@")))
     inside.insert(0, 1, '\'');
   std::string out = "\"";
   for (const char c : inside) {

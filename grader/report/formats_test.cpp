@@ -134,13 +134,14 @@ TEST(Csv, LeavesPointsEmptyAfterAMachineFault) {
 TEST(Formats, EscapeTextOfSubmissions) {
   for (const std::string attack :
        {"=cmd|' /C calc'!A0", "\",\"x", "\r\n::set-output name=result::x", "</pre><script>alert(1)</script>",
-        "\n\n# heading", "@SUM(1)", "\x1b[2J", "\xff\xfe"}) {
+        "\n\n# heading", "@SUM(1)", "  =1+1", "\n=1+1", "\t@x", "\x1b[2J", "\xff\xfe"}) {
     RunResult result = testing::sample_result();
     result.device = attack;
     for (TaskResult& task : result.labs[0].tasks) task.cases.clear(), task.title = task.message = attack;
     const std::string csv = to_csv(result);
     EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4) << attack;
-    for (const char* formula : {",\"=", ",\"@", ",=", ",@"}) EXPECT_THAT(csv, Not(HasSubstr(formula)));
+    for (const char* formula : {",\"=", ",\"@", ",=", ",@", ",\" =", ",\"  =", ",\"\t"})
+      EXPECT_THAT(csv, Not(HasSubstr(formula)));
     const std::string annotations = to_annotations(result);
     EXPECT_EQ(std::count(annotations.begin(), annotations.end(), '\n'), 1) << attack;
     EXPECT_THAT(to_step_summary(result), Not(HasSubstr("<script")));

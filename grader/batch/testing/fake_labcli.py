@@ -117,6 +117,9 @@ else:
     os.makedirs(option["--work"], exist_ok=True)
     if "fills" in said:
         write(option["--work"] + "/large", "x" * 60_000_000)
+    for page in ("--html", "--student-html"):
+        if page in option:
+            pathlib.Path(option[page]).write_text("<!doctype html><title>report</title>", encoding="utf-8")
     made = dict(re.findall(r"^// (new result|result) (.*)$", text, re.M))
     if made and "--compile-only" not in words:
         new_case = (
@@ -124,7 +127,6 @@ else:
             and pathlib.Path(os.environ["FAKE_CATALOGUE"]).with_name(f"cases-{labs[0]}").exists()
         )
         about = json.loads(made["new result" if new_case else "result"])
-        write(option["--student-html"], "<!doctype html><title>report</title>")
         write(option["--student-json"], json.dumps({"seed": None, "labs": about}))
         write(
             option["--out"], json.dumps({"device": "fake", "isolation": "full", "seed": seed, "labs": about})

@@ -5,8 +5,7 @@ code that is tested.
 
 What is made up: late by minutes and days, resubmitted, handed in for a group under its name or a member's,
 names as Moodle, Canvas and students give them, unknown names, refused files, nothing, faults of the machine,
-extensions, slip days, excused students, dropped labs, points by hand, requests for a regrade, overrides, torn lines of the ledger and attempts without an end (kills), a case that was added
-later, and a tier and points that change in mid-term.
+extensions, slip days, excused students, dropped labs, points by hand, requests for a regrade, overrides, attempts without an end (kills), a case that was added later, and a tier and points that change in mid-term.
 """
 
 import csv
@@ -15,10 +14,11 @@ import hashlib
 import json
 import math
 import random
+import sqlite3
 from fractions import Fraction
 
-import ledger
-from book import Book
+from book import Book, packed
+from names import slug
 
 LABS = ["reduction", "scan", "compaction", "histogram", "sat"]
 TASKS = {"plain": False, "fast": False, "extra": True}  # and whether it is a bonus task
@@ -223,14 +223,8 @@ class Term:
         self.extensions, self.overrides, self.aliases, self.groups = [], [], {}, {}
         self.excused, self.by_hand, self.requests = [], {}, []
         self.unknown = []
-        (folder / "results").mkdir(parents=True)
-        (folder / "sources").mkdir()
-        (folder / "class.json").write_text(json.dumps(SETTINGS))
-        (folder / "digests.json").write_text(json.dumps(DIGESTS))
+        (folder / "sources").mkdir(parents=True)
         self.table = catalogue()
-        (folder / "catalogue.json").write_text(json.dumps(self.table))
-        self.book = Book(folder, read_only=True)
-        self.book.settings = SETTINGS
         self.make_students(students)
         for lab in LABS:
             for student in self.students:
@@ -344,7 +338,6 @@ class Term:
             {"when": when, "kind": kind, "evidence": evidence, "sha256": sha256, "number": 0}
         )
         submission = {
-            "event": "hand_in",
             "student": shown,
             "lab": lab,
             "sha256": sha256,
@@ -353,7 +346,7 @@ class Term:
             "note": "",
             "origin": "",
             "submitted": "" if kind == "missing" else when.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "time": "2026-11-20T08:00:00Z",
+            "received": "2026-11-20T08:00:00Z",
         }
         self.records.append((when, submission, self.submissions[owner, lab][-1]))
         if sha256:
@@ -418,11 +411,36 @@ class Term:
 
     def write(self):
         self.records.sort(key=lambda record: record[0])  # stable
-        lines, ends = [], []
+        self.book = Book(self.folder, begins=True)
+        self.book.settle({**SETTINGS, "task": None})
+        with self.book.db:
+            self.book.insert(
+                "about", name="points", value=json.dumps({"catalogue": self.table, "points": {}})
+            )
+            for lab in LABS:
+                self.book.insert("labs", lab=lab, digest=DIGESTS[lab])
+            for number, (_, submission, made) in enumerate(self.records, 1):
+                made["number"] = number
+                self.book.insert("students", student=submission["student"], slug=slug(submission["student"]))
+                self.book.insert("received", **submission)
+            self.write_attempts()
+            self.write_requests(self.book)
+        self.book.db.close()
+        self.book.lock.close()
+        self.write_rosters()
+        self.write_settings()
+
+    def write_requests(self, book):
+        for number, (student, lab, points, closed) in enumerate(self.requests, 1):
+            about = {"number": number, "student": student, "lab": lab, "time": "2026-11-21T08:00:00Z"}
+            asked = {"by": "student", "text": "Please look again.", "points": None, "closed": False}
+            book.insert("requests", **about, **asked)
+            if closed:
+                answer = {"by": "Ann", "text": "Looked at it.", "points": points, "closed": True}
+                book.insert("requests", **about, **answer)
+
+    def write_attempts(self):
         attempts = {}
-        for number, (_, submission, made) in enumerate(self.records, 1):
-            made["number"] = number
-            lines.append(ledger.encode(submission))
         last = {}
         for _, submission, made in self.records:
             last[submission["student"], submission["lab"]] = made["sha256"]
@@ -439,71 +457,27 @@ class Term:
                 self.book.digests = {lab: digest}
                 key = self.book.unit(lab, sha256).key
                 attempt = attempts[key] = attempts.get(key, 0) + 1
-                about = {"key": key, "lab": lab, "sha256": sha256, "time": "2026-11-20T08:00:01Z"}
+                about = {"key": key, "lab": lab, "sha256": sha256, "digest": digest}
                 if number % 97 == 0:  # this one was killed, and begun again
-                    lines.append(ledger.encode({"event": "start", "attempt": attempt, **about}))
+                    self.book.insert("attempts", attempt=attempt, **about)
                     attempt = attempts[key] = attempt + 1
-                lines.append(ledger.encode({"event": "start", "attempt": attempt, **about}))
+                about |= {"attempt": attempt, "ended": "2026-11-20T08:00:01Z"}
                 if made["kind"] == "infra":
-                    ends.append(
-                        ledger.encode(
-                            {
-                                "event": "end",
-                                "attempt": attempt,
-                                "outcome": "infra",
-                                "message": "No room on the device.",
-                                **about,
-                            }
-                        )
-                    )
+                    self.book.insert("attempts", outcome="infra", message="No room on the device.", **about)
                     continue
                 if lab == NEW_CASE_LAB and digest == DIGESTS[lab]:
                     self.new_case_finds_a_fault(number, made)
                 result = result_of(lab, made["evidence"], self.table)
-                text = json.dumps(result, indent=2)
-                folder = self.folder / "results" / key
-                folder.mkdir(exist_ok=True)
-                (folder / f"{attempt}.json").write_text(text)
+                row = {**about, "outcome": "graded", "seconds": 1.5, "result": packed(result)}
                 for task in result["labs"][0]["tasks"]:
                     del task["cases"]
-                (folder / f"{attempt}.student.json").write_text(json.dumps({**result, "seed": None}))
+                self.book.insert("attempts", **row, student_result=packed({**result, "seed": None}))
+                folder = self.folder / "results" / key
+                folder.mkdir(exist_ok=True)
                 (folder / f"{attempt}.student.html").write_text("<!doctype html><title>report</title>")
-                ends.append(
-                    ledger.encode(
-                        {
-                            "event": "end",
-                            "attempt": attempt,
-                            "outcome": "graded",
-                            "message": "",
-                            "seconds": 1.5,
-                            "result": hashlib.sha256(text.encode()).hexdigest(),
-                            **about,
-                        }
-                    )
-                )
-        torn = [line[: len(line) // 2] + b"\n" for line in self.random.sample(ends, 5)]  # of five kills
-        (self.folder / "ledger.jsonl").write_bytes(
-            b"".join(lines + ends[: len(ends) // 2] + torn + ends[len(ends) // 2 :])
-        )
-        self.write_rosters()
-        self.write_settings()
 
-    def write_decisions(self):
-        """Requests, and points by hand in two tables: of some students by name, and in another case."""
-        lines = []
-        for number, (student, lab, points, closed) in enumerate(self.requests, 1):
-            about = {
-                "event": "request",
-                "number": number,
-                "student": student,
-                "lab": lab,
-                "time": "2026-11-21T08:00:00Z",
-            }
-            entries = [{"by": "student", "text": "Please look again.", "points": None, "closed": False}]
-            if closed:
-                entries.append({"by": "Ann", "text": "Looked at it.", "points": points, "closed": True})
-            lines += [ledger.encode({**about, **one}) for one in entries]
-        (self.folder / "regrades.jsonl").write_bytes(b"".join(lines))
+    def write_by_hand(self):
+        """Points by hand in two tables: of some students by name, and in another case."""
         for name, people in (("hand-a.csv", self.students[::2]), ("hand-b.csv", self.students[1::2])):
             with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
                 rows = csv.writer(file, delimiter=";" if name == "hand-b.csv" else ",")
@@ -520,7 +494,7 @@ class Term:
                 csv.writer(file).writerows(rows)
 
         people = self.students
-        self.write_decisions()
+        self.write_by_hand()
         table(
             "canvas.csv",
             [
@@ -730,3 +704,13 @@ class Term:
         best = max(one[:2] for one in allowed)
         cheapest = min(one[3] for one in allowed if one[:2] == best)
         return next(one for one in allowed if one[:2] == best and one[3] == cheapest)[:4]
+
+
+def finals(folder):
+    """The details of the final grades in a class's book, by student and lab."""
+    db = sqlite3.connect(folder / "gradebook.sqlite")
+    found = {}
+    for student, lab, details in db.execute("SELECT student, lab, details FROM finals"):
+        found.setdefault(student, {})[lab] = json.loads(details)
+    db.close()
+    return found

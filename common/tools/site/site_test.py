@@ -3,8 +3,8 @@
 """Builds the course site and opens it: no broken link (the generator is strict), no request to anywhere,
 readable on a phone, a tablet and a desk, nothing serious or critical for axe-core, and a search that finds.
 
-usage: site_test.py LABCLI FOLDER [some]     FOLDER keeps the generator's Python environment; nothing else is left
-       there. With `some`, the browser opens every fourth page. With SCREENSHOTS=FOLDER it also leaves pictures.
+usage: site_test.py LABCLI FOLDER     FOLDER keeps the generator's Python environment; nothing else is left there.
+       With SCREENSHOTS=FOLDER it also leaves pictures.
 
 Skipped where the generator's packages can't be had, its browser part where there is no browser, and axe-core
 where its package can't be had.
@@ -24,7 +24,6 @@ import unittest.mock
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 LABCLI, KEEP = map(pathlib.Path, sys.argv[1:3])
-SHARE = 4 if sys.argv[3:] == ["some"] else 1
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(ROOT / "grader/page/browser")]
 import chromium
@@ -184,7 +183,7 @@ class Site(unittest.TestCase):
             # 404 names its files from the site's root: it works on a server only.
             pages = [path for path in sorted((self.top / "site").rglob("*.html")) if path.name != "404.html"]
             self.assertGreater(len(pages), 20)
-            for k, path in enumerate(pages[::SHARE]):
+            for k, path in enumerate(pages):
                 for width, dark in [(360, True), (1440, False)]:
                     with self.subTest(page=path.name, width=width, dark=dark):
                         page = browser.open(path, width=width, dark=dark)

@@ -35,8 +35,8 @@ struct Report {
   };
 
   std::string device;
-  double memory_gb_per_s = 0;         // bandwidth of the chip
-  std::uint64_t fills = 0;            // memsets
+  double memory_gb_per_s = 0;  // bandwidth of the chip
+  std::uint64_t fills = 0;     // memsets
   // Operations of several devices in which this one took part, and what it sent to the others.
   struct Traffic {
     std::uint64_t operations = 0, messages = 0, bytes_sent = 0;

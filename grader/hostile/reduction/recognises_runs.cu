@@ -2,7 +2,7 @@
 // about: Is wrong only in runs whose blocks start in the order of blockIdx, in another order, or one by one.
 // expect: neighboured OK
 // expect: sequential WRONG_ANSWER
-// expect: shuffle WRONG_ANSWER each block ran to its end
+// expect: shuffle WRONG_ANSWER
 // expect: single_launch OK
 #include "right.cuh"
 

@@ -126,16 +126,39 @@ class Goals : public ::testing::Test {
     return values;
   }
 
-  // Below the task's headline, before the next one.
-  void expect_stated(const Layout& layout, const std::string& lab) const {
+  static std::string text_of(const std::string& path) {
     std::ostringstream text;
-    text << std::ifstream(fmt::format("{0}/solutions/{1}/{1}.cu", layout.root, lab)).rdbuf();
-    const std::string file = std::regex_replace(text.str(), std::regex("\n// +(?!---)"), " ");
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+  // In the comment above the task, and in its section of the handout.
+  void expect_stated(const Layout& layout, const std::string& lab) const {
+    const std::string file = std::regex_replace(
+        text_of(fmt::format("{0}/solutions/{1}/{1}.cu", layout.root, lab)), std::regex("\n// +(?!---)"), " ");
     const std::size_t from = file.find(fmt::format("ask \"{}\"", task_.id));
     ASSERT_NE(from, std::string::npos) << task_.id;
     const std::string own = file.substr(from, file.find("\n// ---", from) - from);
     for (const lab::EfficiencyGoal& goal : task_.efficiency)
       EXPECT_NE(own.find(goal_text(goal)), std::string::npos) << goal_text(goal) << " is not in its comment";
+    std::string page = text_of(fmt::format("{}/{}", layout.root, problem_.manifest().handout));
+    std::erase(page, '`');
+    std::ranges::replace(page, '\n', ' ');
+    const std::size_t hint = page.find(fmt::format("Hint for <code>{}</code>", task_.id));
+    ASSERT_NE(hint, std::string::npos) << task_.id;
+    const std::size_t limits = page.rfind("Limits of the [counters]", hint);
+    const std::string stated = limits == std::string::npos ? "" : page.substr(limits, hint - limits);
+    for (const lab::EfficiencyGoal& goal : task_.efficiency) {
+      std::string text = std::regex_replace(goal_text(goal), std::regex("≤"), "at most");
+      text = std::regex_replace(text, std::regex("≥"), "at least");
+      EXPECT_NE(stated.find(text), std::string::npos) << text << " is not in its section of the handout";
+    }
+    std::vector<std::string> tiers;
+    for (const lab::SpeedupTier& tier : task_.speedup) tiers.push_back(fmt::format("{:g}", tier.speedup));
+    std::string speeds = tiers.empty() ? "" : "Speedup goals: " + tiers.front();
+    for (std::size_t k = 1; k < tiers.size(); ++k)
+      speeds += (k + 1 == tiers.size() ? " and " : ", ") + tiers[k];
+    EXPECT_NE(stated.find(speeds), std::string::npos) << speeds << " is not in its section of the handout";
   }
 
   static constexpr std::uint64_t kSeed = 1;

@@ -18,21 +18,6 @@ std::uint32_t deeper(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
-Gap Dataflow::gap(const OpRow& row) {
-  const bool of_several = row.key.ends_with("x2") || is_of(row, {"dp2a", "dp4a", "video"});
-  if ((row.kind == OpKind::combine && of_several) ||
-      (row.kind == OpKind::atomic && (row.key.ends_with("x2") || row.key.ends_with("b128"))))
-    return "several operations in one instruction count as one";
-  if (is_plain(row.kind)) return nullptr;
-  if (row.kind == OpKind::copy)
-    return is_of(row, {"cp.async.bulk"}) ? "copies of parts of words are not followed" : nullptr;
-  if (row.kind == OpKind::mbarrier) return "the state of an mbarrier is not followed";
-  if (is_of(row, {"mma", "movmatrix"})) return "values that pass between lanes in a matrix are not followed";
-  if (is_of(row, {"tex", "suld", "sust", "mbarrier", "mapa"}))
-    return "values in such memory are not followed";
-  return nullptr;  // the others compute nothing from data
-}
-
 Dataflow::Dataflow(const Arena& arena) : Observer(false), arena_(arena) {
   void* place = mmap(nullptr, arena.size() / 4 * sizeof(Depth), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "sim/machine/access.hpp"
-#include "sim/machine/gap.hpp"
 #include "sim/machine/op_table.hpp"
 #include "sim/machine/values.hpp"
 #include "sim/machine/warp.hpp"
@@ -28,10 +27,6 @@ namespace course::sim {
 
 class Dataflow final : public Observer {
  public:
-  static Gap gap(const OpRow& row);
-  // Of a function that calls itself.
-  static Gap gap_of_recursion() { return "the registers of a function that calls itself are not followed"; }
-
   explicit Dataflow(const Arena& arena);
   ~Dataflow() override;
   Dataflow(const Dataflow&) = delete;

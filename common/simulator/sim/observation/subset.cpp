@@ -21,7 +21,6 @@
 #include "sim/grid/block_start.hpp"
 #include "sim/grid/tally.hpp"
 #include "sim/machine/machine.hpp"
-#include "sim/observation/dataflow.hpp"
 #include "sim/timing/pace.hpp"
 
 namespace course::sim {
@@ -66,44 +65,6 @@ class Collector {
   std::set<std::tuple<std::string, std::string, std::uint32_t>> seen_;
   std::vector<Outside> found_;
 };
-
-// Whether a function can call itself. `calls`: by function.
-bool calls_itself(const std::vector<std::set<std::uint32_t>>& calls, std::uint32_t function) {
-  std::vector<bool> reached(calls.size());
-  std::vector<std::uint32_t> left(calls[function].begin(), calls[function].end());
-  while (!left.empty()) {
-    const std::uint32_t next = left.back();
-    left.pop_back();
-    if (next == function) return true;
-    if (reached[next]) continue;
-    reached[next] = true;
-    left.insert(left.end(), calls[next].begin(), calls[next].end());
-  }
-  return false;
-}
-
-void find_recursion(const Program& program, Collector& out) {
-  std::vector<std::set<std::uint32_t>> calls(program.functions.size());
-  std::map<std::uint32_t, std::uint32_t> place;  // of a call, by function
-  for (const BasicBlock& b : program.blocks) {
-    if (b.exit != Exit::call && b.exit != Exit::call_indirect) continue;
-    const CallSite& site = program.calls[b.target];
-    if (!site.builtin.empty()) continue;
-    place.try_emplace(b.function, b.ptx_index);
-    if (b.exit == Exit::call) {
-      calls[b.function].insert(site.callee);
-      continue;
-    }
-    for (std::uint32_t k = 1; k < program.address_taken.size(); ++k)
-      if (program.reaches(site, k)) calls[b.function].insert(k);
-  }
-  for (const auto& [function, index] : place)
-    if (calls_itself(calls, function))
-      out.add(fmt::format("recursion of {}", demangled(program.functions[function].source->name)),
-              fmt::format("{}: {}", watcher(static_cast<std::size_t>(Watcher::dataflow)),
-                          Dataflow::gap_of_recursion()),
-              "a loop", function, index);
-}
 
 // Whether the kernel may access memory that other launches use before griddepcontrol.wait, or end without it.
 // Launches are observed one after the other, so only after that instruction are they the same as on a GPU.
@@ -156,8 +117,8 @@ bool runs_without_waiting(const Program& program) {
 Gaps gaps_of(const OpRow& row, const MicroOp* op) {
   // to_array counts them: a watcher that is forgotten here does not compile.
   return std::to_array<Gap>({Boundcheck::gap(row), Racecheck::gap(row), Initcheck::gap(row),
-                             Synccheck::gap(row), gap_of_results(row), Dataflow::gap(row),
-                             gap_of_counters(row, op), gap_of_timing(row)});
+                             Synccheck::gap(row), gap_of_results(row), gap_of_counters(row, op),
+                             gap_of_timing(row)});
 }
 
 Gaps gaps_of(const Program& program, const LaunchRequest& launch) {
@@ -201,8 +162,6 @@ std::string_view instead_of(std::string_view instruction) {
       {"movmatrix", "shuffles"},
       {"ldmatrix", "ordinary loads"},
       {"stmatrix", "ordinary stores"},
-      {"dp2a", "additions and multiplications of single values"},
-      {"dp4a", "additions and multiplications of single values"},
       {"%smid", "blockIdx"},
       {"%nsmid", "cudaDevAttrMultiProcessorCount, which host code asks for"},
       {"%warpid", "threadIdx.x / 32"},
@@ -213,7 +172,7 @@ std::string_view instead_of(std::string_view instruction) {
   };
   for (const auto& [beginning, advice] : kAdvice)
     if (instruction.starts_with(beginning)) return advice;
-  return instruction.ends_with("x2") ? "the arithmetic of single values" : "";
+  return "";
 }
 
 std::string name_and_place(const Outside& one) {
@@ -261,7 +220,6 @@ std::vector<Outside> outside_of(const Program& program, const OpTable& table) {
   for (const SpecialSlot& special : program.specials)
     if (const Gap gap = gap_of_special(special.name); gap != nullptr)
       out.add(special.name, gap, instead_of(special.name), 0, 0);
-  find_recursion(program, out);
   if (is_library_kernel(program.demangled))
     out.add("the kernel " + program.demangled, "race checks: findings in it would only be hints", "", 0, 0);
   return out.take();

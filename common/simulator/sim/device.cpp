@@ -376,6 +376,7 @@ const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
   if (!kernel.program) {
     result.fault = Fault::illegal_instruction;
     result.text = kernel.decode_error;
+    result.not_simulated = true;
   }
   return kernel.program.get();
 }
@@ -441,8 +442,18 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   LaunchResult result;
   LaunchRequest request = asked;
   const Program* program = prepare(request, result);
-  if (program == nullptr) return result;
   const Kernel& kernel = kernels[request.kernel];
+  if (program == nullptr) {
+    if (result.not_simulated) {
+      Finding finding;
+      finding.checker = Checker::execution;
+      finding.kind = "not-simulated";
+      finding.kernel = kernel.facts.demangled;
+      finding.message = "the kernel did not run: " + result.text;
+      sim::add_finding(report.findings, std::move(finding));
+    }
+    return result;
+  }
   std::copy_n(request.parameters.begin(), std::min<std::size_t>(request.parameters.size(), kParameterArea),
               reinterpret_cast<std::byte*>(parameter_area));
   arena.name(parameter_area, request.parameters.size(), 1, "kernel parameters", false);

@@ -155,6 +155,7 @@ struct LaunchRequest {
 struct LaunchResult {
   Fault fault = Fault::none;
   std::string text;  // empty without a fault; otherwise names the kernel, file:line and threads
+  bool not_simulated = false;  // it could not be decoded, so nothing ran
   Counters counters;
   double modelled_us = 0;           // from the timing model: the kernel alone
   const char* bound_by = "launch";  // its limiter in the timing model: a name of bounds.hpp

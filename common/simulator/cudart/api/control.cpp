@@ -16,8 +16,28 @@
 
 namespace course::cudart {
 
+namespace {
+
+void add_missing(const char* kind, std::string message) {
+  sim::Finding finding;
+  finding.checker = sim::Checker::execution;
+  finding.kind = kind;
+  finding.where = place_of(call_stack());
+  finding.message = std::move(message);
+  Context& context = current_context();
+  const std::lock_guard guard(context.lock);
+  context.device().add_finding(std::move(finding));
+}
+
+}  // namespace
+
 int not_implemented(const char* call) {
-  say_once(call, fmt::format("{} is not implemented", call));
+  const std::string message = fmt::format("{} is not implemented", call);
+  if (runtime().environment().check) {
+    const InsideRuntime inside;
+    add_missing("not-simulated", message);
+  } else
+    say_once(call, message);
   thread_state().last_error = cudaErrorNotSupported;
   return cudaErrorNotSupported;
 }
@@ -29,9 +49,6 @@ static_assert(unsigned{SIM_COUNTERS} == sim::kCounters && unsigned{SIM_DATAFLOW}
               unsigned{SIM_TRACE} == sim::kTrace && unsigned{SIM_PROFILE} == sim::kProfile);
 
 constexpr int kExitWithErrors = 86;
-
-// Work of the program has not run: see simReportMissing.
-std::atomic<bool> lacks_results{false};
 
 enum class End { normal, with_error, by_signal };
 
@@ -50,7 +67,7 @@ std::size_t report_once(End end) {
 // Runs after the program's own exit handlers and destructors, which are registered later.
 void report_at_exit(int status, void*) {
   const std::size_t n_errors = report_once(status == 0 ? End::normal : End::with_error);
-  if ((n_errors == 0 && !lacks_results) || status != 0) return;
+  if ((n_errors == 0 && !has_missing()) || status != 0) return;
   std::fflush(nullptr);
   std::_Exit(kExitWithErrors);
 }
@@ -76,19 +93,11 @@ using namespace course::cudart;  // NOLINT: what follows is only the exported fa
 
 CUDART_EXPORT int simReportMissing(const char* message) {
   const InsideRuntime inside;
-  lacks_results = true;
-  if (!runtime().environment().check) {
+  note_missing();
+  if (runtime().environment().check)
+    add_missing("library-not-simulated", message);
+  else
     say(message);
-    return 0;
-  }
-  course::sim::Finding finding;
-  finding.checker = course::sim::Checker::execution;
-  finding.kind = "library-not-simulated";
-  finding.where = place_of(call_stack());
-  finding.message = message;
-  Context& context = current_context();
-  const std::lock_guard guard(context.lock);
-  context.device().add_finding(std::move(finding));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <unwind.h>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -64,12 +65,21 @@ bool is_nvidias_library(std::string_view file) {
          std::ranges::any_of(kStarts, [&](std::string_view start) { return file.starts_with(start); });
 }
 
+// A program that finds no device often skips its work and reports success.
+void fail_at_exit(int status, void*) {
+  constexpr int kExitWithErrors = 86;
+  if (status != 0) return;
+  std::fflush(nullptr);
+  std::_Exit(kExitWithErrors);
+}
+
 // Must be called under the lock.
 void explain_runtime(const std::string& file) {
   if (!missing().runtimes.insert(file).second) return;
-  if (!is_nvidias_library(file))
+  if (!is_nvidias_library(file)) {
     say(way_to_the_simulator());
-  else if (call("simReportMissing", explain_library(file).c_str()) != kSuccess)
+    on_exit(fail_at_exit, nullptr);
+  } else if (call("simReportMissing", explain_library(file).c_str()) != kSuccess)
     say(explain_library(file));
   if (missing().runtimes.size() > 1) return;
   missing().n_listed = missing().names.size();

@@ -80,7 +80,7 @@ class Environment(unittest.TestCase):
                 assert driver.cuGetProcAddress_v2(name.encode(), ctypes.byref(entry), 13000, ctypes.c_uint64(0), None) == 500"""
         code, _, err = run(sys.executable, "-c", script)
         lines = err.splitlines()
-        self.assertEqual((code, len(lines)), (0, 2), err)
+        self.assertEqual((code, len(lines)), (86, 2), err)
         self.assertIn("-cudart shared", lines[0])
         self.assertIn("151 functions", lines[1])
 
@@ -289,6 +289,20 @@ class Environment(unittest.TestCase):
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)
                 return sanitize(path, "--", *options)
+
+            code, err = sanitize_text(
+                "__global__ void child() {}\n__global__ void parent() { child<<<1, 1>>>(); }\n"
+                "int main() { parent<<<1, 1>>>(); cudaDeviceSynchronize(); }\n",
+                "-rdc=true",
+            )
+            self.assertEqual(code, 86, err)
+            self.assertIn("not-simulated", err)
+            self.assertIn("program.cu:2", err)
+            code, err = sanitize_text(
+                "int main() { cudaMipmappedArray_t all{}; cudaArray_t one; cudaGetMipmappedArrayLevel(&one, all, 0); }\n"
+            )
+            self.assertEqual(code, 86, err)
+            self.assertIn("cudaGetMipmappedArrayLevel", err)
 
             keeps = (
                 "for (int k = 0; k < 100; ++k) v[k] = p[k * 32]; for (int k = 0; k < 10; ++k) for (int j = 0; j < 100; ++j)"

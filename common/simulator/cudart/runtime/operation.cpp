@@ -95,6 +95,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
   if (meaning.code != cudaSuccess && !meaning.sticky)
     return Status(meaning.code, result.text).of_kernel(context.device().facts(request.kernel).demangled);
   if (!result.text.empty() && !runtime().environment().check) say(result.text);  // else printed at the end
+  if (result.not_simulated) note_missing();
   if (meaning.sticky) {
     context.sticky = meaning.code;
     return cudaSuccess;

@@ -1665,6 +1665,9 @@ TEST(Machine, DeviceRuntimeCallsAreRefusedWithAMessage) {
     EXPECT_EQ(r.fault, Fault::illegal_instruction);
     EXPECT_NE(r.text.find(words), std::string::npos) << r.text;
     EXPECT_NE(r.text.find("in k (mine.cu:5, through theirs.h:727)"), std::string::npos) << r.text;
+    EXPECT_TRUE(r.not_simulated);
+    ASSERT_EQ(t.device.findings().size(), 1u);
+    EXPECT_EQ(t.device.findings()[0].kind, "not-simulated");
   }
 }
 

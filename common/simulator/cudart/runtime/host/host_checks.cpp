@@ -172,7 +172,7 @@ void check_leaks(Context& context) {
 
 namespace {
 
-std::atomic<bool> has_launched{false}, has_host_functions{false};
+std::atomic<bool> has_launched{false}, has_host_functions{false}, lacks_work{false};
 
 void write_number_of_process() {
   static const char* const descriptor = std::getenv("SIM_CHECK_FD");
@@ -188,6 +188,13 @@ void note_activity(Activity what) {
   if (what == Activity::launch) has_launched = true;
   if (what == Activity::host_function) has_host_functions = true;
   if (last_user.exchange(::getpid()) != ::getpid()) write_number_of_process();
+}
+
+void note_missing() {
+  lacks_work = true;
+}
+bool has_missing() {
+  return lacks_work;
 }
 
 std::size_t print_findings() {

@@ -43,6 +43,10 @@ void check_leaks(Context& context);
 enum class Activity : std::uint8_t { other, launch, host_function };
 void note_activity(Activity what);
 
+// Records that work of the program has not run, since the simulator lacks it: exit code 0 becomes 86.
+void note_missing();
+bool has_missing();
+
 // At the end of the process: prints the findings of all devices and a summary line on stderr. Returns the
 // number of errors.
 std::size_t print_findings();

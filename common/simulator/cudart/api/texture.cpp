@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "cudart/api/api.hpp"
+#include "cudart/device_properties.hpp"
 #include "cudart/runtime/memory/array.hpp"
 #include "cudart/runtime/memory/memory.hpp"
 #include "sim/memory/texture.hpp"
@@ -71,6 +72,10 @@ Status describe(const cudaResourceDesc& r, TextureDescriptor& d) {
       if (p.width == 0 || p.height == 0 || p.pitchInBytes < p.width * d.element_bytes())
         return fail(cudaErrorInvalidValue, "rows of {} elements do not fit the pitch {}", p.width,
                     p.pitchInBytes);
+      if (p.pitchInBytes % kTexturePitchAlignment != 0)
+        return fail(cudaErrorInvalidValue,
+                    "the pitch of {} bytes is no multiple of {} (texturePitchAlignment): use cudaMallocPitch",
+                    p.pitchInBytes, kTexturePitchAlignment);
       const std::uint64_t bytes = (p.height - 1) * p.pitchInBytes + p.width * d.element_bytes();
       if (Status status = check_range(p.devPtr, bytes, "resource"); !status.ok()) return status;
       d.base = reinterpret_cast<std::uint64_t>(p.devPtr);  // NOLINT: an address of our arena

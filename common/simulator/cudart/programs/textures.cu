@@ -187,6 +187,11 @@ void check_pitched(const std::vector<float>& image, float* d_out) {
       EXPECT(out[static_cast<std::size_t>(y * kWidth + x)] ==
              (x + 1 < kWidth && y + 1 < kHeight ? pattern(x + 1, y + 1) : 0));
   CHECK(cudaDestroyTextureObject(texture));
+  resource.res.pitch2D.width = 1;
+  resource.res.pitch2D.pitchInBytes = 37 * sizeof(float);  // no multiple of texturePitchAlignment
+  cudaTextureObject_t refused = 0;
+  EXPECT(cudaCreateTextureObject(&refused, &resource, &how, nullptr) == cudaErrorInvalidValue);
+  static_cast<void>(cudaGetLastError());
   CHECK(cudaFree(d_rows));
 }
 

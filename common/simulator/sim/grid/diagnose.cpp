@@ -57,7 +57,7 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
         o.op == nullptr ? std::vector<std::uint64_t>{} : pointers_behind(program, launch, *o.op);
     f.object = describe_address(program, arena, o.address, o.op == nullptr ? 0 : o.op->width, origins);
   }
-  if (memory && o.address == 0) f.object = "a null pointer";
+  if (memory && o.address == 0) f.object = describe_null(arena);
   if (lacks_cooperative_launch(launch, o)) {
     const SourcePlace own = own_place(o.where);
     f.message = fmt::format(

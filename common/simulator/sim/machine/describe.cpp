@@ -140,13 +140,22 @@ ThreadId thread_of(const LaunchRequest& launch, std::uint64_t block, std::uint64
   return id;
 }
 
+std::string describe_null(const Arena& arena) {
+  if (arena.heap_refused().empty()) return "a null pointer";
+  return fmt::format(
+      "a null pointer, as malloc in a kernel returned: {} (cudaDeviceSetLimit(cudaLimitMallocHeapSize, "
+      "bytes) "
+      "before the first launch makes it larger)",
+      arena.heap_refused());
+}
+
 std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address,
                              std::uint32_t element_bytes, std::span<const std::uint64_t> origins) {
   if (address >= kSharedWindow && address < kSharedWindow + kWindowSize)
     return shared_object(program, address - kSharedWindow, element_bytes);
   if (address >= kLocalWindow && address < kLocalWindow + kWindowSize)
     return byte_of("local", address - kLocalWindow);
-  if (address < 4096) return "a null pointer";
+  if (address < 4096) return describe_null(arena);
   if (const Allocation* a = arena.describe(address); a != nullptr && address - a->base < a->size)
     return element_of(*a, address, element_bytes);
   if (const OtherMemory* other = arena.find_other(address))

@@ -19,6 +19,9 @@ namespace course::sim {
 std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address,
                              std::uint32_t element_bytes = 0, std::span<const std::uint64_t> origins = {});
 
+// "a null pointer", and whether malloc in a kernel has returned one.
+std::string describe_null(const Arena& arena);
+
 // Where an access outside of the block's shared memory is: "past the end of the block's 4096 bytes of shared
 // memory", or "before the start of" them for an index below 0, whose offset has wrapped around.
 std::string outside_of_shared(std::uint64_t offset, std::uint64_t n_bytes);

@@ -513,6 +513,9 @@ TEST(Machine, HeapIsLimitedAndCanBeEmptied) {
   EXPECT_EQ(n_given(), 15u);
   t.launch("heap_keep", 1, 1, kept, ~std::uint64_t{0});
   EXPECT_EQ(kept[0], 0u);
+  const auto fault = t.try_launch("heap_keep", 1, 1, std::uint64_t{0}, std::uint64_t{8});
+  EXPECT_EQ(fault.fault, Fault::illegal_address);
+  EXPECT_NE(fault.text.find("cudaLimitMallocHeapSize"), std::string::npos) << fault.text;
 }
 
 // --- determinism -------------------------------------------------------------------------------------------

@@ -198,8 +198,10 @@ Result<void> Arena::release(std::uint64_t address, Range* range) {
 
 Result<std::uint64_t> Arena::allocate_on_heap(std::uint64_t n_bytes) {
   heap_in_use_ = true;
-  if (n_bytes > heap_bytes_ || heap_share(n_bytes) > heap_bytes_ - heap_used_)
-    return Error{fmt::format("the heap of {} bytes is full", heap_bytes_)};
+  if (n_bytes > heap_bytes_ || heap_share(n_bytes) > heap_bytes_ - heap_used_) {
+    heap_refused_ = fmt::format("{} bytes did not fit into the heap of {} bytes", n_bytes, heap_bytes_);
+    return Error{heap_refused_};
+  }
   auto address = place(heap_, n_bytes, std::min<std::uint64_t>(kPage, n_bytes / kAlignment * kAlignment));
   if (address) {
     add(*address, n_bytes, MemoryKind::device);

@@ -53,6 +53,7 @@ class Arena {
   // lock.
   Result<std::uint64_t> allocate_on_heap(std::uint64_t n_bytes);
   Result<void> release_on_heap(std::uint64_t address);
+  const std::string& heap_refused() const { return heap_refused_; }  // the last failure of allocate_on_heap
   Result<void> set_heap_bytes(std::uint64_t n_bytes);
   Range empty_heap();  // the range that the heap used
   // The allocation that contains `address`, or the part of a confined one; nullptr if there is none.
@@ -120,6 +121,7 @@ class Arena {
   std::uint64_t capacity_ = 0, used_ = 0;  // bytes for allocations of the host
   Zone main_, heap_, host_;
   std::uint64_t heap_bytes_ = kHeapBytes, heap_used_ = 0;
+  std::string heap_refused_;
   bool heap_in_use_ = false;                   // a kernel has called malloc since the heap was empty
   std::map<std::uint64_t, Allocation> live_;   // by base
   std::map<std::uint64_t, Allocation> freed_;  // by base; removed when reused, or when there are too many

@@ -355,8 +355,14 @@ std::vector<SourcePlace> places_of(const Program& program, std::uint32_t functio
   const ptx::Module& module = *program.module;
   const ptx::Function& f = *program.functions[function].source;
   if (ptx_index >= f.instructions.size()) return places;
-  // Instructions before the first line of a function count for that line.
-  while (f.instructions[ptx_index].location < 0 && ptx_index + 1 < f.instructions.size()) ++ptx_index;
+  // Instructions before the first line of a function count for that line, and those of line 0, which the
+  // compiler has moved out of a loop, for the next one.
+  const auto has_line = [&](std::int32_t location) {
+    while (location >= 0 && module.locations[static_cast<std::size_t>(location)].line == 0)
+      location = module.locations[static_cast<std::size_t>(location)].inlined_at;
+    return location >= 0;
+  };
+  while (!has_line(f.instructions[ptx_index].location) && ptx_index + 1 < f.instructions.size()) ++ptx_index;
   std::int32_t location = f.instructions[ptx_index].location;
   while (location >= 0 && places.size() < 16) {
     const ptx::Location& l = module.locations[static_cast<std::size_t>(location)];

@@ -1674,6 +1674,16 @@ TEST(Machine, DeviceRuntimeCallsAreRefusedWithAMessage) {
   }
 }
 
+// nvcc gives line 0 to what it moves out of a loop.
+TEST(Machine, InstructionsOfLineZeroCountForTheNextLine) {
+  TestDevice t(
+      ".file 1 \"mine.cu\"\n.visible .entry k()\n{\n  .reg .b64 %rd<2>;\n  .loc 1 5 5\n  mov.b64 %rd1, 0;\n"
+      "  .loc 1 0 5\n  st.global.b64 [%rd1], %rd1;\n  .loc 1 8 9\n  ret;\n}\n");
+  const auto r = t.try_launch("k", 1, 1);
+  EXPECT_EQ(r.fault, Fault::illegal_address);
+  EXPECT_NE(r.text.find("mine.cu:8"), std::string::npos) << r.text;
+}
+
 TEST(Machine, SparseMatrixOperandIsRefused) {
   TestDevice t(
       ".visible .entry k()\n{\n  .reg .b32 %a<4>, %b<4>, %c<4>, %d<4>, %meta;\n"

@@ -165,7 +165,13 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
   const Allocation* near = origin_of(arena, address, origins);
   const bool known = near != nullptr;
   if (!known && (address < arena.base() || address >= arena.base() + arena.size()))
-    return "an address outside of the device's memory: a host pointer, or one that was computed wrongly";
+    return std::string("an address outside of the device's memory: ") +
+           (program.demangled.find("{lambda") == std::string::npos
+                ? "a host pointer, or one that was computed wrongly"
+                : "a host pointer, such as the this that a lambda with [=] or [&] in a member function "
+                  "captures "
+                  "(copy the members to local variables first, or capture *this), or one that was computed "
+                  "wrongly");
   if (!known) {
     near = arena.nearest(address);
     if (near == nullptr || distance(*near, address) > std::max(kNear, 4 * near->size))

@@ -413,3 +413,40 @@ KERNEL(flag_of_another_block_in_the_word) {
   out[0] = scratch[0];  // FAULT
   out[1] = scratch[1];
 }
+
+// Two items have the same position in the output, in one warp.
+// EXPECT global-race
+// REASON positions must differ
+// LAUNCH 1 32
+KERNEL(same_position_in_a_warp) {
+  UNUSED;
+  out[threadIdx.x / 2] = in[threadIdx.x] + static_cast<int>(threadIdx.x);  // FAULT OTHER
+}
+
+// The same in different warps.
+// EXPECT global-race
+// REASON positions must differ
+// LAUNCH 1 128
+KERNEL(same_position_in_a_block) {
+  UNUSED;
+  out[threadIdx.x % 64] = in[threadIdx.x] + static_cast<int>(threadIdx.x);  // FAULT OTHER
+}
+
+// The same in different blocks.
+// EXPECT global-race
+// REASON positions must differ
+// LAUNCH 2 32
+KERNEL(same_position_in_the_grid) {
+  UNUSED;
+  out[threadIdx.x] = in[threadIdx.x] + static_cast<int>(blockIdx.x);  // FAULT OTHER
+}
+
+// Each round stores at other positions than the one before, and a barrier between the rounds is missing.
+// EXPECT global-race
+// REASON no barrier between them
+// LAUNCH 1 128
+KERNEL(positions_of_the_next_round) {
+  UNUSED;
+  for (unsigned round = 0; round < 2; ++round)
+    out[(threadIdx.x + round * 64) % 128] = static_cast<int>(threadIdx.x + round);  // FAULT OTHER
+}

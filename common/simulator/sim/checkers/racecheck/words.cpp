@@ -62,6 +62,10 @@ constexpr const char* kLostChange =
     "both read it, change it and write it back, so one of the two changes is lost: an atomic, such as "
     "atomicAdd, does the three steps as one";
 
+constexpr const char* kSamePosition =
+    "both store there from one line, with different values, of which one is lost: no barrier helps, their "
+    "positions must differ, or only one of them should store";
+
 constexpr const char* kLockWithoutFence =
     "a lock passes between them, but no __threadfence() after it is taken, or before it is released, so the "
     "next holder may see the old value";
@@ -193,12 +197,23 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
   known_.push_back({std::move(f), load.index, write.index});
 }
 
-// Whether a thread has executed an op in this launch.
-bool Racecheck::has_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp, std::uint32_t lane) const {
-  return std::ranges::any_of(log_.all(), [&](const Record& r) {
+// How often a thread has executed an op in this launch.
+std::ptrdiff_t Racecheck::times_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp,
+                                    std::uint32_t lane) const {
+  return std::ranges::count_if(log_.all(), [&](const Record& r) {
     return r.kind == Record::access && r.what == op && r.block == block && warp_of(r) == warp &&
            (r.lanes >> lane & 1) != 0;
   });
+}
+
+// Whether two stores are those of a scatter in which two items have the same position: of one instruction,
+// that no thread has executed before. No barrier would keep both values.
+bool Racecheck::have_same_position(const CurrentAccess& h, int lane, RecordId id, std::uint32_t other,
+                                   const MicroOp& one, const MicroOp& two) const {
+  const Record& r = record(id);
+  return one.index == two.index && one.kind == OpKind::store && !changes_what_it_reads(*program_, one) &&
+         times_run(one.index, r.block, warp_of(r), other) <= 1 &&
+         times_run(one.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane)) <= 1;
 }
 
 // Why two accesses, of which `one` reads if only one of them does, are a finding.
@@ -207,6 +222,9 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
                                  const MicroOp& one, const MicroOp& two) const {
   const Record& r = record(id);
   const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
+  if (hazard == Hazard::write_write && missing == Missing::nothing_passes &&
+      have_same_position(h, lane, id, other, one, two))
+    return kSamePosition;
   if (hazard == Hazard::same_value) return "both write the same value, so nothing is lost here";
   if (id == h.id && hazard != Hazard::read_write)  // at once
     return changes_what_it_reads(*program_, one) ? kLostChange : "one of the two values is lost";
@@ -219,16 +237,24 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
            "__threadfence() after it is read is missing, or it must be read with memory_order_acquire";
   const bool second_is_old = &two == &program_->ops[r.what];
   if (are_of_one_change(*program_, one, two) &&
-      has_run(one.index, second_is_old ? r.block : h.b.number, second_is_old ? warp_of(r) : h.w.number,
-              second_is_old ? other : static_cast<std::uint32_t>(lane)))
+      times_run(one.index, second_is_old ? r.block : h.b.number, second_is_old ? warp_of(r) : h.w.number,
+                second_is_old ? other : static_cast<std::uint32_t>(lane)) > 0)
     return kLostChange;
   if (is_strong(one) && is_strong(two) && overlap_partly(one, two, same_block))
     return fmt::format("atomic and volatile accesses of {} and of {} bytes are not atomic towards each other",
                        one.width, two.width);
   if ((r.warp & kByBarrier) != 0)
     return "only threads that have waited for the mbarrier know that the copy is done";
-  if (same_warp) return "no barrier or __syncwarp() between them, and lanes of a warp need not run in step";
-  if (same_block) return "no barrier between them";
+  if (same_block) {
+    // Stores of an unrolled loop, which may be rounds, or items of one scatter.
+    const bool may_be_scatter = hazard == Hazard::write_write && &one != &two && one.kind == OpKind::store &&
+                                two.kind == OpKind::store &&
+                                one_line(places_of(*program_, one)) == one_line(places_of(*program_, two));
+    return fmt::format(
+        "no barrier {}between them{}{}", same_warp ? "or __syncwarp() " : "",
+        same_warp ? ", and lanes of a warp need not run in step" : "",
+        may_be_scatter ? ", or two items have the same position, and then their positions must differ" : "");
+  }
   if (one.kind == OpKind::atomic && two.kind == OpKind::atomic)
     return "an atomic of block scope does not reach other blocks";
   if (is_strong(one) && is_strong(two) && !(reaches_device(one) && reaches_device(two)))

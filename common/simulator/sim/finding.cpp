@@ -2,6 +2,7 @@
 #include "sim/finding.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <utility>
 
@@ -24,10 +25,14 @@ void add_finding(std::vector<Finding>& findings, Finding finding) {
       continue;
     if (finding.where.empty() && known.message != finding.message) continue;
     if (!same(known.where, finding.where) || !same(known.other_where, finding.other_where)) continue;
+    const std::uint64_t number = known.number;
     if (known.severity == Severity::hint) std::swap(known, finding);  // an error does not become a hint
     known.times += finding.times;
+    known.number = number;
     return;
   }
+  static std::atomic<std::uint64_t> last{0};
+  finding.number = ++last;
   if (findings.size() < kMaxFindings) return findings.push_back(std::move(finding));
   // Hints never keep an error from being reported.
   const auto hint = std::find_if(findings.rbegin(), findings.rend(),

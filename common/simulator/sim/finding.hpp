@@ -35,7 +35,8 @@ struct Finding {
   ThreadId thread, other_thread;
   std::string object;       // "s_data[17]", "d_in, element 1000 of 1000"
   std::string message;      // one sentence for a student
-  std::uint64_t times = 1;  // how often it was found
+  std::uint64_t times = 1;   // how often it was found
+  std::uint64_t number = 0;  // in the order in which the process found them
 };
 
 // Adds a finding, or counts an equal one (checker, kind, kernel, positions) once more, as an error if one of

@@ -353,6 +353,10 @@ class Environment(unittest.TestCase):
             self.assertEqual(code, 86, err)
             self.assertIn("nccl-deadlock", err)
 
+    def test_findings_of_all_devices_are_in_order(self):
+        err = run(FINDINGS, "event", SIM_CHECK="1", SIM_DEVICES="2")[2]
+        self.assertLess(err.index("api-error"), err.index("stream-race"), err)
+
     def test_many_devices(self):
         self.assertEqual(run(QUERY, SIM_DEVICES="4")[0], 0)
 

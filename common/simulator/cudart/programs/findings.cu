@@ -92,6 +92,26 @@ int main(int argc, char** argv) {
     cudaStreamDestroy(stream);
     cudaFreeHost(pinned);
   }
+  if (is("event")) {  // an event of device 0 for a stream of device 1: then nothing orders the copy
+    int* there = nullptr;
+    cudaStream_t of_0, of_1;
+    cudaEvent_t event;
+    cudaStreamCreateWithFlags(&of_0, cudaStreamNonBlocking);
+    cudaEventCreate(&event);
+    cudaSetDevice(1);
+    cudaMalloc(&there, 256);
+    cudaStreamCreateWithFlags(&of_1, cudaStreamNonBlocking);
+    fill<<<1, 64, 0, of_1>>>(there);
+    cudaEventRecord(event, of_1);
+    cudaStreamWaitEvent(of_0, event, 0);
+    cudaSetDevice(0);
+    cudaMemcpyPeerAsync(in, 0, there, 1, 256, of_0);
+    cudaDeviceSynchronize();
+    cudaSetDevice(1);
+    cudaDeviceSynchronize();
+    cudaFree(there);
+    cudaSetDevice(0);
+  }
   if (is("increment")) increment<<<1, 256>>>(out);
   if (is("total")) add_once<<<4, 256>>>(out);
   if (is("most")) most<<<1, 256>>>(out);

@@ -198,17 +198,18 @@ bool has_missing() {
 }
 
 std::size_t print_findings() {
-  std::size_t errors = 0, hints = 0;
+  std::vector<sim::Finding> all;
   std::string unchecked;
   for (Context* const context : runtime().created()) {
     const std::lock_guard guard(context->lock);
     unchecked += context->device().unchecked_text();
-    const sim::FindingsText found = context->device().findings_text();
-    if (found.text.empty()) continue;
-    say(found.text);
-    errors += found.errors;
-    hints += found.hints;
+    const auto& found = context->device().findings();
+    all.insert(all.end(), found.begin(), found.end());
   }
+  // Of all devices in one list, since the first fault of one may cause those of another.
+  std::ranges::stable_sort(all, {}, &sim::Finding::number);
+  const sim::FindingsText found = sim::to_text(all);
+  if (!found.text.empty()) say(found.text);
   if (!has_launched) unchecked += "kernels, since none was launched\n";
   if (has_host_functions)
     unchecked += "whether what a function of cudaLaunchHostFunc accesses is in use by other host code\n";
@@ -218,12 +219,12 @@ std::size_t print_findings() {
   };
   std::istringstream lines(unchecked);
   for (std::string line; std::getline(lines, line);) say(fmt::format("not checked: {}", line));
-  if (errors + hints == 0)
+  if (found.errors + found.hints == 0)
     say(unchecked.empty() ? "checked: nothing found" : "checked: nothing found in what was checked");
   else
-    say(fmt::format("checked: {}, {}", count(errors, "error"), count(hints, "hint")));
+    say(fmt::format("checked: {}, {}", count(found.errors, "error"), count(found.hints, "hint")));
   if (last_user == ::getpid()) write_number_of_process();
-  return errors;
+  return found.errors;
 }
 
 }  // namespace course::cudart

@@ -362,3 +362,21 @@ KERNEL(swap_does_not_check_the_load) {
     atomicAdd(&s_sum, in[threadIdx.x]);  // OTHER
   }
 }
+
+// The array of the warps' values is used again without a barrier. Of the pairs that race, one of two warps is
+// shown: __syncwarp() would not help it.
+// EXPECT shared-race
+// REASON no barrier between them
+// LAUNCH 1 256
+KERNEL(array_of_warps_used_again) {
+  UNUSED;
+  __shared__ int s_part[8];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (lane == 0) s_part[warp] = in[threadIdx.x];
+  __syncthreads();
+  const int x = lane < 8 ? s_part[lane] : 0;  // FAULT
+  const int sum = __reduce_add_sync(kFull, x);
+  if (lane == 0) s_part[warp] = sum + static_cast<int>(warp);  // OTHER
+  __syncthreads();
+  if (threadIdx.x < 8) out[threadIdx.x] = s_part[threadIdx.x];
+}

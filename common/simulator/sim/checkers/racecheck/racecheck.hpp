@@ -618,6 +618,7 @@ class Racecheck final : public KernelChecker {
   struct Known {
     Finding finding;
     std::uint32_t op, other_op;
+    bool in_a_warp = false;  // its two threads are of one warp
   };
   std::unordered_map<std::uint64_t, std::size_t> reported_;  // from hazard and ops to the index in known_
   std::unordered_map<std::uint32_t, bool> systems_;          // is_systems(), by op

@@ -141,8 +141,20 @@ void Racecheck::report(CurrentAccess& h, int lane, std::uint64_t offset, RecordI
   Hazard hazard = Hazard::read_write;
   if (old_writes && h.writes)
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
-  if (counts_again(pair_of(hazard, h.op.index, record(id).what))) return;
-  known_.push_back({describe(h, lane, offset, id, other, hazard, old_writes), h.op.index, record(id).what});
+  const bool in_a_warp = record(id).block == h.b.number && warp_of(record(id)) == h.w.number;
+  const std::uint64_t key = pair_of(hazard, h.op.index, record(id).what);
+  if (counts_again(key)) {
+    // What helps two warps helps two lanes of one warp, too, but not the reverse.
+    Known& known = known_[reported_[key]];
+    if (!known.in_a_warp || in_a_warp) return;
+    const std::uint64_t times = known.finding.times;
+    known.finding = describe(h, lane, offset, id, other, hazard, old_writes);
+    known.finding.times = times;
+    known.in_a_warp = false;
+    return;
+  }
+  known_.push_back(
+      {describe(h, lane, offset, id, other, hazard, old_writes), h.op.index, record(id).what, in_a_warp});
 }
 
 Racecheck::Side Racecheck::side_of(const CurrentAccess& h, int lane) const {

@@ -505,6 +505,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   result.modelled_us = modelled.us;
   result.bound_by = modelled.bound_by;
   if ((mode & kProfile) != 0) add_to_profile(report.lines, *program, outcome);
+  result.children = std::move(outcome.children);
   result.fault = outcome.fault;
   if (outcome.fault != Fault::none) {
     Finding finding = diagnose(*program, request, outcome, arena);
@@ -539,7 +540,61 @@ LaunchResult Device::check(const LaunchRequest& asked) {
 }
 LaunchResult Device::launch(const LaunchRequest& request) {
   if (attachment != nullptr && !attachment->runs(request, facts(request.kernel))) return {};
-  return impl_->launch(request);
+  LaunchResult result = impl_->launch(request);
+  run_children(result, request.kernel, 1);
+  return result;
+}
+
+void Device::run_children(LaunchResult& parent, KernelId kernel, int depth) {
+  constexpr int kMaxDepth = 24;
+  std::vector<ChildLaunch> children = std::exchange(parent.children, {});
+  std::stable_partition(children.begin(), children.end(), [](const ChildLaunch& c) { return !c.last; });
+  const ModuleId module = impl_->kernels[kernel].module;
+  const auto refuse = [&](const std::string& why) {
+    Finding finding;
+    finding.kind = "api-error";
+    finding.kernel = impl_->kernels[kernel].facts.demangled;
+    finding.message = fmt::format("a kernel that {} launches does not run: {}", finding.kernel, why);
+    add_finding(std::move(finding));
+  };
+  for (const ChildLaunch& child : children) {
+    if (parent.fault != Fault::none) return;
+    const auto& functions = impl_->modules[module].module.functions;
+    const std::uint64_t number = (child.function - kFunctionWindow) / 16;
+    if (child.function < kFunctionWindow || number >= functions.size() || !functions[number].is_entry) {
+      refuse("its address is not that of a kernel");
+      continue;
+    }
+    if (depth > kMaxDepth) {
+      refuse(fmt::format("more than {} kernels have launched each other", kMaxDepth));
+      continue;
+    }
+    const auto known = find_kernel(module, functions[number].name);
+    if (!known) {
+      refuse(known.error().text);
+      continue;
+    }
+    LaunchRequest request;
+    request.kernel = *known;
+    request.grid = child.grid;
+    request.block = child.block;
+    request.dynamic_shared = child.dynamic_shared;
+    request.parameters =
+        std::span(child.parameters)
+            .first(std::min<std::size_t>(child.parameters.size(), facts(*known).parameter_bytes));
+    LaunchResult result = impl_->launch(request);
+    run_children(result, *known, depth + 1);
+    if (result.fault == Fault::invalid_configuration || result.fault == Fault::out_of_resources) {
+      refuse(result.text);
+      continue;
+    }
+    parent.footprint.add(result.footprint);
+    parent.counters += result.counters;
+    parent.modelled_us += result.modelled_us;
+    parent.fault = result.fault;
+    parent.text = std::move(result.text);
+    parent.not_simulated = result.not_simulated;
+  }
 }
 
 std::string Device::outside_of_subset(const LaunchRequest& request) {

@@ -126,6 +126,7 @@ class Device {
   // suit the device. Does not depend on anything that kernels have done.
   LaunchResult check(const LaunchRequest& request);
   // Synchronous: when this returns, the kernel has ended, or a fault has ended it, which the result reports.
+  // Then the kernels run that its threads have launched.
   LaunchResult launch(const LaunchRequest& request);
   // What the launch uses outside of the subset that every observer follows (observation/subset.hpp), first
   // what matters most; "" if nothing. Labs refuse such a launch.
@@ -159,6 +160,7 @@ class Device {
   void reset_report();
 
  private:
+  void run_children(LaunchResult& parent, KernelId kernel, int depth);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -33,8 +33,8 @@ struct Finding {
   std::vector<SourcePlace> where;        // the instruction that caused it
   std::vector<SourcePlace> other_where;  // the other side of a race, for example
   ThreadId thread, other_thread;
-  std::string object;       // "s_data[17]", "d_in, element 1000 of 1000"
-  std::string message;      // one sentence for a student
+  std::string object;        // "s_data[17]", "d_in, element 1000 of 1000"
+  std::string message;       // one sentence for a student
   std::uint64_t times = 1;   // how often it was found
   std::uint64_t number = 0;  // in the order in which the process found them
 };

@@ -152,14 +152,24 @@ struct LaunchRequest {
   bool overlaps = false;
 };
 
+// A kernel that a thread of a launch has launched (dynamic parallelism).
+struct ChildLaunch {
+  std::uint64_t function = 0;  // the kernel's address
+  Dim3 grid, block;
+  std::uint32_t dynamic_shared = 0;
+  bool last = false;                  // in the stream cudaStreamTailLaunch
+  std::vector<std::byte> parameters;  // all that the buffer has room for
+};
+
 struct LaunchResult {
   Fault fault = Fault::none;
-  std::string text;  // empty without a fault; otherwise names the kernel, file:line and threads
+  std::string text;            // empty without a fault; otherwise names the kernel, file:line and threads
   bool not_simulated = false;  // it could not be decoded, so nothing ran
   Counters counters;
   double modelled_us = 0;           // from the timing model: the kernel alone
   const char* bound_by = "launch";  // its limiter in the timing model: a name of bounds.hpp
   Footprint footprint;  // accesses to global memory; only in a mode with kHostcheck and one of kAllChecks
+  std::vector<ChildLaunch> children;  // that have not run yet
 };
 
 }  // namespace course::sim

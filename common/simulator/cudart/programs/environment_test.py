@@ -291,13 +291,13 @@ class Environment(unittest.TestCase):
                 return sanitize(path, "--", *options)
 
             code, err = sanitize_text(
-                "__global__ void child() {}\n__global__ void parent() { child<<<1, 1>>>(); }\n"
-                "int main() { parent<<<1, 1>>>(); cudaDeviceSynchronize(); }\n",
+                "__global__ void k(int* p) { cudaMemsetAsync(p, 0, 4, 0); }\n"
+                "int main() { k<<<1, 1>>>(nullptr); cudaDeviceSynchronize(); }\n",
                 "-rdc=true",
             )
             self.assertEqual(code, 86, err)
             self.assertIn("not-simulated", err)
-            self.assertIn("program.cu:2", err)
+            self.assertIn("program.cu:1", err)
             code, err = sanitize_text(
                 "int main() { cudaMipmappedArray_t all{}; cudaArray_t one; cudaGetMipmappedArrayLevel(&one, all, 0); }\n"
             )

@@ -16,9 +16,6 @@ std::string of_device_runtime(std::string_view name) {
            "host, and launch there the graph that it chooses)";
   if (!name.starts_with(kPrefix)) return "";
   const std::string_view call = name.substr(kPrefix.size());
-  if (call.starts_with("GetParameterBuffer") || call.starts_with("LaunchDevice"))
-    return "a kernel launched by a kernel (dynamic parallelism) is not simulated (launch the inner kernel "
-           "from the host, or let the outer one's threads do its work in a loop)";
   return fmt::format("cuda{}, called by a kernel, is not simulated (call it on the host and pass the result)",
                      call.substr(0, call.find('_')));
 }
@@ -91,13 +88,15 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
     exit = Exit::call_indirect;
   } else {
     const ptx::Function* f = module_.find_function(callee->name);
-    static const std::set<std::string, std::less<>> kBuiltins = {"vprintf", "__assertfail", "malloc", "free"};
+    static const std::set<std::string, std::less<>> kBuiltins = {
+        "vprintf",    "__assertfail",        "malloc",        "free",          kPrepareChild,
+        kLaunchChild, kLaunchChildPerThread, kGetDeviceError, kPeekDeviceError};
     if (f == nullptr) unsupported(fmt::format("unknown function {}", callee->name));
     if (!f->is_declaration) {
       site.callee = function_number(f);
     } else if (kBuiltins.contains(callee->name)) {
       site.builtin = callee->name;
-      if (callee->name == "malloc" || callee->name == "free") program_.order_sensitive = true;
+      if (callee->name != "vprintf" && callee->name != "__assertfail") program_.order_sensitive = true;
     } else {
       const std::string refusal = of_device_runtime(callee->name);
       throw DecodeError(refusal.empty() ? fmt::format("the function '{}' has no body in this program {}",

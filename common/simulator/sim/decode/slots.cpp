@@ -151,6 +151,7 @@ std::uint64_t Decoder::symbol_value(std::string_view name) {
   if (const auto it = image_.variables.find(scope + std::string(name)); it != image_.variables.end())
     return it->second;
   if (const ptx::Function* f = module_.find_function(name)) {
+    if (f->is_entry) return function_address(module_, *f);  // to launch it
     const std::uint32_t number = function_number(f);
     // The address only has to differ from all data addresses; it encodes the function's index in the module.
     program_.function_addresses.resize(std::max<std::size_t>(program_.function_addresses.size(), number + 1));

@@ -595,6 +595,8 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   for (const auto& w : workers)
     if (w->observer != nullptr) w->observer->launch_ends();
   sum_up(program, workers, shared.outcome);
+  for (const auto& w : workers)  // only one of them has any
+    for (ChildLaunch& child : w->children) shared.outcome.children.push_back(std::move(child));
   if (options.counting) {
     if (!in_order) {
       shared.schedule.emplace(places);

@@ -48,6 +48,7 @@ struct GridOutcome {
   std::vector<std::uint64_t> guarded_off;  // by op: lanes whose guard was false
   std::vector<std::uint64_t> block_runs, block_lanes, diverged;  // by basic block
   std::string output;                                            // of printf
+  std::vector<ChildLaunch> children;                             // in the order of the calls
 };
 
 // Runs every block of the grid. The caller must have copied `launch.parameters` to the parameter area. A

@@ -202,6 +202,40 @@ int print(Warp& w, int lane, const CallSite& site) {
 
 }  // namespace
 
+namespace {
+
+// Kernels that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). They run when the grid
+// that launches them has ended.
+constexpr std::uint64_t kParameterBytes = 4096;
+constexpr std::uint64_t kTailLaunch = 3;  // cudaStreamTailLaunch
+
+void prepare_child(Warp& w, int lane, const CallSite& site) {
+  const auto buffer = w.worker->arena->allocate_on_heap(kParameterBytes);
+  give(w, lane, site, buffer ? *buffer : std::uint64_t{0});
+  if (!buffer) return;
+  ChildLaunch& child = w.worker->prepared[*buffer];
+  child.function = argument<std::uint64_t>(w, lane, site, 0);
+  child.grid = argument<Dim3>(w, lane, site, 1);
+  child.block = argument<Dim3>(w, lane, site, 2);
+  child.dynamic_shared = argument<std::uint32_t>(w, lane, site, 3);
+}
+
+void launch_child(Warp& w, int lane, const CallSite& site) {
+  const auto buffer = argument<std::uint64_t>(w, lane, site, 0);
+  auto prepared = w.worker->prepared.extract(buffer);
+  give(w, lane, site, prepared.empty() ? std::uint32_t{1} : 0);  // cudaErrorInvalidValue
+  if (prepared.empty()) return;
+  ChildLaunch& child = prepared.mapped();
+  const auto* const bytes = reinterpret_cast<const std::byte*>(buffer);  // NOLINT: an address of our arena
+  child.parameters.assign(bytes, bytes + kParameterBytes);
+  child.last = argument<std::uint64_t>(w, lane, site, 1) == kTailLaunch;
+  w.worker->children.push_back(std::move(child));
+  static_cast<void>(w.worker->arena->release_on_heap(buffer));
+  for (auto& window : w.worker->windows) window = {};
+}
+
+}  // namespace
+
 void run_builtin(Warp& w, const CallSite& site) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
@@ -209,6 +243,12 @@ void run_builtin(Warp& w, const CallSite& site) {
       give(w, lane, site, print(w, lane, site));
     } else if (site.builtin == "__assertfail") {
       fail_assertion(w, lane, site);
+    } else if (site.builtin == kPrepareChild) {
+      prepare_child(w, lane, site);
+    } else if (site.builtin == kLaunchChild || site.builtin == kLaunchChildPerThread) {
+      launch_child(w, lane, site);
+    } else if (site.builtin == kGetDeviceError || site.builtin == kPeekDeviceError) {
+      give(w, lane, site, std::uint32_t{0});
     } else if (site.builtin == "malloc") {
       const auto place = w.worker->arena->allocate_on_heap(argument<std::uint64_t>(w, lane, site, 0));
       give(w, lane, site, place ? *place : std::uint64_t{0});

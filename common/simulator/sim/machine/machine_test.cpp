@@ -1652,9 +1652,7 @@ TEST(Machine, AccessesAroundTheAddressSpaceEndFault) {
 TEST(Machine, DeviceRuntimeCallsAreRefusedWithAMessage) {
   constexpr struct {
     const char *function, *words;
-  } kCalls[] = {{"__cudaCDP2GetParameterBufferV2", "a kernel launched by a kernel (dynamic parallelism)"},
-                {"__cudaCDP2LaunchDeviceV2_ptsz", "a kernel launched by a kernel (dynamic parallelism)"},
-                {"__cudaCDP2MemsetAsync_ptsz", "cudaMemsetAsync, called by a kernel,"},
+  } kCalls[] = {{"__cudaCDP2MemsetAsync_ptsz", "cudaMemsetAsync, called by a kernel,"},
                 {"cudaGraphSetConditional", "conditional graph nodes"},
                 {"mine", "the function 'mine' has no body"}};
   for (const auto& [function, words] : kCalls) {

@@ -117,8 +117,18 @@ struct CallSite {
     std::uint32_t offset, bytes;
   };  // in the caller's frame
   std::vector<Piece> arguments, results;
-  std::string builtin;  // "vprintf", "__assertfail", "malloc", "free": run by the machine, without a callee
+  std::string builtin;  // "vprintf", "malloc" or one of these: run by the machine, without a callee
 };
+
+// Functions of the device runtime, for kernels that launch kernels.
+inline constexpr const char* kPrepareChild = "__cudaCDP2GetParameterBufferV2";
+inline constexpr const char* kLaunchChild = "__cudaCDP2LaunchDeviceV2";
+inline constexpr const char* kLaunchChildPerThread = "__cudaCDP2LaunchDeviceV2_ptsz";
+inline constexpr const char* kGetDeviceError = "__cudaCDP2GetLastError";
+inline constexpr const char* kPeekDeviceError = "__cudaCDP2PeekAtLastError";
+inline bool is_child_launch(std::string_view builtin) {
+  return builtin == kLaunchChild || builtin == kLaunchChildPerThread;
+}
 
 // Bytes of local memory per thread, as on current GPUs.
 inline constexpr std::uint32_t kMaxLocal = 512 * 1024;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -317,6 +318,8 @@ struct Worker {
   // %envreg2.
   std::uint64_t grid_workspace = 0;
   Observer* observer = nullptr;
+  std::map<std::uint64_t, ChildLaunch> prepared;  // by the address of the parameters
+  std::vector<ChildLaunch> children;
   bool counting = false;
   bool pauses = true;                      // see Block::one_pause_in
   bool alone = true;                       // no other host thread runs this launch or uses its memory

@@ -220,6 +220,10 @@ std::vector<Outside> outside_of(const Program& program, const OpTable& table) {
   for (const SpecialSlot& special : program.specials)
     if (const Gap gap = gap_of_special(special.name); gap != nullptr)
       out.add(special.name, gap, instead_of(special.name), 0, 0);
+  for (const BasicBlock& b : program.blocks)
+    if (b.exit == Exit::call && is_child_launch(program.calls[b.target].builtin))
+      out.add("a kernel launched by a kernel", "race checks: the two run one after the other",
+              "a launch by host code", b.function, b.ptx_index);
   if (is_library_kernel(program.demangled))
     out.add("the kernel " + program.demangled, "race checks: findings in it would only be hints", "", 0, 0);
   return out.take();
@@ -251,6 +255,8 @@ std::vector<std::string> unchecked_of(const Program& program, const LaunchReques
   if ((launch.cooperative || !interleaved) && !Racecheck::changes_of(program).empty())
     found.emplace_back(interleaved ? "in cooperative mode: lost updates between blocks"
                                    : "with counters: lost updates");
+  if (std::ranges::any_of(program.calls, is_child_launch, &CallSite::builtin))
+    found.emplace_back("that launches kernels: races with the kernels that it launches");
   std::map<std::string, std::set<std::string>> instructions;  // by the checks that do not apply
   for (std::size_t k = 0; k < program.ops.size(); ++k) {
     const MicroOp& op = program.ops[k];

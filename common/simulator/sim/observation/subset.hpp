@@ -30,8 +30,8 @@ enum class Watcher : std::uint8_t {
   timing
 };
 inline constexpr std::array<std::string_view, 7> kWatchers = {
-    "memory checks", "race checks", "initialisation checks", "synchronisation checks", "exact results",
-    "counters",      "timing model"};
+    "memory checks", "race checks", "initialisation checks", "synchronisation checks",
+    "exact results", "counters",    "timing model"};
 static_assert(kWatchers.size() == static_cast<std::size_t>(Watcher::timing) + 1);
 inline constexpr std::size_t kCheckingWatchers = 5;  // the first ones; the others measure
 

@@ -90,6 +90,16 @@ TEST(Subset, AllowsRecursion) {
             std::vector<std::string>{});
 }
 
+TEST(Subset, RefusesKernelsThatLaunchKernels) {
+  const auto found = outside(
+      ".extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 a, .param .b64 b);\n"
+      ".visible .entry k()\n{\n{\n.param .b64 a, b;\n.param .b32 r;\ncall.uni (r), __cudaCDP2LaunchDeviceV2, "
+      "(a, b);\n}\n"
+      "ret;\n}\n");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].starts_with("a kernel launched by a kernel")) << found[0];
+}
+
 TEST(Subset, RefusesKernelsWithALibrarysName) {
   const auto named = [](const std::string& name) {
     return outside(".visible .entry " + name + "()\n{\nret;\n}\n");

@@ -421,7 +421,7 @@ class Run {
     answer["steps"] = recorder.take_steps();
     answer["launches"] = recorder.take_launches();
     answer["arrays"] = recorder.arrays();
-    answer["findings"] = device.findings_text().text;
+    answer["findings"] = sim::Device::text_of(device.findings()).text;
     device.set_mode(mode & ~sim::kTrace);  // the report is without the trace, which is large as text
     answer["report"] = Json::parse(device.report_json());
     forget_times(answer["report"]);

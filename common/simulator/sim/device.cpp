@@ -641,8 +641,8 @@ void Device::find_heap_leaks() {
     add_finding(std::move(f));
   }
 }
-FindingsText Device::findings_text() const {
-  return to_text(impl_->report.findings);
+FindingsText Device::text_of(const std::vector<Finding>& findings) {
+  return to_text(findings);
 }
 std::string Device::unchecked_text() const {
   std::string text;

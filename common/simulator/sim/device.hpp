@@ -150,7 +150,7 @@ class Device {
   // Adds a finding for each allocation that kernels have made and not freed. Each is reported once.
   void find_heap_leaks();
   // The findings as text, the most important first, several lines each.
-  FindingsText findings_text() const;
+  static FindingsText text_of(const std::vector<Finding>& findings);
   // The checks that did not apply to launches, one line for each reason: "2 launches with clusters: …".
   std::string unchecked_text() const;
   // Everything seen since the last reset, as JSON: counters per launch, totals, findings (schema:

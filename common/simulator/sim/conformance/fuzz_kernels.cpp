@@ -90,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (std::getenv("FUZZ_SHOW") != nullptr) std::fprintf(stderr, "%s\n", result.text.c_str());
     if (choices.one_in(8)) {
       device.find_heap_leaks();
-      static_cast<void>(device.findings_text());
+      static_cast<void>(Device::text_of(device.findings()));
       static_cast<void>(device.report_json());
     }
   }

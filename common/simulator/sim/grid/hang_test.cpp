@@ -47,7 +47,7 @@ TEST(Hangs, WatchdogEndsAnEndlessKernel) {
   EXPECT_EQ(r.fault, Fault::launch_timeout);
   EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
   EXPECT_NE(r.text.find("thread 0 of block 0 and 31 more of its warp waits at"), std::string::npos) << r.text;
-  EXPECT_NE(t.device.findings_text().text.find("time-limit (execution)"), std::string::npos);
+  EXPECT_NE(Device::text_of(t.device.findings()).text.find("time-limit (execution)"), std::string::npos);
 }
 
 // Unlimited patience must stay unlimited after a block has ended.

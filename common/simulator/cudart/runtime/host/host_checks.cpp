@@ -208,7 +208,7 @@ std::size_t print_findings() {
   }
   // Of all devices in one list, since the first fault of one may cause those of another.
   std::ranges::stable_sort(all, {}, &sim::Finding::number);
-  const sim::FindingsText found = sim::to_text(all);
+  const sim::FindingsText found = sim::Device::text_of(all);
   if (!found.text.empty()) say(found.text);
   if (!has_launched) unchecked += "kernels, since none was launched\n";
   if (has_host_functions)

@@ -54,14 +54,26 @@ def googletest_names(build: pathlib.Path) -> set[str]:
 LEFT_OUT = {"short": "all-only", "all": "short-only"}
 
 
-def targets_of_short(build: pathlib.Path) -> list[str]:
-    """What the tests of the short suite need, as ninja names it."""
+def suites_chosen(arguments: list[str]) -> tuple[set[str], set[str]] | None:
+    """The suites that the arguments take and leave out; None if they say anything else."""
+    names = arguments[1::2]
+    if len(arguments) % 2 or any(word not in ("--suite", "--no-suite") for word in arguments[::2]):
+        return None
+    chosen: tuple[set[str], set[str]] = (set(), set())
+    for option, name in zip(arguments[::2], names, strict=True):
+        chosen[option == "--no-suite"].add(name)
+    return chosen
+
+
+def targets_of(build: pathlib.Path, taken: set[str], left_out: set[str]) -> list[str]:
+    """What the tests of some suites need, as ninja names it. Nothing taken: those of all."""
     info = build / "meson-info"
     targets = json.loads((info / "intro-targets.json").read_text())
     files = {target["id"]: target["filename"] for target in targets}
     needed: set[str] = set()
     for test in json.loads((info / "intro-tests.json").read_text()):
-        if all(suite.rsplit(":", 1)[-1] != LEFT_OUT["short"] for suite in test["suite"]):
+        suites = {suite.rsplit(":", 1)[-1] for suite in test["suite"]}
+        if (not taken or suites & taken) and not suites & left_out:
             needed.update(file for target in test["depends"] for file in files[target])
     return sorted(os.path.relpath(file, build) for file in needed)
 
@@ -96,7 +108,7 @@ def main(arguments: list[str]) -> int:
         return 0
     build = pathlib.Path(os.environ["LAB_BUILD"])
     if arguments == ["--targets"]:
-        print("\n".join(targets_of_short(build)))
+        print("\n".join(targets_of(build, set(), {LEFT_OUT["short"]})))
         return 0
     setup = "sim"
     if arguments[:1] == ["--device"] and len(arguments) > 1:
@@ -111,6 +123,10 @@ def main(arguments: list[str]) -> int:
     # What a whole suite needs has been built by now; Meson builds what named tests need.
     if suite:
         arguments = ["--no-rebuild", "--no-suite", LEFT_OUT[suite]]
+    elif arguments and (chosen := suites_chosen(arguments)):
+        # Meson would build what all tests need.
+        subprocess.run(["ninja", "-C", str(build), *targets_of(build, *chosen)], check=True)
+        arguments = ["--no-rebuild", *arguments]
     command = ["meson", "test", "-C", str(build), "--setup", setup, "--print-errorlogs", *arguments]
     status = subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
     counts = {"passed": 0, "failed": 0, "skipped": 0}

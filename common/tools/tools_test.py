@@ -222,7 +222,17 @@ class TestTargets(unittest.TestCase):
             ]
             (build / "meson-info/intro-targets.json").write_text(json.dumps(targets))
             (build / "meson-info/intro-tests.json").write_text(json.dumps(tests))
-            self.assertEqual(run_tests.targets_of_short(build), ["grader/a", "grader/c"])
+            self.assertEqual(run_tests.targets_of(build, set(), {"all-only"}), ["grader/a", "grader/c"])
+            self.assertEqual(run_tests.targets_of(build, {"all-only"}, set()), ["grader/a", "grader/b"])
+            self.assertEqual(
+                run_tests.targets_of(build, {"short-only", "grader"}, {"all-only"}), ["grader/a", "grader/c"]
+            )
+
+    def test_other_arguments_are_up_to_meson(self):
+        chosen = run_tests.suites_chosen
+        self.assertEqual(chosen(["--suite", "sim", "--no-suite", "fuzz"]), ({"sim"}, {"fuzz"}))
+        for arguments in (["ptx"], ["--suite", "sim", "ptx"], ["--suite", "sim", "-v"]):
+            self.assertIsNone(chosen(arguments))
 
 
 class Headers(unittest.TestCase):

@@ -264,9 +264,10 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
   // Atomic operations change elements, too, and the trace does not know what each of them stored.
   if (first.store->value != data.element(actual, index)) return "";
   std::string out = fmt::format(
-      "The first wrong value: in step {}, line {}, thread {} of block {} stores {} in {}[{}]; right is {}.",
-      first.step->number, first.store->line, first.store->thread, first.store->block,
-      data.element(actual, index), actual.spec.name, index, data.element(data.expected[buffer], index));
+      "The first wrong value: in step {}{}, thread {} of block {} stores {} in {}[{}]; right is {}.",
+      first.step->number, first.store->line == 0 ? "" : fmt::format(", line {}", first.store->line),
+      first.store->thread, first.store->block, data.element(actual, index), actual.spec.name, index,
+      data.element(data.expected[buffer], index));
   // A value that was only copied is followed to where it was computed.
   for (int k = 0; k < kMaxCopies; ++k) {
     out += computed_from(*first.store);
@@ -275,8 +276,9 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
     const LastStore before = store_before(view, first, source);
     if (before.store == nullptr) break;
     first = before;
-    out += fmt::format(" {}[{}] was stored in line {} by thread {}.", source.array, source.element,
-                       first.store->line, first.store->thread);
+    out += fmt::format(" {}[{}] was stored {}by thread {}.", source.array, source.element,
+                       first.store->line == 0 ? "" : fmt::format("in line {} ", first.store->line),
+                       first.store->thread);
   }
   return wrap(out, kColumns, 2) + "\n";
 }

@@ -291,9 +291,10 @@ class Case {
       stop.report_bytes = fetch_report();
       return stop;
     }
-    if (result.status == Status::not_implemented) return failed(CaseEnd::not_implemented, "");
     if (result.status != Status::ok || result.unordered) {
-      CaseReply stop = failed(result.unordered ? CaseEnd::unordered_work : CaseEnd::unsupported, "");
+      const CaseEnd end =
+          result.status == Status::not_implemented ? CaseEnd::not_implemented : CaseEnd::unsupported;
+      CaseReply stop = failed(result.unordered ? CaseEnd::unordered_work : end, "");
       stop.report_bytes = fetch_report();
       return stop;
     }

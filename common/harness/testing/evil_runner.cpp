@@ -296,6 +296,7 @@ void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases,
   if (is("unknown_stage")) reply.end = static_cast<CaseEnd>(77);
   if (is("uses_another_stream")) reply.end = CaseEnd::unordered_work;
   if (is("refuses_after_a_launch")) reply.end = CaseEnd::unsupported;
+  if (is("keeps_not_implemented")) reply.end = CaseEnd::not_implemented;
   if (is("repeats_the_schedule")) {  // outputs the schedule's seed for one case
     static std::uint64_t first = 0;
     if (first == 0) first = request.schedule_seed;

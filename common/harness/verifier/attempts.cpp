@@ -265,6 +265,13 @@ Judgement Attempts::judge_reply(const Prepared& prepared, const CaseReply& reply
 void Attempts::judge_by_report(const Prepared& prepared, CaseEnd end, Attempt& result) const {
   const auto& [problem, task, c, seed] = prepared.of;
   const SimReport report = read_sim_report(result.sim_report);
+  if (end == CaseEnd::not_implemented) {
+    if (report.did_work())
+      result.take(judged(Verdict::wrong_answer,
+                         "launched a kernel, but returned Status::not_implemented: return Status::ok after "
+                         "the launches"));
+    return;
+  }
   judge_report(report, !problem.refuses(task, c), end == CaseEnd::done && has_outputs(prepared.shape),
                result);
   if (end == CaseEnd::unsupported && result.verdict == Verdict::ok && report.did_work())
@@ -287,8 +294,7 @@ void Attempts::judge(const Prepared& prepared, const CaseReply& reply, Attempt& 
   result.ended_by_cuda_error = reply.end == CaseEnd::cuda_error;
   result.times_us.assign(reply.times_us.begin(), reply.times_us.begin() + reply.n_times);
   if (request.is_keyed != 0) result.events_us = result.times_us;
-  if (options.device == DeviceKind::sim && result.verdict != Verdict::not_implemented)
-    judge_by_report(prepared, reply.end, result);
+  if (options.device == DeviceKind::sim) judge_by_report(prepared, reply.end, result);
 }
 
 Outcome Attempts::conclude(const Subject& subject, Attempt attempt) const {

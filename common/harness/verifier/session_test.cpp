@@ -390,6 +390,12 @@ TEST(Session, SaysWhatIsNotImplemented) {
       << outcome.message();
 }
 
+TEST(Session, NoticesThatAKernelWasWritten) {
+  const Outcome outcome = run_alone("keeps_not_implemented");
+  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
+  EXPECT_NE(outcome.message().find("Status::ok"), std::string::npos) << outcome.message();
+}
+
 TEST(Session, TellsCudaErrorsApart) {
   const auto verdict_of = [](const char* code) {
     SessionOptions options = options_for("cuda_error");

@@ -127,7 +127,9 @@ inline std::string outside_dropped(const Facts& f) {
 }
 
 inline std::string nothing_counted(const Facts& f) {
-  return total_of(f.got) == 0 && f.n > 0 ? "every count is 0: no sample was counted" : "";
+  return total_of(f.got) == 0 && f.n > 0 ? "every count is 0: no sample was counted, or the counts were "
+                                           "cleared after the samples were counted"
+                                         : "";
 }
 
 // The bins at the end are 0. The count of samples in no bin is not considered; another rule checks it.

@@ -191,6 +191,7 @@ Hello hello() {
 // What may happen before a case is answered: the process ends, waits, or sends something else.
 void misbehave_in_case(const Header& header, int n_cases) {
   if (is("exit_in_case")) std::exit(0);
+  if (is("calls_device_function")) std::exit(1);
   if (is("prints_passed")) {
     std::puts("[  PASSED  ] 1 test.\n100/100");
     std::fflush(stdout);

@@ -220,6 +220,11 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
           "calls itself without end, or a large local array)");
     default: break;
   }
+  if (waited.text == "exit code 1")
+    return judged_for(
+        Verdict::crash, ended,
+        "host code called a __device__ function: where nvcc lets it pass, as in a template, the "
+        "call is compiled to exit(1). Declare the function __host__ __device__");
   return judged(Verdict::crash, ended);
 }
 

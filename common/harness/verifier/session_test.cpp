@@ -203,6 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Evil{"garbage_hello", Verdict::wrong_answer, "5 bytes"},
                     Evil{"exit_in_case", Verdict::crash,
                          "ended the program before it answered (exit code 0)"},
+                    Evil{"calls_device_function", Verdict::crash, "__host__ __device__"},
                     Evil{"prints_passed", Verdict::crash, "exit code 0"},
                     Evil{"never_answers", Verdict::time_limit, "1 s without using the processor"},
                     Evil{"spins", Verdict::time_limit, "longer than 1 s of processor time"},

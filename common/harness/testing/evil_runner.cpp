@@ -82,7 +82,8 @@ std::string simulator_report(const CaseRequest& request) {
   return std::string("{") + (is("only_fills") ? R"("fills": 1, )" : "") +
          (is("too_fast") ? R"("memory_gb_per_s": 0.001, )" : "") +
          R"("device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": )" +
-         (is("no_kernel") || is("only_fills") ? "0" : "1") + R"(}, "findings": [)" + finding + "]}";
+         (is("no_kernel") || is("only_fills") ? "0" : "1") +
+         R"(, "global_store_requests": 1}, "findings": [)" + finding + "]}";
 }
 
 // Whether this is the first runner that the test's process has started; its file remembers that.

@@ -266,10 +266,11 @@ void Attempts::judge_by_report(const Prepared& prepared, CaseEnd end, Attempt& r
   const auto& [problem, task, c, seed] = prepared.of;
   const SimReport report = read_sim_report(result.sim_report);
   if (end == CaseEnd::not_implemented) {
-    if (report.did_work())
-      result.take(judged(Verdict::wrong_answer,
-                         "launched a kernel, but returned Status::not_implemented: return Status::ok after "
-                         "the launches"));
+    if (report.stored())
+      result.take(
+          judged(Verdict::wrong_answer,
+                 "launched a kernel that stores results, but returned Status::not_implemented: return "
+                 "Status::ok after the launches"));
     return;
   }
   judge_report(report, !problem.refuses(task, c), end == CaseEnd::done && has_outputs(prepared.shape),

@@ -66,6 +66,8 @@ struct SimReport {
   std::vector<SimFinding> findings;  // of each device, the most telling first; at most 100
   // Whether the device did any work for the program.
   bool did_work() const { return totals.launches + fills > 0; }
+  // Whether a kernel changed global memory. False without counters.
+  bool stored() const { return totals.global_store_requests + totals.atomic_requests > 0; }
 };
 
 SimReport read_sim_report(std::string_view json);

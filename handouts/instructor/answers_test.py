@@ -669,45 +669,42 @@ def numbers():
     # Lab 5
     yield (
         "05",
-        "Prediction",
-        1,
+        "Box",
+        "global_atomics",
         [
-            "{:.1f}, {:.1f}, {:.2f} and {:.2f}".format(*(fullest(32, bins) for bins in [2, 16, 256, 4096])),
-            counted("histogram", "global_atomics", "waiting lanes per"),
+            f'data-answer="{fullest(32, 2):.0f}"',
+            f"{fullest(32, 2):.1f}.",
+            "{:.1f}, {:.2f} and {:.2f}".format(*(fullest(32, bins) for bins in [16, 256, 4096])),
         ],
     )
     touched = [different(max(1, bins // 4), 32) if bins > 4 else 1 for bins in [2, 16, 256, 4096]]
     yield (
         "05",
         "Prediction",
-        2,
+        1,
         [
             "{:.0f}, {:.0f}, {:.0f} and {:.0f} bytes".format(*(4 + 2 * one for one in touched)),
             "1, {:.1f}, {:.1f} and {:.1f}".format(*touched[1:]),
             f"{4 + 2 * 32}",
         ],
     )
-    for bins in [2, 256, 65536]:
-        threads = min(m // 256, 2**23 // (bins + 1), 65536) // 32 * 32
-        yield "05", "Prediction", 3, [f"{threads:,} threads", grouped(4 * threads * (bins + 1))]
+    yield "05", "Box", "private_counts", [f'data-answer="{2**23 // 65537 // 32 * 32}"']
     yield (
         "05",
-        "Prediction",
-        4,
+        "Box",
+        "sort_reduce",
         [
-            f"{2**20 // 2048} tiles",
-            f"All equal: {2**20 // 2048}.",
+            f'data-answer="{2**20 // 2048}"',
             grouped(round(512 * different(256, 2048), -3)).removesuffix(".0"),
-            f"{different(65536, 2048):,.0f} different",
             f"{512 * different(65536, 2048) / 1000:,.0f},000".replace(",", ","),
         ],
     )
-    yield "05", "Prediction", 4, [counted("histogram", "sort_reduce", "atomics per")]
-    yield "05", "Prediction", 5, [grouped(12288), grouped(5 * 12288)]
+    yield "05", "Box", "shared_counts", [f'data-answer="{48 * 1024 // 4}"', grouped(5 * 48 * 1024 // 4)]
+    yield "05", "Box", "combined", [f'data-answer="{257 * 32 * 4}"', grouped(257 * 32 * 4)]
     yield (
         "05",
         "Prediction",
-        6,
+        2,
         [
             f"= {32 / fullest(32, 256):.1f}",
             *(f"{if_all_equal(rung, m, 256):.2f} times" for rung in ["shared_counts", "combined"]),

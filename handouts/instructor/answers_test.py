@@ -19,16 +19,31 @@ import unittest
 
 sys.dont_write_bytecode = True
 HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
-PAGES = sorted(HANDOUTS.glob("[0-9][0-9]-*.md"))
+DEEPER = "-deeper"
+PAGES = [p for p in sorted(HANDOUTS.glob("[0-9][0-9]-*.md")) if not p.stem.endswith(DEEPER)]
 NUMBERED = re.compile(r"^(\d+)\. (.*?)(?=^\d+\. |\Z)", re.S | re.M)
+TASK = re.compile(r"^### \d+\. `(\w+)`[^\n]*\n(.*?)(?=^#{2,3} |\Z)", re.S | re.M)
+BOX = re.compile(r"<details class=\"prediction\" (data-answer=.*?)</details>", re.S)
 HEADING = re.compile(r"^### (Prediction|Question|Exam) (\d+)\. (.*?)\n(.*?)(?=^#{2,3} |\Z)", re.S | re.M)
 SECTIONS = {"Prediction": "Predict, then measure", "Question": "Questions"}
+
+
+def text_of(page):
+    """Of a lab's page, and of its deeper one, which asks the questions and has the counts."""
+    deeper = page.with_stem(page.stem + DEEPER)
+    return "".join(p.read_text(encoding="utf-8") for p in (page, deeper) if p.is_file())
+
+
+def boxes_of(page):
+    """{("Box", task): ("", its answer as a number and in words)} of a lab's page."""
+    found = ((task, BOX.search(section)) for task, section in TASK.findall(text_of(page)))
+    return {("Box", task): ("", box[1]) for task, box in found if box}
 
 
 def answers_of(page):
     """{("Question", 3): (first words of the question, answer)}"""
     path = HANDOUTS / "instructor" / page.name
-    if not path.is_file() and "\n## Questions\n" not in page.read_text(encoding="utf-8"):
+    if not path.is_file() and "\n## Questions\n" not in text_of(page):
         return {}  # a new lab, which asks nothing yet
     text = path.read_text(encoding="utf-8")
     found = HEADING.findall(text)
@@ -40,7 +55,7 @@ def answers_of(page):
 
 def asked(page):
     """{("Question", 3): its text} of a handout, without those that the handout answers itself."""
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     found = {}
     for kind, section in SECTIONS.items():
         part = re.search(rf"^## {section}\n(.*?)(?=^## |^\*\*Sources|\Z)", text, re.S | re.M)
@@ -59,9 +74,7 @@ def grouped(number):
 def counted(lab, rung, column):
     """A cell of the table of counts in a lab's handout; the head of its column begins with `column`."""
     page = next(page for page in PAGES if page.stem[3:].replace("-", "_") == lab)
-    block = re.search(
-        r"<!-- quote: rows counts lab=\w+: .*?<!-- end quote -->", page.read_text(encoding="utf-8"), re.S
-    )[0]
+    block = re.search(r"<!-- quote: rows counts lab=\w+: .*?<!-- end quote -->", text_of(page), re.S)[0]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in block.splitlines()
@@ -550,28 +563,34 @@ def numbers():
     )
     yield (
         "04",
-        "Prediction",
-        2,
-        ["{}, {} and {}".format(*(3 * (2 + 2 * len(levels(n, 1024)) - 1) for n in [1024, 1025, 2**20 + 1]))],
+        "Box",
+        "split",
+        [f'data-answer="{3 * (2 + 2 * len(levels(1025, 1024)) - 1)}"'],
     )
     yield (
         "04",
-        "Prediction",
-        3,
+        "Box",
+        "tile_sort",
         [
-            grouped(2**18 // 1024 * 32 * 2),
-            counted("radix_sort", "tile_sort", "barriers per").removesuffix(".0"),
+            f'data-answer="{2 * 32}"',
+            counted("radix_sort", "tile_sort", "barriers per").removesuffix(".0") + ": ",
         ],
     )
-    yield "04", "Prediction", 4, [f"= {sum(range(11, 21))}", f"{10 * 11 // 2} launches"]
+    yield "04", "Box", "merge", [f'data-answer="{10 * 11 // 2}"']
+    yield (
+        "04",
+        "Box",
+        "digits",
+        [f'data-answer="{different(256, 32):.0f}"', f"= {different(256, 32):.1f} different"],
+    )
+    yield "04", "Box", "onesweep", [f'data-answer="{4 + 4 * 8}"', f"needs {4 * 12}"]
     per_pass = float(counted("radix_sort", "digits", "bytes ÷ what must move")) * 8 / 4
     spread = per_pass - 92 / 16 + different(256, 32)
     yield (
         "04",
         "Prediction",
-        5,
+        2,
         [
-            f"= {different(256, 32):.1f}",
             f"= {92 / 16}",
             f"{per_pass:.1f} bytes",
             f"about {spread:.0f} bytes",
@@ -582,7 +601,7 @@ def numbers():
     yield (
         "04",
         "Prediction",
-        6,
+        3,
         [
             f"{copy:.0f} µs",
             f"{measured('radix_sort', 'split', m) / copy:.0f} times",
@@ -592,7 +611,7 @@ def numbers():
     yield (
         "04",
         "Prediction",
-        6,
+        3,
         [
             f"{ratio:.0f} (the same",
             f"{float(counted('radix_sort', 'digits', 'bytes ÷ what must move')):.1f}",
@@ -650,45 +669,42 @@ def numbers():
     # Lab 5
     yield (
         "05",
-        "Prediction",
-        1,
+        "Box",
+        "global_atomics",
         [
-            "{:.1f}, {:.1f}, {:.2f} and {:.2f}".format(*(fullest(32, bins) for bins in [2, 16, 256, 4096])),
-            counted("histogram", "global_atomics", "waiting lanes per"),
+            f'data-answer="{fullest(32, 2):.0f}"',
+            f"{fullest(32, 2):.1f}.",
+            "{:.1f}, {:.2f} and {:.2f}".format(*(fullest(32, bins) for bins in [16, 256, 4096])),
         ],
     )
     touched = [different(max(1, bins // 4), 32) if bins > 4 else 1 for bins in [2, 16, 256, 4096]]
     yield (
         "05",
         "Prediction",
-        2,
+        1,
         [
             "{:.0f}, {:.0f}, {:.0f} and {:.0f} bytes".format(*(4 + 2 * one for one in touched)),
             "1, {:.1f}, {:.1f} and {:.1f}".format(*touched[1:]),
             f"{4 + 2 * 32}",
         ],
     )
-    for bins in [2, 256, 65536]:
-        threads = min(m // 256, 2**23 // (bins + 1), 65536) // 32 * 32
-        yield "05", "Prediction", 3, [f"{threads:,} threads", grouped(4 * threads * (bins + 1))]
+    yield "05", "Box", "private_counts", [f'data-answer="{2**23 // 65537 // 32 * 32}"']
     yield (
         "05",
-        "Prediction",
-        4,
+        "Box",
+        "sort_reduce",
         [
-            f"{2**20 // 2048} tiles",
-            f"All equal: {2**20 // 2048}.",
+            f'data-answer="{2**20 // 2048}"',
             grouped(round(512 * different(256, 2048), -3)).removesuffix(".0"),
-            f"{different(65536, 2048):,.0f} different",
             f"{512 * different(65536, 2048) / 1000:,.0f},000".replace(",", ","),
         ],
     )
-    yield "05", "Prediction", 4, [counted("histogram", "sort_reduce", "atomics per")]
-    yield "05", "Prediction", 5, [grouped(12288), grouped(5 * 12288)]
+    yield "05", "Box", "shared_counts", [f'data-answer="{48 * 1024 // 4}"', grouped(5 * 48 * 1024 // 4)]
+    yield "05", "Box", "combined", [f'data-answer="{257 * 32 * 4}"', grouped(257 * 32 * 4)]
     yield (
         "05",
         "Prediction",
-        6,
+        2,
         [
             f"= {32 / fullest(32, 256):.1f}",
             *(f"{if_all_equal(rung, m, 256):.2f} times" for rung in ["shared_counts", "combined"]),
@@ -991,7 +1007,7 @@ class Answers(unittest.TestCase):
     def test_every_lab_has_five_exam_questions(self):
         for page in PAGES:
             exam = {number: body for (kind, number), (_, body) in answers_of(page).items() if kind == "Exam"}
-            if "\n## Questions\n" in page.read_text(encoding="utf-8"):
+            if "\n## Questions\n" in text_of(page):
                 self.assertGreaterEqual(len(exam), 5, page.name)
             for number, body in exam.items():
                 self.assertRegex(
@@ -999,7 +1015,7 @@ class Answers(unittest.TestCase):
                 )
 
     def test_numbers_are_right(self):
-        pages = {page.name[:2]: answers_of(page) for page in PAGES}
+        pages = {page.name[:2]: answers_of(page) | boxes_of(page) for page in PAGES}
         checked = set()
         for page, kind, number, strings in numbers():
             body = " ".join(pages[page][kind, number][1].rpartition("**Answer.**")[2].split())

@@ -159,8 +159,8 @@ Status counts_first(const Job<Bits, Value>& job) {
 // Changed, compared with rung 7:
 // - A tile's keys do not stay in registers while their digits are counted. They are read a second time, a few
 //   rows at once, when they are ranked, from the L1 or L2 cache. So keys alone need fewer registers, which
-//   leaves room for more warps (handouts/04-radix-sort.md has the table), and a tile can have any number of
-//   rows: 12,288 keys.
+//   leaves room for more warps (handouts/04-radix-sort-deeper.md has the table), and a tile can have any
+//   number of rows: 12,288 keys.
 // - Lanes with the same digit find each other with 8 ballots again, but with 3 instructions per ballot
 //   (lanes_of_byte), because rung 7's accesses to shared memory would be the next limiter.
 // - As soon as its rank is known, a key goes to its position in shared memory, which the counters no longer

@@ -47,7 +47,6 @@ LINES = {
     "if 10 % or 90 % of the items are kept": ASSUMED,
     "divided by 4.2 TB/s and 2 µs per launch": ASSUMED,
     "If one step along the chain takes 2 µs": ASSUMED,
-    "How long does the memory need at 4.2 TB/s?": ASSUMED,
     "if one link takes 1 µs": ASSUMED,
     "A chain of g links of 10 µs": ASSUMED,
     "How many items per GPU does `reduce` need": ASSUMED,

@@ -888,8 +888,8 @@ def numbers():
     # Lab 8
     yield (
         "08",
-        "Prediction",
-        1,
+        "Box",
+        "reduce",
         [
             f"{4 - 1} messages with {(4 - 1) * 4} bytes",
             f"{2 * (4 - 1)} messages",
@@ -909,7 +909,7 @@ def numbers():
     yield (
         "08",
         "Prediction",
-        2,
+        1,
         [
             f"{launch:.0f} + 7n/{1000 * direct:,.0f} µs",
             f"{launch:.0f} + 14 · {step:.0f} + 1.75n/{1000 * rate:,.0f} µs",
@@ -917,19 +917,22 @@ def numbers():
             f"{equal / 1e6:.1f} million",
         ],
     )
-    yield "08", "Prediction", 3, [f"{2 / 3 * 2:.2f} on 2 GPUs", f"{2 / 3 * 8:.2f} on 8"]
+    yield "08", "Box", "scan", [f"{2 / 3 * 2:.2f} on 2 GPUs", f"{2 / 3 * 8:.2f} on 8"]
+    all_reduce = float(counted("multi_gpu", "histogram_all_reduce", "bytes sent"))
+    slices = float(counted("multi_gpu", "histogram", "bytes sent"))
+    yield "08", "Box", "histogram", [f'data-answer="{all_reduce / slices:.0f}"', f"together {2 * 3 / 4} times"]
     yield (
         "08",
         "Prediction",
-        4,
+        2,
         [f"t = {4 * 0.9 / 0.1:.0f} µs", f"{36e-6 * 4.6e12 / 4 / 1e6:.0f} million items"],
     )
     counts, sent = 7 * 16 * 8, 7 * 2**28 * 4 // 8
     in_round = 7 * counts
     yield (
         "08",
-        "Prediction",
-        5,
+        "Box",
+        "sort",
         [
             f"{counts:,} bytes",
             f"{in_round:,} bytes per round",
@@ -938,7 +941,7 @@ def numbers():
             f"{round(sent / (8 * in_round), -2):,.0f} times",
         ],
     )
-    yield "08", "Prediction", 6, [f"8/1,024 = 1/{1024 // 8}"]
+    yield "08", "Prediction", 3, [f"8/1,024 = 1/{1024 // 8}"]
     buffers = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     sums = [sum(column) for column in zip(*buffers)]
     yield (

@@ -160,6 +160,11 @@ def wavefronts(words):
     return max(map(len, banks.values()))
 
 
+def sectors_of(words):
+    """Of one access to global memory, of 4 bytes per lane."""
+    return len({word // 8 for word in words})
+
+
 def different(boxes, balls):
     """Expected number of boxes that are not empty."""
     return boxes * (1 - (1 - 1 / boxes) ** balls)
@@ -727,16 +732,17 @@ def numbers():
     )
 
     # Lab 6
-    moved = [s * 1024 * 256 for s in [72, 16, 32]]
-    yield "06", "Prediction", 2, ["{:,}, {:,} and {:,} bytes".format(*moved)]
-    for rung, bytes_moved in zip(["serial", "rows_columns", "transpose"], moved):
-        assert f"{bytes_moved / (8 * 1024 * 256):.2f}" == counted("sat", rung, "bytes ÷ what must move")
-    yield "06", "Prediction", 3, [f"{(1 + wavefronts([32 * lane for lane in range(32)])) / 2}"]
+    across_rows = sectors_of([1024 * lane for lane in range(32)])
+    yield "06", "Box", "serial", [f"{across_rows}: ", f"{sectors_of(range(32))} sectors"]
+    for rung, words in [("serial", "moves {:.0f}:"), ("rows_columns", "{:.0f}: ")]:
+        per_item = 8 * float(counted("sat", rung, "bytes ÷ what must move"))
+        yield "06", "Box", "rows_columns", [words.format(per_item)]
+    yield "06", "Box", "transpose", [f"{wavefronts([32 * lane for lane in range(32)])}: "]
     across, down_ = parts(4000, 64), parts(3000, 64)
     yield (
         "06",
-        "Prediction",
-        5,
+        "Box",
+        "single_pass",
         [
             f"{across} · {down_} = {across * down_:,} tiles",
             f"{across + down_ - 1} diagonals",
@@ -748,7 +754,7 @@ def numbers():
     yield (
         "06",
         "Prediction",
-        6,
+        1,
         [
             f"{in_flight / 1e6:.1f} MB",
             f"{round(in_flight / 64, -2):,.0f} columns",
@@ -759,7 +765,7 @@ def numbers():
         yield (
             "06",
             "Prediction",
-            6,
+            1,
             [words.format(measured("sat", "rows_columns", n) / measured("sat", "transpose", n))],
         )
     squares = 255**2 * 4096**2
@@ -807,10 +813,11 @@ def numbers():
     assert f"{recursive_bytes(2**18) / (8 * 2**18):.2f}" == counted(
         "hierarchical_scan", "recursive", "bytes ÷ what must move"
     )
+    yield "07", "Box", "two_levels", [f"{512**2:,} items", f'data-answer="{512**2 + 1}"']
     yield (
         "07",
-        "Prediction",
-        2,
+        "Box",
+        "recursive",
         [
             "{}, {}, {}, {} and {}".format(
                 *(2 * len(levels(n, 2048)) - 1 for n in [2048, 2049, 2**22, 2**22 + 1, 2**33 + 1])
@@ -818,19 +825,22 @@ def numbers():
         ],
     )
     steps = [int(counted("hierarchical_scan", rung, "steps")) for rung in ["recursive", "chained"]]
-    yield "07", "Prediction", 3, ["{} and {}".format(*steps), f"{512 - 128} links: {steps[1] + 512 - 128}"]
-    yield "07", "Prediction", 4, [f"{1024**2 + 1:,} items", f"{512**2 + 1:,} items"]
+    yield "07", "Prediction", 2, ["{} and {}".format(*steps), f"{512 - 128} links: {steps[1] + 512 - 128}"]
     faster = [
         measured("hierarchical_scan", "recursive", n) / measured("hierarchical_scan", "reduce_then_scan", n)
         for n in [m, 2**20]
     ]
-    yield "07", "Prediction", 5, [f"{4 / 3:.2f} times", f"{faster[0]:.2f} times", f"{faster[1]:.2f} at"]
+    yield "07", "Box", "reduce_then_scan", [
+        f"{4 / 3:.2f} times",
+        f"{faster[0]:.2f} times",
+        f"{faster[1]:.2f} at",
+    ]
     copy_rate = max(size["ceilings"]["copy"]["gb_per_s"] for size in sizes("hierarchical_scan").values())
     micros = 8 * m / copy_rate / 1000
     yield (
         "07",
-        "Prediction",
-        6,
+        "Box",
+        "chained",
         [
             f"{m // 2048:,} links",
             f"{m // 2048 / 1000:.1f} ms",
@@ -881,8 +891,8 @@ def numbers():
     # Lab 8
     yield (
         "08",
-        "Prediction",
-        1,
+        "Box",
+        "reduce",
         [
             f"{4 - 1} messages with {(4 - 1) * 4} bytes",
             f"{2 * (4 - 1)} messages",
@@ -902,7 +912,7 @@ def numbers():
     yield (
         "08",
         "Prediction",
-        2,
+        1,
         [
             f"{launch:.0f} + 7n/{1000 * direct:,.0f} µs",
             f"{launch:.0f} + 14 · {step:.0f} + 1.75n/{1000 * rate:,.0f} µs",
@@ -910,19 +920,22 @@ def numbers():
             f"{equal / 1e6:.1f} million",
         ],
     )
-    yield "08", "Prediction", 3, [f"{2 / 3 * 2:.2f} on 2 GPUs", f"{2 / 3 * 8:.2f} on 8"]
+    yield "08", "Box", "scan", [f"{2 / 3 * 2:.2f} on 2 GPUs", f"{2 / 3 * 8:.2f} on 8"]
+    all_reduce = float(counted("multi_gpu", "histogram_all_reduce", "bytes sent"))
+    slices = float(counted("multi_gpu", "histogram", "bytes sent"))
+    yield "08", "Box", "histogram", [f'data-answer="{all_reduce / slices:.0f}"', f"together {2 * 3 / 4} times"]
     yield (
         "08",
         "Prediction",
-        4,
+        2,
         [f"t = {4 * 0.9 / 0.1:.0f} µs", f"{36e-6 * 4.6e12 / 4 / 1e6:.0f} million items"],
     )
     counts, sent = 7 * 16 * 8, 7 * 2**28 * 4 // 8
     in_round = 7 * counts
     yield (
         "08",
-        "Prediction",
-        5,
+        "Box",
+        "sort",
         [
             f"{counts:,} bytes",
             f"{in_round:,} bytes per round",
@@ -931,7 +944,7 @@ def numbers():
             f"{round(sent / (8 * in_round), -2):,.0f} times",
         ],
     )
-    yield "08", "Prediction", 6, [f"8/1,024 = 1/{1024 // 8}"]
+    yield "08", "Prediction", 3, [f"8/1,024 = 1/{1024 // 8}"]
     buffers = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     sums = [sum(column) for column in zip(*buffers)]
     yield (
@@ -985,6 +998,7 @@ class Answers(unittest.TestCase):
         total = {"Prediction": 0, "Question": 0}
         for page in PAGES:
             wanted, given = asked(page), answers_of(page)
+            total["Prediction"] += len(boxes_of(page))
             for kind, _number in wanted:
                 total[kind] += 1
             open_ones = {one for one, text in wanted.items() if "<summary>Answer</summary>" not in text}

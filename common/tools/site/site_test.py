@@ -261,7 +261,7 @@ class Site(unittest.TestCase):
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_slider_compares_pictures(self):
         with chromium.Browser() as browser:
-            page = browser.open(self.top / "site/handouts/06-sat.html")
+            page = browser.open(self.top / "site/handouts/06-sat-deeper.html")
             self.wait(page, "document.querySelector('.compare select') !== null")
             over = "document.querySelectorAll('.compare img')[1]"
             clip = f"{over}.style.clipPath"

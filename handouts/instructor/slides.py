@@ -18,7 +18,8 @@ are written there. What the slide shows comes from the course, so a change of th
     says = "scan/in_place"                 a wrong submission: the changed lines with `around` lines (2) before
                                            and after, and `answer`, what the grader says of it
     example = "00-ideas/Steps and work/2"  the second code block or table of a section of a handout
-    question = "scan/5"                    a prediction of a lab's page (of 00-ideas: a question)
+    question = "scan/blelloch"             the prediction of a task; with a number, one of the deeper page of a
+                                           lab (of 00-ideas: a question)
     erratum = 1                            a kernel or a trace of errata.md, in which to find the mistake
 
 Nothing is set smaller than 14 pt: a slide on which its contents do not fit is an error. Typst (the package of
@@ -47,6 +48,9 @@ HANDOUTS = ROOT / "handouts"
 MAX_WORDS = 30
 MARKS = "①②③④⑤"
 SMALLEST = 14  # pt
+BOX = re.compile(
+    r'<details class="prediction"[^>]*><summary>Predict: (.*?)</summary>\n(.*?)</details>', re.S
+)
 FRAME = 7  # px around a figure's drawing
 HEAD = """\
 #set document(title: {title})
@@ -207,6 +211,11 @@ def question(slide: dict) -> tuple[str, str]:
     """What is asked, and the answer: on the instructor's page of a lab, or folded below the question."""
     page, number = slide["question"].split("/")
     text = text_of(page)
+    if task := hint.tasks_of(text).get(number):
+        said, folded = BOX.search(task[1]).groups()
+        return f"align(horizon, text(size: 24pt)[{inline(said)}])", folded
+    if "\n## Questions\n" not in text:
+        text = text_of(f"{page}-deeper")
     heading = "Predict, then measure" if "\n## Predict, then measure\n" in text else "Questions"
     section = section_of(text, heading, page)
     item = re.search(rf"^{number}\. (.*?)(?=^\d+\. |^\*\*|\Z)", section, re.S | re.M)[1]

@@ -284,53 +284,31 @@ def numbers():
         for s in [1, 2, 4, 8, 16, 32, 64, 128]
     ]
     lower = [parts(s, 32) for s in [128, 64, 32, 16, 8, 4, 2, 1]]
-    yield (
-        "01",
-        "Prediction",
-        1,
-        [
-            f"{sum(warps)} warp instructions",
-            f"{100 * 255 / (32 * sum(warps)):.0f} %",
-            f"{sum(lower)} instructions",
-            f"{100 * 255 / (32 * sum(lower)):.0f} %",
-        ],
-    )
-    yield (
-        "01",
-        "Prediction",
-        1,
-        [
-            f"{counted('reduction', 'neighboured', 'active lanes')} and {counted('reduction', 'sequential', 'active lanes')}"
-        ],
-    )
+    yield "01", "Box", "neighboured", [f'data-answer="{sum(warps)}"', "255", grouped(32 * sum(warps))]
+    yield "01", "Box", "sequential", [f'data-answer="{sum(lower)}"', f"{32 * sum(lower)} lanes"]
+    strides = [s for s in [128, 64, 32, 16, 8, 4, 2, 1] if s >= 32]
+    yield "01", "Box", "shuffle", [f'data-answer="{1 + len(strides)}"']
+    chain = [2**18 // (64 * 256) - 1, 5 + 3, 64 // 16 - 1, 4]
+    yield "01", "Box", "coarsened", [f'data-answer="{sum(chain)}"', f"= {sum(chain)}"]
+    yield "01", "Box", "single_launch", [f'data-answer="{2e-6 * 4.2e12 / 4 / 1e6:.1f}"']
     rounds = [
         wavefronts([2 * s * t if 2 * s * t < 256 else None for t in range(32)])
         for s in [1, 2, 4, 8, 16, 32, 64, 128]
     ]
-    yield "01", "Prediction", 2, [", ".join(map(str, rounds[:-1])) + f" and {rounds[-1]}"]
-    yield (
-        "01",
-        "Prediction",
-        3,
-        [
-            counted("reduction", "sequential", "steps"),
-            f"15 + 8 + 3 + 4 = {15 + 8 + 3 + 4}",
-        ],
-    )
+    yield "01", "Prediction", 1, [", ".join(map(str, rounds[:-1])) + f" and {rounds[-1]}"]
     written = levels(m, 256)
     moved = 4 * m + sum(32 * blocks for blocks in written) + sum(4 * blocks for blocks in written[:-1])
     yield (
         "01",
         "Prediction",
-        4,
+        2,
         [grouped(moved), f"{100 * (moved / (4 * m) - 1):.1f} %", grouped(4 * m), grouped(written[0])],
     )
     times = [
         measured("reduction", rung, m) / measured("reduction", "coarsened", m)
         for rung in ["neighboured", "sequential", "shuffle"]
     ]
-    yield "01", "Prediction", 5, ["{:.1f}, {:.1f} and {:.1f} times as long".format(*times)]
-    yield "01", "Prediction", 6, [f"{2e-6 * 4.2e12 / 1e6:.1f} MB", f"{2e-6 * 4.2e12 / 4 / 1e6:.1f} million"]
+    yield "01", "Prediction", 3, ["{:.1f}, {:.1f} and {:.1f} times as long".format(*times)]
     yield (
         "01",
         "Question",
@@ -363,7 +341,7 @@ def numbers():
         6,
         [
             grouped(132 * 2048),
-            f"{m / (132 * 2048):.0f} waves",
+            f"{parts(m, 132 * 2048)} waves",
             f"{132 * 2048 * 4 / 1e6:.2f} MB",
             grouped(threads),
             f"{threads * 128 / 1e6:.1f} MB",

@@ -113,15 +113,6 @@ def one_cpu_thread(lab, n):
     return float(re.search(rf'\{{"", "[^"]*_n{n}_random", (\d+), \d+\}}', points)[1])
 
 
-def share(lab, rung, n):
-    """Percent of the plain copy's rate."""
-    table = next(
-        table for table in sizes(lab)[n]["tables"] if any(row["name"] == rung for row in table["rows"])
-    )
-    gb_per_s = table["ideal_bytes"] / measured(lab, rung, n) / 1000
-    return f"{100 * gb_per_s / sizes(lab)[n]['ceilings']['copy']['gb_per_s']:.0f} %"
-
-
 def assumed(words):
     """The value of an assumption of the page on scaling; the first one that has these words."""
     rows = [
@@ -409,17 +400,11 @@ def numbers():
         4,
         [f"{counted('scan', 'global_rounds', 'bytes ÷ what must move')} times", f"{8 + 10 * 12 + 3} "[:3]],
     )
-    yield "02", "Prediction", 5, [f"{4 * (1 + 10)} and 4"]
-    yield (
-        "02",
-        "Prediction",
-        6,
-        [
-            f"{share('scan', 'coarsened', 2**20)} of",
-            f"{share('scan', 'coarsened', m)} at 2²⁴",
-            f"{share('scan', 'coarsened', 2**28)} at 2²⁸",
-        ],
-    )
+    yield "02", "Box", "hillis_steele", [f'data-answer="{1 + 10}"']
+    yield "02", "Box", "blelloch", [f'data-answer="{2 + 2 * 10}"']
+    yield "02", "Box", "kogge_stone", [f'data-answer="{32 * 5 - 31}"']
+    yield "02", "Box", "coarsened", ['data-answer="4"', f"need {4 * (1 + 10)}"]
+    yield "02", "Box", "segmented", ['data-answer="9"']
     yield "02", "Question", 1, [grouped(2048 - 1025)]
     executed = sum(
         sum(any((t + 1) % (2 << level) == 0 for t in range(32 * w, 32 * w + 32)) for w in range(32))

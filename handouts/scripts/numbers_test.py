@@ -43,7 +43,6 @@ ASSUMED = "what a question or an exercise assumes"
 BY_HAND = "measured by hand on other machines: only the order of magnitude matters"
 LINES = {
     "Assume that a launch takes 2 µs and that the memory delivers 4.2 TB/s": ASSUMED,
-    "if a launch costs 2 µs": ASSUMED,
     "if 10 % or 90 % of the items are kept": ASSUMED,
     "divided by 4.2 TB/s and 2 µs per launch": ASSUMED,
     "If one step along the chain takes 2 µs": ASSUMED,

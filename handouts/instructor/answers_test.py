@@ -19,16 +19,23 @@ import unittest
 
 sys.dont_write_bytecode = True
 HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
-PAGES = sorted(HANDOUTS.glob("[0-9][0-9]-*.md"))
+DEEPER = "-deeper"
+PAGES = [p for p in sorted(HANDOUTS.glob("[0-9][0-9]-*.md")) if not p.stem.endswith(DEEPER)]
 NUMBERED = re.compile(r"^(\d+)\. (.*?)(?=^\d+\. |\Z)", re.S | re.M)
 HEADING = re.compile(r"^### (Prediction|Question|Exam) (\d+)\. (.*?)\n(.*?)(?=^#{2,3} |\Z)", re.S | re.M)
 SECTIONS = {"Prediction": "Predict, then measure", "Question": "Questions"}
 
 
+def text_of(page):
+    """Of a lab's page, and of its deeper one, which asks the questions and has the counts."""
+    deeper = page.with_stem(page.stem + DEEPER)
+    return "".join(p.read_text(encoding="utf-8") for p in (page, deeper) if p.is_file())
+
+
 def answers_of(page):
     """{("Question", 3): (first words of the question, answer)}"""
     path = HANDOUTS / "instructor" / page.name
-    if not path.is_file() and "\n## Questions\n" not in page.read_text(encoding="utf-8"):
+    if not path.is_file() and "\n## Questions\n" not in text_of(page):
         return {}  # a new lab, which asks nothing yet
     text = path.read_text(encoding="utf-8")
     found = HEADING.findall(text)
@@ -40,7 +47,7 @@ def answers_of(page):
 
 def asked(page):
     """{("Question", 3): its text} of a handout, without those that the handout answers itself."""
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     found = {}
     for kind, section in SECTIONS.items():
         part = re.search(rf"^## {section}\n(.*?)(?=^## |^\*\*Sources|\Z)", text, re.S | re.M)
@@ -59,9 +66,7 @@ def grouped(number):
 def counted(lab, rung, column):
     """A cell of the table of counts in a lab's handout; the head of its column begins with `column`."""
     page = next(page for page in PAGES if page.stem[3:].replace("-", "_") == lab)
-    block = re.search(
-        r"<!-- quote: rows counts lab=\w+: .*?<!-- end quote -->", page.read_text(encoding="utf-8"), re.S
-    )[0]
+    block = re.search(r"<!-- quote: rows counts lab=\w+: .*?<!-- end quote -->", text_of(page), re.S)[0]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in block.splitlines()
@@ -991,7 +996,7 @@ class Answers(unittest.TestCase):
     def test_every_lab_has_five_exam_questions(self):
         for page in PAGES:
             exam = {number: body for (kind, number), (_, body) in answers_of(page).items() if kind == "Exam"}
-            if "\n## Questions\n" in page.read_text(encoding="utf-8"):
+            if "\n## Questions\n" in text_of(page):
                 self.assertGreaterEqual(len(exam), 5, page.name)
             for number, body in exam.items():
                 self.assertRegex(

@@ -42,8 +42,7 @@ MENU = [
     ),
     (
         "Instructors",
-        [f"handouts/{page}.md" for page in ("instructor-guide", "top-rungs", "instructor/README")]
-        + ["handouts/instructor/*.md"],
+        [f"handouts/instructor/{page}.md" for page in ("checklist", "guide", "*")],
     ),
     ("Reference", ["reference/commands.md", "reference/interfaces.md"]),
     ("Development", ["CONTRIBUTING.md", "**/README.md"]),

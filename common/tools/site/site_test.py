@@ -115,7 +115,7 @@ class Site(unittest.TestCase):
             "index",
             "handouts/00-ideas",
             "handouts/07-hierarchical-scan",
-            "handouts/instructor-guide",
+            "handouts/instructor/guide",
             "reference/interfaces",
         ]:
             self.assertTrue((self.top / f"site/{name}.html").is_file(), name)

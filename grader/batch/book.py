@@ -7,7 +7,7 @@ results/KEY/N.*   what a worker found out in attempt N; results/LAB-….json: th
 gradebook.sqlite  the book (SCHEMA): one process at a time takes in submissions and results
 the rest          outputs that no command reads (grades.csv, reports/ …), and scratch of a run (work/, lock)
 
-handouts/instructor-guide.md describes the book's tables to those who query them.
+handouts/instructor/guide.md describes the book's tables to those who query them.
 """
 
 import fcntl

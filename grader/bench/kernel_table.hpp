@@ -47,7 +47,7 @@ Result<ProfilerRun> read_profiler_run(const std::string& text);
 void collect_kernels(std::map<KernelKey, CountedKernel>& kernels, const std::string& lab,
                      const std::string& report);
 
-// The table of handouts/model.md: how many agree, then a row for each kernel that both have.
+// The table of `./lab model --kernels`: how many agree, then a row for each kernel that both have.
 std::string kernels_markdown(const ProfilerRun& seen, const std::map<KernelKey, CountedKernel>& counted);
 
 }  // namespace course::grader

@@ -34,7 +34,7 @@ import make_term
 import roster
 import settings
 
-GUIDE = HERE.parents[1] / "handouts/instructor-guide.md"
+GUIDE = HERE.parents[1] / "handouts/instructor/guide.md"
 HOSTILE = "=cmd()<script>console.error(1)</script>\x1b[2J\u202e"
 
 

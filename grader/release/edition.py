@@ -19,8 +19,8 @@ from make_skeleton import skeleton
 TAKEN = """.clang-format .clangd .devcontainer .editorconfig .gitignore .vscode LICENSE common grader handouts labs lab
 meson.build meson_options.txt""".split()
 # What stays behind of them: answers, and what gives them away;
-ANSWERS = """common/harness/template grader/hostile grader/mutants handouts/instructor handouts/instructor-guide.md
-handouts/site_front.md handouts/top-rungs.md""".split()
+ANSWERS = """common/harness/template grader/hostile grader/mutants handouts/instructor
+handouts/site_front.md""".split()
 # what only instructors need;
 INSTRUCTORS = """common/tools/authoring common/tools/site grader/batch/README.md grader/desk grader/gradescope grader/play
 grader/release handouts/scripts""".split()

@@ -17,9 +17,9 @@ are written there. What the slide shows comes from the course, so a change of th
                                            them; with `mutant`, as this wrong submission has it
     says = "scan/in_place"                 a wrong submission: the changed lines with `around` lines (2) before
                                            and after, and `answer`, what the grader says of it
-    example = "00-ideas/Steps and work/2"  the second code block or table of a section of a handout
+    example = "00-ideas/The first kernel/1"  the first code block or table of a section of a handout
     question = "scan/blelloch"             the prediction of a task; with a number, one of the deeper page of a
-                                           lab (of 00-ideas: a question)
+                                           lab (of 00-ideas-deeper: a question)
     erratum = 1                            a kernel or a trace of errata.md, in which to find the mistake
 
 Nothing is set smaller than 14 pt: a slide on which its contents do not fit is an error. Typst (the package of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The weeks of the course, with their topics and tasks: the table of the instructor's guide."""
+"""The weeks of the course, with their topics and tasks: the tables of the instructor's guide."""
 
 import pathlib
 import re
@@ -33,7 +33,7 @@ def page_of(part: Part) -> str:
 
 def week_of(texts: str, tasks: str, hours: str, topics: str) -> Week:
     """Of a row of the table. A task belongs to the first page, from that of the task before it on, that has it."""
-    parts = [Part(page, []) for page in re.findall(r"\]\(([\w-]+)\.md\)", texts)]
+    parts = [Part(page, []) for page in re.findall(r"\]\(\.\./([\w-]+)\.md\)", texts)]
     listed, _, also = tasks.partition("; ") if tasks.startswith("`") else ("", "", tasks)
     k = 0
     for task in re.findall(r"`(\w+)`", listed):
@@ -43,8 +43,8 @@ def week_of(texts: str, tasks: str, hours: str, topics: str) -> Week:
 
 
 def planned() -> dict[int, Week]:
-    text = (HANDOUTS / "instructor-guide.md").read_text(encoding="utf-8")
-    rows = re.search(r"^\| week \| text \| tasks .*\n.*\n((?:\|.*\n)+)", text, re.M)[1].splitlines()
+    text = (HANDOUTS / "instructor/guide.md").read_text(encoding="utf-8")
+    rows = "".join(re.findall(r"^\| week \| text \| tasks .*\n.*\n((?:\|.*\n)+)", text, re.M)).splitlines()
     cells = ([cell.strip() for cell in row[1:-1].split("|")] for row in rows)
     return {int(number): week_of(*more) for number, *more in cells}
 

@@ -485,9 +485,9 @@ Status single_launch(const Job<T, Op>& job) {
 //   combines them into as many accumulators;
 // - the grid has as many blocks as the device can run at the same time, so no block starts late;
 // - one block reduces an array of up to 64 KB: four loads per thread, and no ticket.
-// Why: Little's law says how many bytes must be in flight (handouts/00-ideas.md computes it for an idle
-// memory; a busy memory needs more). This kernel has several times as many, as long as there are enough
-// items. There are also fewer partial results: 264 on an H200 instead of 1,056.
+// Why: Little's law says how many bytes must be in flight for an idle memory; a busy one needs more. This
+// kernel has several times as many, as long as there are enough items. There are also fewer partial results:
+// 264 on an H200 instead of 1,056.
 // Predicted (state_of_the_art, 2^28 items): 258 µs. Measured: 235.0 µs (H200, 2026-11-26).
 // Tried and slower: 4 loads per thread with 4 blocks per multiprocessor, and 16 loads with 1 block.
 // Drawback: none that a reduction could avoid. If there are few items, the launch takes most of the time.

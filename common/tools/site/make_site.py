@@ -34,7 +34,7 @@ from waiting import Waiting
 
 # What stands in the menu, in this order. A page's title is its first heading.
 MENU = [
-    ("Course", ["handouts/README.md", "play/index.md", "handouts/00-ideas.md", "handouts/memory-model.md"]),
+    ("Course", ["handouts/README.md", "play/index.md", "handouts/00-*.md", "handouts/memory-model.md"]),
     ("Labs", ["handouts/0[1-9]-*.md", "handouts/scaling.md"]),
     (
         "For all labs",
@@ -42,8 +42,7 @@ MENU = [
     ),
     (
         "Instructors",
-        [f"handouts/{page}.md" for page in ("instructor-guide", "top-rungs", "instructor/README")]
-        + ["handouts/instructor/*.md"],
+        [f"handouts/instructor/{page}.md" for page in ("checklist", "guide", "*")],
     ),
     ("Reference", ["reference/commands.md", "reference/interfaces.md"]),
     ("Development", ["CONTRIBUTING.md", "**/README.md"]),

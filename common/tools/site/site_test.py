@@ -115,7 +115,7 @@ class Site(unittest.TestCase):
             "index",
             "handouts/00-ideas",
             "handouts/07-hierarchical-scan",
-            "handouts/instructor-guide",
+            "handouts/instructor/guide",
             "reference/interfaces",
         ]:
             self.assertTrue((self.top / f"site/{name}.html").is_file(), name)
@@ -136,7 +136,7 @@ class Site(unittest.TestCase):
         text = "".join(pages.values())
         self.assertEqual([name for name in traces if f'id="{name}-step-1"' not in text], [])
         self.assertIn('data-title="tile 0: prefix available"', pages["07-hierarchical-scan"])
-        self.assertIn("stride 2: 2 wavefronts", pages["00-ideas"])
+        self.assertIn("stride 2: 2 wavefronts", pages["00-ideas-deeper"])
         self.assertNotIn('class="stepper"', pages["glossary"])
 
     def test_the_first_page_shows_kernel_verdict_trace_and_chart(self):

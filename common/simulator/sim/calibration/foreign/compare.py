@@ -5,7 +5,7 @@
 usage: compare.py MEASURED.json MODELLED.json PROFILER.json
 
 The first two files are written by foreign, the third is Nsight Compute's; cases.txt says which cases took
-part in fitting. handouts/model.md quotes the table of ../data/foreign_h200.json, foreign_h200_modelled.json
+part in fitting. handouts/model.md quotes from the table of ../data/foreign_h200.json, foreign_h200_modelled.json
 and foreign_profiler_h200.json.
 """
 

@@ -8,7 +8,7 @@ usage: ./lab hint LAB                  the lab's tasks, with their difficulty an
        ./lab hint LAB TASK --more      the hint and the pseudocode
 
 The handout is the one source: a task's section has a line "*Difficulty: …. Time: ….*" and two folded parts,
-"Hint for TASK" and "Pseudocode for TASK".
+"Hint for TASK" and "Pseudocode for TASK". A section without folded parts is the hint itself.
 """
 
 import argparse
@@ -54,6 +54,7 @@ def folded(section: str, kind: str, task: str) -> "str | None":
 
 def plain(markdown: str) -> str:
     """Markdown as text of 80 columns; code stays as it stands."""
+    markdown = re.sub(r"<!--.*?-->|<a id=.*?></a>", "", markdown)
     parts = []
     for part in re.split(r"(^```.*?^```$)", markdown, flags=re.S | re.M):
         if part.startswith("```"):
@@ -72,7 +73,7 @@ def plain(markdown: str) -> str:
 def overview(page: pathlib.Path, tasks: dict) -> str:
     width = max(map(len, tasks))
     rows = [
-        f"  {task:{width}}  {', '.join(effort(section) or ('no help yet',))}"
+        f"  {task:{width}}  {', '.join(effort(section) or ())}".rstrip()
         for task, (_, section) in tasks.items()
     ]
     return f"Tasks of handouts/{page.name}:\n" + "\n".join(rows)
@@ -105,6 +106,9 @@ def main() -> None:
         refuse(f'{arguments.lab} has no task "{arguments.task}"; it has {", ".join(tasks)}')
     title, section = tasks[arguments.task]
     hint, pseudocode = (folded(section, kind, arguments.task) for kind in ("Hint", "Pseudocode"))
+    if "<details>" not in section:
+        print(f"{title}\n\n{plain(section)}")
+        return
     if not (effort(section) and hint and pseudocode):
         refuse(f'handouts/{page.name} has no help for {arguments.task} alone: read its section "Hints"')
     print(f"{title}: {', '.join(effort(section))}\n\n{plain(hint)}")

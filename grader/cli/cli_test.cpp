@@ -143,7 +143,7 @@ TEST_F(Labcli, ExplainsWrongUsage) {
 TEST_F(Labcli, ListsLabsAsTextAndJson) {
   EXPECT_THAT(run({"list"}).output, HasSubstr("reduction: Reduction (100 points"));
   const json list = json::parse(run({"list", "--json"}).output);
-  EXPECT_EQ(list.at("labs").at(0).at("id"), "reduction");
+  EXPECT_EQ(list.at("labs").at(0).at("id"), "first_steps");
   EXPECT_TRUE(list.at("metrics").at("active_lanes").at("at_least"));
   EXPECT_FALSE(list.at("metrics").at("barriers").at("at_least"));
   EXPECT_THAT(run({"points", "reduction", "--markdown"}).output, HasSubstr("| **all** | | | | **100"));

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-MIN_WRONG, MIN_RIGHT = 10, 5  # mutants of a lab
+POINTS_A_WRONG, POINTS_A_RIGHT = 10, 20  # a lab has a mutant for so many points
 
 
 def text_of(path: pathlib.Path) -> "str | None":
@@ -63,7 +63,7 @@ def rungs_out_of_order(root: pathlib.Path, lab: str, rungs: list[str]) -> Iterat
         yield f"{lab}: Rung in lab.hpp lists {', '.join(listed)}; points.hpp lists {', '.join(rungs)}"
 
 
-def missing_mutants(root: pathlib.Path, lab: str) -> Iterator[str]:
+def missing_mutants(root: pathlib.Path, lab: str, points: int) -> Iterator[str]:
     folder = root / "grader/mutants" / lab
     verdicts = {}
     for path in sorted(folder.glob("*.mutant")):
@@ -71,10 +71,12 @@ def missing_mutants(root: pathlib.Path, lab: str) -> Iterator[str]:
         verdicts[path.stem] = verdict.group(1) if verdict else None
     right = sum(verdict == "OK" for verdict in verdicts.values())
     wrong = len(verdicts) - right
-    if wrong < MIN_WRONG:
-        yield f"{lab}: grader/mutants/{lab} has {wrong} wrong submissions, {MIN_WRONG} are the least"
-    if right < MIN_RIGHT:
-        yield f"{lab}: grader/mutants/{lab} has {right} right-but-different submissions, {MIN_RIGHT} are the least"
+    for kind, n, least in (
+        ("wrong", wrong, points // POINTS_A_WRONG),
+        ("right-but-different", right, points // POINTS_A_RIGHT),
+    ):
+        if n < least:
+            yield f"{lab}: grader/mutants/{lab} has {n} {kind} submissions, {least} are the least"
     build = text_of(folder / "meson.build") or ""
     listed = set(re.findall(r"'(\w+)'", build))
     for name in sorted(verdicts.keys() - listed):
@@ -120,7 +122,7 @@ def complaints(root: pathlib.Path, catalogue: dict) -> Iterator[str]:
         further = [rung["id"] for rung in known[lab].get("further_rungs", [])]
         yield from missing_rungs(root, lab, [task["id"] for task in tasks], further)
         yield from rungs_out_of_order(root, lab, [task["id"] for task in tasks] + further)
-        yield from missing_mutants(root, lab)
+        yield from missing_mutants(root, lab, known[lab]["max_points"] or known[lab]["max_bonus_points"])
         yield from missing_in_handout(root, lab, tasks)
         yield from missing_in_readmes(root, lab, tasks)
 

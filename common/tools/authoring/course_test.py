@@ -171,7 +171,12 @@ class NewLab(Copy):
         return {
             "labs": [
                 *CATALOGUE["labs"],
-                {"id": NEW, "tasks": [{"id": "map", "section": section}], "further_rungs": []},
+                {
+                    "id": NEW,
+                    "max_points": 100,
+                    "tasks": [{"id": "map", "section": section}],
+                    "further_rungs": [],
+                },
             ]
         }
 

@@ -133,7 +133,8 @@ def main() -> None:
     width = max(map(len, steps))
     print("\n".join(f"  {left:{width}}  {right}" for left, right in steps.items()))
     # As the registry will have it when it is built.
-    built = {"labs": [{"id": lab, "tasks": [{"id": "map", "section": f"handouts/{handout}#map"}]}]}
+    tasks = [{"id": "map", "section": f"handouts/{handout}#map"}]
+    built = {"labs": [{"id": lab, "max_points": 100, "tasks": tasks}]}
     lacks = [one for one in check_course.complaints(root, built) if one.startswith(f"{lab}: ")]
     if lacks:
         print("\n  ".join(["It is complete when these are done, too:", *lacks]))

@@ -34,8 +34,8 @@ from waiting import Waiting
 
 # What stands in the menu, in this order. A page's title is its first heading.
 MENU = [
-    ("Course", ["handouts/README.md", "play/index.md", "handouts/00-*.md", "handouts/memory-model.md"]),
-    ("Labs", ["handouts/0[1-9]-*.md", "handouts/scaling.md"]),
+    ("Course", ["handouts/README.md", "play/index.md", "handouts/00-ideas*.md", "handouts/memory-model.md"]),
+    ("Labs", ["handouts/00-first-steps.md", "handouts/0[1-9]-*.md", "handouts/scaling.md"]),
     (
         "For all labs",
         [f"handouts/{page}.md" for page in "debugging errata glossary library model rules uninstall".split()],

@@ -269,6 +269,8 @@ class NewLab(Copy):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(check_course.labs_of_root(self.root), LABS[1:])
         self.assertIn("mention it, too", done.stdout)
+        stem = LABS[0].replace("_", "-")
+        self.assertEqual([p.name for p in self.root.rglob(f"[0-9][0-9]-{stem}*.md")], [])
         self.assertIn("handouts/", done.stdout)
 
     def test_only_labs_are_removed(self):

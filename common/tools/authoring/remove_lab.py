@@ -39,8 +39,9 @@ def main() -> None:
     root, lab = arguments.root, arguments.id
     if lab not in (labs := labs_of_root(root)):
         refuse(f'There is no lab "{lab}". {nearest(lab, labs)}')
-    page = f"[0-9][0-9]-{lab.replace('_', '-')}.md"
-    pages = [path for folder in ("handouts", "handouts/instructor") for path in (root / folder).glob(page)]
+    kinds = [f"[0-9][0-9]-{lab.replace('_', '-')}{kind}.md" for kind in ("", "-deeper")]
+    folders = [root / "handouts", root / "handouts/instructor"]
+    pages = [path for folder in folders for kind in kinds for path in folder.glob(kind)]
     places = [root / place.format(id=lab) for place in [*PLACES.values(), "grader/hostile/{id}"]]
     places.append(root / f"solutions/peers/{lab}.cu")
     there = [path for path in [*places, *pages] if path.exists()]

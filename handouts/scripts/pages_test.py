@@ -55,6 +55,12 @@ ALL = 70_000  # by `wc -w`, of all handouts but the instructor's
 BEFORE_PICTURE = 150
 
 
+def words_before_picture(text):
+    """Before the first figure, or the first trace of a run."""
+    before = re.split(r"!\[|<!-- quote: output trace", text, maxsplit=1)[0]
+    return words(re.sub(r"<!--.*?-->", "", before, flags=re.S))
+
+
 def without_folds(text):
     """What a reader sees without unfolding anything."""
     out, depth, end = [], 0, 0
@@ -205,8 +211,7 @@ class Pages(unittest.TestCase):
     def test_begin_with_a_picture(self):
         for page in [IDEAS, *LABS]:
             with self.subTest(page.name):
-                before = re.sub(r"<!--.*?-->", "", page.read_text("utf-8"), flags=re.S).partition("![")[0]
-                self.assertLessEqual(words(before), BEFORE_PICTURE)
+                self.assertLessEqual(words_before_picture(page.read_text("utf-8")), BEFORE_PICTURE)
 
     def test_tasks_show_code(self):
         for page in LABS:
@@ -254,6 +259,8 @@ class Faults(unittest.TestCase):
         text = "# A heading\n\nTwo <b>words</b>.\n\n| no | table |\n\n```\nno code\n```\n<!-- none -->![none](a.svg)\n"
         self.assertEqual(words_of_prose(text), 2)
         self.assertEqual(words("a  b\nc|d"), 3)
+        self.assertEqual(words_before_picture("one <!-- not this --> two\n![three](a.svg) ![four](b.svg)"), 2)
+        self.assertEqual(words_before_picture("one\n<!-- quote: output trace scan blelloch -->\n"), 1)
 
     def test_answers_that_are_given_away(self):
         for shown in [

@@ -67,7 +67,7 @@ int write_out(const BatchOptions& options, const std::string& text) {
   return done ? kRan : fail(done.error().text);
 }
 
-// What all three commands need.
+// What the commands need that read a submission.
 struct Ready {
   Layout layout;
   std::vector<const lab::Problem*> labs;

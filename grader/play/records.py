@@ -82,7 +82,7 @@ class Program:
         }
         prefix = f"mutant_{self.lab}_"
         self.copies = {name.removeprefix(prefix): tasks for name, tasks in record["copies"].items()}
-        # A copy's namespace in mangled names; the longest first, since one may end with another.
+        # A copy's namespace in mangled names; the longest first, since one may contain another.
         marks = {f"{len(name) + 2}m_{name}": name for name in self.copies}
         self.marks: Sequence[str] = sorted(marks, key=len, reverse=True)
         ptx = record["ptx"].replace(f"{path.parent}/", "").replace(f"{ROOT}/", "")

@@ -36,7 +36,8 @@ inline nlohmann::json json_of(const Times& times) {
 
 class Stopwatch {
  public:
-  // At most `most_runs` runs of each kind; fewer if the median is known well enough before (times.hpp).
+  // At most `most_runs` runs of each kind; fewer if the median is known well enough before (times.hpp), or if
+  // some have taken long together.
   Stopwatch(const BenchDevice& device, unsigned most_runs, bool hot = false)
       : device_(device), most_runs_(most_runs), lanes_(device.ranks.size()) {
     on_each_lane([&](Lane& lane, cudaStream_t stream) {

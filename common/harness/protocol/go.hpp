@@ -65,7 +65,7 @@ LAB_BOTH inline Digest part_of_digest(std::uint64_t key, std::uint64_t i, std::u
   return {a, keyed(a, word)};
 }
 
-// --- The host versions, for the verifier.
+// --- The host versions, for the verifier; and what both sides compute.
 inline void mask(std::span<std::byte> bytes, std::uint64_t key) {
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
     const std::size_t n = bytes.size() - at < 8 ? bytes.size() - at : 8;

@@ -82,8 +82,8 @@ class Device {
   // Sets the memory of other devices, which kernels may access or which messages explain. An error if the
   // device can't do this.
   Result<void> set_other_memory(std::vector<OtherMemory> others);
-  // Names a buffer, or a part of one, for messages. `is_data`: the dataflow counters watch it.
-  // `is_data`: an input of a task. Its work and steps are counted, and a store to it is a finding.
+  // Names a buffer, or a part of one, for messages. `is_data`: an input of a task, whose work and steps are
+  // counted; a store to it is a finding.
   void name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
                    std::string name, bool is_data);
   // From now on, only the named parts of the allocation that contains `address` may be accessed, or all of it

@@ -306,7 +306,8 @@ void Decoder::dispatch(const Instruction& i, std::int32_t index) {
     emit("nanosleep").src[0] = duration;
     return;
   }
-  // Performance hints: they do not change results.
+  // They change no results: hints for caches, requests to debuggers and profilers, and griddepcontrol, since
+  // launches run one after the other.
   if (opcode == "prefetch" || opcode == "prefetchu") return prefetch(i);
   if (opcode == "applypriority" || opcode == "discard" || opcode == "setmaxnreg" || opcode == "pmevent" ||
       opcode == "brkpt" || opcode == "griddepcontrol")

@@ -491,7 +491,8 @@ class HostThread {
   std::size_t crowd_ = kInterleavedBlocks;  // blocks to choose from
   std::uint64_t turns_of_crowd_ = 0;        // before the held block gets its next one
   const Block* held_ = nullptr;
-  // Warp instructions: when a block last ended, and when the launch is next checked for progress.
+  // Warp instructions: when a block last ended or the launch was last seen to get on, and when it is next checked
+  // for progress.
   std::uint64_t patient_since_ = 0, next_question_ = 0;
   Block* asked_ = nullptr;  // the block that is being checked for progress, or that hangs
   bool stuck_ = false;      // the result of the last check

@@ -17,8 +17,7 @@ constexpr std::uint64_t kMaxLockUses = 1 << 16;  // changes of locks in a launch
 
 }  // namespace
 
-// --- knowledge of lanes
-// -------------------------------------------------------------------------------------
+// --- knowledge of lanes ------------------------------------------------------------------------------------
 
 // The knowledge of one lane, to be changed: from now on, the lanes of its warp differ.
 Racecheck::ThreadClocks& Racecheck::clocks_of(Warp& w, WarpState& ws, int lane) {

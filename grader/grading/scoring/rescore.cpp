@@ -40,11 +40,6 @@ Evidence evidence_of(const json& task) {
   for (const auto& [name, value] : member(task, "metrics").items())
     if (value.is_number()) evidence.metrics[metric_named(name)] = value.get<double>();
   if (const json& ratio = member(task, "time_ratio"); ratio.is_number()) evidence.time_ratio = ratio;
-  for (const json& one : member(task, "cases")) {
-    CaseRecord& record = evidence.cases.emplace_back();
-    record.stage = member(one, "stage") == name_of(Stage::efficiency) ? Stage::efficiency : Stage::speedup;
-    record.verdict = verdict_named(one.at("verdict"));
-  }
   // Only the ratios of the times matter.
   const auto speedup = [&](const char* name) {
     const json& timed = member(member(task, "timing"), name);

@@ -447,6 +447,7 @@ KERNEL(same_position_in_the_grid) {
 // LAUNCH 1 128
 KERNEL(positions_of_the_next_round) {
   UNUSED;
+#pragma unroll 1
   for (unsigned round = 0; round < 2; ++round)
     out[(threadIdx.x + round * 64) % 128] = static_cast<int>(threadIdx.x + round);  // FAULT OTHER
 }

@@ -492,10 +492,7 @@ class Racecheck final : public KernelChecker {
                      std::uint32_t his_lane) const;
   static void note_look(CurrentAccess& h, int lane, std::uint64_t place, const SyncVariable& variable);
   void note_replaced(const CurrentAccess& h, std::uint64_t word, Cell written);
-  std::ptrdiff_t times_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp,
-                           std::uint32_t lane) const;
-  bool have_same_position(const CurrentAccess& h, int lane, RecordId id, std::uint32_t other,
-                          const MicroOp& one, const MicroOp& two) const;
+  bool has_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp, std::uint32_t lane) const;
   enum class Announced : std::uint8_t { no, before_by_itself, before_by_another };
   Announced announced(const CurrentAccess& h, const Record& r, RecordId id, std::uint32_t his_lane) const;
   Cell replaced_by(const CurrentAccess& h, int lane, std::uint64_t offset, RecordId id,

@@ -48,6 +48,33 @@ bool comes_after(const Program& program, const MicroOp& load, const MicroOp& sto
   return false;
 }
 
+bool is_in_loop(const Program& program, const MicroOp& op) {
+  std::vector<bool> reached(program.blocks.size(), false);
+  std::vector<std::uint32_t> left;
+  const auto follow = [&](const BasicBlock& block) {
+    if (block.exit == Exit::fall || block.exit == Exit::branch || block.exit == Exit::call)
+      left.push_back(block.next);
+    if (block.exit == Exit::jump || block.exit == Exit::branch) left.push_back(block.target);
+    if (block.exit == Exit::indexed)
+      left.insert(left.end(), program.jump_tables[block.target].begin(),
+                  program.jump_tables[block.target].end());
+  };
+  const auto holds = [&](const BasicBlock& block) {
+    return op.index >= block.first && op.index < block.last;
+  };
+  for (const BasicBlock& block : program.blocks)
+    if (holds(block)) follow(block);
+  while (!left.empty()) {
+    const std::uint32_t number = left.back();
+    left.pop_back();
+    if (reached[number]) continue;
+    reached[number] = true;
+    if (holds(program.blocks[number])) return true;
+    follow(program.blocks[number]);
+  }
+  return false;
+}
+
 // The same, addressed by the same register, as in s_counts[b]++.
 bool are_of_one_change(const Program& program, const MicroOp& load, const MicroOp& store) {
   return comes_back_to(program, load, store) && address_of(program, load)->index >= 0;
@@ -209,23 +236,12 @@ void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
   known_.push_back({std::move(f), load.index, write.index});
 }
 
-// How often a thread has executed an op in this launch.
-std::ptrdiff_t Racecheck::times_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp,
-                                    std::uint32_t lane) const {
-  return std::ranges::count_if(log_.all(), [&](const Record& r) {
+// Whether a thread has executed an op in this launch.
+bool Racecheck::has_run(std::uint32_t op, std::uint32_t block, std::uint32_t warp, std::uint32_t lane) const {
+  return std::ranges::any_of(log_.all(), [&](const Record& r) {
     return r.kind == Record::access && r.what == op && r.block == block && warp_of(r) == warp &&
            (r.lanes >> lane & 1) != 0;
   });
-}
-
-// Whether two stores are those of a scatter in which two items have the same position: of one instruction,
-// that no thread has executed before. No barrier would keep both values.
-bool Racecheck::have_same_position(const CurrentAccess& h, int lane, RecordId id, std::uint32_t other,
-                                   const MicroOp& one, const MicroOp& two) const {
-  const Record& r = record(id);
-  return one.index == two.index && one.kind == OpKind::store && !changes_what_it_reads(*program_, one) &&
-         times_run(one.index, r.block, warp_of(r), other) <= 1 &&
-         times_run(one.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane)) <= 1;
 }
 
 // Why two accesses, of which `one` reads if only one of them does, are a finding.
@@ -234,9 +250,12 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
                                  const MicroOp& one, const MicroOp& two) const {
   const Record& r = record(id);
   const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
-  if (hazard == Hazard::write_write && missing == Missing::nothing_passes &&
-      have_same_position(h, lane, id, other, one, two))
-    return kSamePosition;
+  // Stores of a scatter in which two items have the same position. In a loop, they may also be those of rounds.
+  const bool scatter = hazard == Hazard::write_write && missing == Missing::nothing_passes &&
+                       one.kind == OpKind::store && two.kind == OpKind::store &&
+                       !changes_what_it_reads(*program_, one) &&
+                       one_line(places_of(*program_, one)) == one_line(places_of(*program_, two));
+  if (scatter && one.index == two.index && !is_in_loop(*program_, one)) return kSamePosition;
   if (hazard == Hazard::same_value) return "both write the same value, so nothing is lost here";
   if (id == h.id && hazard != Hazard::read_write)  // at once
     return changes_what_it_reads(*program_, one) ? kLostChange : "one of the two values is lost";
@@ -249,8 +268,8 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
            "__threadfence() after it is read is missing, or it must be read with memory_order_acquire";
   const bool second_is_old = &two == &program_->ops[r.what];
   if (are_of_one_change(*program_, one, two) &&
-      times_run(one.index, second_is_old ? r.block : h.b.number, second_is_old ? warp_of(r) : h.w.number,
-                second_is_old ? other : static_cast<std::uint32_t>(lane)) > 0)
+      has_run(one.index, second_is_old ? r.block : h.b.number, second_is_old ? warp_of(r) : h.w.number,
+              second_is_old ? other : static_cast<std::uint32_t>(lane)))
     return kLostChange;
   if (is_strong(one) && is_strong(two) && overlap_partly(one, two, same_block))
     return fmt::format("atomic and volatile accesses of {} and of {} bytes are not atomic towards each other",
@@ -258,14 +277,10 @@ std::string Racecheck::reason_of(const CurrentAccess& h, int lane, std::uint64_t
   if ((r.warp & kByBarrier) != 0)
     return "only threads that have waited for the mbarrier know that the copy is done";
   if (same_block) {
-    // Stores of an unrolled loop, which may be rounds, or items of one scatter.
-    const bool may_be_scatter = hazard == Hazard::write_write && &one != &two && one.kind == OpKind::store &&
-                                two.kind == OpKind::store &&
-                                one_line(places_of(*program_, one)) == one_line(places_of(*program_, two));
     return fmt::format(
         "no barrier {}between them{}{}", same_warp ? "or __syncwarp() " : "",
         same_warp ? ", and lanes of a warp need not run in step" : "",
-        may_be_scatter ? ", or two items have the same position, and then their positions must differ" : "");
+        scatter ? ", or two items have the same position, and then their positions must differ" : "");
   }
   if (one.kind == OpKind::atomic && two.kind == OpKind::atomic)
     return "an atomic of block scope does not reach other blocks";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the compaction lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
-// Reading order: Layout says which items are kept, cases() lists what is tried and why, check() decides what
+// Reading order: Layout says which items are kept, the table lists what is tried and why, check() decides what
 // is accepted: the kept items bit for bit and in order, their number, and nothing written past them.
 #include <fmt/format.h>
 
@@ -307,11 +307,90 @@ constexpr Rule<F> kItemRules[] = {
     {"rejected_item", rejected_item<F>, true, "this is an item that the predicate does not keep"},
 };
 
+// --- The cases.
+
+struct Keep {
+  KeepId id;
+  std::int64_t threshold = 0;
+};
+
+Case make(Keep keep, DType dtype, std::uint64_t n, Layout layout, std::uint32_t purpose,
+          std::uint32_t misalign) {
+  std::string variant = name_of(keep.id);
+  if (keep.id == KeepId::less_than)
+    variant += fmt::format("{}{}", keep.threshold < 0 ? "_minus_" : "_", std::abs(keep.threshold));
+  const Pattern pattern = layout == Layout::example    ? Pattern::example
+                          : layout == Layout::extremes ? Pattern::extremes
+                                                       : Pattern::random;
+  Case c = make_case({fmt::format("{}_{}", variant, lab::name_of(dtype)), "", name_of(layout)}, keep.id,
+                     dtype, n, pattern, purpose, misalign);
+  c.params = {keep.threshold, static_cast<std::int64_t>(layout)};
+  return c;
+}
+
+namespace table {
+using enum DType;
+using enum Layout;
+constexpr Keep kPositive{KeepId::is_positive}, kEven{KeepId::is_even}, kNonzero{KeepId::nonzero};
+constexpr Keep less_than(std::int64_t threshold) {
+  return {KeepId::less_than, threshold};
+}
+
+constexpr CaseRow<Keep, std::uint64_t, Layout> kCases[] = {
+    // Sizes: 1, and around a warp, a block, and tiles of 1,024 to 4,096 items.
+    {kPositive, i32, {1, 2, 31, 32, 33, 255, 256, 511, 512, 513}, half},
+    {kPositive, i32, {1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8193}, half},
+    // All checkers are on: two blocks, the second with one item; a partial last block at an unaligned address;
+    // several tiles of 2,048 and of 4,096; three levels of blocks of 256.
+    {kPositive, i32, {257, 65537}, half, kBoth},
+    {kPositive, i32, 3001, most, kBoth, 12},
+    {kNonzero, f32, 20001, half, kBoth},
+    {kPositive, i32, kThreeTurns, half, kBoth, 0, 1},
+    {kPositive, i32, 2 * kThreeTurns, half, kCorrectness, 0, 2},
+    // Counts that are often wrong: nothing, everything, one item at either end, all but the last.
+    {kPositive, i32, {1, 256, 1000, 70001}, {none, all, first, last, all_but_last}},
+    {less_than(-5), i64, 4099, {none, all, first, last, all_but_last}},
+    // Few or many items are kept, every second one, or long runs.
+    {kEven, i32, 100003, {tenth, most, alternate, runs}},
+    {kNonzero, i32, 8192, {tenth, most, alternate, runs}},
+    // More blocks than 256, or 1,024, threads can scan; 2^k ± 1.
+    {kPositive, i32, {65535, 65536, 262145, 1048577}, half},
+    // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
+    {kPositive, i32, 100003, half, kCorrectness, 4},
+    {kPositive, i32, 4099, all, kCorrectness, 8},  // whole tiles are kept
+    {kPositive, i32, 3, all, kCorrectness, 4},
+    {kEven, i64, 30001, half, kCorrectness, 8},
+    {less_than(7), f32, 5001, half, kCorrectness, 12},
+    // Every predicate with every type that it is offered for. Items at the ends of their type, NaN and -0:
+    // items must be moved without changing their bits.
+    {{kPositive, kNonzero}, {i32, f32}, {0, 2500}, half},
+    {{kPositive, kNonzero}, {i32, f32}, 5000, extremes},
+    {kEven, {i32, i64}, {0, 2500}, half},
+    {kEven, {i32, i64}, 5000, extremes},
+    {less_than(11), {i32, f32, i64}, 0, half},
+    {less_than(-11), {i32, f32, i64}, 2500, half},
+    {less_than(0), {i32, f32, i64}, 5000, extremes},
+    {kNonzero, f32, 33, half},
+    {kEven, i64, 100, half},
+    {less_than(4), i32, 40000, example},
+    {less_than(std::numeric_limits<std::int32_t>::max()), i64, 3000, extremes},
+    // The measured cases: with 2^18 items, counting is quick; 2^22 are many times what the device processes at
+    // once. Both are also correctness cases, with another seed, so an answer that was stored in one is wrong
+    // in the other.
+    {kPositive, i32, 262144, half, kCounted},
+    {kPositive, i32, 4194304, half, kTimed},
+};
+}  // namespace table
+
 class CompactionProblem : public Problem {
  public:
   const Manifest& manifest() const override { return kManifest; }
 
-  std::vector<Case> cases(const Task& task) const override;
+  std::vector<Case> cases(const Task&) const override {
+    std::vector<Case> all;
+    add_cases(all, table::kCases, make);
+    return all;
+  }
 
   Shape shape(const Task&, const Case& c) const override {
     return {
@@ -434,86 +513,6 @@ class CompactionProblem : public Problem {
     return with_name(*c);
   }
 };
-
-std::vector<Case> CompactionProblem::cases(const Task&) const {
-  std::vector<Case> out;
-  const auto add = [&out](KeepId keep, DType dtype, std::uint64_t n, Layout layout,
-                          std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0,
-                          std::int64_t threshold = 0) {
-    const bool with_threshold = keep == KeepId::less_than;
-    const auto variant = fmt::format(
-        "{}{}_{}", name_of(keep),
-        with_threshold ? fmt::format("{}{}", threshold < 0 ? "_minus_" : "_", std::abs(threshold)) : "",
-        lab::name_of(dtype));
-    const Pattern pattern = layout == Layout::example    ? Pattern::example
-                            : layout == Layout::extremes ? Pattern::extremes
-                                                         : Pattern::random;
-    out.push_back(
-        make_case({variant, "", std::string(name_of(layout))}, keep, dtype, n, pattern, purpose, misalign));
-    out.back().params = {threshold, static_cast<std::int64_t>(layout)};
-  };
-  using enum KeepId;
-  using enum Layout;
-  constexpr auto kBoth = kCorrectness | kChecks;
-
-  // Sizes: 1, and around a warp, a block, and tiles of 1,024 to 4,096 items.
-  for (const std::uint64_t n : {1u,    2u,    31u,   32u,   33u,   255u,  256u,  511u,  512u,  513u,
-                                1023u, 1024u, 1025u, 2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8193u}) {
-    add(is_positive, DType::i32, n, half);
-  }
-  // All checkers are on: two blocks, the second with one item; a partial last block at an unaligned address;
-  // several tiles of 2,048 and of 4,096; three levels of blocks of 256.
-  add(is_positive, DType::i32, 257, half, kBoth);
-  add(is_positive, DType::i32, 3001, most, kBoth, 12);
-  add(nonzero, DType::f32, 20001, half, kBoth);
-  add(is_positive, DType::i32, 65537, half, kBoth);
-  for (const unsigned few : {1u, 2u}) {
-    add(is_positive, DType::i32, few * kThreeTurns, half, few == 1 ? kBoth : kCorrectness);
-    out.back() = on_multiprocessors(few, out.back());
-  }
-  // Counts that are often wrong: nothing, everything, one item at either end, all but the last.
-  for (const Layout layout : {none, all, first, last, all_but_last}) {
-    add(is_positive, DType::i32, 1, layout);
-    add(is_positive, DType::i32, 256, layout);
-    add(is_positive, DType::i32, 1000, layout);
-    add(is_positive, DType::i32, 70001, layout);
-    add(less_than, DType::i64, 4099, layout, kCorrectness, 0, -5);
-  }
-  // Few or many items are kept, every second one, or long runs.
-  for (const Layout layout : {tenth, most, alternate, runs}) {
-    add(is_even, DType::i32, 100003, layout);
-    add(nonzero, DType::i32, 8192, layout);
-  }
-  // More blocks than 256, or 1,024, threads can scan; 2^k ± 1.
-  for (const std::uint64_t n : {65535u, 65536u, 262145u, 1048577u}) add(is_positive, DType::i32, n, half);
-  // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
-  add(is_positive, DType::i32, 100003, half, kCorrectness, 4);
-  add(is_positive, DType::i32, 4099, all, kCorrectness, 8);  // whole tiles are kept
-  add(is_positive, DType::i32, 3, all, kCorrectness, 4);
-  add(is_even, DType::i64, 30001, half, kCorrectness, 8);
-  add(less_than, DType::f32, 5001, half, kCorrectness, 12, 7);
-  // Every predicate with every type that it is offered for. Items at the ends of their type, NaN and -0:
-  // items must be moved without changing their bits.
-  for (const DType dtype : {DType::i32, DType::f32, DType::i64}) {
-    for (const KeepId keep : {is_positive, is_even, nonzero, less_than}) {
-      if (!offers(keep, dtype)) continue;
-      add(keep, dtype, 0, half, kCorrectness, 0, 11);
-      add(keep, dtype, 2500, half, kCorrectness, 0, -11);
-      add(keep, dtype, 5000, extremes, kCorrectness, 0, 0);
-    }
-  }
-  add(nonzero, DType::f32, 33, half);
-  add(is_even, DType::i64, 100, half);
-  add(less_than, DType::i32, 40000, Layout::example, kCorrectness, 0, 4);
-  add(less_than, DType::i64, 3000, extremes, kCorrectness, 0, std::numeric_limits<std::int32_t>::max());
-
-  // The measured cases: with 2^18 items, counting is quick; 2^22 are many times what the device processes at
-  // once. Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in
-  // the other.
-  add(is_positive, DType::i32, 262144, half, kEfficiency | kCorrectness);
-  add(is_positive, DType::i32, 4194304, half, kSpeedup | kCorrectness);
-  return out;
-}
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the hierarchical scan lab: its cases, their inputs, and the right answers. Never linked
 // into a runner.
-// Reading order: cases() lists what is tried and why, fill() makes the items, check() decides what is
+// Reading order: the tables list what is tried and why, fill() makes the items, check() decides what is
 // accepted. Prefix sums of floats are compared with the exact ones. The error bound is that of a hierarchy
 // or, if the task is a chain of tiles, of a chain. Everything else must be exact.
 #include <fmt/format.h>
@@ -305,6 +305,89 @@ constexpr Rule<Facts<Op>> kRules[] = {
     {"nearly_right", nearly_right<Op>, true},
 };
 
+// --- The cases.
+
+struct Scan {
+  Kind kind;
+  OpId op;
+};
+
+Case make(Scan scan, DType dtype, std::uint64_t n, Pattern pattern, std::uint32_t purpose,
+          std::uint32_t misalign) {
+  const auto variant = fmt::format("{}_{}_{}", name_of(scan.kind), name_of(scan.op), lab::name_of(dtype));
+  Case c = make_case({variant}, scan.op, dtype, n, pattern, purpose, misalign);
+  c.params[0] = static_cast<std::int64_t>(scan.kind);
+  return c;
+}
+
+namespace table {
+using enum DType;
+using enum Pattern;
+using Row = CaseRow<Scan>;
+constexpr Scan kInSum{Kind::inclusive, OpId::sum}, kExSum{Kind::exclusive, OpId::sum};
+constexpr Scan kInMax{Kind::inclusive, OpId::max}, kExMax{Kind::exclusive, OpId::max};
+constexpr Scan kInAffine{Kind::inclusive, OpId::affine}, kExAffine{Kind::exclusive, OpId::affine};
+
+constexpr Row kCases[] = {
+    // Sizes: 0, 1, and around a warp, a block, a tile, several tiles; both kinds.
+    {{kInSum, kExSum}, i32, {0, 1, 2, 31, 33, 255, 257, 1023, 1025, 2047, 2048, 4095, 4096}},
+    // One item more than a tile; a partial last tile; many tiles. First with all checkers on, then without.
+    {kExSum, i32, {2049, 65537}, random, kBoth},
+    {kInSum, i32, 10000, random, kBoth},
+    {kInAffine, u64, 20001, random, kBoth},
+    {kInSum, i32, {65535, 131073, 524288, 1048577}},
+    {kInSum, i32, kThreeTurns, random, kBoth, 0, 1},
+    {kInSum, i32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
+    // As many tiles as a tile has items, and one item more, which needs a third level; two_levels must refuse
+    // that.
+    {kExSum, i32, kTwoLevelItems},
+    {kInSum, i32, kTwoLevelItems + 1},
+    // Addresses where the first 16-byte load is not aligned.
+    {kInSum, i32, 100003, random, kCorrectness, 4},
+    {kExSum, i32, 5001, random, kBoth, 12},
+    {kInSum, u32, 5001, random, kCorrectness, 8},
+    {kInSum, f32, 5001, random, kCorrectness, 4},
+    {kExSum, i64, 5001, random, kCorrectness, 8},
+    {kInSum, f64, 5001, random, kCorrectness, 8},
+    {kInAffine, u64, 5001, random, kCorrectness, 8},
+    // The order of operands: maps are not commutative.
+    {kExAffine, u64, {0, 1, 33, 2048, 2049, 70001}},
+    {kInAffine, u64, 262145},
+    {kInAffine, u64, 3000, alternating},
+    {kExAffine, u64, 3000, extremes},
+    // Other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum that adds
+    // too many items in a row. An item may be much larger than the sum before it. Short arrays.
+    {kInSum, {u32, i64}, 70001, high_bits},
+    {kExSum, u32, 3001},
+    {kExSum, i64, 10001, random, kBoth},
+    {kInSum, i64, 100},
+    {kExSum, i64, 262145},
+    {kInSum, f32, 100003},
+    {kExSum, f32, 65537, alternating},
+    {kInSum, f32, 1048576, all_equal},
+    {kExSum, f64, {33, 100003}},
+    {kInSum, f64, 262145},
+    {kExSum, f32, 5000, skewed},
+    {kInSum, {f32, f64}, {2500, 2501}, high_bits},
+    {kInSum, i32, 5000, skewed},
+    {kInSum, i32, 4096, all_equal},
+    {kInMax, f32, 2501, high_bits},
+    {kInMax, {i32, f32}, 70001, ascending},
+    {kExMax, {i32, f32}, 70001, descending},
+    {kInMax, {i32, f32}, 5000, extremes},
+    {kExMax, {i32, f32}, 3001, all_equal},
+    {kExMax, {i32, f32}, 5003, extremes, kCorrectness, 8},
+    // The measured cases: with 2^18 items, counting steps is quick.
+    {kInSum, i32, 262144, random, kCounted},
+};
+// What two levels cannot do, or not fast. 2^24 items do not fit the device's cache. The measured cases are also
+// correctness cases, with another seed, so an answer that was stored in one is wrong in the other.
+constexpr Row kManyLevels[] = {
+    {kExAffine, u64, kTwoLevelItems + 4099},
+    {kInSum, i32, 16777216, random, kTimed},
+};
+}  // namespace table
+
 class HierarchicalScanProblem : public Problem {
  public:
   const Manifest& manifest() const override { return kManifest; }
@@ -314,7 +397,12 @@ class HierarchicalScanProblem : public Problem {
     return is_map ? print_map(element) : Problem::print(c, dtype, element);
   }
 
-  std::vector<Case> cases(const Task& task) const override;
+  std::vector<Case> cases(const Task& task) const override {
+    std::vector<Case> all;
+    add_cases(all, table::kCases, make);
+    if (task.id != "two_levels") add_cases(all, table::kManyLevels, make);
+    return all;
+  }
 
   Shape shape(const Task&, const Case& c) const override {
     return {.inputs = {{"d_in", c.dtype, c.n}},
@@ -395,95 +483,9 @@ class HierarchicalScanProblem : public Problem {
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    Case c = make_case({"exclusive_sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
-    c.params[0] = static_cast<std::int64_t>(Kind::exclusive);
-    return c;
+    return make(table::kExSum, DType::i32, n, Pattern::example, kCorrectness, 0);
   }
 };
-
-std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
-  std::vector<Case> all;
-  const auto add = [&all](Kind kind, OpId op, DType dtype, std::uint64_t n, Pattern pattern,
-                          std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0) {
-    const auto variant = fmt::format("{}_{}_{}", name_of(kind), name_of(op), lab::name_of(dtype));
-    all.push_back(make_case({variant}, op, dtype, n, pattern, purpose, misalign));
-    all.back().params[0] = static_cast<std::int64_t>(kind);
-  };
-  constexpr auto kBoth = kCorrectness | kChecks;
-  constexpr Kind kIn = Kind::inclusive, kEx = Kind::exclusive;
-
-  // Sizes: 0, 1, and around a warp, a block, a tile, several tiles; both kinds.
-  for (const std::uint64_t n : {0u, 1u, 2u, 31u, 33u, 255u, 257u, 1023u, 1025u, 2047u, 2048u, 4095u, 4096u}) {
-    add(kIn, OpId::sum, DType::i32, n, Pattern::random);
-    add(kEx, OpId::sum, DType::i32, n, Pattern::random);
-  }
-  // One item more than a tile; a partial last tile; many tiles. First with all checkers on, then without.
-  add(kEx, OpId::sum, DType::i32, 2049, Pattern::random, kBoth);
-  add(kIn, OpId::sum, DType::i32, 10000, Pattern::random, kBoth);
-  add(kEx, OpId::sum, DType::i32, 65537, Pattern::random, kBoth);
-  add(kIn, OpId::affine, DType::u64, 20001, Pattern::random, kBoth);
-  for (const std::uint64_t n : {65535u, 131073u, 524288u, 1048577u})
-    add(kIn, OpId::sum, DType::i32, n, Pattern::random);
-  for (const unsigned few : {1u, 2u}) {
-    add(kIn, OpId::sum, DType::i32, few * kThreeTurns, Pattern::random, few == 1 ? kBoth : kCorrectness);
-    all.back() = on_multiprocessors(few, all.back());
-  }
-  // As many tiles as a tile has items, and one item more, which needs a third level; two_levels must refuse
-  // that.
-  add(kEx, OpId::sum, DType::i32, kTwoLevelItems, Pattern::random);
-  add(kIn, OpId::sum, DType::i32, kTwoLevelItems + 1, Pattern::random);
-  if (task.id != "two_levels") add(kEx, OpId::affine, DType::u64, kTwoLevelItems + 4099, Pattern::random);
-  // Addresses where the first 16-byte load is not aligned.
-  add(kIn, OpId::sum, DType::i32, 100003, Pattern::random, kCorrectness, 4);
-  add(kEx, OpId::sum, DType::i32, 5001, Pattern::random, kBoth, 12);
-  add(kIn, OpId::sum, DType::u32, 5001, Pattern::random, kCorrectness, 8);
-  add(kIn, OpId::sum, DType::f32, 5001, Pattern::random, kCorrectness, 4);
-  add(kEx, OpId::sum, DType::i64, 5001, Pattern::random, kCorrectness, 8);
-  add(kIn, OpId::sum, DType::f64, 5001, Pattern::random, kCorrectness, 8);
-  add(kIn, OpId::affine, DType::u64, 5001, Pattern::random, kCorrectness, 8);
-  // The order of operands: maps are not commutative.
-  for (const std::uint64_t n : {0u, 1u, 33u, 2048u, 2049u, 70001u})
-    add(kEx, OpId::affine, DType::u64, n, Pattern::random);
-  add(kIn, OpId::affine, DType::u64, 262145, Pattern::random);
-  add(kIn, OpId::affine, DType::u64, 3000, Pattern::alternating);
-  add(kEx, OpId::affine, DType::u64, 3000, Pattern::extremes);
-  // Other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum that adds
-  // too many items in a row.
-  add(kIn, OpId::sum, DType::u32, 70001, Pattern::high_bits);
-  add(kEx, OpId::sum, DType::u32, 3001, Pattern::random);
-  add(kIn, OpId::sum, DType::i64, 70001, Pattern::high_bits);
-  add(kEx, OpId::sum, DType::i64, 10001, Pattern::random, kBoth);
-  add(kIn, OpId::sum, DType::f32, 100003, Pattern::random);
-  add(kEx, OpId::sum, DType::f32, 65537, Pattern::alternating);
-  add(kIn, OpId::sum, DType::f32, 1048576, Pattern::all_equal);
-  add(kEx, OpId::sum, DType::f64, 100003, Pattern::random);
-  add(kEx, OpId::sum, DType::i64, 262145, Pattern::random);
-  add(kIn, OpId::sum, DType::f64, 262145, Pattern::random);
-  // An item may be much larger than the sum before it; short arrays.
-  add(kEx, OpId::sum, DType::f32, 5000, Pattern::skewed);
-  for (const DType dtype : {DType::f32, DType::f64})
-    for (const std::uint64_t n : {2500u, 2501u}) add(kIn, OpId::sum, dtype, n, Pattern::high_bits);
-  add(kIn, OpId::max, DType::f32, 2501, Pattern::high_bits);
-  add(kIn, OpId::sum, DType::i64, 100, Pattern::random);
-  add(kEx, OpId::sum, DType::f64, 33, Pattern::random);
-  add(kIn, OpId::sum, DType::i32, 5000, Pattern::skewed);
-  add(kIn, OpId::sum, DType::i32, 4096, Pattern::all_equal);
-  for (const DType dtype : {DType::i32, DType::f32}) {
-    add(kIn, OpId::max, dtype, 70001, Pattern::ascending);
-    add(kEx, OpId::max, dtype, 70001, Pattern::descending);
-    add(kIn, OpId::max, dtype, 5000, Pattern::extremes);
-    add(kEx, OpId::max, dtype, 3001, Pattern::all_equal);
-    add(kEx, OpId::max, dtype, 5003, Pattern::extremes, kCorrectness, 8);
-  }
-
-  // The measured cases: with 2^18 items, counting steps is quick; 2^24 items do not fit the device's cache.
-  // Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in the
-  // other.
-  add(kIn, OpId::sum, DType::i32, 262144, Pattern::random, kEfficiency | kCorrectness);
-  if (task.id != "two_levels")
-    add(kIn, OpId::sum, DType::i32, 16777216, Pattern::random, kSpeedup | kCorrectness);
-  return all;
-}
 
 }  // namespace
 

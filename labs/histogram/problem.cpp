@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the histogram lab: its cases, their samples, and the right answers. Never linked into a
 // runner.
-// Reading order: cases() lists what is tried and why, fill() makes the samples, check() decides what is
+// Reading order: the tables list what is tried and why, fill() makes the samples, check() decides what is
 // accepted (counts are exact), kRules (causes.hpp) finds the likely cause of wrong counts.
 #include <fmt/format.h>
 
@@ -173,11 +173,154 @@ void fill_samples(const Case& c, const Bins& bins, std::span<T> samples, Rng& rn
   }
 }
 
+// --- The cases.
+
+// Bins from lo to hi; both 0: the usual bounds of the type. `outside`: some samples are beyond them.
+struct Bins {
+  OpId op;
+  std::uint32_t n;
+  double lo = 0, hi = 0;
+  bool outside = false;
+};
+
+Case make(Bins bins, DType dtype, std::uint64_t n, Pattern pattern, std::uint32_t purpose,
+          std::uint32_t misalign) {
+  if (bins.lo == 0 && bins.hi == 0) {
+    switch (dtype) {
+      case DType::u8: bins.hi = 256; break;
+      case DType::f32: bins.lo = -1.5, bins.hi = 2.5; break;
+      default: bins.lo = -1000003, bins.hi = 3000017; break;
+    }
+  }
+  const auto variant = fmt::format("{}_{}_b{}", name_of(bins.op), lab::name_of(dtype), bins.n);
+  Case c = make_case({.variant = variant, .more = bins.outside ? "_outside" : ""}, bins.op, dtype, n, pattern,
+                     purpose, misalign);
+  c.params[kBinsParam] = bins.n;
+  c.params[kOutsideParam] = bins.outside ? 1 : 0;
+  with_type(dtype, [&]<typename T>(T) {
+    c.params[kLoParam] = param_of<T>(static_cast<Bound<T>>(bins.lo));
+    c.params[kHiParam] = param_of<T>(static_cast<Bound<T>>(bins.hi));
+  });
+  return c;
+}
+
+namespace table {
+using enum DType;
+using enum Pattern;
+using Row = CaseRow<Bins>;
+constexpr Bins even(std::uint32_t n, double lo = 0, double hi = 0) {
+  return {OpId::even, n, lo, hi};
+}
+constexpr Bins edges(std::uint32_t n, double lo = 0, double hi = 0) {
+  return {OpId::edges, n, lo, hi};
+}
+// Some samples are outside of these.
+constexpr Bins within(Bins bins) {
+  bins.outside = true;
+  return bins;
+}
+constexpr Bins within(std::uint32_t n) {
+  return within(even(n));
+}
+
+constexpr Row kCases[] = {
+    // Sizes: 0, 1, and around a warp, a block, and a tile of 2,048; then larger ones.
+    {even(16), i32, {0, 1, 2}},
+    {within(16), i32, {31, 32, 33, 255, 257, 2047, 2048, 2049, 4097}},
+    {within(256), i32, {65535, 65536, 100003, 524289}},
+    // Bins: 1, 2, around a warp, a block, the size of static shared memory (12,288 counters), two full windows
+    // of so many, and the largest number.
+    {{within(1), within(2), within(31), within(32), within(255), within(257)}, i32, 20011},
+    {{within(383), within(384), within(4096), within(8191), within(8192)}, i32, 20011},
+    {{within(12287), within(12288)}, i32, 20011},
+    {within(24575), i32, 30011},
+    {within(65536), i32, 300007},
+    {even(65536), f32, 3001},
+    // All checkers are on: several blocks, a partial last block, few bins and more bins than a block has
+    // threads; both kinds of bins.
+    {within(2), i32, 5000, random, kBoth},
+    {within(300), i32, 40001, random, kBoth},
+    {within(edges(37)), i32, 4500, random, kBoth, 4},
+    {even(256), u8, 9001, random, kBoth, 3},
+    // A grid for one or two multiprocessors. A thread takes 16 bytes at once, or twice that.
+    {within(256), i32, kThreeTurns, random, kBoth, 0, 1},
+    {within(256), i32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
+    {even(256), u8, 200003, random, kCorrectness, 0, 1},
+    {within(10000), i32, 4500, random, kBoth, 0, 1},
+    // The distribution of samples: all or 90 % in one bin; sorted both ways; two bins in turn; the last bins.
+    {even(256), i32, 70001, {all_equal, skewed, ascending, descending, alternating, high_bits}},
+    {edges(100), f32, 10007, {all_equal, skewed, ascending, descending, alternating, high_bits}},
+    {edges(37), i32, 4501, skewed},
+    {even(2), i32, 262147, all_equal},
+    {even(4096), i32, 100003, skewed},
+    {even(256), u8, 200003, all_equal},
+    // Samples on and next to every edge, at both ends, beyond them, and NaN.
+    {{even(10, -7, 20), edges(10, -7, 20)}, i32, 5000, extremes},
+    {{even(10, 0, 1), edges(10, 0, 1)}, f32, 20000, extremes},
+    {{even(1000), edges(1000)}, f32, 50000, extremes},
+    {even(4, -1, 0), f32, 5000, extremes},  // rounds up to n_bins
+    {even(7, -0x1p100, 0x1p125), f32, 5000, extremes},
+    {even(9, 1, 1 + 0x1p-18), f32, 5000, extremes},  // 32 numbers
+    {{edges(10, -1, 1), edges(3, -INFINITY, INFINITY)}, f32, 5000, extremes},
+    {{even(7, 20, 201), edges(7, 20, 201)}, u8, 5000, extremes},
+    {{even(7, -100, 100), edges(7, -5, 256)}, u8, 5003, extremes},
+    {{even(3, -100000, 70000), edges(3, -100000, 70000)}, u8, 5003, extremes},
+    {edges(1, -7, 20), i32, 1000, extremes},
+    {{edges(3, -0x1p31, 0x1p31 - 1), edges(100, -0x1p31, 0x1p31 - 1)}, i32, 5000, extremes},
+    // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins; counters
+    // and edges that take 3 words more than 48 KiB.
+    {{even(1000, -0x1p31, 0x1p31), even(65536, -0x1p31, 0x1p31)}, i32, 30011},
+    {even(100, -3, 4), i32, 5003},
+    {within(edges(65536)), i32, 30011},
+    {within(edges(6145)), i32, 20011},
+    {within(edges(12287)), f32, 20011},
+    {edges(65536), f32, 30011},
+    // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
+    {even(256), i32, 100003, random, kCorrectness, 4},
+    {even(256), f32, 4099, random, kCorrectness, 12},
+    {even(256), u8, 100003, random, kCorrectness, 1},
+    {even(16), u8, 5, random, kCorrectness, 15},
+    {within(edges(255)), f32, 50021, random, kCorrectness, 8},
+    // The measured cases. Each is also a correctness case, with another seed, so an answer that was stored in one
+    // is wrong in the other.
+    {even(256), i32, 1048576, skewed, kCounted},
+};
+constexpr Row kMeasured[] = {
+    {even(256), i32, 1048576, random, kCounted},
+    {even(256), i32, 4194304, random, kTimed},
+};
+// Sorting is the slowest on the simulator, so it is timed with fewer samples.
+constexpr Row kMeasuredSort[] = {{even(256), i32, 1048576, random, kCounted | kTimed}};
+constexpr Row kMeasuredWithAnyBins[] = {
+    {even(16), i32, 1048576, all_equal, kCounted},
+    {{even(4096), even(65536)}, i32, 4194304, random, kTimed},
+};
+// The last rung counts the values of bytes if there are at most 256 bins.
+constexpr Row kLastRung[] = {
+    {even(256), u8, 40001, all_equal, kBoth, 5},
+    {even(100, 1, 201), u8, 70001, skewed, kBoth},
+    {even(257, 0, 256), u8, 30011},
+    {edges(150, 20, 201), u8, 30011, random, kBoth},
+};
+}  // namespace table
+
 class HistogramProblem : public Problem {
  public:
   const Manifest& manifest() const override { return kManifest; }
 
-  std::vector<Case> cases(const Task& task) const override;
+  std::vector<Case> cases(const Task& task) const override {
+    std::vector<Case> all;
+    const bool is_last = task.id == "state_of_the_art";
+    add_cases(all, table::kCases, make);
+    if (task.id == "sort_reduce") {
+      add_cases(all, table::kMeasuredSort, make);
+    } else {
+      add_cases(all, table::kMeasured, make);
+    }
+    if (is_last) add_cases(all, table::kLastRung, make);
+    if (is_last || task.id == "combined") add_cases(all, table::kMeasuredWithAnyBins, make);
+    return all;
+  }
 
   Shape shape(const Task&, const Case& c) const override {
     const std::uint64_t n_counts = std::uint64_t{bins_of(c)} + 1;
@@ -254,158 +397,9 @@ class HistogramProblem : public Problem {
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    Case c = make_case({"even_i32_b4"}, OpId::even, DType::i32, n, Pattern::example);
-    c.params = {4, 0, 8};
-    return c;
+    return make(table::even(4, 0, 8), DType::i32, n, Pattern::example, kCorrectness, 0);
   }
 };
-
-constexpr auto kBoth = kCorrectness | kChecks;
-
-// A case under construction; the default values are the most common ones.
-struct Wanted {
-  OpId op = OpId::even;
-  DType dtype = DType::i32;
-  std::uint32_t n_bins = 256;
-  std::uint64_t n = 0;
-  Pattern pattern = Pattern::random;
-  std::uint32_t purpose = kCorrectness;
-  bool outside = false;
-  std::uint32_t misalign = 0;
-  double lo = 0, hi = 0;  // both 0: the usual bounds for the type
-};
-
-Case case_of(Wanted w) {
-  if (w.lo == 0 && w.hi == 0) {
-    switch (w.dtype) {
-      case DType::u8: w.hi = 256; break;
-      case DType::f32: w.lo = -1.5, w.hi = 2.5; break;
-      default: w.lo = -1000003, w.hi = 3000017; break;
-    }
-  }
-  const auto variant = fmt::format("{}_{}_b{}", name_of(w.op), lab::name_of(w.dtype), w.n_bins);
-  Case c = make_case({.variant = variant, .more = w.outside ? "_outside" : ""}, w.op, w.dtype, w.n, w.pattern,
-                     w.purpose, w.misalign);
-  c.params[kBinsParam] = w.n_bins;
-  c.params[kOutsideParam] = w.outside ? 1 : 0;
-  with_type(w.dtype, [&]<typename T>(T) {
-    c.params[kLoParam] = param_of<T>(static_cast<Bound<T>>(w.lo));
-    c.params[kHiParam] = param_of<T>(static_cast<Bound<T>>(w.hi));
-  });
-  return c;
-}
-
-std::vector<Case> HistogramProblem::cases(const Task& task) const {
-  using enum Pattern;
-  using enum DType;
-  using enum OpId;
-  std::vector<Case> all;
-  const auto add = [&all](const Wanted& w) { all.push_back(case_of(w)); };
-
-  // Sizes: 0, 1, and around a warp, a block, and a tile of 2,048; then larger ones.
-  for (const std::uint64_t n : {0u, 1u, 2u, 31u, 32u, 33u, 255u, 257u, 2047u, 2048u, 2049u, 4097u}) {
-    add({.n_bins = 16, .n = n, .outside = n > 2});
-  }
-  for (const std::uint64_t n : {65535u, 65536u, 100003u, 524289u}) add({.n = n, .outside = true});
-  // Bins: 1, 2, around a warp, a block, the size of static shared memory (12,288 counters), and the largest
-  // number.
-  for (const std::uint32_t n_bins :
-       {1u, 2u, 31u, 32u, 255u, 257u, 383u, 384u, 4096u, 8191u, 8192u, 12287u, 12288u}) {
-    add({.n_bins = n_bins, .n = 20011, .outside = true});
-  }
-  add({.n_bins = 24575, .n = 30011, .outside = true});  // two full windows of 12,288 counters
-  add({.n_bins = 65536, .n = 300007, .outside = true});
-  add({.dtype = f32, .n_bins = 65536, .n = 3001});
-  // All checkers are on: several blocks, a partial last block, few bins and more bins than a block has
-  // threads; both kinds of bins.
-  add({.n_bins = 2, .n = 5000, .purpose = kBoth, .outside = true});
-  add({.n_bins = 300, .n = 40001, .purpose = kBoth, .outside = true});
-  add({.op = edges, .n_bins = 37, .n = 4500, .purpose = kBoth, .outside = true, .misalign = 4});
-  add({.dtype = u8, .n = 9001, .purpose = kBoth, .misalign = 3});
-  // A grid for one or two multiprocessors. A thread takes 16 bytes at once, or twice that.
-  for (const unsigned few : {1u, 2u}) {
-    const Wanted wanted{.n = few * kThreeTurns, .purpose = few == 1 ? kBoth : kCorrectness, .outside = true};
-    all.push_back(on_multiprocessors(few, case_of(wanted)));
-  }
-  for (const Wanted& w : {Wanted{.dtype = u8, .n = 200003},
-                          Wanted{.n_bins = 10000, .n = 4500, .purpose = kBoth, .outside = true}})
-    all.push_back(on_multiprocessors(1, case_of(w)));
-  // The distribution of samples: all or 90 % in one bin; sorted both ways; two bins in turn; the last bins.
-  for (const Pattern pattern : {all_equal, skewed, ascending, descending, alternating, high_bits}) {
-    add({.n = 70001, .pattern = pattern});
-    add({.op = edges, .dtype = f32, .n_bins = 100, .n = 10007, .pattern = pattern});
-  }
-  add({.op = edges, .n_bins = 37, .n = 4501, .pattern = skewed});
-  add({.n_bins = 2, .n = 262147, .pattern = all_equal});
-  add({.n_bins = 4096, .n = 100003, .pattern = skewed});
-  add({.dtype = u8, .n = 200003, .pattern = all_equal});
-  // Samples on and next to every edge, at both ends, beyond them, and NaN.
-  add({.n_bins = 10, .n = 5000, .pattern = extremes, .lo = -7, .hi = 20});
-  add({.dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
-  add({.dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
-  add({.dtype = f32, .n_bins = 4, .n = 5000, .pattern = extremes, .lo = -1, .hi = 0});  // rounds up to n_bins
-  add({.dtype = f32, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = -0x1p100, .hi = 0x1p125});
-  add({.dtype = f32, .n_bins = 9, .n = 5000, .pattern = extremes, .lo = 1, .hi = 1 + 0x1p-18});  // 32 numbers
-  add({.dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
-  add({.dtype = u8, .n_bins = 7, .n = 5003, .pattern = extremes, .lo = -100, .hi = 100});
-  add({.dtype = u8, .n_bins = 3, .n = 5003, .pattern = extremes, .lo = -100000, .hi = 70000});
-  add({.op = edges, .n_bins = 10, .n = 5000, .pattern = extremes, .lo = -7, .hi = 20});
-  add({.op = edges, .dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
-  add({.op = edges, .dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
-  add({.op = edges, .dtype = f32, .n_bins = 10, .n = 5000, .pattern = extremes, .lo = -1, .hi = 1});
-  add({.op = edges,
-       .dtype = f32,
-       .n_bins = 3,
-       .n = 5000,
-       .pattern = extremes,
-       .lo = -INFINITY,
-       .hi = INFINITY});
-  add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
-  add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5003, .pattern = extremes, .lo = -5, .hi = 256});
-  add({.op = edges, .dtype = u8, .n_bins = 3, .n = 5003, .pattern = extremes, .lo = -100000, .hi = 70000});
-  add({.op = edges, .n_bins = 1, .n = 1000, .pattern = extremes, .lo = -7, .hi = 20});
-  for (const std::uint32_t n_bins : {3u, 100u})
-    add({.op = edges, .n_bins = n_bins, .n = 5000, .pattern = extremes, .lo = -0x1p31, .hi = 0x1p31 - 1});
-  // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins.
-  add({.n_bins = 1000, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
-  add({.n_bins = 65536, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
-  add({.n_bins = 100, .n = 5003, .lo = -3, .hi = 4});
-  add({.op = edges, .n_bins = 65536, .n = 30011, .outside = true});
-  add({.op = edges,
-       .n_bins = 6145,
-       .n = 20011,
-       .outside = true});  // counters and edges: 3 words above 48 KiB
-  add({.op = edges, .dtype = f32, .n_bins = 12287, .n = 20011, .outside = true});
-  add({.op = edges, .dtype = f32, .n_bins = 65536, .n = 30011});
-  // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
-  add({.n = 100003, .misalign = 4});
-  add({.dtype = f32, .n = 4099, .misalign = 12});
-  add({.dtype = u8, .n = 100003, .misalign = 1});
-  add({.dtype = u8, .n_bins = 16, .n = 5, .misalign = 15});
-  add({.op = edges, .dtype = f32, .n_bins = 255, .n = 50021, .outside = true, .misalign = 8});
-  // The last rung counts the values of bytes if there are at most 256 bins.
-  if (task.id == "state_of_the_art") {
-    add({.dtype = u8, .n = 40001, .pattern = all_equal, .purpose = kBoth, .misalign = 5});
-    add({.dtype = u8, .n_bins = 100, .n = 70001, .pattern = skewed, .purpose = kBoth, .lo = 1, .hi = 201});
-    add({.dtype = u8, .n_bins = 257, .n = 30011, .lo = 0, .hi = 256});
-    add({.op = edges, .dtype = u8, .n_bins = 150, .n = 30011, .purpose = kBoth, .lo = 20, .hi = 201});
-  }
-
-  // The measured cases. Each is also a correctness case, with another seed, so an answer that was stored in
-  // one is wrong in the other.
-  constexpr auto kEfficiency = lab::kEfficiency | kCorrectness, kSpeedup = lab::kSpeedup | kCorrectness;
-  // Sorting is the slowest on the simulator, so it is timed with fewer samples.
-  const bool sorts = task.id == "sort_reduce";
-  add({.n = 1048576, .purpose = sorts ? kEfficiency | kSpeedup : kEfficiency});
-  add({.n = 1048576, .pattern = skewed, .purpose = kEfficiency});
-  if (!sorts) add({.n = 4194304, .purpose = kSpeedup});
-  if (task.id == "combined" || task.id == "state_of_the_art") {
-    add({.n_bins = 16, .n = 1048576, .pattern = all_equal, .purpose = kEfficiency});
-    add({.n_bins = 4096, .n = 4194304, .purpose = kSpeedup});
-    add({.n_bins = 65536, .n = 4194304, .purpose = kSpeedup});
-  }
-  return all;
-}
 
 }  // namespace
 

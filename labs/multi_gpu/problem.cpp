@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the lab for several devices: its cases, their shards, and the right answers. Never
 // linked into a runner.
-// Reading order: Layout and lengths() say how an array is divided; cases() lists what is tried and why;
+// Reading order: Layout and lengths() say how an array is divided; the tables list what is tried and why;
 // fill() makes the items of the whole array; check() compares the outputs of all ranks. Float sums may differ
 // from the exact ones by the error bound of a hierarchy; everything else must be exact.
 #include <fmt/format.h>
@@ -402,10 +402,157 @@ constexpr Rule<SortFacts> kSortRules[] = {
     {"wrong_boundaries", wrong_boundaries, true},
 };
 
+// --- The cases.
+
+// What a case computes; a sort of u32 has nothing else to choose.
+struct What {
+  DType dtype = DType::u32;
+  Kind kind = Kind::inclusive;
+  OpId op = OpId::sum;
+  std::uint32_t n_bins = 0;
+};
+
+Case make(const Task& task, const What& what, int n_devices, Layout layout, std::uint64_t n, Pattern pattern,
+          std::uint32_t purpose) {
+  const bool reduces = !is_histogram(task) && !is_sort(task);
+  std::string variant(is_histogram(task) ? fmt::format("b{}", what.n_bins) : lab::name_of(what.dtype));
+  if (reduces) variant = fmt::format("{}_{}", name_of(what.op), variant);
+  if (is_scan(task)) variant = fmt::format("{}_{}", name_of(what.kind), variant);
+  Case c = make_case({fmt::format("{}_d{}_{}", variant, n_devices, name_of(layout))}, what.op, what.dtype, n,
+                     pattern, purpose);
+  c.params = {reduces ? static_cast<std::int64_t>(what.kind) : 0, n_devices,
+              static_cast<std::int64_t>(layout), what.n_bins};
+  return c;
+}
+
+namespace table {
+using enum DType;
+using enum Layout;
+using enum Pattern;
+
+// A case for each number of devices and each length.
+struct Row {
+  What what;
+  ShortList<int> devices;
+  Layout layout;
+  ShortList<std::uint64_t> lengths;
+  Pattern pattern = random;
+  std::uint32_t purpose = kCorrectness;
+  std::uint32_t multiprocessors = 0;
+};
+
+constexpr ShortList<int> kEach{1, 2, 3, 4, 8};
+constexpr What kInSum{i32}, kExSum{i32, Kind::exclusive}, kInFloats{f32}, kExFloats{f32, Kind::exclusive};
+constexpr What kMax{i32, Kind::inclusive, OpId::max};
+constexpr What kInMaps{u64, Kind::inclusive, OpId::affine}, kExMaps{u64, Kind::exclusive, OpId::affine};
+
+// Of reductions and scans.
+constexpr Row kSums[] = {
+    // One device, and the numbers of devices that occur; lengths from nothing to many tiles on each. The odd
+    // ones are in no relation to tiles, blocks and warps.
+    {kInSum, kEach, even, 0},
+    {kExSum, kEach, even, 5},
+    {kInSum, kEach, uneven, 10007},
+    {kExFloats, kEach, uneven, 65537},
+    {kInSum, 1, even, 4096},
+    {kInSum, 2, even, 2 * 4096},
+    {kInSum, 3, even, 3 * 4096},
+    {kInSum, 4, even, 4 * 4096},
+    {kInSum, 8, even, 8 * 4096},
+    // Ranks without items, with all checkers on. Their totals are the identity, and they have to take part.
+    {kExSum, {2, 4, 8}, gaps, 3001, random, kBoth},
+    {kInSum, {2, 4, 8}, last, 2049, random, kBoth},
+    {kInSum, 3, uneven, 5000, skewed, kBoth},
+    // One item on fewer ranks than there are.
+    {kExSum, 8, even, 1},
+    {kInSum, 4, even, 3},
+    {kInSum, 2, uneven, kThreeTurns, random, kBoth, 1},
+    {kInSum, 2, uneven, 2 * kThreeTurns, random, kCorrectness, 2},
+    // Sums of integer-valued floats must be exact.
+    {kExFloats, 4, uneven, 65537, alternating},
+    {kInFloats, 8, even, 262144, all_equal},
+    // More tiles on a device than parts.
+    {kInSum, 2, last, (kMaxParts + 1) * 1024 + 5},
+    // The measured case. It is a correctness case, too, with another seed.
+    {kInSum, 4, even, 262144, random, kCounted},
+};
+// The order of operands and of ranks: maps are not commutative.
+constexpr Row kScans[] = {
+    {kInMaps, {2, 3, 4, 8}, uneven, 20001, random, kBoth},
+    {kExMaps, {2, 3, 4, 8}, gaps, 7001},
+    {kExMaps, 4, even, 9},
+};
+// The identity: no item is positive.
+constexpr Row kReductions[] = {
+    {kMax, {2, 3, 4, 8}, gaps, 7001},
+    {kMax, {2, 3, 4, 8}, uneven, 20001, random, kBoth},
+    {kMax, 4, even, 0},
+    {kMax, 8, last, 1},
+};
+
+// Samples of all values, then in few bins; numbers of bins that the ranks can and cannot divide.
+constexpr What bins(std::uint32_t n) {
+  return {.n_bins = n};
+}
+constexpr Row kHistograms[] = {
+    {bins(256), kEach, even, 0},
+    {bins(1), kEach, even, 5},
+    {bins(7), kEach, uneven, 10007},
+    {bins(1000), kEach, uneven, 65537},
+    {bins(256), kEach, gaps, 3001, high_bits},
+    {bins(31), {2, 3, 8}, gaps, 3001, random, kBoth},
+    {bins(256), {2, 3, 8}, last, 2049, skewed, kBoth},
+    {bins(256), 2, uneven, kThreeTurns, random, kBoth, 1},
+    {bins(256), 2, uneven, 2 * kThreeTurns, random, kCorrectness, 2},
+    {bins(5), 8, even, 1},
+    {bins(4096), 4, even, 20000, all_equal},
+    {bins(65536), 3, uneven, 70001, ascending},
+    {bins(65535), 8, uneven, 70001, extremes},
+    {bins(65536), 4, even, 262144, random, kCounted},
+};
+
+// Boundaries between different keys, among equal ones, and beside empty shards. In the order of the input,
+// keys are already where they belong, or all have to move.
+constexpr Row kSorts[] = {
+    {{}, kEach, even, {0, 5}},
+    {{}, kEach, uneven, 5003},
+    {{}, kEach, gaps, 3001, skewed},
+    {{}, kEach, uneven, 2049, all_equal},
+    {{}, kEach, last, 1025, descending},
+    {{}, {2, 3, 8}, gaps, 1001, random, kBoth},
+    {{}, {2, 3, 8}, uneven, 1500, extremes, kBoth},
+    {{}, 8, even, 1},
+    {{}, 3, even, 4096, ascending},
+    {{}, 4, uneven, 4099, descending},
+    {{}, 4, even, 20000, high_bits},
+    {{}, 8, uneven, 30011, alternating},
+    {{}, 4, even, 131072, random, kCounted},
+};
+
+void add(std::vector<Case>& all, const Task& task, std::span<const Row> rows) {
+  for (const Row& row : rows)
+    for (const int n_devices : row.devices)
+      for (const std::uint64_t n : row.lengths)
+        all.push_back(on_multiprocessors(
+            row.multiprocessors, make(task, row.what, n_devices, row.layout, n, row.pattern, row.purpose)));
+}
+}  // namespace table
+
 class MultiGpuProblem : public Problem {
  public:
   const Manifest& manifest() const override { return kManifest; }
-  std::vector<Case> cases(const Task& task) const override;
+  std::vector<Case> cases(const Task& task) const override {
+    std::vector<Case> all;
+    if (is_sort(task)) {
+      table::add(all, task, table::kSorts);
+    } else if (is_histogram(task)) {
+      table::add(all, task, table::kHistograms);
+    } else {
+      table::add(all, task, table::kSums);
+      table::add(all, task, is_scan(task) ? std::span<const table::Row>(table::kScans) : table::kReductions);
+    }
+    return all;
+  }
 
   Shape shape(const Task& task, const Case& c) const override {
     Shape shape;
@@ -528,34 +675,16 @@ class MultiGpuProblem : public Problem {
   }
 
   Case on_devices(const Task& task, const Case& c, std::uint32_t n_devices) const override {
-    return make(task, static_cast<Kind>(c.params[0]), static_cast<OpId>(c.op), c.dtype,
-                static_cast<int>(n_devices), Layout::even, c.n, c.pattern, c.purpose,
-                static_cast<std::uint32_t>(c.params[3]));
+    const What what{c.dtype, kind_of(c), static_cast<OpId>(c.op), bins_of(c)};
+    return make(task, what, static_cast<int>(n_devices), Layout::even, c.n, c.pattern, c.purpose);
   }
 
   Case example(const Task& task, std::uint64_t n) const override {
-    const DType dtype = is_histogram(task) || is_sort(task) ? DType::u32 : DType::i32;
-    return make(task, Kind::exclusive, OpId::sum, dtype, 2, Layout::even, n, Pattern::example, 0, 8);
+    const What what = is_histogram(task) ? table::bins(8) : is_sort(task) ? What{} : table::kExSum;
+    return make(task, what, 2, Layout::even, n, Pattern::example, 0);
   }
 
  private:
-  static std::vector<Case> histogram_cases(const Task& task);
-  static std::vector<Case> sort_cases(const Task& task);
-
-  static Case make(const Task& task, Kind kind, OpId op, DType dtype, int n_devices, Layout layout,
-                   std::uint64_t n, Pattern pattern, std::uint32_t purpose = kCorrectness,
-                   std::uint32_t n_bins = 0) {
-    const bool reduces = !is_histogram(task) && !is_sort(task);
-    std::string what = is_histogram(task) ? fmt::format("b{}", n_bins) : std::string(lab::name_of(dtype));
-    if (reduces) what = fmt::format("{}_{}", name_of(op), what);
-    if (is_scan(task)) what = fmt::format("{}_{}", name_of(kind), what);
-    Case c = make_case({fmt::format("{}_d{}_{}", what, n_devices, name_of(layout))}, op, dtype, n, pattern,
-                       purpose);
-    c.params = {reduces ? static_cast<std::int64_t>(kind) : 0, n_devices, static_cast<std::int64_t>(layout),
-                is_histogram(task) ? n_bins : 0};
-    return c;
-  }
-
   static std::optional<Mismatch> check_sort(std::span<const HostBuffer> inputs,
                                             std::span<const HostBuffer> outputs) {
     const std::vector<Key> sorted = sorted_keys(inputs);
@@ -604,131 +733,6 @@ class MultiGpuProblem : public Problem {
       if (!scans) out.as<T>()[0] = static_cast<T>(carry);
   }
 };
-
-// Samples of all values, then in few bins; numbers of bins that the ranks can and cannot divide.
-std::vector<Case> MultiGpuProblem::histogram_cases(const Task& task) {
-  std::vector<Case> all;
-  const auto add = [&](std::uint32_t n_bins, int n_devices, Layout layout, std::uint64_t n, Pattern pattern,
-                       std::uint32_t purpose = kCorrectness) {
-    all.push_back(
-        make(task, Kind::inclusive, OpId::sum, DType::u32, n_devices, layout, n, pattern, purpose, n_bins));
-  };
-  constexpr auto kBoth = kCorrectness | kChecks;
-  for (const int n_devices : {1, 2, 3, 4, 8}) {
-    add(256, n_devices, Layout::even, 0, Pattern::random);
-    add(1, n_devices, Layout::even, 5, Pattern::random);
-    add(7, n_devices, Layout::uneven, 10007, Pattern::random);
-    add(1000, n_devices, Layout::uneven, 65537, Pattern::random);
-    add(256, n_devices, Layout::gaps, 3001, Pattern::high_bits);
-  }
-  for (const int n_devices : {2, 3, 8}) {
-    add(31, n_devices, Layout::gaps, 3001, Pattern::random, kBoth);
-    add(256, n_devices, Layout::last, 2049, Pattern::skewed, kBoth);
-  }
-  for (const unsigned few : {1u, 2u}) {
-    add(256, 2, Layout::uneven, few * kThreeTurns, Pattern::random, few == 1 ? kBoth : kCorrectness);
-    all.back() = on_multiprocessors(few, all.back());
-  }
-  add(5, 8, Layout::even, 1, Pattern::random);
-  add(4096, 4, Layout::even, 20000, Pattern::all_equal);
-  add(65536, 3, Layout::uneven, 70001, Pattern::ascending);
-  add(65535, 8, Layout::uneven, 70001, Pattern::extremes);
-  add(65536, 4, Layout::even, 262144, Pattern::random, kEfficiency | kCorrectness);
-  return all;
-}
-
-// Boundaries between different keys, among equal ones, and beside empty shards. In the order of the input,
-// keys are already where they belong, or all have to move.
-std::vector<Case> MultiGpuProblem::sort_cases(const Task& task) {
-  std::vector<Case> all;
-  const auto add = [&](int n_devices, Layout layout, std::uint64_t n, Pattern pattern,
-                       std::uint32_t purpose = kCorrectness) {
-    all.push_back(make(task, Kind::inclusive, OpId::sum, DType::u32, n_devices, layout, n, pattern, purpose));
-  };
-  constexpr auto kBoth = kCorrectness | kChecks;
-  for (const int n_devices : {1, 2, 3, 4, 8}) {
-    add(n_devices, Layout::even, 0, Pattern::random);
-    add(n_devices, Layout::even, 5, Pattern::random);
-    add(n_devices, Layout::uneven, 5003, Pattern::random);
-    add(n_devices, Layout::gaps, 3001, Pattern::skewed);
-    add(n_devices, Layout::uneven, 2049, Pattern::all_equal);
-    add(n_devices, Layout::last, 1025, Pattern::descending);
-  }
-  for (const int n_devices : {2, 3, 8}) {
-    add(n_devices, Layout::gaps, 1001, Pattern::random, kBoth);
-    add(n_devices, Layout::uneven, 1500, Pattern::extremes, kBoth);
-  }
-  add(8, Layout::even, 1, Pattern::random);
-  add(3, Layout::even, 4096, Pattern::ascending);
-  add(4, Layout::uneven, 4099, Pattern::descending);
-  add(4, Layout::even, 20000, Pattern::high_bits);
-  add(8, Layout::uneven, 30011, Pattern::alternating);
-  add(4, Layout::even, 131072, Pattern::random, kEfficiency | kCorrectness);
-  return all;
-}
-
-std::vector<Case> MultiGpuProblem::cases(const Task& task) const {
-  if (is_sort(task)) return sort_cases(task);
-  if (is_histogram(task)) return histogram_cases(task);
-  std::vector<Case> all;
-  const bool scans = is_scan(task);
-  const auto add = [&](Kind kind, OpId op, DType dtype, int n_devices, Layout layout, std::uint64_t n,
-                       Pattern pattern, std::uint32_t purpose = kCorrectness) {
-    all.push_back(make(task, kind, op, dtype, n_devices, layout, n, pattern, purpose));
-  };
-  constexpr auto kBoth = kCorrectness | kChecks;
-  constexpr Kind kIn = Kind::inclusive, kEx = Kind::exclusive;
-
-  // One device, and the numbers of devices that occur; lengths from nothing to many tiles on each. The odd
-  // ones are in no relation to tiles, blocks and warps.
-  for (const int n_devices : {1, 2, 3, 4, 8}) {
-    add(kIn, OpId::sum, DType::i32, n_devices, Layout::even, 0, Pattern::random);
-    add(kEx, OpId::sum, DType::i32, n_devices, Layout::even, 5, Pattern::random);
-    add(kIn, OpId::sum, DType::i32, n_devices, Layout::uneven, 10007, Pattern::random);
-    add(kEx, OpId::sum, DType::f32, n_devices, Layout::uneven, 65537, Pattern::random);
-    add(kIn, OpId::sum, DType::i32, n_devices, Layout::even, 4096u * static_cast<unsigned>(n_devices),
-        Pattern::random);
-  }
-  // Ranks without items, with all checkers on. Their totals are the identity, and they have to take part.
-  for (const int n_devices : {2, 4, 8}) {
-    add(kEx, OpId::sum, DType::i32, n_devices, Layout::gaps, 3001, Pattern::random, kBoth);
-    add(kIn, OpId::sum, DType::i32, n_devices, Layout::last, 2049, Pattern::random, kBoth);
-  }
-  add(kIn, OpId::sum, DType::i32, 3, Layout::uneven, 5000, Pattern::skewed, kBoth);
-  // One item on fewer ranks than there are.
-  add(kEx, OpId::sum, DType::i32, 8, Layout::even, 1, Pattern::random);
-  add(kIn, OpId::sum, DType::i32, 4, Layout::even, 3, Pattern::random);
-  if (scans) {
-    // The order of operands and of ranks: maps are not commutative.
-    for (const int n_devices : {2, 3, 4, 8}) {
-      add(kIn, OpId::affine, DType::u64, n_devices, Layout::uneven, 20001, Pattern::random, kBoth);
-      add(kEx, OpId::affine, DType::u64, n_devices, Layout::gaps, 7001, Pattern::random);
-    }
-    add(kEx, OpId::affine, DType::u64, 4, Layout::even, 9, Pattern::random);
-  } else {
-    // The identity: no item is positive.
-    for (const int n_devices : {2, 3, 4, 8}) {
-      add(kIn, OpId::max, DType::i32, n_devices, Layout::gaps, 7001, Pattern::random);
-      add(kIn, OpId::max, DType::i32, n_devices, Layout::uneven, 20001, Pattern::random, kBoth);
-    }
-    add(kIn, OpId::max, DType::i32, 4, Layout::even, 0, Pattern::random);
-    add(kIn, OpId::max, DType::i32, 8, Layout::last, 1, Pattern::random);
-  }
-  for (const unsigned few : {1u, 2u}) {
-    add(kIn, OpId::sum, DType::i32, 2, Layout::uneven, few * kThreeTurns, Pattern::random,
-        few == 1 ? kBoth : kCorrectness);
-    all.back() = on_multiprocessors(few, all.back());
-  }
-  // Sums of integer-valued floats must be exact.
-  add(kEx, OpId::sum, DType::f32, 4, Layout::uneven, 65537, Pattern::alternating);
-  add(kIn, OpId::sum, DType::f32, 8, Layout::even, 262144, Pattern::all_equal);
-  // More tiles on a device than parts.
-  add(kIn, OpId::sum, DType::i32, 2, Layout::last, (kMaxParts + 1) * 1024 + 5, Pattern::random);
-
-  // The measured case. It is a correctness case, too, with another seed.
-  add(kIn, OpId::sum, DType::i32, 4, Layout::even, 262144, Pattern::random, kEfficiency | kCorrectness);
-  return all;
-}
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the reduction lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
-// Reading order: cases() lists what is tried and why, fill() makes the items, check() decides what is
+// Reading order: the tables list what is tried and why, fill() makes the items, check() decides what is
 // accepted. Float sums are compared with the exact sum. The error bound is that of a tree, or of a serial
 // chunk and a tree if the task adds several items per thread first. Everything else must be exact.
 #include <fmt/format.h>
@@ -161,11 +161,92 @@ Expected expected_float(const Case& c, std::span<const T> items, Op op) {
   return {};
 }
 
+// --- The cases.
+
+Case make(OpId op, DType dtype, std::uint64_t n, Pattern pattern, std::uint32_t purpose,
+          std::uint32_t misalign) {
+  return make_case({fmt::format("{}_{}", name_of(op), lab::name_of(dtype))}, op, dtype, n, pattern, purpose,
+                   misalign);
+}
+
+namespace table {
+using enum OpId;
+using enum DType;
+using enum Pattern;
+using Row = CaseRow<OpId>;
+
+constexpr Row kCases[] = {
+    // Sizes: 0, 1, and around a warp, a block, two blocks, and 1,024 threads.
+    {sum, i32, {0, 1, 2, 31, 32, 33, 255, 256, 511, 512, 513, 1023, 1024, 1025}},
+    // Two blocks, the second with one item; a last block that is half full; three levels of blocks of 256. All
+    // checkers are on.
+    {sum, i32, {257, 3000, 65537}, random, kBoth},
+    // More partial results than one block of 1,024 threads, or two levels of 512 · 512 items, can reduce; 2^k ±
+    // 1.
+    {sum, i32, {65535, 65536, 262145, 524289, 1048575, 1048577, 4194307}},
+    {sum, i32, kThreeTurns, random, kBoth, 0, 1},
+    {sum, i32, 2 * kThreeTurns, random, kCorrectness, 0, 2},
+    // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
+    {sum, i32, {3, 100003}, random, kCorrectness, 4},
+    {sum, i32, 4099, random, kBoth, 12},
+    {sum, f32, 4099, random, kCorrectness, 12},
+    {sum, i64, 100003, random, kCorrectness, 8},
+    {sum, i32, 5001, random, kCorrectness, 8},
+    {sum, f64, 1001, random, kCorrectness, 8},
+    // Sums of other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum
+    // that adds too many items in a row.
+    {sum, {i32, f32}, 5000, skewed},
+    {sum, i32, 4096, all_equal},
+    {sum, f32, 1048576, all_equal},
+    {sum, i64, 70001, high_bits},
+    {sum, {f32, f64}, {3001, 5000}, high_bits},
+    {sum, i64, {0, 100}},
+    {sum, f32, {0, 1, 33, 100003}},
+    {sum, f64, {33, 100003}},
+    {sum, f32, 65537, alternating},
+    {sum, f64, 2000, skewed},
+    // The other operators: the item that determines the result is the last one or anywhere, all items have the
+    // same sign, there are no items, a 0 determines the result, or no item differs from the identity.
+    {product, {i32, f32}, {0, 1025, 70001}},
+    {{min, max}, {i32, f32}, {0, 70001}},
+    {{min, max, product}, {i32, f32}, 3000, alternating},
+    {max, {i32, f32}, {1000, 70001}, ascending},
+    {min, {i32, f32}, {1000, 70001}, descending},
+    {{min, max}, {i32, f32}, 1025, skewed},
+    {{min, max}, {i32, f32}, 5000, extremes},
+    {{min, max}, {i32, f32}, 2500, all_equal},
+    {{min, max}, f32, 3, extremes},
+    {product, f32, 300, skewed},
+    {product, i32, 1},
+    {mean, {i32, f32}, {0, 1}},
+    {mean, {i32, f32}, 1000, skewed},
+    {mean, {i32, f32}, 100003, high_bits},
+    // 2^24 items do not fit the device's cache. The measured cases are also correctness cases, with another seed,
+    // so an answer that was stored in one is wrong in the other.
+    {sum, i32, 16777216, random, kTimed},
+};
+// The most that one block of the last rung reduces alone, and one item more.
+constexpr Row kLastRung[] = {
+    {sum, i32, {16384, 16385}, random, kBoth},
+    {sum, i32, {16386, 16387, 32768}, random, kBoth, 4},
+    {sum, f64, {8192, 8193}},
+};
+}  // namespace table
+
 class ReductionProblem : public Problem {
  public:
   const Manifest& manifest() const override { return kManifest; }
 
-  std::vector<Case> cases(const Task& task) const override;
+  std::vector<Case> cases(const Task& task) const override {
+    std::vector<Case> all;
+    add_cases(all, table::kCases, make);
+    if (task.id == "state_of_the_art") add_cases(all, table::kLastRung, make);
+    // With 2^18 items, counting is quick. Where each thread combines many items, they are many for up to 2,048
+    // blocks, too.
+    const bool many = task.id == "coarsened" || task.id == "single_launch";
+    all.push_back(make(OpId::sum, DType::i32, many ? 4194304 : 262144, Pattern::random, kCounted, 0));
+    return all;
+  }
 
   Shape shape(const Task&, const Case& c) const override {
     const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
@@ -241,108 +322,6 @@ class ReductionProblem : public Problem {
     return make_case({"sum_i32"}, OpId::sum, DType::i32, n, Pattern::example);
   }
 };
-
-std::vector<Case> ReductionProblem::cases(const Task& task) const {
-  std::vector<Case> all;
-  const auto add = [&all](OpId op, DType dtype, std::uint64_t n, Pattern pattern,
-                          std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0) {
-    all.push_back(make_case({fmt::format("{}_{}", name_of(op), lab::name_of(dtype))}, op, dtype, n, pattern,
-                            purpose, misalign));
-  };
-  constexpr auto kBoth = kCorrectness | kChecks;
-
-  // Sizes: 0, 1, and around a warp, a block, two blocks, and 1,024 threads.
-  for (const std::uint64_t n :
-       {0u, 1u, 2u, 31u, 32u, 33u, 255u, 256u, 511u, 512u, 513u, 1023u, 1024u, 1025u}) {
-    add(OpId::sum, DType::i32, n, Pattern::random);
-  }
-  // Two blocks, the second with one item; a last block that is half full; three levels of blocks of 256. All
-  // checkers are on.
-  add(OpId::sum, DType::i32, 257, Pattern::random, kBoth);
-  add(OpId::sum, DType::i32, 3000, Pattern::random, kBoth);
-  add(OpId::sum, DType::i32, 65537, Pattern::random, kBoth);
-  // More partial results than one block of 1,024 threads, or two levels of 512 · 512 items, can reduce; 2^k ±
-  // 1.
-  for (const std::uint64_t n : {65535u, 65536u, 262145u, 524289u, 1048575u, 1048577u, 4194307u})
-    add(OpId::sum, DType::i32, n, Pattern::random);
-  // The last rung: the most that one block reduces alone, and one item more.
-  if (task.id == "state_of_the_art") {
-    for (const std::uint64_t n : {16384u, 16385u}) add(OpId::sum, DType::i32, n, Pattern::random, kBoth);
-    for (const std::uint64_t n : {16386u, 16387u, 32768u})
-      add(OpId::sum, DType::i32, n, Pattern::random, kBoth, 4);
-    for (const std::uint64_t n : {8192u, 8193u}) add(OpId::sum, DType::f64, n, Pattern::random);
-  }
-  for (const unsigned few : {1u, 2u}) {
-    add(OpId::sum, DType::i32, few * kThreeTurns, Pattern::random, few == 1 ? kBoth : kCorrectness);
-    all.back() = on_multiprocessors(few, all.back());
-  }
-  // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
-  add(OpId::sum, DType::i32, 100003, Pattern::random, kCorrectness, 4);
-  add(OpId::sum, DType::i32, 4099, Pattern::random, kBoth, 12);
-  add(OpId::sum, DType::i32, 3, Pattern::random, kCorrectness, 4);
-  add(OpId::sum, DType::i64, 100003, Pattern::random, kCorrectness, 8);
-  add(OpId::sum, DType::i32, 5001, Pattern::random, kCorrectness, 8);
-  add(OpId::sum, DType::f32, 4099, Pattern::random, kCorrectness, 12);
-  add(OpId::sum, DType::f64, 1001, Pattern::random, kCorrectness, 8);
-  // Sums of other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum
-  // that adds too many items in a row.
-  add(OpId::sum, DType::i32, 5000, Pattern::skewed);
-  add(OpId::sum, DType::i32, 4096, Pattern::all_equal);
-  add(OpId::sum, DType::i64, 70001, Pattern::high_bits);
-  add(OpId::sum, DType::i64, 0, Pattern::random);
-  add(OpId::sum, DType::f32, 0, Pattern::random);
-  add(OpId::sum, DType::f32, 100003, Pattern::random);
-  add(OpId::sum, DType::f32, 65537, Pattern::alternating);
-  add(OpId::sum, DType::f32, 1048576, Pattern::all_equal);
-  add(OpId::sum, DType::f32, 5000, Pattern::skewed);
-  for (const DType dtype : {DType::f32, DType::f64})
-    for (const std::uint64_t n : {3001u, 5000u}) add(OpId::sum, dtype, n, Pattern::high_bits);
-  add(OpId::sum, DType::f64, 100003, Pattern::random);
-  add(OpId::sum, DType::f64, 2000, Pattern::skewed);
-  for (const std::uint64_t n : {1u, 33u}) add(OpId::sum, DType::f32, n, Pattern::random);
-  add(OpId::sum, DType::i64, 100, Pattern::random);
-  add(OpId::sum, DType::f64, 33, Pattern::random);
-  // The other operators: the item that determines the result is the last one or anywhere, all items have the
-  // same sign, there are no items, a 0 determines the result, or no item differs from the identity.
-  for (const DType dtype : {DType::i32, DType::f32}) {
-    add(OpId::product, dtype, 0, Pattern::random);
-    add(OpId::product, dtype, 3000, Pattern::alternating);
-    add(OpId::product, dtype, 1025, Pattern::random);
-    add(OpId::product, dtype, 70001, Pattern::random);
-    add(OpId::max, dtype, 0, Pattern::random);
-    add(OpId::max, dtype, 1000, Pattern::ascending);
-    add(OpId::max, dtype, 70001, Pattern::ascending);
-    add(OpId::max, dtype, 1025, Pattern::skewed);
-    add(OpId::max, dtype, 70001, Pattern::random);
-    add(OpId::max, dtype, 5000, Pattern::extremes);
-    add(OpId::max, dtype, 3000, Pattern::alternating);
-    add(OpId::max, dtype, 2500, Pattern::all_equal);
-    add(OpId::min, dtype, 0, Pattern::random);
-    add(OpId::min, dtype, 1000, Pattern::descending);
-    add(OpId::min, dtype, 70001, Pattern::descending);
-    add(OpId::min, dtype, 1025, Pattern::skewed);
-    add(OpId::min, dtype, 70001, Pattern::random);
-    add(OpId::min, dtype, 5000, Pattern::extremes);
-    add(OpId::min, dtype, 3000, Pattern::alternating);
-    add(OpId::min, dtype, 2500, Pattern::all_equal);
-    add(OpId::mean, dtype, 0, Pattern::random);
-    add(OpId::mean, dtype, 1, Pattern::random);
-    add(OpId::mean, dtype, 1000, Pattern::skewed);
-    add(OpId::mean, dtype, 100003, Pattern::high_bits);
-  }
-  for (const OpId op : {OpId::min, OpId::max}) add(op, DType::f32, 3, Pattern::extremes);
-  add(OpId::product, DType::f32, 300, Pattern::skewed);
-  add(OpId::product, DType::i32, 1, Pattern::random);
-
-  // The measured cases: with 2^18 items, counting is quick; 2^24 items do not fit the device's
-  // cache. Both are also correctness cases, with another seed, so an answer that was stored in one is wrong
-  // in the other.
-  // Where each thread combines many items, they are many for up to 2,048 blocks, too.
-  const bool many = task.id == "coarsened" || task.id == "single_launch";
-  add(OpId::sum, DType::i32, many ? 4194304 : 262144, Pattern::random, kEfficiency | kCorrectness);
-  add(OpId::sum, DType::i32, 16777216, Pattern::random, kSpeedup | kCorrectness);
-  return all;
-}
 
 }  // namespace
 

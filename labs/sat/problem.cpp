@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the summed area table lab: its cases, their inputs, and the right answers. Never linked
 // into a runner.
-// Reading order: table_cases() and box_cases() list what is tried and why, fill() makes the images, check()
-// decides what is accepted. Integers must be exact. Floats are compared with the exact sum: entry (r, c),
-// counted from the corner, may have passed through r + c additions, or through the trees of as many items.
-// causes.hpp lists the mistakes that may explain a wrong output.
+// Reading order: the tables list what is tried and why, fill() makes the images, check() decides what is
+// accepted. Integers must be exact. Floats are compared with the exact sum: entry (r, c), counted from the
+// corner, may have passed through r + c additions, or through the trees of as many items. causes.hpp lists the
+// mistakes that may explain a wrong output.
 #include <atomic>
 #include <mutex>
 
@@ -388,160 +388,144 @@ std::optional<Case> SatProblem::with_items(const Task&, const Case& like, std::u
   return with_name(std::move(c));
 }
 
-constexpr auto kBoth = kCorrectness | kChecks;
+// --- The cases.
+
+namespace table {
+using enum DType;
+using enum Pattern;
 constexpr Corner kTop = Corner::top_left, kLow = Corner::lower_left;
+constexpr ShortList<Corner> kEither{kTop, kLow};
+using Sizes = ShortList<Size>;
 
 // Images in which a grid for one or two multiprocessors has several turns: over rows, over columns, over tiles.
-template <typename Add>
-void add_on_few_multiprocessors(std::vector<Case>& all, Add add) {
-  for (const unsigned few : {1u, 2u}) {
-    for (const std::uint64_t width : {17u, 331u, 8191u}) {
-      add(Size{width, few * kThreeTurns / width}, few == 1 && width == 331 ? kBoth : kCorrectness);
-      all.back() = on_multiprocessors(few, all.back());
-    }
-  }
+constexpr Size of_turns(std::uint64_t width, unsigned n) {
+  return {width, n * kThreeTurns / width};
+}
+constexpr Sizes kTurnsOfRows{of_turns(17, 1), of_turns(8191, 1)}, kTurnsOfTiles{of_turns(331, 1)};
+constexpr Sizes kTurnsOfTwo{of_turns(17, 2), of_turns(331, 2), of_turns(8191, 2)};
+// One row or one column around a warp, a block, a block of four items per thread, and many blocks.
+constexpr Sizes kRows{{2, 1}, {31, 1}, {32, 1}, {33, 1}, {255, 1}, {256, 1}, {257, 1}, {1025, 1}, {5000, 1}};
+constexpr Sizes kColumns{{1, 2},   {1, 31},  {1, 32},   {1, 33},  {1, 255},
+                         {1, 256}, {1, 257}, {1, 1025}, {1, 5000}};
+
+constexpr CaseRow<Corner, Size> kTables[] = {
+    // The handout's images from both corners, in every type.
+    {kEither, {i32, u8, f32, f64}, {{3, 3}, {4, 4}}, example},
+    // Empty images, one item, one row, one column.
+    {kTop, i32, {{0, 0}}},
+    {kLow, i32, {{7, 0}, {0, 7}, {1, 1}}},
+    {kTop, i32, kRows},
+    {kLow, i32, kColumns},
+    {kTop, f32, {{100003, 1}}},
+    {kTop, i32, {{1, 65537}}},  // more rows than gridDim.y can be
+    // Non-square images; sizes around tiles of 32, 64 and 128, and other widths.
+    {kLow, i32, {{31, 33}, {32, 32}, {65, 63}, {129, 127}, {1000, 37}, {3, 20011}, {641, 479}}},
+    {kTop, i32, {{33, 31}, {64, 64}, {127, 129}, {256, 128}, {37, 1000}, {20011, 3}}},
+    {kTop, i32, kTurnsOfRows, random, kCorrectness, 0, 1},
+    {kTop, i32, kTurnsOfTiles, random, kBoth, 0, 1},
+    {kTop, i32, kTurnsOfTwo, random, kCorrectness, 0, 2},
+    // The other types; sums that need more bits than an item has, and more than 24 bits in one row.
+    {kTop, u8, {{640, 480}}},
+    {kLow, u8, {{301, 203}}, high_bits},
+    {kTop, u8, {{100003, 1}}, high_bits},
+    {kTop, i32, {{301, 203}}, high_bits},
+    {kLow, i32, {{100, 100}}, extremes},
+    {kTop, i32, {{300, 90}}, all_equal},
+    {kLow, f32, {{640, 480}}},
+    {kTop, f32, {{200, 210}}, alternating},  // small integers: the sums must be exact
+    {kLow, f32, {{512, 512}}, all_equal},
+    {kTop, f32, {{257, 300}}, skewed},
+    {kLow, f64, {{301, 203}}},
+    {kTop, f64, {{64, 200}}, alternating},
+    // Rows that do not start at a multiple of 16 bytes.
+    {kTop, u8, {{129, 70}}, random, kCorrectness, 1},
+    {kLow, u8, {{256, 64}}, random, kCorrectness, 3},
+    {kTop, i32, {{256, 64}}, random, kCorrectness, 4},
+    {kLow, f32, {{256, 64}}, random, kCorrectness, 12},
+    {kTop, f64, {{128, 66}}, random, kCorrectness, 8},
+    // All checkers are on: a few tiles and more, with incomplete tiles at both edges.
+    {kTop, i32, {{300, 7}}, random, kBoth},
+    {kLow, f32, {{70, 100}}, random, kBoth},
+    {kTop, u8, {{150, 133}}, random, kBoth, 1},
+    // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 are an image of a camera. Both
+    // are also correctness cases, with another seed, so an answer that was stored in one is wrong in the other.
+    {kTop, f32, {{1024, 256}}, random, kCounted},
+    {kLow, f32, {{2048, 2048}}, random, kTimed},
+};
+
+// The box of a filter: a radius for all items, or one for each.
+struct Box {
+  Corner corner;
+  std::uint64_t radius = 0;
+  bool has_radii = false;
+};
+constexpr Box top(std::uint64_t radius) {
+  return {kTop, radius};
+}
+constexpr Box low(std::uint64_t radius) {
+  return {kLow, radius};
+}
+constexpr Box kTopRadii{kTop, 0, true}, kLowRadii{kLow, 0, true};
+// The item alone; a box that reaches one border, both, all of them; a radius near 2^32 or 2^64 must not wrap
+// around, nor one of more bits lose them.
+constexpr ShortList<Box> each_radius(Box of(std::uint64_t)) {
+  constexpr std::uint64_t k32 = std::uint64_t{1} << 32, k63 = std::uint64_t{1} << 63;
+  return {of(0),   of(1),       of(20),  of(60),  of(119),
+          of(120), of(k32 - 1), of(k32), of(k63), of(~std::uint64_t{0})};
 }
 
-std::vector<Case> table_cases() {
-  std::vector<Case> all;
-  const auto add = [&all](Corner corner, DType dtype, Size size, Pattern pattern = Pattern::random,
-                          std::uint32_t purpose = kCorrectness, std::uint32_t misalign = 0) {
-    all.push_back(make_case(corner, dtype, size, pattern, purpose, misalign));
-  };
-  using enum DType;
-  // The handout's images from both corners, in every type.
-  for (const DType dtype : {i32, u8, f32, f64}) {
-    for (const Corner corner : {kTop, kLow}) {
-      add(corner, dtype, {3, 3}, Pattern::example);
-      add(corner, dtype, {4, 4}, Pattern::example);
-    }
-  }
-  // Empty images, one item; one row or one column around a warp, a block, a block of four items per thread,
-  // and many blocks.
-  add(kTop, i32, {0, 0});
-  add(kLow, i32, {7, 0});
-  add(kLow, i32, {0, 7});
-  add(kLow, i32, {1, 1});
-  for (const std::size_t n : {2u, 31u, 32u, 33u, 255u, 256u, 257u, 1025u, 5000u}) {
-    add(kTop, i32, {n, 1});
-    add(kLow, i32, {1, n});
-  }
-  add(kTop, f32, {100003, 1});
-  add(kTop, i32, {1, 65537});  // more rows than gridDim.y can be
-  // Non-square images; sizes around tiles of 32, 64 and 128, and other widths.
-  add(kLow, i32, {31, 33});
-  add(kTop, i32, {33, 31});
-  add(kLow, i32, {32, 32});
-  add(kTop, i32, {64, 64});
-  add(kLow, i32, {65, 63});
-  add(kTop, i32, {127, 129});
-  add(kLow, i32, {129, 127});
-  add(kTop, i32, {256, 128});
-  add(kLow, i32, {1000, 37});
-  add(kTop, i32, {37, 1000});
-  add(kLow, i32, {3, 20011});
-  add(kTop, i32, {20011, 3});
-  add(kLow, i32, {641, 479});
-  add_on_few_multiprocessors(
-      all, [&](Size size, std::uint32_t purpose) { add(kTop, i32, size, Pattern::random, purpose); });
-  // The other types; sums that need more bits than an item has.
-  add(kTop, u8, {640, 480});
-  add(kLow, u8, {301, 203}, Pattern::high_bits);
-  add(kTop, u8, {100003, 1}, Pattern::high_bits);  // sums of more than 24 bits in one row
-  add(kTop, i32, {301, 203}, Pattern::high_bits);
-  add(kLow, i32, {100, 100}, Pattern::extremes);
-  add(kTop, i32, {300, 90}, Pattern::all_equal);
-  add(kLow, f32, {640, 480});
-  add(kTop, f32, {200, 210}, Pattern::alternating);  // small integers: the sums must be exact
-  add(kLow, f32, {512, 512}, Pattern::all_equal);
-  add(kTop, f32, {257, 300}, Pattern::skewed);
-  add(kLow, f64, {301, 203});
-  add(kTop, f64, {64, 200}, Pattern::alternating);
-  // Rows that do not start at a multiple of 16 bytes.
-  add(kTop, u8, {129, 70}, Pattern::random, kCorrectness, 1);
-  add(kLow, u8, {256, 64}, Pattern::random, kCorrectness, 3);
-  add(kTop, i32, {256, 64}, Pattern::random, kCorrectness, 4);
-  add(kLow, f32, {256, 64}, Pattern::random, kCorrectness, 12);
-  add(kTop, f64, {128, 66}, Pattern::random, kCorrectness, 8);
-  // All checkers are on: a few tiles and more, with incomplete tiles at both edges.
-  add(kTop, i32, {300, 7}, Pattern::random, kBoth);
-  add(kLow, f32, {70, 100}, Pattern::random, kBoth);
-  add(kTop, u8, {150, 133}, Pattern::random, kBoth, 1);
+constexpr CaseRow<Box, Size> kBoxes[] = {
+    {{top(1), low(1)}, {u32, i64, f32, f64}, {{3, 3}, {4, 4}}, example},
+    {{top(2), low(2)}, {u32, i64, f32, f64}, {{45, 70}}},
+    {{kTopRadii, kLowRadii}, {u32, i64, f32, f64}, {{67, 35}}},
+    // Empty images, one item, one row, one column.
+    {{top(1), low(1)}, u32, {{0, 0}, {5, 0}}},
+    {{top(0), low(0)}, u32, {{1, 1}}},
+    {{top(3), low(3)}, u32, {{1, 1}, {1000, 1}, {1, 1000}}},
+    {top(4), u32, {{1, 65537 * 9}}},  // more blocks of up to 9 rows than gridDim.y can be
+    {each_radius(top), u32, {{121, 87}}},
+    {each_radius(low), u32, {{87, 121}}},
+    {top(70001), u32, {{150001, 1}}},  // more than 16 bits, and not the whole row
+    {kLowRadii, u32, {{1, 150001}}},
+    // Entries that wrapped around: the combination of four is right if it is computed in integers.
+    {top(1), u32, {{300, 200}}, high_bits},
+    {low(1), i64, {{300, 200}}, high_bits},
+    {low(5), f32, {{640, 480}}, alternating},
+    {top(7), f32, {{301, 203}}},
+    {kLowRadii, f64, {{301, 203}}},
+    {kTopRadii, u32, {{640, 480}}},
+    {top(3), u32, kTurnsOfRows, random, kCorrectness, 0, 1},
+    {top(3), u32, kTurnsOfTiles, random, kBoth, 0, 1},
+    {top(3), u32, kTurnsOfTwo, random, kCorrectness, 0, 2},
+    {top(3), u32, {{129, 70}}, random, kCorrectness, 4},
+    {low(3), i64, {{129, 70}}, random, kCorrectness, 8},
+    {top(3), f32, {{129, 70}}, random, kCorrectness, 12},
+    {low(3), f64, {{129, 70}}, random, kCorrectness, 8},
+    // All checkers are on.
+    {top(3), u32, {{70, 45}}, random, kBoth},
+    {kLowRadii, f32, {{100, 33}}, random, kBoth},
+    {top(8), u32, {{1024, 256}}, random, kCounted},
+    {low(50), u32, {{2048, 2048}}, random, kTimed},
+};
 
-  // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 are an image of a camera.
-  // Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in the
-  // other.
-  add(kTop, f32, {1024, 256}, Pattern::random, kEfficiency | kCorrectness);
-  add(kLow, f32, {2048, 2048}, Pattern::random, kSpeedup | kCorrectness);
-  return all;
+Case make_box(Box box, DType dtype, Size size, Pattern pattern, std::uint32_t purpose,
+              std::uint32_t misalign) {
+  Case c = make_case(box.corner, dtype, size, pattern, purpose, misalign);
+  c.params[kHasRadii] = box.has_radii;
+  c.params[kRadius] = static_cast<std::int64_t>(box.radius);
+  c.words.more = box.has_radii ? "_radii" : fmt::format("_radius{}", box.radius);
+  return with_name(std::move(c));
 }
-
-constexpr std::uint64_t kOwnRadii = ~std::uint64_t{1};
-
-std::vector<Case> box_cases() {
-  std::vector<Case> all;
-  const auto add = [&all](Corner corner, DType dtype, Size size, std::uint64_t radius,
-                          Pattern pattern = Pattern::random, std::uint32_t purpose = kCorrectness,
-                          std::uint32_t misalign = 0) {
-    Case c = make_case(corner, dtype, size, pattern, purpose, misalign);
-    c.params[kHasRadii] = radius == kOwnRadii;
-    c.params[kRadius] = radius == kOwnRadii ? 0 : static_cast<std::int64_t>(radius);
-    c.words.more = radius == kOwnRadii ? "_radii" : fmt::format("_radius{}", radius);
-    all.push_back(with_name(std::move(c)));
-  };
-  using enum DType;
-  for (const DType dtype : {u32, i64, f32, f64}) {
-    for (const Corner corner : {kTop, kLow}) {
-      add(corner, dtype, {3, 3}, 1, Pattern::example);
-      add(corner, dtype, {4, 4}, 1, Pattern::example);
-      add(corner, dtype, {45, 70}, 2);
-      add(corner, dtype, {67, 35}, kOwnRadii);
-    }
-  }
-  // Empty images, one item, one row, one column.
-  for (const Corner corner : {kTop, kLow}) {
-    add(corner, u32, {0, 0}, 1);
-    add(corner, u32, {5, 0}, 1);
-    add(corner, u32, {1, 1}, 0);
-    add(corner, u32, {1, 1}, 3);
-    add(corner, u32, {1000, 1}, 3);
-    add(corner, u32, {1, 1000}, 3);
-  }
-  add(kTop, u32, {1, 65537 * 9}, 4);  // more blocks of up to 9 rows than gridDim.y can be
-  // The item alone; a box that reaches one border, both, all of them; a radius near 2^32 or 2^64 must not
-  // wrap around, nor one of more bits lose them.
-  constexpr std::uint64_t kBit = 1;
-  for (const std::uint64_t radius : {kBit - 1, kBit, 20 * kBit, 60 * kBit, 119 * kBit, 120 * kBit,
-                                     (kBit << 32) - 1, kBit << 32, kBit << 63, ~kBit + 1}) {
-    add(kTop, u32, {121, 87}, radius);
-    add(kLow, u32, {87, 121}, radius);
-  }
-  add(kTop, u32, {150001, 1}, 70001);  // more than 16 bits, and not the whole row
-  add(kLow, u32, {1, 150001}, kOwnRadii);
-  // Entries that wrapped around: the combination of four is right if it is computed in integers.
-  add(kTop, u32, {300, 200}, 1, Pattern::high_bits);
-  add(kLow, i64, {300, 200}, 1, Pattern::high_bits);
-  add(kLow, f32, {640, 480}, 5, Pattern::alternating);
-  add(kTop, f32, {301, 203}, 7);
-  add(kLow, f64, {301, 203}, kOwnRadii);
-  add(kTop, u32, {640, 480}, kOwnRadii);
-  add_on_few_multiprocessors(
-      all, [&](Size size, std::uint32_t purpose) { add(kTop, u32, size, 3, Pattern::random, purpose); });
-  add(kTop, u32, {129, 70}, 3, Pattern::random, kCorrectness, 4);
-  add(kLow, i64, {129, 70}, 3, Pattern::random, kCorrectness, 8);
-  add(kTop, f32, {129, 70}, 3, Pattern::random, kCorrectness, 12);
-  add(kLow, f64, {129, 70}, 3, Pattern::random, kCorrectness, 8);
-  // All checkers are on.
-  add(kTop, u32, {70, 45}, 3, Pattern::random, kBoth);
-  add(kLow, f32, {100, 33}, kOwnRadii, Pattern::random, kBoth);
-
-  add(kTop, u32, {1024, 256}, 8, Pattern::random, kEfficiency | kCorrectness);
-  add(kLow, u32, {2048, 2048}, 50, Pattern::random, kSpeedup | kCorrectness);
-  return all;
-}
+}  // namespace table
 
 std::vector<Case> SatProblem::cases(const Task& task) const {
-  return is_box(task) ? box_cases() : table_cases();
+  std::vector<Case> all;
+  if (is_box(task)) {
+    add_cases(all, table::kBoxes, table::make_box);
+  } else {
+    add_cases(all, table::kTables, [](auto... row) { return make_case(row...); });
+  }
+  return all;
 }
 
 }  // namespace

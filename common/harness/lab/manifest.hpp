@@ -56,6 +56,7 @@ template <typename T>
 class ShortList {
  public:
   constexpr ShortList() = default;
+  constexpr ShortList(const T& item) { push_back(item); }
   constexpr ShortList(std::initializer_list<T> items) {
     for (const T& item : items) push_back(item);
   }

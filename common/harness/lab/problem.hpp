@@ -84,6 +84,31 @@ Case make_case(CaseWords words, Op op, DType dtype, std::uint64_t n, Pattern pat
       {"", static_cast<std::uint32_t>(op), dtype, n, pattern, {}, purpose, misalign, std::move(words)});
 }
 
+constexpr std::uint32_t kBoth = kCorrectness | kChecks;
+constexpr std::uint32_t kCounted = kEfficiency | kCorrectness, kTimed = kSpeedup | kCorrectness;
+// A row of a lab's table of cases: one for each combination of its operators, types, kinds of items and lengths.
+template <typename Op, typename Length = std::uint64_t, typename Items = Pattern>
+struct CaseRow {
+  ShortList<Op> ops;
+  ShortList<DType> dtypes;
+  ShortList<Length> lengths;
+  ShortList<Items> items = Items{};
+  std::uint32_t purpose = kCorrectness;
+  std::uint32_t misalign = 0;
+  std::uint32_t multiprocessors = 0;
+};
+// Adds the cases of a table. make(op, dtype, length, items, purpose, misalign) makes one.
+template <typename Table, typename Make>
+void add_cases(std::vector<Case>& all, const Table& table, Make make) {
+  for (const auto& row : table)
+    for (const auto op : row.ops)
+      for (const DType dtype : row.dtypes)
+        for (const auto items : row.items)
+          for (const auto& length : row.lengths)
+            all.push_back(on_multiprocessors(row.multiprocessors,
+                                             make(op, dtype, length, items, row.purpose, row.misalign)));
+}
+
 struct BufferSpec {
   std::string name;  // "d_in": as in the lab's API, used in messages
   DType dtype = DType::i32;

@@ -33,7 +33,7 @@ ALLOWED = {
     "cudart": ["sim", "ptx", "base"],
     "nccl": ["cudart", "base"],
     "debug": ["sim", "ptx", "base"],
-    "debugging": ["labs", "lab", "base"],  # ./lab debug: a lab's case in the simulator's debugger
+    "debugging": ["runner", "labs", "lab", "base"],  # ./lab debug: a lab's case in the simulator's debugger
     "remote": ["runner", "protocol", "lab", "nccl", "cudart", "sim", "base"],
     "labs": ["lab", "base"],  # the registry
     "labs/{lab}": ["lab", "base"],  # and its tests, TESTS

@@ -316,12 +316,11 @@ void Session::add_step(const Event& e, Json& why) {
   if (e.warp != nullptr && s.any && e.starts_line) why.push_back({{"kind", "step"}});
   if (s.any || e.warp == nullptr || e.warp->block->linear != s.block || e.warp->number != s.warp) return;
   const bool has_lane = (e.mask >> s.lane & 1) != 0;
-  if (e.starts_line && (has_lane || !s.alone) && depth_of(e) <= s.depth) {
+  if (e.starts_line && depth_of(e) <= s.depth) {
     if (has_lane && why.empty()) focus_on(e, s.lane);
     why.push_back({{"kind", "step"}});
   }
-  if (e.kind == Kind::exit && (s.alone ? has_lane : (e.warp->live & ~e.mask) == 0))
-    why.push_back({{"kind", "thread end"}});
+  if (e.kind == Kind::exit && (e.warp->live & ~e.mask) == 0) why.push_back({{"kind", "thread end"}});
 }
 
 void Session::add_watches(Json& why) {
@@ -332,7 +331,7 @@ void Session::add_watches(Json& why) {
     Json one{{"kind", "watch"}, {"id", hit.id}, {"text", watch->text}, {"who", hit.who}, {"write", hit.time}};
     const auto after = hit.after ? hit.after : memory_of(*watch, *hit.sees);
     const bool known = hit.before && after;
-    if (known && hit.before->bytes == after->bytes && !watch->writes) continue;
+    if (known && hit.before->bytes == after->bytes) continue;
     if (known && watch->type != nullptr) one["from"] = to_text(*hit.before, 8);
     if (after && watch->type != nullptr) one["to"] = to_text(*after, 8);
     if (watch->is_value && why.empty()) {
@@ -514,9 +513,8 @@ void Session::start(const Json& request) {
   if (request.contains("barrier_block")) goal_.barrier_block = request["barrier_block"].get<std::uint64_t>();
   if (request.contains("step")) {
     const Json& s = request["step"];
-    goal_.step = Step{s.value("any", false),   s.value("block", std::uint64_t{0}),
-                      s.value("warp", 0u),     s.value("lane", 0),
-                      s.value("alone", false), s.value("depth", ~std::uint64_t{0})};
+    goal_.step = Step{s.value("any", false), s.value("block", std::uint64_t{0}), s.value("warp", 0u),
+                      s.value("lane", 0), s.value("depth", ~std::uint64_t{0})};
   }
   snapshot_every_ = request.value("snapshot_every", std::uint64_t{0});
   snapshot_at_ =
@@ -526,7 +524,6 @@ void Session::start(const Json& request) {
 Session::Json Session::answer(const Json& request) {
   const std::string what = request.at("do");
   if (what == "setup") return answer_setup(request);
-  if (what == "lines") return answer_lines();
   if (what == "state") return answer_state();
   if (!in_launch_ || last_warp_ == nullptr) throw BadRequest("no kernel is running here");
   if (what == "value") return answer_value(request);
@@ -614,7 +611,6 @@ Session::Json Session::answer_setup(const Json& request) {
                 w.value("text", ""),
                 // From answer_address: a snapshot has the same types at the same addresses.
                 reinterpret_cast<const Type*>(w.value("type", std::uintptr_t{0})),
-                w.value("writes", false),
                 w.value("is_value", false),
                 w.value("warp", 0u),
                 w.value("lane", 0),
@@ -628,16 +624,6 @@ Session::Json Session::answer_setup(const Json& request) {
     watches_.push_back(std::move(watch));
   }
   return {{"lines", found}};
-}
-
-Session::Json Session::answer_lines() const {
-  std::set<std::pair<std::string, std::uint32_t>> with_code;
-  for (const auto& kernel : inspector_.kernels())
-    for (const std::uint32_t line : kernel->op_line)
-      if (line != 0) with_code.emplace(inspector_.lines()[line].file, inspector_.lines()[line].number);
-  Json all = Json::object();
-  for (const auto& [file, line] : with_code) all[file].push_back(line);
-  return {{"lines", all}};
 }
 
 Scene Session::scene_of(const Json& request) const {

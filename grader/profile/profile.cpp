@@ -260,16 +260,17 @@ std::string lines_text(const ProfiledKernel& kernel, const SourceLine& source_li
   return out;
 }
 
-}  // namespace
-
-const char* meaning_of(const std::string& bound_by) {
-  return resource_of(bound_by).meaning;
-}
-
+// "occupancy 100%: 8 blocks x 256 threads per SM, 32 registers each, 1024 B shared"
 std::string occupancy_of(const ProfiledKernel& k) {
   return fmt::format("occupancy {:.0f}%: {} block{} x {} threads per SM, {} registers each, {} B shared",
                      100 * k.occupancy, k.resident_blocks, k.resident_blocks == 1 ? "" : "s", k.block_threads,
                      k.registers, k.shared);
+}
+
+}  // namespace
+
+const char* meaning_of(const std::string& bound_by) {
+  return resource_of(bound_by).meaning;
 }
 
 std::string profile_text(const Profile& profile, const SourceLine& source_line, std::size_t columns) {

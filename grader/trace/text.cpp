@@ -7,7 +7,6 @@
 #include <bit>
 
 #include "text.hpp"
-#include "trace/stepper.hpp"
 #include "trace/tables.hpp"
 
 namespace course::grader {
@@ -78,8 +77,7 @@ std::string coloured(const char* code, const std::string& text, bool colour) {
   return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
 }
 
-}  // namespace
-
+// What follows the last step: the fault that ended the trace, and the findings.
 std::string trace_end(const TraceView& view, bool colour) {
   std::string out;
   if (view.truncated) out += "\nThe rest was left out: trace fewer items (--n).\n";
@@ -91,6 +89,8 @@ std::string trace_end(const TraceView& view, bool colour) {
   return out;
 }
 
+}  // namespace
+
 std::string trace_text(const TraceView& view, bool colour) {
   std::string out = fmt::format("{} / {}, case {}\n", view.lab, view.task, view.case_name);
   if (view.tables.empty()) out += "\nNo kernel touched an array that has a name.\n";
@@ -99,14 +99,15 @@ std::string trace_text(const TraceView& view, bool colour) {
   return out + trace_end(view, colour);
 }
 
-std::vector<std::string> trace_steps_text(const TraceView& view, const SourceLine& source_line, bool colour) {
+std::string trace_steps_text(const TraceView& view, const SourceLine& source_line, bool colour) {
   int n_steps = 0;
   for (const TraceTable& table : view.tables) n_steps += static_cast<int>(table.steps.size());
-  std::vector<std::string> all;
+  int number = 0;
+  std::string out;
   for (const TraceTable& table : view.tables) {
     for (const TraceStep& step : table.steps) {
-      std::string out = coloured("1", fmt::format("Step {} of {}", all.size() + 1, n_steps), colour) +
-                        fmt::format("  {}\n{}\n", title_of(table), label_of(step));
+      out += "\n" + coloured("1", fmt::format("Step {} of {}", ++number, n_steps), colour) +
+             fmt::format("  {}\n{}\n", title_of(table), label_of(step));
       std::vector<std::uint32_t> lines;
       for (const TraceStore& store : step.stores)
         if (store.line != 0 && std::ranges::find(lines, store.line) == lines.end())
@@ -127,10 +128,9 @@ std::vector<std::string> trace_steps_text(const TraceView& view, const SourceLin
                "\n";
       for (const std::string& remark : remarks_on_lanes(step))
         out += coloured("33", wrap("    " + remark, kColumns, 6), colour) + "\n";
-      all.push_back(std::move(out));
     }
   }
-  return all;
+  return out + trace_end(view, colour);
 }
 
 std::string trace_markdown(const TraceView& view) {

@@ -62,12 +62,7 @@
   const variants_of = (one) => one?.tasks[field('task').value];
   const lengths_of = (ranges) => lab().packed.ranges[ranges] ?? [];
 
-  function text_of(number) {
-    const all = lab().packed.split ??= lab().packed.lines.split('\n');
-    const runs = lab().packed.texts[number], lines = [];
-    for (let k = 0; k < runs.length; k += 2) lines.push(...all.slice(runs[k], runs[k] + runs[k + 1]));
-    return lines.join('\n');
-  }
+  const text_of = (number) => lab().packed.texts[number];
   // The launches for n items; null if there are none.
   function work_for(ranges, n) {
     const range = lengths_of(ranges).find(([first, last]) => first <= n && n <= last);

@@ -193,15 +193,9 @@ class Machine(Comparing):
     def test_packed_programs_are_the_recorded_ones(self):
         for program in self.programs:
             packed = make_play.Packer([program]).packed()
-            lines = packed["lines"].split("\n")
-
-            def text(number, packed=packed, lines=lines):
-                runs = iter(packed["texts"][number])
-                return "\n".join(line for first in runs for line in lines[first : first + next(runs)])
-
             for copy, one in packed["sizes"][program.size].items():
-                self.assertEqual(text(one["head"]), program.heads[copy])
-                for entry in map(text, one["entries"]):
+                self.assertEqual(packed["texts"][one["head"]], program.heads[copy])
+                for entry in (packed["texts"][number] for number in one["entries"]):
                     self.assertEqual(program.entries[copy][records.ENTRY.search(entry)[1]], entry)
                 for task, variants in one["tasks"].items():
                     for variant, number in variants.items():

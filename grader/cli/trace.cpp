@@ -160,10 +160,8 @@ int run_trace(const TraceOptions& options) {
   const bool colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   if (options.markdown)
     std::fputs(trace_markdown(view).c_str(), stdout);
-  else if (options.step)
-    std::fputs(trace_steps_text(view, source_line, colour).c_str(), stdout);
-  else if (options.svg.empty() && options.html.empty())
-    std::fputs(trace_text(view, colour).c_str(), stdout);
+  else if (options.step || (options.svg.empty() && options.html.empty()))
+    std::fputs(trace_text(view, colour, options.step ? &source_line : nullptr).c_str(), stdout);
   constexpr std::size_t kMaxLines = 200;
   if (const std::string printed = printed_lines(outcome->printed, kMaxLines, 2);
       !printed.empty() && !options.markdown)

@@ -16,9 +16,6 @@
 
 namespace course::grader {
 
-// "k01_fold" of "void course::(anonymous namespace)::k01_fold<int>(int const*)".
-std::string short_kernel_name(std::string kernel);
-
 struct ProfiledLine {
   std::string file;
   std::uint32_t line = 0;

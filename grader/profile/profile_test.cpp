@@ -43,13 +43,6 @@ Profile of(std::string_view report) {
   return profile_of(kProblem, testing::kTasks[0], kProblem.example(testing::kTasks[0], 4096), report);
 }
 
-TEST(Profile, ShortensKernelNames) {
-  EXPECT_EQ(short_kernel_name("void fake::k01_fold<int>(int const*)"), "k01_fold");
-  EXPECT_EQ(short_kernel_name("void fake::(anonymous namespace)::k01_fold<int>(int const*)"), "k01_fold");
-  EXPECT_EQ(short_kernel_name("fake::(anonymous namespace)::fold(int)"), "fold");
-  EXPECT_EQ(short_kernel_name("fold"), "fold");
-}
-
 TEST(Profile, DividesTheLimitingResourceAmongLines) {
   const Profile p = of(kReport);
   ASSERT_EQ(p.kernels.size(), 1u);

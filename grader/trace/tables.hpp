@@ -102,9 +102,8 @@ std::vector<std::string> remarks_on_lanes(const TraceStep& step);
 
 // For a terminal of 80 columns. Values written in a step are coloured by ANSI escapes, or without `colour`
 // marked with a star.
-std::string trace_text(const TraceView& view, bool colour);
-// The same trace step by step: the arrays, the stores with their sources, and the source lines.
-std::string trace_steps_text(const TraceView& view, const SourceLine& source_line, bool colour);
+// With source lines, also the numbers of the steps, the stores with their sources, and the lanes.
+std::string trace_text(const TraceView& view, bool colour, const SourceLine* source_line = nullptr);
 // Tables for the handouts. Values written in a step are bold.
 std::string trace_markdown(const TraceView& view);
 

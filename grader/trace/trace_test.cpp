@@ -96,7 +96,7 @@ TEST(TraceText, FitsATerminalOf80Columns) {
       contents + R"(", "writes": [)" + writes + "]}]}}";
   const TraceView view = view_of(report, 64);
   std::string all = trace_text(view, false);
-  all += trace_steps_text(view, kSource, false);
+  all += trace_text(view, false, &kSource);
   std::size_t n_values = 0;
   for (std::size_t from = 0, to = 0; from < all.size(); from = to + 1) {
     to = std::min(all.find('\n', from), all.size());
@@ -107,8 +107,8 @@ TEST(TraceText, FitsATerminalOf80Columns) {
 }
 
 TEST(TraceSteps, ShowThreadsValuesAndSources) {
-  const std::string steps = trace_steps_text(view_of(kReport), kSource, false);
-  const std::size_t second = steps.find("Step 2 of 3"), third = steps.find("Step 3 of 3");
+  const std::string steps = trace_text(view_of(kReport), false, &kSource);
+  const std::size_t second = steps.find("  2. barrier"), third = steps.find("  3. after the launch");
   ASSERT_TRUE(second < third && third != std::string::npos);
   const std::string of_second = steps.substr(second, third - second);
   EXPECT_THAT(of_second, HasSubstr("30 |   s_data[tid] = <d_in>[tid];"));
@@ -121,7 +121,7 @@ TEST(TraceSteps, ShowThreadsValuesAndSources) {
 
 TEST(TraceSteps, EndAtAFault) {
   const TraceView view = view_of(kFaulty);
-  EXPECT_THAT(trace_steps_text(view, kNoSource, false),
+  EXPECT_THAT(trace_text(view, false, &kNoSource),
               HasSubstr("! The trace stops here: thread 0 reads s_data[1] <at once>"));
   EXPECT_THAT(trace_svg(view, "t"), HasSubstr("s_data[1] &lt;at once&gt;"));
   EXPECT_THAT(trace_html(view, kNoSource, ""),
@@ -226,7 +226,7 @@ TEST(TraceView, SurvivesAnyReport) {
     const TraceView view = view_of(report);
     EXPECT_THAT(trace_text(view, false), Not(HasSubstr("\x1b"))) << report;
     trace_markdown(view);
-    EXPECT_THAT(trace_steps_text(view, kNoSource, false), Not(HasSubstr("\x1b")));
+    EXPECT_THAT(trace_text(view, false, &kNoSource), Not(HasSubstr("\x1b")));
     EXPECT_EQ(testing::why_malformed(trace_svg(view, report)), "") << report;
     EXPECT_EQ(testing::why_malformed(trace_html(view, kNoSource, report), testing::kVoidElements), "")
         << report;

@@ -69,7 +69,7 @@ ROOMS = {
     ],
     "common/simulator/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": [
-        "text bar process layout device",
+        "text bar fields process layout device",
         *"page report grading sandbox screen compile profile trace play smallest bench batch cli main".split(),
     ],
     "grader/grading": [

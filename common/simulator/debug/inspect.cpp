@@ -10,6 +10,7 @@
 
 #include "base/demangle.hpp"
 #include "sim/authors_files.hpp"
+#include "sim/machine/access.hpp"
 
 namespace course::debug {
 namespace {
@@ -273,20 +274,11 @@ Result<std::vector<std::byte>> Inspector::memory(const sim::Warp& w, int lane, s
   constexpr std::uint64_t kMax = 1 << 26;
   if (n_bytes > kMax) return Error{"this value is too large to show"};
   const std::byte* from = nullptr;
-  const auto within = [&](std::uint64_t window) {
-    return address >= window && address - window < sim::kWindowSize;
-  };
-  if (within(sim::kSharedWindow)) {
-    const std::uint64_t offset = address - sim::kSharedWindow;
-    if (offset + n_bytes <= w.block->shared_bytes) from = w.block->shared + offset;
-  } else if (within(sim::kLocalWindow)) {
-    const std::uint64_t offset = address - sim::kLocalWindow;
-    if (offset + n_bytes <= w.local_stride)
-      from = w.local.data() + static_cast<std::size_t>(lane) * w.local_stride + offset;
-  } else if (const sim::Allocation* a = arena_->find(address);
-             a != nullptr && address + n_bytes <= a->base + a->size) {
-    from = reinterpret_cast<const std::byte*>(address);
-  }
+  const std::uint64_t offset = address - sim::kLocalWindow;
+  if (offset >= sim::kWindowSize)
+    from = sim::memory_at(*arena_, *w.block, address, n_bytes);
+  else if (offset + n_bytes <= w.local_stride)
+    from = w.local.data() + static_cast<std::size_t>(lane) * w.local_stride + offset;
   if (from == nullptr) return Error{fmt::format("{:#x} is not memory that this thread can read", address)};
   return std::vector<std::byte>(from, from + n_bytes);
 }

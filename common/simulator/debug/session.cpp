@@ -267,8 +267,7 @@ Session::Json Session::reasons(const Event& e) {
     }
     why.push_back({{"kind", "fault"}, {"text", text}});
   }
-  if (e.kind == Kind::launch_end && (goal_.launch_ends || goal_.step || goal_.barriers))
-    why.push_back({{"kind", "launch end"}});
+  if (e.kind == Kind::launch_end && (goal_.step || goal_.barriers)) why.push_back({{"kind", "launch end"}});
   return why;
 }
 
@@ -463,7 +462,6 @@ Session::Json Session::describe_stop(const Event& e, Json why) {
     stop["mask"] = e.mask;
     stop["depth"] = depth_of(e);
     stop["place"] = place_of(*e.warp, focus_lane_);
-    stop["line_start"] = e.starts_line;
     stop["complaint"] = inspector_.code(*e.warp->program).module->complaint;
   }
   return stop;
@@ -507,8 +505,7 @@ void Session::start(const Json& request) {
                                    {"findings", &goal_.findings},
                                    {"watches", &goal_.watches},
                                    {"barriers", &goal_.barriers},
-                                   {"launches", &goal_.launches},
-                                   {"launch_ends", &goal_.launch_ends}})
+                                   {"launches", &goal_.launches}})
     *flag = request.value(name, false);
   if (request.contains("barrier_block")) goal_.barrier_block = request["barrier_block"].get<std::uint64_t>();
   if (request.contains("step")) {

@@ -101,7 +101,6 @@ class Session final : public sim::Attachment, public sim::Observer {
     bool collect = false;
     std::uint64_t collect_before = 0;
     bool breakpoints = false, findings = false, watches = false, barriers = false, launches = false;
-    bool launch_ends = false;
     std::optional<std::uint64_t> barrier_block;
     std::optional<Step> step;
   };

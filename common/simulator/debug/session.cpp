@@ -634,15 +634,21 @@ Scene Session::scene_of(const Json& request) const {
   return {&block->second->warps[warp], lane, request.value("frame", std::size_t{0})};
 }
 
+// The value of the request's expression in its thread.
+Value Session::value_in(const Json& request) const {
+  auto value = evaluate(inspector_, scene_of(request), request.at("expression"));
+  if (!value) throw BadRequest(value.error().text);
+  return std::move(*value);
+}
+
 // The value of an expression: of one lane, or with "lanes" of all, null where it has none.
 Session::Json Session::answer_value(const Json& request) const {
+  if (!request.value("lanes", false)) {
+    const Value v = value_in(request);
+    return {{"text", to_text(v)}, {"type", type_text(v.type)}};
+  }
   Scene scene = scene_of(request);
   const std::string text = request.at("expression");
-  if (!request.value("lanes", false)) {
-    const auto v = evaluate(inspector_, scene, text);
-    if (!v) return {{"error", v.error().text}};
-    return {{"text", to_text(*v)}, {"type", type_text(v->type)}};
-  }
   Json lanes = Json::array();
   std::string why;
   for (scene.lane = 0; scene.lane < sim::kLanes; ++scene.lane) {
@@ -688,17 +694,16 @@ Session::Json Session::answer_locals(const Json& request) const {
 // Elements of an array, or of what a pointer points to: `count` from `first` on.
 Session::Json Session::answer_array(const Json& request) const {
   const Scene scene = scene_of(request);
-  const auto v = evaluate(inspector_, scene, request.at("expression"));
-  if (!v) return {{"error", v.error().text}};
-  const Type* element = v->type;
+  const Value v = value_in(request);
+  const Type* element = v.type;
   std::uint64_t total = 0, address = 0;
-  if (v->type->kind == Type::Kind::array && v->address) {
-    address = *v->address;
+  if (v.type->kind == Type::Kind::array && v.address) {
+    address = *v.address;
     while (element->kind == Type::Kind::array) element = element->target;
-    total = element->bytes == 0 ? 0 : v->type->bytes / element->bytes;
-  } else if (v->type->kind == Type::Kind::pointer && v->type->target != nullptr) {
-    std::memcpy(&address, v->bytes.data(), 8);
-    element = v->type->target;
+    total = element->bytes == 0 ? 0 : v.type->bytes / element->bytes;
+  } else if (v.type->kind == Type::Kind::pointer && v.type->target != nullptr) {
+    std::memcpy(&address, v.bytes.data(), 8);
+    element = v.type->target;
   } else {
     throw BadRequest("this is neither an array in memory nor a pointer");
   }
@@ -715,28 +720,27 @@ Session::Json Session::answer_array(const Json& request) const {
     elements.push_back(to_text({element, std::move(*bytes), {}}));
   }
   std::uint64_t row = 0;
-  if (v->type->kind == Type::Kind::array && v->type->target->kind == Type::Kind::array)
-    row = v->type->target->bytes / element->bytes;
+  if (v.type->kind == Type::Kind::array && v.type->target->kind == Type::Kind::array)
+    row = v.type->target->bytes / element->bytes;
   return {{"elements", elements}, {"total", total}, {"first", first},
           {"address", address},   {"row", row},     {"type", type_text(element)}};
 }
 
 Session::Json Session::answer_address(const Json& request) const {
   const Scene scene = scene_of(request);
-  const auto v = evaluate(inspector_, scene, request.at("expression"));
-  if (!v) return {{"error", v.error().text}};
-  const bool is_value = !v->address || *v->address >= sim::kLocalWindow;
+  const Value v = value_in(request);
+  const bool is_value = !v.address || *v.address >= sim::kLocalWindow;
   if (is_value && !request.value("values", false))
     throw BadRequest(
         "this value is in a register or in a thread's own memory: only shared and global memory "
         "have a record of who wrote them");
   Json where{{"block", scene.warp->block->linear},
-             {"now", to_text(*v, 8)},
+             {"now", to_text(v, 8)},
              {"is_value", is_value},
-             {"type", reinterpret_cast<std::uintptr_t>(v->type)}};
+             {"type", reinterpret_cast<std::uintptr_t>(v.type)}};
   if (!is_value) {
-    where["address"] = *v->address;
-    where["bytes"] = v->type->bytes;
+    where["address"] = *v.address;
+    where["bytes"] = v.type->bytes;
     return where;
   }
   const auto frames = inspector_.frames(*scene.warp, scene.lane);

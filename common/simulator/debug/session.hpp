@@ -131,6 +131,7 @@ class Session final : public sim::Attachment, public sim::Observer {
   Json describe_stop(const Event& e, Json why);
   Json place_of(const sim::Warp& w, int lane) const;
   Scene scene_of(const Json& request) const;
+  Value value_in(const Json& request) const;
   Json answer_value(const Json& request) const;
   Json answer_locals(const Json& request) const;
   Json answer_array(const Json& request) const;

@@ -65,14 +65,11 @@ class Connection:
         except OSError as error:
             raise Ended from error
 
-    def receive(self, timeout: float | None = None) -> dict | None:
-        """The next message; None when none came in time."""
-        self.sock.settimeout(timeout)
+    def receive(self) -> dict:
+        """The next message."""
         while b"\n" not in self.buffer:
             try:
                 more = self.sock.recv(65536)
-            except TimeoutError:
-                return None
             except OSError as error:
                 raise Ended from error
             if not more:
@@ -277,7 +274,7 @@ class Debugger:
         """Waits for the end of a run. Ctrl-C interrupts the program."""
         while True:
             try:
-                message = self.live.receive(0.5)
+                message = self.live.receive()
             except KeyboardInterrupt:
                 os.kill(self.live_pid, signal.SIGUSR1)
                 continue
@@ -286,8 +283,6 @@ class Debugger:
                 self.live.close()
                 self.live = None
                 raise
-            if message is None:
-                continue
             if "launch_end" in message:
                 self.known_end = max(self.known_end, message["launch_end"])
                 self.launches = max(self.launches, message["launch"])

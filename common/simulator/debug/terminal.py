@@ -2,6 +2,7 @@
 """The debugger's line-oriented front end: reads commands like gdb's, prints at most 80 columns. From a script
 as well as by hand."""
 
+import linecache
 import pathlib
 import re
 import string
@@ -74,7 +75,6 @@ class Terminal:
         self.frame = 0
         self.findings = True
         self.seen_arrays: dict[str, list[str]] = {}
-        self.sources: dict[str, list[str]] = {}
         self.last_command = ""
         self.listed = 0
         self.complained = False
@@ -89,18 +89,6 @@ class Terminal:
             for k, part in enumerate(parts):
                 print(part.strip() if k > 0 else part.rstrip(), file=self.out)
         self.out.flush()
-
-    def source(self, file: str) -> list[str]:
-        if file not in self.sources:
-            try:
-                self.sources[file] = pathlib.Path(file).read_text(errors="replace").splitlines()
-            except OSError:
-                self.sources[file] = []
-        return self.sources[file]
-
-    def source_line(self, place: dict) -> str:
-        lines = self.source(place["file"])
-        return lines[place["line"] - 1] if 0 < place["line"] <= len(lines) else ""
 
     def show_output(self) -> None:
         printed = self.debugger.take_printed()
@@ -131,7 +119,7 @@ class Terminal:
         self.say(f"{self.position()}; active lanes {active}; time {stop['time']}")
         place = stop["place"]
         if place["line"]:
-            self.say(f"{at(place)}  {self.source_line(place).strip()}")
+            self.say(f"{at(place)}  {linecache.getline(place['file'], place['line']).strip()}")
             self.listed = 0
         else:
             self.say("at an instruction without a source line (compile with -G or -lineinfo)")
@@ -453,12 +441,12 @@ class Terminal:
             place = frames[min(self.frame, len(frames) - 1)]
         if not place or not place["line"]:
             raise Refused("there is no source line here")
-        lines = self.source(place["file"])
+        lines = linecache.getlines(place["file"])
         first = int(rest) - 5 if rest.isdigit() else (self.listed or place["line"] - 5)
         first = max(first, 1)
         for number in range(first, min(first + 11, len(lines) + 1)):
             mark = ">" if number == place["line"] else " "
-            self.say(f"{mark}{number:4}  {lines[number - 1]}"[:80])
+            self.say(f"{mark}{number:4}  {lines[number - 1].rstrip()}"[:80])
         self.listed = first + 11
 
     def look(self, **focus: int) -> None:

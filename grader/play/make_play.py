@@ -20,7 +20,6 @@ import json
 import os
 import pathlib
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -94,10 +93,6 @@ class Packer:
     def ranges_of(self, works: list[tuple[int, list[dict]]]) -> Iterator[list]:
         open_range: list | None = None
         for n, work in works:
-            for one in work:
-                if "parameters" in one:
-                    bytes_ = bytes.fromhex(one["parameters"])
-                    one["parameters"] = list(struct.unpack(f"<{len(bytes_) // 4}I", bytes_))
             text = json.dumps(work, separators=(",", ":"))
             template = self.templates.number(NUMBER.sub("#", text))
             numbers = [int(number) for number in NUMBER.findall(text)]

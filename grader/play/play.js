@@ -70,10 +70,7 @@
     const [first, , template, numbers, growth] = range;
     let k = 0;
     const text = lab().packed.templates[template].replace(/#/g, () => numbers[k] + (growth[k++] ?? 0) * (n - first));
-    const bytes = (word) => [0, 8, 16, 24].map((shift) => (word >>> shift & 255).toString(16).padStart(2, '0')).join('');
-    const work = JSON.parse(text);
-    for (const one of work) if (one.parameters) one.parameters = one.parameters.map(bytes).join('');
-    return work;
+    return JSON.parse(text);
   }
   // The text of a version, with the constants of the chosen size (make_versions.py replaces the same ones).
   function source() {

@@ -98,7 +98,7 @@ def one_kernel(ptx, name):
         "kernel": name,
         "grid": [1, 1, 1],
         "block": [32, 1, 1],
-        "parameters": "00" * 8,
+        "parameters": [0, 0],
         "pointers": [[0, ["out0", 0]]],
     }
     case = {"lab": "reduction", "task": "neighboured", "variant": "sum_f32", "n": 8, "items": "example"}
@@ -250,11 +250,7 @@ def unpacked_works(packed, ranges):
         for n in range(first, last + 1):
             pieces = packed["templates"][template].split("#")
             grown = [str(x + growth.get(str(k), 0) * (n - first)) for k, x in enumerate(numbers)]
-            work = json.loads("".join(map("".join, zip(pieces, [*grown, ""], strict=True))))
-            for one in work:
-                if "parameters" in one:
-                    one["parameters"] = "".join(x.to_bytes(4, "little").hex() for x in one["parameters"])
-            yield n, work
+            yield n, json.loads("".join(map("".join, zip(pieces, [*grown, ""], strict=True))))
 
 
 DIGESTS = """(window.digests = async (addresses) => {

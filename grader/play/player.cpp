@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -62,14 +61,12 @@ void put_number(const Json& number, DType dtype, std::byte* to) {
   }
 }
 
-std::vector<std::byte> bytes_of_hex(const std::string& hex) {
-  std::vector<std::byte> bytes(hex.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    unsigned value = 0;
-    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, value, 16);
-    bytes[i] = static_cast<std::byte>(value);
-  }
-  return bytes;
+// The bytes of a list of numbers.
+template <typename Number>
+std::vector<std::byte> bytes_of(const Json& list) {
+  const auto numbers = list.get<std::vector<Number>>();
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {bytes.begin(), bytes.end()};
 }
 
 // --- What a run does, step by step
@@ -504,7 +501,7 @@ class Run {
     request.block = dims("block");
     request.dynamic_shared = work.value("shared", std::uint64_t{0});
     request.cooperative = work.value("cooperative", false);
-    std::vector<std::byte> parameters = bytes_of_hex(work.at("parameters").get<std::string>());
+    std::vector<std::byte> parameters = bytes_of<std::uint32_t>(work.at("parameters"));
     for (const Json& pointer : work.at("pointers")) {
       const std::uint64_t address = place(pointer.at(1));
       const auto at = pointer.at(0).get<std::size_t>();
@@ -523,7 +520,7 @@ class Run {
     const std::uint64_t address = place(work.at("to"));
     std::uint64_t n_bytes = 0;
     if (work.contains("bytes")) {
-      const std::vector<std::byte> bytes = bytes_of_hex(work.at("bytes").get<std::string>());
+      const std::vector<std::byte> bytes = bytes_of<std::uint8_t>(work.at("bytes"));
       std::ranges::copy(bytes, reinterpret_cast<std::byte*>(address));
       n_bytes = bytes.size();
     } else {

@@ -110,11 +110,7 @@ class Program:
         return text
 
     def work(self, number: int) -> list[dict]:
-        work = json.loads(self.unmarked(json.dumps(self.works[number])))
-        for one in work:
-            if "parameters" in one:
-                one["parameters"] += "0" * (-len(one["parameters"]) % 8)
-        return work
+        return json.loads(self.unmarked(json.dumps(self.works[number])))
 
     def ptx(self, copy: str, work: list[dict]) -> str:
         kernels = dict.fromkeys(w["kernel"] for w in work if "kernel" in w)
@@ -179,8 +175,7 @@ class Errata(Program):
             zeros = [{"to": [out, 0], "value": 0, "width": 4} for out in ("out0", "out2")]
             pointers = [[8 * k, [key, 0]] for k, key in enumerate(("in0", "out0", "out1", "out2"))]
             launch = {"kernel": kernel, "grid": [int(grid), 1, 1], "block": [int(block), 1, 1]}
-            parameters = "00" * 32 + n.to_bytes(4, "little").hex()
-            launch |= {"parameters": parameters, "pointers": pointers}
+            launch |= {"parameters": [*[0] * 8, n], "pointers": pointers}
             self.works.append([zeros[0] | {"count": n}, zeros[1] | {"count": 64}, launch])
         self.copies, self.heads, self.entries = {"faulty": tasks}, {"faulty": head}, {"faulty": entries}
         shown = re.sub(r"[ \t]*//.*", "", text[: text.index("// --- The program.")])

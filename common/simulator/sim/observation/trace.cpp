@@ -10,6 +10,7 @@
 
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/machine/op_table.hpp"
 
 namespace course::sim {
 

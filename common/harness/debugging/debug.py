@@ -73,9 +73,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--wrong", action="store_true", help="begin at the store that made the output of a lab's case wrong"
     )
-    parser.add_argument(
-        "--watch", metavar="EXPR", action="append", default=[], help="stop when this value changes"
-    )
     parser.add_argument("--commands", metavar="FILE", help="read commands from a file")
     parser.add_argument(
         "--dap", action="store_true", help="alone: speak the Debug Adapter Protocol, for editors"
@@ -193,8 +190,6 @@ def main(arguments: list[str]) -> int:
             terminal.command("wrong")
         else:
             terminal.show_stop()
-        for expression in options.watch:
-            terminal.command(f"watch {expression}")
         with (
             open(options.commands, encoding="utf-8") if options.commands else open(0, closefd=False) as lines
         ):

@@ -50,20 +50,6 @@ std::string vote_of(const std::vector<std::byte>& contents, std::uint64_t lanes,
   return text;
 }
 
-// The elements of arrays that have been written, by the harness or by a store.
-class Known {
- public:
-  void add(const std::string& array, std::uint64_t block, std::uint64_t element) {
-    elements_.emplace(array, block, element);
-  }
-  bool contains(const std::string& array, std::uint64_t block, std::uint64_t element) const {
-    return elements_.contains({array, block, element});
-  }
-
- private:
-  std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> elements_;
-};
-
 // The first element to show: the first one written, if none of the array's first `columns` elements was
 // written (as for the second of two buffers in one array); else 0.
 std::uint64_t first_shown(const Json& row, std::uint64_t columns) {
@@ -188,7 +174,7 @@ class ViewBuilder {
                        static_cast<std::uint32_t>(at(w, 3)),
                        {},
                        value_of(row.array, w, 5)};
-      known_.add(row.array, row.owner, store.element);
+      known_.emplace(row.array, row.owner, store.element);
       if (store.element < row.first || store.element >= row.first + columns_) continue;
       if (w.size() > 4 && w[4].is_array()) {
         for (std::size_t k = 0; k < w[4].size(); ++k) {
@@ -224,9 +210,9 @@ class ViewBuilder {
     const std::uint64_t n = std::min(columns_, n_there - std::min(row.first, n_there));
     for (std::uint64_t i = 0; i < n; ++i) {
       const std::uint64_t element = row.first + i;
-      if (row.start) known_.add(row.array, row.owner, element);
-      const bool there =
-          row.shuffle ? i < 32 && (row.lanes >> i & 1) != 0 : known_.contains(row.array, row.owner, element);
+      if (row.start) known_.emplace(row.array, row.owner, element);
+      const bool there = row.shuffle ? i < 32 && (row.lanes >> i & 1) != 0
+                                     : known_.contains({row.array, row.owner, element});
       step.cells.push_back({there ? problem_.print(case_, type, contents.data() + element * row.width) : "",
                             row.shuffle || written.contains(element)});
     }
@@ -259,7 +245,8 @@ class ViewBuilder {
   const std::uint64_t row_length_;
   const std::vector<std::string> kernels_;
   TraceView& view_;
-  Known known_;
+  // Array, owner and element of what has been written, by the harness or by a store.
+  std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> known_;
   std::map<std::pair<std::uint64_t, std::optional<std::uint64_t>>, std::size_t> tables_;
 };
 

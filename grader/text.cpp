@@ -315,6 +315,12 @@ std::string with_folder(std::string_view text, const std::string& folder, const 
   return out + std::string(text);
 }
 
+std::string short_kernel_name(std::string kernel) {
+  replace_all(kernel, "(anonymous namespace)::", "");
+  kernel.resize(std::min(kernel.find_first_of("<("), kernel.size()));
+  return kernel.substr(kernel.find_last_of(" :") + 1);
+}
+
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   if (from.empty()) return;
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))

@@ -115,15 +115,17 @@ def handler(watch):
 
 
 def made(watch, command, task):
-    """The page that ./lab trace or profile makes of the file as it is now: (status, kind, text)."""
+    """What ./lab trace or profile shows of the file as it is now: (status, kind, text)."""
     with tempfile.TemporaryDirectory(prefix="lab-watch-") as folder:
         page = pathlib.Path(folder) / "page.html"  # the command replaces it as a whole
-        with watch.lock:
-            case = watch.state["tasks"].get(task, {}).get("case") if command == "trace" else ""
-        words = [watch.labcli, command, watch.lab, task, *(["--case", case] if case else []), "--html", page]
+        words = [watch.labcli, command, watch.lab, task]
+        if command == "trace":
+            with watch.lock:
+                case = watch.state["tasks"].get(task, {}).get("case")
+            words += [*(["--case", case] if case else []), "--html", page]
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         text = page.read_text(encoding="utf-8") if page.is_file() else ""
-    return (200, "text/html", text) if text else (200, "text/plain", done.stderr or done.stdout)
+    return (200, "text/html", text) if text else (200, "text/plain", done.stdout or done.stderr)
 
 
 def serve(watch, port):

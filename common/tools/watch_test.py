@@ -282,6 +282,13 @@ class Page(Fake):
                 )
             self.assertEqual(self.notes()[-1], f"began trace fake {task}{case} --html")
 
+    def test_shows_the_profile_as_the_terminal_does(self):
+        self.set(verdict="WRONG_ANSWER")
+        with urllib.request.urlopen(f"{self.address}profile?task=second") as answer:
+            self.assertEqual(answer.headers.get_content_type(), "text/plain")
+            self.assertIn("A small input", answer.read().decode())
+        self.assertEqual(self.notes()[-1], "began profile fake second")
+
     def test_answers_only_requests_for_this_computer(self):
         port = int(self.address.rstrip("/").rsplit(":", 1)[1])
         for host, status in [

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "profile/profile.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 namespace {

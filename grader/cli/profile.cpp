@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // labcli profile: prints the cost of each source line of a kernel, from a run on the simulator.
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -13,14 +12,13 @@
 #include "grading/planning/seed.hpp"
 #include "layout.hpp"
 #include "profile/profile.hpp"
-#include "report/report_file.hpp"
 #include "text.hpp"
 
 namespace course::grader::cli {
 namespace {
 
 struct ProfileOptions {
-  std::string lab, task, case_name, seed, html;
+  std::string lab, task, case_name, seed;
   bool solutions = false, json = false;
 };
 
@@ -31,7 +29,6 @@ is the one whose efficiency is graded, unless --case names another.
 Examples:
   ./lab profile reduction neighboured
   ./lab profile reduction reindexed --solutions
-  ./lab profile reduction shuffle --html profile.html
   ./lab profile reduction shuffle --json)";
 
 // The first case with efficiency goals, else the first case.
@@ -51,7 +48,6 @@ int run_profile(const ProfileOptions& options) {
   const Result<std::uint64_t> seed =
       options.seed.empty() ? Result<std::uint64_t>(1) : parse_seed(options.seed);
   if (!seed) return fail(seed.error().text);
-  if (const auto can = check_writable(options.html); !can) return fail(can.error().text);
   lab::Measure measure;
   measure.counters = measure.dataflow = measure.profile = true;
   const auto outcome = run_one(*one, *c, options.solutions, *seed, measure);
@@ -59,15 +55,6 @@ int run_profile(const ProfileOptions& options) {
   const Profile profile = profile_of(*one->problem, *one->task, *c, outcome->sim_report);
   const auto layout = find_layout();
   if (!layout) return fail(layout.error().text);
-  if (!options.html.empty()) {
-    const std::string made_by = fmt::format("./lab profile {} {}{}", profile.lab, profile.task,
-                                            options.solutions ? " --solutions" : "");
-    const std::string page = profile_html(profile, source_lines_below(layout->root), made_by);
-    if (const auto done = write_report(options.html, page); !done) return fail(done.error().text);
-    if (outcome->verdict != lab::Verdict::ok)
-      std::fputs(("\n" + wrap_message(outcome->message(), 80)).c_str(), stderr);
-    if (!options.json) return kRan;
-  }
   std::fputs((options.json ? profile_json(profile)
                            : profile_text(profile, source_lines_below(layout->root),
                                           std::max<std::size_t>(terminal_columns(), 80)))
@@ -91,7 +78,6 @@ void add_profile(CLI::App& app, Run& run) {
   command->add_option("--case", options->case_name, "Another case, by its name in a report");
   command->add_option("--seed", options->seed, "The case's random items (1)");
   command->add_flag("--solutions", options->solutions, "The reference solution");
-  command->add_option("--html", options->html, "Write a page to a file");
   command->add_flag("--json", options->json, "Machine-readable, on stdout");
   command->footer(kProfileFooter);
   command->callback([&run, options] { run = [options] { return run_profile(*options); }; });

@@ -24,7 +24,6 @@
 #include "text.hpp"
 #include "trace/html.hpp"
 #include "trace/picture.hpp"
-#include "trace/stepper.hpp"
 #include "trace/tables.hpp"
 
 namespace course::grader::cli {
@@ -32,11 +31,11 @@ namespace {
 
 struct TraceOptions {
   std::string lab, task, case_name, items, seed;
-  std::string svg, html, fragment, title, runner;
+  std::string svg, html, title, runner;
   std::uint64_t n = 8, columns = 0;
   std::vector<std::string> arrays;
   std::string steps;
-  bool solutions = false, step = false, markdown = false, json = false;
+  bool solutions = false, step = false, markdown = false;
 };
 
 constexpr std::uint64_t kMaxItems = 16384;
@@ -47,7 +46,7 @@ barrier, exchange between lanes, and launch. A fault is named, and ends it.
 
 Examples:
   ./lab trace reduction neighboured
-  ./lab trace reduction sequential --n 16 --step      one step at a time, by key
+  ./lab trace reduction sequential --n 16 --step      with the stores of each step
   ./lab trace scan blelloch --html trace.html         a page with a slider
   ./lab trace scan blelloch --steps 5-9 --svg down.svg
   ./lab trace scan blelloch --items ascending         of 0 1 2 3 4 5 6 7
@@ -119,7 +118,7 @@ int run_trace(const TraceOptions& options) {
   if (!seed) return fail(seed.error().text);
   const auto choice = parse_choice(options);
   if (!choice) return fail(choice.error().text);
-  for (const std::string& path : {options.svg, options.html, options.fragment})
+  for (const std::string& path : {options.svg, options.html})
     if (const auto can = check_writable(path); !can) return fail(can.error().text);
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);
@@ -153,31 +152,27 @@ int run_trace(const TraceOptions& options) {
                                           options.solutions ? " --solutions" : "");
   const std::pair<const std::string&, std::function<std::string()>> files[] = {
       {options.svg, [&] { return trace_svg(view, options.title.empty() ? what : options.title); }},
-      {options.html, [&] { return trace_html(view, source_line, made_by); }},
-      {options.fragment, [&] { return trace_steps(view, source_line); }}};
+      {options.html, [&] { return trace_html(view, source_line, made_by); }}};
   for (const auto& [path, made] : files)
     if (!path.empty())
       if (const auto done = write_report(path, made()); !done) return fail(done.error().text);
 
   const bool colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  const bool for_programs = options.markdown || options.json;
-  if (for_programs)
-    std::fputs((options.json ? trace_json(view) : trace_markdown(view)).c_str(), stdout);
-  else if (options.step)
-    show_steps(trace_steps_text(view, source_line, colour), trace_end(view, colour));
-  else if (options.svg.empty() && options.html.empty() && options.fragment.empty())
-    std::fputs(trace_text(view, colour).c_str(), stdout);
+  if (options.markdown)
+    std::fputs(trace_markdown(view).c_str(), stdout);
+  else if (options.step || (options.svg.empty() && options.html.empty()))
+    std::fputs(trace_text(view, colour, options.step ? &source_line : nullptr).c_str(), stdout);
   constexpr std::size_t kMaxLines = 200;
   if (const std::string printed = printed_lines(outcome->printed, kMaxLines, 2);
-      !printed.empty() && !for_programs)
+      !printed.empty() && !options.markdown)
     std::fputs(("\nIt printed:\n" + printed).c_str(), stdout);
-  if (outcome->verdict != lab::Verdict::ok && !for_programs)
+  if (outcome->verdict != lab::Verdict::ok && !options.markdown)
     std::fputs(("\n" + wrap_message(fmt::format("{}: {}", lab::name_of(outcome->verdict),
                                                 with_paths(outcome->message())),
                                     80))
                    .c_str(),
                stdout);
-  return for_programs && outcome->verdict != lab::Verdict::ok ? fail(outcome->message()) : kRan;
+  return options.markdown && outcome->verdict != lab::Verdict::ok ? fail(outcome->message()) : kRan;
 }
 
 }  // namespace
@@ -199,16 +194,14 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("--columns", options->columns, "Elements of an array to show");
   command->add_flag("--solutions", options->solutions, "The reference solution");
   command->add_flag("--step", options->step,
-                    "One step at a time, by key: who stored what, at which line, made of what");
+                    "Also the stores of each step: who stored what, at which line, made of what");
   command->add_option("--svg", options->svg, "Write a picture to a file");
   command->add_option("--title", options->title, "Text alternative of the picture, for screen readers");
   command->add_option("--html", options->html, "Write a page with a slider over the steps");
-  command->add_option("--fragment", options->fragment, "Write the list of steps alone, for another page");
   command->add_option("--runner", options->runner, "For tests: a runner program to watch instead")->group("");
   command->add_option("--arrays", options->arrays, "Only these arrays, separated by commas")->delimiter(',');
   command->add_option("--steps", options->steps, "Only these steps: 3-7");
   command->add_flag("--markdown", options->markdown, "As Markdown tables");
-  command->add_flag("--json", options->json, "Machine-readable, on stdout");
   command->footer(kTraceFooter);
   command->callback([&run, options] { run = [options] { return run_trace(*options); }; });
 }

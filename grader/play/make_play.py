@@ -20,7 +20,6 @@ import json
 import os
 import pathlib
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -69,8 +68,8 @@ class Packer:
             for copy in program.copies:
                 for name, text in program.entries[copy].items():
                     texts.setdefault(text, (name, program.size, copy))
-        # Similar texts follow each other, so most lines of a text follow each other in the pool of all lines.
-        self.texts, self.lines = Pool(), Pool()
+        # Similar texts follow each other, so the compression finds what they share.
+        self.texts = Pool()
         for text in sorted(texts, key=texts.get):
             self.texts.number(text)
         self.sizes = {program.size: self.of(program) for program in programs}
@@ -94,10 +93,6 @@ class Packer:
     def ranges_of(self, works: list[tuple[int, list[dict]]]) -> Iterator[list]:
         open_range: list | None = None
         for n, work in works:
-            for one in work:
-                if "parameters" in one:
-                    bytes_ = bytes.fromhex(one["parameters"])
-                    one["parameters"] = list(struct.unpack(f"<{len(bytes_) // 4}I", bytes_))
             text = json.dumps(work, separators=(",", ":"))
             template = self.templates.number(NUMBER.sub("#", text))
             numbers = [int(number) for number in NUMBER.findall(text)]
@@ -118,23 +113,9 @@ class Packer:
     def closed(one: list) -> list:
         return [*one[:4], {k: growth for k, growth in enumerate(one[4]) if growth}]
 
-    def in_runs(self, text: str) -> list[int]:
-        """The numbers of its lines: by run of neighbours, the first number and how many."""
-        runs, end = [], None
-        for line in text.split("\n"):
-            number = self.lines.number(line)
-            if number == end:
-                runs[-1] += 1
-            else:
-                runs += [number, 1]
-            end = number + 1
-        return runs
-
     def packed(self) -> dict:
-        texts = [self.in_runs(text) for text in self.texts.things()]
         return {
-            "lines": "\n".join(self.lines.things()),
-            "texts": texts,
+            "texts": self.texts.things(),
             "templates": self.templates.things(),
             "ranges": [json.loads(text) for text in self.ranges.things()],
             "sizes": self.sizes,

@@ -62,12 +62,7 @@
   const variants_of = (one) => one?.tasks[field('task').value];
   const lengths_of = (ranges) => lab().packed.ranges[ranges] ?? [];
 
-  function text_of(number) {
-    const all = lab().packed.split ??= lab().packed.lines.split('\n');
-    const runs = lab().packed.texts[number], lines = [];
-    for (let k = 0; k < runs.length; k += 2) lines.push(...all.slice(runs[k], runs[k] + runs[k + 1]));
-    return lines.join('\n');
-  }
+  const text_of = (number) => lab().packed.texts[number];
   // The launches for n items; null if there are none.
   function work_for(ranges, n) {
     const range = lengths_of(ranges).find(([first, last]) => first <= n && n <= last);
@@ -75,10 +70,7 @@
     const [first, , template, numbers, growth] = range;
     let k = 0;
     const text = lab().packed.templates[template].replace(/#/g, () => numbers[k] + (growth[k++] ?? 0) * (n - first));
-    const bytes = (word) => [0, 8, 16, 24].map((shift) => (word >>> shift & 255).toString(16).padStart(2, '0')).join('');
-    const work = JSON.parse(text);
-    for (const one of work) if (one.parameters) one.parameters = one.parameters.map(bytes).join('');
-    return work;
+    return JSON.parse(text);
   }
   // The text of a version, with the constants of the chosen size (make_versions.py replaces the same ones).
   function source() {

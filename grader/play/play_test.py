@@ -98,7 +98,7 @@ def one_kernel(ptx, name):
         "kernel": name,
         "grid": [1, 1, 1],
         "block": [32, 1, 1],
-        "parameters": "00" * 8,
+        "parameters": [0, 0],
         "pointers": [[0, ["out0", 0]]],
     }
     case = {"lab": "reduction", "task": "neighboured", "variant": "sum_f32", "n": 8, "items": "example"}
@@ -193,15 +193,9 @@ class Machine(Comparing):
     def test_packed_programs_are_the_recorded_ones(self):
         for program in self.programs:
             packed = make_play.Packer([program]).packed()
-            lines = packed["lines"].split("\n")
-
-            def text(number, packed=packed, lines=lines):
-                runs = iter(packed["texts"][number])
-                return "\n".join(line for first in runs for line in lines[first : first + next(runs)])
-
             for copy, one in packed["sizes"][program.size].items():
-                self.assertEqual(text(one["head"]), program.heads[copy])
-                for entry in map(text, one["entries"]):
+                self.assertEqual(packed["texts"][one["head"]], program.heads[copy])
+                for entry in (packed["texts"][number] for number in one["entries"]):
                     self.assertEqual(program.entries[copy][records.ENTRY.search(entry)[1]], entry)
                 for task, variants in one["tasks"].items():
                     for variant, number in variants.items():
@@ -256,11 +250,7 @@ def unpacked_works(packed, ranges):
         for n in range(first, last + 1):
             pieces = packed["templates"][template].split("#")
             grown = [str(x + growth.get(str(k), 0) * (n - first)) for k, x in enumerate(numbers)]
-            work = json.loads("".join(map("".join, zip(pieces, [*grown, ""], strict=True))))
-            for one in work:
-                if "parameters" in one:
-                    one["parameters"] = "".join(x.to_bytes(4, "little").hex() for x in one["parameters"])
-            yield n, work
+            yield n, json.loads("".join(map("".join, zip(pieces, [*grown, ""], strict=True))))
 
 
 DIGESTS = """(window.digests = async (addresses) => {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -15,7 +14,6 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,14 +61,12 @@ void put_number(const Json& number, DType dtype, std::byte* to) {
   }
 }
 
-std::vector<std::byte> bytes_of_hex(const std::string& hex) {
-  std::vector<std::byte> bytes(hex.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    unsigned value = 0;
-    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, value, 16);
-    bytes[i] = static_cast<std::byte>(value);
-  }
-  return bytes;
+// The bytes of a list of numbers.
+template <typename Number>
+std::vector<std::byte> bytes_of(const Json& list) {
+  const auto numbers = list.get<std::vector<Number>>();
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {bytes.begin(), bytes.end()};
 }
 
 // --- What a run does, step by step
@@ -132,6 +128,9 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     if (accesses_memory(op)) access(w, op);
     if (op.kind == sim::OpKind::shuffle) exchange(w, op);
   }
+
+  // Knows the elements from which values are computed.
+  void use(const sim::TraceLog& trace) { trace_ = &trace; }
 
   // The host has written these bytes, for the launches that follow.
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
@@ -235,34 +234,36 @@ class Recorder final : public sim::Attachment, public sim::Observer {
     const std::byte* bytes;
   };
   std::optional<Position> array_at(const sim::Block& block, std::uint64_t address, std::uint32_t width) {
-    std::string name;
-    std::uint64_t offset = 0, size = 0, start = 0;
-    std::int64_t launch = -1, owner = -1;
-    std::uint32_t element = width;  // bytes of an element, if nothing else is known
-    if (address >= sim::kSharedWindow) {
-      const sim::Program::SharedVariable* best = nullptr;
-      const std::uint64_t at = address - sim::kSharedWindow;
-      for (const auto& v : program_->shared)
-        if (at >= v.offset && (v.size == 0 || at < v.offset + v.size) && (best == nullptr || v.size != 0))
-          best = &v;
-      if (best == nullptr) return std::nullopt;
-      name = sim::plain_name(best->name);
-      start = best->offset;
-      offset = at - start;
-      size = best->size != 0 ? best->size : block.shared_bytes - best->offset;
-      launch = launch_;
-      owner = static_cast<std::int64_t>(block.linear);
-    } else {
-      const sim::Allocation* a = arena_->describe(address);
-      if (a == nullptr || a->name.empty()) return std::nullopt;
-      name = sim::plain_name(a->name);
-      offset = address - a->base;
-      size = a->size;
-      if (a->name != kWorkspace) element = a->element_bytes;
-    }
+    const auto found = sim::named_array_at(*program_, *arena_, address);
     const std::byte* bytes = sim::memory_at(*arena_, block, address, width);
-    if (bytes == nullptr) return std::nullopt;
-    return Position{array_of({name, launch, owner, size / element, element, start}), offset, bytes};
+    if (!found || bytes == nullptr) return std::nullopt;
+    const bool known = found->element_bytes != 0 && found->name != kWorkspace;
+    const std::uint32_t element = known ? found->element_bytes : width;
+    Array array{found->name, -1, -1, found->size / element, element, 0};
+    if (found->shared) {
+      array.start = found->base - sim::kSharedWindow;
+      array.count = std::min(found->size, block.shared_bytes - array.start) / element;
+      array.launch = launch_;
+      array.block = static_cast<std::int64_t>(block.linear);
+    }
+    return Position{array_of(array), address - found->base, bytes};
+  }
+
+  // The elements from which the value was computed that a thread has just written; std::nullopt if that is not
+  // known.
+  std::optional<Json> origins_of(std::uint32_t thread, std::uint64_t offset, std::uint32_t width) const {
+    const auto write = std::ranges::find_if(trace_->latest, [&](const sim::TraceWrite& w) {
+      return w.thread == thread && w.element * width == offset;
+    });
+    if (write == trace_->latest.end()) return std::nullopt;
+    Json elements = Json::array();
+    for (const sim::TracePlace& place : write->from) {
+      const auto array = std::ranges::find(arrays_, place.object, &Array::name);
+      const bool known = place.width != 0 && array != arrays_.end();
+      Json one{place.object, known ? place.element * place.width / array->width : place.element};
+      if (elements.empty() || elements.back() != one) elements.push_back(std::move(one));
+    }
+    return elements;
   }
 
   std::size_t array_of(const Array& array) {
@@ -288,10 +289,12 @@ class Recorder final : public sim::Attachment, public sim::Observer {
         const auto& [name, launch, block, n_elements, width, start] = arrays_[array];
         for (std::uint64_t k = place->offset / width; k * width < place->offset + op.width; ++k) {
           const auto at = static_cast<std::ptrdiff_t>(k * width) - static_cast<std::ptrdiff_t>(place->offset);
-          if (op.kind == sim::OpKind::load)
-            lanes.push_back({lane, k});
-          else  // with its first byte, for add_origins()
-            lanes.push_back({lane, k, print_(name, width, place->bytes + at), place->offset});
+          lanes.push_back({lane, k});
+          if (op.kind == sim::OpKind::load) continue;
+          lanes.back().push_back(print_(name, width, place->bytes + at));
+          const std::uint32_t thread = w.number * sim::kLanes + static_cast<std::uint32_t>(lane);
+          if (auto from = origins_of(thread, place->offset, op.width))
+            lanes.back().push_back(std::move(*from));
         }
       }
     }
@@ -323,6 +326,7 @@ class Recorder final : public sim::Attachment, public sim::Observer {
   Print print_;
   const sim::Arena* arena_ = nullptr;
   const sim::Program* program_ = nullptr;
+  const sim::TraceLog* trace_ = nullptr;
   std::int64_t launch_ = -1;
   std::uint64_t n_instructions_ = 0;
   Json steps_ = Json::array(), launches_ = Json::array();
@@ -401,6 +405,7 @@ class Run {
     options.patience = 200'000;
     options.short_turns = request_.value("schedule", std::uint64_t{0}) != 0;
     sim::Device device(options);
+    recorder.use(device.trace());
     const std::uint32_t mode = sim::kCounters | sim::kAllChecks | sim::kTrace;
     device.set_mode(mode);
     fill_inputs();
@@ -425,7 +430,6 @@ class Run {
     device.set_mode(mode & ~sim::kTrace);  // the report is without the trace, which is large as text
     answer["report"] = Json::parse(device.report_json());
     forget_times(answer["report"]);
-    add_origins(answer, device.trace());
     add_buffers(answer);
     return answer;
   }
@@ -497,7 +501,7 @@ class Run {
     request.block = dims("block");
     request.dynamic_shared = work.value("shared", std::uint64_t{0});
     request.cooperative = work.value("cooperative", false);
-    std::vector<std::byte> parameters = bytes_of_hex(work.at("parameters").get<std::string>());
+    std::vector<std::byte> parameters = bytes_of<std::uint32_t>(work.at("parameters"));
     for (const Json& pointer : work.at("pointers")) {
       const std::uint64_t address = place(pointer.at(1));
       const auto at = pointer.at(0).get<std::size_t>();
@@ -516,7 +520,7 @@ class Run {
     const std::uint64_t address = place(work.at("to"));
     std::uint64_t n_bytes = 0;
     if (work.contains("bytes")) {
-      const std::vector<std::byte> bytes = bytes_of_hex(work.at("bytes").get<std::string>());
+      const std::vector<std::byte> bytes = bytes_of<std::uint8_t>(work.at("bytes"));
       std::ranges::copy(bytes, reinterpret_cast<std::byte*>(address));
       n_bytes = bytes.size();
     } else {
@@ -541,47 +545,6 @@ class Run {
     for (Json& launch : report["launches"]) {
       forget(launch);
       forget(launch["counters"]);
-    }
-  }
-
-  // Gives each store of the steps the elements from which its value was computed: the trace has the same
-  // stores in the same order, as long as it goes.
-  static void add_origins(Json& answer, const sim::TraceLog& trace) {
-    using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string, std::uint64_t>;
-    std::multimap<Key, const sim::TraceWrite*> known;  // equal keys in their order
-    for (const sim::TraceRow& row : trace.rows)
-      if (row.after != sim::TraceRow::After::shuffle && row.after != sim::TraceRow::After::vote)
-        for (const sim::TraceWrite& w : row.writes)
-          known.emplace(Key(row.launch, w.block, w.thread, row.object,
-                            w.element * (w.width != 0 ? w.width : row.width)),
-                        &w);
-    std::map<std::string, std::uint64_t> widths;  // bytes of an element
-    for (const Json& array : answer["arrays"]) widths[array["name"]] = array["width"].get<std::uint64_t>();
-    for (Json& step : answer["steps"]) {
-      if (!step.contains("a") || step["k"] == "host") continue;
-      for (Json& access : step["a"]) {
-        if (access["t"] == "load" || access["t"] == "shuffle") continue;
-        const std::string array = answer["arrays"][access["x"].get<std::size_t>()]["name"];
-        for (Json& lane : access["lanes"]) {
-          const std::uint64_t thread =
-              step["w"].get<std::uint64_t>() * sim::kLanes + lane[0].get<std::uint64_t>();
-          const Key key(step["l"].get<std::uint64_t>(), step["b"].get<std::uint64_t>(), thread, array,
-                        lane[3].get<std::uint64_t>());
-          lane.erase(3);
-          const auto write = known.lower_bound(key);
-          if (write == known.end() || write->first != key) continue;
-          Json elements = Json::array();
-          for (const sim::TracePlace& place : write->second->from)
-            if (Json one =
-                    Json::array({place.object, place.width == 0 || !widths.contains(place.object)
-                                                   ? place.element
-                                                   : place.element * place.width / widths[place.object]});
-                elements.empty() || elements.back() != one)
-              elements.push_back(std::move(one));
-          lane.push_back(std::move(elements));
-          known.erase(write);
-        }
-      }
     }
   }
 

@@ -82,7 +82,7 @@ Json request(const char* ptx, const char* kernel, std::uint64_t n) {
   const Json work{{"kernel", kernel},
                   {"grid", {1, 1, 1}},
                   {"block", {1, 1, 1}},
-                  {"parameters", std::string(32, '0')},
+                  {"parameters", {0, 0, 0, 0}},
                   {"pointers", {{0, {"in0", 0}}, {8, {"out0", 0}}}}};
   return {{"lab", "reduction"},
           {"task", "neighboured"},

@@ -46,21 +46,21 @@ class Recorder final : public sim::Attachment {
 
   bool runs(const sim::LaunchRequest& launch, const sim::KernelFacts& facts) override {
     Json pointers = Json::array();
-    std::vector<std::byte> parameters(launch.parameters.begin(), launch.parameters.end());
-    for (std::size_t at = 0; at + 8 <= parameters.size(); at += 8) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, parameters.data() + at, 8);
+    std::vector<std::uint32_t> parameters((launch.parameters.size() + 3) / 4);
+    std::memcpy(parameters.data(), launch.parameters.data(), launch.parameters.size());
+    for (std::size_t k = 0; k + 2 <= parameters.size(); k += 2) {
+      const std::uint64_t word = std::uint64_t{parameters[k + 1]} << 32 | parameters[k];
       if (word < kMinAddress) continue;
       const Json pointer = pointer_to(word);
       if (pointer.is_null()) continue;
-      pointers.push_back({at, pointer});
-      std::memset(parameters.data() + at, 0, 8);
+      pointers.push_back({4 * k, pointer});
+      parameters[k] = parameters[k + 1] = 0;
     }
     const auto dims = [](const sim::Dim3& d) { return Json{d.x, d.y, d.z}; };
     Json one{{"kernel", facts.name},
              {"grid", dims(launch.grid)},
              {"block", dims(launch.block)},
-             {"parameters", hex(parameters)},
+             {"parameters", parameters},
              {"pointers", std::move(pointers)}};
     if (launch.dynamic_shared != 0) one["shared"] = launch.dynamic_shared;
     if (launch.cooperative) one["cooperative"] = true;
@@ -72,7 +72,9 @@ class Recorder final : public sim::Attachment {
     add_fill(dst, {{"value", value}, {"width", width}, {"count", count}});
   }
   void copies(std::uint64_t dst, std::span<const std::byte> bytes) override {
-    add_fill(dst, {{"bytes", hex(bytes)}});
+    std::vector<std::uint8_t> numbers(bytes.size());
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    add_fill(dst, {{"bytes", numbers}});
   }
 
   // Forgets what was recorded. These buffers are what host code may use.
@@ -88,15 +90,6 @@ class Recorder final : public sim::Attachment {
  private:
   static constexpr std::uint64_t kMinAddress = std::uint64_t{1} << 32;
 
-  static std::string hex(std::span<const std::byte> bytes) {
-    std::string text;
-    char two[3];
-    for (const std::byte b : bytes) {
-      std::snprintf(two, sizeof two, "%02x", std::to_integer<unsigned>(b));
-      text += two;
-    }
-    return text;
-  }
   // ["in0", 16], with the end of a buffer still belonging to it; null for what is no pointer to a buffer.
   Json pointer_to(std::uint64_t word) const {
     for (const Buffer& b : buffers_)

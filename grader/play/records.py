@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ENTRY = re.compile(r"^(?:\.visible |\.weak )?\.entry (\w+)\(", re.M)
 FUNCTION = re.compile(r"^(?:\.visible |\.weak )?\.func\b[^;{]*\{", re.M)
 LONGEST = 64  # items
+TRIED = (6, 7, 13, 16, 29, 32, 61, LONGEST)
 OVERFLOWS = re.compile(r"(sum|product|mean|_left)_f(32|64)$")  # with the largest items, in some orders
 LARGEST = 64  # threads in a block that is looked at
 
@@ -109,11 +110,7 @@ class Program:
         return text
 
     def work(self, number: int) -> list[dict]:
-        work = json.loads(self.unmarked(json.dumps(self.works[number])))
-        for one in work:
-            if "parameters" in one:
-                one["parameters"] += "0" * (-len(one["parameters"]) % 8)
-        return work
+        return json.loads(self.unmarked(json.dumps(self.works[number])))
 
     def ptx(self, copy: str, work: list[dict]) -> str:
         kernels = dict.fromkeys(w["kernel"] for w in work if "kernel" in w)
@@ -127,28 +124,22 @@ class Program:
 
     def limits(self, player: pathlib.Path) -> dict[str, int]:
         """The tasks and operators of which not all lengths are right with such small blocks, and the longest
-        that is (-1: none). A kernel may need larger ones; the course's own solution is wrong then. Some are
-        wrong if what remains after 16-byte vectors has more items than the block has threads."""
+        tried before the first wrong one (-1: none). A kernel may need larger ones; the course's own solution
+        is wrong then. Some are wrong if what remains after 16-byte vectors has more items than the block has
+        threads."""
+        asked = [
+            (task, variant, n)
+            for task, variants in self.copies["solution"].items()
+            for variant, recorded in variants.items()
+            for n in TRIED
+            if n in dict(recorded)
+        ]
+        requests = [self.request("solution", *which) for which in asked]
+        answers = iter(run(player, filter(is_small, requests)))
         limits: dict[str, int] = {}
-        for lengths in ((6, 7, 61, LONGEST), (13, 16, 29, 32)):
-            asked = [
-                (task, variant, n)
-                for task, variants in self.copies["solution"].items()
-                for variant, recorded in variants.items()
-                for n in lengths
-                if n in dict(recorded)
-                and (lengths[-1] == LONGEST or limits.get(f"{task} {variant}", -1) >= 6)
-            ]
-            requests = [self.request("solution", *which) for which in asked]
-            answers = iter(run(player, filter(is_small, requests)))
-            failed: dict[str, int] = {}
-            for (task, variant, n), request in zip(asked, requests, strict=True):
-                if not (is_small(request) and is_right(next(answers))):
-                    failed.setdefault(f"{task} {variant}", n)
-            for which in {f"{task} {variant}" for task, variant, _ in asked}:
-                if which in failed or lengths[-1] != LONGEST:
-                    right = [n for n in lengths if n < failed.get(which, LONGEST)]
-                    limits[which] = max([limits.get(which, -1), *right])
+        for (task, variant, n), request in zip(asked, requests, strict=True):
+            if not (is_small(request) and is_right(next(answers))):
+                limits.setdefault(f"{task} {variant}", max((k for k in TRIED if k < n), default=-1))
         return limits
 
     def limit(self, limits: dict[str, int]) -> None:
@@ -184,8 +175,7 @@ class Errata(Program):
             zeros = [{"to": [out, 0], "value": 0, "width": 4} for out in ("out0", "out2")]
             pointers = [[8 * k, [key, 0]] for k, key in enumerate(("in0", "out0", "out1", "out2"))]
             launch = {"kernel": kernel, "grid": [int(grid), 1, 1], "block": [int(block), 1, 1]}
-            parameters = "00" * 32 + n.to_bytes(4, "little").hex()
-            launch |= {"parameters": parameters, "pointers": pointers}
+            launch |= {"parameters": [*[0] * 8, n], "pointers": pointers}
             self.works.append([zeros[0] | {"count": n}, zeros[1] | {"count": 64}, launch])
         self.copies, self.heads, self.entries = {"faulty": tasks}, {"faulty": head}, {"faulty": entries}
         shown = re.sub(r"[ \t]*//.*", "", text[: text.index("// --- The program.")])

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "bar.hpp"
+#include "fields.hpp"
 #include "grading/scoring/metrics.hpp"
 #include "sim/timing/bounds.hpp"
 #include "text.hpp"
@@ -19,23 +20,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-double number(const Json& j, const char* key) {
-  const auto it = j.find(key);
-  return it != j.end() && it->is_number() ? it->get<double>() : 0;
-}
-std::uint64_t count(const Json& j, const char* key) {
-  const auto it = j.find(key);
-  return it != j.end() && it->is_number_unsigned() ? it->get<std::uint64_t>() : 0;
-}
-std::string string(const Json& j, const char* key) {
-  const auto it = j.find(key);
-  return it != j.end() && it->is_string() ? tame_line(it->get<std::string>()) : "";
-}
-std::vector<Json> objects(const Json& j, const char* key) {
+using fields::count, fields::number, fields::string;
+
+std::vector<Json> objects(const Json& report, const char* key) {
   std::vector<Json> all;
-  if (const auto it = j.find(key); it != j.end() && it->is_array())
-    for (const Json& one : *it)
-      if (one.is_object()) all.push_back(one);
+  std::ranges::copy_if(fields::list(report, key), std::back_inserter(all), &Json::is_object);
   return all;
 }
 std::optional<double> ratio(double above, double below) {
@@ -95,16 +84,6 @@ double demand(const Json& line, const std::string& bound_by) {
 
 }  // namespace
 
-std::string short_kernel_name(std::string kernel) {
-  constexpr std::string_view kNameless = "(anonymous namespace)::";
-  for (std::size_t at; (at = kernel.find(kNameless)) != std::string::npos;)
-    kernel.erase(at, kNameless.size());
-  kernel = kernel.substr(0, kernel.find_first_of("<("));
-  if (const auto space = kernel.rfind(' '); space != std::string::npos) kernel = kernel.substr(space + 1);
-  if (const auto scope = kernel.rfind("::"); scope != std::string::npos) kernel = kernel.substr(scope + 2);
-  return kernel;
-}
-
 Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                    std::string_view sim_report) {
   Profile profile;
@@ -115,19 +94,18 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
   profile.ideal = problem.ideal(task, c);
   const Json report = Json::parse(sim_report, nullptr, false);
   if (!report.is_object()) return profile;
-  profile.device = string(report, "device");
-  profile.modelled_us = number(report, "modelled_us");
-  if (const auto totals = report.find("totals"); totals != report.end() && totals->is_object()) {
-    profile.work = number(*totals, "work");
-    profile.steps = number(*totals, "steps");
-    profile.barriers = number(*totals, "barriers");
-    profile.bytes = 32 * (number(*totals, "global_load_sectors") + number(*totals, "global_store_sectors") +
-                          number(*totals, "local_sectors"));
-  }
   const lab::SimReport read = lab::read_sim_report(sim_report);
+  const sim::Counters& totals = read.totals;
+  profile.device = read.device;
+  profile.modelled_us = read.modelled_us;
+  profile.work = static_cast<double>(totals.work);
+  profile.steps = static_cast<double>(totals.steps);
+  profile.barriers = static_cast<double>(totals.barriers);
+  profile.bytes = 32 * static_cast<double>(totals.global_load_sectors + totals.global_store_sectors +
+                                           totals.local_sectors);
   profile.messages = static_cast<double>(read.traffic.messages);
   for (const lab::Metric metric : lab::kAllMetrics)
-    if (const auto measured = measure(metric, read.totals, profile.ideal, read.traffic))
+    if (const auto measured = measure(metric, totals, profile.ideal, read.traffic))
       profile.metrics.emplace_back(metric, *measured);
 
   std::map<std::string, ProfiledKernel> kernels;  // by full name
@@ -149,10 +127,9 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
       kernel.registers = count(launch, "registers");
       kernel.shared = count(launch, "shared");
       kernel.block_threads = 1;
-      if (const auto block = launch.find("block"); block != launch.end() && block->is_array())
-        for (const Json& side : *block)
-          if (side.is_number_unsigned())
-            kernel.block_threads *= std::min<std::uint64_t>(side.get<std::uint64_t>(), 1024);
+      for (const Json& side : fields::list(launch, "block"))
+        if (side.is_number_unsigned())
+          kernel.block_threads *= std::min<std::uint64_t>(side.get<std::uint64_t>(), 1024);
     }
   }
   std::map<std::string, double> whole;
@@ -260,16 +237,17 @@ std::string lines_text(const ProfiledKernel& kernel, const SourceLine& source_li
   return out;
 }
 
-}  // namespace
-
-const char* meaning_of(const std::string& bound_by) {
-  return resource_of(bound_by).meaning;
-}
-
+// "occupancy 100%: 8 blocks x 256 threads per SM, 32 registers each, 1024 B shared"
 std::string occupancy_of(const ProfiledKernel& k) {
   return fmt::format("occupancy {:.0f}%: {} block{} x {} threads per SM, {} registers each, {} B shared",
                      100 * k.occupancy, k.resident_blocks, k.resident_blocks == 1 ? "" : "s", k.block_threads,
                      k.registers, k.shared);
+}
+
+}  // namespace
+
+const char* meaning_of(const std::string& bound_by) {
+  return resource_of(bound_by).meaning;
 }
 
 std::string profile_text(const Profile& profile, const SourceLine& source_line, std::size_t columns) {

@@ -16,9 +16,6 @@
 
 namespace course::grader {
 
-// "k01_fold" of "void course::(anonymous namespace)::k01_fold<int>(int const*)".
-std::string short_kernel_name(std::string kernel);
-
 struct ProfiledLine {
   std::string file;
   std::uint32_t line = 0;
@@ -61,12 +58,8 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
 // For a terminal of so many columns, at least 80.
 std::string profile_text(const Profile& profile, const SourceLine& source_line, std::size_t columns = 80);
 std::string profile_json(const Profile& profile);
-// As an HTML page.
-std::string profile_html(const Profile& profile, const SourceLine& source_line, const std::string& made_by);
 
 // The meaning of a limiter in words: "bytes through global memory; share = sectors moved".
 const char* meaning_of(const std::string& bound_by);
-// "occupancy 100%: 8 blocks x 256 threads, 32 registers each, 1024 B shared"
-std::string occupancy_of(const ProfiledKernel& kernel);
 
 }  // namespace course::grader

@@ -174,32 +174,32 @@ struct LastStore {
   const TraceStore* store = nullptr;
 };
 
-LastStore last_store_to(const TraceView& view, const std::string& array, std::uint64_t index) {
+// The last store that is wanted.
+template <typename Wants>
+LastStore last_store(const TraceView& view, const Wants& wants) {
   LastStore last;
   for (const TraceTable& table : view.tables)
     for (const TraceStep& step : table.steps)
-      if (step.base == array)
-        for (const auto* stores : {&step.stores, &step.repeated})
-          for (const TraceStore& store : *stores)
-            if (store.element == index) last = {&step, &store};
+      for (const auto* stores : {&step.stores, &step.repeated})
+        for (const TraceStore& store : *stores)
+          if (wants(table, step, store)) last = {&step, &store};
   return last;
+}
+
+LastStore last_store_to(const TraceView& view, const std::string& array, std::uint64_t index) {
+  return last_store(view, [&](const TraceTable&, const TraceStep& step, const TraceStore& store) {
+    return step.base == array && store.element == index;
+  });
 }
 
 // The last store of a source's value before it was read.
 LastStore store_before(const TraceView& view, const LastStore& stored, const TraceSource& source) {
-  LastStore last;
-  for (const TraceTable& table : view.tables) {
-    if (source.array.starts_with("s_") && table.block && *table.block != stored.store->block) continue;
-    for (const TraceStep& step : table.steps) {
-      if (step.base != source.array || step.number > stored.step->number) continue;
-      if (step.number == stored.step->number && !source.inside) continue;
-      for (const auto* stores : {&step.stores, &step.repeated})
-        for (const TraceStore& store : *stores)
-          if (store.element == source.element && store.value == source.value && &store != stored.store)
-            last = {&step, &store};
-    }
-  }
-  return last;
+  return last_store(view, [&](const TraceTable& table, const TraceStep& step, const TraceStore& store) {
+    const bool others = source.array.starts_with("s_") && table.block && *table.block != stored.store->block;
+    const bool before = step.number < stored.step->number + (source.inside ? 1 : 0);
+    return !others && before && step.base == source.array && store.element == source.element &&
+           store.value == source.value && &store != stored.store;
+  });
 }
 
 // Whether the value is that of its only source.

@@ -109,8 +109,7 @@ constexpr const char* kArrowHead =
     "markerHeight=\"7\" orient=\"auto-start-reverse\"><path class=\"head\" d=\"M0 0L8 4L0 "
     "8Z\"/></marker></defs></svg>\n";
 
-}  // namespace
-
+// "" if there is no step.
 std::string trace_steps(const TraceView& view, const SourceLine& source_line) {
   std::string items;
   int number = 0;
@@ -135,6 +134,8 @@ std::string trace_steps(const TraceView& view, const SourceLine& source_line) {
   if (number == 0) return "";
   return "<ol class=\"steps\">\n" + items + "</ol>\n" + kArrowHead;
 }
+
+}  // namespace
 
 std::string trace_html(const TraceView& view, const SourceLine& source_line, const std::string& made_by) {
   page::Document document{.title = fmt::format("Trace: {} / {}", view.lab, view.task), .made_by = made_by};

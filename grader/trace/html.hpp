@@ -11,10 +11,6 @@
 
 namespace course::grader {
 
-// The list of steps alone, for a page with this script and style sheet (grader/page/); "" if there is no
-// step.
-std::string trace_steps(const TraceView& view, const SourceLine& source_line);
-
 std::string trace_html(const TraceView& view, const SourceLine& source_line, const std::string& made_by);
 
 }  // namespace course::grader

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
+#include "fields.hpp"
 #include "lab/compare.hpp"
 #include "text.hpp"
 #include "verifier/sim_report.hpp"
@@ -21,16 +23,6 @@ namespace {
 using Json = nlohmann::json;
 using lab::DType;
 
-// --- Reading JSON: a missing or wrong field gives the default ----------------------------------------------
-
-std::uint64_t count_field(const Json& j, const char* key, std::uint64_t otherwise = 0) {
-  const auto it = j.find(key);
-  return it != j.end() && it->is_number_unsigned() ? it->get<std::uint64_t>() : otherwise;
-}
-std::string text_field(const Json& j, const char* key) {
-  const auto it = j.find(key);
-  return it != j.end() && it->is_string() ? tame_line(it->get<std::string>()) : "";
-}
 std::uint64_t at(const Json& array, std::size_t k) {
   return k < array.size() && array[k].is_number_unsigned() ? array[k].get<std::uint64_t>() : 0;
 }
@@ -41,19 +33,6 @@ std::vector<std::byte> bytes_of_hex(const std::string& hex) {
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
     bytes.push_back(static_cast<std::byte>((digit(hex[i]) << 4 | digit(hex[i + 1])) & 0xff));
   return bytes;
-}
-
-std::string file_name(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
-// "k01_neighboured" for "void course::reduction::k01_neighboured<int, Sum<int> >(int const*, …)".
-std::string short_kernel(const std::string& demangled) {
-  std::string name = demangled.substr(0, demangled.find_first_of("<("));
-  if (const auto space = name.rfind(' '); space != std::string::npos) name = name.substr(space + 1);
-  if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
-  return name;
 }
 
 // --- Elements ---------------------------------------------------------------------------------------------
@@ -71,27 +50,12 @@ std::string vote_of(const std::vector<std::byte>& contents, std::uint64_t lanes,
   return text;
 }
 
-// The elements of arrays that have been written, by the harness or by a store.
-class Known {
- public:
-  void add(const std::string& array, std::uint64_t block, std::uint64_t element) {
-    elements_.emplace(array, block, element);
-  }
-  bool contains(const std::string& array, std::uint64_t block, std::uint64_t element) const {
-    return elements_.contains({array, block, element});
-  }
-
- private:
-  std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> elements_;
-};
-
 // The first element to show: the first one written, if none of the array's first `columns` elements was
 // written (as for the second of two buffers in one array); else 0.
 std::uint64_t first_shown(const Json& row, std::uint64_t columns) {
   std::uint64_t least = ~std::uint64_t{0};
-  if (const auto writes = row.find("writes"); writes != row.end() && writes->is_array())
-    for (const Json& w : *writes)
-      if (w.is_array()) least = std::min(least, at(w, 0));
+  for (const Json& w : fields::list(row, "writes"))
+    if (w.is_array()) least = std::min(least, at(w, 0));
   return least != ~std::uint64_t{0} && least >= columns ? least : 0;
 }
 
@@ -108,9 +72,7 @@ std::uint64_t rows_of(const lab::Shape& shape, const std::string& array, std::ui
 
 std::vector<TraceLanes> lanes_of(const Json& row) {
   std::vector<TraceLanes> all;
-  const auto accesses = row.find("accesses");
-  if (accesses == row.end() || !accesses->is_array()) return all;
-  for (const Json& a : *accesses) {
+  for (const Json& a : fields::list(row, "accesses")) {
     if (!a.is_array()) continue;
     const auto word = [&](std::size_t k) { return static_cast<std::uint32_t>(at(a, k)); };
     all.push_back({at(a, 0), word(1), word(2), word(3), word(4), word(5) > word(6) ? word(5) : 0});
@@ -137,12 +99,12 @@ struct TraceRow {
 
   TraceRow(const Json& row, const std::string& after, std::uint64_t columns)
       : json(row),
-        array(text_field(row, "object")),
-        launch(count_field(row, "launch")),
-        warp(count_field(row, "warp")),
-        lanes(count_field(row, "lanes")),
+        array(fields::string(row, "object")),
+        launch(fields::count(row, "launch")),
+        warp(fields::count(row, "warp")),
+        lanes(fields::count(row, "lanes")),
         first(first_shown(row, columns)),
-        width(std::clamp<std::uint64_t>(count_field(row, "width", 4), 1, 8)),
+        width(std::clamp<std::uint64_t>(fields::count(row, "width", 4), 1, 8)),
         start(after == "start"),
         vote(after == "vote"),
         shuffle(after == "shuffle"),
@@ -169,15 +131,15 @@ class ViewBuilder {
 
   void add(const Json& json) {
     TraceStep step;
-    step.after = text_field(json, "after");
+    step.after = fields::string(json, "after");
     const TraceRow row(json, step.after, columns_);
     step.array = step.base = row.array;
-    step.path = text_field(json, "file");
-    step.file = file_name(step.path);
-    step.line = static_cast<std::uint32_t>(count_field(json, "line"));
+    step.path = fields::string(json, "file");
+    step.file = std::filesystem::path(step.path).filename();
+    step.line = static_cast<std::uint32_t>(fields::count(json, "line"));
     step.first = row.first;
     if (row.fault) {
-      view_.fault = text_field(json, "fault");
+      view_.fault = fields::string(json, "fault");
       if (view_.fault.empty() && !view_.findings.empty()) view_.fault = view_.findings.front();
     }
     const DType type = lab::shown_type(shape_, case_, row.array, row.width);
@@ -204,9 +166,7 @@ class ViewBuilder {
   // Returns the elements that were written, of those that are shown.
   std::set<std::uint64_t> add_stores(const TraceRow& row, TraceStep& step) {
     std::set<std::uint64_t> written;
-    const auto writes = row.json.find("writes");
-    if (writes == row.json.end() || !writes->is_array()) return written;
-    for (const Json& w : *writes) {
+    for (const Json& w : fields::list(row.json, "writes")) {
       if (!w.is_array()) continue;
       TraceStore store{at(w, 0),
                        at(w, 1),
@@ -214,7 +174,7 @@ class ViewBuilder {
                        static_cast<std::uint32_t>(at(w, 3)),
                        {},
                        value_of(row.array, w, 5)};
-      known_.add(row.array, row.owner, store.element);
+      known_.emplace(row.array, row.owner, store.element);
       if (store.element < row.first || store.element >= row.first + columns_) continue;
       if (w.size() > 4 && w[4].is_array()) {
         for (std::size_t k = 0; k < w[4].size(); ++k) {
@@ -232,7 +192,7 @@ class ViewBuilder {
   }
 
   void add_cells(const TraceRow& row, DType type, const std::set<std::uint64_t>& written, TraceStep& step) {
-    const auto contents = bytes_of_hex(text_field(row.json, "contents"));
+    const auto contents = bytes_of_hex(fields::string(row.json, "contents"));
     step.lanes = lanes_of(row.json);
     if (row.vote) {
       step.array = fmt::format("votes of warp {}", row.warp);
@@ -250,9 +210,9 @@ class ViewBuilder {
     const std::uint64_t n = std::min(columns_, n_there - std::min(row.first, n_there));
     for (std::uint64_t i = 0; i < n; ++i) {
       const std::uint64_t element = row.first + i;
-      if (row.start) known_.add(row.array, row.owner, element);
-      const bool there =
-          row.shuffle ? i < 32 && (row.lanes >> i & 1) != 0 : known_.contains(row.array, row.owner, element);
+      if (row.start) known_.emplace(row.array, row.owner, element);
+      const bool there = row.shuffle ? i < 32 && (row.lanes >> i & 1) != 0
+                                     : known_.contains({row.array, row.owner, element});
       step.cells.push_back({there ? problem_.print(case_, type, contents.data() + element * row.width) : "",
                             row.shuffle || written.contains(element)});
     }
@@ -285,7 +245,8 @@ class ViewBuilder {
   const std::uint64_t row_length_;
   const std::vector<std::string> kernels_;
   TraceView& view_;
-  Known known_;
+  // Array, owner and element of what has been written, by the harness or by a store.
+  std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> known_;
   std::map<std::pair<std::uint64_t, std::optional<std::uint64_t>>, std::size_t> tables_;
 };
 
@@ -302,15 +263,12 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
   const auto trace = report.find("trace");
   if (trace == report.end() || !trace->is_object()) return view;
   view.truncated = trace->value("truncated", Json(false)) == Json(true);
-  const auto rows = trace->find("rows");
-  if (rows == trace->end() || !rows->is_array()) return view;
 
   std::vector<std::string> kernels;
-  if (const auto launches = report.find("launches"); launches != report.end() && launches->is_array())
-    for (const Json& l : *launches)
-      kernels.push_back(l.is_object() ? short_kernel(text_field(l, "kernel")) : "");
+  for (const Json& l : fields::list(report, "launches"))
+    kernels.push_back(l.is_object() ? short_kernel_name(fields::string(l, "kernel")) : "");
   ViewBuilder builder(problem, task, c, columns, std::move(kernels), view);
-  for (const Json& row : *rows)
+  for (const Json& row : fields::list(*trace, "rows"))
     if (row.is_object()) builder.add(row);
   int number = 0;
   for (TraceTable& table : view.tables)

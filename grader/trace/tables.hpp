@@ -2,7 +2,7 @@
 // A trace as tables: one table for each block of a launch and one for the whole grid, a row for each step, a
 // cell for each element. Made from "trace" in the simulator's report (cudart/sim_control.h), which may
 // contain anything: fields that can't be read are left out. Rendered by text.cpp (terminal, Markdown),
-// stepper.cpp (one step at a time), picture.cpp (SVG) and html.cpp.
+// picture.cpp (SVG) and html.cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "grading/check.hpp"
 #include "lab/problem.hpp"
 
 namespace course::grader {
@@ -101,12 +102,9 @@ std::vector<std::string> remarks_on_lanes(const TraceStep& step);
 
 // For a terminal of 80 columns. Values written in a step are coloured by ANSI escapes, or without `colour`
 // marked with a star.
-std::string trace_text(const TraceView& view, bool colour);
+// With source lines, also the numbers of the steps, the stores with their sources, and the lanes.
+std::string trace_text(const TraceView& view, bool colour, const SourceLine* source_line = nullptr);
 // Tables for the handouts. Values written in a step are bold.
 std::string trace_markdown(const TraceView& view);
-// For other programs: {schema, lab, task, case, fault, findings, tables: [{launch, kernel, block, steps}]}. A
-// step has the fields of TraceStep; `values` are the texts of its cells (null: nothing has been written yet),
-// `written` the indices of those written in it.
-std::string trace_json(const TraceView& view);
 
 }  // namespace course::grader

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "text.hpp"
-#include "trace/stepper.hpp"
 #include "trace/tables.hpp"
 
 namespace course::grader {
@@ -54,20 +54,6 @@ std::string cells_of(const TraceStep& step, std::size_t indent, std::size_t widt
   return out + "\n";
 }
 
-std::string text_of(const TraceTable& table, bool colour) {
-  Widths w;
-  for (const TraceStep& step : table.steps) {
-    w.label = std::max(w.label, display_width(label_of(step)));
-    w.array = std::max(w.array, display_width(step.array));
-    w.cell = std::max(w.cell, cell_width(step, colour));
-  }
-  std::string out = title_of(table) + "\n";
-  for (const TraceStep& step : table.steps)
-    out += fmt::format("  {}  {} ", fit_left(label_of(step), w.label), fit_left(step.array, w.array)) +
-           cells_of(step, w.label + w.array + 5, w.cell, colour);
-  return out;
-}
-
 std::string made_of(const TraceStore& store) {
   std::vector<std::string> places;
   for (const TraceSource& p : store.from) places.push_back(fmt::format("{}[{}]", p.array, p.element));
@@ -78,8 +64,48 @@ std::string coloured(const char* code, const std::string& text, bool colour) {
   return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
 }
 
-}  // namespace
+// The source lines that stored, the stores with their sources, and the lanes.
+std::string details_of(const TraceTable& table, const TraceStep& step, const SourceLine& source_line,
+                       bool colour) {
+  std::set<std::uint32_t> lines;
+  for (const TraceStore& store : step.stores)
+    if (store.line != 0) lines.insert(store.line);
+  if (step.after == "fault" && step.line != 0 && lines.empty()) lines.insert(step.line);
+  std::string out;
+  for (const std::uint32_t line : lines)
+    if (const std::string source = tame_line(source_line(step.path, line)); !source.empty())
+      out += coloured("36", fit_left(fmt::format("{:>7} | {}", line, source), kColumns), colour) + "\n";
+  for (const TraceStore& store : step.stores)
+    out += wrap(fmt::format("    {}[{}] by thread {}{}, line {}{}", step.base, store.element, store.thread,
+                            table.block ? "" : fmt::format(" of block {}", store.block), store.line,
+                            made_of(store)),
+                kColumns, 6) +
+           "\n";
+  for (const std::string& remark : remarks_on_lanes(step))
+    out += coloured("33", wrap("    " + remark, kColumns, 6), colour) + "\n";
+  return out;
+}
 
+std::string text_of(const TraceTable& table, bool colour, const SourceLine* source_line) {
+  const auto label = [&](const TraceStep& step) {
+    return source_line == nullptr ? label_of(step) : fmt::format("{}. {}", step.number, label_of(step));
+  };
+  Widths w;
+  for (const TraceStep& step : table.steps) {
+    w.label = std::max(w.label, display_width(label(step)));
+    w.array = std::max(w.array, display_width(step.array));
+    w.cell = std::max(w.cell, cell_width(step, colour));
+  }
+  std::string out = title_of(table) + "\n";
+  for (const TraceStep& step : table.steps) {
+    out += fmt::format("  {}  {} ", fit_left(label(step), w.label), fit_left(step.array, w.array)) +
+           cells_of(step, w.label + w.array + 5, w.cell, colour);
+    if (source_line != nullptr) out += details_of(table, step, *source_line, colour);
+  }
+  return out;
+}
+
+// What follows the last step: the fault that ended the trace, and the findings.
 std::string trace_end(const TraceView& view, bool colour) {
   std::string out;
   if (view.truncated) out += "\nThe rest was left out: trace fewer items (--n).\n";
@@ -91,46 +117,14 @@ std::string trace_end(const TraceView& view, bool colour) {
   return out;
 }
 
-std::string trace_text(const TraceView& view, bool colour) {
+}  // namespace
+
+std::string trace_text(const TraceView& view, bool colour, const SourceLine* source_line) {
   std::string out = fmt::format("{} / {}, case {}\n", view.lab, view.task, view.case_name);
   if (view.tables.empty()) out += "\nNo kernel touched an array that has a name.\n";
-  for (const TraceTable& table : view.tables) out += "\n" + text_of(table, colour);
+  for (const TraceTable& table : view.tables) out += "\n" + text_of(table, colour, source_line);
   if (!colour && !view.tables.empty()) out += "\n* written in this step. · nothing there yet.\n";
   return out + trace_end(view, colour);
-}
-
-std::vector<std::string> trace_steps_text(const TraceView& view, const SourceLine& source_line, bool colour) {
-  int n_steps = 0;
-  for (const TraceTable& table : view.tables) n_steps += static_cast<int>(table.steps.size());
-  std::vector<std::string> all;
-  for (const TraceTable& table : view.tables) {
-    for (const TraceStep& step : table.steps) {
-      std::string out = coloured("1", fmt::format("Step {} of {}", all.size() + 1, n_steps), colour) +
-                        fmt::format("  {}\n{}\n", title_of(table), label_of(step));
-      std::vector<std::uint32_t> lines;
-      for (const TraceStore& store : step.stores)
-        if (store.line != 0 && std::ranges::find(lines, store.line) == lines.end())
-          lines.push_back(store.line);
-      if (step.after == "fault" && step.line != 0 && lines.empty()) lines.push_back(step.line);
-      std::ranges::sort(lines);
-      for (const std::uint32_t line : lines)
-        if (const std::string source = tame_line(source_line(step.path, line)); !source.empty())
-          out += coloured("36", fit_left(fmt::format("{:>5} | {}", line, source), kColumns), colour) + "\n";
-      const std::string head = fmt::format("  {} ", step.array);
-      if (!step.cells.empty())
-        out += head + cells_of(step, display_width(head), cell_width(step, colour), colour);
-      for (const TraceStore& store : step.stores)
-        out += wrap(fmt::format("    {}[{}] by thread {}{}, line {}{}", step.base, store.element,
-                                store.thread, table.block ? "" : fmt::format(" of block {}", store.block),
-                                store.line, made_of(store)),
-                    kColumns, 6) +
-               "\n";
-      for (const std::string& remark : remarks_on_lanes(step))
-        out += coloured("33", wrap("    " + remark, kColumns, 6), colour) + "\n";
-      all.push_back(std::move(out));
-    }
-  }
-  return all;
 }
 
 std::string trace_markdown(const TraceView& view) {

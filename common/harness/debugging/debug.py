@@ -73,9 +73,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--wrong", action="store_true", help="begin at the store that made the output of a lab's case wrong"
     )
-    parser.add_argument(
-        "--watch", metavar="EXPR", action="append", default=[], help="stop when this value changes"
-    )
     parser.add_argument("--commands", metavar="FILE", help="read commands from a file")
     parser.add_argument(
         "--dap", action="store_true", help="alone: speak the Debug Adapter Protocol, for editors"
@@ -87,32 +84,17 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def compile_with(command: list[str]) -> None:
-    with Waiting(
-        "Compiling " + " ".join(pathlib.Path(word).name for word in command if word.endswith(".cu"))
-    ):
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-        )
-    if done.returncode != 0:
-        sys.stderr.write(done.stdout)
-        raise Refused("the file does not compile")
-
-
 def compile_program(
     root: pathlib.Path, source: pathlib.Path, program: pathlib.Path, optimised: bool, more: list[str]
 ) -> None:
     """As ./lab sanitize does, but unless `optimised`, with -G."""
-    compile_with(
-        [
-            "bash",
-            str(root / "common/tools/compile_program.sh"),
-            str(source),
-            str(program),
-            *([] if optimised else ["-G"]),
-            *more,
-        ]
-    )
+    flags = [*([] if optimised else ["-G"]), *more]
+    command: list = ["bash", root / "common/tools/compile_program.sh", source, program, *flags]
+    with Waiting(f"Compiling {source.name}"):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.stderr.write(done.stdout)
+        raise Refused("the file does not compile")
 
 
 def build_lab(
@@ -127,29 +109,14 @@ def build_lab(
         )
     source = root / ("solutions" if options.solutions else "labs") / lab / f"{lab}.cu"
     program = folder / lab
-    compile_program(
-        root,
-        source,
-        program,
-        options.optimised,
-        [
-            f"-DCOURSE_LAB={lab}",
-            f"-I{root}/common",
-            f"-I{root}/common/harness",
-            f"-I{root}/labs",
-            f"-I{root}/solutions",
-            str(root / "common/harness/debugging/lab_main.cpp"),
-            f"-L{build}/common/harness/debugging",
-            "-llab_case",
-        ],
-    )
+    flags = [f"-I{root / part}" for part in ("common", "common/harness", "labs", "solutions")]
+    flags += [f"-DCOURSE_LAB={lab}", f"-L{build}/common/harness/debugging", "-llab_case"]
+    main_program = str(root / "common/harness/debugging/lab_main.cpp")
+    compile_program(root, source, program, options.optimised, [main_program, *flags])
     command = [str(program), lab, options.rest[0]]
-    if options.case:
-        command += ["--case", options.case]
-    if options.n:
-        command += ["--n", options.n]
-    if options.seed:
-        command += ["--seed", options.seed]
+    for name in ("case", "n", "seed"):
+        if value := getattr(options, name):
+            command += [f"--{name}", value]
     return command
 
 
@@ -223,8 +190,6 @@ def main(arguments: list[str]) -> int:
             terminal.command("wrong")
         else:
             terminal.show_stop()
-        for expression in options.watch:
-            terminal.command(f"watch {expression}")
         with (
             open(options.commands, encoding="utf-8") if options.commands else open(0, closefd=False) as lines
         ):

@@ -24,9 +24,9 @@
 #include "cudart/sim_control.h"
 #include "lab/derived_cases.hpp"
 #include "lab/differs.hpp"
-#include "lab/poison.hpp"
 #include "lab/problem.hpp"
 #include "registry.hpp"
+#include "runner/device_buffers.hpp"
 
 namespace course::debug {
 namespace {
@@ -35,8 +35,8 @@ struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-void check(cudaError_t code, const char* what) {
-  if (const auto done = checked(code, what); !done) throw Refused(done.error().text);
+void check(const Result<void>& done) {
+  if (!done) throw Refused(done.error().text);
 }
 
 template <typename Function>
@@ -44,25 +44,16 @@ Function control(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
 }
 
-// Memory on the device, exactly as long as asked for, so that an access past its end is found.
-class Memory {
- public:
-  Memory(std::uint64_t n_bytes, std::uint32_t misalign) : misalign_(misalign) {
-    check(cudaMalloc(&start_, std::max<std::uint64_t>(n_bytes + misalign, 1)), "cudaMalloc");
-    check(cudaMemset(start_, static_cast<int>(lab::kPoison), n_bytes + misalign), "cudaMemset");
-    // The poison does not count as a value: the checker is to find reads of it.
-    static const auto forget = control<decltype(&simForgetWrites)>("simForgetWrites");
-    if (forget != nullptr && n_bytes + misalign > 0) forget(start_, n_bytes + misalign);
-  }
-  ~Memory() { static_cast<void>(cudaFree(start_)); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  void* data() const { return static_cast<std::byte*>(start_) + misalign_; }
-
- private:
-  void* start_ = nullptr;
-  std::uint32_t misalign_;
-};
+// Memory on the device without guard bands, so that an access past its end is found.
+lab::GuardedBuffer allocate(std::uint64_t n_bytes, std::uint32_t misalign) {
+  auto buffer = lab::GuardedBuffer::allocate(n_bytes, 0, misalign);
+  if (!buffer) throw Refused(buffer.error().text);
+  check(buffer->poison());
+  // The poison does not count as a value: the checker is to find reads of it.
+  static const auto forget = control<decltype(&simForgetWrites)>("simForgetWrites");
+  if (forget != nullptr && n_bytes > 0) forget(buffer->data(), n_bytes);
+  return std::move(*buffer);
+}
 
 const lab::Problem& problem_of(std::string_view name) {
   for (const lab::Problem* p : lab::all_problems())
@@ -157,22 +148,21 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
   static const auto set_schedule = control<decltype(&simSetSchedule)>("simSetSchedule");
   if (seed && set_schedule != nullptr) set_schedule(seed_for(case_seed, "schedule"));
 
-  std::vector<std::unique_ptr<Memory>> memory;
+  std::vector<lab::GuardedBuffer> memory;
   std::vector<lab::DeviceBuffer> on_device;
   const auto place = [&](const lab::HostBuffer& buffer, bool is_input) {
     const std::uint32_t misalign = is_input                   ? misalign_of(c, buffer.spec, memory.size())
                                    : shape.misaligned_outputs ? misalign_of(c, buffer.spec, 0)
                                                               : 0;
-    memory.push_back(std::make_unique<Memory>(buffer.bytes.size(), misalign));
-    void* data = memory.back()->data();
-    if (is_input && !buffer.bytes.empty())
-      check(cudaMemcpy(data, buffer.bytes.data(), buffer.bytes.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    memory.push_back(allocate(buffer.bytes.size(), misalign));
+    void* data = memory.back().data();
+    if (is_input) check(memory.back().upload(buffer.bytes));
     name(data, buffer.bytes.size(), lab::bytes_of(buffer.spec.dtype), buffer.spec.name, is_input);
     on_device.push_back({data, buffer.spec.count, buffer.spec.dtype});
   };
   for (const auto& buffer : inputs) place(buffer, true);
   for (const auto& buffer : outputs) place(buffer, false);
-  const Memory workspace(shape.workspace.n_bytes(), 0);
+  const lab::GuardedBuffer workspace = allocate(shape.workspace.n_bytes(), 0);
   for (const lab::Workspace::Array& array : shape.workspace.arrays()) {
     const std::size_t element = lab::bytes_of(array.dtype);
     name(static_cast<std::byte*>(workspace.data()) + array.first_byte,
@@ -182,11 +172,11 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
   if (confine != nullptr && shape.workspace.n_bytes() > 0) confine(workspace.data(), 1);
 
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  check(checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate"));
   int multiprocessors = 1;
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
-        "cudaDeviceGetAttribute");
-  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  check(checked(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
+                "cudaDeviceGetAttribute"));
+  check(checked(cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
   lab::Request request = lab::request_of(problem, task, c);
   request.workspace_bytes = shape.workspace.n_bytes();
   request.inputs = std::span(on_device).first(inputs.size());
@@ -199,12 +189,11 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
     throw Refused("The task is not written yet: it returns not_implemented.");
   if (status == lab::Status::unsupported)
     throw Refused("The task returns Status::unsupported for this case.");
-  check(cudaDeviceSynchronize(), "the kernel");
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (!outputs[k].bytes.empty())
-      check(cudaMemcpy(outputs[k].bytes.data(), request.outputs[k].data, outputs[k].bytes.size(),
-                       cudaMemcpyDeviceToHost),
-            "cudaMemcpy");
+  check(checked(cudaDeviceSynchronize(), "the kernel"));
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const lab::GuardedBuffer& from = memory[inputs.size() + k];
+    check(from.download(from.whole_bytes() - from.data_bytes(), outputs[k].bytes));
+  }
   const auto wrong = problem.check(task, c, inputs, outputs);
   list_wrong_elements(problem, task, c, inputs, outputs, request.outputs, wrong);
   if (wrong)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A buffer in device memory between guard bands: guard | misalign | data | guard. Used by the runner only.
+// A buffer in device memory between guard bands: guard | misalign | data | guard. Used by the runner and, without
+// bands, by the debugger of labs (common/harness/debugging).
 // Invariant: after poison() or poison_bands(), a byte of the bands that is not poison was written by code
 // that exceeded its bounds.
 #pragma once

@@ -17,8 +17,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-from debugger import Debugger, Ended, Refused
-from terminal import change_text
+from debugger import Debugger, Ended, Refused, reason_text
 
 CAPABILITIES = {
     "supportsConfigurationDoneRequest": True,
@@ -43,14 +42,6 @@ REASONS = {
     "wrong store": "exception",
     "no store": "exception",
 }
-# What is said of them, in this order.
-TEXTS = {
-    "finding": "{text}",
-    "fault": "{text}",
-    "watch": "{change}",
-    "wrong store": "{text} becomes {got}, expected is {expected}",
-    "no store": "nothing is ever stored in {text}; expected is {expected}",
-}
 LANE_WARPS = 1 << 20  # warps of a block, in thread ids
 
 
@@ -69,7 +60,6 @@ class Adapter:
         # Of references: never used again, so that an old one is known as such.
         self.numbers = itertools.count(1)
         self.lane = 0
-        self.texts: list[str] = []  # why the program has stopped
         self.requests: queue.Queue[dict | None] = queue.Queue()
 
     @property
@@ -201,16 +191,12 @@ class Adapter:
         focus = stop["focus"]
         self.lane = focus["lane"]
         why = stop["why"]
-        self.texts = [
-            text.format(**w, change=change_text(w) if kind == "watch" else "")
-            for kind, text in TEXTS.items()
-            for w in why
-            if w["kind"] == kind
-        ]
+        said = [w for w in why if REASONS.get(w["kind"]) in ("exception", "data breakpoint")]
+        texts = [reason_text(w) for w in said]
         reason = next((REASONS[w["kind"]] for w in why if w["kind"] in REASONS), "step")
-        why = {"text": "; ".join(self.texts)} if self.texts else {}
-        self.event("stopped", reason=reason, threadId=self.thread_id(focus), allThreadsStopped=True, **why)
-        for text in self.texts:
+        more = {"text": " ".join(texts)} if texts else {}
+        self.event("stopped", reason=reason, threadId=self.thread_id(focus), allThreadsStopped=True, **more)
+        for text in texts:
             self.say(text + "\n")
         return None
 
@@ -236,16 +222,8 @@ class Adapter:
         return self.lane
 
     def step(self, arguments: dict, forwards: bool, depth: int | None) -> Callable[[], dict]:
-        step = {**self.scene(arguments["threadId"]), "alone": arguments.get("granularity") == "lane"}
-        del step["frame"]
-        if depth is not None:
-            if depth < 0:
-                raise Refused("this is the kernel itself, which no function has called")
-            step["depth"] = depth
-        goal = {"step": step, "findings": self.findings}
-        if forwards and depth is not None:
-            goal["breakpoints"] = True
-        return (lambda: self.debugger.run(**goal)) if forwards else (lambda: self.debugger.run_back(**goal))
+        thread = self.scene(arguments["threadId"])
+        return lambda: self.debugger.step(forwards, thread, depth, self.findings)
 
     # --- requests
 
@@ -287,7 +265,7 @@ class Adapter:
         why = [w for w in self.debugger.stop["why"] if REASONS.get(w["kind"]) == "exception"]
         if not why:
             raise Refused("no finding or fault has stopped the program")
-        return {"exceptionId": why[0]["kind"], "description": self.texts[0], "breakMode": "always"}
+        return {"exceptionId": why[0]["kind"], "description": reason_text(why[0]), "breakMode": "always"}
 
     def do_dataBreakpointInfo(self, arguments: dict) -> dict:
         # An editor names a variable by its place in a list of variables, or an expression.

@@ -17,6 +17,33 @@ import tempfile
 SNAPSHOT_EVERY = 1 << 17  # events, at first
 MAX_SNAPSHOTS = 40
 NO_WAY_BACK = "This program cannot go back: it has several threads."
+# What is said of the reasons of a stop, and if it is one of n.
+REASONS = {
+    "breakpoint": "Breakpoint {id}.",
+    "watch": "Watch {id}: {text} {change} (time {write}).",
+    "finding": "Finding: {text}",
+    "fault": "Fault, which ends the kernel: {text}",
+    "wrong store": "This line, executed by {who}, stores the wrong value: {text} becomes {got}, "
+    "expected is {expected}.",
+    "no store": "Nothing is ever stored in {text}; expected is {expected}.",
+    "barrier": "All threads of block {block} have arrived at the barrier.",
+    "interrupt": "Interrupted.",
+    "beginning": "This is where the first launch begins; there is nothing before it.",
+    "thread end": "The warp ends here.",
+}
+SEVERAL = {
+    "wrong store": " (It is the first of {n} wrong elements.)",
+    "no store": " ({n} wrong elements are never stored.)",
+}
+
+
+def reason_text(why: dict) -> str:
+    """A reason of a stop in words; "" if there is nothing to say of it."""
+    change = f"was written by {why.get('who')}" + (f", now {why['to']}" if "to" in why else "")
+    if "from" in why and "to" in why:
+        change = f"changes from {why['from']} to {why['to']}, written by {why['who']}"
+    more = SEVERAL.get(why["kind"], "") if why.get("n", 1) > 1 else ""
+    return (REASONS.get(why["kind"], "") + more).format(**why, change=change)
 
 
 class Ended(Exception):
@@ -38,14 +65,11 @@ class Connection:
         except OSError as error:
             raise Ended from error
 
-    def receive(self, timeout: float | None = None) -> dict | None:
-        """The next message; None when none came in time."""
-        self.sock.settimeout(timeout)
+    def receive(self) -> dict:
+        """The next message."""
         while b"\n" not in self.buffer:
             try:
                 more = self.sock.recv(65536)
-            except TimeoutError:
-                return None
             except OSError as error:
                 raise Ended from error
             if not more:
@@ -250,7 +274,7 @@ class Debugger:
         """Waits for the end of a run. Ctrl-C interrupts the program."""
         while True:
             try:
-                message = self.live.receive(0.5)
+                message = self.live.receive()
             except KeyboardInterrupt:
                 os.kill(self.live_pid, signal.SIGUSR1)
                 continue
@@ -259,8 +283,6 @@ class Debugger:
                 self.live.close()
                 self.live = None
                 raise
-            if message is None:
-                continue
             if "launch_end" in message:
                 self.known_end = max(self.known_end, message["launch_end"])
                 self.launches = max(self.launches, message["launch"])
@@ -272,6 +294,17 @@ class Debugger:
         self.writes = message.get("writes") or {}
         self.note_printed(message.get("printed") or [])
         return self.stop
+
+    def move(self, forwards: bool, **goal: object) -> dict:
+        return self.run(**goal) if forwards else self.run_back(**goal)
+
+    def step(self, forwards: bool, thread: dict, depth: int | None, findings: bool) -> dict:
+        """To the next line of this thread's warp, or the one before; not deeper in calls than `depth`."""
+        if depth is None:
+            return self.move(forwards, step=thread, findings=findings)
+        if depth < 0:
+            raise Refused("this is the kernel itself, which no function has called")
+        return self.move(forwards, step={**thread, "depth": depth}, findings=findings, breakpoints=forwards)
 
     def goto(self, time: int, why: list | None = None, focus: dict | None = None) -> dict:
         """To the state at `time`, forwards or backwards."""
@@ -291,10 +324,13 @@ class Debugger:
                 self.stop["focus"] = focus
         return self.stop
 
-    def find_last(self, before: int, **goal: object) -> dict | None:
-        """The last event before the time `before` that `goal` asks for. Moves the live process."""
+    def check_way_back(self) -> None:
         if not self.travels:
             raise Refused(NO_WAY_BACK if self.first_time else "No kernel was launched.")
+
+    def find_last(self, before: int, **goal: object) -> dict | None:
+        """The last event before the time `before` that `goal` asks for. Moves the live process."""
+        self.check_way_back()
         bound = before
         # A run may add snapshots and drop others, so the next one is chosen anew.
         while earlier := [s for s in self.snapshots if s[0] < bound - 1]:
@@ -313,6 +349,23 @@ class Debugger:
             return self.goto(self.first_time, [{"kind": "beginning"}])
         return self.goto(found["time"], found["why"], {k: found[k] for k in ("block", "warp", "lane")})
 
+    def last_writes(self, places: list[dict], before: int) -> dict[int, dict]:
+        """Who wrote each of these places in memory last before a time, by its position in the list. Moves the
+        live process."""
+        self.check_way_back()
+        found: dict[int, dict] = {}
+        mine = self.watches
+        self.watches = {k: {**place, "id": k} for k, place in enumerate(places)}
+        try:
+            while len(found) < len(places) and (earlier := [s for s in self.snapshots if s[0] < before]):
+                self.resume(earlier[-1])
+                self.run(until=before)
+                found = {int(k): write for k, write in self.writes.items()} | found
+                before = earlier[-1][0]
+        finally:
+            self.watches, self.is_set_up = mine, False
+        return found
+
     def first_wrong_store(self) -> dict:
         """To the store that made an element of a lab's output wrong: of the last stores to wrong elements the
         earliest."""
@@ -327,18 +380,8 @@ class Debugger:
             raise Refused("The result is right." if lines else f"{none}if no kernel fails.")
         names = ("text", "address", "bytes", "expected", "got")
         elements = [dict(zip(names, line.split("\t"))) for line in lines[1:]]
-        mine, self.watches = self.watches, {}
-        for k, one in enumerate(elements):
-            place = {name: int(one[name]) for name in ("address", "bytes")}
-            self.watches[k] = {"id": k, **place, "block": 0, "text": one["text"]}
-        try:
-            if not self.snapshots:
-                raise Refused(NO_WAY_BACK)
-            self.resume(self.snapshots[0])
-            self.run()
-            writes = {int(k): w for k, w in self.writes.items()}
-        finally:
-            self.watches, self.is_set_up = mine, False
+        places = [{"address": int(e["address"]), "bytes": int(e["bytes"]), "block": 0} for e in elements]
+        writes = self.last_writes(places, self.stop["time"])
         missing = [e for k, e in enumerate(elements) if k not in writes]
         if missing:
             self.goto(self.first_time, [{"kind": "no store", **missing[0], "n": len(missing)}])

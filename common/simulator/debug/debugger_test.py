@@ -365,7 +365,6 @@ class Terminals(unittest.TestCase):
                 ("block 77", "not running"),
                 ("p *n", "pointer"),
                 ("info nothing", "info locals"),
-                ("unit x", "unit warp"),
                 ("wrong", "only a lab's case"),
             ]:
                 with self.subTest(command=command):
@@ -396,8 +395,6 @@ class Walks(unittest.TestCase):
                 "reverse-next",
                 "reverse-barrier",
                 "goto",
-                "unit warp",
-                "unit lane",
                 "thread",
             ]
             for _ in range(25):
@@ -420,7 +417,6 @@ class Walks(unittest.TestCase):
                 )
             # Backwards step by step gives what forwards step by step gave.
             s.do("restart")
-            s.do("unit warp")
             times = []
             for _ in range(8):
                 s.do("step")

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -59,14 +60,11 @@ std::uint64_t bits_of(const Value& v) {
 
 double real_of(const Value& v) {
   if (v.type->kind == Kind::floating) {
-    if (v.bytes.size() == 4) {
-      float f;
-      std::memcpy(&f, v.bytes.data(), 4);
-      return static_cast<double>(f);
-    }
+    float f = 0;
     double d = 0;
+    if (v.bytes.size() == 4) std::memcpy(&f, v.bytes.data(), 4);
     if (v.bytes.size() == 8) std::memcpy(&d, v.bytes.data(), 8);
-    return d;
+    return v.bytes.size() == 4 ? static_cast<double>(f) : d;
   }
   return is_signed(*v.type) ? static_cast<double>(static_cast<std::int64_t>(bits_of(v)))
                             : static_cast<double>(bits_of(v));
@@ -78,14 +76,21 @@ bool is_true(const Value& v) {
 
 template <typename T>
 Value value_of(const Type& type, T number) {
-  Value v;
-  v.type = &type;
-  v.bytes.resize(type.bytes);
+  Value v{&type, std::vector<std::byte>(type.bytes), {}};
   std::memcpy(v.bytes.data(), &number, std::min(sizeof number, v.bytes.size()));
   return v;
 }
 Value truth(bool b) {
   return value_of(kBool, static_cast<std::uint8_t>(b ? 1 : 0));
+}
+
+// A member or an element of a value.
+Value part(const Value& whole, const Type* type, std::uint64_t offset) {
+  if (offset + type->bytes > whole.bytes.size()) throw Failure("only a part of this value is known");
+  const auto begin = whole.bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+  Value v{type, {begin, begin + static_cast<std::ptrdiff_t>(type->bytes)}, {}};
+  if (whole.address) v.address = *whole.address + offset;
+  return v;
 }
 
 // Pointer types that `&x` makes; they must outlive the value.
@@ -158,13 +163,9 @@ class Parser {
 
   Value at(const Type* type, std::uint64_t address) const {
     if (type == nullptr || type->bytes == 0) throw Failure("the type behind this pointer is not known");
-    Value v;
-    v.type = type;
-    v.address = address;
     auto bytes = inspector_.memory(*scene_.warp, scene_.lane, address, type->bytes);
     if (!bytes) throw Failure(bytes.error().text);
-    v.bytes = std::move(*bytes);
-    return v;
+    return {type, std::move(*bytes), address};
   }
 
   Value apply(std::string_view mark, Value a, Value b) const {
@@ -295,16 +296,6 @@ class Parser {
     return at(p.type->target, bits_of(p) + k * p.type->target->bytes);
   }
 
-  static Value part(const Value& whole, const Type* type, std::uint64_t offset) {
-    Value v;
-    v.type = type;
-    if (whole.address) v.address = *whole.address + offset;
-    if (offset + type->bytes > whole.bytes.size()) throw Failure("only a part of this value is known");
-    v.bytes.assign(whole.bytes.begin() + static_cast<std::ptrdiff_t>(offset),
-                   whole.bytes.begin() + static_cast<std::ptrdiff_t>(offset + type->bytes));
-    return v;
-  }
-
   static std::optional<Value> find_member(const Value& v, const std::string& wanted) {
     for (const Type::Member& m : v.type->members) {
       if (m.name == wanted) return part(v, m.type, m.offset);
@@ -426,11 +417,8 @@ class Parser {
       t.members = {{"x", &kUnsigned, 0}, {"y", &kUnsigned, 4}, {"z", &kUnsigned, 8}};
       return t;
     }();
-    Value v;
-    v.type = &kTriple;
-    v.bytes.resize(12);
-    std::memcpy(v.bytes.data(), xyz, 12);
-    return v;
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(xyz));
+    return Value{&kTriple, {bytes.begin(), bytes.end()}, {}};
   }
 
   const Inspector& inspector_;
@@ -442,12 +430,9 @@ class Parser {
 
 std::string number_text(const Value& v) {
   if (v.type->kind == Kind::boolean) return bits_of(v) != 0 ? "true" : "false";
-  if (v.type->kind == Kind::floating && v.bytes.size() == 4) {
-    float f;
-    std::memcpy(&f, v.bytes.data(), 4);
-    return fmt::format("{}", f);
-  }
-  if (v.type->kind == Kind::floating) return fmt::format("{}", real_of(v));
+  if (v.type->kind == Kind::floating)
+    return v.bytes.size() == 4 ? fmt::format("{}", static_cast<float>(real_of(v)))
+                               : fmt::format("{}", real_of(v));
   const std::string digits = is_signed(*v.type) ? fmt::format("{}", static_cast<std::int64_t>(bits_of(v)))
                                                 : fmt::format("{}", bits_of(v));
   if (v.type->kind == Kind::character) {
@@ -478,12 +463,7 @@ bool holds(const Inspector& inspector, const Scene& scene, const std::string& co
 
 std::string to_text(const Value& v, std::uint64_t most) {
   const auto piece = [&](const Type* type, std::uint64_t offset) {
-    Value inner;
-    inner.type = type;
-    if (offset + type->bytes > v.bytes.size()) return std::string("?");
-    inner.bytes.assign(v.bytes.begin() + static_cast<std::ptrdiff_t>(offset),
-                       v.bytes.begin() + static_cast<std::ptrdiff_t>(offset + type->bytes));
-    return to_text(inner, most);
+    return offset + type->bytes <= v.bytes.size() ? to_text(part(v, type, offset), most) : "?";
   };
   switch (v.type->kind) {
     case Kind::nothing: return "?";

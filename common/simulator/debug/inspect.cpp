@@ -10,6 +10,7 @@
 
 #include "base/demangle.hpp"
 #include "sim/authors_files.hpp"
+#include "sim/machine/access.hpp"
 
 namespace course::debug {
 namespace {
@@ -77,8 +78,12 @@ void Inspector::add_kernel(const sim::Program& program, const sim::ModuleImage& 
     return line;
   };
   for (const sim::ProgramFunction& f : program.functions) {
-    std::uint32_t ignored = 0;
-    for (const ptx::Instruction& i : f.source->instructions) author_line(i.location, ignored);
+    std::uint32_t ignored = 0, before = 0;
+    auto& lines = code->lines.emplace_back();
+    for (const ptx::Instruction& i : f.source->instructions) {
+      const std::uint32_t line = author_line(i.location, ignored);
+      lines.push_back(before = line != 0 ? line : before);
+    }
     auto& labels = code->labels.emplace_back();
     for (const auto& l : f.source->labels) labels.emplace(l.name, l.at);
     const Scope* scope = nullptr;
@@ -113,22 +118,8 @@ const KernelCode& Inspector::code(const sim::Program& program) const {
 
 std::uint32_t Inspector::line_at(const KernelCode& code, std::uint32_t function,
                                  std::uint32_t ptx_index) const {
-  const ptx::Module& module = *code.program->module;
-  const auto& instructions = code.program->functions[function].source->instructions;
-  if (ptx_index >= instructions.size()) return 0;
-  // Code of the toolkit that is inlined without a trace belongs to the author's line before it.
-  for (std::uint32_t index = ptx_index + 1; index-- > 0;) {
-    for (std::int32_t at = instructions[index].location; at >= 0;
-         at = module.locations[static_cast<std::size_t>(at)].inlined_at) {
-      const ptx::Location& l = module.locations[static_cast<std::size_t>(at)];
-      const std::string* file = module.find_file(l.file);
-      if (l.line == 0 || file == nullptr || !sim::is_authors_file(*file)) continue;
-      const auto it = line_numbers_.find(
-          fmt::format("{}:{}", std::filesystem::path(*file).lexically_normal().string(), l.line));
-      if (it != line_numbers_.end()) return it->second;
-    }
-  }
-  return 0;
+  const auto& lines = code.lines[function];
+  return ptx_index < lines.size() ? lines[ptx_index] : 0;
 }
 
 // --- positions ---------------------------------------------------------------------------------------------
@@ -283,20 +274,11 @@ Result<std::vector<std::byte>> Inspector::memory(const sim::Warp& w, int lane, s
   constexpr std::uint64_t kMax = 1 << 26;
   if (n_bytes > kMax) return Error{"this value is too large to show"};
   const std::byte* from = nullptr;
-  const auto within = [&](std::uint64_t window) {
-    return address >= window && address - window < sim::kWindowSize;
-  };
-  if (within(sim::kSharedWindow)) {
-    const std::uint64_t offset = address - sim::kSharedWindow;
-    if (offset + n_bytes <= w.block->shared_bytes) from = w.block->shared + offset;
-  } else if (within(sim::kLocalWindow)) {
-    const std::uint64_t offset = address - sim::kLocalWindow;
-    if (offset + n_bytes <= w.local_stride)
-      from = w.local.data() + static_cast<std::size_t>(lane) * w.local_stride + offset;
-  } else if (const sim::Allocation* a = arena_->find(address);
-             a != nullptr && address + n_bytes <= a->base + a->size) {
-    from = reinterpret_cast<const std::byte*>(address);
-  }
+  const std::uint64_t offset = address - sim::kLocalWindow;
+  if (offset >= sim::kWindowSize)
+    from = sim::memory_at(*arena_, *w.block, address, n_bytes);
+  else if (offset + n_bytes <= w.local_stride)
+    from = w.local.data() + static_cast<std::size_t>(lane) * w.local_stride + offset;
   if (from == nullptr) return Error{fmt::format("{:#x} is not memory that this thread can read", address)};
   return std::vector<std::byte>(from, from + n_bytes);
 }

@@ -45,6 +45,7 @@ struct KernelCode {
   std::vector<std::uint32_t> call_block;  // by call: the basic block that it ends
   std::vector<const Scope*> scopes;       // by function, or nullptr
   std::vector<std::unordered_map<std::string, std::int32_t>> labels;  // by function: into its instructions
+  std::vector<std::vector<std::uint32_t>> lines;  // by function and instruction: Inspector::line_at()
 };
 
 // A value in the debugger. `address` if it is in memory.
@@ -83,7 +84,8 @@ class Inspector {
   static const sim::Group* group_of(const sim::Warp& w, int lane);
   // Innermost first. Empty if the lane has exited.
   std::vector<Frame> frames(const sim::Warp& w, int lane) const;
-  // The author's line at an instruction, by index in lines(); 0: none.
+  // The author's line at an instruction, by index in lines(); 0: none. Code of the toolkit that is inlined
+  // without a trace belongs to the author's line before it.
   std::uint32_t line_at(const KernelCode& code, std::uint32_t function, std::uint32_t ptx_index) const;
   // The same in the nearest frame that has one.
   std::uint32_t line_of(const sim::Warp& w, int lane) const;

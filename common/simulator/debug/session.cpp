@@ -267,8 +267,7 @@ Session::Json Session::reasons(const Event& e) {
     }
     why.push_back({{"kind", "fault"}, {"text", text}});
   }
-  if (e.kind == Kind::launch_end && (goal_.launch_ends || goal_.step || goal_.barriers))
-    why.push_back({{"kind", "launch end"}});
+  if (e.kind == Kind::launch_end && (goal_.step || goal_.barriers)) why.push_back({{"kind", "launch end"}});
   return why;
 }
 
@@ -316,12 +315,11 @@ void Session::add_step(const Event& e, Json& why) {
   if (e.warp != nullptr && s.any && e.starts_line) why.push_back({{"kind", "step"}});
   if (s.any || e.warp == nullptr || e.warp->block->linear != s.block || e.warp->number != s.warp) return;
   const bool has_lane = (e.mask >> s.lane & 1) != 0;
-  if (e.starts_line && (has_lane || !s.alone) && depth_of(e) <= s.depth) {
+  if (e.starts_line && depth_of(e) <= s.depth) {
     if (has_lane && why.empty()) focus_on(e, s.lane);
     why.push_back({{"kind", "step"}});
   }
-  if (e.kind == Kind::exit && (s.alone ? has_lane : (e.warp->live & ~e.mask) == 0))
-    why.push_back({{"kind", "thread end"}});
+  if (e.kind == Kind::exit && (e.warp->live & ~e.mask) == 0) why.push_back({{"kind", "thread end"}});
 }
 
 void Session::add_watches(Json& why) {
@@ -332,7 +330,7 @@ void Session::add_watches(Json& why) {
     Json one{{"kind", "watch"}, {"id", hit.id}, {"text", watch->text}, {"who", hit.who}, {"write", hit.time}};
     const auto after = hit.after ? hit.after : memory_of(*watch, *hit.sees);
     const bool known = hit.before && after;
-    if (known && hit.before->bytes == after->bytes && !watch->writes) continue;
+    if (known && hit.before->bytes == after->bytes) continue;
     if (known && watch->type != nullptr) one["from"] = to_text(*hit.before, 8);
     if (after && watch->type != nullptr) one["to"] = to_text(*after, 8);
     if (watch->is_value && why.empty()) {
@@ -464,7 +462,6 @@ Session::Json Session::describe_stop(const Event& e, Json why) {
     stop["mask"] = e.mask;
     stop["depth"] = depth_of(e);
     stop["place"] = place_of(*e.warp, focus_lane_);
-    stop["line_start"] = e.starts_line;
     stop["complaint"] = inspector_.code(*e.warp->program).module->complaint;
   }
   return stop;
@@ -508,15 +505,13 @@ void Session::start(const Json& request) {
                                    {"findings", &goal_.findings},
                                    {"watches", &goal_.watches},
                                    {"barriers", &goal_.barriers},
-                                   {"launches", &goal_.launches},
-                                   {"launch_ends", &goal_.launch_ends}})
+                                   {"launches", &goal_.launches}})
     *flag = request.value(name, false);
   if (request.contains("barrier_block")) goal_.barrier_block = request["barrier_block"].get<std::uint64_t>();
   if (request.contains("step")) {
     const Json& s = request["step"];
-    goal_.step = Step{s.value("any", false),   s.value("block", std::uint64_t{0}),
-                      s.value("warp", 0u),     s.value("lane", 0),
-                      s.value("alone", false), s.value("depth", ~std::uint64_t{0})};
+    goal_.step = Step{s.value("any", false), s.value("block", std::uint64_t{0}), s.value("warp", 0u),
+                      s.value("lane", 0), s.value("depth", ~std::uint64_t{0})};
   }
   snapshot_every_ = request.value("snapshot_every", std::uint64_t{0});
   snapshot_at_ =
@@ -526,7 +521,6 @@ void Session::start(const Json& request) {
 Session::Json Session::answer(const Json& request) {
   const std::string what = request.at("do");
   if (what == "setup") return answer_setup(request);
-  if (what == "lines") return answer_lines();
   if (what == "state") return answer_state();
   if (!in_launch_ || last_warp_ == nullptr) throw BadRequest("no kernel is running here");
   if (what == "value") return answer_value(request);
@@ -614,7 +608,6 @@ Session::Json Session::answer_setup(const Json& request) {
                 w.value("text", ""),
                 // From answer_address: a snapshot has the same types at the same addresses.
                 reinterpret_cast<const Type*>(w.value("type", std::uintptr_t{0})),
-                w.value("writes", false),
                 w.value("is_value", false),
                 w.value("warp", 0u),
                 w.value("lane", 0),
@@ -630,16 +623,6 @@ Session::Json Session::answer_setup(const Json& request) {
   return {{"lines", found}};
 }
 
-Session::Json Session::answer_lines() const {
-  std::set<std::pair<std::string, std::uint32_t>> with_code;
-  for (const auto& kernel : inspector_.kernels())
-    for (const std::uint32_t line : kernel->op_line)
-      if (line != 0) with_code.emplace(inspector_.lines()[line].file, inspector_.lines()[line].number);
-  Json all = Json::object();
-  for (const auto& [file, line] : with_code) all[file].push_back(line);
-  return {{"lines", all}};
-}
-
 Scene Session::scene_of(const Json& request) const {
   const auto block = resident_.find(request.value("block", focus_block_));
   const std::uint32_t warp = request.value("warp", focus_warp_);
@@ -651,15 +634,21 @@ Scene Session::scene_of(const Json& request) const {
   return {&block->second->warps[warp], lane, request.value("frame", std::size_t{0})};
 }
 
+// The value of the request's expression in its thread.
+Value Session::value_in(const Json& request) const {
+  auto value = evaluate(inspector_, scene_of(request), request.at("expression"));
+  if (!value) throw BadRequest(value.error().text);
+  return std::move(*value);
+}
+
 // The value of an expression: of one lane, or with "lanes" of all, null where it has none.
 Session::Json Session::answer_value(const Json& request) const {
+  if (!request.value("lanes", false)) {
+    const Value v = value_in(request);
+    return {{"text", to_text(v)}, {"type", type_text(v.type)}};
+  }
   Scene scene = scene_of(request);
   const std::string text = request.at("expression");
-  if (!request.value("lanes", false)) {
-    const auto v = evaluate(inspector_, scene, text);
-    if (!v) return {{"error", v.error().text}};
-    return {{"text", to_text(*v)}, {"type", type_text(v->type)}};
-  }
   Json lanes = Json::array();
   std::string why;
   for (scene.lane = 0; scene.lane < sim::kLanes; ++scene.lane) {
@@ -705,17 +694,16 @@ Session::Json Session::answer_locals(const Json& request) const {
 // Elements of an array, or of what a pointer points to: `count` from `first` on.
 Session::Json Session::answer_array(const Json& request) const {
   const Scene scene = scene_of(request);
-  const auto v = evaluate(inspector_, scene, request.at("expression"));
-  if (!v) return {{"error", v.error().text}};
-  const Type* element = v->type;
+  const Value v = value_in(request);
+  const Type* element = v.type;
   std::uint64_t total = 0, address = 0;
-  if (v->type->kind == Type::Kind::array && v->address) {
-    address = *v->address;
+  if (v.type->kind == Type::Kind::array && v.address) {
+    address = *v.address;
     while (element->kind == Type::Kind::array) element = element->target;
-    total = element->bytes == 0 ? 0 : v->type->bytes / element->bytes;
-  } else if (v->type->kind == Type::Kind::pointer && v->type->target != nullptr) {
-    std::memcpy(&address, v->bytes.data(), 8);
-    element = v->type->target;
+    total = element->bytes == 0 ? 0 : v.type->bytes / element->bytes;
+  } else if (v.type->kind == Type::Kind::pointer && v.type->target != nullptr) {
+    std::memcpy(&address, v.bytes.data(), 8);
+    element = v.type->target;
   } else {
     throw BadRequest("this is neither an array in memory nor a pointer");
   }
@@ -732,28 +720,27 @@ Session::Json Session::answer_array(const Json& request) const {
     elements.push_back(to_text({element, std::move(*bytes), {}}));
   }
   std::uint64_t row = 0;
-  if (v->type->kind == Type::Kind::array && v->type->target->kind == Type::Kind::array)
-    row = v->type->target->bytes / element->bytes;
+  if (v.type->kind == Type::Kind::array && v.type->target->kind == Type::Kind::array)
+    row = v.type->target->bytes / element->bytes;
   return {{"elements", elements}, {"total", total}, {"first", first},
           {"address", address},   {"row", row},     {"type", type_text(element)}};
 }
 
 Session::Json Session::answer_address(const Json& request) const {
   const Scene scene = scene_of(request);
-  const auto v = evaluate(inspector_, scene, request.at("expression"));
-  if (!v) return {{"error", v.error().text}};
-  const bool is_value = !v->address || *v->address >= sim::kLocalWindow;
+  const Value v = value_in(request);
+  const bool is_value = !v.address || *v.address >= sim::kLocalWindow;
   if (is_value && !request.value("values", false))
     throw BadRequest(
         "this value is in a register or in a thread's own memory: only shared and global memory "
         "have a record of who wrote them");
   Json where{{"block", scene.warp->block->linear},
-             {"now", to_text(*v, 8)},
+             {"now", to_text(v, 8)},
              {"is_value", is_value},
-             {"type", reinterpret_cast<std::uintptr_t>(v->type)}};
+             {"type", reinterpret_cast<std::uintptr_t>(v.type)}};
   if (!is_value) {
-    where["address"] = *v->address;
-    where["bytes"] = v->type->bytes;
+    where["address"] = *v.address;
+    where["bytes"] = v.type->bytes;
     return where;
   }
   const auto frames = inspector_.frames(*scene.warp, scene.lane);

@@ -72,14 +72,14 @@ class Session final : public sim::Attachment, public sim::Observer {
     std::string function;  // at the first line of each function of this name; "": at a line
     std::vector<bool> at;  // by index of Inspector::lines()
   };
-  // Memory whose changes matter (every write, if `writes`). `block`: the one whose shared memory is meant;
-  // unused for global memory. Or, if `is_value`, an expression in one activation of a function in one lane.
+  // Memory whose changes matter. `block`: the one whose shared memory is meant; unused for global memory. Or,
+  // if `is_value`, an expression in one activation of a function in one lane.
   struct Watch {
     int id;
     std::uint64_t address, n_bytes, block;
     std::string text;
     const Type* type;
-    bool writes, is_value;
+    bool is_value;
     std::uint32_t warp;
     int lane;
     std::size_t depth;       // of the frame
@@ -93,7 +93,6 @@ class Session final : public sim::Attachment, public sim::Observer {
     std::uint64_t block;
     std::uint32_t warp;
     int lane;
-    bool alone;           // only lines that this lane begins; otherwise those of the whole warp
     std::uint64_t depth;  // not deeper than this
   };
   // What ends the current run, or with `collect` is only noted.
@@ -102,7 +101,6 @@ class Session final : public sim::Attachment, public sim::Observer {
     bool collect = false;
     std::uint64_t collect_before = 0;
     bool breakpoints = false, findings = false, watches = false, barriers = false, launches = false;
-    bool launch_ends = false;
     std::optional<std::uint64_t> barrier_block;
     std::optional<Step> step;
   };
@@ -133,12 +131,12 @@ class Session final : public sim::Attachment, public sim::Observer {
   Json describe_stop(const Event& e, Json why);
   Json place_of(const sim::Warp& w, int lane) const;
   Scene scene_of(const Json& request) const;
+  Value value_in(const Json& request) const;
   Json answer_value(const Json& request) const;
   Json answer_locals(const Json& request) const;
   Json answer_array(const Json& request) const;
   Json answer_frames(const Json& request) const;
   Json answer_threads() const;
-  Json answer_lines() const;
   Json answer_address(const Json& request) const;
   Json answer_setup(const Json& request);
   Json answer_state() const;

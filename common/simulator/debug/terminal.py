@@ -2,13 +2,14 @@
 """The debugger's line-oriented front end: reads commands like gdb's, prints at most 80 columns. From a script
 as well as by hand."""
 
+import linecache
 import pathlib
 import re
 import string
 import sys
 import textwrap
 
-from debugger import Debugger, Ended, Refused
+from debugger import Debugger, Ended, Refused, reason_text
 
 HELP = """\
 forwards                       backwards
@@ -38,7 +39,6 @@ looking
   where, bt; up, down            the calls; the frame to look at
   list, l [LINE]                 the source
   thread T [B], lane N, warp N, block N      the thread to look at
-  unit warp|lane                 what step and next follow (warp)
 
 EXPR: C, with threadIdx, blockIdx, blockDim, gridDim, and lane, warp, thread,
 block as numbers. An empty line repeats the last command. quit ends."""
@@ -65,32 +65,7 @@ def at(place: dict) -> str:
     return f"{pathlib.Path(place['file']).name}:{place['line']}"
 
 
-# What is said of the reasons of a stop, and if it is one of n.
-REASONS = {
-    "breakpoint": "Breakpoint {id}.",
-    "finding": "Finding: {text}",
-    "fault": "Fault, which ends the kernel: {text}",
-    "wrong store": "This line, executed by {who}, stores the wrong value: {text} becomes {got}, "
-    "expected is {expected}.",
-    "no store": "Nothing is ever stored in {text}; expected is {expected}.",
-    "barrier": "All threads of block {block} have arrived at the barrier.",
-    "interrupt": "Interrupted.",
-    "beginning": "This is where the first launch begins; there is nothing before it.",
-}
-SEVERAL = {
-    "wrong store": " (It is the first of {n} wrong elements.)",
-    "no store": " ({n} wrong elements are never stored.)",
-}
-
-
 MAX_PRINTED = 64  # executions of printf that are shown at one stop
-
-
-def change_text(why: dict) -> str:
-    """What a watch has seen."""
-    if "from" in why and "to" in why and why["from"] != why["to"]:
-        return f"{why['text']} changes from {why['from']} to {why['to']}, written by {why['who']}"
-    return f"{why['text']} was written by {why['who']}" + (f", now {why['to']}" if "to" in why else "")
 
 
 class Terminal:
@@ -98,10 +73,8 @@ class Terminal:
         self.debugger, self.out = debugger, out
         self.focus: dict = {}
         self.frame = 0
-        self.unit = "warp"
         self.findings = True
         self.seen_arrays: dict[str, list[str]] = {}
-        self.sources: dict[str, list[str]] = {}
         self.last_command = ""
         self.listed = 0
         self.complained = False
@@ -116,18 +89,6 @@ class Terminal:
             for k, part in enumerate(parts):
                 print(part.strip() if k > 0 else part.rstrip(), file=self.out)
         self.out.flush()
-
-    def source(self, file: str) -> list[str]:
-        if file not in self.sources:
-            try:
-                self.sources[file] = pathlib.Path(file).read_text(errors="replace").splitlines()
-            except OSError:
-                self.sources[file] = []
-        return self.sources[file]
-
-    def source_line(self, place: dict) -> str:
-        lines = self.source(place["file"])
-        return lines[place["line"] - 1] if 0 < place["line"] <= len(lines) else ""
 
     def show_output(self) -> None:
         printed = self.debugger.take_printed()
@@ -158,7 +119,7 @@ class Terminal:
         self.say(f"{self.position()}; active lanes {active}; time {stop['time']}")
         place = stop["place"]
         if place["line"]:
-            self.say(f"{at(place)}  {self.source_line(place).strip()}")
+            self.say(f"{at(place)}  {linecache.getline(place['file'], place['line']).strip()}")
             self.listed = 0
         else:
             self.say("at an instruction without a source line (compile with -G or -lineinfo)")
@@ -170,17 +131,12 @@ class Terminal:
         return "block {block}, warp {warp}, lane {lane}".format(**self.focus)
 
     def show_reason(self, why: dict) -> None:
-        stop, kind = self.debugger.stop, why["kind"]
-        if kind == "launch":
+        stop = self.debugger.stop
+        if why["kind"] == "launch":
             grid, block = ("(" + ", ".join(map(str, stop[k])) + ")" for k in ("grid", "block_size"))
             self.say(f"Launch {stop['launch']}: {stop['kernel']}, grid {grid}, blocks of {block}")
-        elif kind == "watch":
-            self.say(f"Watch {why['id']}: {change_text(why)} (time {why['write']}).")
-        elif kind == "thread end":
-            self.say("The thread ends here." if self.unit == "lane" else "The warp ends here.")
-        elif kind in REASONS:
-            more = SEVERAL.get(kind, "") if why.get("n", 1) > 1 else ""
-            self.say((REASONS[kind] + more).format(**why))
+        elif text := reason_text(why):
+            self.say(text)
 
     # --- commands
 
@@ -219,47 +175,34 @@ class Terminal:
     def stops(self) -> dict:
         return {"breakpoints": True, "watches": True, "findings": self.findings}
 
-    def step_goal(self, depth: int | None) -> dict:
-        stop = self.debugger.stop
-        if "focus" not in stop:
-            return {"any": True}  # after a launch: the first line of the next one, or the last line before
-        step = {**self.focus, "alone": self.unit == "lane"}
-        if depth is not None and any(self.focus[k] != stop["focus"][k] for k in ("block", "warp", "lane")):
-            # Another thread than the one that has stopped.
-            depth += 64 * (len(self.frames()) - 1 - (stop["depth"] >> 6))
-        if depth is not None:
-            if depth < 0:
-                raise Refused("this is the kernel itself, which no function has called")
-            step["depth"] = depth
-        return step
-
     def move(self, forwards: bool, **goal: object) -> None:
-        self.debugger.run(**goal) if forwards else self.debugger.run_back(**goal)
+        self.debugger.move(forwards, **goal)
         self.show_stop()
 
-    def times(self, rest: str) -> int:
-        if rest and not rest.isdigit():
-            raise Refused(f'"{rest}" is not a number of times')
-        return int(rest or 1)
+    def depth(self) -> int:
+        """The depth of calls of the thread in focus."""
+        stop = self.debugger.stop
+        depth = stop.get("depth", 0)
+        if "focus" in stop and self.focus != stop["focus"]:  # another thread than the one that has stopped
+            depth += 64 * (len(self.frames()) - 1 - (depth >> 6))
+        return depth
+
+    def step_once(self, forwards: bool, depth: int | None) -> None:
+        if "focus" in self.debugger.stop:
+            self.debugger.step(forwards, self.focus, depth, self.findings)
+        else:  # after a launch: to the first line of the next one, or the last line before
+            self.debugger.move(forwards, step={"any": True}, findings=self.findings)
+        self.show_stop()
 
     def step(self, rest: str, forwards: bool = True, over: bool = False) -> None:
-        for _k in range(self.times(rest)):
-            before = self.debugger.stop
-            depth = before.get("depth") if over else None
-            goal = {"step": self.step_goal(depth), "findings": self.findings}
-            if over and forwards:
-                goal["breakpoints"] = True
-            self.move(forwards, **goal)
+        for _k in range(self.number(rest or "1")):
+            self.step_once(forwards, self.depth() if over else None)
             stop = self.debugger.stop
             if "focus" not in stop or any(w["kind"] != "step" for w in stop["why"]):
                 break
 
     def finish(self, rest: str, forwards: bool = True) -> None:
-        depth = self.debugger.stop.get("depth", 0)
-        goal = {"step": self.step_goal(depth - 1), "findings": self.findings}
-        if forwards:
-            goal["breakpoints"] = True
-        self.move(forwards, **goal)
+        self.step_once(forwards, self.depth() - 1)
 
     def proceed(self, rest: str, forwards: bool = True) -> None:
         self.move(forwards, **self.stops())
@@ -331,11 +274,6 @@ class Terminal:
         if rest not in ("on", "off"):
             raise Refused("findings on, or findings off")
         self.findings = rest == "on"
-
-    def set_unit(self, rest: str) -> None:
-        if rest not in ("warp", "lane"):
-            raise Refused("unit warp: step follows every thread of the warp; unit lane: only the current one")
-        self.unit = rest
 
     # --- looking
 
@@ -435,22 +373,15 @@ class Terminal:
 
     def written(self, rest: str) -> None:
         where = self.address(rest)
-        now, stop, focus = self.debugger.stop["time"], self.debugger.stop, self.focus
-        watch = {**where, "id": 0, "text": rest, "writes": True}
-        others = self.debugger.watches
-        self.debugger.watches, self.debugger.is_set_up = {0: watch}, False
-        try:
-            found = self.debugger.find_last(now + 1, watches=True)
-        finally:
-            self.debugger.watches, self.debugger.is_set_up = others, False
-        self.debugger.goto(now)
-        self.debugger.stop, self.focus = stop, focus
-        if found is None:
-            self.say(f"{rest} = {where['now']}: no kernel has written it since the first launch.")
-            return
-        for why in found["why"]:
-            when = f'at time {why["write"]} ("goto {why["write"]}" goes there)'
-            self.say(f"{rest} = {where['now']}: written by {why['who']}, {when}.")
+        stop = self.debugger.stop
+        found = self.debugger.last_writes([where], stop["time"])
+        self.debugger.goto(stop["time"])
+        self.debugger.stop = stop
+        how = "no kernel has written it since the first launch"
+        if found:
+            time = found[0]["time"]
+            how = f'written by {found[0]["who"]}, at time {time} ("goto {time}" goes there)'
+        self.say(f"{rest} = {where['now']}: {how}.")
 
     def info(self, rest: str) -> None:
         if rest in ("breakpoints", "break", "b", "watches"):
@@ -510,13 +441,12 @@ class Terminal:
             place = frames[min(self.frame, len(frames) - 1)]
         if not place or not place["line"]:
             raise Refused("there is no source line here")
-        lines = self.source(place["file"])
+        lines = linecache.getlines(place["file"])
         first = int(rest) - 5 if rest.isdigit() else (self.listed or place["line"] - 5)
         first = max(first, 1)
-        codes = set(self.debugger.ask({"do": "lines"})["lines"].get(place["file"], []))
         for number in range(first, min(first + 11, len(lines) + 1)):
-            mark = ">" if number == place["line"] else ("." if number in codes else " ")
-            self.say(f"{mark}{number:4}  {lines[number - 1]}"[:80])
+            mark = ">" if number == place["line"] else " "
+            self.say(f"{mark}{number:4}  {lines[number - 1].rstrip()}"[:80])
         self.listed = first + 11
 
     def look(self, **focus: int) -> None:
@@ -554,7 +484,6 @@ class Terminal:
         "watch": add_watch,
         "delete d": delete,
         "findings": set_findings,
-        "unit": set_unit,
         "continue c": proceed,
         "step s": step,
         "next n": lambda self, rest: self.step(rest, over=True),

@@ -33,7 +33,7 @@ ALLOWED = {
     "cudart": ["sim", "ptx", "base"],
     "nccl": ["cudart", "base"],
     "debug": ["sim", "ptx", "base"],
-    "debugging": ["labs", "lab", "base"],  # ./lab debug: a lab's case in the simulator's debugger
+    "debugging": ["runner", "labs", "lab", "base"],  # ./lab debug: a lab's case in the simulator's debugger
     "remote": ["runner", "protocol", "lab", "nccl", "cudart", "sim", "base"],
     "labs": ["lab", "base"],  # the registry
     "labs/{lab}": ["lab", "base"],  # and its tests, TESTS
@@ -69,7 +69,7 @@ ROOMS = {
     ],
     "common/simulator/nccl": ["nccl", "simulator", "operation", "clique", "communicators", "api"],
     "grader": [
-        "text bar process layout device",
+        "text bar fields process layout device",
         *"page report grading sandbox screen compile profile trace play smallest bench batch cli main".split(),
     ],
     "grader/grading": [

@@ -59,8 +59,9 @@ def style() -> str:
 
 def of_trace(name: str, labcli: pathlib.Path) -> str:
     """The list of steps of a figure that is a trace."""
-    steps = figures.traced(labcli, name, "--fragment")
-    return HEAD.sub("", steps).replace('id="step-', f'id="{name}-step-')
+    page = figures.traced(labcli, name, "--html")
+    steps = re.search(r'<ol class="steps">.*?</ol>\n', page, re.S)[0]
+    return steps.replace('id="step-', f'id="{name}-step-')
 
 
 def inline(text: str) -> str:

@@ -29,7 +29,6 @@ CHECKS = (pathlib.Path(__file__).resolve().parent / "checks.js").read_text(encod
 REPORTS = {
     "grade": "grade scan reduction --solutions --device sim --task kogge_stone --html",
     "grade-empty": "grade scan reduction --device sim --html",
-    "profile": "profile scan conflict_free --solutions --html",
     "trace": "trace scan blelloch --solutions --html",
     "trace-lanes": "trace reduction shuffle --n 64 --solutions --html",
     "trace-grid": "trace sat serial --solutions --html",

@@ -10,37 +10,40 @@
 
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/machine/op_table.hpp"
 
 namespace course::sim {
 
 // --- where things are --------------------------------------------------------------------------------------
 
-// The array that contains a generic address; nullptr for local memory and for arrays without a name.
-const Trace::Object* Trace::object_at(std::uint64_t address) {
+std::optional<NamedArray> named_array_at(const Program& program, const Arena& arena, std::uint64_t address) {
+  if (address >= kLocalWindow) return std::nullopt;
+  if (address < kSharedWindow) {
+    const Allocation* a = arena.describe(address);
+    if (a == nullptr || a->name.empty()) return std::nullopt;
+    return NamedArray{plain_name(a->name), a->base, a->size, a->element_bytes, false};
+  }
+  const std::uint64_t offset = address - kSharedWindow;
+  const Program::SharedVariable* best = nullptr;
+  for (const auto& v : program.shared) {
+    if (offset < v.offset || (v.size != 0 && offset >= v.offset + v.size)) continue;
+    if (best == nullptr || v.size != 0) best = &v;
+  }
+  if (best == nullptr) return std::nullopt;
+  // Dynamic shared memory is declared without a size; it extends to the end of shared memory.
+  return NamedArray{plain_name(best->name), kSharedWindow + best->offset,
+                    best->size != 0 ? best->size : kWindowSize / 2, 0, true};
+}
+
+const NamedArray* Trace::object_at(std::uint64_t address) {
   if (const auto after = objects_.upper_bound(address); after != objects_.begin()) {
-    const Object& known = std::prev(after)->second;
+    const NamedArray& known = std::prev(after)->second;
     if (address - known.base < known.size) return &known;
   }
-  if (address >= kLocalWindow) return nullptr;
-  Object object;
-  if (address >= kSharedWindow) {
-    const std::uint64_t offset = address - kSharedWindow;
-    const Program::SharedVariable* best = nullptr;
-    for (const auto& v : program_->shared) {
-      if (offset < v.offset || (v.size != 0 && offset >= v.offset + v.size)) continue;
-      if (best == nullptr || v.size != 0) best = &v;
-    }
-    if (best == nullptr) return nullptr;
-    // Dynamic shared memory is declared without a size; it extends to the end of shared memory.
-    object = {plain_name(best->name), kSharedWindow + best->offset,
-              best->size != 0 ? best->size : kWindowSize / 2, true};
-  } else {
-    const Allocation* a = arena_.describe(address);
-    if (a == nullptr || a->name.empty()) return nullptr;
-    object = {plain_name(a->name), a->base, a->size, false};
-  }
-  const std::uint64_t base = object.base;
-  return &objects_.insert_or_assign(base, std::move(object)).first->second;
+  auto object = named_array_at(*program_, arena_, address);
+  if (!object) return nullptr;
+  const std::uint64_t base = object->base;
+  return &objects_.insert_or_assign(base, std::move(*object)).first->second;
 }
 
 Trace::Position Trace::position_of(const MicroOp& op) {
@@ -86,7 +89,7 @@ void Trace::flush(std::map<std::uint64_t, Pending>& pending, const Block* block,
 
 void Trace::flush_one(std::uint64_t base, Pending& pending, const Block* block, TraceRow::After after,
                       const Position& where) {
-  const Object& object = objects_.at(base);
+  const NamedArray& object = objects_.at(base);
   if (object.shared && block != nullptr) ++blocks_[block].rows[base];
   if (!object.shared) ++global_rows_[base];
   TraceRow row;
@@ -203,7 +206,7 @@ void Trace::warp_synced(Warp& w, std::uint32_t, const MicroOp& op) {
 // --- accesses ----------------------------------------------------------------------------------------------
 
 // An element with its present value.
-TracePlace Trace::place_of(const Block& block, const Object& object, std::uint64_t element) {
+TracePlace Trace::place_of(const Block& block, const NamedArray& object, std::uint64_t element) {
   BlockState& b = blocks_[&block];
   const auto& pending = object.shared ? b.shared : global_;
   const auto since = pending.find(object.base);
@@ -213,18 +216,14 @@ TracePlace Trace::place_of(const Block& block, const Object& object, std::uint64
 
 TracePlace Trace::filled(const Block& block, TracePlace place, std::uint64_t address, std::uint32_t width) {
   if (width > sizeof place.value) return place;
-  const std::byte* from = reinterpret_cast<const std::byte*>(address);
-  if (address >= kSharedWindow) {
-    const std::uint64_t offset = address - kSharedWindow;
-    if (offset + width > block.shared_bytes) return place;
-    from = block.shared + offset;
-  }
+  const std::byte* from = memory_at(arena_, block, address, width);
+  if (from == nullptr) return place;
   std::memcpy(&place.value, from, width);
   place.width = width;
   return place;
 }
 
-void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
+void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, const NamedArray& object,
                   const TracePlace& place, Origins::Set from) {
   Pending& pending = (object.shared ? blocks_[&block].shared : global_)[object.base];
   pending.width = pending.width == 0 ? op.width : std::min<std::uint32_t>(pending.width, op.width);
@@ -237,6 +236,7 @@ void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, c
   const std::uint32_t row = place_of(block, object, place.element).row;
   pending.writes.push_back({place.element, block.linear, thread, position_of(op).line, row,
                             origins_.places(from), place.width, place.value});
+  log_.latest.push_back(pending.writes.back());
 }
 
 // One lane's access to element k of a load, store or atomic that has run.
@@ -250,7 +250,7 @@ void Trace::access(Warp& w, const MicroOp& op, int lane, std::uint32_t k) {
   const ValueSlot result = ValueSlot::result(op, static_cast<int>(k));
   const bool stores = op.kind != OpKind::load, gives = op.kind != OpKind::store && result.exists();
   const Origins::Set value = stores ? origins_.get(w, stored, lane) : 0;
-  const Object* object = object_at(address);
+  const NamedArray* object = object_at(address);
   if (object == nullptr) {
     if (address >= kLocalWindow && stores) origins_.local(w, lane, address) = value;
     if (gives) origins_.set(w, result, lane, address >= kLocalWindow ? origins_.local(w, lane, address) : 0);
@@ -292,6 +292,7 @@ void Trace::note(Warp& w, const MicroOp& op) {
 }
 
 void Trace::before(Warp& w, const MicroOp& op) {
+  log_.latest.clear();
   if (log_.ended) return;
   if (const Finding* race = checked_ ? checked_() : nullptr; race != nullptr)
     return fault(*w.block, position_of(op), race->message);

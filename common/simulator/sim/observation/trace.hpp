@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -28,6 +29,16 @@
 #include "sim/observation/origins.hpp"
 
 namespace course::sim {
+
+// A named allocation, or a variable in shared memory.
+struct NamedArray {
+  std::string name;
+  std::uint64_t base = 0, size = 0;  // generic address, bytes; dynamic shared memory has no end of its own
+  std::uint32_t element_bytes = 0;   // 0: not known
+  bool shared = false;
+};
+// The array that contains a generic address; std::nullopt for local memory and for what has no name.
+std::optional<NamedArray> named_array_at(const Program& program, const Arena& arena, std::uint64_t address);
 
 struct TraceWrite {
   std::uint64_t element = 0;
@@ -74,6 +85,7 @@ struct TraceLog {
   static constexpr std::uint64_t kMaxBytes = 8192;  // per array
 
   std::vector<TraceRow> rows;
+  std::vector<TraceWrite> latest;  // those of the op that ran last
   std::size_t n_writes = 0;
   bool truncated = false;
   bool ended = false;  // by a fault: no more rows are added
@@ -112,11 +124,6 @@ class Trace final : public Observer {
     std::array<std::uint32_t, kLanes> from{}, value{};
     std::array<Origins::Set, kLanes> received{};
   };
-  struct Object {
-    std::string name;
-    std::uint64_t base = 0, size = 0;  // generic address, bytes
-    bool shared = false;
-  };
   // The writes to an array since its last row.
   struct Pending {
     std::uint32_t width = 0;
@@ -135,13 +142,13 @@ class Trace final : public Observer {
     std::map<std::uint64_t, std::uint32_t> rows;
   };
 
-  const Object* object_at(std::uint64_t address);
+  const NamedArray* object_at(std::uint64_t address);
   Position position_of(const MicroOp& op);
-  TracePlace place_of(const Block& block, const Object& object, std::uint64_t element);
+  TracePlace place_of(const Block& block, const NamedArray& object, std::uint64_t element);
   // The place with the value that memory holds there now.
   TracePlace filled(const Block& block, TracePlace place, std::uint64_t address, std::uint32_t width);
   void access(Warp& w, const MicroOp& op, int lane, std::uint32_t k);
-  void write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
+  void write(const MicroOp& op, const Block& block, std::uint32_t thread, const NamedArray& object,
              const TracePlace& place, Origins::Set from);
   void note(Warp& w, const MicroOp& op);
   void flush(std::map<std::uint64_t, Pending>& pending, const Block* block, TraceRow::After after,
@@ -164,10 +171,10 @@ class Trace final : public Observer {
   Addresses addresses_{};
   Origins origins_;
   Origins::Set shuffled_[kLanes] = {};
-  std::set<std::uint64_t> published_;        // arrays that the current op has published
-  std::uint64_t wavefronts_ = 0;             // of the current op, before it runs
-  const MicroOp* running_ = nullptr;         // the op that has begun and not ended
-  std::map<std::uint64_t, Object> objects_;  // by base
+  std::set<std::uint64_t> published_;            // arrays that the current op has published
+  std::uint64_t wavefronts_ = 0;                 // of the current op, before it runs
+  const MicroOp* running_ = nullptr;             // the op that has begun and not ended
+  std::map<std::uint64_t, NamedArray> objects_;  // by base
   std::map<std::uint64_t, Pending> global_;
   std::map<std::uint64_t, std::uint32_t> global_rows_;
   std::unordered_map<const Block*, BlockState> blocks_;

@@ -22,7 +22,7 @@ import wrap_markdown
 
 # The tests "goals LAB" compare a task's limits with the code.
 MADE = re.compile(
-    r"<!-- quote: .*?<!-- end quote -->|^(?:Limits of the \[counters\]\(#points\)|Speedup goals): .*?\n\n",
+    r"<!-- quote: .*?<!-- end quote -->|^(?:Limits of the \[counters\]\(rules\.md#efficient\)|Speedup goals): .*?\n\n",
     re.S | re.M,
 )
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")

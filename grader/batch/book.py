@@ -21,12 +21,10 @@ import shutil
 import sqlite3
 import time
 import zlib
-from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import scoring
-import settings
 from ingest import Submission
 from names import slug
 from settings import Problem
@@ -78,9 +76,6 @@ CREATE INDEX of_file ON attempts (lab, sha256);
 CREATE TABLE worth (
   attempt INTEGER PRIMARY KEY REFERENCES attempts, points INTEGER NOT NULL, max_points INTEGER NOT NULL,
   bonus_points INTEGER NOT NULL, tasks TEXT NOT NULL);
-CREATE TABLE requests (
-  number INTEGER NOT NULL, student TEXT NOT NULL, lab TEXT NOT NULL, time TEXT NOT NULL, by TEXT NOT NULL,
-  text TEXT NOT NULL, points REAL, closed INTEGER NOT NULL);
 -- The final grades that ./lab class grades computed the last time.
 CREATE TABLE finals (
   student TEXT NOT NULL, lab TEXT NOT NULL, status TEXT NOT NULL, points REAL, bonus REAL, submission INTEGER,
@@ -193,7 +188,7 @@ class Book:
         self.labcli = ""
         self.only_new_cases = False  # whether what earlier versions of a lab have found out stands
         self.isolation = "full"
-        self.scorer = scoring.Scorer("", {"labs": []}, {})  # what evidence is worth
+        self.scorer = scoring.Scorer("", {"labs": []})  # what evidence is worth
         self.began: dict[tuple[str, int], float] = {}
         if (self.folder / "ledger.jsonl").exists():
             raise Problem(OLD_CLASS.format(self.folder))
@@ -281,33 +276,15 @@ class Book:
                 self.db.execute(f"INSERT INTO labs (lab, digest) VALUES (?, ?) {update}", (lab, digest))
 
     def use_points(self, catalogue: dict | None = None) -> None:
-        """Computes what results are worth by the labs' points, as class.toml changes them. Without a
-        catalogue by that of the last run. The caller commits."""
+        """Computes what results are worth by the labs' points; without a catalogue by that of the last run. The
+        caller commits."""
         before = self.about("points") or '{"catalogue": {"labs": []}}'
-        catalogue = catalogue or json.loads(before)["catalogue"]
-        labs = {lab["id"]: [task["id"] for task in lab.get("tasks", [])] for lab in catalogue["labs"]}
-        wishes = settings.read(self.folder).points
-        if labs:
-            self.check_wishes(wishes, labs, catalogue.get("metrics", {}))
         self.scorer.close()
-        self.scorer = scoring.Scorer(self.labcli, catalogue, wishes)
+        self.scorer = scoring.Scorer(self.labcli, catalogue or json.loads(before)["catalogue"])
         if (table := json.dumps(self.scorer.table)) != before:
             self.insert("about", name="points", value=table)
             self.db.execute("DELETE FROM worth")
         self.score()
-
-    def check_wishes(self, wishes: dict, labs: dict, metrics: dict) -> None:
-        def check(name: str, where: str, kind: str, known: Collection[str]) -> None:
-            if name not in known:
-                where = f"{self.folder / settings.NAME}: points.{where}{name}"
-                raise Problem(f"{where} is not a {kind}. {settings.meant(name, known)}")
-
-        for lab, tasks in wishes.items():
-            check(lab, "", "lab", labs)
-            for task, wish in tasks.items():
-                check(task, f"{lab}.", "task", labs[lab])
-                for metric in wish.get("efficiency", {}):
-                    check(metric, f"{lab}.{task}.efficiency.", "metric", metrics)
 
     def score(self) -> None:
         """Notes what results are worth of which that is not known."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Final grades: for every student of the roster and every lab the submission that counts, the late rule,
-slip days, points by hand, overrides. From the book and class.toml alone; nothing is compiled or run, and
+slip days, overrides. From the book and class.toml alone; nothing is compiled or run, and
 nothing is written but by write().
 
     term = compute(book)            book.use_points() decides what evidence is worth
@@ -15,8 +15,6 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 
-import manual
-import regrades
 import scoring
 import settings as settings_of
 from book import Book, utc_now, write_atomically
@@ -63,9 +61,7 @@ class Final:
     days_late: int = 0  # that count, without slip days
     slip_days: int = 0
     unusable: bool = False  # something was submitted, and no file of it is for this lab
-    dropped: bool = False  # one of the lowest: its points are left out of totals, its bonus is not
     tasks: dict[str, int] = field(default_factory=dict)
-    manual: dict[str, float | None] = field(default_factory=dict)  # by part; None: not graded yet
     notes: list[str] = field(default_factory=list)
 
 
@@ -80,27 +76,26 @@ class Term:
     rows: dict[tuple[str, str], list[Candidate]]  # by owner and lab
     # By student's id and lab, in the order in which they came; those of the student's group, too.
     submissions: dict[tuple[str, str], list[Candidate]]
-    requests: dict[int, regrades.Request]
 
     def of(self, student: Student) -> list[Final]:
         return [self.finals[student.id, lab] for lab in self.labs]
 
-    def submissions_of(self, student: Student) -> list[Candidate]:
-        own = (one for lab in self.labs for one in self.submissions[student.id, lab])
-        return sorted(own, key=lambda one: one.number)
+    def name_of(self, student: str) -> str:
+        """Of a student's id; "" where nothing but the id is known."""
+        name = self.roster.students[student].name
+        return "" if name == student else name
 
 
 def counting(finals: list[Final]) -> list[Final]:
-    return [one for one in finals if one.status not in LEFT_OUT and not one.dropped]
+    return [one for one in finals if one.status not in LEFT_OUT]
 
 
 def total(finals: list[Final]) -> tuple[float | None, float | None]:
-    """Points of all labs that count, and the bonus, also of dropped labs; None while a part is unknown, which
-    must never look like a 0."""
-    finals = [one for one in finals if one.status not in LEFT_OUT]
+    """Points and bonus of all labs that count; None while a part is unknown, which must never look like a 0."""
+    finals = counting(finals)
     if any(one.points is None for one in finals):
         return None, None
-    return tidy(sum(one.points for one in counting(finals))), tidy(sum(one.bonus for one in finals))
+    return tidy(sum(one.points for one in finals)), tidy(sum(one.bonus for one in finals))
 
 
 def out_of(finals: list[Final]) -> float | None:
@@ -174,15 +169,12 @@ class Judge:
         settings: Settings,
         roster: Roster,
         times: dict[tuple[str, str], datetime.datetime],
-        by_hand: tuple[dict[tuple[str, str], dict[str, float]], dict[tuple[str, str], list[str]]],
-        requests: list[regrades.Request],
         collected: set[str],
         now: datetime.datetime,
     ) -> None:
         """`collected`: the labs of which submissions have been graded."""
         self.settings, self.roster, self.now, self.times = settings, roster, now, times
         self.collected = collected
-        self.manual, self.comments = by_hand
         self.extensions = [(roster.by_id(one.student), one) for one in settings.extensions]
 
         def known(rows: list) -> list:
@@ -191,14 +183,10 @@ class Judge:
             return [((who.id, one.lab), one) for who, one in people if who]
 
         self.excused = {key: one.reason for key, one in known(settings.excused)}
-        self.decided = {}  # by student and lab: points, bonus (None: as graded), reason
-        for one in requests:
-            points, reason = one.decision
-            if points is not None:
-                reason = f"regraded on request {one.number}: {reason}"
-                self.decided[one.student, one.lab] = tidy(points), None, reason
-        for key, one in known(settings.overrides):
-            self.decided[key] = tidy(one.points), one.bonus, f"set by the instructor: {one.reason}"
+        self.decided = {  # by student and lab: points, bonus (None: as graded), reason
+            key: (tidy(one.points), one.bonus, f"set by the instructor: {one.reason}")
+            for key, one in known(settings.overrides)
+        }
 
     def finals(
         self, student: Student, submissions: dict[str, list[Candidate]], maxima: dict[str, int | None]
@@ -208,19 +196,7 @@ class Judge:
         for lab in sorted(submissions, key=lambda lab: (self.settings.lab(lab).due or FAR).timestamp()):
             out.append(self.final(student, lab, submissions[lab], maxima[lab], left))
             left -= out[-1].slip_days
-        self.drop(out)
         return out
-
-    def drop(self, finals: list[Final]) -> None:
-        """Drops the grades with the lowest share of their points; at least one lab counts."""
-        known = [one for one in counting(finals) if one.points is not None]
-        lowest = sorted(
-            (one for one in known if self.settings.lab(one.lab).drop),
-            key=lambda one: one.points / one.max_points if one.max_points else 0,
-        )
-        for one in lowest[: min(self.settings.drop_lowest, len(known) - 1)]:
-            one.dropped = True
-            one.notes.append("dropped, because it is one of the lowest")
 
     def due(self, student: Student, lab: str) -> tuple[datetime.datetime | None, str]:
         """With the latest extension that somebody has, and its reason."""
@@ -293,9 +269,6 @@ class Judge:
         else:
             self.choose(out, handed_in, due, left)
         out.notes += [why] if why else []
-        counts = key in self.decided or key not in self.excused
-        if rules.manual and counts and out.status not in ("not due", "not graded"):
-            self.add_manual(out, rules.manual)
         if key in self.decided:
             points, bonus, reason = self.decided[key]
             out.status = "override"
@@ -344,21 +317,6 @@ class Judge:
         if not own and self.roster.find(chosen.owner) is not self.roster.students[out.student]:
             out.notes.append(f"submitted by {chosen.owner}")
 
-    def add_manual(self, out: Final, parts: dict[str, float]) -> None:
-        """Adds the points that people have given; while a part has none, there is no grade."""
-        given = self.manual.get((out.student, out.lab), {})
-        out.manual = {part: given.get(part) for part in parts}
-        if out.max_points is not None:
-            out.max_points = tidy(out.max_points + sum(parts.values()))
-        if waiting := [part for part, points in out.manual.items() if points is None]:
-            out.status, out.points, out.bonus = "no grade", None, None
-            out.notes.append(f"not graded yet: {', '.join(waiting)}")
-        elif out.points is not None:
-            out.points = tidy(out.points + sum(out.manual.values()))
-        known = [(part, points) for part, points in out.manual.items() if points is not None]
-        out.notes += [f"{part}: {points:g} of {parts[part]:g}" for part, points in known]
-        out.notes += self.comments.get((out.student, out.lab), [])
-
 
 def plural(n: int, what: str) -> str:
     return f"{n} {what}{'s' if n != 1 else ''}"
@@ -406,15 +364,10 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         for lab in settings.labs
         if lab not in {of for _, of in rows}
     ]
-    points, comments, more = manual.read(settings, roster)
-    warnings += more
-    requests = regrades.read(book)
     judge = Judge(
         settings,
         roster,
         read_times(settings, roster, labs, warnings),
-        (points, comments),
-        list(requests.values()),
         {lab for _, lab in rows},
         now or datetime.datetime.now(datetime.UTC),
     )
@@ -440,7 +393,7 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more."
         for what in sorted({f"{lab}, {what}" for lab, one in graded for what in one.lacks})
     ]
-    return Term(settings, roster, labs, finals, unknown, warnings, rows, submissions, requests)
+    return Term(settings, roster, labs, finals, unknown, warnings, rows, submissions)
 
 
 def why_unknown(owner: str, settings: Settings) -> str:
@@ -503,15 +456,10 @@ def difference(before: dict, now: dict) -> list[str]:
     for what, name in (("days_late", "days late"), ("slip_days", "slip days")):
         if before[what] != now[what]:
             why.append(f"{before[what]} → {now[what]} {name}")
-    for part, points in now["manual"].items():
-        if (was := before["manual"].get(part)) != points:
-            why.append(f"{part} {shown(was)} → {shown(points)}")
     if before["status"] != now["status"]:
         why.append(f"{before['status']} → {now['status']}")
-    news = ("set by", "regraded", "extension", "excused", "dropped")
+    news = ("set by", "extension", "excused")
     why += [note for note in now["notes"] if note not in before["notes"] and note.startswith(news)]
-    if before["dropped"] and not now["dropped"]:
-        why.append("it is not one of the lowest any more")
     return why or ["the rule for late submissions or for the bonus"]
 
 
@@ -524,12 +472,11 @@ def moved(before: dict[tuple[str, str], dict], term: Term) -> list[str]:
     lines = []
     for (student, lab), final in sorted(term.finals.items()):
         was, now = before.get((student, lab)), asdict(final)
-        if was is None or all(was[what] == now[what] for what in ("points", "bonus", "dropped")):
+        if was is None or all(was[what] == now[what] for what in ("points", "bonus")):
             continue
         points, bonus = (f"{shown(was[what])} → {shown(now[what])}" for what in ("points", "bonus"))
         bonus = "" if was["bonus"] == now["bonus"] else f", bonus {bonus}"
-        name = term.roster.students[student].name
-        who = student if name in ("", student) else f"{student} ({name})"
+        who = f"{student} ({name})" if (name := term.name_of(student)) else student
         lines.append(f"{who}, {lab}: {points}{bonus}: {'; '.join(difference(was, now))}")
     return lines
 

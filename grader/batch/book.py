@@ -30,13 +30,14 @@ from names import slug
 from settings import Problem
 
 NAME = "gradebook.sqlite"
-VERSION = 3
+VERSION = 4
 PATIENCE = 300  # seconds that a process waits for another one's change of the book
+RETRIES = 2  # of an attempt, within one run, after faults of the machine
 MIN_FREE = 16 << 20  # bytes on the class's disk
 NO_CLASS = "{} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
 OLD_CLASS = (
-    "{} was written by an earlier version of the course, which keeps it in other files. Commit 7298b76f reads "
-    "it; this version grades the submissions anew into another folder (--out)."
+    "{} was written by another version of the course, which keeps it in another form. Commit {} reads it; this "
+    "version grades the submissions anew into another folder (--out)."
 )
 IN_USE = "{} is in use by another ./lab grade-all; wait for it, or stop it."
 OTHER_WISH = (
@@ -56,8 +57,8 @@ BEGIN IMMEDIATE;
 PRAGMA user_version = {VERSION};
 -- seed, device and task with which the class is graded; `points`: what results are worth (scoring.py).
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
--- `digest`: of all that compiles and judges a lab. While `kept` is the same, earlier results stand.
-CREATE TABLE labs (lab TEXT PRIMARY KEY, digest TEXT NOT NULL, kept TEXT NOT NULL DEFAULT '');
+-- `digest`: of all that compiles and judges a lab.
+CREATE TABLE labs (lab TEXT PRIMARY KEY, digest TEXT NOT NULL);
 CREATE TABLE students (student TEXT PRIMARY KEY, slug TEXT NOT NULL UNIQUE);
 -- One row each time that something new was handed in; `id` counts up.
 CREATE TABLE received (
@@ -65,11 +66,10 @@ CREATE TABLE received (
   refused TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT NULL, late INTEGER NOT NULL, submitted TEXT NOT NULL,
   received TEXT NOT NULL);
 CREATE INDEX of_student ON received (student, lab);
--- `outcome`: '' until it ends, then graded, or infra when the machine was at fault; `waits`: for a person.
+-- `outcome`: '' until it ends, then graded, or infra when the machine was at fault.
 CREATE TABLE attempts (
   id INTEGER PRIMARY KEY, key TEXT NOT NULL, attempt INTEGER NOT NULL, lab TEXT NOT NULL, sha256 TEXT NOT NULL,
-  digest TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '', waits INTEGER NOT NULL DEFAULT 0,
-  ended TEXT NOT NULL DEFAULT '', seconds REAL, device TEXT, isolation TEXT, message TEXT NOT NULL DEFAULT '',
+  digest TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '', ended TEXT NOT NULL DEFAULT '', seconds REAL, device TEXT, isolation TEXT, message TEXT NOT NULL DEFAULT '',
   result BLOB, student_result BLOB, UNIQUE (key, attempt));
 CREATE INDEX of_file ON attempts (lab, sha256);
 -- What results are worth by the points of `about`; computed when grades are.
@@ -80,25 +80,20 @@ CREATE TABLE worth (
 CREATE TABLE finals (
   student TEXT NOT NULL, lab TEXT NOT NULL, status TEXT NOT NULL, points REAL, bonus REAL, submission INTEGER,
   details TEXT NOT NULL, PRIMARY KEY (student, lab));
--- What counts is the result of the lab as it is now. A submission with a newer one after it, and a lab whose
--- results are kept, have the last one of any version.
+-- What counts is the result of the lab as it is now; of a file that has none yet, its last one of any version.
 CREATE VIEW submissions AS SELECT
   r.id, r.student, r.lab, r.sha256, r.origin, r.late, r.submitted, r.received,
   CASE WHEN r.refused <> '' THEN 'refused' WHEN r.sha256 = '' THEN 'missing' WHEN w.attempt THEN 'graded'
     WHEN f.id THEN 'infra' ELSE 'pending' END AS status,
   iif(r.sha256 = '', 0, w.points) AS points, w.max_points, iif(r.sha256 = '', 0, w.bonus_points) AS bonus_points,
   CASE WHEN r.refused <> '' THEN r.refused WHEN w.attempt OR r.sha256 = '' AND r.note <> '' THEN r.note
-    WHEN r.sha256 = '' THEN r.origin WHEN f.waits
-    THEN 'It failed twice in the same way: a person has to look, then --again grades it. ' || f.message
-    ELSE coalesce(f.message, '') END AS message,
+    WHEN r.sha256 = '' THEN r.origin ELSE coalesce(f.message, '') END AS message,
   a.key, a.attempt
   FROM received r LEFT JOIN labs l ON l.lab = r.lab
   LEFT JOIN attempts a ON a.id = coalesce(
     (SELECT max(id) FROM attempts
       WHERE lab = r.lab AND sha256 = r.sha256 AND outcome = 'graded' AND digest = l.digest),
-    (SELECT max(id) FROM attempts
-      WHERE lab = r.lab AND sha256 = r.sha256 AND outcome = 'graded' AND (l.kept = l.digest OR l.lab IS NULL
-        OR r.id < (SELECT max(id) FROM received WHERE student = r.student AND lab = r.lab))))
+    (SELECT max(id) FROM attempts WHERE lab = r.lab AND sha256 = r.sha256 AND outcome = 'graded'))
   LEFT JOIN worth w ON w.attempt = a.id
   LEFT JOIN attempts f ON f.id = (
     SELECT max(id) FROM attempts WHERE lab = r.lab AND sha256 = r.sha256 AND digest = l.digest AND outcome <> '');
@@ -137,11 +132,6 @@ def write_atomically(path: pathlib.Path, data: bytes) -> None:
     except OSError:
         beside.unlink(missing_ok=True)  # on a full disk it would be in the way
         raise
-
-
-def kind_of_fault(message: str) -> str:
-    """Without numbers, which differ between attempts."""
-    return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "#", message)
 
 
 def digest_files(paths: list[str], base: str) -> str:
@@ -186,12 +176,11 @@ class Book:
         """`begins`: a batch, of which there may be one at a time; it makes the folder if there is none."""
         self.folder = folder.resolve()
         self.labcli = ""
-        self.only_new_cases = False  # whether what earlier versions of a lab have found out stands
         self.isolation = "full"
         self.scorer = scoring.Scorer("", {"labs": []})  # what evidence is worth
         self.began: dict[tuple[str, int], float] = {}
         if (self.folder / "ledger.jsonl").exists():
-            raise Problem(OLD_CLASS.format(self.folder))
+            raise Problem(OLD_CLASS.format(self.folder, "7298b76f"))
         if begins:
             self.claim()
         elif not (self.folder / NAME).exists():
@@ -201,7 +190,7 @@ class Book:
         if begins and self.value("PRAGMA user_version") == 0:
             self.db.executescript(SCHEMA)
         if self.value("PRAGMA user_version") != VERSION:
-            raise Problem(OLD_CLASS.format(self.folder))
+            raise Problem(OLD_CLASS.format(self.folder, "f973545c"))
         self.settings = {name: self.about(name) for name in ("seed", "device", "task")}
         self.digests = dict(map(tuple, self.rows("SELECT lab, digest FROM labs")))
 
@@ -336,13 +325,6 @@ class Book:
         )
         return found[0] if found else None
 
-    def keep_earlier(self, labs: list[str], keep: bool) -> None:
-        """Whether results of an earlier harness stand for students who are not graded again (--only)."""
-        with self.db:
-            for lab in labs:
-                kept = self.digests[lab] if keep else ""
-                self.db.execute("UPDATE labs SET kept = ? WHERE lab = ?", (kept, lab))
-
     def source(self, sha256: str) -> pathlib.Path:
         return self.folder / "sources" / f"{sha256}.cu"
 
@@ -379,18 +361,6 @@ class Book:
     def is_graded(self, unit: Unit) -> bool:
         return bool(self.rows("SELECT 1 FROM attempts WHERE key = ? AND outcome = 'graded'", unit.key))
 
-    def earlier_result(self, unit: Unit) -> pathlib.Path | None:
-        """What another version of the lab has found out about the file, the last one's."""
-        same = "lab = ? AND sha256 = ? AND key <> ? AND outcome = 'graded'"
-        found = self.rows(
-            f"SELECT key, attempt FROM attempts WHERE {same} ORDER BY id DESC",
-            unit.lab,
-            unit.sha256,
-            unit.key,
-        )
-        paths = (self.folder / "results" / key / f"{attempt}.json" for key, attempt in found)
-        return next((path for path in paths if read_result(path, unit.lab)), None)
-
     def end(self, unit: Unit, attempt: int, problem: str = "") -> str:
         """Takes the result in: "graded", or "infra" when the machine was at fault; then it has to be
         repeated."""
@@ -411,10 +381,6 @@ class Book:
             row.update(outcome="infra" if faults else "graded", message=faults[0] if faults else "")
             row.update(device=result.get("device"), isolation=result.get("isolation"))
             row.update(result=packed(result), student_result=packed(for_student))
-        if row["outcome"] == "infra":  # a third time it would fail, too, and the file may have a part in it
-            last = "SELECT message FROM attempts WHERE key = ? AND outcome = 'infra' ORDER BY attempt DESC"
-            before = self.value(last, unit.key)
-            row["waits"] = before is not None and kind_of_fault(before) == kind_of_fault(row["message"])
         with self.db:
             changes = ", ".join(f"{name} = :{name}" for name in row)
             where = {"key": unit.key, "attempt": attempt}
@@ -423,11 +389,6 @@ class Book:
             )
         shutil.rmtree(self.work(unit, attempt), ignore_errors=True)
         return row["outcome"]
-
-    def needs_a_person(self, unit: Unit) -> bool:
-        """Whether the last two attempts failed in the same way."""
-        ended = "SELECT waits FROM attempts WHERE key = ? AND outcome <> '' ORDER BY attempt DESC"
-        return bool(self.value(ended, unit.key))
 
     def check_disk(self) -> None:
         """Begins no further attempt on a full disk: it could fail without a fault of the file."""

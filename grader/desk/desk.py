@@ -96,7 +96,7 @@ def regrade(folder: pathlib.Path, dry_run: bool = False) -> tuple[Book, grades.T
         book.db.rollback()
     else:
         grades.write(book, term, lines)
-        gradebook.write_tables(book)
+        gradebook.write_table(book)
         if overview.is_running(book.folder):
             print("A batch is running: these are the grades of what is done.", file=sys.stderr)
     warn(term)

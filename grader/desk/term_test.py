@@ -182,7 +182,7 @@ class WholeTerm(unittest.TestCase):
         self.assertEqual({one["email"] for one in send}, {one["email"] for one in self.term.students})
         for one in send:
             for name in one["files"].split():
-                self.assertTrue((self.root / "feedback" / one["folder"] / name).exists(), one)
+                self.assertNotIn("5eed", (self.root / "feedback" / one["folder"] / name).read_text(), one)
 
     def test_6_the_terminal_shows_the_class(self):
         said = self.desk("show")

@@ -31,6 +31,7 @@ import book
 import compare_class
 import forked
 import grade_all
+import gradescope_export
 import ingest
 import make_class
 import names
@@ -683,12 +684,13 @@ class Ingest(InFolder):
         self.put("no ending", "my code")
         self.put("wide/scan.cu", '#include "scan/lab.hpp"\n'.encode("utf-16"))
         self.put("wide bare.cu", '#include "scan/lab.hpp"\n'.encode("utf-16-le"))
-        self.put("nested.zip", make_class.zipped([("inner.zip", inner)]))
+        twice = make_class.zipped([("inner.zip", make_class.zipped([("third.zip", inner)]))])
+        self.put("nested.zip", twice)
         self.put(f"deep/{deep}/scan.cu", "s")
         (self.folder / "empty").mkdir()
         self.put("empty archive.zip", make_class.zipped([]))
         self.put("wrong name/kernel.cu", "int x;")
-        self.put("wrong ending/scan.cpp", '#include "scan/lab.hpp"\n')
+        self.put("wrong ending/scan.cpp", "int x;")
         self.put("Ada_7_assignsubmission_file/scan.docx", "x")
         self.put("Bob_8_assignsubmission_file_scan.docx", "x")
         self.put("good/scan.cu", "fine")
@@ -703,7 +705,7 @@ class Ingest(InFolder):
             ("no ending", False, "no ending"),
             ("wide", True, "UTF-16"),
             ("wide bare", True, "UTF-16"),
-            ("nested", False, "inner.zip"),
+            ("nested", False, "third.zip"),
             ("deep", False, f"deeper than {ingest.DEPTH}"),
             ("empty", False, "empty"),
             ("empty archive", False, "empty"),
@@ -761,36 +763,30 @@ class Ingest(InFolder):
         self.assertEqual(source_text.code_of("a 'b\nc"), ["a", "'b", "c"])
 
     def test_numbered_copies_are_one_student(self):
-        def archive(year, text):
-            info = zipfile.ZipInfo("scan.cu", (year, 1, 2, 3, 4, 6))
-            return make_class.zipped([(info, text)])
+        def put(name, data, when):
+            os.utime(self.put(name, data), (when, when))
 
-        self.put("ada.zip", archive(2026, b"new"))
-        self.put("ada (1).zip", archive(2025, b"old"))
-        self.put("bob.zip", archive(2025, b"old"))
-        self.put(
-            "bob (1).tar.gz", make_class.tarred([(tar_entry("scan.cu", mtime=1_780_000_000, size=3), b"new")])
-        )
-        self.put("cy.zip", archive(2026, b"old"))
-        self.put("cy(2).zip", archive(2026, b"new"))
-        self.put("dan.zip", archive(2026, b"fine"))
-        self.put("dan (1).rar", b"Rar!\x1a\x07\x00")
-        self.put("eve (1).zip", archive(2026, b"a group"))
-        self.put("eve (2).zip", archive(2026, b"another group"))
-        self.put("fay.zip", archive(2026, b"one"))
-        self.put(
-            "fay.tar.gz", make_class.tarred([(tar_entry("scan.cu", mtime=1_767_323_046, size=3), b"two")])
-        )
-        self.put("gus.zip", archive(2026, b"same"))
-        self.put("gus (1).zip", archive(2025, b"same"))
+        def archive(text):
+            return make_class.zipped([("scan.cu", text)])
+
+        put("ada.zip", archive(b"new"), 2000)
+        put("ada (1).zip", archive(b"old"), 1000)
+        put("bob.zip", archive(b"old"), 1000)
+        put("bob (1).tar.gz", make_class.tarred([("scan.cu", b"new")]), 2000)
+        put("dan.zip", archive(b"fine"), 1000)
+        put("dan (1).rar", b"Rar!\x1a\x07\x00", 2000)
+        put("eve (1).zip", archive(b"a group"), 1000)
+        put("eve (2).zip", archive(b"another group"), 1000)
+        put("fay.zip", archive(b"one"), 1000)
+        put("fay.tar.gz", make_class.tarred([("scan.cu", b"two")]), 1001)
+        put("gus.zip", archive(b"same"), 1000)
+        put("gus (1).zip", archive(b"same"), 2000)
         taken, _ = self.take()
-        got = {student: one.source for (student, _), one in taken.items()}
         self.assertEqual(
-            got,
+            {student: one.source for (student, _), one in taken.items()},
             {
                 "ada": b"new",
                 "bob": b"new",
-                "cy": b"new",
                 "dan": b"fine",
                 "eve (1)": b"a group",
                 "eve (2)": b"another group",
@@ -800,9 +796,194 @@ class Ingest(InFolder):
         )
         self.assertIn("newer than ada (1).zip", taken["ada", "scan"].note)
         self.assertIn("newer than bob.zip", taken["bob", "scan"].note)
+        self.assertEqual((taken["bob", "scan"].submitted, taken["ada", "scan"].submitted), (2000, 2000))
         self.assertIn("RAR", taken["dan", "scan"].note)
         self.assertIn("fay.tar.gz", taken["fay", "scan"].refused)
         self.assertEqual(taken["gus", "scan"].note, "")
+
+    def test_right_code_under_a_wrong_name_is_graded_with_a_note(self):
+        code = '#include "scan/lab.hpp"\n'
+        self.put("ada/scan.cu.txt", code)
+        self.put("bob/Scan.cpp", code)
+        self.put(
+            "cy.zip", make_class.zipped([("work/scan.zip", make_class.zipped([("scan.cu", b"zipped")]))])
+        )
+        self.put("dan_1_assignsubmission_file/scan.cu.txt", code)
+        self.put("eve.cu.txt", code)
+        self.put("fay/scan.cu", "right name")
+        self.put("fay/scan.cpp", code)
+        self.put("gus/scan.cpp", "int x;")
+        taken, _ = self.take(["scan"])
+        for student, part in (
+            ("ada", "ada/scan.cu.txt was graded"),
+            ("bob", "its name should be scan.cu"),
+            ("cy", "archive within an archive"),
+            ("dan_1", "scan.cu.txt was graded"),
+            ("eve", "eve.cu.txt was graded"),
+        ):
+            one = taken[student, "scan"]
+            self.assertEqual(one.source, b"zipped" if student == "cy" else code.encode(), student)
+            self.assertIn(part, one.note)
+        self.assertEqual((taken["fay", "scan"].source, taken["fay", "scan"].note), (b"right name", ""))
+        self.assertIn("not a .cu file: gus/scan.cpp", taken["gus", "scan"].origin)
+
+    GRADESCOPE = """---
+submission_11:
+  :submitters:
+  - :name: Ada O'Neil
+    :sid: '1001'
+    :email: ada@uni.example
+  :created_at: 2026-10-05 20:04:06.123456000 -07:00
+  :score: 5.0
+  :results:
+    :created_at: 2020-01-01 00:00:00.000000000 Z
+  :history:
+  - :id: 3
+    :created_at: 2026-10-01 00:00:00.000000000 Z
+submission_12:
+  :submitters:
+  - :name: 'Bob: a name'
+    :sid: ''
+    :email: bob@uni.example
+  - :name: Cy
+    :sid: '1003'
+    :email: cy@uni.example
+  :created_at: 2026-10-05 22:04:06.000000000 Z
+submission_13:
+  :submitters:
+  - :name: Nobody's folder
+    :sid: '1004'
+"""
+
+    def test_gradescopes_own_export(self):
+        self.put("submission_metadata.yml", self.GRADESCOPE)
+        self.put("submission_11/scan.cu", "1")
+        self.put("submission_12/work/scan.cu", "2")
+        self.put("submission_77/scan.cu", "3")
+        taken, labs = self.take()
+        self.assertEqual(labs, ["scan"])
+        hour = 3600
+        due = 1791237846  # 2026-10-05 22:04:06 in UTC
+        self.assertEqual(
+            {
+                student: (one.source, one.submitted)
+                for (student, _), one in taken.items()
+                if student[0] != "s"
+            },
+            {"1001": (b"1", due + 5 * hour), "bob@uni.example": (b"2", due), "1003": (b"2", due)},
+        )
+        self.assertEqual(taken["submission_77", "scan"].source, b"3", "whose it is has to be looked up")
+        self.assertEqual(ingest.ignored(str(self.folder)), ["submission_metadata.yml"])
+        outer = self.folder.with_name(self.folder.name + "-outer")
+        self.addCleanup(shutil.rmtree, outer)
+        shutil.copytree(self.folder, outer / "assignment_5_export")
+        self.assertEqual(gradescope_export.root_of(outer), outer / "assignment_5_export")
+        self.assertEqual(gradescope_export.root_of(self.folder), self.folder)
+
+    def test_moodles_download(self):
+        """As mod/assign/classes/downloader.php names folders and files, of students and of groups."""
+        for name in (
+            "Ada Lovelace_812_assignsubmission_file/scan.cu",
+            "Bob Ng_813_assignsubmission_file_/deep/scan.cu",
+            "Team Red_41_assignsubmission_file/scan.cu",
+            "Default group_assignsubmission_file/scan.cu",
+            "Cy_814_assignsubmission_onlinetext/onlinetext.html",
+            "Dan_815_assignsubmission_file_scan.cu",
+        ):
+            os.utime(self.put(name, name), (5000, 5000))
+        taken, _ = self.take()
+        names_of = {student: one.source is not None for (student, _), one in taken.items()}
+        right = ("Ada Lovelace_812", "Bob Ng_813", "Team Red_41", "Default group", "Dan_815")
+        self.assertEqual(names_of, {**dict.fromkeys(right, True), "Cy_814": False})
+        self.assertEqual({one.submitted for one in taken.values()}, {5000, 0})
+        self.assertIn("onlinetext.html", taken["Cy_814", "scan"].origin)
+
+    def test_canvas_download(self):
+        """As lib/content_zipper.rb names files: name, LATE, id, number of the file, its name."""
+        for name in (
+            "lovelaceada_40012_77_scan.cu",
+            "ngbob_LATE_40013_78_scan-2.cu",
+            "ngbob_LATE_40013_79_notes.pdf",
+            "öz李_40014_80_scan.zip",
+            "diazcy_40015_text.html",
+        ):
+            data = make_class.zipped([("scan.cu", b"z")]) if name.endswith("zip") else name
+            self.put(name, data)
+        taken, _ = self.take()
+        found = {student: (one.source is not None, one.late) for (student, _), one in taken.items()}
+        self.assertEqual(
+            found,
+            {
+                "lovelaceada_40012": (True, False),
+                "ngbob_40013": (True, True),
+                "öz李_40014": (True, False),
+                "diazcy_40015": (False, False),
+            },
+        )
+
+    def commit(self, student, text, when, *more):
+        """Another commit of a student's repository, with labs/scan/scan.cu."""
+        path = self.folder / student
+        if not path.exists():
+            path.mkdir()
+            self.git(student, "init", "--quiet", "--initial-branch=main")
+        self.put(f"{student}/labs/scan/scan.cu", text)
+        self.git(student, "add", "--all")
+        date = f"@{when} +0000"
+        dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+        self.git(student, "commit", "--quiet", "-m", text, **dates)
+        for words in more:
+            self.git(student, *words.split())
+
+    def git(self, student, *words, **more):
+        who = ["-c", "user.name=x", "-c", "user.email=x@x"]
+        command = ["git", "-C", str(self.folder / student), *who, *words]
+        subprocess.run(command, check=True, env={**os.environ, **more}, stdout=subprocess.DEVNULL)
+
+    def test_of_a_repository_the_newest_commit_before_the_deadline_counts(self):
+        for text, when in (("first", 1000), ("in time", 2000), ("late", 3000)):
+            self.commit("ada", text, when)
+        self.commit("bob", "late", 3000)
+        self.commit("cy", "tagged", 1500, "tag final")
+        self.commit("cy", "in time", 2000, "switch --quiet --create other")
+        self.commit("cy", "on another branch", 2100)
+        (self.folder / "ada/labs/scan/scan.cu").write_text("not committed")
+
+        def take(ref, deadline=2500.0):
+            taken, _ = ingest.ingest(str(self.folder), LABS, ["scan"], {}, ref, lambda *_: deadline)
+            return {one.student: (one.source, one.submitted) for one in taken}
+
+        self.assertEqual(
+            take(""),
+            {"ada": (b"in time", 2000), "bob": (b"late", 3000), "cy": (b"on another branch", 2100)},
+        )
+        self.assertEqual(take("main")["cy"], (b"in time", 2000))
+        self.assertEqual(take("final")["cy"], (b"tagged", 1500), "whatever the deadline is")
+        self.assertEqual(take("final", 10.0)["cy"], (b"tagged", 1500))
+        self.assertEqual(take("", None)["ada"], (b"late", 3000), "without a deadline the newest")
+        one = ingest.ingest(str(self.folder), LABS, ["scan"], {}, "final")[0][0]
+        self.assertIn('no branch or tag "final"', one.refused)
+        self.git("cy", "switch", "--quiet", "main")
+        self.git(".", "clone", "--quiet", str(self.folder / "cy"), str(self.folder / "clone"))
+        self.assertEqual(take("other")["clone"], (b"on another branch", 2100), "a branch of its origin")
+
+    def test_a_repository_runs_nothing_and_hides_nothing(self):
+        """Its configuration, hooks and attributes are a student's."""
+        (self.folder / "ada/labs/scan").mkdir(parents=True)
+        self.git("ada", "init", "--quiet", "--initial-branch=main")
+        os.symlink("/etc/passwd", self.folder / "ada/labs/scan/reduction.cu")
+        self.commit("ada", "code", 1000)
+        proof = self.folder.with_name(self.folder.name + ".proof")
+        for name in ("core.fsmonitor", "core.pager", "gpg.program", "core.sshCommand", "filter.x.smudge"):
+            self.git("ada", "config", name, f"touch {proof}")
+        self.git("ada", "config", "log.showSignature", "true")
+        self.put("ada/.git/info/attributes", "*.cu filter=x export-ignore\n")
+        self.put("ada/.git/hooks/post-checkout", f"#!/bin/sh\ntouch {proof}\n").chmod(0o755)
+        taken, _ = self.take(["scan", "reduction"])
+        self.assertEqual(taken["ada", "scan"].source, b"code")
+        self.assertEqual(taken["ada", "scan"].submitted, 1000)
+        self.assertIn("is a link", taken["ada", "reduction"].refused)
+        self.assertFalse(proof.exists())
 
     def test_copies_of_different_labs_complete_each_other(self):
         self.put("ada.zip", make_class.zipped([("scan.cu", b"s")]))
@@ -1215,6 +1396,61 @@ echo 7
             report = json.loads((self.out / f"reports/{names.slug(student)}/reduction.json").read_text())
             got = ("graded", report["labs"][0]["points"]) if "labs" in report else (report["status"], None)
             self.assertEqual(got, (status, points))
+
+    def test_a_class_that_is_late_by_the_same_amount_stops_before_anything_is_recorded(self):
+        self.put("in.graded/class.toml", "[labs.reduction]\ndue = 2026-10-05T22:00:00\n")
+        due = 1791237600  # that, in UTC
+        times = {student: due + 900_000 + at for at, student in enumerate(HAND_INS)}
+        for student, when in times.items():
+            os.utime(self.folder / f"in/{student}/reduction.cu", (when, when))
+        said = self.grade(code=1)
+        self.assertRegex(
+            said, r"9 of 9 submissions of reduction are late by about the same amount \(250 hours\)"
+        )
+        self.assertEqual(self.sql("SELECT * FROM received"), [])
+        self.grade("--times", "none")
+        self.assertEqual(set(self.sql("SELECT submitted FROM received")), {("",)})
+        self.grade("--times", "files")
+        self.assertEqual(len(set(self.sql("SELECT submitted FROM received"))), 9)
+        for at, (student, when) in enumerate(times.items()):  # a third of them is still late
+            when -= 900_000 if at % 3 else 0
+            os.utime(self.folder / f"in/{student}/reduction.cu", (when - 10_000, when - 10_000))
+        self.assertIn("9 submissions new or changed", self.grade())
+        self.assertEqual(
+            self.sql("SELECT count(*), min(submitted) FROM received"), [(9, "2026-10-05T19:13:21Z")]
+        )
+
+    def test_a_changed_time_is_a_change_and_the_latest_is_by_time(self):
+        self.grade()
+        path = self.put("in/ada/reduction.cu", "// points 31\n")
+        os.utime(path, (2_000_000_000, 2_000_000_000))
+        self.assertIn("1 submissions new or changed", self.grade())
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        self.assertIn("1 submissions new or changed, 0 files", self.grade())
+        self.assertIn("0 submissions new or changed", self.grade())
+        of_ada = "SELECT points, submitted FROM submissions WHERE student = 'ada' ORDER BY submitted"
+        self.assertEqual(self.sql(of_ada)[0], (31, "2001-09-09T01:46:40Z"))
+        self.assertEqual(self.points()["ada"], 70, "the one before was submitted later")
+
+    def test_repositories_are_graded_as_of_the_deadline(self):
+        shutil.rmtree(self.folder / "in")
+        for when, points in ((1791237000, 30), (1791238000, 40), (1791338000, 50)):
+            self.put("in/ada/labs/reduction/reduction.cu", f"// points {points}\n")
+            git = ["git", "-C", str(self.folder / "in/ada"), "-c", "user.name=x", "-c", "user.email=x@x"]
+            for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "-m", "x"]):
+                dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"@{when} +0000")
+                subprocess.run([*git, *words], check=True, env={**os.environ, **dates})
+        toml = "[labs.reduction]\ndue = 2026-10-05T22:00:00\n"
+        self.put("in.graded/class.toml", toml)
+        self.grade()
+        self.assertEqual(self.points(), {"ada": 30})
+        self.assertEqual(self.sql("SELECT submitted, late FROM latest"), [("2026-10-05T21:50:00Z", 0)])
+        self.put("in.graded/class.toml", toml + "[[extensions]]\nstudent = 'ada'\ndays = 1\n")
+        self.grade()
+        self.assertEqual(self.points(), {"ada": 40})
+        subprocess.run([*git, "tag", "final"], check=True)
+        self.grade("--ref", "final")
+        self.assertEqual(self.points(), {"ada": 50})
 
     def test_wrong_usage_says_what_is_right(self):
         self.assertIn("is not a folder", self.run_on("nothing here"))

@@ -97,7 +97,9 @@ CREATE VIEW submissions AS SELECT
   LEFT JOIN worth w ON w.attempt = a.id
   LEFT JOIN attempts f ON f.id = (
     SELECT max(id) FROM attempts WHERE lab = r.lab AND sha256 = r.sha256 AND digest = l.digest AND outcome <> '');
-CREATE VIEW latest AS SELECT * FROM submissions WHERE id IN (SELECT max(id) FROM received GROUP BY student, lab);
+CREATE VIEW latest AS SELECT * FROM submissions s WHERE id = (
+  SELECT id FROM received WHERE student = s.student AND lab = s.lab
+    ORDER BY coalesce(nullif(submitted, ''), received) DESC, id DESC LIMIT 1);
 CREATE VIEW tasks AS SELECT
   s.id AS submission, t.key AS number, json_extract(t.value, '$.id') AS task,
   json_extract(t.value, '$.verdict') AS verdict, json_extract(t.value, '$.points') AS points,
@@ -286,6 +288,11 @@ class Book:
             points = {name: lab[name] for name in ("points", "max_points", "bonus_points")}
             self.insert("worth", attempt=number, **points, tasks=json.dumps(lab["tasks"]))
 
+    def partial(self, lab: str) -> str:
+        """What all tables say of a lab in a class that is graded with --task; "" of others."""
+        n_tasks = len(self.scorer.tasks.get(lab, {}))
+        return f" (partial: 1 of {n_tasks} tasks)" if self.settings["task"] else ""
+
     def unit(self, lab: str, sha256: str) -> Unit:
         how = [self.settings["device"], self.settings["seed"], self.settings["task"] or ""]
         text = "\n".join([sha256, self.digests[lab], lab, *how])
@@ -297,7 +304,8 @@ class Book:
     # --- What was handed in ---
 
     def take_in(self, submissions: list[Submission]) -> int:
-        """Notes what is new or has changed; the number of those."""
+        """Notes what is new or has changed; the number of those. Another time of the same file takes the place of
+        the one before, which was wrong."""
         n_new = 0
         with self.db:
             for one in submissions:
@@ -306,20 +314,24 @@ class Book:
                 }
                 row["sha256"] = "" if one.source is None else hashlib.sha256(one.source).hexdigest()
                 row["origin"] = one.origin
+                submitted = utc_now(one.submitted) if one.submitted else ""
                 path = self.source(row["sha256"])
                 if one.source is not None and not (path.exists() and path.read_bytes() == one.source):
                     write_atomically(path, one.source)
-                before = self.latest(one.student, one.lab)
+                before = self.last_taken_in(one.student, one.lab)
                 # Where there is no file, the origin is the reason.
-                compared = [name for name in row if name != "origin" or one.source is None]
+                compared = {*row} - ({"late", "origin"} if one.source is not None else {"late"})
                 if before is None or any(before[name] != row[name] for name in compared):
-                    submitted = utc_now(one.submitted) if one.submitted else ""
                     self.insert("students", student=one.student, slug=slug(one.student))
                     self.insert("received", **row, submitted=submitted, received=utc_now())
                     n_new += 1
+                elif before["submitted"] != submitted or before["late"] != row["late"]:
+                    change = "UPDATE received SET submitted = ?, late = ? WHERE id = ?"
+                    self.db.execute(change, (submitted, row["late"], before["id"]))
+                    n_new += 1
         return n_new
 
-    def latest(self, student: str, lab: str) -> sqlite3.Row | None:
+    def last_taken_in(self, student: str, lab: str) -> sqlite3.Row | None:
         found = self.rows(
             "SELECT * FROM received WHERE student = ? AND lab = ? ORDER BY id DESC LIMIT 1", student, lab
         )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # What ./lab grade-all takes; --help ends with this text:
 """
-A submission is a folder, a .zip, a .tar.gz or a .cu file with its student's
-name, as Moodle and Canvas export them. Run the same command again after a
+A submission is a folder, a git repository, a .zip, a .tar.gz or a .cu file
+with its student's name, as Moodle, Canvas and Gradescope export them. Run the same command again after a
 stop, a crash, a full disk or new submissions: only what is new, changed or
 was the machine's fault is graded. Exit code 0: everybody has a grade; 1:
 somebody has none (see the list), or it could not run.
@@ -34,6 +34,10 @@ def choose_what(add: Callable) -> None:
     add("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
     some: dict = {"nargs": "+", "default": []}
     add("--labs", metavar="LAB", help="only these; default: all that somebody handed in", **some)
+    ref = "branch or tag of repositories; of a branch the newest commit before the deadline"
+    add("--ref", default="", help=ref)
+    times = "the times of submission are right (files), or nothing is known of them (none)"
+    add("--times", choices=["files", "none"], help=times)
     add("--task", help="only this task; such grades are partial")
     add("--device", choices=["sim", "gpu"], help="where kernels run; default: sim")
     add("--seed", type=seed_of, help="of the class; fresh and secret when not given")

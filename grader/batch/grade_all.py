@@ -12,6 +12,7 @@ nor on who else handed in.
 import argparse
 import contextlib
 import errno
+import hashlib
 import itertools
 import json
 import os
@@ -22,19 +23,24 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.path.append(str(HERE.parents[1] / "common/tools/authoring"))
 
 import gradebook
+import gradescope_export
 import ingest
 import names
 import reports
+import roster
+import settings
 import slurm
 import worker
 from book import Book, Problem, Unit
 from command_line import LEVELS, arguments
+from deadlines import Deadlines
 from make_skeleton import skeleton
 from pool import Pool
 from progress import Progress
@@ -94,8 +100,10 @@ def time_baselines(book: Book, labs: list[str], backend) -> None:
 
 def units_of(book: Book, submissions: list[ingest.Submission]) -> list[Unit]:
     """What has to be graded, each file once, in an order that says nothing about students."""
-    latest = [book.latest(one.student, one.lab) for one in submissions]
-    units = {book.unit(one["lab"], one["sha256"]) for one in latest if one is not None and one["sha256"]}
+    files = {
+        (one.lab, hashlib.sha256(one.source).hexdigest()) for one in submissions if one.source is not None
+    }
+    units = {book.unit(lab, sha256) for lab, sha256 in files}
     return sorted(units, key=lambda unit: (unit.lab, unit.key))
 
 
@@ -137,18 +145,26 @@ def summary(
         f"Gradebook  {book.folder / 'gradebook.sqlite'}\nTable      {book.folder / 'grades.csv'}\n"
         f"Reports    {book.folder / 'reports'}"
     )
+    if book.settings["task"]:
+        print(f"These grades are{', '.join(sorted({lab + book.partial(lab) for _, lab in chosen}))}.")
     if without:
         print(f"{len(without)} have no grade: run the same command again.")
     return 1 if without else 0
 
 
+def deadlines_of(folder: pathlib.Path) -> Deadlines:
+    decided = settings.read(folder)
+    return Deadlines(decided, roster.read(decided.roster, decided.aliases))
+
+
 def take_in(
-    options: argparse.Namespace, folder: pathlib.Path, harness: dict
+    options: argparse.Namespace, folder: pathlib.Path, harness: dict, deadlines: Deadlines
 ) -> tuple[list[ingest.Submission], list[str]]:
     """What was handed in, and of which labs."""
     all_labs = list(harness["labs"])
+    skeletons = skeletons_of(pathlib.Path(harness["root"]), all_labs)
     submissions, labs = ingest.ingest(
-        str(folder), all_labs, options.labs, skeletons_of(pathlib.Path(harness["root"]), all_labs)
+        str(folder), all_labs, options.labs, skeletons, options.ref, deadlines.last_second
     )
     if not submissions:
         raise Problem(
@@ -158,24 +174,28 @@ def take_in(
         of_first = [one for one in submissions if one.lab == labs[0]]
         reasons = "\n".join(f"  {one.student}: {one.refused or one.origin}" for one in of_first)
         raise Problem(f"Nothing in {folder} can be graded; --labs LAB records that for a lab.\n{reasons}")
+    if options.times == "none":
+        submissions = [replace(one, submitted=0.0) for one in submissions]
+    elif options.times is None and (doubt := deadlines.doubt(submissions)):
+        raise Problem(doubt)
     return submissions, labs
 
 
 def run(options: argparse.Namespace) -> int:
     begun = time.monotonic()
-    folder = pathlib.Path(options.folder)
+    folder = gradescope_export.root_of(pathlib.Path(options.folder))
     if not folder.is_dir():
         raise Problem(
             f"{folder} is not a folder. Give the folder with the submissions, one folder, archive or .cu file for "
             "each student."
         )
-    book = open_book(options, folder)
+    book = open_book(options, pathlib.Path(options.folder))
     book.clean()
     harness = prepare(book, options)
     book.use_harness(harness)
     with book.db:
         book.use_points(worker.catalogue_of(book.labcli))
-    submissions, labs = take_in(options, folder, harness)
+    submissions, labs = take_in(options, folder, harness, deadlines_of(book.folder))
     try:
         n_new = book.take_in(submissions)
         units = units_of(book, submissions)

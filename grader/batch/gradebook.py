@@ -34,7 +34,7 @@ def grades_table(book: Book) -> str:
     )
     latest: dict[tuple, Any] = {(student, lab): row for student, lab, *row in rows}
     labs = list(dict.fromkeys(lab for _, lab, *_ in rows))
-    of_labs = [f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")]
+    of_labs = [f"{lab}{what}{book.partial(lab)}" for lab in labs for what in ("", " bonus", " status")]
     out: list = [["student", "total", "bonus", *of_labs, "late", "notes"]]
     for student in sorted({student for student, _ in latest}):
         own = [latest.get((student, lab), ("missing", 0, 0, 0, "")) for lab in labs]

@@ -183,11 +183,12 @@ class Extension:
 
 @dataclass(frozen=True)
 class Excused:
-    """Who need not do a lab: it is left out of their totals."""
+    """Who need not do a lab, or all that were due before: left out of their totals."""
 
     student: str
-    lab: str
-    reason: str
+    lab: str = ""
+    before: datetime.datetime | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ class Override:
     lab: str
     points: float
     reason: str
-    bonus: float | None = None  # as graded
+    bonus: float = 0
 
 
 @dataclass
@@ -242,12 +243,15 @@ def parse(path: pathlib.Path, data: dict) -> Settings:
     late = settings.late = Late(**found.pop("late", {}))
 
     def local(row: dict) -> dict:
-        due = row.get("due")
-        return row | ({"due": due.replace(tzinfo=settings.timezone)} if due and not due.tzinfo else {})
+        times = {name: row[name] for name in ("due", "before") if row.get(name) and not row[name].tzinfo}
+        return row | {name: time.replace(tzinfo=settings.timezone) for name, time in times.items()}
 
     for at, row in enumerate(found.get("extensions", []), 1):
         if ("due" in row) == (row.get("days", 0) > 0):
             raise Problem(f"{path}: extensions[{at}].due, days exactly one of them is needed.")
+    for at, row in enumerate(found.get("excused", []), 1):
+        if ("lab" in row) == ("before" in row):
+            raise Problem(f"{path}: excused[{at}].lab, before exactly one of them is needed.")
     for name, of in (("extensions", Extension), ("excused", Excused), ("overrides", Override)):
         setattr(settings, name, [of(**local(row)) for row in found.pop(name, [])])
     for name, row in found.pop("labs", {}).items():

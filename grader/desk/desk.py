@@ -87,10 +87,15 @@ def warn(term: grades.Term) -> None:
         print(f"unknown: {owner}: {why}. {counts}", file=sys.stderr)
 
 
-def regrade(folder: pathlib.Path, dry_run: bool = False) -> tuple[Book, grades.Term]:
+def regrade(options: argparse.Namespace, dry_run: bool = False) -> tuple[Book, grades.Term]:
     """Tables and final grades anew."""
-    book = open_book(folder)
+    book = open_book(options.folder)
     term = grades.compute(book)
+    if not options.partial and any(term.partial.values()):
+        labs = ", ".join(lab + text for lab, text in term.partial.items())
+        raise Problem(
+            f"No final grades: the class was graded with --task. {labs}. --partial computes them all the same."
+        )
     lines = grades.moved(grades.before(book), term)
     if dry_run:
         book.db.rollback()
@@ -115,7 +120,7 @@ def regrade(folder: pathlib.Path, dry_run: bool = False) -> tuple[Book, grades.T
 
 
 def export(options: argparse.Namespace) -> None:
-    _, term = regrade(options.folder)
+    _, term = regrade(options)
     wanted = [
         (options.moodle, lambda: exports.moodle(term)),
         (options.gradescope, lambda: exports.gradescope(term)),
@@ -136,7 +141,7 @@ def export(options: argparse.Namespace) -> None:
 
 def give_feedback(options: argparse.Namespace) -> None:
     out = options.out or options.folder / "feedback"
-    book, term = regrade(options.folder)
+    book, term = regrade(options)
     send = feedback.write(book, term, out)
     print(
         f"Feedback  {out}: {len(send)} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent."
@@ -151,7 +156,7 @@ def show(options: argparse.Namespace) -> None:
 
 COMMANDS = {
     "new": new,
-    "grades": lambda options: regrade(options.folder, options.dry_run),
+    "grades": lambda options: regrade(options, options.dry_run),
     "export": export,
     "feedback": give_feedback,
     "show": show,

@@ -432,6 +432,75 @@ class Desk(InFolder):
                 (got["points"], got["bonus"]), right if rule != "capped" else (min(110, most), 0)
             )
 
+    def test_an_override_decides_about_the_bonus(self):
+        student = next(
+            one["id"]
+            for one in self.term.students
+            if self.final_after_grading(one["id"], "scan")["bonus"] and one["id"] != "s003"
+        )
+        self.settings(f'[[overrides]]\nstudent = "{student}"\nlab = "scan"\npoints = 60\nreason = "x"\n')
+        self.desk("grades", "term.graded")
+        final = self.final(student, "scan")
+        self.assertEqual((final["points"], final["bonus"]), (60, 0))
+
+    def final_after_grading(self, student, lab):
+        if not self.sql("SELECT 1 FROM finals"):
+            self.desk("grades", "term.graded")
+        return self.final(student, lab)
+
+    def test_who_came_late_is_excused_from_past_labs_by_one_entry(self):
+        student = self.someone_without_submissions()
+        before = make_term.DUE["compaction"].strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.settings(f'[[excused]]\nstudent = "{student}"\nbefore = {before}\n')
+        self.desk("export", "term.graded", "--csv", "out.csv", "--gradescope", "g.csv")
+        found = {lab: self.final(student, lab)["status"] for lab in make_term.LABS}
+        self.assertEqual(
+            found,
+            dict(zip(make_term.LABS, ("excused", "excused", "missing", "missing", "missing"))),
+        )
+        after = (max(make_term.DUE.values()) + datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.edit((before, after))
+        self.desk("export", "term.graded", "--csv", "out.csv", "--gradescope", "g.csv")
+        for name, key, columns in (
+            ("out.csv", "id", ("total", "bonus")),
+            ("g.csv", "SID", ("Total", "Total bonus")),
+        ):
+            with open(self.folder / name, encoding="utf-8", newline="") as file:
+                row = next(row for row in csv.DictReader(file) if row[key] == student)
+            self.assertEqual(
+                [row[column] for column in columns], ["", ""], "nothing counts, and that is no 0"
+            )
+
+    def test_a_partial_class_says_so(self):
+        self.sql("INSERT INTO about VALUES ('task', 'plain')")
+        for command in (("grades",), ("export", "--csv", "out.csv"), ("feedback", "--out", "feedback")):
+            said = self.desk(command[0], "term.graded", *command[1:], code=1)
+            self.assertIn("scan (partial: 1 of 3 tasks)", said)
+        self.assertFalse((self.folder / "out.csv").exists())
+        self.assertEqual(self.sql("SELECT * FROM finals"), [])
+        shutil.copy(self.term.folder / "canvas.csv", self.folder / "canvas.csv")
+        tables = ("--csv", "out.csv", "--moodle", "m.csv", "--gradescope", "g.csv", "--canvas", "c.csv")
+        self.desk("export", "term.graded", *tables, "--canvas-from", "canvas.csv", "--partial")
+        self.desk("feedback", "term.graded", "--out", "feedback", "--partial")
+        paths = [*map(self.folder.joinpath, tables[1::2]), self.folder / "feedback/s003/feedback.md"]
+        for path in (*paths, self.term.folder / "final.csv", self.term.folder / "grades.csv"):
+            self.assertIn("scan (partial: 1 of 3 tasks)", path.read_text(encoding="utf-8"), path)
+        self.assertIn("scan (partial: 1 of 3 tasks)", self.desk("show", "term.graded"))
+
+    def test_a_groups_folder_of_moodle_counts_for_its_members(self):
+        self.settings('[groups]\n"Team Red" = ["s001", "s002"]\n')
+        self.sql("INSERT INTO students VALUES ('Team Red_4711', 'x')")
+        names = "lab, sha256, refused, origin, note, late, submitted, received"
+        best = "SELECT id FROM submissions WHERE lab = 'histogram' ORDER BY points DESC LIMIT 1"
+        copied = f"SELECT 'Team Red_4711', {names} FROM received WHERE id = ({best})"
+        self.sql(f"INSERT INTO received (student, {names}) {copied}")
+        ((number,),) = self.sql("SELECT max(id) FROM received")
+        self.edit((r"counts = .*", 'counts = "latest"'))
+        self.sql("UPDATE received SET submitted = '2026-10-01T00:00:00Z' WHERE student <> 'Team Red_4711'")
+        self.assertNotIn("Team Red_4711", self.desk("grades", "term.graded"))
+        for student in ("s001", "s002"):
+            self.assertEqual(self.final(student, "histogram")["submission"], number)
+
     def test_times_of_an_unknown_lab_are_refused(self):
         self.put("term.graded/times.csv", "student,lab,submitted\ns001,reductoin,2026-10-07 12:00:00\n")
         self.edit((r"^", 'times = "times.csv"\n'))

@@ -42,7 +42,7 @@ def markdown(term: Term, student: Student, tasks: dict[str, list[dict]]) -> str:
     finals = term.of(student)
     lines = [f"# {in_markdown(f'{term.settings.title}: {student.name}')}", "", summary(finals), ""]
     for final in finals:
-        lines += [f"## {final.lab}: {worth(final)}", ""]
+        lines += [f"## {final.lab}{term.partial[final.lab]}: {worth(final)}", ""]
         for one in term.submissions[student.id, final.lab]:
             counts = ", counts" if one.number == final.submission else ""
             when = one.submitted[:16].replace("T", " ") or "time unknown"

@@ -13,11 +13,13 @@ import difflib
 import itertools
 import json
 import math
+import re
 from dataclasses import asdict, dataclass, field
 
 import scoring
 import settings as settings_of
 from book import Book, utc_now, write_atomically
+from deadlines import Deadlines
 from gradebook import csv_text
 from roster import Roster, Student, first_of, rows_of
 from roster import read as read_roster
@@ -31,7 +33,7 @@ FAR = datetime.datetime(9000, 1, 1, tzinfo=datetime.UTC)
 
 @dataclass
 class Candidate:
-    """A submission for a lab."""
+    """A submission for a lab. "Latest" is by the time of submission."""
 
     number: int  # in the gradebook's submissions
     owner: str  # as the platform calls them
@@ -46,6 +48,9 @@ class Candidate:
     verdicts: dict[str, tuple[str, str]] = field(default_factory=dict)  # by task: verdict and message
     lacks: list[str] = field(default_factory=list)  # what new points ask for and was never measured
     row: dict = field(default_factory=dict)  # of the book's submissions
+
+    def when(self) -> tuple[str, int]:
+        return self.submitted or self.row["received"], self.number
 
 
 @dataclass
@@ -76,6 +81,7 @@ class Term:
     rows: dict[tuple[str, str], list[Candidate]]  # by owner and lab
     # By student's id and lab, in the order in which they came; those of the student's group, too.
     submissions: dict[tuple[str, str], list[Candidate]]
+    partial: dict[str, str]  # by lab: book.partial
 
     def of(self, student: Student) -> list[Final]:
         return [self.finals[student.id, lab] for lab in self.labs]
@@ -91,9 +97,10 @@ def counting(finals: list[Final]) -> list[Final]:
 
 
 def total(finals: list[Final]) -> tuple[float | None, float | None]:
-    """Points and bonus of all labs that count; None while a part is unknown, which must never look like a 0."""
+    """Points and bonus of all labs that count; None while a part is unknown or nothing counts, which must never
+    look like a 0."""
     finals = counting(finals)
-    if any(one.points is None for one in finals):
+    if not finals or any(one.points is None for one in finals):
         return None, None
     return tidy(sum(one.points for one in finals)), tidy(sum(one.bonus for one in finals))
 
@@ -135,7 +142,7 @@ def read_times(
 
 
 def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
-    """Of every owner and lab, in the order in which they came."""
+    """Of every owner and lab, in the order of their times."""
     found: dict[tuple[str, str], list[Candidate]] = {}
     attempts = "LEFT JOIN attempts a ON a.key = s.key AND a.attempt = s.attempt"
     worth = "LEFT JOIN worth w ON w.attempt = a.id ORDER BY s.id"
@@ -153,7 +160,7 @@ def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
             row=row,
         )
         found.setdefault((row["student"], row["lab"]), []).append(made)
-    return found
+    return {key: sorted(made, key=Candidate.when) for key, made in found.items()}
 
 
 def max_points_of(book: Book, lab: str) -> int | None:
@@ -175,18 +182,20 @@ class Judge:
         """`collected`: the labs of which submissions have been graded."""
         self.settings, self.roster, self.now, self.times = settings, roster, now, times
         self.collected = collected
-        self.extensions = [(roster.by_id(one.student), one) for one in settings.extensions]
+        self.deadlines = Deadlines(settings, roster)
 
-        def known(rows: list) -> list:
-            """With the keys of those who are in the roster."""
-            people = ((roster.by_id(one.student), one) for one in rows)
-            return [((who.id, one.lab), one) for who, one in people if who]
-
-        self.excused = {key: one.reason for key, one in known(settings.excused)}
-        self.decided = {  # by student and lab: points, bonus (None: as graded), reason
-            key: (tidy(one.points), one.bonus, f"set by the instructor: {one.reason}")
-            for key, one in known(settings.overrides)
+        self.excused = [(roster.by_id(one.student), one) for one in settings.excused]
+        self.decided = {
+            (who.id, one.lab): one for one in settings.overrides if (who := roster.by_id(one.student))
         }
+
+    def why_excused(self, student: Student, lab: str) -> str | None:
+        """None who is not."""
+        due = self.settings.lab(lab).due
+        for who, one in self.excused:
+            if who is student and (one.lab == lab or (one.before and due and due < one.before)):
+                return f"excused: {one.reason}" if one.reason else "excused"
+        return None
 
     def finals(
         self, student: Student, submissions: dict[str, list[Candidate]], maxima: dict[str, int | None]
@@ -197,18 +206,6 @@ class Judge:
             out.append(self.final(student, lab, submissions[lab], maxima[lab], left))
             left -= out[-1].slip_days
         return out
-
-    def due(self, student: Student, lab: str) -> tuple[datetime.datetime | None, str]:
-        """With the latest extension that somebody has, and its reason."""
-        due, why = self.settings.lab(lab).due, ""
-        start = due
-        for who, one in self.extensions:
-            if who is student and one.lab in ("", lab):
-                extended = one.due or (start and start + datetime.timedelta(days=one.days))
-                if extended and (due is None or extended > due):
-                    due, why = extended, f"extension to {extended:%Y-%m-%d %H:%M}"
-                    why += f" ({one.reason})" if one.reason else ""
-        return due, why
 
     def is_open(self, lab: str, due: datetime.datetime | None, slip_days: int) -> bool:
         """Whether what is submitted now can still earn points: until then nothing is missing. A lab without
@@ -251,8 +248,9 @@ class Judge:
         key = student.id, lab
         rules = self.settings.lab(lab)
         out = Final(*key, "missing", max_points=max_points)
-        due, why = self.due(student, lab)
-        if key in self.excused or key in self.decided:
+        due, why = self.deadlines.due(student, lab)
+        decided, excused = self.decided.get(key), self.why_excused(student, lab)
+        if excused is not None or decided is not None:
             left = 0  # nothing is to be won by them
         if rules.slip_days is not None:
             left = min(left, rules.slip_days)
@@ -269,15 +267,13 @@ class Judge:
         else:
             self.choose(out, handed_in, due, left)
         out.notes += [why] if why else []
-        if key in self.decided:
-            points, bonus, reason = self.decided[key]
+        if decided is not None:
             out.status = "override"
-            bonus = out.bonus or 0 if bonus is None else bonus
-            out.points, out.bonus = self.with_bonus(points, bonus, out.max_points)
-            out.notes.append(reason)
-        elif key in self.excused:
+            out.points, out.bonus = self.with_bonus(tidy(decided.points), tidy(decided.bonus), out.max_points)
+            out.notes.append(f"set by the instructor: {decided.reason}")
+        elif excused is not None:
             out.status, out.points, out.bonus, out.slip_days = "excused", None, None, 0
-            out.notes.append(f"excused: {self.excused[key]}")
+            out.notes.append(excused)
         return out
 
     def choose(
@@ -347,8 +343,9 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     unknown = {}
     for owner in owners:
         counts = []
-        if owner in groups:
-            counts = [groups[owner]]
+        name = owner if owner in groups else re.sub(r"_\d+$", "", owner)  # Moodle adds its own number
+        if name in groups:
+            counts = [groups[name]]
         elif person := roster.find(owner):
             teams = [(people, only_labs) for people, only_labs in groups.values() if person in people]
             counts = [([one for one in people if one is not person], only) for people, only in teams]
@@ -380,7 +377,7 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
                 who for who, only_labs in owned.get(student.id, []) if not only_labs or lab in only_labs
             ]
             own = itertools.chain.from_iterable(rows.get((owner, lab), []) for owner in owners)
-            submissions[student.id, lab] = sorted(own, key=lambda one: one.number)
+            submissions[student.id, lab] = sorted(own, key=Candidate.when)
         of_labs = {lab: submissions[student.id, lab] for lab in labs}
         finals |= {(student.id, one.lab): one for one in judge.finals(student, of_labs, maxima)}
     warnings += [
@@ -393,7 +390,17 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more."
         for what in sorted({f"{lab}, {what}" for lab, one in graded for what in one.lacks})
     ]
-    return Term(settings, roster, labs, finals, unknown, warnings, rows, submissions)
+    return Term(
+        settings,
+        roster,
+        labs,
+        finals,
+        unknown,
+        warnings,
+        rows,
+        submissions,
+        {lab: book.partial(lab) for lab in labs},
+    )
 
 
 def why_unknown(owner: str, settings: Settings) -> str:
@@ -430,7 +437,8 @@ def joined(notes: list[str]) -> str:
 
 def table(term: Term) -> list[list]:
     """The grades with a row for a student: the head first."""
-    of_labs = [f"{lab}{what}" for lab in term.labs for what in ("", " bonus", " status", " days late")]
+    columns = ("", " bonus", " status", " days late")
+    of_labs = [f"{lab}{what}{term.partial[lab]}" for lab in term.labs for what in columns]
     rows: list[list] = [["id", "name", "email", "section", "total", "bonus", "out of", *of_labs, "notes"]]
     for student in sorted(term.roster.students.values(), key=lambda one: (one.section, one.name, one.id)):
         finals = term.of(student)

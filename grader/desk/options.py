@@ -42,9 +42,9 @@ def parser_of() -> argparse.ArgumentParser:
     new = command("new", "Start a class.toml")
     rosters = "tables of Canvas, Moodle, Gradescope, or plain ones"
     new.add_argument("--roster", metavar="FILE", type=pathlib.Path, nargs="+", default=[], help=rosters)
-    made = command("grades", "Final grades from stored results; who moved, and why")
-    made.add_argument("--dry-run", action="store_true", help="say who would move, and write nothing")
-    command(
+    graded = command("grades", "Final grades from stored results; who moved, and why")
+    graded.add_argument("--dry-run", action="store_true", help="say who would move, and write nothing")
+    export = command(
         "export",
         "Tables that platforms import",
         canvas="for Canvas; needs --canvas-from",
@@ -53,6 +53,12 @@ def parser_of() -> argparse.ArgumentParser:
         gradescope="with Gradescope's columns",
         csv="final.csv",
     )
-    command("feedback", "A folder for each student, and what to send to whom", out="default: CLASS/feedback")
+    feedback = command(
+        "feedback", "A folder for each student, and what to send to whom", out="default: CLASS/feedback"
+    )
+    for sub in (graded, export, feedback):
+        sub.add_argument(
+            "--partial", action="store_true", help="also of a class of one task (grade-all --task)"
+        )
     command("show", "How the class is doing")
     return parser

@@ -59,7 +59,9 @@ def progress(book: Book, term: Term) -> list[list]:
         middle = [f"{of(points):.1f}" if points else "" for of in (statistics.mean, statistics.median)]
         without = [one.unusable for one in finals if one.status in ("missing", "not due", "not graded")]
         counts = [there[status] for status in ("graded", "refused", "pending", "infra")]
-        rows.append([lab, *counts, without.count(False), without.count(True), seconds, *middle])
+        rows.append(
+            [lab + term.partial[lab], *counts, without.count(False), without.count(True), seconds, *middle]
+        )
     return rows
 
 

@@ -546,7 +546,7 @@ class Term:
                 points, bonus, status, slip = self.expect(*key, tasks[lab], rule, usable)
                 left -= slip
                 if decided:
-                    points, bonus, status = Fraction(str(decided[-1]["points"])), bonus or 0, "override"
+                    points, bonus, status = Fraction(str(decided[-1]["points"])), 0, "override"
                 elif is_excused:
                     points, bonus, status = None, None, "excused"
                 out[key] = points, bonus, status

@@ -27,7 +27,7 @@ from dataclasses import replace
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-sys.path.append(str(HERE.parents[1] / "common/tools/authoring"))
+sys.path += [str(HERE.parents[1] / folder) for folder in ("common/tools", "common/tools/authoring")]
 
 import gradebook
 import gradescope_export
@@ -222,11 +222,8 @@ def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
     backend = (slurm.Slurm if options.slurm else Pool)(book, options)
     if waiting:
         time_baselines(book, sorted({unit.lab for unit in waiting}), backend)
-    progress = Progress(len(waiting))
-    try:
+    with Progress(len(waiting)) as progress:
         backend.run(waiting, progress)
-    finally:
-        progress.close()
 
 
 def conclude(book: Book, submissions: list[ingest.Submission]) -> None:

@@ -4,7 +4,6 @@
 lacks."""
 
 import argparse
-import difflib
 import hashlib
 import json
 import os
@@ -20,8 +19,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from ingest import read_plain
 
 EPILOG = """
-Only labs/LAB/LAB.cu is packed; other files would not be looked at. Without names: every lab in which a task is implemented. Before packing your
-files are graded on the simulator, so that you see what you hand in.
+Only labs/LAB/LAB.cu is packed; other files would not be looked at. Without
+names: every lab in which a task is implemented. Before packing, your files are
+graded on the simulator, so that you see what you hand in.
 """
 
 
@@ -54,11 +54,7 @@ def labs_here(labcli: str, wanted: list[str]) -> list[str]:
     known = [lab for lab in known if lab != "demo"]  # the student edition's, which nobody submits
     for lab in wanted:
         if lab not in known:
-            near = difflib.get_close_matches(lab, known)
-            raise Problem(
-                f'There is no lab "{lab}"; '
-                + (f"did you mean {' or '.join(near)}?" if near else f"there is: {', '.join(known)}.")
-            )
+            raise Problem(f'There is no lab "{lab}"; there is: {", ".join(known)}.')
     return [lab for lab in known if lab in wanted] if wanted else known
 
 

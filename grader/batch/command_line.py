@@ -2,9 +2,9 @@
 # What ./lab grade-all takes; --help ends with this text:
 """
 A submission is a folder, a git repository, a .zip, a .tar.gz or a .cu file
-with its student's name, as Moodle, Canvas and Gradescope export them. Run the same command again after a
-stop, a crash, a full disk or new submissions: only what is new, changed or
-was the machine's fault is graded. Exit code 0: everybody has a grade; 1:
+with its student's name, as Moodle, Canvas and Gradescope export them. Run the
+same command again after a stop, a crash, a full disk or new submissions: only
+what is new, changed or was the machine's fault is graded. Exit code 0: everybody has a grade; 1:
 somebody has none (see the list), or it could not run.
 
 Examples:

@@ -453,21 +453,14 @@ def table(term: Term) -> list[list]:
 
 def difference(before: dict, now: dict) -> list[str]:
     """Why a grade is another one, in words."""
-    why = []
-    if before["submission"] != now["submission"]:
-        came = "another submission counts" if before["submission"] else "a submission came"
-        why.append(came if now["submission"] else "no submission counts")
-    for task in [*now["tasks"], *(set(before["tasks"]) - set(now["tasks"]))]:
-        was, is_ = before["tasks"].get(task), now["tasks"].get(task)
-        if was != is_ and before["tasks"] and now["tasks"]:
-            why.append(f"{task} {shown(was)} → {shown(is_)}")
-    for what, name in (("days_late", "days late"), ("slip_days", "slip days")):
+    why = ["another submission counts"] if before["submission"] != now["submission"] else []
+    for task in now["tasks"].keys() & before["tasks"].keys():
+        if (was := before["tasks"][task]) != now["tasks"][task]:
+            why.append(f"{task} {shown(was)} → {shown(now['tasks'][task])}")
+    for what, name in (("days_late", "days late"), ("slip_days", "slip days"), ("status", "")):
         if before[what] != now[what]:
-            why.append(f"{before[what]} → {now[what]} {name}")
-    if before["status"] != now["status"]:
-        why.append(f"{before['status']} → {now['status']}")
-    news = ("set by", "extension", "excused")
-    why += [note for note in now["notes"] if note not in before["notes"] and note.startswith(news)]
+            why.append(f"{before[what]} → {now[what]} {name}".strip())
+    why += [note for note in now["notes"] if note not in before["notes"]]
     return why or ["the rule for late submissions or for the bonus"]
 
 

@@ -1328,7 +1328,7 @@ echo 7
         table = {line.split(",")[0]: line for line in (self.out / "grades.csv").read_text().splitlines()}
         self.assertIn("RAR archive", table["rar"])
         self.assertIn("notes.txt", table["words"])
-        self.assertIn("reduction: ada counts: it is newer than ada (1).", table["ada"])
+        self.assertIn("ada/reduction.cu counts: it is newer than ada (1)/reduction.cu.", table["ada"])
         self.assertEqual(self.points(), self.expected(rar=0, words=0))
 
     def test_a_class_without_a_usable_file_gives_the_reasons(self):

@@ -269,7 +269,7 @@ def add_repository(
     sha, found.time = commit[0], max(found.time, commit[1])
     listed = [file for file in one.files(sha) if is_wanted(file.path)]
     for file in sorted(listed, key=lambda file: not names.is_kernel(file.path))[:MAX_FILES]:
-        seen = f"{inside}/{file.path}"
+        seen = f"{inside}@{sha[:10]}/{file.path}"
         if not file.is_plain or file.size > LARGEST_FILE:
             why = (
                 f"is larger than {LARGEST_FILE >> 10} KiB"
@@ -296,7 +296,7 @@ def add_file(found: Found, path: str, inside: str) -> None:
 
 def add_entry(found: Found, entry: Entry, ref: str, before: float | None) -> None:
     found.late = found.late or entry.late
-    kind, name = kind_of(entry.path), entry.name
+    kind, name, n_bad = kind_of(entry.path), entry.name, len(found.bad_files)
     if kind == "folder":
         with repository.opened(entry.path) as one:
             if one is None:
@@ -307,7 +307,7 @@ def add_entry(found: Found, entry: Entry, ref: str, before: float | None) -> Non
         add_archive(found, entry.path, name)
     elif is_wanted(entry.file) or is_wanted(name):
         add_file(found, entry.path, f"{name}/{entry.file}" if entry.file not in ("", name) else name)
-        found.refused += [reason for _, reason in found.bad_files]  # whichever lab it was for
+        found.refused += [reason for _, reason in found.bad_files[n_bad:]]  # whichever lab it was for
     elif kind != "file":
         found.refused.append(f"{names.shown(name)} is neither a regular file nor a folder")
     else:

@@ -21,24 +21,23 @@ import shutil
 import sqlite3
 import time
 import zlib
-from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import scoring
-import settings
 from ingest import Submission
 from names import slug
 from settings import Problem
 
 NAME = "gradebook.sqlite"
-VERSION = 3
+VERSION = 4
 PATIENCE = 300  # seconds that a process waits for another one's change of the book
+RETRIES = 2  # of an attempt, within one run, after faults of the machine
 MIN_FREE = 16 << 20  # bytes on the class's disk
 NO_CLASS = "{} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here."
 OLD_CLASS = (
-    "{} was written by an earlier version of the course, which keeps it in other files. Commit 7298b76f reads "
-    "it; this version grades the submissions anew into another folder (--out)."
+    "{} was written by another version of the course, which keeps it in another form. Commit {} reads it; this "
+    "version grades the submissions anew into another folder (--out)."
 )
 IN_USE = "{} is in use by another ./lab grade-all; wait for it, or stop it."
 OTHER_WISH = (
@@ -58,8 +57,8 @@ BEGIN IMMEDIATE;
 PRAGMA user_version = {VERSION};
 -- seed, device and task with which the class is graded; `points`: what results are worth (scoring.py).
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
--- `digest`: of all that compiles and judges a lab. While `kept` is the same, earlier results stand.
-CREATE TABLE labs (lab TEXT PRIMARY KEY, digest TEXT NOT NULL, kept TEXT NOT NULL DEFAULT '');
+-- `digest`: of all that compiles and judges a lab.
+CREATE TABLE labs (lab TEXT PRIMARY KEY, digest TEXT NOT NULL);
 CREATE TABLE students (student TEXT PRIMARY KEY, slug TEXT NOT NULL UNIQUE);
 -- One row each time that something new was handed in; `id` counts up.
 CREATE TABLE received (
@@ -67,47 +66,40 @@ CREATE TABLE received (
   refused TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT NULL, late INTEGER NOT NULL, submitted TEXT NOT NULL,
   received TEXT NOT NULL);
 CREATE INDEX of_student ON received (student, lab);
--- `outcome`: '' until it ends, then graded, or infra when the machine was at fault; `waits`: for a person.
+-- `outcome`: '' until it ends, then graded, or infra when the machine was at fault.
 CREATE TABLE attempts (
   id INTEGER PRIMARY KEY, key TEXT NOT NULL, attempt INTEGER NOT NULL, lab TEXT NOT NULL, sha256 TEXT NOT NULL,
-  digest TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '', waits INTEGER NOT NULL DEFAULT 0,
-  ended TEXT NOT NULL DEFAULT '', seconds REAL, device TEXT, isolation TEXT, message TEXT NOT NULL DEFAULT '',
+  digest TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '', ended TEXT NOT NULL DEFAULT '', seconds REAL, device TEXT, isolation TEXT, message TEXT NOT NULL DEFAULT '',
   result BLOB, student_result BLOB, UNIQUE (key, attempt));
 CREATE INDEX of_file ON attempts (lab, sha256);
 -- What results are worth by the points of `about`; computed when grades are.
 CREATE TABLE worth (
   attempt INTEGER PRIMARY KEY REFERENCES attempts, points INTEGER NOT NULL, max_points INTEGER NOT NULL,
   bonus_points INTEGER NOT NULL, tasks TEXT NOT NULL);
-CREATE TABLE requests (
-  number INTEGER NOT NULL, student TEXT NOT NULL, lab TEXT NOT NULL, time TEXT NOT NULL, by TEXT NOT NULL,
-  text TEXT NOT NULL, points REAL, closed INTEGER NOT NULL);
 -- The final grades that ./lab class grades computed the last time.
 CREATE TABLE finals (
   student TEXT NOT NULL, lab TEXT NOT NULL, status TEXT NOT NULL, points REAL, bonus REAL, submission INTEGER,
   details TEXT NOT NULL, PRIMARY KEY (student, lab));
--- What counts is the result of the lab as it is now. A submission with a newer one after it, and a lab whose
--- results are kept, have the last one of any version.
+-- What counts is the result of the lab as it is now; of a file that has none yet, its last one of any version.
 CREATE VIEW submissions AS SELECT
   r.id, r.student, r.lab, r.sha256, r.origin, r.late, r.submitted, r.received,
   CASE WHEN r.refused <> '' THEN 'refused' WHEN r.sha256 = '' THEN 'missing' WHEN w.attempt THEN 'graded'
     WHEN f.id THEN 'infra' ELSE 'pending' END AS status,
   iif(r.sha256 = '', 0, w.points) AS points, w.max_points, iif(r.sha256 = '', 0, w.bonus_points) AS bonus_points,
   CASE WHEN r.refused <> '' THEN r.refused WHEN w.attempt OR r.sha256 = '' AND r.note <> '' THEN r.note
-    WHEN r.sha256 = '' THEN r.origin WHEN f.waits
-    THEN 'It failed twice in the same way: a person has to look, then --again grades it. ' || f.message
-    ELSE coalesce(f.message, '') END AS message,
+    WHEN r.sha256 = '' THEN r.origin ELSE coalesce(f.message, '') END AS message,
   a.key, a.attempt
   FROM received r LEFT JOIN labs l ON l.lab = r.lab
   LEFT JOIN attempts a ON a.id = coalesce(
     (SELECT max(id) FROM attempts
       WHERE lab = r.lab AND sha256 = r.sha256 AND outcome = 'graded' AND digest = l.digest),
-    (SELECT max(id) FROM attempts
-      WHERE lab = r.lab AND sha256 = r.sha256 AND outcome = 'graded' AND (l.kept = l.digest OR l.lab IS NULL
-        OR r.id < (SELECT max(id) FROM received WHERE student = r.student AND lab = r.lab))))
+    (SELECT max(id) FROM attempts WHERE lab = r.lab AND sha256 = r.sha256 AND outcome = 'graded'))
   LEFT JOIN worth w ON w.attempt = a.id
   LEFT JOIN attempts f ON f.id = (
     SELECT max(id) FROM attempts WHERE lab = r.lab AND sha256 = r.sha256 AND digest = l.digest AND outcome <> '');
-CREATE VIEW latest AS SELECT * FROM submissions WHERE id IN (SELECT max(id) FROM received GROUP BY student, lab);
+CREATE VIEW latest AS SELECT * FROM submissions s WHERE id = (
+  SELECT id FROM received WHERE student = s.student AND lab = s.lab
+    ORDER BY coalesce(nullif(submitted, ''), received) DESC, id DESC LIMIT 1);
 CREATE VIEW tasks AS SELECT
   s.id AS submission, t.key AS number, json_extract(t.value, '$.id') AS task,
   json_extract(t.value, '$.verdict') AS verdict, json_extract(t.value, '$.points') AS points,
@@ -142,11 +134,6 @@ def write_atomically(path: pathlib.Path, data: bytes) -> None:
     except OSError:
         beside.unlink(missing_ok=True)  # on a full disk it would be in the way
         raise
-
-
-def kind_of_fault(message: str) -> str:
-    """Without numbers, which differ between attempts."""
-    return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "#", message)
 
 
 def digest_files(paths: list[str], base: str) -> str:
@@ -191,12 +178,11 @@ class Book:
         """`begins`: a batch, of which there may be one at a time; it makes the folder if there is none."""
         self.folder = folder.resolve()
         self.labcli = ""
-        self.only_new_cases = False  # whether what earlier versions of a lab have found out stands
         self.isolation = "full"
-        self.scorer = scoring.Scorer("", {"labs": []}, {})  # what evidence is worth
+        self.scorer = scoring.Scorer("", {"labs": []})  # what evidence is worth
         self.began: dict[tuple[str, int], float] = {}
         if (self.folder / "ledger.jsonl").exists():
-            raise Problem(OLD_CLASS.format(self.folder))
+            raise Problem(OLD_CLASS.format(self.folder, "7298b76f"))
         if begins:
             self.claim()
         elif not (self.folder / NAME).exists():
@@ -206,7 +192,7 @@ class Book:
         if begins and self.value("PRAGMA user_version") == 0:
             self.db.executescript(SCHEMA)
         if self.value("PRAGMA user_version") != VERSION:
-            raise Problem(OLD_CLASS.format(self.folder))
+            raise Problem(OLD_CLASS.format(self.folder, "f973545c"))
         self.settings = {name: self.about(name) for name in ("seed", "device", "task")}
         self.digests = dict(map(tuple, self.rows("SELECT lab, digest FROM labs")))
 
@@ -281,33 +267,15 @@ class Book:
                 self.db.execute(f"INSERT INTO labs (lab, digest) VALUES (?, ?) {update}", (lab, digest))
 
     def use_points(self, catalogue: dict | None = None) -> None:
-        """Computes what results are worth by the labs' points, as class.toml changes them. Without a
-        catalogue by that of the last run. The caller commits."""
+        """Computes what results are worth by the labs' points; without a catalogue by that of the last run. The
+        caller commits."""
         before = self.about("points") or '{"catalogue": {"labs": []}}'
-        catalogue = catalogue or json.loads(before)["catalogue"]
-        labs = {lab["id"]: [task["id"] for task in lab.get("tasks", [])] for lab in catalogue["labs"]}
-        wishes = settings.read(self.folder).points
-        if labs:
-            self.check_wishes(wishes, labs, catalogue.get("metrics", {}))
         self.scorer.close()
-        self.scorer = scoring.Scorer(self.labcli, catalogue, wishes)
+        self.scorer = scoring.Scorer(self.labcli, catalogue or json.loads(before)["catalogue"])
         if (table := json.dumps(self.scorer.table)) != before:
             self.insert("about", name="points", value=table)
             self.db.execute("DELETE FROM worth")
         self.score()
-
-    def check_wishes(self, wishes: dict, labs: dict, metrics: dict) -> None:
-        def check(name: str, where: str, kind: str, known: Collection[str]) -> None:
-            if name not in known:
-                where = f"{self.folder / settings.NAME}: points.{where}{name}"
-                raise Problem(f"{where} is not a {kind}. {settings.meant(name, known)}")
-
-        for lab, tasks in wishes.items():
-            check(lab, "", "lab", labs)
-            for task, wish in tasks.items():
-                check(task, f"{lab}.", "task", labs[lab])
-                for metric in wish.get("efficiency", {}):
-                    check(metric, f"{lab}.{task}.efficiency.", "metric", metrics)
 
     def score(self) -> None:
         """Notes what results are worth of which that is not known."""
@@ -320,6 +288,11 @@ class Book:
             points = {name: lab[name] for name in ("points", "max_points", "bonus_points")}
             self.insert("worth", attempt=number, **points, tasks=json.dumps(lab["tasks"]))
 
+    def partial(self, lab: str) -> str:
+        """What all tables say of a lab in a class that is graded with --task; "" of others."""
+        n_tasks = len(self.scorer.tasks.get(lab, {}))
+        return f" (partial: 1 of {n_tasks} tasks)" if self.settings["task"] else ""
+
     def unit(self, lab: str, sha256: str) -> Unit:
         how = [self.settings["device"], self.settings["seed"], self.settings["task"] or ""]
         text = "\n".join([sha256, self.digests[lab], lab, *how])
@@ -331,7 +304,8 @@ class Book:
     # --- What was handed in ---
 
     def take_in(self, submissions: list[Submission]) -> int:
-        """Notes what is new or has changed; the number of those."""
+        """Notes what is new or has changed; the number of those. Another time of the same file takes the place of
+        the one before, which was wrong."""
         n_new = 0
         with self.db:
             for one in submissions:
@@ -340,31 +314,28 @@ class Book:
                 }
                 row["sha256"] = "" if one.source is None else hashlib.sha256(one.source).hexdigest()
                 row["origin"] = one.origin
+                submitted = utc_now(one.submitted) if one.submitted else ""
                 path = self.source(row["sha256"])
                 if one.source is not None and not (path.exists() and path.read_bytes() == one.source):
                     write_atomically(path, one.source)
-                before = self.latest(one.student, one.lab)
+                before = self.last_taken_in(one.student, one.lab)
                 # Where there is no file, the origin is the reason.
-                compared = [name for name in row if name != "origin" or one.source is None]
+                compared = {*row} - ({"late", "origin"} if one.source is not None else {"late"})
                 if before is None or any(before[name] != row[name] for name in compared):
-                    submitted = utc_now(one.submitted) if one.submitted else ""
                     self.insert("students", student=one.student, slug=slug(one.student))
                     self.insert("received", **row, submitted=submitted, received=utc_now())
                     n_new += 1
+                elif before["submitted"] != submitted or before["late"] != row["late"]:
+                    change = "UPDATE received SET submitted = ?, late = ? WHERE id = ?"
+                    self.db.execute(change, (submitted, row["late"], before["id"]))
+                    n_new += 1
         return n_new
 
-    def latest(self, student: str, lab: str) -> sqlite3.Row | None:
+    def last_taken_in(self, student: str, lab: str) -> sqlite3.Row | None:
         found = self.rows(
             "SELECT * FROM received WHERE student = ? AND lab = ? ORDER BY id DESC LIMIT 1", student, lab
         )
         return found[0] if found else None
-
-    def keep_earlier(self, labs: list[str], keep: bool) -> None:
-        """Whether results of an earlier harness stand for students who are not graded again (--only)."""
-        with self.db:
-            for lab in labs:
-                kept = self.digests[lab] if keep else ""
-                self.db.execute("UPDATE labs SET kept = ? WHERE lab = ?", (kept, lab))
 
     def source(self, sha256: str) -> pathlib.Path:
         return self.folder / "sources" / f"{sha256}.cu"
@@ -402,18 +373,6 @@ class Book:
     def is_graded(self, unit: Unit) -> bool:
         return bool(self.rows("SELECT 1 FROM attempts WHERE key = ? AND outcome = 'graded'", unit.key))
 
-    def earlier_result(self, unit: Unit) -> pathlib.Path | None:
-        """What another version of the lab has found out about the file, the last one's."""
-        same = "lab = ? AND sha256 = ? AND key <> ? AND outcome = 'graded'"
-        found = self.rows(
-            f"SELECT key, attempt FROM attempts WHERE {same} ORDER BY id DESC",
-            unit.lab,
-            unit.sha256,
-            unit.key,
-        )
-        paths = (self.folder / "results" / key / f"{attempt}.json" for key, attempt in found)
-        return next((path for path in paths if read_result(path, unit.lab)), None)
-
     def end(self, unit: Unit, attempt: int, problem: str = "") -> str:
         """Takes the result in: "graded", or "infra" when the machine was at fault; then it has to be
         repeated."""
@@ -434,10 +393,6 @@ class Book:
             row.update(outcome="infra" if faults else "graded", message=faults[0] if faults else "")
             row.update(device=result.get("device"), isolation=result.get("isolation"))
             row.update(result=packed(result), student_result=packed(for_student))
-        if row["outcome"] == "infra":  # a third time it would fail, too, and the file may have a part in it
-            last = "SELECT message FROM attempts WHERE key = ? AND outcome = 'infra' ORDER BY attempt DESC"
-            before = self.value(last, unit.key)
-            row["waits"] = before is not None and kind_of_fault(before) == kind_of_fault(row["message"])
         with self.db:
             changes = ", ".join(f"{name} = :{name}" for name in row)
             where = {"key": unit.key, "attempt": attempt}
@@ -446,11 +401,6 @@ class Book:
             )
         shutil.rmtree(self.work(unit, attempt), ignore_errors=True)
         return row["outcome"]
-
-    def needs_a_person(self, unit: Unit) -> bool:
-        """Whether the last two attempts failed in the same way."""
-        ended = "SELECT waits FROM attempts WHERE key = ? AND outcome <> '' ORDER BY attempt DESC"
-        return bool(self.value(ended, unit.key))
 
     def check_disk(self) -> None:
         """Begins no further attempt on a full disk: it could fail without a fault of the file."""

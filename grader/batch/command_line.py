@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 # What ./lab grade-all takes; --help ends with this text:
 """
-A submission is a folder, a .zip, a .tar.gz or a .cu file with its student's
-name, as Moodle and Canvas export them. Run the same command again after a
-stop, a crash, a full disk or new submissions: only what is new, changed or
-was the machine's fault is graded. What failed twice in the same way waits for
-a person, who then grades it with --again. Exit code 0: everybody has a grade;
-1: somebody has none (see the list), or it could not run.
+A submission is a folder, a git repository, a .zip, a .tar.gz or a .cu file
+with its student's name, as Moodle, Canvas and Gradescope export them. Run the
+same command again after a stop, a crash, a full disk or new submissions: only
+what is new, changed or was the machine's fault is graded. Exit code 0: everybody has a grade; 1:
+somebody has none (see the list), or it could not run.
 
 Examples:
   ./lab grade-all submissions/
@@ -35,10 +34,10 @@ def choose_what(add: Callable) -> None:
     add("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
     some: dict = {"nargs": "+", "default": []}
     add("--labs", metavar="LAB", help="only these; default: all that somebody handed in", **some)
-    only = "grade these only, named as in the tables; the others keep what they have"
-    add("--only", metavar="STUDENT", help=only, **some)
-    new_cases = "run only the cases that stored results lack; you say that nothing else has changed"
-    add("--new-cases", action="store_true", help=new_cases)
+    ref = "branch or tag of repositories; of a branch the newest commit before the deadline"
+    add("--ref", default="", help=ref)
+    times = "the times of submission are right (files), or nothing is known of them (none)"
+    add("--times", choices=["files", "none"], help=times)
     add("--task", help="only this task; such grades are partial")
     add("--device", choices=["sim", "gpu"], help="where kernels run; default: sim")
     add("--seed", type=seed_of, help="of the class; fresh and secret when not given")
@@ -53,12 +52,8 @@ def choose_how(add: Callable) -> None:
     add("--slurm-compile", default="", metavar="OPTIONS", help=compiling)
     running = "of sbatch, for running; default with --device gpu: --gres=gpu:1 --exclusive"
     add("--slurm-time", metavar="OPTIONS", help=running)
-    add("--retries", type=int, default=2, help="after a fault of the machine (default: 2)")
-    again = "also what has failed twice in the same way and waits for a person"
-    add("--again", action="store_true", help=again)
     add("--minutes", type=float, default=30, help="that one submission may take (default: 30)")
     add("--isolation", choices=LEVELS, default="full", help="that is needed (default: full)")
-    add("--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder")
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
@@ -70,6 +65,4 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     options = parser.parse_args(argv)
     if not 1 <= options.jobs <= 1024:
         parser.error("--jobs takes 1 to 1024")
-    if not 0 <= options.retries <= 100:
-        parser.error("--retries takes 0 to 100")
     return options

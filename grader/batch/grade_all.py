@@ -12,34 +12,38 @@ nor on who else handed in.
 import argparse
 import contextlib
 import errno
+import hashlib
 import itertools
 import json
 import os
 import pathlib
-import shutil
 import signal
 import sqlite3
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-sys.path.append(str(HERE.parents[1] / "common/tools/authoring"))
+sys.path += [str(HERE.parents[1] / folder) for folder in ("common/tools", "common/tools/authoring")]
 
 import gradebook
+import gradescope_export
 import ingest
 import names
 import reports
+import roster
+import settings
 import slurm
 import worker
 from book import Book, Problem, Unit
 from command_line import LEVELS, arguments
+from deadlines import Deadlines
 from make_skeleton import skeleton
 from pool import Pool
 from progress import Progress
-from settings import meant
 
 
 @contextlib.contextmanager
@@ -65,7 +69,6 @@ def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
         raise Problem(f"{out} can't be used: {error.strerror}.") from None
     book.labcli = worker.labcli_of()
     book.isolation = options.isolation
-    book.only_new_cases = options.new_cases
     book.settle({"seed": options.seed, "device": options.device, "task": options.task})
     return book
 
@@ -87,24 +90,20 @@ def prepare(book: Book, options: argparse.Namespace) -> dict:
     return harness
 
 
-def time_baselines(book: Book, labs: list[str], options: argparse.Namespace, backend) -> None:
+def time_baselines(book: Book, labs: list[str], backend) -> None:
     """Measures them once, before anything else runs, so that all are compared with the same times."""
     for lab in labs:
-        path = book.baselines(lab)
-        if not path.exists() and options.baselines:
-            there = sorted(pathlib.Path(options.baselines).glob(f"results/{lab}-*.json"))
-            if not there:
-                raise Problem(f"{options.baselines} has no baselines of {lab}.")
-            shutil.copyfile(there[-1], path)
-        if not path.exists():
+        if not book.baselines(lab).exists():
             print(f"Timing the CPU baselines of {lab} …", file=sys.stderr, flush=True)
             backend.baselines(lab)
 
 
 def units_of(book: Book, submissions: list[ingest.Submission]) -> list[Unit]:
     """What has to be graded, each file once, in an order that says nothing about students."""
-    latest = [book.latest(one.student, one.lab) for one in submissions]
-    units = {book.unit(one["lab"], one["sha256"]) for one in latest if one is not None and one["sha256"]}
+    files = {
+        (one.lab, hashlib.sha256(one.source).hexdigest()) for one in submissions if one.source is not None
+    }
+    units = {book.unit(lab, sha256) for lab, sha256 in files}
     return sorted(units, key=lambda unit: (unit.lab, unit.key))
 
 
@@ -119,16 +118,23 @@ def summary(
     chosen = {(one.student, one.lab) for one in submissions}
     latest = book.rows("SELECT * FROM latest ORDER BY student, lab")
     rows = [row for row in latest if (row["student"], row["lab"]) in chosen]
+    with_file = [row for row in rows if row["sha256"]]
+    without = [row for row in with_file if not book.is_graded(book.unit(row["lab"], row["sha256"]))]
     there = Counter(row["status"] for row in rows)
-    n_without = there["infra"] + there["pending"]
     print(
-        f"{len({student for student, _ in chosen})} students: {there['graded']} submissions graded ({n_now} files now, {n_cached} known from before), "
-        f"{there['refused']} refused, {there['missing']} missing, {n_without} without a grade.  {seconds:.0f} s"
+        f"{len({student for student, _ in chosen})} students: {len(with_file) - len(without)} submissions graded ({n_now} files now, {n_cached} known from before), "
+        f"{there['refused']} refused, {there['missing']} missing, {len(without)} without a grade.  {seconds:.0f} s"
     )
-    for words, statuses in (("refused ", ("refused",)), ("no grade", ("infra", "pending"))):
-        for row in rows:
-            if row["status"] in statuses:
-                print(f"  {words}  {row['student']}, {row['lab']}: {row['message'] or 'not reached'}")
+    for row in rows:
+        if row["status"] == "refused":
+            print(f"  refused   {row['student']}, {row['lab']}: {row['message']}")
+    for row in without:
+        before = (
+            "the grade by an earlier version of the lab stands"
+            if row["status"] == "graded"
+            else "not reached"
+        )
+        print(f"  no grade  {row['student']}, {row['lab']}: {row['message'] or before}")
     for student, group in itertools.groupby(rows, lambda row: row["student"]):
         own = list(group)
         if all(row["status"] == "missing" for row in own):
@@ -136,23 +142,29 @@ def summary(
     if lists:
         print(f"Not a submission, ignored: {', '.join(names.shown(name) for name in lists)}")
     print(
-        f"Gradebook  {book.folder / 'gradebook.sqlite'}\nTables     {book.folder / 'grades.csv'}, tasks.csv\n"
-        f"Reports    {book.folder / 'reports'}/students, instructors"
+        f"Gradebook  {book.folder / 'gradebook.sqlite'}\nTable      {book.folder / 'grades.csv'}\n"
+        f"Reports    {book.folder / 'reports'}"
     )
-    if n_without:
-        print(
-            f"{n_without} have no grade: run the same command again; --again also grades what waits for a person."
-        )
-    return 1 if n_without else 0
+    if book.settings["task"]:
+        print(f"These grades are{', '.join(sorted({lab + book.partial(lab) for _, lab in chosen}))}.")
+    if without:
+        print(f"{len(without)} have no grade: run the same command again.")
+    return 1 if without else 0
+
+
+def deadlines_of(folder: pathlib.Path) -> Deadlines:
+    decided = settings.read(folder)
+    return Deadlines(decided, roster.read(decided.roster, decided.aliases))
 
 
 def take_in(
-    options: argparse.Namespace, folder: pathlib.Path, harness: dict
+    options: argparse.Namespace, folder: pathlib.Path, harness: dict, deadlines: Deadlines
 ) -> tuple[list[ingest.Submission], list[str]]:
     """What was handed in, and of which labs."""
     all_labs = list(harness["labs"])
+    skeletons = skeletons_of(pathlib.Path(harness["root"]), all_labs)
     submissions, labs = ingest.ingest(
-        str(folder), all_labs, options.labs, skeletons_of(pathlib.Path(harness["root"]), all_labs)
+        str(folder), all_labs, options.labs, skeletons, options.ref, deadlines.last_second
     )
     if not submissions:
         raise Problem(
@@ -162,30 +174,32 @@ def take_in(
         of_first = [one for one in submissions if one.lab == labs[0]]
         reasons = "\n".join(f"  {one.student}: {one.refused or one.origin}" for one in of_first)
         raise Problem(f"Nothing in {folder} can be graded; --labs LAB records that for a lab.\n{reasons}")
+    if options.times == "none":
+        submissions = [replace(one, submitted=0.0) for one in submissions]
+    elif options.times is None and (doubt := deadlines.doubt(submissions)):
+        raise Problem(doubt)
     return submissions, labs
 
 
 def run(options: argparse.Namespace) -> int:
     begun = time.monotonic()
-    folder = pathlib.Path(options.folder)
+    folder = gradescope_export.root_of(pathlib.Path(options.folder))
     if not folder.is_dir():
         raise Problem(
             f"{folder} is not a folder. Give the folder with the submissions, one folder, archive or .cu file for "
             "each student."
         )
-    book = open_book(options, folder)
+    book = open_book(options, pathlib.Path(options.folder))
     book.clean()
     harness = prepare(book, options)
     book.use_harness(harness)
     with book.db:
         book.use_points(worker.catalogue_of(book.labcli))
-    submissions, labs = take_in(options, folder, harness)
-    chosen = only(options.only, submissions)
+    submissions, labs = take_in(options, folder, harness, deadlines_of(book.folder))
     try:
-        book.keep_earlier(labs, bool(options.only))
         n_new = book.take_in(submissions)
-        units = units_of(book, chosen)
-        waiting = [unit for unit in units if has_to_be_graded(book, unit, options.again)]
+        units = units_of(book, submissions)
+        waiting = [unit for unit in units if not (book.is_graded(unit) or book.adopt(unit))]
         print(
             f"{len({one.student for one in submissions})} students, {', '.join(labs)}: {len(units)} different files, "
             f"{n_new} submissions new or changed, {len(waiting)} files to grade.",
@@ -201,35 +215,15 @@ def run(options: argparse.Namespace) -> int:
     book.clean()  # again: what a killed run had started lives a little longer than it, and writes
     conclude(book, submissions)
     n_now, seconds = len(waiting), time.monotonic() - begun
-    return summary(book, chosen, ingest.ignored(str(folder)), n_now, len(units) - n_now, seconds)
-
-
-def only(students: list[str], submissions: list[ingest.Submission]) -> list[ingest.Submission]:
-    """Of those students, or all."""
-    there = sorted({one.student for one in submissions})
-    for student in students:
-        if student not in there:
-            raise Problem(
-                f"--only {student}: nobody of that name handed something in. {meant(student, there)}"
-            )
-    return [one for one in submissions if not students or one.student in students]
-
-
-def has_to_be_graded(book: Book, unit: Unit, again: bool) -> bool:
-    if book.is_graded(unit) or book.adopt(unit):
-        return False
-    return again or not book.needs_a_person(unit)
+    return summary(book, submissions, ingest.ignored(str(folder)), n_now, len(units) - n_now, seconds)
 
 
 def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
     backend = (slurm.Slurm if options.slurm else Pool)(book, options)
     if waiting:
-        time_baselines(book, sorted({unit.lab for unit in waiting}), options, backend)
-    progress = Progress(len(waiting))
-    try:
+        time_baselines(book, sorted({unit.lab for unit in waiting}), backend)
+    with Progress(len(waiting)) as progress:
         backend.run(waiting, progress)
-    finally:
-        progress.close()
 
 
 def conclude(book: Book, submissions: list[ingest.Submission]) -> None:
@@ -240,7 +234,7 @@ def conclude(book: Book, submissions: list[ingest.Submission]) -> None:
             book.is_graded(unit) or book.adopt(unit)
         with book.db:
             book.use_points()
-        gradebook.write_tables(book)
+        gradebook.write_table(book)
         reports.write_reports(book)
 
 

@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Tables of the book for spreadsheets: grades.csv, tasks.csv, and the form of all other CSV files.
-
-python3 grader/batch/gradebook.py FOLDER/gradebook.sqlite     prints every grade, without times: two runs can be compared
-"""
+"""grades.csv, a table of the book for spreadsheets, and the form of all other CSV files."""
 
 import csv
 import io
-import pathlib
-import sqlite3
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -30,9 +24,8 @@ def csv_text(rows: Iterable, delimiter: str = ",") -> str:
     return out.getvalue()
 
 
-def write_tables(book: Book) -> None:
-    for name, table in (("grades.csv", grades_table(book)), ("tasks.csv", tasks_table(book))):
-        write_atomically(book.folder / name, table.encode())
+def write_table(book: Book) -> None:
+    write_atomically(book.folder / "grades.csv", grades_table(book).encode())
 
 
 def grades_table(book: Book) -> str:
@@ -41,7 +34,7 @@ def grades_table(book: Book) -> str:
     )
     latest: dict[tuple, Any] = {(student, lab): row for student, lab, *row in rows}
     labs = list(dict.fromkeys(lab for _, lab, *_ in rows))
-    of_labs = [f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")]
+    of_labs = [f"{lab}{what}{book.partial(lab)}" for lab in labs for what in ("", " bonus", " status")]
     out: list = [["student", "total", "bonus", *of_labs, "late", "notes"]]
     for student in sorted({student for student, _ in latest}):
         own = [latest.get((student, lab), ("missing", 0, 0, 0, "")) for lab in labs]
@@ -53,27 +46,3 @@ def grades_table(book: Book) -> str:
         notes = " ".join(f"{lab}: {message}" for lab, (*_, message) in zip(labs, own) if message)
         out.append([student, *totals, *cells, late, notes])
     return csv_text(out)
-
-
-def tasks_table(book: Book) -> str:
-    columns = "student, lab, task, verdict, t.points, t.max_points, bonus, speedup, t.message"
-    rows = book.db.execute(
-        f"SELECT {columns} FROM latest JOIN tasks t ON submission = id ORDER BY student, lab, number"
-    )
-    return csv_text([[name for name, *_ in rows.description], *rows])
-
-
-def grades(path: pathlib.Path) -> list[tuple]:
-    """Everything that a grade consists of, without times and attempts."""
-    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    of_labs = "SELECT student, lab, sha256, status, points, max_points, bonus_points, message FROM latest"
-    of_tasks = "SELECT student, lab, task, verdict, t.points, t.max_points, bonus, t.message, speedup"
-    of_tasks += " FROM latest JOIN tasks t ON submission = id"
-    rows = [*db.execute(f"{of_labs} ORDER BY 1, 2"), *db.execute(f"{of_tasks} ORDER BY 1, 2, 3")]
-    db.close()
-    return rows
-
-
-if __name__ == "__main__":
-    for one in grades(pathlib.Path(sys.argv[1])):
-        print(*[repr(value) for value in one], sep="\t")

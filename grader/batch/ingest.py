@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""From a folder of submissions, as a learning platform exports it, to one file a student and lab, or the reason
-why there is none.
+"""From a folder of submissions, as a learning platform exports it or as git collects it, to one file a student
+and lab, or the reason why there is none.
 
-A submission is a folder, a .zip, a .tar.gz or a bare .cu file; a student may have several. Only files that a lab
-allows are read: plain ones (no link is followed, no pipe opened), of a bounded size. Whatever lies there,
-`ingest` returns; what is refused gets a POLICY verdict with a message for the student, and no other student
-is affected. Every entry of the folder, except the platform's own lists, gives a row. If an entry has no
+A submission is a folder, a repository, a .zip, a .tar.gz or a bare .cu file; a student may have several. Only
+files that a lab allows are read: plain ones (no link is followed, no pipe opened), of a bounded size. Whatever
+lies there, `ingest` returns; what is refused gets a POLICY verdict with a message for the student, and no other
+student is affected. Every entry of the folder, except the platform's own lists, gives a row. If an entry has no
 usable file, the row contains the reason.
 """
 
@@ -16,9 +16,12 @@ import select
 import signal
 import stat
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
+import gradescope_export
 import names
+import repository
 import unpack
 from source_text import code_of, text_of
 from unpack import LARGEST_FILE, MAX_ENTRIES, MAX_FILES, is_wanted
@@ -28,9 +31,12 @@ SECONDS_TO_UNPACK = 60
 MAX_ARCHIVES = 4
 SAME_TIME = 2.0  # seconds: a zip counts in steps of two
 MAX_OTHERS = 20  # that are listed
+MISNAMED = 3  # the rank of files that a student has given a wrong ending, and of all behind it
 # Folders of files that no student wrote.
 MACHINE_MADE = tuple(".git .venv venv .deps .cache __pycache__ node_modules __MACOSX".split())
 HIDDEN = (".DS_Store", ".git", "__MACOSX", "Thumbs.db", "desktop.ini")
+
+Deadline = Callable[[str, str], "float | None"]  # of a student and a lab
 
 
 @dataclass
@@ -44,54 +50,81 @@ class Submission:
     origin: str = ""  # the file that it came from, shown
     late: bool = False
     note: str = ""  # what the student and the instructor should know of a file that was taken
-    submitted: float = 0.0  # when the platform received it, by the times of the files in the folder; 0 when nothing was submitted
+    submitted: float = 0.0  # when the platform received the file; 0 when nothing was submitted
+
+
+@dataclass
+class Entry:
+    """What a platform lists as one submission: a folder or file in the folder of all submissions."""
+
+    path: str
+    name: str
+    file: str = ""  # the name that a bare file had
+    late: bool = False
+    submitted: float = 0.0  # by the platform's own list; else the times of files count
+
+
+@dataclass
+class File:
+    path: str  # inside, shown to people
+    data: bytes
+    # When the platform received it, or the archive that it was in: times from within an archive are the
+    # student's own. Of a repository: of the commit.
+    time: float
+    entry: int  # number of the entry that it came from
 
 
 @dataclass
 class Found:
-    """What lies in one student's containers."""
+    """What lies in one student's entries."""
 
-    copy: int = 0  # the number of a copy: 1 of "ada (1).zip"
     time: float = 0.0  # of the newest file
-    received: float = 0.0  # of the newest file or archive in the folder of all submissions: no time from within an archive, which students choose
-    files: list[tuple[str, bytes]] = field(default_factory=list)  # path inside, contents
-    times: dict[str, float] = field(default_factory=dict)  # of the files that are in no archive
+    files: list[File] = field(default_factory=list)
     others: list[str] = field(default_factory=list)  # paths of what is no .cu file
     too_deep: bool = False  # whether there are folders that were not searched
     passed_over: list[str] = field(default_factory=list)  # folders of builds and environments
     bad_files: list[tuple[str, str]] = field(default_factory=list)  # path inside, why it is refused
-    refused: list[str] = field(default_factory=list)  # whole containers
+    refused: list[str] = field(default_factory=list)  # whole entries
     late: bool = False
-    containers: list[str] = field(default_factory=list)  # folders and archives that were looked into
+    entries: list[str] = field(default_factory=list)
 
-    def where(self) -> str:
-        return ", ".join(names.shown(name) for name in self.containers[:3])
+    def add(self, path: str, data: bytes, when: float) -> None:
+        self.files.append(File(path, data, when, len(self.entries)))
+        self.time = max(self.time, when)
 
     def nothing_for(self, lab: str, labs: list[str]) -> str:
         def some(what: list[str]) -> str:
             more = f" and {len(what) - 5} more" if len(what) > 5 else ""
             return ", ".join(names.shown(name) for name in what[:5]) + more
 
-        empty = [path for path, data in self.files if not data.strip()]
-        labs_of = [(path, lab_of_file(path, data, labs)) for path, data in self.files if data.strip()]
-        of_no_lab = [path for path, of in labs_of if of is None]
-        of_others = [path for path, of in labs_of if of not in (None, lab)]
+        full = [one for one in self.files if one.data.strip()]
+        of_no_lab = [one.path for one in full if lab_of_file(one, labs) is None]
         archives = [path for path in self.others if is_archive(path)]
-        others = [path for path in self.others if not is_archive(path)]
         found = [
-            (of_no_lab, f'{{}}: not named {lab}.cu, and "{lab}/lab.hpp" is not included'),
-            (empty, "{}: the file is empty"),
+            (
+                [path for path in of_no_lab if names.is_kernel(path)],
+                f'{{}}: not named {lab}.cu, and "{lab}/lab.hpp" is not included',
+            ),
+            ([one.path for one in self.files if not one.data.strip()], "{}: the file is empty"),
             (archives, "{}: an archive within an archive is not opened"),
             ([""] * self.too_deep, f"folders deeper than {DEPTH} are not searched"),
-            (others, "not a .cu file: {}"),
-            (of_others, "of another lab: {}"),
+            (
+                [
+                    path
+                    for path in (*of_no_lab, *self.others)
+                    if path not in archives and not names.is_kernel(path)
+                ],
+                "not a .cu file: {}",
+            ),
+            ([one.path for one in full if lab_of_file(one, labs) not in (None, lab)], "of another lab: {}"),
         ]
         reasons = [why.format(some(what)) for what, why in found if what]
         reasons += [why for _, why in self.bad_files[:5]]
         if self.passed_over:
             reasons.append(f"folders of builds and environments are not searched: {some(self.passed_over)}")
         why = "; ".join(reasons or ["it is empty"])
-        return f"Nothing for this lab was found in {self.where()} ({why}). Submit {lab}.cu."
+        where = ", ".join(names.shown(name) for name in self.entries[:3])
+        return f"Nothing for this lab was found in {where} ({why}). Submit {lab}.cu."
 
 
 def read_plain(path: str) -> bytes | str:
@@ -107,8 +140,9 @@ def read_plain(path: str) -> bytes | str:
     return data if len(data) <= LARGEST_FILE else f"is larger than {LARGEST_FILE >> 10} KiB"
 
 
-def lab_of_file(path: str, data: bytes, labs: list[str]) -> str | None:
-    return names.lab_of(path, labs) or names.lab_included(text_of(data)[0].encode("utf-8", "replace"), labs)
+def lab_of_file(file: File, labs: list[str]) -> str | None:
+    included = names.lab_included(text_of(file.data)[0].encode("utf-8", "replace"), labs)
+    return names.lab_of(file.path, labs) or included
 
 
 def kind_of(path: str) -> str:
@@ -165,19 +199,19 @@ class Skeletons:
 
 
 def add_archive(found: Found, path: str, inside: str) -> None:
-    found.received = max(found.received, os.lstat(path).st_mtime)
+    when = os.lstat(path).st_mtime
+    found.time = max(found.time, when)
     answer = unpacked(path)
     if answer["refused"]:
         found.refused.append(f"{names.shown(inside)} {names.shown(answer['refused'])}")
         return
     for name, data in answer["files"].items():
-        found.files.append((f"{inside}/{name}", base64.b64decode(data)))
+        found.add(f"{inside}/{name}", base64.b64decode(data), when)
     found.others += [f"{inside}/{name}" for name in answer["others"]]
-    found.time = max(found.time, answer["time"])
 
 
 def add_folder(found: Found, path: str, inside: str) -> None:
-    n_entries = n_archives = n_files = 0
+    n_entries = n_archives = n_files = n_misnamed = 0
     todo = [(path, inside, 0)]
     while todo:
         folder, seen_as, depth = todo.pop()
@@ -199,6 +233,7 @@ def add_folder(found: Found, path: str, inside: str) -> None:
                 return
             full, seen = f"{folder}/{name}", f"{seen_as}/{name}"
             kind = kind_of(full)
+            n_misnamed += is_wanted(name) and not names.is_kernel(name)
             if name.startswith("._"):
                 continue
             if kind == "folder":
@@ -206,8 +241,8 @@ def add_folder(found: Found, path: str, inside: str) -> None:
                     todo.append((full, seen, depth + 1))
                 else:
                     found.too_deep = True
-            elif is_wanted(name):
-                n_files += 1
+            elif is_wanted(name) and (names.is_kernel(name) or n_misnamed <= MAX_FILES):
+                n_files += names.is_kernel(name)
                 if n_files > MAX_FILES:
                     found.refused.append(f"{names.shown(inside)} holds more than {MAX_FILES} .cu files")
                     return
@@ -224,134 +259,127 @@ def add_folder(found: Found, path: str, inside: str) -> None:
                 found.others.append(seen)
 
 
+def add_repository(
+    found: Found, one: repository.Repository, inside: str, ref: str, before: float | None
+) -> None:
+    if (commit := one.commit(ref, before)) is None:
+        what = f'has no branch or tag "{ref}"' if ref else "has no commit"
+        found.refused.append(f"{names.shown(inside)} {what}")
+        return
+    sha, found.time = commit[0], max(found.time, commit[1])
+    listed = [file for file in one.files(sha) if is_wanted(file.path)]
+    for file in sorted(listed, key=lambda file: not names.is_kernel(file.path))[:MAX_FILES]:
+        seen = f"{inside}@{sha[:10]}/{file.path}"
+        if not file.is_plain or file.size > LARGEST_FILE:
+            why = (
+                f"is larger than {LARGEST_FILE >> 10} KiB"
+                if file.is_plain
+                else "is a link: submit the file itself"
+            )
+            found.bad_files.append((seen, f"{names.shown(seen)} {why}"))
+        else:
+            found.add(seen, one.contents(file), commit[1])
+
+
 def add_file(found: Found, path: str, inside: str) -> None:
-    about, kind = os.lstat(path), kind_of(path)
-    found.received = max(found.received, about.st_mtime)
+    when, kind = os.lstat(path).st_mtime, kind_of(path)
+    found.time = max(found.time, when)
     if kind == "file":
         data = read_plain(path)
     else:
         data = f"is {'a link' if kind == 'link' else 'not a regular file'}: submit the file itself"
-    if isinstance(data, str):
+    if not isinstance(data, str):
+        found.add(inside, data, when)
+    elif names.is_kernel(inside):
         found.bad_files.append((inside, f"{names.shown(inside)} {data}"))
-    else:
-        found.files.append((inside, data))
-        found.times[inside] = about.st_mtime
-        found.time = max(found.time, about.st_mtime)
 
 
-def add_entry(found: Found, path: str, name: str, owner: names.Owner) -> None:
-    found.late = found.late or owner.late
-    kind = kind_of(path)
-    found.containers.append(name)
+def add_entry(found: Found, entry: Entry, ref: str, before: float | None) -> None:
+    found.late = found.late or entry.late
+    kind, name, n_bad = kind_of(entry.path), entry.name, len(found.bad_files)
     if kind == "folder":
-        add_folder(found, path, name)
+        with repository.opened(entry.path) as one:
+            if one is None:
+                add_folder(found, entry.path, name)
+            else:
+                add_repository(found, one, name, ref, before)
     elif is_archive(name) and kind == "file":
-        add_archive(found, path, name)
-    elif owner.file.lower().endswith(".cu") or name.lower().endswith(".cu"):
-        add_file(found, path, f"{name}/{owner.file}" if owner.file not in ("", name) else name)
-        found.refused += [reason for _, reason in found.bad_files]  # whichever lab it was for
+        add_archive(found, entry.path, name)
+    elif is_wanted(entry.file) or is_wanted(name):
+        add_file(found, entry.path, f"{name}/{entry.file}" if entry.file not in ("", name) else name)
+        found.refused += [reason for _, reason in found.bad_files[n_bad:]]  # whichever lab it was for
     elif kind != "file":
         found.refused.append(f"{names.shown(name)} is neither a regular file nor a folder")
     else:
         found.others.append(name)
+    if entry.submitted:
+        found.time = entry.submitted
+        own = len(found.entries)
+        found.files = [replace(one, time=entry.submitted) if one.entry == own else one for one in found.files]
+    found.entries.append(name)
 
 
-def choose_from(
-    found: Found, student: str, lab: str, labs: list[str], skeletons: Skeletons
-) -> Submission | None:
-    """The file for this lab of one version; None when there is none."""
+def look_into(entries: list[Entry], ref: str, before: float | None) -> Found:
+    found = Found()
+    for entry in entries:
+        try:
+            add_entry(found, entry, ref, before)
+        except OSError as error:
+            found.refused.append(f"{names.shown(entry.name)} can't be read: {error.strerror}")
+    return found
 
-    def rank(path: str) -> int:
-        tail = path.replace("\\", "/")
-        return 0 if tail.endswith(f"/labs/{lab}/{lab}.cu") else 1 if names.lab_of(path, labs) else 2
+
+def choose(found: Found, student: str, lab: str, labs: list[str], skeletons: Skeletons) -> Submission:
+    """The file for this lab, or the reason why there is none. Of files that differ the newest counts."""
+
+    def rank(file: File) -> int:
+        tail = "/" + file.path.replace("\\", "/")
+        if not names.is_kernel(tail):
+            return MISNAMED if names.stem_of(tail) == lab else MISNAMED + 1
+        return 0 if tail.endswith(f"/labs/{lab}/{lab}.cu") else 1 if names.lab_of(tail, labs) else 2
 
     def refused(reason: str, origin: str = "") -> Submission:
-        return Submission(student, lab, None, reason, names.shown(origin), found.late)
+        return Submission(student, lab, None, reason, names.shown(origin), found.late, submitted=found.time)
 
     for path, reason in found.bad_files:
         if names.lab_of(path, labs) == lab:
             return refused(reason, path)
-    candidates = [
-        (rank(path), path, data) for path, data in found.files if lab_of_file(path, data, labs) == lab
+    of_lab = [file for file in found.files if lab_of_file(file, labs) == lab]
+    for is_better in (
+        lambda one: not skeletons.is_unchanged(lab, one.data),
+        lambda one: one.data.strip(),
+        lambda one: rank(one) < MISNAMED,
+    ):
+        of_lab = [one for one in of_lab if is_better(one)] or of_lab
+    best = {file.entry: rank(file) for file in sorted(of_lab, key=rank, reverse=True)}
+    of_lab = [one for one in of_lab if rank(one) == best[one.entry]]
+    if not of_lab and found.refused:
+        return refused("; ".join(found.refused))
+    if not of_lab:
+        return Submission(student, lab, None, "", found.nothing_for(lab, labs), found.late)
+    newest = max(file.time for file in of_lab)
+    late = [file for file in of_lab if file.time >= newest - SAME_TIME]
+    if len({file.data for file in late}) > 1:
+        where = ", ".join(sorted(names.shown(file.path) for file in late)[:5])
+        return refused(f"There is more than one file for {lab}, and they differ: {where}. Hand in one.")
+    file = min(late, key=lambda file: file.path)
+    shown = names.shown(file.path)
+    if encoding := text_of(file.data)[1]:
+        why = f"{shown} is {encoding} text, which compilers do not read: save it as UTF-8."
+        return refused(why, file.path)
+    if not file.data.strip():
+        return refused(f"{shown} is empty: save it in your editor, then submit it again.", file.path)
+    older = ", ".join(names.shown(one.path) for one in of_lab if one.data != file.data)
+    notes = [
+        (older, f"{shown} counts: it is newer than {older}."),
+        (rank(file) >= MISNAMED, f"{shown} was graded, but its name should be {lab}.cu."),
+        (sum(map(is_archive, file.path.split("/"))) > 1, f"{shown} was in an archive within an archive."),
+        (found.refused, f"Not used: {'; '.join(found.refused)}."),
     ]
-    candidates = [one for one in candidates if not skeletons.is_unchanged(lab, one[2])] or candidates
-    candidates = [one for one in candidates if one[2].strip()] or candidates
-    if not candidates:
-        return refused("; ".join(found.refused)) if found.refused else None
-    best = min(rank for rank, _, _ in candidates)
-    candidates = [one for one in candidates if one[0] == best]
-    candidates, note = newest_of(found, candidates)
-    if len({data for _, _, data in candidates}) > 1:
-        return refused(they_differ(lab, [names.shown(path) for _, path, _ in candidates]))
-    _, path, data = min(candidates, key=lambda one: one[1])
-    shown = names.shown(path)
-    if encoding := text_of(data)[1]:
-        return refused(f"{shown} is {encoding} text, which compilers do not read: save it as UTF-8.", path)
-    if not data.strip():
-        return refused(f"{shown} is empty: save it in your editor, then submit it again.", path)
-    if skeletons.is_unchanged(lab, data):
+    note = " ".join(text for applies, text in notes if applies)
+    if skeletons.is_unchanged(lab, file.data):
         note = "The file was not changed: it is the lab's skeleton."
-    return Submission(student, lab, data, "", shown, found.late, note)
-
-
-def they_differ(lab: str, files: list[str]) -> str:
-    where = ", ".join(sorted(files)[:5])
-    return f"There is more than one file for {lab}, and they differ: {where}. Hand in one."
-
-
-Candidates = list[tuple[int, str, bytes]]  # of a lab's files: rank, path inside, contents
-
-
-def newest_of(found: Found, candidates: Candidates) -> tuple[Candidates, str]:
-    """Of files that differ, those that the platform received last, if all have a time; and what to say of
-    it."""
-    times = [found.times.get(path) for _, path, _ in candidates]
-    if None in times or len({data for *_, data in candidates}) == 1:
-        return candidates, ""
-    newest = max(times)
-    late = [one for one, time in zip(candidates, times) if time >= newest - SAME_TIME]
-    if len(late) == len(candidates):
-        return candidates, ""
-    older = ", ".join(names.shown(one[1]) for one in candidates if one not in late)
-    return late, f"{names.shown(late[0][1])} counts: it is newer than {older}."
-
-
-def choose(
-    versions: list[Found], student: str, lab: str, labs: list[str], skeletons: Skeletons
-) -> Submission:
-    """The file for this lab, or the reason why there is none. Of several copies of a submission the newest
-    with such a file counts."""
-    chosen = [(found, choose_from(found, student, lab, labs, skeletons)) for found in versions]
-    for found, one in chosen:
-        if one is not None:
-            one.submitted = found.received
-    usable = [(found, one) for found, one in chosen if one is not None and one.source is not None]
-    refused = [one for _, one in chosen if one is not None and one.source is None]
-    if len(refused) == 1 and not usable:
-        return refused[0]
-    if not usable:
-        if refused:
-            why, late = "; ".join(one.refused for one in refused), any(one.late for one in refused)
-            submitted = max(one.submitted for one in refused)
-            return Submission(student, lab, None, why, late=late, submitted=submitted)
-        reasons = " ".join(found.nothing_for(lab, labs) for found in versions)
-        return Submission(student, lab, None, "", reasons, any(found.late for found in versions))
-    usable = [(found, one) for found, one in usable if not skeletons.is_unchanged(lab, one.source)] or usable
-    newest = max(found.time for found, _ in usable)
-    best, submission = max(
-        usable, key=lambda pair: (pair[0].time >= newest - SAME_TIME, pair[0].copy, pair[0].time)
-    )
-    older = [found for found, one in usable if one.source != submission.source]
-    if any(found.time >= newest - SAME_TIME and found.copy == best.copy for found in older):
-        why = they_differ(lab, [one.origin for _, one in usable])
-        return Submission(student, lab, None, why, late=submission.late, submitted=submission.submitted)
-    notes = [submission.note] if submission.note else []
-    if older:
-        others = ", ".join(found.where() for found in older[:3])
-        notes.append(f"{best.where()} counts: it is newer than {others}.")
-    notes += [f"Not used: {one.refused}" for one in refused]
-    submission.note = " ".join(notes)
-    return submission
+    return Submission(student, lab, file.data, "", shown, found.late, note, file.time)
 
 
 def entries_of(folder: str) -> list[str]:
@@ -373,31 +401,27 @@ def ignored(folder: str) -> list[str]:
     return [name for name in entries_of(folder) if is_list(folder, name)]
 
 
-def collect(folder: str) -> dict[str, list[Found]]:
-    """By student, the versions of what was submitted. What a platform lists as one student's is one version,
-    whatever its parts."""
+def collect(folder: str) -> dict[str, list[Entry]]:
+    """The entries of each student. A group's submission is an entry of each of its members, if the platform says
+    who they are."""
+    listed = gradescope_export.read(folder)
     owners = {
         name: names.student_of(name, kind_of(f"{folder}/{name}") != "folder")
         for name in entries_of(folder)
-        if not is_list(folder, name)
+        if not is_list(folder, name) and name not in listed
     }
-    students: dict[str, list[Found]] = {}
+    students: dict[str, list[Entry]] = {}
+    for name, (people, submitted) in listed.items():
+        for student in people:
+            entry = Entry(f"{folder}/{name}", name, submitted=submitted)
+            students.setdefault(student, []).append(entry)
     known = {owner.student for owner in owners.values()}
     for name, owner in owners.items():
         # "ada (1).zip" is another copy of ada.zip; where there is no ada, names with numbers are students or
         # groups of their own.
-        plain, copy = names.copy_of(owner.student)
-        if copy and owner.file == name and plain in known:
-            versions = students.setdefault(plain, [])
-        else:
-            versions, copy = students.setdefault(owner.student, []), 0
-        if owner.file == name or not versions:
-            versions.append(Found(copy))
-        found = versions[-1]
-        try:
-            add_entry(found, f"{folder}/{name}", name, owner)
-        except OSError as error:
-            found.refused.append(f"{names.shown(name)} can't be read: {error.strerror}")
+        plain = names.without_number(owner.student)
+        student = plain if owner.file == name and plain in known else owner.student
+        students.setdefault(student, []).append(Entry(f"{folder}/{name}", name, owner.file, owner.late))
     return students
 
 
@@ -405,24 +429,33 @@ def from_folder(
     folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str]
 ) -> list[Submission]:
     """What one student has put into a folder, for each lab of `wanted`."""
-    found = Found(containers=["the submission"])
+    found = Found()
     add_folder(found, folder, "submission")
-    return [choose([found], "", lab, all_labs, Skeletons(skeletons)) for lab in wanted]
+    found.entries.append("the submission")
+    return [choose(found, "", lab, all_labs, Skeletons(skeletons)) for lab in wanted]
 
 
 def ingest(
-    folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str] | None = None
+    folder: str,
+    all_labs: list[str],
+    wanted: list[str],
+    skeletons: dict[str, str] | None = None,
+    ref: str = "",
+    deadline: Deadline = lambda student, lab: None,
 ) -> tuple[list[Submission], list[str]]:
     """Returns every student's submission for each of some labs, and these labs: `wanted`, else those whose
     skeleton somebody has changed, else those with a usable file, else all, so that everybody gets the
-    reason."""
+    reason. `ref`: the branch or tag of repositories."""
     students = collect(folder)
     known = Skeletons(skeletons or {})
-    chosen = {
-        (student, lab): choose(versions, student, lab, all_labs, known)
-        for student, versions in students.items()
-        for lab in wanted or all_labs
-    }
+    chosen = {}
+    for student, entries in students.items():
+        looked: dict[float | None, Found] = {}
+        for lab in wanted or all_labs:
+            before = deadline(student, lab)
+            if before not in looked:
+                looked[before] = look_into(entries, ref, before)
+            chosen[student, lab] = choose(looked[before], student, lab, all_labs, known)
     usable = [one for one in chosen.values() if one.source is not None]
     changed = {one.lab for one in usable if not known.is_unchanged(one.lab, one.source)}
     changed = changed or {one.lab for one in usable}

@@ -2,8 +2,9 @@
 """Whose submission is this? From the names that learning platforms give to folders and files, to a student and a
 file name.
 
-    student_of("Ada Lovelace_123_assignsubmission_file")     Moodle, a folder a student
-    student_of("lovelaceada_LATE_123_456_scan-1.cu")         Canvas, a file a submission
+    student_of("Ada Lovelace_123_assignsubmission_file")     Moodle, a folder a student or group
+                                                             (mod/assign/classes/downloader.php)
+    student_of("lovelaceada_LATE_123_456_scan-1.cu")         Canvas, a file a submission (lib/content_zipper.rb)
     student_of("ada.zip")                                    anything else: the name without its ending
 
 Names come from strangers: whatever bytes they hold, `shown` makes of them text that no terminal, page or
@@ -26,8 +27,11 @@ MISTAKEN = tuple(
 )
 # What a platform puts beside the submissions.
 LISTS = (".csv", ".tsv", ".html", ".htm", ".json", ".yml", ".yaml", ".xml", ".xls", ".xlsx", ".ods")
-MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.S)
-CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)", re.S)
+MOODLE = re.compile(r"(?P<name>.+?)(?P<id>_\d+)?_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.S)
+CANVAS = re.compile(
+    r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_(?:\d+_(?P<rest>.+)|(?P<text>(?:text|link)\.html))", re.S
+)
+MISNAMED = (".cu.txt", ".cpp")  # what editors and platforms make of .cu
 
 
 class Owner(NamedTuple):
@@ -63,7 +67,7 @@ def slug(student: str) -> str:
 
 
 def without_ending(name: str, is_file: bool) -> str:
-    for ending in (*ARCHIVES, ".cu", *MISTAKEN) if is_file else ():
+    for ending in (*ARCHIVES, *MISNAMED, ".cu", *MISTAKEN) if is_file else ():
         if name.lower().endswith(ending) and len(name) > len(ending):
             return name[: -len(ending)]
     return name
@@ -74,29 +78,33 @@ def student_of(entry: str, is_file: bool) -> Owner:
     looks like."""
     # What comes first is the platform's, what comes last the student's, who may choose any name.
     found = CANVAS.fullmatch(entry)
-    if found and not found["late"] and found["rest"].startswith("assignsubmission_"):
-        found = None
-    if found := found or MOODLE.fullmatch(entry):
-        late = found.groupdict().get("late") is not None
-        return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], late)
+    if found and (found["late"] or not (found["rest"] or "").startswith("assignsubmission_")):
+        file = found["rest"] or found["text"]
+        return Owner(shown(f"{found['name']}_{found['id']}"), file, found["late"] is not None)
+    if found := MOODLE.fullmatch(entry):
+        return Owner(shown(found["name"] + (found["id"] or "")), found["rest"], False)
     return Owner(shown(without_ending(entry, is_file)), entry, False)
 
 
-def copy_of(student: str) -> tuple[str, int]:
-    """Without the number that a browser adds to the name of a second download: ("ada", 1) of "ada (1)";
-    (student, 0) without one."""
-    found = re.fullmatch(r"(.+?) ?\((\d{1,3})\)", student, re.S)
-    return (found[1], int(found[2])) if found else (student, 0)
+def without_number(student: str) -> str:
+    """Without the number that a browser adds to the name of a second download: "ada" of "ada (1)"."""
+    return re.sub(r"(?<=.) ?\(\d{1,3}\)$", "", student, flags=re.S)
+
+
+def is_kernel(path: str) -> bool:
+    return path.lower().endswith(".cu")
+
+
+def stem_of(file: str) -> str:
+    """Without folders, ending and the numbers that platforms and browsers add: scan-1.cu, "scan (2).cu"."""
+    stem = file.replace("\\", "/").rsplit("/", 1)[-1].lower()
+    ending = next((ending for ending in (*MISNAMED, ".cu") if stem.endswith(ending)), "")
+    return re.sub(r"(-\d{1,3}| ?\(\d{1,3}\))$", "", stem.removesuffix(ending))
 
 
 def lab_of(file: str, labs: list[str]) -> str | None:
-    """The lab that a file of this name belongs to. Platforms and browsers add numbers: scan-1.cu, "scan
-    (2).cu"."""
-    stem = file.replace("\\", "/").rsplit("/", 1)[-1]
-    if not stem.lower().endswith(".cu"):
-        return None
-    stem = re.sub(r"(-\d{1,3}| ?\(\d{1,3}\))$", "", stem[:-3]).lower()
-    return stem if stem in labs else None
+    """The lab that a file of this name belongs to."""
+    return stem_of(file) if is_kernel(file) and stem_of(file) in labs else None
 
 
 def lab_included(text: bytes, labs: list[str]) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 import worker
-from book import Book, Unit
+from book import RETRIES, Book, Unit
 
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
@@ -41,7 +41,7 @@ class Pool:
     """`jobs` at a time. On a GPU many compile, and one is timed: it has the device for itself."""
 
     def __init__(self, book: Book, options) -> None:
-        self.book, self.jobs, self.retries = book, options.jobs, options.retries
+        self.book, self.jobs = book, options.jobs
         self.seconds = 60 * options.minutes
         self.running: list[Running] = []
         self.n_failed: collections.Counter = collections.Counter()
@@ -106,7 +106,7 @@ class Pool:
             self.progress.update(done=1)
             return False
         self.n_failed[one.unit.key] += 1
-        again = self.n_failed[one.unit.key] <= self.retries and not self.book.needs_a_person(one.unit)
+        again = self.n_failed[one.unit.key] <= RETRIES
         self.progress.update(done=0 if again else 1, retried=1 if again else 0, infra=0 if again else 1)
         return again
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A report a student and lab, in two editions: for the student (no seed of the class, nothing of this
-machine), and for instructors.
+"""A student's results for a lab in two editions: for instructors (whole, written here), and for the student (no
+seed of the class, nothing of this machine), of which ../desk/feedback.py makes what is handed back.
 
-reports/students/SLUG/LAB.html, LAB.txt         to be handed back
-reports/instructors/SLUG/LAB.html, LAB.json     the whole result
+reports/SLUG/LAB.html, LAB.json, LAB.cu         for instructors: the result, and the file that was graded
 """
 
-import html
 import json
 import pathlib
 import shutil
@@ -15,55 +13,23 @@ import subprocess
 
 from book import Book, unpacked, write_atomically
 
-NOT_GRADED = {
-    "refused": "This submission was refused (POLICY): {}",
-    "missing": "Nothing was handed in for this lab. {}",
-    "infra": "This submission has not been graded yet: its grading did not come to an end. That costs no points; it will be tried again, or a person will look at it.",
-    "pending": "This submission has not been graded yet.",
-}
-PAGE = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-    "<title>{0}</title></head><body><main><h1>{0}</h1><pre>{1}</pre></main></body></html>\n"
-)
-
 
 def heading(task: dict) -> str:
     return f"{task['id']}: {task['verdict']}, {task['points']} of {task['max_points']} points"
 
 
-def text_for_student(row: sqlite3.Row | dict, tasks: list[dict]) -> str:
-    lines = [row["lab"]]
-    if row["status"] == "graded":
-        lines[0] += f": {row['points']} of {row['max_points']} points, bonus {row['bonus_points']}"
-        lines += ["", row["message"]] if row["message"] else []
-    else:
-        lines += ["", NOT_GRADED[row["status"]].format(row["message"])]
-    for task in tasks:
-        lines += ["", heading(task), *("  " + line for line in task["message"].rstrip().splitlines())]
-    return "\n".join(lines) + "\n"
-
-
 def write_reports(book: Book) -> None:
+    """Of everybody's last submissions; where there is no result, the JSON has the reason."""
     for row in book.rows("SELECT latest.*, slug FROM latest JOIN students USING (student)"):
-        student, instructor = (
-            book.folder / "reports" / name / row["slug"] / f"{row['lab']}.html"
-            for name in ("students", "instructors")
-        )
-        for path, edition, title in (
-            (student, ".student", row["lab"]),
-            (instructor, "", f"{row['student']}: {row['lab']}"),
-        ):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            result, as_graded = edition_of(book, row, edition)
-            text = text_for_student(row, result["labs"][0]["tasks"] if result and edition else [])
-            if edition:
-                write_atomically(path.with_suffix(".txt"), text.encode())
-            else:
-                about = result or {name: row[name] for name in ("student", "lab", "status", "message")}
-                write_atomically(path.with_suffix(".json"), json.dumps(about, indent=2).encode() + b"\n")
-            if not (result and write_page(book, row, edition, result, as_graded, path)):
-                page = PAGE.format(html.escape(title), html.escape(text))
-                write_atomically(path, page.encode())
+        path = book.folder / "reports" / row["slug"] / f"{row['lab']}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        result, as_graded = edition_of(book, row, "")
+        about = result or {name: row[name] for name in ("student", "lab", "status", "message")}
+        write_atomically(path.with_suffix(".json"), json.dumps(about, indent=2).encode() + b"\n")
+        if row["sha256"]:
+            write_atomically(path.with_suffix(".cu"), book.source(row["sha256"]).read_bytes())
+        if result is None or not write_page(book, row, "", result, as_graded, path):
+            path.unlink(missing_ok=True)
 
 
 def edition_of(book: Book, row: sqlite3.Row | dict, edition: str) -> tuple[dict | None, bool]:
@@ -91,11 +57,8 @@ def write_page(
         shutil.copyfile(graded, path)
         return True
     path.unlink(missing_ok=True)
-    beside = path.with_name(f".{path.name}.json.tmp")
-    try:
-        beside.write_text(json.dumps(result), encoding="utf-8")
-        nothing: dict = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-        command = [book.labcli, "report", str(beside), "--html", str(path)]
-        return subprocess.run(command, check=False, **nothing).returncode == 0
-    finally:
-        beside.unlink(missing_ok=True)
+    nothing: dict = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+    command = [book.labcli, "report", "/dev/stdin", "--html", str(path)]
+    return (
+        subprocess.run(command, check=False, input=json.dumps(result), text=True, **nothing).returncode == 0
+    )

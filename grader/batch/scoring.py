@@ -2,7 +2,7 @@
 """What stored evidence is worth by a table of points that may have changed since. labcli has the rules
 (grader/grading/scoring/rescore.hpp); one process of it answers for all results.
 
-    scorer = Scorer(labcli, catalogue, settings.points)     `catalogue`: what labcli list --json prints
+    scorer = Scorer(labcli, catalogue)                      `catalogue`: what labcli list --json prints
     scorer.rescored(result["labs"][0])                      results themselves are not changed
     scorer.tasks[lab][task]["max_points"]
 """
@@ -14,10 +14,9 @@ import subprocess
 
 
 class Scorer:
-    def __init__(self, labcli: str, catalogue: dict, wishes: dict) -> None:
-        """`wishes`: class.toml's [points.LAB.TASK], which settings.py has checked."""
+    def __init__(self, labcli: str, catalogue: dict) -> None:
         self.labcli = labcli
-        self.table = {"catalogue": catalogue, "points": wishes}
+        self.table = {"catalogue": catalogue, "points": {}}
         self.process: subprocess.Popen[str] | None = None
 
     @functools.cached_property

@@ -15,7 +15,6 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 NAME = "class.toml"
-NO_PART = ("student", "name", "lab", "comment")  # what else the columns of a table of manual points are
 
 
 class Problem(Exception):
@@ -44,7 +43,6 @@ def checked(kinds: type | tuple[type, ...], what: str) -> Kind:
 
 
 text = checked(str, "a text in quotes")
-yes = checked(bool, "true or false")
 time = checked(datetime.datetime, "a date and a time: 2026-10-05T23:59:00")
 
 
@@ -81,16 +79,6 @@ def zone(where: str, value: Any) -> datetime.tzinfo:
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         unknown = f'"{value}" is not known on this machine: Europe/Berlin, for example'
         raise Problem(f"{where} {unknown} (Debian's package tzdata has the list).") from None
-
-
-def tiers(where: str, value: Any) -> list:
-    try:
-        right = all(isinstance(at, (int, float)) and type(n) is int and n >= 0 for at, n in value)
-    except (TypeError, ValueError):
-        right = False
-    if not right:
-        raise Problem(f"{where} must be a list of [speedup, points]: [[8, 2], [16, 2]].")
-    return value
 
 
 def each(kind: Kind) -> Kind:
@@ -132,14 +120,6 @@ def rows(kind: Kind) -> Kind:
     return read
 
 
-def manual_parts(where: str, value: Any) -> dict[str, float]:
-    found = each(number())(where, value)
-    for part in found:
-        if part.casefold() in NO_PART:
-            raise Problem(f"{where}.{part} is the name of another column of the table; take another one.")
-    return found
-
-
 def group(where: str, value: Any) -> tuple[list[str], list[str]]:
     found = table(Group)(where, value if isinstance(value, dict) else {"members": value})
     return found.get("members", []), found.get("labs", [])
@@ -147,7 +127,6 @@ def group(where: str, value: Any) -> tuple[list[str], list[str]]:
 
 SIMPLE: dict[Any, Kind] = {
     str: text,
-    bool: yes,
     float: number(),
     float | None: number(),
     int: number(1000, whole=True),
@@ -189,10 +168,6 @@ class Lab:
     counts: Counts = "best"
     late: Late = Late()
     slip_days: int | None = None  # of a student's, that this lab may use; None: all
-    drop: bool = True  # whether it may be one of the lowest, which are dropped
-    manual: Annotated[dict[str, float], manual_parts] = field(
-        default_factory=dict
-    )  # most points of the parts that a person grades
     column: str = ""  # its name in the tables of a platform
     bonus_column: str = ""  # that of its bonus in Canvas, which makes an assignment of a column that it does not know; "": none
 
@@ -208,11 +183,12 @@ class Extension:
 
 @dataclass(frozen=True)
 class Excused:
-    """Who need not do a lab: it is left out of their totals."""
+    """Who need not do a lab, or all that were due before: left out of their totals."""
 
     student: str
-    lab: str
-    reason: str
+    lab: str = ""
+    before: datetime.datetime | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -221,28 +197,13 @@ class Override:
     lab: str
     points: float
     reason: str
-    bonus: float | None = None  # as graded
+    bonus: float = 0
 
 
 @dataclass
 class Group:
     members: list[str] = field(default_factory=list)
     labs: list[str] = field(default_factory=list)  # []: all
-
-
-@dataclass
-class Goal:
-    limit: Annotated[float, number(1e12)]
-    points: int
-
-
-@dataclass
-class Wish:
-    """What takes the place of a task's points."""
-
-    correctness: int = 0
-    efficiency: dict[str, Goal] = field(default_factory=dict)  # by metric
-    speedup: Annotated[list, tiers] = field(default_factory=list)
 
 
 @dataclass
@@ -254,10 +215,8 @@ class Settings:
         "separate"  # from the points; or "added" to them, without or with ("capped") the lab's most points as the limit
     )
     times: pathlib.Path | None = None  # a table of times of submission
-    manual: list[pathlib.Path] = field(default_factory=list)  # tables of the points that people give
     timezone: datetime.tzinfo = datetime.UTC
     slip_days: int = 0  # late days of every student that cost nothing
-    drop_lowest: int = 0  # labs of every student that do not count
     late: Late = Late()
     labs: dict[str, Lab] = field(default_factory=dict)
     groups: Annotated[dict[str, tuple[list[str], list[str]]], each(group)] = field(
@@ -267,9 +226,6 @@ class Settings:
     extensions: list[Extension] = field(default_factory=list)
     excused: list[Excused] = field(default_factory=list)
     overrides: list[Override] = field(default_factory=list)
-    points: Annotated[dict, each(each(table(Wish)))] = field(
-        default_factory=dict
-    )  # by lab and task, see scoring.Scorer
 
     def lab(self, name: str) -> Lab:
         """Also of one that class.toml does not name."""
@@ -287,20 +243,22 @@ def parse(path: pathlib.Path, data: dict) -> Settings:
     late = settings.late = Late(**found.pop("late", {}))
 
     def local(row: dict) -> dict:
-        due = row.get("due")
-        return row | ({"due": due.replace(tzinfo=settings.timezone)} if due and not due.tzinfo else {})
+        times = {name: row[name] for name in ("due", "before") if row.get(name) and not row[name].tzinfo}
+        return row | {name: time.replace(tzinfo=settings.timezone) for name, time in times.items()}
 
     for at, row in enumerate(found.get("extensions", []), 1):
         if ("due" in row) == (row.get("days", 0) > 0):
             raise Problem(f"{path}: extensions[{at}].due, days exactly one of them is needed.")
+    for at, row in enumerate(found.get("excused", []), 1):
+        if ("lab" in row) == ("before" in row):
+            raise Problem(f"{path}: excused[{at}].lab, before exactly one of them is needed.")
     for name, of in (("extensions", Extension), ("excused", Excused), ("overrides", Override)):
         setattr(settings, name, [of(**local(row)) for row in found.pop(name, [])])
     for name, row in found.pop("labs", {}).items():
         inherited = {"counts": found.get("counts", settings.counts), "column": name}
         own_late = replace(late, **row.pop("late", {}))
         settings.labs[name] = Lab(**(inherited | local(row)), late=own_late)
-    for name in ("roster", "manual"):
-        setattr(settings, name, [path.parent / one for one in found.pop(name, [])])
+    settings.roster = [path.parent / one for one in found.pop("roster", [])]
     if times := found.pop("times", ""):
         settings.times = path.parent / times
     return replace(settings, **found)
@@ -310,7 +268,6 @@ def check_labs(settings: Settings, known: set[str]) -> None:
     """Raises a Problem for a lab that does not exist: its rules would apply to nothing, and those of the real
     one would be lost."""
     named = [(f"labs.{lab}", lab) for lab in settings.labs]
-    named += [(f"points.{lab}", lab) for lab in settings.points]
     named += [(f"groups.{group}", lab) for group, (_, labs) in settings.groups.items() for lab in labs]
     named += [(where, one.lab) for where, one in settings.decisions() if one.lab]
     for where, lab in named:

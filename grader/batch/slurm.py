@@ -19,7 +19,7 @@ import time
 from collections import Counter
 
 import worker
-from book import Book, Problem, Unit
+from book import RETRIES, Book, Problem, Unit
 
 LARGEST_ARRAY = 1000  # Slurm's own default bound is 1001
 POLL = 1.0  # seconds
@@ -63,7 +63,7 @@ class Round:
 
 class Slurm:
     def __init__(self, book: Book, options) -> None:
-        self.book, self.retries, self.minutes = book, options.retries, options.minutes
+        self.book, self.minutes = book, options.minutes
         self.to_compile = shlex.split(options.slurm_compile)
         default = "--gres=gpu:1 --exclusive" if book.settings["device"] == "gpu" else ""
         self.to_time = shlex.split(default if options.slurm_time is None else options.slurm_time)
@@ -192,9 +192,9 @@ class Slurm:
                     if self.book.end(unit, attempt, "The cluster lost it.") == "graded":
                         progress.update(done=1)
                         continue
-                    counter, most = (failed, self.retries) if there else (lost, MAX_LOST)
+                    counter, most = (failed, RETRIES) if there else (lost, MAX_LOST)
                     counter[unit.key] += 1
-                    again = counter[unit.key] <= most and not (there and self.book.needs_a_person(unit))
+                    again = counter[unit.key] <= most
                     waiting += [unit] if again else []
                     progress.update(retried=int(again), infra=int(not again))
                 if not one.open:

@@ -4,7 +4,6 @@
 lacks."""
 
 import argparse
-import difflib
 import hashlib
 import json
 import os
@@ -20,9 +19,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from ingest import read_plain
 
 EPILOG = """
-Only labs/LAB/LAB.cu is packed, and a manifest; other files would not be looked
-at. Without names: every lab in which a task is implemented. Before packing your
-files are graded on the simulator, so that you see what you hand in.
+Only labs/LAB/LAB.cu is packed; other files would not be looked at. Without
+names: every lab in which a task is implemented. Before packing, your files are
+graded on the simulator, so that you see what you hand in.
 """
 
 
@@ -55,11 +54,7 @@ def labs_here(labcli: str, wanted: list[str]) -> list[str]:
     known = [lab for lab in known if lab != "demo"]  # the student edition's, which nobody submits
     for lab in wanted:
         if lab not in known:
-            near = difflib.get_close_matches(lab, known)
-            raise Problem(
-                f'There is no lab "{lab}"; '
-                + (f"did you mean {' or '.join(near)}?" if near else f"there is: {', '.join(known)}.")
-            )
+            raise Problem(f'There is no lab "{lab}"; there is: {", ".join(known)}.')
     return [lab for lab in known if lab in wanted] if wanted else known
 
 
@@ -92,15 +87,7 @@ def grade(labcli: str, labs: list[str]) -> dict[str, dict]:
         return {lab["id"]: lab for lab in json.loads(path.read_text(encoding="utf-8"))["labs"]}
 
 
-def commit_of(root: pathlib.Path) -> str:
-    try:
-        done = command(["git", "-C", str(root), "rev-parse", "--verify", "HEAD"], capture_output=True)
-    except OSError:
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def pack(path: pathlib.Path, files: dict[str, bytes], manifest: dict) -> None:
+def pack(path: pathlib.Path, files: dict[str, bytes]) -> None:
     """Writes the archive as a whole, or not at all."""
     if path.is_dir():
         raise Problem(f"{path} is a folder; a file name is needed.")
@@ -110,8 +97,6 @@ def pack(path: pathlib.Path, files: dict[str, bytes], manifest: dict) -> None:
         with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
             for lab, data in files.items():
                 archive.writestr(zipfile.ZipInfo(f"labs/{lab}/{lab}.cu", now), data, zipfile.ZIP_DEFLATED)
-            text = json.dumps(manifest, indent=2) + "\n"
-            archive.writestr(zipfile.ZipInfo("manifest.json", now), text, zipfile.ZIP_DEFLATED)
         os.replace(beside, path)
     except OSError as error:
         beside.unlink(missing_ok=True)
@@ -137,17 +122,11 @@ def run(options: argparse.Namespace) -> int:
                 "Nothing is implemented yet, so there is nothing to hand in. Name a lab to pack its file as it is."
             )
     files = {lab: files[lab] for lab in labs}
-    packed = {
-        lab: {"file": f"labs/{lab}/{lab}.cu", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        for lab, data in files.items()
-    }
-    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    manifest = {"schema": 1, "commit": commit_of(root), "created": created, "labs": packed}
     path = pathlib.Path(options.out)
-    pack(path, files, manifest)
+    pack(path, files)
     print(f"Packed into {path}:")
     for lab, data in files.items():
-        print(f"  labs/{lab}/{lab}.cu  {len(data)} bytes, SHA-256 {str(packed[lab]['sha256'])[:16]}…")
+        print(f"  labs/{lab}/{lab}.cu  {len(data)} bytes, SHA-256 {hashlib.sha256(data).hexdigest()[:16]}…")
         for task in results.get(lab, {}).get("tasks", []):
             if task["verdict"] != "OK" and not (task["bonus"] and task["verdict"] == "NOT_IMPLEMENTED"):
                 warned = f"{task['verdict']}: ./lab grade {lab} --task {task['id']}"

@@ -2,24 +2,23 @@
 """Reads the .cu files out of a student's .zip or .tar (also compressed). ingest.py calls it in a process of its
 own, with little memory and time.
 
-    answer(path)      {"refused": reason or "", "files": {name: base64}, "others": [names], "time": of the
-                      newest entry}
+    answer(path)      {"refused": reason or "", "files": {name: base64}, "others": [names]}
 
-Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are
+An archive within the archive is opened, too; one within that is not. Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are
 refused by name. What an archive says of its sizes is not believed: reading stops at the limits.
 """
 
 import base64
-import bz2
-import calendar
-import gzip
-import lzma
+import io
 import pathlib
 import resource
 import stat
 import tarfile
 import zipfile
 from collections.abc import Callable
+from typing import BinaryIO
+
+import names
 
 LARGEST_FILE = 1 << 20
 LARGEST_ARCHIVE = 16 << 20
@@ -28,7 +27,6 @@ MAX_ENTRIES = 10000
 MAX_FILES = 32
 SECONDS = 20  # of the processor, for one archive
 OTHER_KINDS = {b"Rar!": "RAR", b"7z\xbc\xaf": "7-Zip"}  # by their first bytes
-COMPRESSED: dict[bytes, Callable] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
 class Refused(Exception):
@@ -36,9 +34,10 @@ class Refused(Exception):
 
 
 def is_wanted(name: str) -> bool:
-    """A .cu file that is no shadow of one, as macOS adds."""
+    """A .cu file, perhaps with a wrong ending, that is no shadow of one, as macOS adds."""
     parts = name.replace("\\", "/").split("/")
-    return name.lower().endswith(".cu") and not parts[-1].startswith("._") and "__MACOSX" not in parts
+    is_one = name.lower().endswith((".cu", *names.MISNAMED))
+    return is_one and not parts[-1].startswith("._") and "__MACOSX" not in parts
 
 
 def check_name(name: str) -> None:
@@ -51,59 +50,51 @@ class Found:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.others: list[str] = []
-        self.n_entries = 0
-        self.time = 0.0
+        self.n_entries = self.n_bytes = 0
+        self.inside = ""  # the archive within the archive that is being read
 
-    def entry(self, name: str, is_folder: bool, is_file: bool, size: int, time: float, read) -> None:
+    def entry(self, name: str, is_folder: bool, is_file: bool, size: int, read: Callable) -> None:
         self.n_entries += 1
-        self.time = max(self.time, time)
         if self.n_entries > MAX_ENTRIES:
             raise Refused(f"holds more than {MAX_ENTRIES} entries")
         check_name(name)
+        is_archive = name.lower().endswith(names.ARCHIVES) and is_file and not self.inside
+        most = LARGEST_ARCHIVE if is_archive else LARGEST_FILE
         if is_folder:
             return
-        if not is_wanted(name):
+        if not is_wanted(name) and not (is_archive and size <= most):
             if len(self.others) < 20:
-                self.others.append(name[:200])
+                self.others.append(self.inside + name[:200])
             return
         if not is_file:
             what = "not a regular file: submit the file itself, no link"
             raise Refused(f"holds {name[:200]!r}, which is {what}")
-        if size <= LARGEST_FILE and len(self.files) >= MAX_FILES:
+        is_kernel = names.is_kernel(name)
+        if is_kernel and size <= most and sum(map(names.is_kernel, self.files)) >= MAX_FILES:
             raise Refused(f"holds more than {MAX_FILES} .cu files")
-        data = read(LARGEST_FILE + 1) if size <= LARGEST_FILE else b""
-        if max(size, len(data)) > LARGEST_FILE:
-            raise Refused(f"holds {name[:200]!r}, which is larger than {LARGEST_FILE >> 10} KiB")
+        if len(self.files) >= 2 * MAX_FILES:
+            return
+        data = read(most + 1) if size <= most else b""
+        if max(size, len(data)) > most:
+            raise Refused(f"holds {name[:200]!r}, which is larger than {most >> 10} KiB")
+        self.count(len(data))
+        if is_archive:
+            self.inside = f"{name}/"
+            open_archive(io.BytesIO(data), self)
+            self.inside = ""
+            return
+        name = self.inside + name
         if name in self.files and self.files[name] != data:
             raise Refused(f"holds {name[:200]!r} twice, with different contents")
         self.files[name] = data
 
-
-class Bounded:
-    """A stream that ends in a refusal when more comes out of it than any honest submission has."""
-
-    def __init__(self, stream) -> None:
-        self.stream = stream
-        self.left = MAX_BYTES
-
-    def read(self, n: int = -1) -> bytes:
-        data = self.stream.read(min(n, self.left + 1) if n >= 0 else self.left + 1)
-        self.left -= len(data)
-        if self.left < 0:
+    def count(self, n_bytes: int) -> None:
+        self.n_bytes += n_bytes
+        if self.n_bytes > MAX_BYTES:
             raise Refused(f"unpacks to more than {MAX_BYTES >> 20} MiB")
-        return data
 
 
-def seconds_of(date_time: tuple) -> float:
-    """A zip gives no time zone, and its fields may hold anything."""
-    try:
-        return calendar.timegm(date_time)
-    except ValueError:
-        return 0.0
-
-
-def read_zip(file, found: Found) -> None:
-    total = 0
+def read_zip(file: BinaryIO, found: Found) -> None:
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             if info.flag_bits & 1 and is_wanted(info.filename):
@@ -115,21 +106,27 @@ def read_zip(file, found: Found) -> None:
                 with archive.open(info) as member:
                     return member.read(n)
 
-            found.entry(info.filename, info.is_dir(), plain, info.file_size, seconds_of(info.date_time), read)
-            total = sum(map(len, found.files.values()))
-            if total > MAX_BYTES:
-                raise Refused(f"unpacks to more than {MAX_BYTES >> 20} MiB")
+            found.entry(info.filename, info.is_dir(), plain, info.file_size, read)
 
 
-def read_tar(stream, found: Found) -> None:
-    with tarfile.open(fileobj=Bounded(stream), mode="r|") as archive:  # type: ignore[call-overload]
+def read_tar(file: BinaryIO, found: Found) -> None:
+    with tarfile.open(fileobj=file, mode="r|*") as archive:
         for member in archive:
 
             def read(n: int, member: tarfile.TarInfo = member) -> bytes:
                 source = archive.extractfile(member)
                 return source.read(n) if source else b""
 
-            found.entry(member.name, member.isdir(), member.isreg(), member.size, member.mtime, read)
+            found.entry(member.name, member.isdir(), member.isreg(), member.size, read)
+            found.count(member.size)  # before it is passed over
+
+
+def open_archive(file: BinaryIO, found: Found) -> None:
+    begins = file.read(8)
+    file.seek(0)
+    if other := next((kind for magic, kind in OTHER_KINDS.items() if begins.startswith(magic)), None):
+        raise Refused(f"is a {other} archive, which is not opened: submit a .zip or .tar.gz")
+    (read_zip if begins.startswith(b"PK") else read_tar)(file, found)
 
 
 def unpack(path: pathlib.Path) -> Found:
@@ -138,15 +135,7 @@ def unpack(path: pathlib.Path) -> Found:
         raise Refused(f"is larger than {LARGEST_ARCHIVE >> 20} MiB")
     try:
         with open(path, "rb") as file:
-            begins = file.read(8)
-            file.seek(0)
-            if other := next((kind for magic, kind in OTHER_KINDS.items() if begins.startswith(magic)), None):
-                raise Refused(f"is a {other} archive, which is not opened: submit a .zip or .tar.gz")
-            if begins.startswith(b"PK"):
-                read_zip(file, found)
-            else:
-                openers = [opener for magic, opener in COMPRESSED.items() if begins.startswith(magic)]
-                read_tar(openers[0](file) if openers else file, found)
+            open_archive(file, found)
     except Refused:
         raise
     except MemoryError:
@@ -161,9 +150,9 @@ def answer(path: str) -> dict:
     try:
         found = unpack(pathlib.Path(path))
     except Refused as reason:
-        return {"refused": str(reason), "files": {}, "others": [], "time": 0}
+        return {"refused": str(reason), "files": {}, "others": []}
     files = {name: base64.b64encode(data).decode() for name, data in found.files.items()}
-    return {"refused": "", "files": files, "others": found.others, "time": found.time}
+    return {"refused": "", "files": files, "others": found.others}
 
 
 def limit_this_process() -> None:

@@ -50,7 +50,6 @@ def grade_command(book: Book, unit: Unit, attempt: int) -> list[str]:
         student_html=out.with_suffix(".student.html"),
         student_json=out.with_suffix(".student.json"),
         baselines=book.baselines(unit.lab),
-        known=book.earlier_result(unit) if book.only_new_cases else None,
     )
 
 

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """./lab class: the instructor's desk. From what ./lab grade-all has found out about a class, and class.toml,
-to final grades, tables for platforms, feedback and a page about the class. Nothing here compiles or runs a
+to final grades, tables for platforms, feedback and an overview. Nothing here compiles or runs a
 kernel.
 
-Reading order: main here; settings.py in ../batch (class.toml), roster.py (who), manual.py and regrades.py
-(what people decide), grades.py (what it comes to), exports.py, feedback.py, class_page.py (what comes out).
+Reading order: main here; settings.py in ../batch (class.toml), roster.py (who), grades.py (what it comes to),
+exports.py, feedback.py, overview.py (what comes out).
 README.md says who calls whom.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import sqlite3
@@ -19,20 +20,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "batch")]
 sys.path.append(str(HERE.parents[1] / "common/tools"))
 
-import class_page
 import exports
 import feedback
 import gradebook
 import grades
-import manual
-import regrades
+import overview
 import settings
-import start
 from book import NAME, Book, write_atomically
 from options import parser_of
-from roster import Student
 from roster import read as read_roster
-from settings import Problem, meant
+from settings import Problem
 from waiting import Waiting
 from worker import catalogue_of, labcli_of
 
@@ -48,13 +45,6 @@ def open_book(folder: pathlib.Path, own_points: bool = True) -> Book:
         book.db.execute("BEGIN IMMEDIATE")
     book.use_points(catalogue_of(book.labcli) if own_points else None)
     return book
-
-
-def term_of(folder: pathlib.Path) -> tuple[Book, grades.Term]:
-    """As the class is by the points of the last run."""
-    book = open_book(folder, own_points=False)
-    book.db.commit()
-    return book, grades.compute(book)
 
 
 def about_new(folder: pathlib.Path) -> str:
@@ -77,15 +67,16 @@ def new(options: argparse.Namespace) -> None:
     n_students = len(read_roster(options.roster, {}).students)
     rosters = [os.path.relpath(one, options.folder) for one in options.roster]
     labs = [lab["id"] for lab in catalogue_of(labcli_of())["labs"]]
-    title = options.folder.resolve().name.removesuffix(".graded")
-    write_atomically(path, start.class_toml(title, rosters, labs).encode())
+    text = (HERE / settings.NAME).read_text(encoding="utf-8")
+    for name, value in (  # a text in JSON is one in TOML, too
+        ("@TITLE@", json.dumps(options.folder.resolve().name.removesuffix(".graded"), ensure_ascii=False)),
+        ("@ROSTER@", json.dumps(rosters, ensure_ascii=False)),
+        ("@LABS@\n", "".join(f"# [labs.{lab}]\n# due = 2026-10-05T23:59:00\n\n" for lab in labs)),
+    ):
+        text = text.replace(name, value)
+    write_atomically(path, text.encode())
     settings.read(options.folder)
-    checklist = options.folder / "checklist.md"
-    write_atomically(checklist, start.checklist(title, options.folder, labs).encode())
-    print(
-        f"{path}: {n_students} students in the roster. Fill in the due dates there.\n"
-        f"{checklist}: what to do in the first hour, and in every week."
-    )
+    print(f"{path}: {n_students} students in the roster. Fill in the due dates there.")
 
 
 def warn(term: grades.Term) -> None:
@@ -96,28 +87,31 @@ def warn(term: grades.Term) -> None:
         print(f"unknown: {owner}: {why}. {counts}", file=sys.stderr)
 
 
-def regrade(folder: pathlib.Path, dry_run: bool = False) -> tuple[Book, grades.Term]:
+def regrade(options: argparse.Namespace, dry_run: bool = False) -> tuple[Book, grades.Term]:
     """Tables and final grades anew."""
-    book = open_book(folder)
+    book = open_book(options.folder)
     term = grades.compute(book)
+    if not options.partial and any(term.partial.values()):
+        labs = ", ".join(lab + text for lab, text in term.partial.items())
+        raise Problem(
+            f"No final grades: the class was graded with --task. {labs}. --partial computes them all the same."
+        )
     lines = grades.moved(grades.before(book), term)
     if dry_run:
         book.db.rollback()
     else:
         grades.write(book, term, lines)
-        gradebook.write_tables(book)
-        if class_page.is_running(book.folder):
+        gradebook.write_table(book)
+        if overview.is_running(book.folder):
             print("A batch is running: these are the grades of what is done.", file=sys.stderr)
     warn(term)
     for line in lines:
         print(line)
     n_open = sum(final.status == "no grade" for final in term.finals.values())
-    n_requests = sum(not one.closed for one in term.requests.values())
     print(
         f"Students: {len(term.roster.students)}. Labs: {len(term.labs)}. Grades {'that would move' if dry_run else 'moved'}: {len(lines)}"
         + (f", not known yet: {n_open}" if n_open else "")
         + (f". Unknown names: {len(term.unknown)}" if term.unknown else "")
-        + (f". Open requests: {n_requests}" if n_requests else "")
         + ("." if dry_run else f".\nFinal grades  {book.folder / 'final.csv'}")
     )
     if dry_run:
@@ -126,7 +120,7 @@ def regrade(folder: pathlib.Path, dry_run: bool = False) -> tuple[Book, grades.T
 
 
 def export(options: argparse.Namespace) -> None:
-    _, term = regrade(options.folder)
+    _, term = regrade(options)
     wanted = [
         (options.moodle, lambda: exports.moodle(term)),
         (options.gradescope, lambda: exports.gradescope(term)),
@@ -147,110 +141,25 @@ def export(options: argparse.Namespace) -> None:
 
 def give_feedback(options: argparse.Namespace) -> None:
     out = options.out or options.folder / "feedback"
-    book, term = regrade(options.folder)
+    book, term = regrade(options)
     send = feedback.write(book, term, out)
     print(
         f"Feedback  {out}: {len(send)} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent."
     )
 
 
-def request(options: argparse.Namespace) -> None:
-    """Lists the requests; with --say it adds one, or another entry of one."""
-    book = Book(options.folder)
-    known = regrades.read(book)
-    if options.say is None:
-        chosen = [known[options.number]] if options.number in known else list(known.values())
-        for one in chosen:
-            if options.all or options.number or not one.closed:
-                print("\n".join(one.lines()))
-        n_open = sum(not one.closed for one in known.values())
-        print(f"Requests: {len(known)}, open: {n_open}.")
-        return
-    if options.number is None:
-        _, term = term_of(options.folder)
-        check_lab(options.lab or "", term)
-        one = regrades.Request(len(known) + 1, student_of(term, options.student or "").id, options.lab)
-    elif (one := known.get(options.number)) is None:
-        lists = f"./lab class request {options.folder} --all lists them"
-        raise Problem(f"There is no request {options.number}; {lists}.")
-    closes = options.close or options.points is not None
-    one = regrades.add(book, one, options.by, options.say, options.points, closes)
-    print("\n".join(one.lines()))
-    if options.points is not None:
-        print(f"./lab class grades {options.folder} puts these points in place.")
-
-
-def student_of(term: grades.Term, text: str) -> Student:
-    if (one := term.roster.by_id(text) or term.roster.find(text)) is None:
-        raise Problem(f"{text} is not in the roster. {meant(text, term.roster.students)}")
-    return one
-
-
-def check_lab(lab: str, term: grades.Term) -> None:
-    if lab not in term.labs:
-        raise Problem(f'There is no lab "{lab}". {meant(lab, term.labs)}')
-
-
-def sheet(options: argparse.Namespace) -> None:
-    _, term = term_of(options.folder)
-    check_lab(options.lab, term)
-    rows = manual.sheet(term.settings, list(term.roster.students.values()), options.lab)
-    if options.out.exists():
-        raise Problem(f"{options.out} is there already: somebody may have filled it in.")
-    write_atomically(options.out, gradebook.csv_text(rows).encode())
-    criteria = options.out.with_suffix(".md")
-    write_atomically(criteria, manual.criteria(term.settings.lab(options.lab).manual).encode())
-    print(
-        f"{options.out}: {len(rows) - 1} rows to fill in; {criteria}: the criteria.\n"
-        f'Then name it in class.toml: manual = ["{os.path.relpath(options.out, options.folder)}"]'
-    )
-
-
-def student(options: argparse.Namespace) -> None:
-    _, term = term_of(options.folder)
-    one = student_of(term, options.student)
-    title = f"{term.settings.title}: {one.name or one.id}"
-    show_parts(options, title, feedback.summary(term.of(one)), feedback.parts_of(term, one))
-
-
 def show(options: argparse.Namespace) -> None:
-    book, term = term_of(options.folder)
-    parts = class_page.parts_of(book, term)
-    summary = f"{len(term.roster.students)} students, {grades.plural(len(term.labs), 'lab')}"
-    show_parts(options, term.settings.title, summary, parts)
-
-
-def show_parts(options: argparse.Namespace, title: str, summary: str, parts: list[class_page.Part]) -> None:
-    if options.html:
-        write_atomically(options.html, class_page.to_html(title, summary, parts).encode())
-        print(f"Written  {options.html}")
-    else:
-        print(class_page.to_text(f"{title}: {summary}", parts), end="")
-
-
-def sources(options: argparse.Namespace) -> None:
-    book = Book(options.folder)
-    with_file = "SELECT max(id) FROM received WHERE sha256 <> '' GROUP BY student, lab"
-    last = book.rows(
-        f"SELECT lab, slug, sha256 FROM received JOIN students USING (student) WHERE id IN ({with_file})"
-    )
-    for lab, folder, sha256 in last:
-        path = options.out / lab / folder / f"{lab}.cu"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, book.source(sha256).read_bytes())
-    print(f"{len(last)} files in {options.out}, one folder for each lab and student.")
+    book = open_book(options.folder, own_points=False)
+    book.db.commit()
+    print(overview.text_of(book, grades.compute(book)), end="")
 
 
 COMMANDS = {
     "new": new,
-    "grades": lambda options: regrade(options.folder, options.dry_run),
+    "grades": lambda options: regrade(options, options.dry_run),
     "export": export,
     "feedback": give_feedback,
     "show": show,
-    "student": student,
-    "request": request,
-    "sheet": sheet,
-    "sources": sources,
 }
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The parts of the instructor's desk, and every ./lab class command of the instructor's guide. term_test.py
+"""The parts of the instructor's desk, and every command of ./lab class --help. term_test.py
 tries a whole term."""
 
 import copy
@@ -24,17 +24,15 @@ sys.path[:0] = [
     str(HERE / "testing"),
     str(HERE.parent / "batch"),
     str(HERE.parent / "batch/testing"),
-    str(HERE.parent / "page/browser"),
 ]
 
-import chromium
 import desk
 import forked
 import make_term
+import options
 import roster
 import settings
 
-GUIDE = HERE.parents[1] / "handouts/instructor/guide.md"
 HOSTILE = "=cmd()<script>console.error(1)</script>\x1b[2J\u202e"
 
 
@@ -74,8 +72,6 @@ class ClassToml(InFolder):
                 "[labs.scan.late]\nmost_dais = 1",
                 "labs.scan.late.most_dais is unknown here. Did you mean most_d",
             ),
-            ("[labs.scan]\ndrop = 1", "labs.scan.drop must be true or false"),
-            ("[labs.scan.manual]\ncomment = 1", "comment is the name of another column"),
             ("slip_days = 1.5", "slip_days must be a whole number"),
             ("title = 3", "title must be a text"),
             ("[late]\npercent_per_day = 120", "late.percent_per_day must be from 0 to 100"),
@@ -84,10 +80,7 @@ class ClassToml(InFolder):
             ("timezone = 'Mars'", "timezone"),
             ("[[extensions]]\nstudent = 'a'", "extensions[1].due, days exactly one"),
             ("[[overrides]]\nstudent = 'a'\nlab = 'scan'\npoints = 3", "reason is missing"),
-            ("[points.scan.blelloch]\ncorrectness = true", "correctness must be a whole number"),
-            ("points = 3", "points must be a table"),
             ("roster = [1]", "roster must be a list"),
-            ("[points.scan.blelloch]\nspeedup = [8, 2]", "speedup must be a list of"),
             ("labs = 1", "labs must be a table"),
             ("x = = 1", "no TOML"),
             ("extensions = [1]", "must be a table"),
@@ -96,23 +89,6 @@ class ClassToml(InFolder):
             with self.subTest(text), self.assertRaises(settings.Problem) as caught:
                 self.read(text)
             self.assertIn(part, str(caught.exception))
-
-    def test_the_guides_example_is_one(self):
-        (example,) = [
-            text
-            for text in re.findall(r"```toml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
-            if "roster" in text
-        ]
-        got = self.read(example)
-        self.assertTrue(
-            got.labs
-            and got.groups
-            and got.aliases
-            and got.extensions
-            and got.excused
-            and got.overrides
-            and got.points
-        )
 
 
 class Rosters(InFolder):
@@ -265,24 +241,18 @@ class Desk(InFolder):
         with open(self.term.folder / "class.toml", "a", encoding="utf-8") as file:
             file.write(more)
 
-    def test_every_command_of_the_guide_works(self):
-        text = GUIDE.read_text(encoding="utf-8")
-        blocks = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
+    def test_every_command_of_the_help_works(self):
         commands = [
-            shlex.split(re.split(r"\s{2,}", line.strip())[0])[2:]
-            for block in blocks
-            for line in block.splitlines()
-            if line.startswith("./lab class ")
+            shlex.split(line)[2:]
+            for line in options.EPILOG.splitlines()
+            if line.strip().startswith("./lab class")
         ]
         self.assertEqual({words[0] for words in commands}, set(desk.COMMANDS))
-        for name in ("canvas.csv", "moodle.csv"):
-            shutil.copy(self.term.folder / name, self.folder / name)
+        shutil.copy(self.term.folder / "canvas.csv", self.folder / "canvas.csv")
         (self.term.folder / "class.toml").unlink()  # the first command begins it
         for words in commands:
             with self.subTest(words):
                 self.desk(*words)
-            if words[0] == "new":
-                self.settings("[labs.scan.manual]\npredictions = 18\n")
         self.assertNotRegex(
             (self.term.folder / "final.csv").read_text(encoding="utf-8"),
             r"\.\.|\.;",
@@ -297,7 +267,10 @@ class Desk(InFolder):
         said = self.desk("new", "term.graded", "--roster", "term.graded/canvas.csv", "term.graded/moodle.csv")
         self.assertIn("18 students", said, "each is in both tables")
         text = (self.term.folder / "class.toml").read_text()
-        tomllib.loads(re.sub(r"^# (?=[\[a-z\"])", "", text, flags=re.M))  # also with every example in it
+        every_example = re.sub(r"^# (?=[\[a-z\"])", "", text, flags=re.M).replace("[labs.LAB", "[labs.scan")
+        got = settings.parse(self.folder, tomllib.loads(every_example))
+        for name in ("labs", "groups", "aliases", "extensions", "excused", "overrides"):
+            self.assertTrue(getattr(got, name), name)
         self.desk("grades", "term.graded")
 
     def test_a_class_is_checked_before_anything_is_graded(self):
@@ -310,25 +283,11 @@ class Desk(InFolder):
         self.assertIn("./lab grade-all FOLDER --out new", said)
         self.put("new/class.toml", text.replace("# [labs.scan]\n# due", "[labs.scna]\ndue"))
         self.assertIn("Did you mean scan?", self.desk("grades", "new", code=1))
-        self.assertIn("./lab class grades new", (self.folder / "new/checklist.md").read_text())
 
     def test_unknown_people_and_labs_are_listed(self):
         self.settings('[[overrides]]\nstudent = "nobody"\nlab = "scan"\npoints = 1\nreason = "x"\n')
         said = self.desk("grades", "term.graded")
         self.assertIn("overrides: nobody is not in the roster", said)
-        self.settings("[points.scan.blelloch]\ncorrectness = 3\n")
-        self.assertIn(
-            "points.scan.blelloch is not a task. There is: extra, fast, plain",
-            self.desk("grades", "term.graded", code=1),
-        )
-
-    def test_an_unknown_metric_is_refused(self):
-        self.desk("grades", "term.graded")
-        self.settings("[points.scan.fast.efficiency]\nbyte_ratio = { limit = 1, points = 2 }\n")
-        self.assertIn(
-            "points.scan.fast.efficiency.byte_ratio is not a metric. Did you mean bytes_ratio?",
-            self.desk("grades", "term.graded", code=1),
-        )
 
     def test_a_lab_that_does_not_exist_is_refused(self):
         self.desk("grades", "term.graded")
@@ -337,7 +296,6 @@ class Desk(InFolder):
         for more in (
             "[labs.reductoin]\ndue = 2026-10-05T23:59:00\n",
             '[[overrides]]\nstudent = "s001"\nlab = "reductoin"\npoints = 1\nreason = "x"\n',
-            "[points.reductoin.plain]\ncorrectness = 3\n",
             '[groups]\nred = { members = ["s001"], labs = ["reductoin"] }\n',
             '[[extensions]]\nstudent = "s001"\nlab = "reductoin"\ndays = 1\n',
             '[[excused]]\nstudent = "s001"\nlab = "reductoin"\nreason = "x"\n',
@@ -350,7 +308,7 @@ class Desk(InFolder):
                 said = self.desk("grades", "term.graded", code=1)
                 self.assertRegex(
                     said,
-                    r'(there is no lab "reductoin"|points.reductoin is not a lab). Did you mean reduction\?',
+                    r'there is no lab "reductoin". Did you mean reduction\?',
                 )
         self.assertEqual(make_term.finals(self.term.folder), before, "nobody's grade has changed")
 
@@ -436,8 +394,6 @@ class Desk(InFolder):
                 added, capped = finals["added"][student][lab], finals["capped"][student][lab]
                 if {added["submission"], capped["submission"]} != {one["submission"]}:
                     continue  # another one is the best then
-                if one["manual"]:
-                    continue  # they are added afterwards
                 n_bonus += one["bonus"] > 0
                 self.assertEqual((added["points"], added["bonus"]), (one["points"] + one["bonus"], 0))
                 self.assertEqual(capped["points"], min(one["points"] + one["bonus"], one["max_points"]))
@@ -476,6 +432,75 @@ class Desk(InFolder):
                 (got["points"], got["bonus"]), right if rule != "capped" else (min(110, most), 0)
             )
 
+    def test_an_override_decides_about_the_bonus(self):
+        student = next(
+            one["id"]
+            for one in self.term.students
+            if self.final_after_grading(one["id"], "scan")["bonus"] and one["id"] != "s003"
+        )
+        self.settings(f'[[overrides]]\nstudent = "{student}"\nlab = "scan"\npoints = 60\nreason = "x"\n')
+        self.desk("grades", "term.graded")
+        final = self.final(student, "scan")
+        self.assertEqual((final["points"], final["bonus"]), (60, 0))
+
+    def final_after_grading(self, student, lab):
+        if not self.sql("SELECT 1 FROM finals"):
+            self.desk("grades", "term.graded")
+        return self.final(student, lab)
+
+    def test_who_came_late_is_excused_from_past_labs_by_one_entry(self):
+        student = self.someone_without_submissions()
+        before = make_term.DUE["compaction"].strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.settings(f'[[excused]]\nstudent = "{student}"\nbefore = {before}\n')
+        self.desk("export", "term.graded", "--csv", "out.csv", "--gradescope", "g.csv")
+        found = {lab: self.final(student, lab)["status"] for lab in make_term.LABS}
+        self.assertEqual(
+            found,
+            dict(zip(make_term.LABS, ("excused", "excused", "missing", "missing", "missing"))),
+        )
+        after = (max(make_term.DUE.values()) + datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.edit((before, after))
+        self.desk("export", "term.graded", "--csv", "out.csv", "--gradescope", "g.csv")
+        for name, key, columns in (
+            ("out.csv", "id", ("total", "bonus")),
+            ("g.csv", "SID", ("Total", "Total bonus")),
+        ):
+            with open(self.folder / name, encoding="utf-8", newline="") as file:
+                row = next(row for row in csv.DictReader(file) if row[key] == student)
+            self.assertEqual(
+                [row[column] for column in columns], ["", ""], "nothing counts, and that is no 0"
+            )
+
+    def test_a_partial_class_says_so(self):
+        self.sql("INSERT INTO about VALUES ('task', 'plain')")
+        for command in (("grades",), ("export", "--csv", "out.csv"), ("feedback", "--out", "feedback")):
+            said = self.desk(command[0], "term.graded", *command[1:], code=1)
+            self.assertIn("scan (partial: 1 of 3 tasks)", said)
+        self.assertFalse((self.folder / "out.csv").exists())
+        self.assertEqual(self.sql("SELECT * FROM finals"), [])
+        shutil.copy(self.term.folder / "canvas.csv", self.folder / "canvas.csv")
+        tables = ("--csv", "out.csv", "--moodle", "m.csv", "--gradescope", "g.csv", "--canvas", "c.csv")
+        self.desk("export", "term.graded", *tables, "--canvas-from", "canvas.csv", "--partial")
+        self.desk("feedback", "term.graded", "--out", "feedback", "--partial")
+        paths = [*map(self.folder.joinpath, tables[1::2]), self.folder / "feedback/s003/feedback.md"]
+        for path in (*paths, self.term.folder / "final.csv", self.term.folder / "grades.csv"):
+            self.assertIn("scan (partial: 1 of 3 tasks)", path.read_text(encoding="utf-8"), path)
+        self.assertIn("scan (partial: 1 of 3 tasks)", self.desk("show", "term.graded"))
+
+    def test_a_groups_folder_of_moodle_counts_for_its_members(self):
+        self.settings('[groups]\n"Team Red" = ["s001", "s002"]\n')
+        self.sql("INSERT INTO students VALUES ('Team Red_4711', 'x')")
+        names = "lab, sha256, refused, origin, note, late, submitted, received"
+        best = "SELECT id FROM submissions WHERE lab = 'histogram' ORDER BY points DESC LIMIT 1"
+        copied = f"SELECT 'Team Red_4711', {names} FROM received WHERE id = ({best})"
+        self.sql(f"INSERT INTO received (student, {names}) {copied}")
+        ((number,),) = self.sql("SELECT max(id) FROM received")
+        self.edit((r"counts = .*", 'counts = "latest"'))
+        self.sql("UPDATE received SET submitted = '2026-10-01T00:00:00Z' WHERE student <> 'Team Red_4711'")
+        self.assertNotIn("Team Red_4711", self.desk("grades", "term.graded"))
+        for student in ("s001", "s002"):
+            self.assertEqual(self.final(student, "histogram")["submission"], number)
+
     def test_times_of_an_unknown_lab_are_refused(self):
         self.put("term.graded/times.csv", "student,lab,submitted\ns001,reductoin,2026-10-07 12:00:00\n")
         self.edit((r"^", 'times = "times.csv"\n'))
@@ -489,148 +514,11 @@ class Desk(InFolder):
         files = {path: path.read_bytes() for path in self.term.folder.iterdir() if path.is_file()}
         said = self.desk("grades", "term.graded", "--dry-run")
         self.assertRegex(said, r"s003 .*scan: .* → 1.5")
-        self.assertRegex(said, r"s003 .*histogram: 30 → 30: it is not one of the lowest any more\n")
-        n_moved = re.search(r"Grades that would move: ([1-9])", said)[1]  # and what is dropped may change
+        n_moved = re.search(r"Grades that would move: ([1-9])", said)[1]
         self.assertEqual(
             files, {path: path.read_bytes() for path in self.term.folder.iterdir() if path.is_file()}
         )
         self.assertIn(f"Grades moved: {n_moved}", self.desk("grades", "term.graded"))
-
-    def test_a_request_is_answered_and_changes_the_grade(self):
-        self.desk("grades", "term.graded")
-        said = self.desk(
-            "request",
-            "term.graded",
-            "--student",
-            "s004",
-            "--lab",
-            "scan",
-            "--by",
-            "Ada",
-            "--say",
-            "Look again",
-        )
-        number = re.search(r"Request (\d+): s004, scan: open", said)[1]
-        self.assertIn("Open requests: 1", self.desk("grades", "term.graded"))
-        self.desk("request", "term.graded", number, "--say", "Which task?")
-        self.assertIn("Grades moved: 0", self.desk("grades", "term.graded"))
-        self.desk("request", "term.graded", number, "--say", "You are right", "--points", "77.5")
-        self.assertRegex(
-            self.desk("grades", "term.graded"), rf"s004 .*scan: .* → 77.5: .*request {number}: You are right"
-        )
-        self.assertNotIn(f"Request {number}", self.desk("request", "term.graded"))
-        self.desk("feedback", "term.graded", "--out", "feedback")
-        thread = self.desk("request", "term.graded", "--all")
-        for text in ("Ada: Look again", "instructor: Which task?", "instructor: You are right"):
-            self.assertIn(text, thread)
-            self.assertIn(text, (self.folder / "feedback/s004/feedback.md").read_text())
-            self.assertIn(text, (self.folder / "feedback/s004/index.html").read_text())
-            self.assertNotIn(text, (self.folder / "feedback/s005/index.html").read_text())
-
-    def test_requests_of_nobody_are_refused(self):
-        for words, part in [
-            (["--student", "s0003", "--lab", "scan", "--say", "x"], "Did you mean s003"),
-            (["--student", "s003", "--lab", "scna", "--say", "x"], "Did you mean scan"),
-            (["7", "--say", "x"], "There is no request 7"),
-            (["--student", "s003", "--lab", "scan", "--say", " "], "Give the reason"),
-        ]:
-            self.assertIn(part, self.desk("request", "term.graded", *words, code=1))
-
-    def manual(self, rows, parts="predictions = 18\nstyle = 10\n"):
-        self.put("term.graded/hand.csv", "student,name,lab,predictions,style,comment\n" + rows)
-        text = (self.term.folder / "class.toml").read_text()
-        text = re.sub(r"^manual = .*$", 'manual = "hand.csv"', text, flags=re.M)
-        text = re.sub(r"^manual\..*\n|^\[labs.scan.manual\]\n(\w+ = .*\n)*", "", text, flags=re.M)
-        text = re.sub(r"(\[labs.scan\]\n(?:\w+ = .*\n)+)", r"\1[labs.scan.manual]\n" + parts, text)
-        self.put("term.graded/class.toml", text)
-
-    def test_points_by_hand_are_added_and_unknown_ones_are_no_zero(self):
-        self.desk("grades", "term.graded")
-        student = next(
-            one["id"] for one in self.term.students if self.final(one["id"], "scan")["status"] == "graded"
-        )
-        before = self.final(student, "scan")
-        self.manual(f"{student},,scan,12.5,,\n")
-        said = self.desk("grades", "term.graded")
-        self.assertEqual(
-            (self.final(student, "scan")["status"], self.final(student, "scan")["points"]), ("no grade", None)
-        )
-        self.assertIn("not graded yet: style", " ".join(self.final(student, "scan")["notes"]))
-        self.manual(f'{student},,scan,"12,5",7,Well argued\n')
-        said = self.desk("grades", "term.graded")
-        after = self.final(student, "scan")
-        self.assertEqual(
-            (after["points"], after["max_points"]), (before["points"] + 19.5, before["max_points"] + 28)
-        )
-        self.assertIn("Well argued", after["notes"])
-        self.assertRegex(said, rf"{student} .*scan: none → .*predictions|style")
-
-    def test_wrong_points_by_hand_are_refused(self):
-        for rows, part in [
-            ("s003,,scan,19,1,\n", "19 is not from 0 to 18"),
-            ("s003,,scan,nan,1,\n", "nan is not from 0 to 18"),
-            ("s003,,scan,good,1,\n", "is not a number"),
-            ("s003,,scna,1,1,\n", "[labs.scna.manual] is not in class.toml"),
-            ("s003,,scan,1,1,\ns003,,scan,2,1,\n", "two different numbers"),
-        ]:
-            self.manual(rows)
-            with self.subTest(rows):
-                self.assertIn(part, self.desk("grades", "term.graded", code=1))
-        self.manual("nobody,,scan,1,1,\n")
-        self.assertIn("nobody is not in the roster", self.desk("grades", "term.graded"))
-        self.manual("s003,,scan,1,1,\n", parts="predictions = 18\nstile = 10\n")
-        self.assertIn(
-            '"style" is not a part of scan. Did you mean stile?', self.desk("grades", "term.graded", code=1)
-        )
-
-    def test_a_sheet_is_read_back(self):
-        self.manual("")
-        self.desk("sheet", "term.graded", "scan", "--out", "sheet.csv")
-        self.assertIn(
-            "there already", self.desk("sheet", "term.graded", "scan", "--out", "sheet.csv", code=1)
-        )
-        text = (self.folder / "sheet.csv").read_text(encoding="utf-8")
-        rows = list(csv.DictReader(text.splitlines()))
-        self.assertEqual([row["student"] for row in rows], [one["id"] for one in self.term.students])
-        self.put("term.graded/hand.csv", text.replace(",scan,,,", ",scan,18,10,"))
-        self.desk("grades", "term.graded")
-        for one in self.term.students:
-            if self.final(one["id"], "scan")["status"] != "excused":
-                self.assertEqual(self.final(one["id"], "scan")["manual"], {"predictions": 18, "style": 10})
-        criteria = (self.folder / "sheet.md").read_text(encoding="utf-8")
-        self.assertEqual(re.findall(r"^## (\w+ \w+)", criteria, re.M), ["A prediction", "Style of"])
-
-    def test_a_students_term_is_on_one_page(self):
-        said = self.desk("student", "term.graded", "s001")
-        for lab in make_term.LABS:
-            self.assertIn(lab, said)
-        self.assertLessEqual(max(map(len, said.splitlines())), 80)
-        self.desk("student", "term.graded", "s001", "--html", "s001.html")
-        page = (self.folder / "s001.html").read_text(encoding="utf-8")
-        made = [
-            one for (owner, _), all_of in self.term.submissions.items() if owner == "s001" for one in all_of
-        ]
-        self.assertEqual(
-            page.count("2026-1"),
-            sum(one["kind"] != "missing" for one in made) + page.count("extension to"),
-            "every submission has its time",
-        )
-        self.assertIn("Did you mean", self.desk("student", "term.graded", "s0001", code=1))
-
-    def test_a_page_has_the_submissions_of_the_group(self):
-        with (self.folder / "term.graded/class.toml").open("a", encoding="utf-8") as file:
-            file.write('[groups.red]\nmembers = ["s001", "s002"]\nlabs = ["scan"]\n')
-        for who, other in (("s001", "s002"), ("s002", "s001")):
-            made = [
-                one
-                for (owner, lab), all_of in self.term.submissions.items()
-                if owner == who or (owner == other and lab == "scan")
-                for one in all_of
-                if one["kind"] != "missing"
-            ]
-            self.desk("student", "term.graded", who, "--html", f"{who}.html")
-            page = (self.folder / f"{who}.html").read_text(encoding="utf-8")
-            self.assertEqual(page.count("2026-1"), len(made) + page.count("extension to"), who)
 
     def test_slip_days_are_spent_in_order_of_due_dates(self):
         labs = ("histogram", "reduction", "compaction")
@@ -661,39 +549,6 @@ class Desk(InFolder):
         self.edit((r"\[labs.reduction\]\n", "[labs.reduction]\nslip_days = 0\n"))
         self.assertEqual(spent(), {"reduction": (0, 2), "compaction": (1, 1), "histogram": (2, 0)})
 
-    def test_the_lowest_lab_is_dropped_from_the_total(self):
-        self.edit((r"drop_lowest = 1", "drop_lowest = 0"))
-        self.desk("export", "term.graded", "--csv", "before.csv")
-        self.edit((r"drop_lowest = 0", "drop_lowest = 1"))
-        self.desk("export", "term.graded", "--csv", "out.csv")
-        rows = {}
-        for name in ("before.csv", "out.csv"):
-            with open(self.folder / name, encoding="utf-8", newline="") as file:
-                rows[name] = {row["id"]: row for row in csv.DictReader(file)}
-        n_checked = 0
-        for student, row in rows["out.csv"].items():
-            finals = {lab: self.final(student, lab) for lab in make_term.LABS}
-            (dropped,) = [one for one in finals.values() if one["dropped"]]
-            known = [one for one in finals.values() if one["points"] is not None]
-            self.assertEqual(
-                dropped["points"] / dropped["max_points"],
-                min(one["points"] / one["max_points"] for one in known if one["lab"] != make_term.KEPT_LAB),
-            )
-            self.assertIn("dropped", row["notes"])
-            before = rows["before.csv"][student]
-            self.assertEqual(float(before["out of"]) - float(row["out of"]), dropped["max_points"])
-            if row["total"]:
-                n_checked += 1
-                self.assertAlmostEqual(float(before["total"]) - float(row["total"]), dropped["points"])
-        self.assertGreater(n_checked, 5)
-
-    def test_one_lab_always_counts(self):
-        self.edit((r"drop_lowest = 1", "drop_lowest = 9"), (r"drop = false\n", ""))
-        self.desk("grades", "term.graded")
-        for one in self.term.students:
-            finals = [self.final(one["id"], lab) for lab in make_term.LABS]
-            self.assertEqual(sum(one["points"] is not None and not one["dropped"] for one in finals), 1)
-
     def test_a_lab_may_have_a_late_rule_of_its_own(self):
         self.edit((r"slip_days = \d", "slip_days = 0"))
         self.desk("grades", "term.graded")
@@ -719,20 +574,15 @@ class Desk(InFolder):
             settings.read(self.term.folder).lab(lab).late.most_days, make_term.MAX_DAYS, "the class's"
         )
 
-    def test_the_batchs_health_is_shown(self):
-        said = self.desk("show", "term.graded")
-        self.assertRegex(said, r"median +longest")
-        self.assertIn("FAULTS OF THE MACHINE", said)
-
     def test_who_submitted_no_usable_file_did_submit(self):
         student = self.someone_without_submissions()
         self.desk("grades", "term.graded")
-        nothing = re.compile(r"^reduction +\d+ +\S+ +\S+ +(\d+) +(\d+)", re.M)
-        before = nothing.search(self.desk("show", "term.graded").split("POINTS", 1)[1])
+        nothing = re.compile(r"^reduction +\d+ +\d+ +\d+ +\d+ +(\d+) +(\d+)", re.M)
+        before = nothing.search(self.desk("show", "term.graded"))
         values = (student, "reduction", "", "", "Nothing for this lab was found in quiet.docx", "", 0)
         self.sql("INSERT INTO students VALUES (?, ?)", student, student)
         self.sql(f"INSERT INTO received VALUES (NULL, {'?, ' * 7} '2026-10-01', '2026-10-01')", *values)
-        after = nothing.search(self.desk("show", "term.graded").split("POINTS", 1)[1])
+        after = nothing.search(self.desk("show", "term.graded"))
         self.assertEqual(int(after[1]), int(before[1]) - 1)
         self.assertEqual(int(after[2]), int(before[2]) + 1)
 
@@ -760,9 +610,7 @@ class Desk(InFolder):
         self.desk("export", "term.graded", "--csv", "out.csv")
         self.assertNotRegex((self.folder / "out.csv").read_text(), r"(?m)(^|,)\"?=")
         self.desk("feedback", "term.graded", "--out", "feedback")
-        self.desk("show", "term.graded", "--html", "class.html")
-        for path in [*self.folder.glob("feedback/*/index.html"), self.folder / "class.html"]:
-            self.assertNotIn("<script", path.read_text())
+        self.assertNotRegex((self.folder / "feedback/evil/feedback.md").read_text(), r"(?<!\\)<script")
         self.assertNotIn("\x1b", self.desk("show", "term.graded"))
 
     def canvas_import(self, path, assignments):
@@ -871,14 +719,6 @@ class Desk(InFolder):
             self.assertIn("A batch is running", self.desk("grades", "term.graded"))
         self.assertIn("No batch is running", self.desk("show", "term.graded"))
 
-    def test_sources_are_one_folder_a_student(self):
-        self.desk("sources", "term.graded", "--out", "sources")
-        found = {
-            str(path.relative_to(self.folder / "sources").parent.parent)
-            for path in (self.folder / "sources").rglob("*.cu")
-        }
-        self.assertEqual(found, set(make_term.LABS))
-
     def test_wrong_usage_says_what_is_right(self):
         self.assertIn("Run ./lab grade-all first", self.desk("grades", "nothing", code=1))
         self.assertIn("--canvas-from", self.desk("export", "term.graded", "--canvas", "x.csv", code=1))
@@ -895,27 +735,6 @@ class Desk(InFolder):
                 code=1,
             ),
         )
-
-    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
-    def test_pages_are_readable_everywhere(self):
-        self.desk("show", "term.graded", "--html", "class.html")
-        self.desk("feedback", "term.graded", "--out", "feedback")
-        checks = (HERE.parent / "page/browser/checks.js").read_text(encoding="utf-8")
-        with chromium.Browser() as browser:
-            for path in (self.folder / "class.html", self.folder / "feedback/s000/index.html"):
-                for width in (360, 1440):
-                    for dark in (False, True):
-                        with self.subTest(page=path.name, width=width, dark=dark):
-                            page = browser.open(path, width=width, dark=dark)
-                            page.run(
-                                "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
-                            )
-                            for check in ("overflow", "contrast", "structure"):
-                                self.assertEqual(page.run(f"({checks}).{check}()"), [], check)
-                            self.assertEqual(page.problems, [])
-                            if shots := os.environ.get("SCREENSHOTS"):
-                                page.screenshot(f"{shots}/{path.stem}-{width}{'-dark' if dark else ''}.png")
-                            page.close()
 
 
 if __name__ == "__main__":

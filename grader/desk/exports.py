@@ -24,7 +24,7 @@ EXCUSED = "EX"  # Canvas's word
 def columns(term: Term) -> list[tuple[str, str]]:
     """Of each lab: the column's name on the platform, and that of its bonus ("": the bonus is part of the
     points)."""
-    names = [term.settings.lab(lab).column for lab in term.labs]
+    names = [term.settings.lab(lab).column + term.partial[lab] for lab in term.labs]
     return [(name, f"{name} bonus" if term.settings.bonus == "separate" else "") for name in names]
 
 
@@ -61,7 +61,10 @@ def canvas(term: Term, template: pathlib.Path) -> str:
         return [value for pair, lab in zip(pairs, labs) for value in pair[: 1 + bool(lab.bonus_column)]]
 
     out: list[list] = [
-        [heads[at] for at in kept] + in_columns((lab.column, lab.bonus_column) for lab in labs)
+        [heads[at] for at in kept]
+        + in_columns(
+            (lab.column + term.partial[name], lab.bonus_column) for name, lab in zip(term.labs, labs)
+        )
     ]
     by_key = {key: term.roster.by_id(key) for one in students_of(template) for key in one.keys}
     for row in rows[1:]:

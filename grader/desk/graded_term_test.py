@@ -181,8 +181,6 @@ class Run:
         (self.root / f"cases-{make_term.NEW_CASE_LAB}").write_text("one more\n", encoding="utf-8")
         self.grade(make_term.NEW_CASE_LAB)
         self.check("the book is whole", self.sql("PRAGMA integrity_check") == [("ok",)])
-        with (opened := book.Book(self.out)).db:
-            self.term.write_requests(opened)
         self.check_grades("after the term")
         self.table = make_term.catalogue(tier=11, limit=1.3, plain=45)
         (self.root / "catalogue.json").write_text(json.dumps(self.table), encoding="utf-8")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Final grades: for every student of the roster and every lab the submission that counts, the late rule,
-slip days, points by hand, overrides. From the book and class.toml alone; nothing is compiled or run, and
+slip days, overrides. From the book and class.toml alone; nothing is compiled or run, and
 nothing is written but by write().
 
     term = compute(book)            book.use_points() decides what evidence is worth
@@ -13,13 +13,13 @@ import difflib
 import itertools
 import json
 import math
+import re
 from dataclasses import asdict, dataclass, field
 
-import manual
-import regrades
 import scoring
 import settings as settings_of
 from book import Book, utc_now, write_atomically
+from deadlines import Deadlines
 from gradebook import csv_text
 from roster import Roster, Student, first_of, rows_of
 from roster import read as read_roster
@@ -33,7 +33,7 @@ FAR = datetime.datetime(9000, 1, 1, tzinfo=datetime.UTC)
 
 @dataclass
 class Candidate:
-    """A submission for a lab."""
+    """A submission for a lab. "Latest" is by the time of submission."""
 
     number: int  # in the gradebook's submissions
     owner: str  # as the platform calls them
@@ -49,6 +49,9 @@ class Candidate:
     lacks: list[str] = field(default_factory=list)  # what new points ask for and was never measured
     row: dict = field(default_factory=dict)  # of the book's submissions
 
+    def when(self) -> tuple[str, int]:
+        return self.submitted or self.row["received"], self.number
+
 
 @dataclass
 class Final:
@@ -63,9 +66,7 @@ class Final:
     days_late: int = 0  # that count, without slip days
     slip_days: int = 0
     unusable: bool = False  # something was submitted, and no file of it is for this lab
-    dropped: bool = False  # one of the lowest: its points are left out of totals, its bonus is not
     tasks: dict[str, int] = field(default_factory=dict)
-    manual: dict[str, float | None] = field(default_factory=dict)  # by part; None: not graded yet
     notes: list[str] = field(default_factory=list)
 
 
@@ -80,27 +81,28 @@ class Term:
     rows: dict[tuple[str, str], list[Candidate]]  # by owner and lab
     # By student's id and lab, in the order in which they came; those of the student's group, too.
     submissions: dict[tuple[str, str], list[Candidate]]
-    requests: dict[int, regrades.Request]
+    partial: dict[str, str]  # by lab: book.partial
 
     def of(self, student: Student) -> list[Final]:
         return [self.finals[student.id, lab] for lab in self.labs]
 
-    def submissions_of(self, student: Student) -> list[Candidate]:
-        own = (one for lab in self.labs for one in self.submissions[student.id, lab])
-        return sorted(own, key=lambda one: one.number)
+    def name_of(self, student: str) -> str:
+        """Of a student's id; "" where nothing but the id is known."""
+        name = self.roster.students[student].name
+        return "" if name == student else name
 
 
 def counting(finals: list[Final]) -> list[Final]:
-    return [one for one in finals if one.status not in LEFT_OUT and not one.dropped]
+    return [one for one in finals if one.status not in LEFT_OUT]
 
 
 def total(finals: list[Final]) -> tuple[float | None, float | None]:
-    """Points of all labs that count, and the bonus, also of dropped labs; None while a part is unknown, which
-    must never look like a 0."""
-    finals = [one for one in finals if one.status not in LEFT_OUT]
-    if any(one.points is None for one in finals):
+    """Points and bonus of all labs that count; None while a part is unknown or nothing counts, which must never
+    look like a 0."""
+    finals = counting(finals)
+    if not finals or any(one.points is None for one in finals):
         return None, None
-    return tidy(sum(one.points for one in counting(finals))), tidy(sum(one.bonus for one in finals))
+    return tidy(sum(one.points for one in finals)), tidy(sum(one.bonus for one in finals))
 
 
 def out_of(finals: list[Final]) -> float | None:
@@ -140,7 +142,7 @@ def read_times(
 
 
 def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
-    """Of every owner and lab, in the order in which they came."""
+    """Of every owner and lab, in the order of their times."""
     found: dict[tuple[str, str], list[Candidate]] = {}
     attempts = "LEFT JOIN attempts a ON a.key = s.key AND a.attempt = s.attempt"
     worth = "LEFT JOIN worth w ON w.attempt = a.id ORDER BY s.id"
@@ -158,7 +160,7 @@ def candidates(book: Book) -> dict[tuple[str, str], list[Candidate]]:
             row=row,
         )
         found.setdefault((row["student"], row["lab"]), []).append(made)
-    return found
+    return {key: sorted(made, key=Candidate.when) for key, made in found.items()}
 
 
 def max_points_of(book: Book, lab: str) -> int | None:
@@ -174,31 +176,26 @@ class Judge:
         settings: Settings,
         roster: Roster,
         times: dict[tuple[str, str], datetime.datetime],
-        by_hand: tuple[dict[tuple[str, str], dict[str, float]], dict[tuple[str, str], list[str]]],
-        requests: list[regrades.Request],
         collected: set[str],
         now: datetime.datetime,
     ) -> None:
         """`collected`: the labs of which submissions have been graded."""
         self.settings, self.roster, self.now, self.times = settings, roster, now, times
         self.collected = collected
-        self.manual, self.comments = by_hand
-        self.extensions = [(roster.by_id(one.student), one) for one in settings.extensions]
+        self.deadlines = Deadlines(settings, roster)
 
-        def known(rows: list) -> list:
-            """With the keys of those who are in the roster."""
-            people = ((roster.by_id(one.student), one) for one in rows)
-            return [((who.id, one.lab), one) for who, one in people if who]
+        self.excused = [(roster.by_id(one.student), one) for one in settings.excused]
+        self.decided = {
+            (who.id, one.lab): one for one in settings.overrides if (who := roster.by_id(one.student))
+        }
 
-        self.excused = {key: one.reason for key, one in known(settings.excused)}
-        self.decided = {}  # by student and lab: points, bonus (None: as graded), reason
-        for one in requests:
-            points, reason = one.decision
-            if points is not None:
-                reason = f"regraded on request {one.number}: {reason}"
-                self.decided[one.student, one.lab] = tidy(points), None, reason
-        for key, one in known(settings.overrides):
-            self.decided[key] = tidy(one.points), one.bonus, f"set by the instructor: {one.reason}"
+    def why_excused(self, student: Student, lab: str) -> str | None:
+        """None who is not."""
+        due = self.settings.lab(lab).due
+        for who, one in self.excused:
+            if who is student and (one.lab == lab or (one.before and due and due < one.before)):
+                return f"excused: {one.reason}" if one.reason else "excused"
+        return None
 
     def finals(
         self, student: Student, submissions: dict[str, list[Candidate]], maxima: dict[str, int | None]
@@ -208,31 +205,7 @@ class Judge:
         for lab in sorted(submissions, key=lambda lab: (self.settings.lab(lab).due or FAR).timestamp()):
             out.append(self.final(student, lab, submissions[lab], maxima[lab], left))
             left -= out[-1].slip_days
-        self.drop(out)
         return out
-
-    def drop(self, finals: list[Final]) -> None:
-        """Drops the grades with the lowest share of their points; at least one lab counts."""
-        known = [one for one in counting(finals) if one.points is not None]
-        lowest = sorted(
-            (one for one in known if self.settings.lab(one.lab).drop),
-            key=lambda one: one.points / one.max_points if one.max_points else 0,
-        )
-        for one in lowest[: min(self.settings.drop_lowest, len(known) - 1)]:
-            one.dropped = True
-            one.notes.append("dropped, because it is one of the lowest")
-
-    def due(self, student: Student, lab: str) -> tuple[datetime.datetime | None, str]:
-        """With the latest extension that somebody has, and its reason."""
-        due, why = self.settings.lab(lab).due, ""
-        start = due
-        for who, one in self.extensions:
-            if who is student and one.lab in ("", lab):
-                extended = one.due or (start and start + datetime.timedelta(days=one.days))
-                if extended and (due is None or extended > due):
-                    due, why = extended, f"extension to {extended:%Y-%m-%d %H:%M}"
-                    why += f" ({one.reason})" if one.reason else ""
-        return due, why
 
     def is_open(self, lab: str, due: datetime.datetime | None, slip_days: int) -> bool:
         """Whether what is submitted now can still earn points: until then nothing is missing. A lab without
@@ -275,8 +248,9 @@ class Judge:
         key = student.id, lab
         rules = self.settings.lab(lab)
         out = Final(*key, "missing", max_points=max_points)
-        due, why = self.due(student, lab)
-        if key in self.excused or key in self.decided:
+        due, why = self.deadlines.due(student, lab)
+        decided, excused = self.decided.get(key), self.why_excused(student, lab)
+        if excused is not None or decided is not None:
             left = 0  # nothing is to be won by them
         if rules.slip_days is not None:
             left = min(left, rules.slip_days)
@@ -293,18 +267,13 @@ class Judge:
         else:
             self.choose(out, handed_in, due, left)
         out.notes += [why] if why else []
-        counts = key in self.decided or key not in self.excused
-        if rules.manual and counts and out.status not in ("not due", "not graded"):
-            self.add_manual(out, rules.manual)
-        if key in self.decided:
-            points, bonus, reason = self.decided[key]
+        if decided is not None:
             out.status = "override"
-            bonus = out.bonus or 0 if bonus is None else bonus
-            out.points, out.bonus = self.with_bonus(points, bonus, out.max_points)
-            out.notes.append(reason)
-        elif key in self.excused:
+            out.points, out.bonus = self.with_bonus(tidy(decided.points), tidy(decided.bonus), out.max_points)
+            out.notes.append(f"set by the instructor: {decided.reason}")
+        elif excused is not None:
             out.status, out.points, out.bonus, out.slip_days = "excused", None, None, 0
-            out.notes.append(f"excused: {self.excused[key]}")
+            out.notes.append(excused)
         return out
 
     def choose(
@@ -344,21 +313,6 @@ class Judge:
         if not own and self.roster.find(chosen.owner) is not self.roster.students[out.student]:
             out.notes.append(f"submitted by {chosen.owner}")
 
-    def add_manual(self, out: Final, parts: dict[str, float]) -> None:
-        """Adds the points that people have given; while a part has none, there is no grade."""
-        given = self.manual.get((out.student, out.lab), {})
-        out.manual = {part: given.get(part) for part in parts}
-        if out.max_points is not None:
-            out.max_points = tidy(out.max_points + sum(parts.values()))
-        if waiting := [part for part, points in out.manual.items() if points is None]:
-            out.status, out.points, out.bonus = "no grade", None, None
-            out.notes.append(f"not graded yet: {', '.join(waiting)}")
-        elif out.points is not None:
-            out.points = tidy(out.points + sum(out.manual.values()))
-        known = [(part, points) for part, points in out.manual.items() if points is not None]
-        out.notes += [f"{part}: {points:g} of {parts[part]:g}" for part, points in known]
-        out.notes += self.comments.get((out.student, out.lab), [])
-
 
 def plural(n: int, what: str) -> str:
     return f"{n} {what}{'s' if n != 1 else ''}"
@@ -389,8 +343,9 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
     unknown = {}
     for owner in owners:
         counts = []
-        if owner in groups:
-            counts = [groups[owner]]
+        name = owner if owner in groups else re.sub(r"_\d+$", "", owner)  # Moodle adds its own number
+        if name in groups:
+            counts = [groups[name]]
         elif person := roster.find(owner):
             teams = [(people, only_labs) for people, only_labs in groups.values() if person in people]
             counts = [([one for one in people if one is not person], only) for people, only in teams]
@@ -406,15 +361,10 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         for lab in settings.labs
         if lab not in {of for _, of in rows}
     ]
-    points, comments, more = manual.read(settings, roster)
-    warnings += more
-    requests = regrades.read(book)
     judge = Judge(
         settings,
         roster,
         read_times(settings, roster, labs, warnings),
-        (points, comments),
-        list(requests.values()),
         {lab for _, lab in rows},
         now or datetime.datetime.now(datetime.UTC),
     )
@@ -427,7 +377,7 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
                 who for who, only_labs in owned.get(student.id, []) if not only_labs or lab in only_labs
             ]
             own = itertools.chain.from_iterable(rows.get((owner, lab), []) for owner in owners)
-            submissions[student.id, lab] = sorted(own, key=lambda one: one.number)
+            submissions[student.id, lab] = sorted(own, key=Candidate.when)
         of_labs = {lab: submissions[student.id, lab] for lab in labs}
         finals |= {(student.id, one.lab): one for one in judge.finals(student, of_labs, maxima)}
     warnings += [
@@ -440,7 +390,17 @@ def compute(book: Book, now: datetime.datetime | None = None) -> Term:
         f"{what} was never measured, so nobody has points for it; ./lab grade-all has to run once more."
         for what in sorted({f"{lab}, {what}" for lab, one in graded for what in one.lacks})
     ]
-    return Term(settings, roster, labs, finals, unknown, warnings, rows, submissions, requests)
+    return Term(
+        settings,
+        roster,
+        labs,
+        finals,
+        unknown,
+        warnings,
+        rows,
+        submissions,
+        {lab: book.partial(lab) for lab in labs},
+    )
 
 
 def why_unknown(owner: str, settings: Settings) -> str:
@@ -477,7 +437,8 @@ def joined(notes: list[str]) -> str:
 
 def table(term: Term) -> list[list]:
     """The grades with a row for a student: the head first."""
-    of_labs = [f"{lab}{what}" for lab in term.labs for what in ("", " bonus", " status", " days late")]
+    columns = ("", " bonus", " status", " days late")
+    of_labs = [f"{lab}{what}{term.partial[lab]}" for lab in term.labs for what in columns]
     rows: list[list] = [["id", "name", "email", "section", "total", "bonus", "out of", *of_labs, "notes"]]
     for student in sorted(term.roster.students.values(), key=lambda one: (one.section, one.name, one.id)):
         finals = term.of(student)
@@ -492,26 +453,14 @@ def table(term: Term) -> list[list]:
 
 def difference(before: dict, now: dict) -> list[str]:
     """Why a grade is another one, in words."""
-    why = []
-    if before["submission"] != now["submission"]:
-        came = "another submission counts" if before["submission"] else "a submission came"
-        why.append(came if now["submission"] else "no submission counts")
-    for task in [*now["tasks"], *(set(before["tasks"]) - set(now["tasks"]))]:
-        was, is_ = before["tasks"].get(task), now["tasks"].get(task)
-        if was != is_ and before["tasks"] and now["tasks"]:
-            why.append(f"{task} {shown(was)} → {shown(is_)}")
-    for what, name in (("days_late", "days late"), ("slip_days", "slip days")):
+    why = ["another submission counts"] if before["submission"] != now["submission"] else []
+    for task in now["tasks"].keys() & before["tasks"].keys():
+        if (was := before["tasks"][task]) != now["tasks"][task]:
+            why.append(f"{task} {shown(was)} → {shown(now['tasks'][task])}")
+    for what, name in (("days_late", "days late"), ("slip_days", "slip days"), ("status", "")):
         if before[what] != now[what]:
-            why.append(f"{before[what]} → {now[what]} {name}")
-    for part, points in now["manual"].items():
-        if (was := before["manual"].get(part)) != points:
-            why.append(f"{part} {shown(was)} → {shown(points)}")
-    if before["status"] != now["status"]:
-        why.append(f"{before['status']} → {now['status']}")
-    news = ("set by", "regraded", "extension", "excused", "dropped")
-    why += [note for note in now["notes"] if note not in before["notes"] and note.startswith(news)]
-    if before["dropped"] and not now["dropped"]:
-        why.append("it is not one of the lowest any more")
+            why.append(f"{before[what]} → {now[what]} {name}".strip())
+    why += [note for note in now["notes"] if note not in before["notes"]]
     return why or ["the rule for late submissions or for the bonus"]
 
 
@@ -524,12 +473,11 @@ def moved(before: dict[tuple[str, str], dict], term: Term) -> list[str]:
     lines = []
     for (student, lab), final in sorted(term.finals.items()):
         was, now = before.get((student, lab)), asdict(final)
-        if was is None or all(was[what] == now[what] for what in ("points", "bonus", "dropped")):
+        if was is None or all(was[what] == now[what] for what in ("points", "bonus")):
             continue
         points, bonus = (f"{shown(was[what])} → {shown(now[what])}" for what in ("points", "bonus"))
         bonus = "" if was["bonus"] == now["bonus"] else f", bonus {bonus}"
-        name = term.roster.students[student].name
-        who = student if name in ("", student) else f"{student} ({name})"
+        who = f"{student} ({name})" if (name := term.name_of(student)) else student
         lines.append(f"{who}, {lab}: {points}{bonus}: {'; '.join(difference(was, now))}")
     return lines
 

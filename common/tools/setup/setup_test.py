@@ -8,6 +8,7 @@ usage: setup_test.py      from anywhere; changes nothing outside of a temporary 
 import os
 import pathlib
 import pty
+import re
 import shutil
 import subprocess
 import tempfile
@@ -258,7 +259,7 @@ class Failure(Machine):
         lines = done.stderr.splitlines()
         self.assertLessEqual(len(lines), 10, done.stderr)
         self.assertEqual([line for line in lines if len(line) > 300], [])
-        if "your own file" not in done.stderr:
+        if not re.search("your own file|interrupted", done.stderr):
             self.assertIn(str(self.dir / "build/lab-build.log"), done.stderr)
         return done.stderr
 
@@ -367,6 +368,11 @@ class Failure(Machine):
         text = self.said("echo something odd; exit 3")
         self.assertIn("something odd", text)
         self.assertIn("./lab doctor", text)
+
+    def test_an_interrupted_build_is_nobodys_fault(self):
+        text = self.said("echo '[3/9] Compiling'; echo 'ninja: build stopped: interrupted by user.'; exit 2")
+        self.assertIn("was interrupted", text)
+        self.assertNotIn("instructor", text)
 
     def test_another_compiler_is_offered(self):
         self.program("g++-13", "exit 0")
@@ -700,6 +706,15 @@ class Setup(Machine):
         self.program("nvcc", 'echo "release 11.8, V11.8.89"')
         self.fails("There is no nvcc 12 or later")
 
+    def test_a_cuda_home_that_can_not_be_used_is_named_and_ignored(self):
+        text = self.run_tool("setup", CUDA_HOME=self.toolkit("11.8", 11))[0]
+        self.assertIn(
+            f"{self.dir}/cuda-11.8 is ignored: it has CUDA 11.8, and this needs CUDA 12 or later", text
+        )
+        text = self.run_tool("setup", CUDA_HOME="/nowhere/cuda")[0]
+        self.assertIn("/nowhere/cuda is ignored: it has no nvcc", text)
+        self.assertNotIn("is ignored", self.run_tool("setup", CUDA_HOME=self.toolkit("13.1", 15))[0])
+
     def test_an_older_driver_asks_for_cuda_12(self):
         self.without("nvcc")
         self.program("nvidia-smi", "echo 'NVIDIA A100, 8.0, 535.104.05'")
@@ -858,6 +873,20 @@ class Checkout(Machine):
             waited,
             rf'(?m)^lab: Waiting for "./lab debug", process {first.pid}, busy for \d+ s \(2 s\) \[3/9\]',
         )
+
+    def test_class_starts_without_a_build_and_without_another_commands_lock(self):
+        for name in ("solutions", "grader/desk", "labs/scan", "build/grader"):
+            (self.dir / name).mkdir(parents=True)
+        (self.dir / "grader/desk/desk.py").touch()
+        (self.dir / "labs/scan/points.hpp").touch()
+        (self.dir / "build/grader/labcli").write_text("#!/bin/sh\n")
+        (self.dir / "build/grader/labcli").chmod(0o755)
+        self.ended_well(self.lab("class", "grades", "term.graded"))
+        self.assertFalse((self.dir / "build/ninja-call").exists())
+        now = time.time() + 10
+        os.utime(self.dir / "labs/scan/points.hpp", (now, now))
+        self.ended_well(self.lab("class", "grades", "term.graded"))
+        self.assertTrue((self.dir / "build/ninja-call").exists(), "the points of a lab have changed")
 
     def test_a_lock_that_can_not_be_had_stops_nothing(self):
         self.without("flock")

@@ -129,7 +129,7 @@ proxy_settings() {
 }
 
 # explain_failure TITLE OFFSET: what stopped the step whose output begins at OFFSET of the log, whose fault that is, and what to do.
-# Leaves what it was in failure_cause: disk, memory, certificate, proxy, network, error (of a compiler or Meson) or unknown.
+# Leaves what it was in failure_cause: interrupted, disk, memory, certificate, proxy, network, error (of a compiler or Meson) or unknown.
 explain_failure() {
   local title=$1 offset=$2 file line words source by='' cxx folder
   output() { tail -c +$((offset + 1)) "$LAB_LOG"; }
@@ -139,7 +139,11 @@ explain_failure() {
     words=${words#"${words%%[![:space:]]*}"}
     [[ -n $words ]]
   }
-  if has 'no space left on device|enough free space|quota exceeded'; then
+  if has 'interrupted by user|cancelled by user'; then
+    failure_cause=interrupted
+    say "$title was interrupted. The same command goes on from there."
+    return
+  elif has 'no space left on device|enough free space|quota exceeded'; then
     failure_cause=disk
     say "$title: the disk is full. Free some space (\"df -h\" shows how much there is), then run the same command again."
   elif has 'Killed signal|cannot allocate memory|virtual memory exhausted|out of memory'; then

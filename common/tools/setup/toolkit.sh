@@ -87,7 +87,17 @@ refuse_cuda() {
     "LAB_CUDA=13 ./lab …"
 }
 
+# An nvcc that somebody has named and that is of no use.
+name_ignored_cuda() {
+  local home version
+  for home in ${CUDA_HOME:+"$CUDA_HOME"} ${CUDA_PATH:+"$CUDA_PATH"}; do
+    version=$(nvcc_version "$home/bin/nvcc") || true
+    usable_nvcc "$home/bin/nvcc" || say "$home is ignored: it has ${version:+CUDA }${version:-no nvcc}, and this needs CUDA ${LAB_CUDA:-$MIN_CUDA or later}."
+  done
+}
+
 install_toolkit() {
+  name_ignored_cuda
   find_nvcc >/dev/null && return 0
   local version
   version=$(wanted_cuda)

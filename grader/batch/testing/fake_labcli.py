@@ -108,7 +108,7 @@ else:
             with open(os.environ["FAKE_LOG"], "a", encoding="utf-8") as log:
                 log.write(f"{what} {stage}\n")
 
-    note("known" if "--known" in option and os.path.exists(option["--known"]) else "begin")
+    note("begin")
     time.sleep(0.3 if "slow" in said else 0.01)
     if "hang" in said:
         time.sleep(1000)

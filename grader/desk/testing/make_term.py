@@ -5,7 +5,8 @@ code that is tested.
 
 What is made up: late by minutes and days, resubmitted, handed in for a group under its name or a member's,
 names as Moodle, Canvas and students give them, unknown names, refused files, nothing, faults of the machine,
-extensions, slip days, excused students, dropped labs, points by hand, requests for a regrade, overrides, attempts without an end (kills), a case that was added later, and a tier and points that change in mid-term.
+extensions, slip days, excused students, overrides, attempts without an end (kills), a case that was added later,
+and a tier and points that change in mid-term.
 """
 
 import csv
@@ -29,13 +30,7 @@ DUE = {
 GRACE, PERCENT, MAX_DAYS = 15, 20, 3
 OWN_PERCENT, OWN_MOST_DAYS = 50, 1  # of LATE_LAB
 SLIP_DAYS, SLIP_IN_LATE_LAB = 3, 1
-DROP_LOWEST = 1
-LATE_LAB, KEPT_LAB, WRITTEN_LAB = (
-    "compaction",
-    "reduction",
-    "sat",
-)  # with rules of its own; never dropped; with written parts
-PARTS = {"predictions": 18, "style": 10}
+LATE_LAB = "compaction"  # with rules of its own
 GROUP_LAB, RULE_LATEST, NEW_CASE_LAB = "histogram", "sat", "scan"
 DIGESTS = {lab: hashlib.sha256(lab.encode()).hexdigest() for lab in LABS}
 OLD_DIGEST = hashlib.sha256(b"before the new case").hexdigest()
@@ -221,7 +216,7 @@ class Term:
         self.submissions = {}  # (id of the student, lab): list of dicts
         self.records = []
         self.extensions, self.overrides, self.aliases, self.groups = [], [], {}, {}
-        self.excused, self.by_hand, self.requests = [], {}, []
+        self.excused = []
         self.unknown = []
         (folder / "sources").mkdir(parents=True)
         self.table = catalogue()
@@ -389,13 +384,6 @@ class Term:
                     "reason": "ill",
                 }
             )
-        for number, one in enumerate(self.students):
-            given = {part: (number * 7 + len(part)) % (2 * most + 1) / 2 for part, most in PARTS.items()}
-            self.by_hand[one["id"]] = {**given, "style": None} if number % 50 == 9 else given
-        for number in range(0, len(self.students), 15):  # some with new points, some without, some open
-            points = [82.5, None, None][number // 15 % 3]
-            closed = number // 15 % 3 < 2
-            self.requests.append((self.students[number]["id"], LABS[number % 4], points, closed))
         for number, (team, _members) in enumerate(self.groups.items()):
             if number % 2:  # some teams submit under their own name
                 self.submit(
@@ -424,20 +412,10 @@ class Term:
                 self.book.insert("students", student=submission["student"], slug=slug(submission["student"]))
                 self.book.insert("received", **submission)
             self.write_attempts()
-            self.write_requests(self.book)
         self.book.db.close()
         self.book.lock.close()
         self.write_rosters()
         self.write_settings()
-
-    def write_requests(self, book):
-        for number, (student, lab, points, closed) in enumerate(self.requests, 1):
-            about = {"number": number, "student": student, "lab": lab, "time": "2026-11-21T08:00:00Z"}
-            asked = {"by": "student", "text": "Please look again.", "points": None, "closed": False}
-            book.insert("requests", **about, **asked)
-            if closed:
-                answer = {"by": "Ann", "text": "Looked at it.", "points": points, "closed": True}
-                book.insert("requests", **about, **answer)
 
     def write_attempts(self):
         attempts = {}
@@ -476,25 +454,12 @@ class Term:
                 folder.mkdir(exist_ok=True)
                 (folder / f"{attempt}.student.html").write_text("<!doctype html><title>report</title>")
 
-    def write_by_hand(self):
-        """Points by hand in two tables: of some students by name, and in another case."""
-        for name, people in (("hand-a.csv", self.students[::2]), ("hand-b.csv", self.students[1::2])):
-            with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
-                rows = csv.writer(file, delimiter=";" if name == "hand-b.csv" else ",")
-                rows.writerow(["Student", "Name", "Lab", "Predictions", "Style", "Comment"])
-                for one in people:
-                    cells = ["" if value is None else value for value in self.by_hand[one["id"]].values()]
-                    rows.writerow(
-                        [one["email"] if name == "hand-b.csv" else one["id"], "", WRITTEN_LAB, *cells, "fine"]
-                    )
-
     def write_rosters(self):
         def table(name, rows):
             with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
                 csv.writer(file).writerows(rows)
 
         people = self.students
-        self.write_by_hand()
         table(
             "canvas.csv",
             [
@@ -529,9 +494,7 @@ class Term:
             'title = "GPU labs"',
             'roster = ["canvas.csv", "moodle.csv", "gradescope.csv"]',
             f'counts = "{counts}"',
-            'manual = ["hand-a.csv", "hand-b.csv"]',
             f"slip_days = {SLIP_DAYS}",
-            f"drop_lowest = {DROP_LOWEST}",
             "[late]",
             f"grace_minutes = {GRACE}",
             f"percent_per_day = {PERCENT}",
@@ -541,15 +504,12 @@ class Term:
             lines += [f"[labs.{lab}]", f"due = {DUE[lab].isoformat()}"] + ['counts = "latest"'] * (
                 lab == RULE_LATEST
             )
-            lines += ["drop = false"] * (lab == KEPT_LAB)
             lines += [f"slip_days = {SLIP_IN_LATE_LAB}"] * (lab == LATE_LAB)
             if lab == LATE_LAB:
                 lines += [
                     f"late.percent_per_day = {OWN_PERCENT}",
                     f"late.most_days = {OWN_MOST_DAYS}",
                 ]
-            if lab == WRITTEN_LAB:
-                lines += [f"manual.{part} = {most}" for part, most in PARTS.items()]
         for team, members in self.groups.items():
             lines += [f'[groups."{team}"]', f"members = {json.dumps(members)}", f'labs = ["{GROUP_LAB}"]']
         lines += [
@@ -578,29 +538,15 @@ class Term:
             for lab in LABS:
                 key = student["id"], lab
                 decided = [one for one in self.overrides if (one["student"], one["lab"]) == key]
-                answers = [points for who, of, points, closed in self.requests if (who, of) == key and closed]
-                answers = [points for points in answers if points is not None]
                 is_excused = any((one["student"], one["lab"]) == key for one in self.excused)
                 usable = (
-                    0
-                    if decided or answers or is_excused
-                    else min(left, SLIP_IN_LATE_LAB)
-                    if lab == LATE_LAB
-                    else left
+                    0 if decided or is_excused else min(left, SLIP_IN_LATE_LAB) if lab == LATE_LAB else left
                 )
                 rule = "latest" if lab == RULE_LATEST else counts
                 points, bonus, status, slip = self.expect(*key, tasks[lab], rule, usable)
                 left -= slip
-                if lab == WRITTEN_LAB and not (is_excused and not decided and not answers):
-                    given = self.by_hand[student["id"]].values()
-                    if None in given:
-                        points, bonus, status = None, None, "no grade"
-                    elif points is not None:
-                        points += sum(map(Fraction, given))
                 if decided:
-                    points, bonus, status = Fraction(str(decided[-1]["points"])), bonus or 0, "override"
-                elif answers:
-                    points, bonus, status = Fraction(answers[-1]), bonus or 0, "override"
+                    points, bonus, status = Fraction(str(decided[-1]["points"])), 0, "override"
                 elif is_excused:
                     points, bonus, status = None, None, "excused"
                 out[key] = points, bonus, status
@@ -608,38 +554,21 @@ class Term:
 
     def most(self, table=None):
         """The points that each lab may bring, without the bonus."""
-        most = {
+        return {
             lab["id"]: sum(
                 points_by_hand({"verdict": ""}, task)[1] for task in lab["tasks"] if not task["bonus"]
             )
             for lab in (table or self.table)["labs"]
         }
-        most[WRITTEN_LAB] += sum(PARTS.values())
-        return most
-
-    def dropped(self, expected, table=None):
-        """The labs of students that are left out as the lowest."""
-        most, out = self.most(table), set()
-        for student in self.students:
-            known = [lab for lab in LABS if expected[student["id"], lab][0] is not None]
-            shares = sorted(
-                (Fraction(expected[student["id"], lab][0]) / most[lab], LABS.index(lab))
-                for lab in known
-                if lab != KEPT_LAB
-            )
-            out |= {(student["id"], LABS[at]) for _, at in shares[: min(DROP_LOWEST, len(known) - 1)]}
-        return out
 
     def expected_total(self, student, expected):
         """Points and bonus of what counts, and of how many points; None while a lab is unknown."""
-        dropped, most = self.dropped(expected), self.most()
-        counting = [
-            lab for lab in LABS if expected[student, lab][2] != "excused" and (student, lab) not in dropped
-        ]
+        most = self.most()
+        counting = [lab for lab in LABS if expected[student, lab][2] != "excused"]
         out_of = sum(most[lab] for lab in counting)
         if any(expected[student, lab][0] is None for lab in counting):
             return None, None, out_of
-        bonus = sum(expected[student, lab][1] or 0 for lab in LABS)  # also of dropped labs
+        bonus = sum(expected[student, lab][1] or 0 for lab in LABS)
         return sum(expected[student, lab][0] for lab in counting), bonus, out_of
 
     def expect(self, student, lab, tasks, counts, slip_days):

@@ -15,35 +15,10 @@ from dataclasses import dataclass, field
 
 from settings import Problem
 
-# Columns that say who somebody is, by what they are called (lower case), also in Moodle's translations. The
-# first that has a value is the id.
+# Columns that say who somebody is, by what they are called. The first that has a value is the id.
+HEADS = pathlib.Path(__file__).with_name("roster_heads.tsv").read_text(encoding="utf-8")
 IDS, EMAILS, NAMES, FIRST, LAST, SECTIONS = (
-    tuple(head.strip() for head in heads.replace("\n", " ").split("|"))
-    for heads in """
-id | student id | sis user id | sid | id number | id-nummer | numéro d'identification | número de id |
-número de identificación | número de identificação | número id | numero id | codice identificativo | numer
-id | индивидуальный номер | id numarası | identifikační číslo | 학번 | id 번호 | 学号 | id号 | idナンバー | username
-| anmeldename | nom d'utilisateur | nombre de usuario | nome de usuário | nome utente | gebruikersnaam |
-nazwa użytkownika | логин | kullanıcı adı | 用户名 | ユーザ名 | sis login id
-
-email | email address | e-mail | e-mail-adresse | adresse de courriel | dirección de correo | dirección
-email | endereço de email | endereço de e-mail | indirizzo email | e-mailadres | adres e-mail | adres
-email | адрес электронной почты | e-posta adresi | e-postadress | e-mailová adresa | 이메일 주소 | 이메일 | 电子邮件地址
-| 电子邮件 | 電子郵件 | メールアドレス
-
-name | full name | student | vollständiger name | nom complet | nombre completo | nome completo |
-volledige naam | pełna nazwa | полное имя | 全名 | 姓名 | フルネーム | 氏名
-
-first name | firstname | first_name | given name | vorname | prénom | nombre | nome | voornaam | imię |
-имя | adı | förnamn | křestní jméno | 이름 | 名
-
-last name | lastname | last_name | surname | family name | nachname | nom de famille | nom | apellido(s) |
-apellidos | sobrenome | apelido | apelido(s) | cognome | achternaam | nazwisko | фамилия | soyadı |
-efternamn | příjmení | 성 | 姓 | 姓氏
-
-section | sections | section_name | groups | gruppen | groupes | grupos | gruppi | groepen | grupy |
-группы | 小组 | グループ
-""".split("\n\n")
+    tuple(line.split("\t")[1].split("|")) for line in HEADS.splitlines() if line[0] != "#"
 )
 KEYS = (*IDS, "identifier", "login", *EMAILS)
 NOBODY = ("points possible", "student, test", "test student")  # rows of Canvas

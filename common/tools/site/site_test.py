@@ -27,6 +27,7 @@ LABCLI, KEEP = map(pathlib.Path, sys.argv[1:3])
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(ROOT / "grader/page/browser")]
 import chromium
+import explorers
 import make_site
 import packages
 import pages
@@ -81,6 +82,18 @@ class Gathering(unittest.TestCase):
             make_site.adapted('<a href="errata.md#erratum-8">8</a>\n'),
             '<a href="errata.html#erratum-8">8</a>\n',
         )
+
+    def test_explorers_draw_every_value(self):
+        titles = {name: [one[0] for one in draw()] for name, (_, draw) in explorers.EXPLORERS.items()}
+        self.assertEqual(titles["banks"][31:], ["stride 32: 32 wavefronts", "stride 33: 1 wavefront"])
+        self.assertIn("d_in[lane + 1]: 5 sectors, 80 % of their bytes are used", titles["coalescing"])
+        at_72 = list(explorers.occupancy())[titles["memory-hierarchy"].index("72 registers per thread")][3]
+        fits = re.findall(r">(\d+) of 64 warps<", at_72)
+        self.assertEqual(fits, ["28", "28", "24", "16", "0"])
+        for _, _, _, drawn in explorers.schedules():
+            final = re.findall(r">prefix (\d+)<", drawn)[-5:]
+            self.assertEqual(final, ["5", "8", "14", "16", "20"])
+        self.assertEqual(explorers.explorer("ring"), "")
 
     def test_interfaces_come_from_comments(self):
         header = "// SPDX\n// What it is.\n#pragma once\n\n// Adds two\n// numbers.\nint add(int a,\n        int b);\n\nint quiet();\n"
